@@ -1,0 +1,2 @@
+//! The one Weir binary.
+fn main() {}
