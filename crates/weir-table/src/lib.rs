@@ -1,1 +1,35 @@
-//! The store under Weir.
+//! The store under Weir: tables shaped like DynamoDB's, embedded on one machine or on DynamoDB.
+//!
+//! The path of a request: a domain builds a [`request`], [`Store`] checks it against the table's
+//! [`spec`], a [`backend::Backend`] carries it out. Both back-ends keep DynamoDB's limits, and one
+//! contract suite (`tests/contract`) runs on both.
+
+pub mod backend;
+pub mod check;
+pub mod clock;
+pub mod cursor;
+mod error;
+pub mod expr;
+pub mod feed;
+pub mod item;
+pub mod json;
+pub mod key;
+pub mod limits;
+pub mod number;
+pub mod request;
+pub mod spec;
+mod store;
+pub mod value;
+
+pub use backend::Backend;
+pub use error::{Error, Result};
+pub use item::Item;
+pub use key::{Key, KeyValue};
+pub use number::Number;
+pub use request::{
+    Consistency, Durability, Get, Page, Query, SortRange, Transacted, Transaction, Verdict, Write,
+    Written,
+};
+pub use spec::{IndexSpec, Projection, TableSpec};
+pub use store::Store;
+pub use value::{Kind, Name, Value};

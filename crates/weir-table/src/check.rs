@@ -1,0 +1,313 @@
+//! What can be said of a request before the store is asked. Both back-ends stand behind it.
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, Result};
+use crate::expr;
+use crate::item::Item;
+use crate::key::KeyValue;
+use crate::limits;
+use crate::request::{Action, Consistency, Extent, Get, Query, SortRange, Write};
+use crate::spec::TableSpec;
+use crate::value::{Kind, Name};
+
+/// Checks a get.
+pub(crate) fn get(spec: &TableSpec, get: &Get) -> Result<()> {
+    spec.check_key(&get.key)?;
+    projection(get.projection.as_deref())
+}
+
+/// Checks a write, with everything in it.
+pub(crate) fn write(spec: &TableSpec, write: &Write) -> Result<()> {
+    if let Some(condition) = &write.condition {
+        expr::check::condition("condition", condition)?;
+    }
+    match &write.action {
+        Action::Put(item) => self::item(spec, item),
+        Action::Update(key, update) => {
+            spec.check_key(key)?;
+            expr::check::update(spec, update)
+        }
+        Action::Delete(key) => spec.check_key(key),
+        Action::Check(key) => {
+            spec.check_key(key)?;
+            if write.condition.is_none() {
+                return Err(Error::invalid("condition", "a check needs one"));
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Checks a whole item, before it is put or after an update made it.
+///
+/// # Errors
+/// Names the attribute that is wrong, or `item` when it is too large.
+pub fn item(spec: &TableSpec, item: &Item) -> Result<()> {
+    spec.key_of(item)?;
+    let mut size = 0;
+    for (name, value) in item.attrs() {
+        if name.is_empty() || name.len() > limits::NAME_MAX {
+            let max = limits::NAME_MAX;
+            return Err(Error::invalid(
+                "item",
+                format!("an attribute name has 1 to {max} bytes"),
+            ));
+        }
+        expr::check::value(name, value)?;
+        size += name.len() + value.size();
+    }
+    if size > limits::ITEM_MAX {
+        let max = limits::ITEM_MAX;
+        return Err(Error::invalid(
+            "item",
+            format!("has {size} bytes; at most {max} are allowed"),
+        ));
+    }
+    index_keys(spec, item)
+}
+
+/// An attribute that an index uses as a key must be of its kind and neither empty nor too long.
+fn index_keys(spec: &TableSpec, item: &Item) -> Result<()> {
+    for index in &spec.indexes {
+        let parts = [
+            Some((&index.partition, limits::PARTITION_KEY_MAX)),
+            index.sort.as_ref().map(|name| (name, limits::SORT_KEY_MAX)),
+        ];
+        for (name, max) in parts.into_iter().flatten() {
+            if let Some(value) = item.get(name) {
+                index_key(spec, &index.name, name, value, max)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn index_key(
+    spec: &TableSpec,
+    index: &str,
+    name: &Name,
+    value: &crate::value::Value,
+    max: usize,
+) -> Result<()> {
+    let declared = spec.attributes.get(name).copied().unwrap_or(Kind::S);
+    let wrong = |problem: String| {
+        Error::invalid(
+            name.as_str(),
+            format!("the key of index {index:?} {problem}"),
+        )
+    };
+    if value.kind() != declared {
+        return Err(wrong(format!(
+            "is declared {declared}, not {}",
+            value.kind()
+        )));
+    }
+    match value.kind() {
+        Kind::N => Ok(()),
+        _ if value.size() == 0 => Err(wrong("must not be empty".into())),
+        _ if value.size() > max => Err(wrong(format!("has {} bytes; at most {max}", value.size()))),
+        _ => Ok(()),
+    }
+}
+
+/// Checks the writes of a transaction together: how many, how large, no item twice.
+pub(crate) fn transaction(specs: &[std::sync::Arc<TableSpec>], writes: &[Write]) -> Result<()> {
+    count("writes", writes.len(), limits::TRANSACT_MAX)?;
+    no_item_twice(specs, writes)?;
+    let bytes: usize = writes.iter().map(write_size).sum();
+    if bytes > limits::TRANSACT_BYTES_MAX {
+        let max = limits::TRANSACT_BYTES_MAX;
+        return Err(Error::invalid(
+            "writes",
+            format!("have {bytes} bytes; at most {max} are allowed"),
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the writes of a batch together.
+pub(crate) fn batch_write(specs: &[std::sync::Arc<TableSpec>], writes: &[Write]) -> Result<()> {
+    count("writes", writes.len(), limits::BATCH_WRITE_MAX)?;
+    for (position, write) in writes.iter().enumerate() {
+        if write.condition.is_some() || !matches!(write.action, Action::Put(_) | Action::Delete(_))
+        {
+            return Err(Error::invalid(
+                format!("writes[{position}]"),
+                "a batch takes puts and deletes without conditions",
+            ));
+        }
+    }
+    no_item_twice(specs, writes)
+}
+
+/// Checks how many gets there are, and that none is there twice.
+pub(crate) fn gets(gets: &[Get], max: usize) -> Result<()> {
+    count("gets", gets.len(), max)?;
+    let mut seen = BTreeSet::new();
+    match gets
+        .iter()
+        .position(|get| !seen.insert((&get.table, &get.key)))
+    {
+        Some(twice) => Err(Error::invalid(
+            format!("gets[{twice}]"),
+            "reads an item a second time",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn count(field: &str, found: usize, max: usize) -> Result<()> {
+    if (1..=max).contains(&found) {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        field,
+        format!("there are {found}; 1 to {max} are allowed"),
+    ))
+}
+
+fn no_item_twice(specs: &[std::sync::Arc<TableSpec>], writes: &[Write]) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for (position, (write, spec)) in writes.iter().zip(specs).enumerate() {
+        let key = match &write.action {
+            Action::Put(item) => spec.key_of(item)?,
+            Action::Update(key, _) | Action::Delete(key) | Action::Check(key) => key.clone(),
+        };
+        if !seen.insert((&write.table, key)) {
+            return Err(Error::invalid(
+                format!("writes[{position}]"),
+                "names an item that another write names already",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn write_size(write: &Write) -> usize {
+    match &write.action {
+        Action::Put(item) => item.size(),
+        Action::Update(..) | Action::Delete(_) | Action::Check(_) => 0,
+    }
+}
+
+/// Checks a query or scan.
+pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<()> {
+    let (partition_name, sort_name) = match &query.index {
+        Some(index) => {
+            let index = spec.find_index(index)?;
+            if query.consistency == Consistency::Strong {
+                return Err(Error::invalid(
+                    "consistency",
+                    "an index cannot be read strongly consistent",
+                ));
+            }
+            (&index.partition, index.sort.as_ref())
+        }
+        None => (&spec.partition, spec.sort.as_ref()),
+    };
+    match &query.extent {
+        Extent::Partition {
+            partition, sort, ..
+        } => {
+            spec.check_key_value(partition_name, partition, limits::PARTITION_KEY_MAX)?;
+            sort_range(spec, sort_name, sort)?;
+        }
+        Extent::Everything {
+            segment: Some((number, of)),
+        } => {
+            if !(1..=1_000_000).contains(of) || number >= of {
+                return Err(Error::invalid(
+                    "segment",
+                    format!("{number} of {of} is not a segment"),
+                ));
+            }
+        }
+        Extent::Everything { segment: None } => {}
+    }
+    if query.limit == Some(0) {
+        return Err(Error::invalid("limit", "must be at least 1"));
+    }
+    if query.count_only && query.projection.is_some() {
+        return Err(Error::invalid(
+            "projection",
+            "counting returns no items to project",
+        ));
+    }
+    if let Some(filter) = &query.filter {
+        expr::check::condition("filter", filter)?;
+        filter_spares_keys(filter, &[Some(partition_name), sort_name], &query.extent)?;
+    }
+    projection(query.projection.as_deref())
+}
+
+fn sort_range(spec: &TableSpec, name: Option<&Name>, range: &SortRange) -> Result<()> {
+    let values = range.values();
+    let Some(name) = name else {
+        return if values.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::invalid("sort", "the table or index has no sort key"))
+        };
+    };
+    for value in &values {
+        spec.check_key_value(name, value, limits::SORT_KEY_MAX)?;
+    }
+    match range {
+        SortRange::BeginsWith(KeyValue::N(_)) => Err(Error::invalid(
+            name.as_str(),
+            "begins_with takes S or B, not N",
+        )),
+        SortRange::Between(low, high) if low > high => Err(Error::invalid(
+            name.as_str(),
+            "BETWEEN has its bounds the wrong way round",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// DynamoDB refuses a query whose filter names a key of what is queried; a scan may.
+fn filter_spares_keys(
+    filter: &expr::Condition,
+    keys: &[Option<&Name>],
+    extent: &Extent,
+) -> Result<()> {
+    if matches!(extent, Extent::Everything { .. }) {
+        return Ok(());
+    }
+    let mut named = Vec::new();
+    expr::check::attributes(filter, &mut named);
+    match named.iter().find(|name| keys.contains(&Some(name))) {
+        Some(name) => Err(Error::invalid(
+            name.as_str(),
+            "a query's filter cannot name a key attribute; narrow the sort range instead",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn projection(paths: Option<&[expr::Path]>) -> Result<()> {
+    let Some(paths) = paths else { return Ok(()) };
+    if paths.is_empty() {
+        return Err(Error::invalid("projection", "names no attribute"));
+    }
+    for (position, path) in paths.iter().enumerate() {
+        if path.attribute.is_empty() || path.steps.len() >= limits::NESTING_MAX {
+            return Err(Error::invalid(
+                format!("projection[{position}]"),
+                "is not a path",
+            ));
+        }
+        if paths
+            .iter()
+            .skip(position + 1)
+            .any(|other| path.overlaps(other))
+        {
+            return Err(Error::invalid(
+                path.to_string(),
+                "two paths of the projection overlap",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! The item an update makes of an item. Pure; the update has passed [`super::check`].
+
+use super::path::{Path, Step};
+use super::update::{Change, Term, Update};
+use crate::error::{Error, Result};
+use crate::item::{Attrs, Item};
+use crate::number::Number;
+use crate::value::Value;
+
+/// Applies `update` to `old` and returns the new item.
+///
+/// # Errors
+/// When a term reads what is not there or is of the wrong kind, or a path leads nowhere.
+pub fn apply(update: &Update, old: &Item) -> Result<Item> {
+    let mut new = old.clone();
+    let mut removed_elements: Vec<&Path> = Vec::new();
+    let mut changes: Vec<&Change> = update.changes.iter().collect();
+    // List positions past the end append; in order of position, so that two appends keep it.
+    changes.sort_by_key(|change| match change.path().steps.last() {
+        Some(Step::Element(position)) => *position,
+        _ => 0,
+    });
+    for change in changes {
+        match change {
+            Change::Set(path, term) => put(new.attrs_mut(), path, evaluate(term, path, old)?)?,
+            Change::Add(path, value) => {
+                let sum = added(path, path.find(old), value)?;
+                put(new.attrs_mut(), path, sum)?;
+            }
+            Change::Delete(path, elements) => match path.find(old) {
+                None => {}
+                Some(set) => match without(path, set, elements)? {
+                    Some(rest) => put(new.attrs_mut(), path, rest)?,
+                    None => take(new.attrs_mut(), path)?,
+                },
+            },
+            Change::Remove(path) if matches!(path.steps.last(), Some(Step::Element(_))) => {
+                removed_elements.push(path);
+            }
+            Change::Remove(path) => take(new.attrs_mut(), path)?,
+        }
+    }
+    // Elements go last and from the back: positions are those of the old list.
+    removed_elements.sort_by(|a, b| b.steps.last().cmp(&a.steps.last()));
+    for path in removed_elements {
+        take(new.attrs_mut(), path)?;
+    }
+    Ok(new)
+}
+
+fn evaluate(term: &Term, target: &Path, old: &Item) -> Result<Value> {
+    let number = |term: &Term| -> Result<Number> {
+        let value = evaluate(term, target, old)?;
+        value.as_n().ok_or_else(|| {
+            Error::invalid(
+                target.to_string(),
+                format!(
+                    "arithmetic needs a number, and an operand is {}",
+                    value.kind()
+                ),
+            )
+        })
+    };
+    let list = |term: &Term| -> Result<Vec<Value>> {
+        match evaluate(term, target, old)? {
+            Value::L(list) => Ok(list),
+            other => Err(Error::invalid(
+                target.to_string(),
+                format!("appending needs lists, and an operand is {}", other.kind()),
+            )),
+        }
+    };
+    match term {
+        Term::Value(value) => Ok(value.clone()),
+        Term::Path(path) => path.find(old).cloned().ok_or_else(|| {
+            Error::invalid(
+                path.to_string(),
+                "the update reads this attribute, but the item has none",
+            )
+        }),
+        Term::PathOr(path, otherwise) => match path.find(old) {
+            Some(value) => Ok(value.clone()),
+            None => evaluate(otherwise, target, old),
+        },
+        Term::Plus(left, right) => sum(target, number(left)?.checked_add(number(right)?)),
+        Term::Minus(left, right) => sum(target, number(left)?.checked_sub(number(right)?)),
+        Term::Append(left, right) => {
+            let mut all = list(left)?;
+            all.extend(list(right)?);
+            Ok(Value::L(all))
+        }
+    }
+}
+
+fn sum(target: &Path, sum: Result<Number, crate::number::NumberError>) -> Result<Value> {
+    sum.map(Value::N)
+        .map_err(|problem| Error::invalid(target.to_string(), format!("the result {problem}")))
+}
+
+fn added(path: &Path, old: Option<&Value>, value: &Value) -> Result<Value> {
+    match (old, value) {
+        (None, value) => Ok(value.clone()),
+        (Some(Value::N(old)), Value::N(new)) => sum(path, old.checked_add(*new)),
+        (Some(Value::Ss(old)), Value::Ss(new)) => Ok(Value::Ss(old | new)),
+        (Some(Value::Ns(old)), Value::Ns(new)) => Ok(Value::Ns(old | new)),
+        (Some(Value::Bs(old)), Value::Bs(new)) => Ok(Value::Bs(old | new)),
+        (Some(old), value) => Err(mismatch(path, "add", old, value)),
+    }
+}
+
+fn without(path: &Path, set: &Value, elements: &Value) -> Result<Option<Value>> {
+    Ok(match (set, elements) {
+        (Value::Ss(set), Value::Ss(gone)) => {
+            Some(set - gone).filter(|s| !s.is_empty()).map(Value::Ss)
+        }
+        (Value::Ns(set), Value::Ns(gone)) => {
+            Some(set - gone).filter(|s| !s.is_empty()).map(Value::Ns)
+        }
+        (Value::Bs(set), Value::Bs(gone)) => {
+            Some(set - gone).filter(|s| !s.is_empty()).map(Value::Bs)
+        }
+        (set, elements) => return Err(mismatch(path, "delete from", set, elements)),
+    })
+}
+
+fn mismatch(path: &Path, verb: &str, old: &Value, value: &Value) -> Error {
+    Error::invalid(
+        path.to_string(),
+        format!(
+            "cannot {verb} a value of kind {} with one of kind {}",
+            old.kind(),
+            value.kind()
+        ),
+    )
+}
+
+fn nowhere(path: &Path) -> Error {
+    Error::invalid(
+        path.to_string(),
+        "the path leads into something the item does not have",
+    )
+}
+
+fn put(attrs: &mut Attrs, path: &Path, value: Value) -> Result<()> {
+    let Some((last, before)) = path.steps.split_last() else {
+        attrs.insert(path.attribute.clone(), value);
+        return Ok(());
+    };
+    let parent = descend(attrs, path, before).ok_or_else(|| nowhere(path))?;
+    match (last, parent) {
+        (Step::Field(name), Value::M(map)) => {
+            map.insert(name.clone(), value);
+        }
+        (Step::Element(position), Value::L(list)) => match list.get_mut(*position) {
+            Some(slot) => *slot = value,
+            None => list.push(value),
+        },
+        _ => return Err(nowhere(path)),
+    }
+    Ok(())
+}
+
+fn take(attrs: &mut Attrs, path: &Path) -> Result<()> {
+    let Some((last, before)) = path.steps.split_last() else {
+        attrs.remove(&path.attribute);
+        return Ok(());
+    };
+    let parent = descend(attrs, path, before).ok_or_else(|| nowhere(path))?;
+    match (last, parent) {
+        (Step::Field(name), Value::M(map)) => {
+            map.remove(name);
+        }
+        (Step::Element(position), Value::L(list)) if *position < list.len() => {
+            list.remove(*position);
+        }
+        (Step::Element(_), Value::L(_)) => {}
+        _ => return Err(nowhere(path)),
+    }
+    Ok(())
+}
+
+fn descend<'a>(attrs: &'a mut Attrs, path: &Path, steps: &[Step]) -> Option<&'a mut Value> {
+    steps
+        .iter()
+        .try_fold(attrs.get_mut(&path.attribute)?, |value, step| {
+            match (step, value) {
+                (Step::Field(name), Value::M(map)) => map.get_mut(name),
+                (Step::Element(position), Value::L(list)) => list.get_mut(*position),
+                _ => None,
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{add, delete_from, remove, set};
+    use super::*;
+
+    #[test]
+    fn terms_read_the_item_as_it_was() {
+        let old = Item::new().with("a", 1).with("b", 2);
+        let swap = set("a", Term::path("b")).set("b", Term::path("a"));
+        assert_eq!(
+            apply(&swap, &old).unwrap(),
+            Item::new().with("a", 2).with("b", 1)
+        );
+    }
+
+    #[test]
+    fn sets_and_lists_change_by_element() {
+        let old = Item::new()
+            .with("set", Value::strings(["a"]))
+            .with("list", Value::list([10, 11, 12, 13]));
+        let update = delete_from("set", Value::strings(["a"]))
+            .remove(Path::new("list").element(0))
+            .remove(Path::new("list").element(2))
+            .set(Path::new("list").element(9), 14);
+        let new = apply(&update, &old).unwrap();
+        assert_eq!(new, Item::new().with("list", Value::list([11, 13, 14])));
+    }
+
+    #[test]
+    fn wrong_kinds_name_the_path() {
+        let old = Item::new().with("s", "x");
+        assert_eq!(apply(&add("s", 1), &old).unwrap_err().field(), Some("s"));
+        assert_eq!(
+            apply(&set("t", Term::path("gone")), &old)
+                .unwrap_err()
+                .field(),
+            Some("gone")
+        );
+        let deep = remove(Path::new("s").field("x"));
+        assert_eq!(apply(&deep, &old).unwrap_err().field(), Some("s.x"));
+    }
+}

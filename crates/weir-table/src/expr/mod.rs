@@ -1,0 +1,15 @@
+//! Conditions, filters and updates as a typed tree.
+//!
+//! They are built in Rust (`attr("tk").ge(5)`, `add("cost", 7)`), checked by [`check`], evaluated by
+//! [`eval`] and [`apply`] on the embedded back-end and rendered to expression text on DynamoDB.
+
+pub mod apply;
+pub mod check;
+mod condition;
+pub mod eval;
+mod path;
+mod update;
+
+pub use condition::{Compare, Condition, Operand, attr, size};
+pub use path::{Path, Step};
+pub use update::{Change, Term, Update, add, delete_from, remove, set, set_if_absent};

@@ -1,0 +1,93 @@
+//! Where in an item: an attribute, and steps into maps and lists below it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::item::Item;
+use crate::value::{Name, Value};
+
+/// One step below an attribute.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Step {
+    /// A field of a map.
+    Field(Name),
+    /// An element of a list.
+    Element(usize),
+}
+
+/// A place in an item.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Path {
+    /// The attribute.
+    pub attribute: Name,
+    /// Steps below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+}
+
+impl Path {
+    /// The attribute called `name`; dots in it are part of the name.
+    pub fn new(name: impl Into<Name>) -> Path {
+        Path {
+            attribute: name.into(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// A field of the map at this path.
+    #[must_use]
+    pub fn field(mut self, name: impl Into<Name>) -> Path {
+        self.steps.push(Step::Field(name.into()));
+        self
+    }
+
+    /// An element of the list at this path.
+    #[must_use]
+    pub fn element(mut self, position: usize) -> Path {
+        self.steps.push(Step::Element(position));
+        self
+    }
+
+    /// The value at this path of `item`.
+    #[must_use]
+    pub fn find<'a>(&self, item: &'a Item) -> Option<&'a Value> {
+        self.steps
+            .iter()
+            .try_fold(item.get(&self.attribute)?, |value, step| {
+                match (step, value) {
+                    (Step::Field(name), Value::M(map)) => map.get(name),
+                    (Step::Element(position), Value::L(list)) => list.get(*position),
+                    _ => None,
+                }
+            })
+    }
+
+    /// Whether one path is the other or leads into it.
+    #[must_use]
+    pub fn overlaps(&self, other: &Path) -> bool {
+        self.attribute == other.attribute
+            && self
+                .steps
+                .iter()
+                .zip(&other.steps)
+                .all(|(ours, theirs)| ours == theirs)
+    }
+}
+
+impl From<&str> for Path {
+    fn from(name: &str) -> Path {
+        Path::new(name)
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.attribute)?;
+        self.steps.iter().try_for_each(|step| match step {
+            Step::Field(name) => write!(f, ".{name}"),
+            Step::Element(position) => write!(f, "[{position}]"),
+        })
+    }
+}

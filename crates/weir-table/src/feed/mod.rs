@@ -1,0 +1,63 @@
+//! The change feed: every change of a table, once and in order per item.
+//!
+//! A feed has shards. The embedded log is one; a DynamoDB stream has many, and a shard that was
+//! split or merged names its parent, whose changes come first. A consumer keeps its position in
+//! each shard as an item of an ordinary table, so it can move the position in the same transaction
+//! as what it wrote from the changes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::item::Item;
+use crate::key::Key;
+use crate::value::Name;
+
+/// One change of one item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The table.
+    pub table: Name,
+    /// The item's key.
+    pub key: Key,
+    /// The item before, if there was one.
+    pub old: Option<Item>,
+    /// The item after, if there is one.
+    pub new: Option<Item>,
+    /// When, in milliseconds since 1970. DynamoDB knows it to the second.
+    pub at_ms: u64,
+    /// Whether the item was removed because it had expired.
+    pub expired: bool,
+    /// Where the change stands in its shard.
+    pub position: String,
+}
+
+/// A shard of a feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedShard {
+    /// Its id.
+    pub id: String,
+    /// The shard whose changes come before its own.
+    pub parent: Option<String>,
+}
+
+/// A place in a shard.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Position {
+    /// The oldest change there is.
+    Oldest,
+    /// What comes from now on.
+    Latest,
+    /// What follows this change.
+    After(String),
+}
+
+/// Changes read from a shard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeedPage {
+    /// The changes, in order.
+    pub changes: Vec<Change>,
+    /// Where to read next. It moves on even when there are no changes.
+    pub next: Position,
+    /// Whether the shard ends here for good.
+    pub ended: bool,
+}

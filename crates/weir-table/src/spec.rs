@@ -1,0 +1,367 @@
+//! What a table looks like: its keys, indexes, expiry attribute and whether its changes are fed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::item::Item;
+use crate::key::{Key, KeyValue};
+use crate::limits;
+use crate::value::{Kind, Name};
+
+/// A table's declaration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableSpec {
+    /// The table's name.
+    pub name: String,
+    /// The kind (S, N or B) of every attribute that is part of a key.
+    pub attributes: BTreeMap<Name, Kind>,
+    /// The partition attribute.
+    pub partition: Name,
+    /// The sort attribute, if the table has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort: Option<Name>,
+    /// Global secondary indexes.
+    #[serde(default)]
+    pub indexes: Vec<IndexSpec>,
+    /// The attribute that holds an item's expiry, in seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<Name>,
+    /// Whether the table has a change feed.
+    #[serde(default)]
+    pub feed: bool,
+}
+
+/// A global secondary index: sparse, so an item without its key attributes is not in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IndexSpec {
+    /// The index's name.
+    pub name: String,
+    /// Its partition attribute.
+    pub partition: Name,
+    /// Its sort attribute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort: Option<Name>,
+    /// What it holds of each item.
+    #[serde(default)]
+    pub projection: Projection,
+}
+
+/// Which attributes an index holds besides the keys.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Projection {
+    /// All of them.
+    #[default]
+    All,
+    /// None.
+    KeysOnly,
+    /// These.
+    Include(BTreeSet<Name>),
+}
+
+impl TableSpec {
+    /// A table whose partition attribute is `partition`.
+    pub fn new(name: impl Into<String>, partition: impl Into<Name>, kind: Kind) -> TableSpec {
+        let partition = partition.into();
+        TableSpec {
+            name: name.into(),
+            attributes: BTreeMap::from([(partition.clone(), kind)]),
+            partition,
+            sort: None,
+            indexes: Vec::new(),
+            ttl: None,
+            feed: false,
+        }
+    }
+
+    /// Adds the sort attribute.
+    #[must_use]
+    pub fn sort(mut self, name: impl Into<Name>, kind: Kind) -> TableSpec {
+        let name = name.into();
+        self.attributes.insert(name.clone(), kind);
+        self.sort = Some(name);
+        self
+    }
+
+    /// Declares the kind of an attribute that an index uses as a key.
+    #[must_use]
+    pub fn attribute(mut self, name: impl Into<Name>, kind: Kind) -> TableSpec {
+        self.attributes.insert(name.into(), kind);
+        self
+    }
+
+    /// Adds an index; its key attributes are declared with [`TableSpec::attribute`].
+    #[must_use]
+    pub fn index(mut self, index: IndexSpec) -> TableSpec {
+        self.indexes.push(index);
+        self
+    }
+
+    /// Names the expiry attribute.
+    #[must_use]
+    pub fn ttl(mut self, name: impl Into<Name>) -> TableSpec {
+        self.ttl = Some(name.into());
+        self
+    }
+
+    /// Turns the change feed on.
+    #[must_use]
+    pub fn feed(mut self) -> TableSpec {
+        self.feed = true;
+        self
+    }
+
+    /// Whether `name` is part of the table's own key.
+    #[must_use]
+    pub fn is_key(&self, name: &str) -> bool {
+        self.partition == name || self.sort.as_ref().is_some_and(|sort| sort == name)
+    }
+
+    /// The index called `name`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find_index(&self, name: &str) -> Result<&IndexSpec> {
+        self.indexes
+            .iter()
+            .find(|index| index.name == name)
+            .ok_or_else(|| {
+                Error::invalid(
+                    "index",
+                    format!("table {:?} has no index {name:?}", self.name),
+                )
+            })
+    }
+
+    /// The key of `item`, checked.
+    ///
+    /// # Errors
+    /// When a key attribute is missing, of the wrong kind, empty or too long.
+    pub fn key_of(&self, item: &Item) -> Result<Key> {
+        let partition = self.key_value(item, &self.partition, limits::PARTITION_KEY_MAX)?;
+        let sort = match &self.sort {
+            Some(name) => Some(self.key_value(item, name, limits::SORT_KEY_MAX)?),
+            None => None,
+        };
+        Ok(Key { partition, sort })
+    }
+
+    fn key_value(&self, item: &Item, name: &Name, max: usize) -> Result<KeyValue> {
+        let value = item
+            .get(name)
+            .ok_or_else(|| Error::invalid(name.as_str(), "the key attribute is missing"))?;
+        let key = KeyValue::from_value(value).ok_or_else(|| {
+            Error::invalid(
+                name.as_str(),
+                format!("a key is S, N or B, not {}", value.kind()),
+            )
+        })?;
+        self.check_key_value(name, &key, max)?;
+        Ok(key)
+    }
+
+    /// Checks a key given apart from an item.
+    ///
+    /// # Errors
+    /// When a part is missing, too many, of the wrong kind, empty or too long.
+    pub fn check_key(&self, key: &Key) -> Result<()> {
+        self.check_key_value(&self.partition, &key.partition, limits::PARTITION_KEY_MAX)?;
+        match (&self.sort, &key.sort) {
+            (Some(name), Some(value)) => self.check_key_value(name, value, limits::SORT_KEY_MAX),
+            (None, None) => Ok(()),
+            (Some(name), None) => Err(Error::invalid(
+                name.as_str(),
+                "the key attribute is missing",
+            )),
+            (None, Some(_)) => Err(Error::invalid(
+                "key.sort",
+                format!("table {:?} has no sort key", self.name),
+            )),
+        }
+    }
+
+    pub(crate) fn check_key_value(&self, name: &Name, value: &KeyValue, max: usize) -> Result<()> {
+        let declared = self.attributes.get(name).copied().unwrap_or(Kind::S);
+        if value.kind() != declared {
+            return Err(Error::invalid(
+                name.as_str(),
+                format!("the key is declared {declared}, not {}", value.kind()),
+            ));
+        }
+        let length = match value {
+            KeyValue::S(text) => text.len(),
+            KeyValue::B(bytes) => bytes.len(),
+            KeyValue::N(_) => return Ok(()),
+        };
+        if length == 0 {
+            return Err(Error::invalid(name.as_str(), "a key must not be empty"));
+        }
+        if length > max {
+            return Err(Error::invalid(
+                name.as_str(),
+                format!("the key has {length} bytes; at most {max} are allowed"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks that the declaration can be made on every back-end.
+    ///
+    /// # Errors
+    /// Names the field that is wrong.
+    pub fn check(&self) -> Result<()> {
+        check_name("name", &self.name)?;
+        for (name, kind) in &self.attributes {
+            if !matches!(kind, Kind::S | Kind::N | Kind::B) {
+                return Err(Error::invalid(
+                    format!("attributes.{name}"),
+                    format!("a key attribute is S, N or B, not {kind}"),
+                ));
+            }
+        }
+        self.check_declared("partition", Some(&self.partition))?;
+        self.check_declared("sort", self.sort.as_ref())?;
+        if self.sort.as_ref() == Some(&self.partition) {
+            return Err(Error::invalid(
+                "sort",
+                "the sort attribute is the partition attribute",
+            ));
+        }
+        if self.indexes.len() > limits::INDEXES_MAX {
+            return Err(Error::invalid(
+                "indexes",
+                format!("at most {}", limits::INDEXES_MAX),
+            ));
+        }
+        let mut used: BTreeSet<&Name> = self.sort.iter().chain([&self.partition]).collect();
+        let mut names = BTreeSet::new();
+        for index in &self.indexes {
+            let at = format!("indexes.{}", index.name);
+            check_name(&at, &index.name)?;
+            if !names.insert(&index.name) {
+                return Err(Error::invalid(at, "two indexes have this name"));
+            }
+            self.check_declared(&format!("{at}.partition"), Some(&index.partition))?;
+            self.check_declared(&format!("{at}.sort"), index.sort.as_ref())?;
+            if index.sort.as_ref() == Some(&index.partition) {
+                return Err(Error::invalid(
+                    format!("{at}.sort"),
+                    "the sort attribute is the partition attribute",
+                ));
+            }
+            if index.projection == Projection::Include(BTreeSet::new()) {
+                return Err(Error::invalid(
+                    format!("{at}.projection"),
+                    "includes no attribute",
+                ));
+            }
+            used.extend(index.sort.iter().chain([&index.partition]));
+        }
+        match self.attributes.keys().find(|name| !used.contains(name)) {
+            Some(name) => Err(Error::invalid(
+                format!("attributes.{name}"),
+                "is declared but no key uses it; only key attributes are declared",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn check_declared(&self, at: &str, name: Option<&Name>) -> Result<()> {
+        match name {
+            Some(name) if !self.attributes.contains_key(name) => Err(Error::invalid(
+                at,
+                format!("unknown attribute {name:?}: declare its kind under `attributes`"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Every difference from `other`, as sentences; none when they declare the same.
+    #[must_use]
+    pub fn differences(&self, other: &TableSpec) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut compare = |what: &str, ours: String, theirs: String| {
+            if ours != theirs {
+                found.push(format!("{what}: expected {ours}, found {theirs}"));
+            }
+        };
+        compare(
+            "partition",
+            self.partition.to_string(),
+            other.partition.to_string(),
+        );
+        compare(
+            "sort",
+            format!("{:?}", self.sort),
+            format!("{:?}", other.sort),
+        );
+        compare(
+            "attributes",
+            format!("{:?}", self.attributes),
+            format!("{:?}", other.attributes),
+        );
+        compare("ttl", format!("{:?}", self.ttl), format!("{:?}", other.ttl));
+        compare("feed", self.feed.to_string(), other.feed.to_string());
+        let by_name = |spec: &TableSpec| -> BTreeMap<String, String> {
+            spec.indexes
+                .iter()
+                .map(|i| (i.name.clone(), format!("{i:?}")))
+                .collect()
+        };
+        let (ours, theirs) = (by_name(self), by_name(other));
+        for name in ours.keys().chain(theirs.keys()).collect::<BTreeSet<_>>() {
+            let shown =
+                |side: &BTreeMap<String, String>| side.get(name).cloned().unwrap_or("none".into());
+            compare(&format!("index {name}"), shown(&ours), shown(&theirs));
+        }
+        found
+    }
+}
+
+fn check_name(at: &str, name: &str) -> Result<()> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if (3..=255).contains(&name.len()) && name.chars().all(good) {
+        return Ok(());
+    }
+    Err(Error::invalid(
+        at,
+        format!("{name:?}: 3 to 255 of letters, digits, '_', '-' and '.'"),
+    ))
+}
+
+impl IndexSpec {
+    /// An index that holds whole items.
+    pub fn new(name: impl Into<String>, partition: impl Into<Name>) -> IndexSpec {
+        IndexSpec {
+            name: name.into(),
+            partition: partition.into(),
+            sort: None,
+            projection: Projection::All,
+        }
+    }
+
+    /// Adds the sort attribute.
+    #[must_use]
+    pub fn sort(mut self, name: impl Into<Name>) -> IndexSpec {
+        self.sort = Some(name.into());
+        self
+    }
+
+    /// The index holds keys only.
+    #[must_use]
+    pub fn keys_only(mut self) -> IndexSpec {
+        self.projection = Projection::KeysOnly;
+        self
+    }
+
+    /// The index holds keys and these attributes.
+    #[must_use]
+    pub fn include<N: Into<Name>>(mut self, names: impl IntoIterator<Item = N>) -> IndexSpec {
+        self.projection = Projection::Include(names.into_iter().map(Into::into).collect());
+        self
+    }
+}
