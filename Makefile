@@ -50,7 +50,7 @@ unused-deps: ## Look for dependencies that no code uses
 typos: ## Look for spelling mistakes
 	@$(STEP) "spelling" typos
 
-test: setup check tests doc-tests ## Install what is missing, run all checks and every test
+test: setup check doc-tests tests ## Install what is missing, run all checks and every test
 
 tests: ## Run the tests only (ARGS="-E 'test(name)'" selects some)
 	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --no-run

@@ -76,9 +76,12 @@ install_dynamodb_local() {
 }
 
 setup_dynamodb_local() {
-    [ "$(dynamodb_local_version)" = "$DYNAMODB_LOCAL_VERSION" ] || install_dynamodb_local
     local found
     found=$(dynamodb_local_version)
+    if [ "$found" != "$DYNAMODB_LOCAL_VERSION" ]; then
+        install_dynamodb_local
+        found=$(dynamodb_local_version)
+    fi
     [ "$found" = "$DYNAMODB_LOCAL_VERSION" ] || die \
         "DynamoDB Local is '${found:-unusable}', not $DYNAMODB_LOCAL_VERSION; it needs Java 17, and java is: $(java -version 2>&1 | head -n 1)"
     say "DynamoDB Local $found"
@@ -109,11 +112,10 @@ install_python() {
 }
 
 setup_python() {
-    python_ready || install_python
-    python_ready || die "wrong or missing in .tools/python: $(python_mismatches | tr '\n' ' ')"
+    python_ready || { install_python && python_ready; } || die "wrong or missing in .tools/python: $(python_mismatches | tr '\n' ' ')"
     ln -sfn ../python/bin/typos "$TOOLS/bin/typos"
     typos --version >/dev/null || die "typos does not run"
-    say "moto $("$TOOLS/python/bin/python" -c 'import moto; print(moto.__version__)'), $(typos --version)"
+    say "moto and $(typos --version), as tools/requirements.txt pins them"
 }
 
 # --- Cargo tools ------------------------------------------------------------
@@ -123,18 +125,22 @@ cargo_tool_version() { cargo "$1" --version 2>/dev/null | version_in || true; }
 setup_cargo_tool() { # setup_cargo_tool NAME MINIMUM VERSION [INSTALL OPTION...]
     local name=$1 minimum=$2 version=$3
     shift 3
-    if ! at_least "$(cargo_tool_version "$name")" "$minimum"; then
+    # Dangles until the tool is in the cache; the shell skips it then.
+    have "cargo-$name" || ln -sfn "$CACHE/bin/cargo-$name" "$TOOLS/bin/cargo-$name"
+    local found
+    found=$(cargo_tool_version "$name")
+    if ! at_least "$found" "$minimum"; then
         say "compiling cargo-$name $version (takes minutes, once per machine)"
         # They run for seconds, so a quick build matters more than a fast program.
         env -u CARGO_TARGET_DIR \
             CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
             CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
             cargo install --quiet --locked --root "$CACHE" "$@" "cargo-$name@$version"
+        # An older one elsewhere on the PATH is passed over from now on.
         ln -sfn "$CACHE/bin/cargo-$name" "$TOOLS/bin/cargo-$name"
         hash -r
+        found=$(cargo_tool_version "$name")
     fi
-    local found
-    found=$(cargo_tool_version "$name")
     at_least "$found" "$minimum" || die "cargo-$name is '${found:-missing}', at least $minimum is needed"
     say "cargo-$name $found"
 }
@@ -143,18 +149,18 @@ setup_cargo_tool() { # setup_cargo_tool NAME MINIMUM VERSION [INSTALL OPTION...]
 
 have cargo || die "cargo is missing: install Rust first (rustup)"
 
-need build-essential sh -c 'command -v cc && command -v make'
+need build-essential have cc
 if [ "${1:-all}" = build ]; then
     install_apt_packages
     exit 0
 fi
 
-need default-jre-headless java -version
-need nodejs node --version
-need npm npm --version
-need python3 python3 --version
+need default-jre-headless have java
+need nodejs have node
+need npm have npm
+need python3 have python3
 need python3-venv python3 -c 'import ensurepip, venv'
-need util-linux setpriv --version
+need util-linux have setpriv
 install_apt_packages
 
 mkdir -p "$TOOLS/bin"
