@@ -8,6 +8,8 @@ pub mod backend;
 pub mod check;
 pub mod clock;
 pub mod cursor;
+#[cfg(feature = "embedded")]
+pub mod embedded;
 mod error;
 pub mod expr;
 pub mod feed;
