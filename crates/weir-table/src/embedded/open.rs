@@ -42,7 +42,8 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     let mut generation = Generation::default();
     let mut opened = Stats::default();
     let mut folded_to = applied;
-    let scanned = scan::replay(&dir.join("log"), applied, |header, body| {
+    let disk = Arc::clone(&options.disk);
+    let scanned = scan::replay(&dir.join("log"), disk.as_ref(), applied, |header, body| {
         checkpoint::replay(&mut catalog, &generation, header, body)?;
         opened.replayed += 1;
         // A log longer than memory is folded on the way.

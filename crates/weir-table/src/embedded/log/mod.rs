@@ -76,17 +76,17 @@ impl Log {
         last_seq: u64,
     ) -> Result<Log> {
         let mut segments = segments;
-        let (segment, file, new) = match segments.last() {
+        let (segment, file) = match segments.last() {
             Some(segment) => {
                 let file = disk
                     .append_to(&segment.path)
                     .map_err(|source| Error::io("opening the log's last segment", source))?;
-                (Arc::clone(segment), file, false)
+                (Arc::clone(segment), file)
             }
             None => {
                 let (segment, file) = segment::create(dir, disk.as_ref(), last_seq + 1)?;
                 segments.push(Arc::clone(&segment));
-                (segment, file, true)
+                (segment, file)
             }
         };
         let spare = Vec::new();
@@ -94,7 +94,8 @@ impl Log {
             file,
             segment,
             unsynced: Vec::new(),
-            dir_changed: new,
+            // Opening may have made a segment or removed torn ones.
+            dir_changed: true,
             spare,
         };
         Ok(Log {
@@ -209,7 +210,7 @@ impl Log {
             let dir_changed = std::mem::take(&mut writer.dir_changed);
             (files, dir_changed, self.flushed.load(Ordering::Acquire))
         };
-        if target <= self.synced.load(Ordering::Acquire) {
+        if target <= self.synced.load(Ordering::Acquire) && !dir_changed {
             return Ok(());
         }
         let synced = files
