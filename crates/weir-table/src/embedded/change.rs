@@ -97,7 +97,6 @@ impl RawChange<'_> {
 /// A record's body, parsed.
 #[derive(Debug, Default)]
 pub(super) struct RawBody<'a> {
-    pub(super) synced: bool,
     pub(super) meta: Vec<(&'a [u8], Option<&'a [u8]>)>,
     pub(super) changes: Vec<RawChange<'a>>,
 }
@@ -108,7 +107,8 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
     if !matches!(input.byte()?, KIND_CHANGES | KIND_META) {
         return Err(Malformed("a record of unknown kind"));
     }
-    let synced = input.byte()? == 1;
+    // What the writer was promised; it has been kept by the time anybody reads this.
+    let _synced = input.byte()?;
     let meta = (0..input.len()?)
         .map(|_| {
             let key = input.bytes()?;
@@ -137,11 +137,7 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
             })
         })
         .collect::<Result<_, Malformed>>()?;
-    Ok(RawBody {
-        synced,
-        meta,
-        changes,
-    })
+    Ok(RawBody { meta, changes })
 }
 
 /// An entry that a change makes in the index or expiry space.

@@ -29,7 +29,7 @@ impl Engine {
         let folded = self.fold_active()?;
         let count = self.checkpoints.load(Ordering::Relaxed);
         if thorough || (folded && count.is_multiple_of(PERSIST_EVERY)) {
-            self.base.persist()?;
+            self.base.persist().map_err(|error| self.log.fail(error))?;
             self.persisted
                 .store(self.applied.load(Ordering::Relaxed), Ordering::Relaxed);
             self.purge_dropped()?;
@@ -39,13 +39,22 @@ impl Engine {
     }
 
     /// Freezes the active generation and folds it. Returns whether there was anything.
+    ///
+    /// A fold that fails closes the log: its generation is then only in memory, and a later fold
+    /// would tell the store that it had been folded too.
     pub(super) fn fold_active(&self) -> Result<bool> {
+        self.log.check_open()?;
+        self.fold_frozen().map_err(|error| self.log.fail(error))
+    }
+
+    fn fold_frozen(&self) -> Result<bool> {
         let (frozen, applied, appended) = {
             let mut gate = self.generations.write();
             self.delayed.apply_all(&gate.active);
-            if gate.active.last_seq() == 0 && gate.frozen.is_none() {
+            if gate.active.last_seq() == 0 {
                 return Ok(false);
             }
+            debug_assert!(gate.frozen.is_none(), "a fold is lost");
             let frozen = std::mem::take(&mut gate.active);
             gate.frozen = Some(Arc::clone(&frozen));
             gate.number += 1;
@@ -151,6 +160,8 @@ impl Engine {
     /// After the log refused a write: shows readers what it holds, and nothing that was only in
     /// memory. What could not be written was never answered, so nobody relies on it.
     pub(super) fn forget_unwritten(&self) {
+        // A fold on its way ends first; none begins after it.
+        let _no_fold = self.checkpointing.lock();
         let rebuilt = Generation::default();
         let applied = self.applied.load(Ordering::Relaxed);
         let mut catalog = Catalog::clone(&self.catalog.read());
@@ -158,7 +169,7 @@ impl Engine {
         let read = scan::read_from(
             &segments,
             applied + 1,
-            self.log.flushed_seq(),
+            self.log.flushed_at_rest(),
             |header, body| {
                 replay(&mut catalog, &rebuilt, header, body)?;
                 Ok(true)
@@ -172,7 +183,8 @@ impl Engine {
         *gate = Generations {
             number: gate.number + 1,
             active: Arc::new(rebuilt),
-            frozen: gate.frozen.clone(),
+            // What was in it and written is in the rebuilt one.
+            frozen: None,
         };
     }
 }
@@ -187,11 +199,8 @@ pub(super) fn replay(
     let unreadable =
         |source: Box<Malformed>| Error::backend(format!("replaying record {}", header.seq), source);
     let body = change::parse(body).map_err(|source| unreadable(Box::new(source)))?;
-    let durability = if body.synced {
-        Durability::Synced
-    } else {
-        Durability::Flushed
-    };
+    // It is in the log: on opening synced already, after a failed fsync as safe as it will ever be.
+    let durability = Durability::Flushed;
     let seq = header.seq;
     generation.note_seq(seq);
     for (key, value) in body.meta {

@@ -168,7 +168,9 @@ impl Engine {
     /// How full the dirty set and the log to replay are, in percent of their bounds.
     fn pressure(&self) -> u64 {
         let dirty = self.generations.read().active.bytes() as u64;
-        let log = self.appended.load(Ordering::Relaxed) - self.folded.load(Ordering::Relaxed);
+        // A fold may end between the two.
+        let folded = self.folded.load(Ordering::Relaxed);
+        let log = self.appended.load(Ordering::Relaxed).saturating_sub(folded);
         let percent = |part: u64, whole: u64| part.saturating_mul(100) / whole.max(1);
         // Two generations can be in memory at once.
         percent(dirty, self.options.dirty_bytes_max / 2)
@@ -330,7 +332,7 @@ fn fold_loop(engine: &Engine, closing: &AtomicBool) {
             return;
         }
         if let Err(error) = engine.checkpoint(false) {
-            engine.log.fail(&error);
+            engine.log.fail(error);
             engine.room.notify_waiters();
             return;
         }

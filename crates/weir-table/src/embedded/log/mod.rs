@@ -173,7 +173,7 @@ impl Log {
                 .map_err(|source| Error::io("writing the log", source))
         });
         if let Err(error) = written {
-            return Err(self.fail(&error));
+            return Err(self.fail(error));
         }
         writer
             .segment
@@ -224,7 +224,7 @@ impl Log {
                 }
             });
         if let Err(source) = synced {
-            return Err(self.fail(&Error::io("making the log durable", source)));
+            return Err(self.fail(Error::io("making the log durable", source)));
         }
         self.synced.store(target, Ordering::Release);
         self.reached.send_modify(|reached| reached.synced = target);
@@ -285,9 +285,12 @@ impl Log {
     }
 
     /// Closes the log for good, and tells everyone who waits.
-    pub(super) fn fail(&self, error: &Error) -> Error {
+    pub(super) fn fail(&self, error: Error) -> Error {
+        if matches!(error, Error::ReadOnly { .. }) {
+            return error;
+        }
         let cause =
-            std::error::Error::source(error).map_or(String::new(), |why| format!(" ({why})"));
+            std::error::Error::source(&error).map_or(String::new(), |why| format!(" ({why})"));
         let reason = format!("{error} failed{cause}");
         self.closed.store(true, Ordering::SeqCst);
         self.reached.send_modify(|reached| {
@@ -296,6 +299,8 @@ impl Log {
                 reached.failed = Some(Arc::from(reason.as_str()));
             }
         });
+        // It sees that nothing can be synced, and hides what was not written.
+        self.wake_syncer.notify_all();
         Error::ReadOnly { reason }
     }
 
@@ -307,6 +312,12 @@ impl Log {
     /// The last sequence the operating system has.
     pub(super) fn flushed_seq(&self) -> u64 {
         self.flushed.load(Ordering::Acquire)
+    }
+
+    /// The last sequence that the operating system will ever have, once the log has failed.
+    pub(super) fn flushed_at_rest(&self) -> u64 {
+        let _no_flush = self.writer.lock();
+        self.flushed_seq()
     }
 
     /// The last sequence known to be on disk.
