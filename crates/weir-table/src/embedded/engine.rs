@@ -195,7 +195,7 @@ impl Engine {
             if self.pressure() < 100 {
                 break;
             }
-            self.log.check_open()?;
+            self.log.check_taking()?;
             // The bound keeps a lost wake-up from being for ever.
             let _ = tokio::time::timeout(IDLE, room).await;
             pressure = self.pressure();
@@ -283,8 +283,9 @@ impl Threads {
         })
     }
 
-    /// Stops them and waits.
+    /// Stops them and waits. Nobody would sync or fold a later commit, so none is taken.
     pub(super) fn stop(&self) {
+        self.engine.log.close();
         self.closing.store(true, Ordering::SeqCst);
         self.engine.log.wake_syncer();
         self.engine.want_checkpoint();

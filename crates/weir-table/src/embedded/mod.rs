@@ -140,6 +140,7 @@ impl Embedded {
     }
 
     /// Folds everything into the store and makes it durable, so that the next opening is quick.
+    /// Writes that come later are told [`crate::Error::Closed`]; reading still works.
     ///
     /// # Errors
     /// The disk fails.

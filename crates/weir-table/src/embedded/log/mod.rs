@@ -123,7 +123,7 @@ impl Log {
     pub(super) fn append(&self, body: &[u8], at_ms: u64) -> Result<u64> {
         let body_crc = crc32fast::hash(body);
         let mut tail = self.tail.lock();
-        self.check_open()?;
+        self.check_taking()?;
         let seq = tail.next_seq;
         tail.next_seq += 1;
         let synced = self.synced.load(Ordering::Relaxed);
@@ -274,7 +274,23 @@ impl Log {
         self.wake_syncer.notify_all();
     }
 
-    /// Fails when no more commits are taken.
+    /// Takes no more commits. What has been appended can still be flushed and synced.
+    pub(super) fn close(&self) {
+        // Under the lock, so that the sync that follows covers every commit there will be.
+        let _tail = self.tail.lock();
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Fails when no more commits are taken: the log has failed, or was closed.
+    pub(super) fn check_taking(&self) -> Result<()> {
+        self.check_open()?;
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(Error::Closed);
+        }
+        Ok(())
+    }
+
+    /// Fails when the log has failed.
     pub(super) fn check_open(&self) -> Result<()> {
         match &self.reached.borrow().failed {
             Some(reason) => Err(Error::ReadOnly {
@@ -292,7 +308,6 @@ impl Log {
         let cause =
             std::error::Error::source(&error).map_or(String::new(), |why| format!(" ({why})"));
         let reason = format!("{error} failed{cause}");
-        self.closed.store(true, Ordering::SeqCst);
         self.reached.send_modify(|reached| {
             if reached.failed.is_none() {
                 tracing::error!(reason, "the store takes no more writes");
