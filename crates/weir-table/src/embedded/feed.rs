@@ -53,6 +53,10 @@ impl Engine {
             ),
             Position::After(position) => parse(position)?,
         };
+        // Nobody was ever told such a position of this log: it is from before a restore.
+        if seq > last_seq + 1 {
+            return Err(Error::Trimmed);
+        }
         if seq > last_seq {
             return Ok(FeedPage {
                 changes: Vec::new(),

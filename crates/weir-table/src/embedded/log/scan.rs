@@ -263,12 +263,18 @@ pub(in super::super) fn read_from(
     let start = segments
         .partition_point(|segment| segment.first_seq <= seq)
         .saturating_sub(1);
-    for segment in segments.iter().skip(start) {
+    let mut expected = seq;
+    for (number, segment) in segments.iter().skip(start).enumerate() {
         let mut reader = Reader::open(segment, seq)?;
+        if number > 0 && expected != segment.first_seq {
+            let what = format!("begins with {}, {expected} is missing", segment.first_seq);
+            return Err(damaged(&segment.path, 0, what));
+        }
         while let Some((header, body)) = reader.next()? {
             if header.seq > last_seq {
                 return Ok(());
             }
+            expected = header.seq + 1;
             if header.seq >= seq && !each(&header, body)? {
                 return Ok(());
             }
