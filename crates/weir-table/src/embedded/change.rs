@@ -144,12 +144,7 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
 pub(super) type SideEntry = (Space, keys::Bytes, Payload);
 
 /// Puts a change's item into a generation.
-pub(super) fn apply_item(
-    generation: &Generation,
-    change: &ItemChange,
-    seq: u64,
-    durability: Durability,
-) {
+pub(super) fn apply_item(generation: &Generation, change: &ItemChange, seq: u64, synced: u64) {
     let payload = change
         .new
         .as_ref()
@@ -159,7 +154,7 @@ pub(super) fn apply_item(
         &change.key,
         Entry {
             seq,
-            durability,
+            synced,
             payload,
         },
     );

@@ -13,7 +13,6 @@ use super::keys::KeyRange;
 use super::log::scan;
 use super::{log, read};
 use crate::error::{Error, Result};
-use crate::request::Durability;
 
 /// Keys of a removed table that are deleted from the store at a time.
 const PURGE_CHUNK: usize = 1000;
@@ -200,7 +199,7 @@ pub(super) fn replay(
         |source: Box<Malformed>| Error::backend(format!("replaying record {}", header.seq), source);
     let body = change::parse(body).map_err(|source| unreadable(Box::new(source)))?;
     // It is in the log: on opening synced already, after a failed fsync as safe as it will ever be.
-    let durability = Durability::Flushed;
+    let synced = 0;
     let seq = header.seq;
     generation.note_seq(seq);
     for (key, value) in body.meta {
@@ -213,7 +212,7 @@ pub(super) fn replay(
             key,
             Entry {
                 seq,
-                durability,
+                synced,
                 payload,
             },
         );
@@ -234,14 +233,14 @@ pub(super) fn replay(
             new: image(raw.new)?,
             expired: raw.expired,
         };
-        change::apply_item(generation, &change, seq, durability);
+        change::apply_item(generation, &change, seq, synced);
         change::side_entries(&change, |(space, key, payload)| {
             generation.insert(
                 space,
                 &key,
                 Entry {
                     seq,
-                    durability,
+                    synced,
                     payload,
                 },
             );

@@ -75,16 +75,13 @@ pub(super) struct Rests {
 }
 
 impl Rests {
-    /// An answer that rests on a commit.
-    pub(super) fn on(seq: u64, durability: Durability) -> Rests {
+    /// The same grounds, as safe as a write of this durability wants them.
+    pub(super) fn at_least(self, durability: Durability) -> Rests {
         match durability {
-            Durability::Flushed => Rests {
-                flushed: seq,
-                synced: 0,
-            },
+            Durability::Flushed => self,
             Durability::Synced => Rests {
-                flushed: seq,
-                synced: seq,
+                synced: self.flushed,
+                ..self
             },
         }
     }
@@ -100,7 +97,10 @@ impl Rests {
 
 impl From<&Entry> for Rests {
     fn from(entry: &Entry) -> Rests {
-        Rests::on(entry.seq, entry.durability)
+        Rests {
+            flushed: entry.seq,
+            synced: entry.synced,
+        }
     }
 }
 
@@ -215,7 +215,7 @@ impl Engine {
     /// Waits until an answer's grounds are safe.
     pub(super) async fn settle(&self, rests: Rests) -> Result<()> {
         if rests.synced > 0 {
-            return self.log.synced(rests.synced).await;
+            self.log.synced(rests.synced).await?;
         }
         self.log.flush(rests.flushed)
     }

@@ -62,7 +62,7 @@ impl Engine {
         let _locked = self.lock_stripe(Engine::stripe_of(key));
         let gate = self.generations.read();
         let seen = self.find_item(&gate, key, &Loaded::default(), Patience::Disk)?;
-        let Some(old) = seen.and_then(|seen| seen.stored) else {
+        let Some((Some(old), rests)) = seen.map(|seen| (seen.stored, seen.rests)) else {
             return Ok(false);
         };
         let expiry = table
@@ -81,7 +81,7 @@ impl Engine {
             expired: true,
         };
         let now_ms = self.options.clock.now_ms();
-        self.publish(&gate, &[change], &[], Durability::Flushed, now_ms)?;
+        self.publish(&gate, &[change], &[], Durability::Flushed, rests, now_ms)?;
         Ok(true)
     }
 
@@ -104,10 +104,10 @@ impl Engine {
             let gate = self.generations.read();
             let stored = self.find_meta(&gate, &gone.key, &Loaded::default(), Patience::Disk)?;
             // It may have been used anew since it was found.
-            if let Some((Some(stored), _)) = stored
+            if let Some((Some(stored), rests)) = stored
                 && token::is_over(&stored, now_ms)
             {
-                self.publish(&gate, &[], &[gone], Durability::Flushed, now_ms)?;
+                self.publish(&gate, &[], &[gone], Durability::Flushed, rests, now_ms)?;
             }
         }
         Ok(())
