@@ -356,7 +356,9 @@ impl Log {
                     _ => break,
                 }
             };
+            // One by one, so that a power cut brings back the last of them and leaves no hole.
             std::fs::remove_file(&first.path)
+                .and_then(|()| self.disk.sync_dir(&self.dir))
                 .map_err(|source| Error::io("removing an old log segment", source))?;
             removed += 1;
         }
