@@ -285,8 +285,8 @@ impl Threads {
 
     /// Stops them and waits. Nobody would sync or fold a later commit, so none is taken.
     pub(super) fn stop(&self) {
-        self.engine.log.close();
         self.closing.store(true, Ordering::SeqCst);
+        self.engine.log.close();
         self.engine.log.wake_syncer();
         self.engine.want_checkpoint();
         for thread in self.running.lock().drain(..) {

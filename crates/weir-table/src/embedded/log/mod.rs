@@ -263,14 +263,17 @@ impl Log {
     pub(super) fn wait_for_sync_request(&self, idle: std::time::Duration) -> bool {
         let mut wanted = self.wanted.lock();
         let synced = || self.synced.load(Ordering::Acquire);
-        if *wanted <= synced() {
+        let has_ended = || self.closed.load(Ordering::SeqCst) || self.check_open().is_err();
+        if *wanted <= synced() && !has_ended() {
             self.wake_syncer.wait_for(&mut wanted, idle);
         }
-        *wanted > synced() || self.last_seq() > synced()
+        *wanted > synced() || self.last_seq() > synced() || self.check_open().is_err()
     }
 
-    /// Wakes the syncer, so that it can see that the store is closing.
+    /// Wakes the syncer, so that it can see that the log was closed or has failed.
     pub(super) fn wake_syncer(&self) {
+        // Under the lock, so that it either sees that or waits already.
+        let _wanted = self.wanted.lock();
         self.wake_syncer.notify_all();
     }
 
@@ -314,8 +317,8 @@ impl Log {
                 reached.failed = Some(Arc::from(reason.as_str()));
             }
         });
-        // It sees that nothing can be synced, and hides what was not written.
-        self.wake_syncer.notify_all();
+        // The syncer hides what was not written.
+        self.wake_syncer();
         Error::ReadOnly { reason }
     }
 
