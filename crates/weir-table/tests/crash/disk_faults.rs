@@ -1,0 +1,236 @@
+//! Failing disks: an fsync that fails, a disk that is full, a store that cannot be folded into.
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use weir_table::embedded::{Embedded, Options};
+use weir_table::{Error, Get, Item, Key, Query, Store, Write};
+
+use crate::check::{self, Model};
+use crate::disk::{Leaves, TestDisk};
+use crate::folder::Folder;
+use crate::power;
+use crate::seed::{self, Random};
+use crate::workload::{self, Ack, MAIN, Run};
+
+/// Writes until the disk's fault stops every task; returns what was answered and the failures.
+async fn write_until_refused(store: &Store<Embedded>, model: &Model) -> (Vec<Ack>, Vec<Error>) {
+    let acks: Arc<Mutex<Vec<Ack>>> = Arc::default();
+    let told = Arc::clone(&acks);
+    let run = Run::new(model.seed, model.done());
+    let writing = run.go(store, move |ack| told.lock().unwrap().push(ack));
+    let failures = tokio::time::timeout(Duration::from_secs(30), writing)
+        .await
+        .expect("every waiting writer is told");
+    let acks = std::mem::take(&mut *acks.lock().unwrap());
+    (acks, failures)
+}
+
+fn assert_read_only(failures: &[Error], reason: &str) {
+    assert!(!failures.is_empty());
+    for failure in failures {
+        let Error::ReadOnly { reason: told } = failure else {
+            panic!("{failure:?}")
+        };
+        assert!(told.contains(reason), "{told}");
+    }
+}
+
+/// Writes are refused from now on, reading works, and the disk is left alone.
+async fn check_refusing(store: &Store<Embedded>, model: &Model, acks: &[Ack], disk: &TestDisk) {
+    // What was never written is hidden in the background.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let syncs = disk.syncs();
+    let write = |item| store.write(Write::put(MAIN, item));
+    let refused = write(Item::new().with("PK", "late").with("SK", "x")).await;
+    assert!(
+        matches!(refused, Err(Error::ReadOnly { .. })),
+        "{refused:?}"
+    );
+    let get = Get::new(MAIN, Key::new("late", "x"));
+    assert_eq!(store.get(&get).await.unwrap(), None);
+    let mut model = model.clone();
+    model.note(acks.iter().copied());
+    model.check(store).await;
+    assert!(store.backend().checkpoint().await.is_err());
+    assert!(store.backend().close().await.is_err());
+    assert_eq!(
+        disk.syncs(),
+        syncs,
+        "an fsync that failed is never tried again"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_fsync_stops_writes_and_loses_nothing() {
+    for seed in seed::seeds(8, 300) {
+        eprintln!("failed fsync: WEIR_TEST_SEED={seed}");
+        let mut random = Random::of(&[seed, 7]);
+        let (folder, disk) = (Folder::new(), TestDisk::new());
+        let data = folder.data();
+        let mut model = Model::new(seed);
+        let store = workload::open(power::options(&data, &disk, &mut random)).unwrap();
+        workload::prepare(&store).await.unwrap();
+        disk.sync_takes(Duration::from_micros(random.one_of(&[0, 2_000])));
+        disk.fail_sync_after(random.below(30));
+        let (acks, failures) = write_until_refused(&store, &model).await;
+        assert_read_only(
+            &failures,
+            "making the log durable failed (Input/output error",
+        );
+        check_refusing(&store, &model, &acks, &disk).await;
+        drop(store);
+        disk.revive();
+        if random.coin() {
+            // What the failed fsync did not write is gone with the power.
+            disk.cut_power(Leaves::SomeSectors, &mut random);
+            let kept: Vec<Ack> = acks.iter().filter(|ack| ack.synced).copied().collect();
+            let store = workload::open(power::options(&data, &disk, &mut random)).unwrap();
+            model.note(acks);
+            model.check_with(&store, &kept).await;
+        } else {
+            let store = workload::open(power::options(&data, &disk, &mut random)).unwrap();
+            model.note(acks);
+            model.check(&store).await;
+            model.retry_tokens(&store).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_fails_half_way_stops_writes_and_is_cut() {
+    let mut cuts = 0;
+    for seed in seed::seeds(8, 300) {
+        eprintln!("full disk: WEIR_TEST_SEED={seed}");
+        let mut random = Random::of(&[seed, 8]);
+        let (folder, disk) = (Folder::new(), TestDisk::new());
+        let data = folder.data();
+        let mut model = Model::new(seed);
+        let store = workload::open(power::options(&data, &disk, &mut random)).unwrap();
+        workload::prepare(&store).await.unwrap();
+        disk.leave_room(random.below(100_000));
+        let (acks, failures) = write_until_refused(&store, &model).await;
+        // Either while writing records or while beginning a new file.
+        assert_read_only(&failures, "No space left on device");
+        check_refusing(&store, &model, &acks, &disk).await;
+        drop(store);
+        disk.revive();
+        let store = workload::open(power::options(&data, &disk, &mut random)).unwrap();
+        cuts += u64::from(store.backend().stats().cut_bytes > 0);
+        model.note(acks);
+        model.check(&store).await;
+        model.retry_tokens(&store).await;
+    }
+    eprintln!("{cuts} torn tails were cut");
+}
+
+/// A small file system of its own; unmounted at the end.
+struct SmallDisk(Folder);
+
+impl SmallDisk {
+    fn mount(mib: u32) -> Option<SmallDisk> {
+        let folder = Folder::new();
+        let size = format!("size={mib}m");
+        let done = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
+            .arg(folder.path())
+            .output();
+        match done {
+            Ok(output) if output.status.success() => Some(SmallDisk(folder)),
+            Ok(output) => {
+                let why = String::from_utf8_lossy(&output.stderr).into_owned();
+                eprintln!("skipped, no small disk can be mounted: {}", why.trim());
+                None
+            }
+            Err(error) => {
+                eprintln!("skipped, there is no mount command: {error}");
+                None
+            }
+        }
+    }
+
+    fn grow(&self, mib: u32) {
+        let size = format!("remount,size={mib}m");
+        let done = Command::new("mount")
+            .args(["-o", &size])
+            .arg(self.0.path())
+            .status();
+        assert!(done.unwrap().success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_is_really_full_stops_writes_and_loses_nothing() {
+    let Some(small) = SmallDisk::mount(6) else {
+        return;
+    };
+    let mut options = Options::new(small.0.data());
+    options.sweep_interval = None;
+    options.checkpoint_interval = Duration::from_millis(50);
+    options.segment_bytes_max = 256 * 1024;
+    let store = workload::open(options.clone()).unwrap();
+    workload::prepare(&store).await.unwrap();
+    let mut model = Model::new(1);
+    let writing = write_until_refused(&store, &model);
+    let (acks, failures) = writing.await;
+    assert!(!failures.is_empty());
+    for failure in &failures {
+        assert!(matches!(failure, Error::ReadOnly { .. }), "{failure:?}");
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let shown = check::scan(&store, Query::scan(MAIN)).await;
+    assert!(!shown.is_empty());
+    let mut copy = model.clone();
+    copy.note(acks.iter().copied());
+    copy.check(&store).await;
+    drop(store);
+    small.grow(256);
+    let store = workload::open(options).unwrap();
+    model.note(acks);
+    model.check(&store).await;
+    model.retry_tokens(&store).await;
+    eprintln!("{} answered writes are there", model.checked);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fold_that_fails_is_never_counted_as_done() {
+    // The log has room; what it is folded into has not.
+    let Some(small) = SmallDisk::mount(3) else {
+        return;
+    };
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.data()).unwrap();
+    std::fs::create_dir_all(small.0.data()).unwrap();
+    std::os::unix::fs::symlink(small.0.data(), folder.data().join("store")).unwrap();
+    let mut options = Options::new(folder.data());
+    options.sweep_interval = None;
+    options.checkpoint_interval = Duration::from_millis(20);
+    let store = workload::open(options.clone()).unwrap();
+    workload::prepare(&store).await.unwrap();
+    let mut model = Model::new(2);
+    let (acks, failures) = write_until_refused(&store, &model).await;
+    assert_read_only(&failures, "the store failed");
+    // Neither of these may fold past the one that failed.
+    for _ in 0..3 {
+        assert!(store.backend().checkpoint().await.is_err());
+        let to = folder.path().join("backup");
+        assert!(store.backend().backup(&to, |_, _| {}).await.is_err());
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let mut copy = model.clone();
+    copy.note(acks.iter().copied());
+    copy.check(&store).await;
+    drop(store);
+    small.grow(256);
+    let store = workload::open(options).unwrap();
+    model.note(acks);
+    model.check(&store).await;
+    eprintln!("{} answered writes are there", model.checked);
+}

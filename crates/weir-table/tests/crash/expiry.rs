@@ -1,0 +1,162 @@
+//! The sweeper: what has expired goes, what was given more time stays.
+
+use weir_table::clock::Clock;
+use weir_table::embedded::{Embedded, Options};
+use weir_table::expr::set;
+use weir_table::feed::{Change, Position};
+use weir_table::{Get, Item, Key, Kind, Query, Store, TableSpec, Write};
+
+use crate::check;
+use crate::folder::Folder;
+use crate::workload::{self, MAIN};
+
+const NOW: u64 = 1_770_000_000;
+const FIVE_YEARS: u64 = 5 * 365 * 24 * 60 * 60;
+
+struct Fixture {
+    _folder: Folder,
+    clock: Clock,
+    store: Store<Embedded>,
+}
+
+async fn fixture() -> Fixture {
+    let folder = Folder::new();
+    let mut options = Options::new(folder.data());
+    options.sweep_interval = None;
+    options.clock = Clock::manual(NOW * 1000);
+    let clock = options.clock.clone();
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    Fixture {
+        _folder: folder,
+        clock,
+        store,
+    }
+}
+
+fn item(name: &str, ttl: u64) -> Item {
+    Item::new()
+        .with("PK", "p")
+        .with("SK", name)
+        .with("G1", "a")
+        .with("G1S", 1)
+        .with("ttl", ttl)
+}
+
+fn key(name: &str) -> Key {
+    Key::new("p", name)
+}
+
+async fn changes(store: &Store<Embedded>) -> Vec<Change> {
+    let page = store.feed_read(MAIN, "log", &Position::Oldest, 1000).await;
+    page.unwrap().changes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_expired_is_removed_and_the_feed_says_why() {
+    for folded in [false, true] {
+        let Fixture { clock, store, .. } = &fixture().await;
+        for (name, ttl) in [("past", NOW - 1), ("now", NOW), ("soon", NOW + 10)] {
+            store
+                .write(Write::put(MAIN, item(name, ttl)))
+                .await
+                .unwrap();
+        }
+        if folded {
+            store.backend().checkpoint().await.unwrap();
+        }
+        assert_eq!(store.backend().sweep().await.unwrap(), 2);
+        assert_eq!(store.backend().sweep().await.unwrap(), 0);
+        let left = check::scan(store, Query::scan(MAIN)).await;
+        assert_eq!(left, [item("soon", NOW + 10)]);
+        let indexed = check::scan(store, Query::scan(MAIN).index("all")).await;
+        assert_eq!(indexed, left);
+        let removed: Vec<Change> = changes(store).await.drain(3..).collect();
+        assert_eq!(removed.len(), 2);
+        for change in &removed {
+            assert!(change.expired && change.new.is_none() && change.old.is_some());
+        }
+        clock.advance_ms(10_000);
+        assert_eq!(store.backend().sweep().await.unwrap(), 1);
+        assert!(store.backend().verify().await.unwrap().is_sound());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_that_was_given_more_time_is_kept() {
+    for folded in [false, true] {
+        let Fixture { clock, store, .. } = &fixture().await;
+        for name in ["extended", "forever", "replaced", "left"] {
+            let write = Write::put(MAIN, item(name, NOW + 5));
+            store.write(write).await.unwrap();
+        }
+        if folded {
+            store.backend().checkpoint().await.unwrap();
+        }
+        let extend = Write::update(MAIN, key("extended"), set("ttl", NOW + 100));
+        store.write(extend).await.unwrap();
+        let forever = weir_table::expr::remove("ttl");
+        let forever = Write::update(MAIN, key("forever"), forever);
+        store.write(forever).await.unwrap();
+        let replaced = Write::put(MAIN, item("replaced", NOW + 50));
+        store.write(replaced).await.unwrap();
+        clock.advance_ms(20_000);
+        assert_eq!(store.backend().sweep().await.unwrap(), 1);
+        for (name, there) in [
+            ("extended", true),
+            ("forever", true),
+            ("replaced", true),
+            ("left", false),
+        ] {
+            let found = store.get(&Get::new(MAIN, key(name))).await.unwrap();
+            assert_eq!(found.is_some(), there, "{name}");
+        }
+        let expired = changes(store).await;
+        assert_eq!(expired.iter().filter(|change| change.expired).count(), 1);
+        assert!(store.backend().verify().await.unwrap().is_sound());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expiry_of_more_than_five_years_ago_is_taken_for_a_mistake() {
+    let Fixture { store, .. } = &fixture().await;
+    for (name, ttl) in [
+        ("zero", 0),
+        ("ancient", NOW - FIVE_YEARS - 1),
+        ("old", NOW - FIVE_YEARS + 1),
+    ] {
+        store
+            .write(Write::put(MAIN, item(name, ttl)))
+            .await
+            .unwrap();
+    }
+    assert_eq!(store.backend().sweep().await.unwrap(), 1);
+    let left = check::scan(store, Query::scan(MAIN)).await;
+    assert_eq!(left.len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_deleted_tables_left_does_not_stop_the_sweeper() {
+    let Fixture { store, .. } = &fixture().await;
+    let spec = TableSpec::new("doomed", "PK", Kind::N).ttl("ttl");
+    store.create_table(&spec).await.unwrap();
+    // More than one sweep takes, and all of them before the one that matters.
+    for n in 0..10_100 {
+        let item = Item::new().with("PK", n).with("ttl", NOW - 1000);
+        store
+            .write(Write::put("doomed", item).flushed())
+            .await
+            .unwrap();
+    }
+    store.backend().checkpoint().await.unwrap();
+    store.delete_table("doomed").await.unwrap();
+    store
+        .write(Write::put(MAIN, item("past", NOW - 1)))
+        .await
+        .unwrap();
+    let swept = [
+        store.backend().sweep().await.unwrap(),
+        store.backend().sweep().await.unwrap(),
+    ];
+    assert_eq!(swept.iter().sum::<u64>(), 1, "{swept:?}");
+}
