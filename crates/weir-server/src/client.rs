@@ -198,8 +198,8 @@ impl Client {
             .await
             .map_err(|problem| self.broken(problem))?;
         tokio::spawn(connection);
-        let body =
-            serde_json::to_vec(body).map_err(|source| Error::backend("writing a request", source))?;
+        let body = serde_json::to_vec(body)
+            .map_err(|source| Error::backend("writing a request", source))?;
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -234,7 +234,10 @@ impl Client {
 
     fn broken(&self, problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         let path = self.data.display();
-        Error::backend(format!("talking to the server that has {path} open"), problem)
+        Error::backend(
+            format!("talking to the server that has {path} open"),
+            problem,
+        )
     }
 }
 

@@ -26,7 +26,10 @@ pub fn local(app: App) -> Router {
     Router::new()
         .route("/local/server", get(tables::server))
         .route("/local/tables", get(tables::list).post(tables::create))
-        .route("/local/tables/{name}", get(tables::describe).delete(tables::remove))
+        .route(
+            "/local/tables/{name}",
+            get(tables::describe).delete(tables::remove),
+        )
         .route("/local/verify", post(tables::verify))
         .route("/local/get", post(tables::get))
         .route("/local/query", post(tables::query))
