@@ -51,8 +51,9 @@ pub(crate) async fn start(
     }
     let (events, received) = mpsc::channel(EVENTS_WAITING_MAX);
     tokio::spawn(async move {
-        let progress = |done, total| {
-            events.try_send(Event::Progress(done, total)).ok();
+        let told = events.clone();
+        let progress = move |done, total| {
+            told.try_send(Event::Progress(done, total)).ok();
         };
         let end = match app.backend().backup(&request.to, progress).await {
             Ok(report) => Event::Done(report),

@@ -58,7 +58,10 @@ impl AnyBackend {
     /// What was written last could not be brought to the disk.
     #[cfg_attr(
         not(feature = "embedded"),
-        expect(clippy::unused_async, reason = "only an embedded store has something to write out")
+        expect(
+            clippy::unused_async,
+            reason = "only an embedded store has something to write out"
+        )
     )]
     pub async fn close(&self) -> Result<()> {
         match self {
@@ -77,7 +80,7 @@ impl AnyBackend {
     pub async fn backup(
         &self,
         to: &Path,
-        progress: impl Fn(u64, u64) + Send + Sync,
+        progress: impl Fn(u64, u64) + Send + Sync + 'static,
     ) -> Result<BackupReport> {
         match self {
             AnyBackend::Embedded(embedded) => embedded.backup(to, progress).await,

@@ -7,6 +7,7 @@
 #[cfg(any(feature = "embedded", feature = "dynamodb"))]
 mod any;
 pub mod backend;
+pub mod capacity;
 pub mod check;
 pub mod clock;
 pub mod cursor;

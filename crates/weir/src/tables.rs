@@ -74,7 +74,7 @@ impl Tables {
     pub(crate) async fn backup(
         &self,
         to: &Path,
-        progress: impl Fn(u64, u64) + Send + Sync,
+        progress: impl Fn(u64, u64) + Send + Sync + 'static,
     ) -> Result<BackupReport> {
         match self {
             Tables::Own(store) => store.backend().backup(to, progress).await,

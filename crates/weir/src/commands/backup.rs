@@ -34,10 +34,11 @@ pub(crate) async fn run(args: BackupArgs) -> Result<(), Failure> {
         .place()?
         .with(Missing::Refuse, async |tables| {
             let bar = progress::bytes("backing up");
+            let shown = bar.clone();
             let report = tables
-                .backup(&args.to, |done, total| {
-                    bar.set_length(total);
-                    bar.set_position(done);
+                .backup(&args.to, move |done, total| {
+                    shown.set_length(total);
+                    shown.set_position(done);
                 })
                 .await;
             bar.finish_and_clear();

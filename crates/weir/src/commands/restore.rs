@@ -38,7 +38,7 @@ pub(crate) async fn run(args: RestoreArgs) -> Result<(), Failure> {
     let bar = progress::bytes("restoring");
     let (from, to, shown) = (args.from, args.data.clone(), bar.clone());
     let restored = tokio::task::spawn_blocking(move || {
-        embedded::restore(&from, &to, |done, total| {
+        embedded::restore(&from, &to, &|done, total| {
             shown.set_length(total);
             shown.set_position(done);
         })
@@ -58,7 +58,7 @@ pub(crate) async fn run(args: RestoreArgs) -> Result<(), Failure> {
 pub(crate) fn summary(report: &BackupReport) -> String {
     format!(
         "{}, {}",
-        output::counted(report.entries, "entry", "entries"),
+        output::counted(report.entries, "record"),
         output::counted(report.bytes, "byte")
     )
 }

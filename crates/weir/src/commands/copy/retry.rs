@@ -9,9 +9,7 @@ const TRIES: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 /// Calls `act` until it succeeds or fails for good, with longer and longer pauses.
-pub(crate) async fn transient<T, F: Future<Output = Result<T>>>(
-    act: impl Fn() -> F,
-) -> Result<T> {
+pub(crate) async fn transient<T, F: Future<Output = Result<T>>>(act: impl Fn() -> F) -> Result<T> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..TRIES {
         match act().await {
