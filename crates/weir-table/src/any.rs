@@ -19,6 +19,13 @@ use crate::spec::TableSpec;
 /// One of the back-ends this build has.
 #[derive(Debug)]
 #[non_exhaustive]
+#[cfg_attr(
+    all(feature = "embedded", feature = "dynamodb"),
+    expect(
+        clippy::large_enum_variant,
+        reason = "a process has one or two, behind an Arc"
+    )
+)]
 pub enum AnyBackend {
     /// On this machine.
     #[cfg(feature = "embedded")]

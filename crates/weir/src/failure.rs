@@ -111,6 +111,8 @@ impl From<Error> for Failure {
             Error::Unavailable(what) => Failure::fault("the store did not answer")
                 .because(what)
                 .help("check the endpoint, the region and the network, then try again"),
+            Error::Invalid { field, problem } if field == "folder" => Failure::refused(problem)
+                .help("nothing is written over; name a folder that is empty or not there yet"),
             Error::Invalid { .. } => Failure::usage(error.to_string()),
             other => {
                 let mut failure = Failure::fault(other.to_string());

@@ -1,7 +1,8 @@
 //! `weir copy`: whole tables from one store to another.
 //!
-//! 1. Every table is made at the destination, or checked to have the same shape.
-//! 2. Its items are copied page by page, and the [`position`] is kept there after each page.
+//! 1. What can be refused is refused: a table there with another shape, or with other items.
+//! 2. A table is made at the destination and its items are copied page by page; the [`position`]
+//!    is kept there after each page.
 //! 3. Both sides are read once more and compared by their [`digest`].
 //!
 //! A table that has items at the destination which no unfinished copy brought there is only
@@ -134,6 +135,14 @@ fn now_s() -> i64 {
     i64::try_from(Clock::System.now_ms() / 1000).unwrap_or(i64::MAX)
 }
 
+/// How a table begins.
+enum Begin {
+    /// With copying, from here.
+    At(Position),
+    /// With nothing to do: it is there already, and the same.
+    Done(Report),
+}
+
 /// What came of one table.
 struct Report {
     table: String,
@@ -169,18 +178,25 @@ impl Report {
 
 impl Copy<'_> {
     async fn run(&self) -> Result<Vec<Report>, Failure> {
-        let names = self.names().await?;
-        let mut specs = Vec::new();
-        for name in &names {
-            specs.push(self.from.spec(name).await?);
-        }
-        for spec in &specs {
-            self.to.create(spec).await?;
+        let there = self.to.names().await?;
+        let mut begun = Vec::new();
+        // Everything that can be refused is refused before anything is written.
+        for name in self.names().await? {
+            let spec = self.from.spec(&name).await?;
+            let begin = if there.contains(&name) {
+                self.begin(&spec).await?
+            } else {
+                Begin::At(Position::start(&name, &self.source))
+            };
+            begun.push((spec, begin));
         }
         position::prepare(self.to).await?;
         let mut reports = Vec::new();
-        for spec in &specs {
-            reports.push(self.table(spec).await?);
+        for (spec, begin) in begun {
+            reports.push(match begin {
+                Begin::At(position) => self.table(&spec, position).await?,
+                Begin::Done(report) => report,
+            });
         }
         if reports.iter().all(Report::verified) {
             position::finish(self.to).await?;
@@ -202,36 +218,17 @@ impl Copy<'_> {
         }
     }
 
-    /// Brings one table over, from wherever it stands.
-    async fn table(&self, spec: &TableSpec) -> Result<Report, Failure> {
-        let Some(mut position) = self.begin(spec).await? else {
-            return self.compare_only(spec).await;
-        };
-        let before = position.items;
-        if position.stage == Stage::Copying {
-            self.transfer(spec, &mut position).await?;
-        }
-        let copied = position.items.saturating_sub(before);
-        let report = self.compare(spec, copied).await?;
-        if report.verified() {
-            position.stage = Stage::Verified;
-        } else {
-            position = Position::start(&spec.name, &self.source);
-        }
-        position.save(self.to).await?;
-        Ok(report)
-    }
-
-    /// Where to begin; none when the destination has items that no copy from here brought.
-    async fn begin(&self, spec: &TableSpec) -> Result<Option<Position>, Failure> {
+    /// Where to begin with a table that is at the destination already.
+    async fn begin(&self, spec: &TableSpec) -> Result<Begin, Failure> {
         let name = &spec.name;
+        self.to.verify(spec).await?;
         match Position::load(self.to, name).await? {
             Some(position) if position.from == self.source => {
                 if position.items > 0 && position.stage == Stage::Copying {
                     let items = output::counted(position.items, "item");
                     output::note(format!("{name}: going on after {items}"));
                 }
-                return Ok(Some(position));
+                return Ok(Begin::At(position));
             }
             Some(position) if !self.args.overwrite => {
                 let message = format!("table {name:?} is being copied from {}", position.from);
@@ -242,14 +239,13 @@ impl Copy<'_> {
         }
         let first = Query::scan(name.as_str()).limit(1);
         let is_empty = self.to.query(&first).await?.scanned == 0;
-        if !is_empty && !self.args.overwrite {
-            return Ok(None);
+        if is_empty || self.args.overwrite {
+            return Ok(Begin::At(Position::start(name, &self.source)));
         }
-        let position = Position::start(name, &self.source);
-        position.save(self.to).await?;
-        Ok(Some(position))
+        self.compare_only(spec).await.map(Begin::Done)
     }
 
+    /// Compares a table whose items no unfinished copy from here has brought.
     async fn compare_only(&self, spec: &TableSpec) -> Result<Report, Failure> {
         let name = &spec.name;
         output::note(format!("{name}: has items at the destination; comparing"));
@@ -257,11 +253,28 @@ impl Copy<'_> {
         if report.verified() {
             return Ok(report);
         }
-        let message =
-            format!("table {name:?} has other items at the destination; nothing of it was copied");
-        Err(Failure::refused(message)
-            .because(report.difference())
-            .help("copy to an empty store or another prefix, or write over them with --overwrite"))
+        let message = format!("table {name:?} has other items at the destination");
+        Err(Failure::refused(message).because(report.difference()).help(
+            "nothing was written; copy to an empty store or another prefix, \
+             or write over them with --overwrite",
+        ))
+    }
+
+    /// Brings one table over, from wherever it stands.
+    async fn table(&self, spec: &TableSpec, mut position: Position) -> Result<Report, Failure> {
+        self.to.create(spec).await?;
+        position.save(self.to).await?;
+        let mut copied = 0;
+        if position.stage == Stage::Copying {
+            copied = self.transfer(spec, &mut position).await?;
+        }
+        let report = self.compare(spec, copied).await?;
+        if !report.verified() {
+            Position::start(&spec.name, &self.source)
+                .save(self.to)
+                .await?;
+        }
+        Ok(report)
     }
 
     /// Reads both sides whole.

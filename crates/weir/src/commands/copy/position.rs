@@ -35,16 +35,10 @@ pub(crate) enum Stage {
     Copying,
     /// All items have arrived and are to be compared.
     Copied,
-    /// Both sides were compared and are the same.
-    Verified,
 }
 
 impl Stage {
-    const ALL: [(Stage, &str); 3] = [
-        (Stage::Copying, "copying"),
-        (Stage::Copied, "copied"),
-        (Stage::Verified, "verified"),
-    ];
+    const ALL: [(Stage, &str); 2] = [(Stage::Copying, "copying"), (Stage::Copied, "copied")];
 
     fn text(self) -> &'static str {
         let found = Stage::ALL.iter().find(|(stage, _)| *stage == self);
@@ -98,7 +92,10 @@ impl Position {
     /// The position kept for `table`, if there is one.
     pub(crate) async fn load(to: &Tables, table: &str) -> Result<Option<Position>> {
         let get = Get::new(TABLE, Key::partition(table));
-        let item = retry::transient(|| to.get(&get)).await?;
+        let item = match retry::transient(|| to.get(&get)).await {
+            Err(Error::NoSuchTable(_)) => None,
+            item => item?,
+        };
         let damaged = || Error::invalid(TABLE, format!("the position of {table:?} is damaged"));
         item.map(|item| Position::from_item(&item).ok_or_else(damaged))
             .transpose()

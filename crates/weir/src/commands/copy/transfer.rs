@@ -23,12 +23,13 @@ const BATCHES_AT_ONCE: usize = 8;
 const NOTE_EVERY: u64 = 100_000;
 
 impl Copy<'_> {
-    /// Copies what is left of a table.
+    /// Copies what is left of a table, and says how many items that were.
     pub(super) async fn transfer(
         &self,
         spec: &TableSpec,
         position: &mut Position,
-    ) -> std::result::Result<(), Failure> {
+    ) -> std::result::Result<u64, Failure> {
+        let mut copied = 0;
         let bar = progress::items(&format!("{}: copying", spec.name), self.total(spec).await?);
         bar.set_position(position.items);
         let pace = Pace::new(self.args.rate);
@@ -47,6 +48,7 @@ impl Copy<'_> {
             let arrived = self.deliver(spec, page.items).await?;
             note(&bar, &spec.name, position.items, arrived);
             position.items += arrived;
+            copied += arrived;
             if page.cursor.is_none() {
                 position.stage = Stage::Copied;
             }
@@ -55,7 +57,7 @@ impl Copy<'_> {
             pace.keep(page.scanned).await;
         }
         bar.finish_and_clear();
-        Ok(())
+        Ok(copied)
     }
 
     /// How many items there are, where counting costs nothing.

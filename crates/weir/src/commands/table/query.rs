@@ -135,7 +135,8 @@ fn range(spec: &TableSpec, sort: Option<&Name>, args: RangeArgs) -> Result<SortR
             .ok_or_else(|| Failure::usage(format!("{flag}: the table or index has no sort key")))?;
         parse::key_value(spec, name, text, flag)
     };
-    let single: [(&str, Option<String>, fn(KeyValue) -> SortRange); 6] = [
+    type Build = fn(KeyValue) -> SortRange;
+    let single: [(&str, Option<String>, Build); 6] = [
         ("--begins-with", args.begins_with, SortRange::BeginsWith),
         ("--eq", args.eq, SortRange::Eq),
         ("--lt", args.lt, SortRange::Lt),
@@ -187,8 +188,7 @@ async fn read(
         if args.format.json() {
             output::json(&Count { count, scanned })?;
         } else {
-            let counted = output::counted(count, "item");
-            output::line(format!("{counted} of {} read", output::thousands(scanned)))?;
+            output::line(counted(count, scanned))?;
         }
         return Ok(());
     }
@@ -208,9 +208,7 @@ async fn read(
         return Ok(());
     }
     show::items(spec, &reading.items, &args.format)?;
-    let shown = output::counted(reading.items.len() as u64, "item");
-    let scanned = output::thousands(reading.scanned);
-    output::line(format!("{shown} of {scanned} read"))?;
+    output::line(counted(reading.items.len() as u64, reading.scanned))?;
     if let Some(cursor) = &reading.cursor {
         output::line(format!(
             "there is more: {}",
@@ -218,6 +216,16 @@ async fn read(
         ))?;
     }
     Ok(())
+}
+
+/// `2 items`, or `2 items of 9 read` when a filter dropped some.
+fn counted(items: u64, scanned: u64) -> String {
+    let counted = output::counted(items, "item");
+    if items == scanned {
+        counted
+    } else {
+        format!("{counted} of {} read", output::thousands(scanned))
+    }
 }
 
 /// The command that was run, made to go on at `cursor`.
