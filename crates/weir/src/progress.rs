@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 const TICK: Duration = Duration::from_millis(120);
 
@@ -18,8 +18,8 @@ pub(crate) fn bytes(title: &str) -> ProgressBar {
 /// A bar of items; one that only counts when the total is not known.
 pub(crate) fn items(title: &str, total: Option<u64>) -> ProgressBar {
     let template = match total {
-        Some(_) => "{prefix} {bar:30} {human_pos}/{human_len} items {per_sec} {eta}",
-        None => "{prefix} {spinner} {human_pos} items {per_sec}",
+        Some(_) => "{prefix} {bar:30} {human_pos}/{human_len} items {rate} {eta}",
+        None => "{prefix} {spinner} {human_pos} items {rate}",
     };
     bar(title, total, template)
 }
@@ -30,11 +30,16 @@ fn bar(title: &str, total: Option<u64>, template: &str) -> ProgressBar {
         None => ProgressBar::new_spinner(),
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
+        bar.set_style(style.with_key("rate", rate));
     }
     bar.set_prefix(title.to_owned());
     if !bar.is_hidden() {
         bar.enable_steady_tick(TICK);
     }
     bar
+}
+
+/// Items a second, whole.
+fn rate(state: &ProgressState, text: &mut dyn std::fmt::Write) {
+    write!(text, "{:.0}/s", state.per_sec()).ok();
 }

@@ -17,13 +17,14 @@ pub(crate) struct QueryArgs {
     /// The partition key, of the table or of the index
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pk: String,
-    #[command(flatten)]
-    range: RangeArgs,
     /// From the last to the first
     #[arg(long)]
     reverse: bool,
     #[command(flatten)]
     read: ReadArgs,
+    // A heading holds until the next one, so flags that have one come last.
+    #[command(flatten)]
+    range: RangeArgs,
 }
 
 /// Flags of `weir table scan`.
