@@ -279,7 +279,7 @@ fn bounded(at: &str, text: String) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::{add, attr, remove, set, set_if_absent, size};
+    use crate::expr::{add, attr, remove, set, size};
     use crate::key::KeyValue;
 
     fn condition(condition: Condition) -> String {
@@ -391,6 +391,5 @@ mod tests {
         }
         let error = Placeholders::default().update(&update).unwrap_err();
         assert_eq!(error.field(), Some("update"));
-        let _ = set_if_absent("a", 1);
     }
 }
