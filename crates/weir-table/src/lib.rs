@@ -11,6 +11,8 @@ pub mod clock;
 pub mod cursor;
 #[cfg(feature = "dynamodb")]
 pub mod dynamodb;
+#[cfg(feature = "embedded")]
+pub mod embedded;
 mod error;
 pub mod expr;
 pub mod feed;

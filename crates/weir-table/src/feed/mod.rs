@@ -61,3 +61,8 @@ pub struct FeedPage {
     /// Whether the shard ends here for good.
     pub ended: bool,
 }
+
+/// The table that consumers keep their positions in, unless told otherwise.
+pub const POSITIONS_TABLE: &str = "weir-feeds";
+/// The attribute of a consumer's item that holds where it reads next.
+pub const POSITION_ATTRIBUTE: &str = "position";

@@ -1,0 +1,251 @@
+//! The key-value store that commits are folded into. The only file that names fjall.
+//!
+//! It needs no durability of its own: the log has everything, and the log is trimmed only past what
+//! [`Base::persist`] has made durable. A fold is one atomic batch with the sequence it reaches.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fjall::compaction::Leveled;
+use fjall::config::{BlockSizePolicy, CompressionPolicy};
+use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Slice};
+
+use super::dirty::{Generation, SPACES, Space};
+use super::keys::KeyRange;
+use crate::error::{Error, Result};
+
+const APPLIED: &[u8] = b"applied";
+const MIB: u64 = 1024 * 1024;
+const JOURNAL_BYTES_MAX: u64 = 128 * MIB;
+/// Level-0 tables at which a fold waits. The store itself starts to sleep in `commit` at 20.
+const LEVEL0_TABLES_MAX: usize = 12;
+/// How often a waiting fold looks again, and for how long at most.
+const QUIET_STEP: Duration = Duration::from_millis(2);
+const QUIET_STEPS_MAX: u32 = 5_000;
+
+/// The store below the dirty set.
+pub(super) struct Base {
+    db: Database,
+    spaces: [Keyspace; 4],
+}
+
+impl std::fmt::Debug for Base {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Base")
+    }
+}
+
+/// Small tables and memtables: the store stops readers for a moment when it installs a table or
+/// frees a memtable, and that moment grows with their size.
+fn keyspace_options(memtable_bytes: u64) -> KeyspaceCreateOptions {
+    let compression = [
+        CompressionType::None,
+        CompressionType::None,
+        CompressionType::Lz4,
+    ];
+    KeyspaceCreateOptions::default()
+        .max_memtable_size(memtable_bytes)
+        .manual_journal_persist(true)
+        .data_block_size_policy(BlockSizePolicy::all(4 * 1024))
+        .data_block_compression_policy(CompressionPolicy::new(compression))
+        .expect_point_read_hits(false)
+        .compaction_strategy(Arc::new(
+            Leveled::default()
+                .with_l0_threshold(4)
+                .with_table_target_size(8 * MIB),
+        ))
+}
+
+fn failed(doing: &'static str) -> impl Fn(fjall::Error) -> Error {
+    move |source| Error::backend(doing, source)
+}
+
+impl Base {
+    /// Opens or makes the store in `dir`.
+    pub(super) fn open(dir: &Path, cache_bytes: u64) -> Result<Base> {
+        let db = Database::builder(dir)
+            .cache_size(cache_bytes)
+            .max_journaling_size(JOURNAL_BYTES_MAX)
+            // With one worker, memtable rotation queues behind compactions and memory has no bound.
+            .worker_threads(2)
+            .max_cached_files(Some(256))
+            .journal_compression(CompressionType::None)
+            .manual_journal_persist(true)
+            .open()
+            .map_err(failed("opening the key-value store"))?;
+        let keyspace = |name: &str, memtable_bytes: u64| {
+            db.keyspace(name, || keyspace_options(memtable_bytes))
+                .map_err(failed("opening a keyspace"))
+        };
+        let spaces = [
+            keyspace("items", 8 * MIB)?,
+            keyspace("index", 8 * MIB)?,
+            keyspace("ttl", 2 * MIB)?,
+            keyspace("meta", MIB)?,
+        ];
+        Ok(Base { db, spaces })
+    }
+
+    fn space(&self, space: Space) -> &Keyspace {
+        let [items, index, ttl, meta] = &self.spaces;
+        match space {
+            Space::Items => items,
+            Space::Index => index,
+            Space::Ttl => ttl,
+            Space::Meta => meta,
+        }
+    }
+
+    /// What a key holds. Blocks.
+    pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>> {
+        self.space(space)
+            .get(key)
+            .map_err(failed("reading the store"))
+    }
+
+    /// The keys of a range, from its front or its back. Blocks.
+    pub(super) fn range(
+        &self,
+        space: Space,
+        range: &KeyRange,
+        reverse: bool,
+    ) -> impl Iterator<Item = Result<(Slice, Slice)>> + use<> {
+        let mut keys = self
+            .space(space)
+            .range(range.low.clone()..range.high.clone());
+        std::iter::from_fn(move || {
+            let next = if reverse {
+                keys.next_back()
+            } else {
+                keys.next()
+            };
+            next.map(|guard| guard.into_inner().map_err(failed("reading the store")))
+        })
+    }
+
+    /// The last sequence that has been folded in.
+    pub(super) fn applied(&self) -> Result<u64> {
+        let bytes = self.get(Space::Meta, APPLIED)?;
+        match bytes.as_deref().map(<[u8; 8]>::try_from) {
+            None => Ok(0),
+            Some(Ok(bytes)) => Ok(u64::from_be_bytes(bytes)),
+            Some(Err(_)) => Err(Error::backend(
+                "reading the applied sequence",
+                "it is damaged",
+            )),
+        }
+    }
+
+    /// Waits until the store has digested earlier folds, so that `commit` does not sleep.
+    fn wait_quiet(&self) -> Result<()> {
+        for _ in 0..QUIET_STEPS_MAX {
+            let busy = self.db.outstanding_flushes() > 0
+                || self.spaces.iter().any(|space| {
+                    space.sealed_memtable_count() > 0 || space.l0_table_count() >= LEVEL0_TABLES_MAX
+                });
+            if !busy {
+                break;
+            }
+            std::thread::sleep(QUIET_STEP);
+        }
+        Ok(())
+    }
+
+    /// Folds a generation in, up to `applied`. Blocks.
+    pub(super) fn fold(&self, generation: &Generation, applied: u64) -> Result<()> {
+        self.wait_quiet()?;
+        let mut batch = self.db.batch();
+        for space in SPACES {
+            for (key, entry) in generation.sorted(space) {
+                match entry.payload.bytes() {
+                    Some(bytes) => batch.insert(self.space(space), key, bytes),
+                    None => batch.remove(self.space(space), key),
+                }
+            }
+        }
+        batch.insert(self.space(Space::Meta), APPLIED, applied.to_be_bytes());
+        batch
+            .commit()
+            .map_err(failed("folding commits into the store"))
+    }
+
+    /// Writes raw entries and the applied sequence; for restoring a backup. Blocks.
+    pub(super) fn load(
+        &self,
+        entries: impl IntoIterator<Item = (Space, Vec<u8>, Vec<u8>)>,
+        applied: Option<u64>,
+    ) -> Result<()> {
+        let mut batch = self.db.batch();
+        for (space, key, value) in entries {
+            batch.insert(self.space(space), key, value);
+        }
+        if let Some(applied) = applied {
+            batch.insert(self.space(Space::Meta), APPLIED, applied.to_be_bytes());
+        }
+        batch.commit().map_err(failed("loading the store"))
+    }
+
+    /// Removes keys. Blocks.
+    pub(super) fn remove(&self, space: Space, keys: &[Slice]) -> Result<()> {
+        let mut batch = self.db.batch();
+        keys.iter()
+            .for_each(|key| batch.remove(self.space(space), key.clone()));
+        batch
+            .commit()
+            .map_err(failed("removing keys from the store"))
+    }
+
+    /// Makes everything folded so far last through a power cut. Blocks.
+    pub(super) fn persist(&self) -> Result<()> {
+        self.db
+            .persist(PersistMode::SyncAll)
+            .map_err(failed("making the store durable"))
+    }
+}
+
+/// The store as it was at one moment.
+pub(super) struct Snapshot {
+    snapshot: fjall::Snapshot,
+    spaces: [Keyspace; 4],
+}
+
+impl Base {
+    /// Keeps the store as it is now readable.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            snapshot: self.db.snapshot(),
+            spaces: self.spaces.clone(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Roughly how many entries there are.
+    pub(super) fn len_estimate(&self) -> u64 {
+        self.spaces
+            .iter()
+            .map(|space| space.approximate_len() as u64)
+            .sum()
+    }
+
+    /// Every entry of a space, in order. Blocks.
+    pub(super) fn entries(
+        &self,
+        space: Space,
+    ) -> impl Iterator<Item = Result<(Slice, Slice)>> + use<> {
+        use fjall::Readable as _;
+        let [items, index, ttl, meta] = &self.spaces;
+        let keyspace = match space {
+            Space::Items => items,
+            Space::Index => index,
+            Space::Ttl => ttl,
+            Space::Meta => meta,
+        };
+        self.snapshot.iter(keyspace).map(|guard| {
+            guard
+                .into_inner()
+                .map_err(failed("reading the store's snapshot"))
+        })
+    }
+}

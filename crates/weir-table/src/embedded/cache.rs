@@ -1,0 +1,56 @@
+//! Items read from the store, decoded, within a bound of memory. Absent items are remembered too.
+
+use std::sync::Arc;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use super::dirty::Stored;
+use super::keys::Bytes;
+
+/// Roughly how large an item is, for sizing the cache's table.
+const EXPECTED_ITEM: u64 = 1024;
+/// What an entry costs beside its bytes.
+const OVERHEAD: u64 = 256;
+
+#[derive(Debug, Clone)]
+struct Weight;
+
+impl Weighter<Bytes, Option<Arc<Stored>>> for Weight {
+    fn weight(&self, key: &Bytes, value: &Option<Arc<Stored>>) -> u64 {
+        // The encoding, the decoded attributes (about twice that) and the tables.
+        key.len() as u64
+            + OVERHEAD
+            + value
+                .as_ref()
+                .map_or(0, |stored| 3 * stored.bytes.len() as u64)
+    }
+}
+
+/// Decoded items by key.
+#[derive(Debug)]
+pub(super) struct ItemCache {
+    cache: Cache<Bytes, Option<Arc<Stored>>, Weight>,
+}
+
+impl ItemCache {
+    /// A cache of at most about `bytes`.
+    pub(super) fn new(bytes: u64) -> ItemCache {
+        let estimated = usize::try_from(bytes / EXPECTED_ITEM)
+            .unwrap_or(usize::MAX)
+            .max(16);
+        ItemCache {
+            cache: Cache::with_weighter(estimated, bytes, Weight),
+        }
+    }
+
+    /// The item, or that there is none, if either is known.
+    pub(super) fn get(&self, key: &[u8]) -> Option<Option<Arc<Stored>>> {
+        self.cache.get(key)
+    }
+
+    /// Remembers an item, or that there is none.
+    pub(super) fn insert(&self, key: Bytes, item: Option<Arc<Stored>>) {
+        self.cache.insert(key, item);
+    }
+}

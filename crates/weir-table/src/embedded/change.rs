@@ -1,0 +1,268 @@
+//! What a commit changes: the body of a log record, and the entries it makes of it.
+
+use std::sync::Arc;
+
+use super::catalog::Table;
+use super::codec::{self, Input, Malformed};
+use super::dirty::{Entry, Generation, Payload, Space, Stored};
+use super::keys;
+use crate::item::Item;
+use crate::request::Durability;
+use crate::spec::{IndexSpec, Projection, TableSpec};
+
+/// Bits of a change's flags.
+const HAS_OLD: u8 = 1;
+const HAS_NEW: u8 = 2;
+const EXPIRED: u8 = 4;
+
+/// What a record is about.
+pub(super) const KIND_CHANGES: u8 = 1;
+pub(super) const KIND_META: u8 = 2;
+
+/// One item's change.
+#[derive(Debug, Clone)]
+pub(super) struct ItemChange {
+    pub(super) table: Arc<Table>,
+    pub(super) key: keys::Bytes,
+    pub(super) old: Option<Arc<Stored>>,
+    pub(super) new: Option<Arc<Stored>>,
+    pub(super) expired: bool,
+}
+
+/// An entry of the meta space that goes with a commit: an idempotency token, a table.
+#[derive(Debug, Clone)]
+pub(super) struct MetaChange {
+    pub(super) key: Vec<u8>,
+    pub(super) value: Option<Arc<[u8]>>,
+}
+
+/// The body of a record: meta entries, then changed items with both images.
+pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Durability) -> Vec<u8> {
+    let images: usize = changes
+        .iter()
+        .map(|c| image_len(&c.old) + image_len(&c.new) + 96)
+        .sum();
+    let mut out = Vec::with_capacity(images + 64);
+    out.push(if changes.is_empty() {
+        KIND_META
+    } else {
+        KIND_CHANGES
+    });
+    out.push(u8::from(durability == Durability::Synced));
+    codec::put_varint(&mut out, meta.len() as u128);
+    for change in meta {
+        codec::put_bytes(&mut out, &change.key);
+        out.push(u8::from(change.value.is_some()));
+        codec::put_bytes(&mut out, change.value.as_deref().unwrap_or_default());
+    }
+    codec::put_varint(&mut out, changes.len() as u128);
+    for change in changes {
+        let flag = |on: bool, bit: u8| if on { bit } else { 0 };
+        out.push(
+            flag(change.old.is_some(), HAS_OLD)
+                | flag(change.new.is_some(), HAS_NEW)
+                | flag(change.expired, EXPIRED),
+        );
+        codec::put_bytes(&mut out, &change.key);
+        for image in [&change.old, &change.new].into_iter().flatten() {
+            codec::put_bytes(&mut out, &image.bytes);
+        }
+    }
+    out
+}
+
+fn image_len(image: &Option<Arc<Stored>>) -> usize {
+    image.as_ref().map_or(0, |stored| stored.bytes.len())
+}
+
+/// A change as it stands in a record; images not yet decoded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawChange<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) old: Option<&'a [u8]>,
+    pub(super) new: Option<&'a [u8]>,
+    pub(super) expired: bool,
+}
+
+impl RawChange<'_> {
+    /// The table's id, which every item key begins with.
+    pub(super) fn table_id(&self) -> Result<u32, Malformed> {
+        let bytes = self.key.get(..4).and_then(|bytes| bytes.try_into().ok());
+        bytes
+            .map(u32::from_be_bytes)
+            .ok_or(Malformed("a change without a table"))
+    }
+}
+
+/// A record's body, parsed.
+#[derive(Debug, Default)]
+pub(super) struct RawBody<'a> {
+    pub(super) synced: bool,
+    pub(super) meta: Vec<(&'a [u8], Option<&'a [u8]>)>,
+    pub(super) changes: Vec<RawChange<'a>>,
+}
+
+/// Parses a record's body.
+pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
+    let mut input = Input { rest: body };
+    if !matches!(input.byte()?, KIND_CHANGES | KIND_META) {
+        return Err(Malformed("a record of unknown kind"));
+    }
+    let synced = input.byte()? == 1;
+    let meta = (0..input.len()?)
+        .map(|_| {
+            let key = input.bytes()?;
+            let present = input.byte()? == 1;
+            let value = input.bytes()?;
+            Ok((key, present.then_some(value)))
+        })
+        .collect::<Result<_, Malformed>>()?;
+    let changes = (0..input.len()?)
+        .map(|_| {
+            let flags = input.byte()?;
+            let key = input.bytes()?;
+            let mut image = |bit: u8| {
+                if flags & bit == 0 {
+                    Ok(None)
+                } else {
+                    input.bytes().map(Some)
+                }
+            };
+            let (old, new) = (image(HAS_OLD)?, image(HAS_NEW)?);
+            Ok(RawChange {
+                key,
+                old,
+                new,
+                expired: flags & EXPIRED != 0,
+            })
+        })
+        .collect::<Result<_, Malformed>>()?;
+    Ok(RawBody {
+        synced,
+        meta,
+        changes,
+    })
+}
+
+/// An entry that a change makes in the index or expiry space.
+pub(super) type SideEntry = (Space, keys::Bytes, Payload);
+
+/// Puts a change's item into a generation.
+pub(super) fn apply_item(
+    generation: &Generation,
+    change: &ItemChange,
+    seq: u64,
+    durability: Durability,
+) {
+    let payload = change
+        .new
+        .as_ref()
+        .map_or(Payload::Gone, |new| Payload::Item(Arc::clone(new)));
+    generation.insert(
+        Space::Items,
+        &change.key,
+        Entry {
+            seq,
+            durability,
+            payload,
+        },
+    );
+}
+
+/// The index and expiry entries that a change makes and removes.
+pub(super) fn side_entries(change: &ItemChange, mut each: impl FnMut(SideEntry)) {
+    let spec = &change.table.spec;
+    for (number, index) in (0u16..).zip(&spec.indexes) {
+        index_entries(change, number, index, &mut each);
+    }
+    if let Some(ttl) = &spec.ttl {
+        let expiry = |image: &Option<Arc<Stored>>| {
+            image
+                .as_ref()
+                .and_then(|stored| expiry_of(&stored.item, ttl))
+        };
+        let (old, new) = (expiry(&change.old), expiry(&change.new));
+        if old != new {
+            if let Some(old) = old {
+                each((Space::Ttl, keys::ttl(old, &change.key), Payload::Gone));
+            }
+            if let Some(new) = new {
+                each((
+                    Space::Ttl,
+                    keys::ttl(new, &change.key),
+                    Payload::Raw(Arc::from([].as_slice())),
+                ));
+            }
+        }
+    }
+}
+
+/// When an item expires, in seconds since 1970; none when it never does.
+pub(super) fn expiry_of(item: &Item, ttl: &str) -> Option<u64> {
+    u64::try_from(item.get(ttl)?.as_i64()?).ok()
+}
+
+fn index_entries(
+    change: &ItemChange,
+    number: u16,
+    index: &IndexSpec,
+    each: &mut impl FnMut(SideEntry),
+) {
+    let Table { id, spec, .. } = change.table.as_ref();
+    let place = |image: &Option<Arc<Stored>>| {
+        image
+            .as_ref()
+            .and_then(|stored| keys::index(*id, number, spec, index, &stored.item))
+    };
+    let (old_key, new_key) = (place(&change.old), place(&change.new));
+    if let Some(old_key) = &old_key
+        && new_key.as_ref() != Some(old_key)
+    {
+        each((Space::Index, old_key.clone(), Payload::Gone));
+    }
+    let (Some(new_key), Some(new)) = (new_key, &change.new) else {
+        return;
+    };
+    let moved = old_key.as_ref() != Some(&new_key);
+    match &index.projection {
+        Projection::All => each((Space::Index, new_key, Payload::Item(Arc::clone(new)))),
+        projection => {
+            let projected = project(spec, index, projection, &new.item);
+            let same = !moved
+                && change
+                    .old
+                    .as_ref()
+                    .is_some_and(|old| project(spec, index, projection, &old.item) == projected);
+            if !same {
+                let bytes = codec::encode(&projected).into_boxed_slice();
+                each((
+                    Space::Index,
+                    new_key,
+                    Payload::Item(Arc::new(Stored {
+                        item: projected,
+                        bytes,
+                    })),
+                ));
+            }
+        }
+    }
+}
+
+/// What an index holds of an item.
+fn project(spec: &TableSpec, index: &IndexSpec, projection: &Projection, item: &Item) -> Item {
+    let keys = [
+        Some(&spec.partition),
+        spec.sort.as_ref(),
+        Some(&index.partition),
+        index.sort.as_ref(),
+    ];
+    let included = match projection {
+        Projection::Include(names) => Some(names),
+        Projection::All | Projection::KeysOnly => None,
+    };
+    keys.into_iter()
+        .flatten()
+        .chain(included.into_iter().flatten())
+        .filter_map(|name| Some((name.clone(), item.get(name)?.clone())))
+        .collect()
+}

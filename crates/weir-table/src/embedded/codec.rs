@@ -1,0 +1,271 @@
+//! Items as bytes: a version byte, then each attribute's name, kind and value. Integers are varints.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::item::{Attrs, Item};
+use crate::limits;
+use crate::number::Number;
+use crate::value::{Name, Value};
+
+/// The encoding this version writes, and the newest it reads.
+const VERSION: u8 = 1;
+
+/// Why bytes are not an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct Malformed(pub(super) &'static str);
+
+/// Encodes an item.
+pub(super) fn encode(item: &Item) -> Vec<u8> {
+    let mut out = Vec::with_capacity(item.size() + 2 * item.len() + 8);
+    out.push(VERSION);
+    put_attrs(&mut out, item.attrs());
+    out
+}
+
+/// Decodes an item.
+pub(super) fn decode(bytes: &[u8]) -> Result<Item, Malformed> {
+    let mut input = Input { rest: bytes };
+    if input.byte()? != VERSION {
+        return Err(Malformed("an item of an unknown encoding"));
+    }
+    let attrs = take_attrs(&mut input, 0)?;
+    if input.rest.is_empty() {
+        Ok(Item::from(attrs))
+    } else {
+        Err(Malformed("bytes after an item"))
+    }
+}
+
+fn put_attrs(out: &mut Vec<u8>, attrs: &Attrs) {
+    put_len(out, attrs.len());
+    for (name, value) in attrs {
+        put_bytes(out, name.as_bytes());
+        put_value(out, value);
+    }
+}
+
+fn put_value(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::S(text) => {
+            out.push(b'S');
+            put_bytes(out, text.as_bytes());
+        }
+        Value::N(number) => {
+            out.push(b'N');
+            put_number(out, number);
+        }
+        Value::B(bytes) => {
+            out.push(b'B');
+            put_bytes(out, bytes);
+        }
+        Value::Bool(false) => out.push(b'f'),
+        Value::Bool(true) => out.push(b't'),
+        Value::Null => out.push(b'0'),
+        Value::L(list) => {
+            out.push(b'L');
+            put_len(out, list.len());
+            list.iter().for_each(|value| put_value(out, value));
+        }
+        Value::M(map) => {
+            out.push(b'M');
+            put_attrs(out, map);
+        }
+        Value::Ss(set) => {
+            out.push(b's');
+            put_len(out, set.len());
+            set.iter().for_each(|text| put_bytes(out, text.as_bytes()));
+        }
+        Value::Ns(set) => {
+            out.push(b'n');
+            put_len(out, set.len());
+            set.iter().for_each(|number| put_number(out, number));
+        }
+        Value::Bs(set) => {
+            out.push(b'b');
+            put_len(out, set.len());
+            set.iter().for_each(|bytes| put_bytes(out, bytes));
+        }
+    }
+}
+
+fn put_number(out: &mut Vec<u8>, number: &Number) {
+    put_varint(out, zigzag(i128::from(number.exponent())));
+    put_varint(out, zigzag(number.mantissa()));
+}
+
+fn zigzag(value: i128) -> u128 {
+    ((value << 1) ^ (value >> 127)).cast_unsigned()
+}
+
+fn unzigzag(value: u128) -> i128 {
+    (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
+}
+
+/// Appends an unsigned integer, seven bits a byte.
+pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u128) {
+    while value >= 0x80 {
+        out.push((value as u8) | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn put_len(out: &mut Vec<u8>, len: usize) {
+    put_varint(out, len as u128);
+}
+
+/// Appends a length and that many bytes.
+pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_len(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+/// Bytes that are read from the front; running out is an error, never a panic.
+pub(super) struct Input<'a> {
+    pub(super) rest: &'a [u8],
+}
+
+impl<'a> Input<'a> {
+    pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) = self
+            .rest
+            .split_at_checked(len)
+            .ok_or(Malformed("cut short"))?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    pub(super) fn byte(&mut self) -> Result<u8, Malformed> {
+        self.take(1)?.first().copied().ok_or(Malformed("cut short"))
+    }
+
+    pub(super) fn varint(&mut self) -> Result<u128, Malformed> {
+        let mut value: u128 = 0;
+        for shift in (0..u128::BITS).step_by(7) {
+            let byte = self.byte()?;
+            value |= u128::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(Malformed("an integer that does not end"))
+    }
+
+    pub(super) fn len(&mut self) -> Result<usize, Malformed> {
+        let len =
+            usize::try_from(self.varint()?).map_err(|_| Malformed("a length out of range"))?;
+        // Every counted thing has at least one byte, so a larger count is damage.
+        if len > self.rest.len() {
+            Err(Malformed("a length past the end"))
+        } else {
+            Ok(len)
+        }
+    }
+
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
+        let len = self.len()?;
+        self.take(len)
+    }
+
+    pub(super) fn text(&mut self) -> Result<&'a str, Malformed> {
+        std::str::from_utf8(self.bytes()?).map_err(|_| Malformed("text that is not UTF-8"))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, Malformed> {
+        let bytes = self
+            .take(8)?
+            .try_into()
+            .map_err(|_| Malformed("cut short"))?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, Malformed> {
+        let bytes = self
+            .take(4)?
+            .try_into()
+            .map_err(|_| Malformed("cut short"))?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+}
+
+fn take_attrs(input: &mut Input<'_>, depth: usize) -> Result<Attrs, Malformed> {
+    let len = input.len()?;
+    let mut attrs = BTreeMap::new();
+    for _ in 0..len {
+        let name = Name::from(input.text()?);
+        attrs.insert(name, take_value(input, depth)?);
+    }
+    Ok(attrs)
+}
+
+fn take_value(input: &mut Input<'_>, depth: usize) -> Result<Value, Malformed> {
+    if depth > limits::NESTING_MAX {
+        return Err(Malformed("nested too deep"));
+    }
+    Ok(match input.byte()? {
+        b'S' => Value::S(input.text()?.to_owned()),
+        b'N' => Value::N(take_number(input)?),
+        b'B' => Value::B(input.bytes()?.to_vec()),
+        b'f' => Value::Bool(false),
+        b't' => Value::Bool(true),
+        b'0' => Value::Null,
+        b'L' => {
+            let len = input.len()?;
+            Value::L(
+                (0..len)
+                    .map(|_| take_value(input, depth + 1))
+                    .collect::<Result<_, _>>()?,
+            )
+        }
+        b'M' => Value::M(take_attrs(input, depth + 1)?),
+        b's' => Value::Ss(take_set(input, |input| Ok(input.text()?.to_owned()))?),
+        b'n' => Value::Ns(take_set(input, take_number)?),
+        b'b' => Value::Bs(take_set(input, |input| Ok(input.bytes()?.to_vec()))?),
+        _ => return Err(Malformed("a value of unknown kind")),
+    })
+}
+
+fn take_set<T: Ord>(
+    input: &mut Input<'_>,
+    mut take: impl FnMut(&mut Input<'_>) -> Result<T, Malformed>,
+) -> Result<BTreeSet<T>, Malformed> {
+    let len = input.len()?;
+    (0..len).map(|_| take(input)).collect()
+}
+
+fn take_number(input: &mut Input<'_>) -> Result<Number, Malformed> {
+    let exponent =
+        i32::try_from(unzigzag(input.varint()?)).map_err(|_| Malformed("a bad number"))?;
+    let mantissa = unzigzag(input.varint()?);
+    Number::new(mantissa, exponent).map_err(|_| Malformed("a bad number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_come_back_and_every_cut_is_noticed() {
+        let item = Item::new()
+            .with("PK", "ORG#1")
+            .with(
+                "n",
+                "-12345678901234567890.5e-10".parse::<Number>().unwrap(),
+            )
+            .with("min", Number::new(-(10i128.pow(38) - 1), 88).unwrap())
+            .with("b", vec![0u8, 1, 255])
+            .with("yes", true)
+            .with("no", false)
+            .with("null", Value::Null)
+            .with("l", Value::list([Value::from(1), Value::from("x")]))
+            .with("m", Value::map([("k", Value::numbers([3, 1, 2]))]))
+            .with("ss", Value::strings(["b", "a"]))
+            .with("bs", Value::Bs([vec![1u8], vec![]].into()));
+        let bytes = encode(&item);
+        assert_eq!(decode(&bytes), Ok(item));
+        for end in 0..bytes.len() {
+            assert!(decode(&bytes[..end]).is_err(), "cut at {end}");
+        }
+    }
+}

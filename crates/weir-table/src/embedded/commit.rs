@@ -1,0 +1,339 @@
+//! Writes: lock, look, decide, append, show.
+//!
+//! A commit takes the locks of its items' stripes in order and then, holding the gate for reading,
+//! finds the old items, evaluates, appends one record and puts its entries into the active
+//! generation. All of that is in memory. An old item that is not in memory is read beforehand, off
+//! the async threads, and the commit starts over; after a few rounds it runs off-thread as a whole.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::catalog::Table;
+use super::change::{self, ItemChange, MetaChange};
+use super::codec;
+use super::dirty::{Entry, Generations, Payload, Space, Stored};
+use super::engine::{Engine, Rests, off_thread};
+use super::keys;
+use super::read::{Loaded, Patience, Seen};
+use super::token::Token;
+use crate::check;
+use crate::error::{Error, Result};
+use crate::expr;
+use crate::item::Item;
+use crate::key::Key;
+use crate::request::{Action, Durability, Transacted, Transaction, Verdict, Write, Written};
+
+/// How often a commit is tried with what was read beforehand.
+const TRIES: usize = 3;
+
+/// A write and where it goes.
+#[derive(Debug)]
+pub(super) struct Target {
+    table: Arc<Table>,
+    pub(super) key: keys::Bytes,
+    item_key: Key,
+    write: Write,
+}
+
+/// What one round of a commit came to.
+pub(super) enum Round {
+    /// It was done; for each write the item before and after.
+    Applied(Vec<(Option<Arc<Stored>>, Option<Arc<Stored>>)>, Rests),
+    /// A transaction with this token was done before.
+    Repeated(Rests),
+    /// At least one condition failed.
+    Refused(Vec<Verdict>, Rests),
+    /// Something must be read from the store first.
+    Unknown,
+}
+
+impl Engine {
+    /// Puts, updates or deletes an item.
+    pub(super) async fn write(self: &Arc<Self>, write: Write) -> Result<Written> {
+        let is_update = matches!(write.action, Action::Update(..));
+        let target = self.target(write)?;
+        let (round, _) = self.commit(vec![target], None).await?;
+        let (written, rests) = match round {
+            Round::Applied(items, rests) => {
+                let (old, new) = items.into_iter().next().unwrap_or_default();
+                let item = if is_update { new } else { old };
+                (
+                    Written::Applied(item.map(|stored| stored.item.clone())),
+                    rests,
+                )
+            }
+            Round::Refused(verdicts, rests) => match verdicts.into_iter().next() {
+                Some(Verdict::Failed(item)) => (Written::Refused(item), rests),
+                _ => (Written::Refused(None), rests),
+            },
+            Round::Repeated(rests) => (Written::Applied(None), rests),
+            Round::Unknown => return Err(undecided()),
+        };
+        self.settle(rests).await?;
+        Ok(written)
+    }
+
+    /// Does all writes or none.
+    pub(super) async fn transact(self: &Arc<Self>, transaction: Transaction) -> Result<Transacted> {
+        let token = Token::of(&transaction)?;
+        let targets = transaction
+            .writes
+            .into_iter()
+            .map(|write| self.target(write))
+            .collect::<Result<_>>()?;
+        let (round, _) = self.commit(targets, token).await?;
+        let (transacted, rests) = match round {
+            Round::Applied(_, rests) | Round::Repeated(rests) => (Transacted::Applied, rests),
+            Round::Refused(verdicts, rests) => (Transacted::Refused(verdicts), rests),
+            Round::Unknown => return Err(undecided()),
+        };
+        self.settle(rests).await?;
+        Ok(transacted)
+    }
+
+    /// Puts and deletes items, each on its own.
+    pub(super) async fn batch_write(self: &Arc<Self>, writes: Vec<Write>) -> Result<()> {
+        let mut rests = Rests::default();
+        for write in writes {
+            let target = self.target(write)?;
+            if let (Round::Applied(_, own), _) = self.commit(vec![target], None).await? {
+                rests = rests.and(own);
+            }
+        }
+        self.settle(rests).await
+    }
+
+    pub(super) fn target(&self, write: Write) -> Result<Target> {
+        let table = self.table(&write.table)?;
+        let item_key = match &write.action {
+            Action::Put(item) => table.spec.key_of(item)?,
+            Action::Update(key, _) | Action::Delete(key) | Action::Check(key) => key.clone(),
+        };
+        let key = keys::item(table.id, &item_key);
+        Ok(Target {
+            table,
+            key,
+            item_key,
+            write,
+        })
+    }
+
+    async fn commit(
+        self: &Arc<Self>,
+        targets: Vec<Target>,
+        token: Option<Token>,
+    ) -> Result<(Round, Vec<Target>)> {
+        self.admit().await?;
+        let mut loaded = Loaded::default();
+        for _ in 0..TRIES {
+            match self.commit_once(&targets, token.as_ref(), &loaded, Patience::Memory)? {
+                Round::Unknown => {}
+                round => return Ok((round, targets)),
+            }
+            let wanted: Vec<keys::Bytes> =
+                targets.iter().map(|target| target.key.clone()).collect();
+            loaded = self
+                .load(wanted, token.as_ref().map(|token| token.key.clone()))
+                .await?;
+        }
+        let engine = Arc::clone(self);
+        off_thread(move || {
+            let loaded = Loaded::default();
+            let round = engine.commit_once(&targets, token.as_ref(), &loaded, Patience::Disk)?;
+            Ok((round, targets))
+        })
+        .await
+    }
+
+    pub(super) fn commit_once(
+        &self,
+        targets: &[Target],
+        token: Option<&Token>,
+        loaded: &Loaded,
+        patience: Patience,
+    ) -> Result<Round> {
+        let _locked = self.lock_targets(targets, token);
+        let gate = self.generations.read();
+        let now_ms = self.options.clock.now_ms();
+        if let Some(token) = token {
+            match self.find_meta(&gate, &token.key, loaded, patience)? {
+                None => return Ok(Round::Unknown),
+                Some((Some(stored), rests)) if token.was_used(&stored, now_ms)? => {
+                    return Ok(Round::Repeated(rests));
+                }
+                Some(_) => {}
+            }
+        }
+        let mut seen = Vec::with_capacity(targets.len());
+        for target in targets {
+            match self.find_item(&gate, &target.key, loaded, patience)? {
+                Some(found) => seen.push(found),
+                None => return Ok(Round::Unknown),
+            }
+        }
+        if let Some(refused) = refuse(targets, &seen) {
+            return Ok(refused);
+        }
+        let mut changes = Vec::with_capacity(targets.len());
+        let mut results = Vec::with_capacity(targets.len());
+        let mut rests = Rests::default();
+        for (target, seen) in targets.iter().zip(seen) {
+            let new = stage(target, &seen)?;
+            rests = rests.and(seen.rests);
+            results.push((seen.stored.clone(), new.clone()));
+            if !same(&seen.stored, &new) {
+                let (table, key) = (Arc::clone(&target.table), target.key.clone());
+                changes.push(ItemChange {
+                    table,
+                    key,
+                    old: seen.stored,
+                    new,
+                    expired: false,
+                });
+            }
+        }
+        let meta: Vec<MetaChange> = token.iter().map(|token| token.change(now_ms)).collect();
+        if changes.is_empty() && meta.is_empty() {
+            return Ok(Round::Applied(results, rests));
+        }
+        let durability = targets
+            .iter()
+            .map(|t| t.write.durability)
+            .max()
+            .unwrap_or_default();
+        let seq = self.publish(&gate, &changes, &meta, durability, now_ms)?;
+        Ok(Round::Applied(results, Rests::on(seq, durability)))
+    }
+
+    /// The stripes of all items (and the token), in order, each once.
+    fn lock_targets(
+        &self,
+        targets: &[Target],
+        token: Option<&Token>,
+    ) -> Vec<parking_lot::MutexGuard<'_, ()>> {
+        let mut stripes: Vec<usize> = targets
+            .iter()
+            .map(|target| Engine::stripe_of(&target.key))
+            .chain(token.map(|token| Engine::stripe_of(&token.key)))
+            .collect();
+        stripes.sort_unstable();
+        stripes.dedup();
+        stripes
+            .into_iter()
+            .filter_map(|stripe| self.lock_stripe(stripe))
+            .collect()
+    }
+
+    /// Appends a commit to the log and shows it to readers. The caller holds the items' stripes.
+    pub(super) fn publish(
+        &self,
+        gate: &Generations,
+        changes: &[ItemChange],
+        meta: &[MetaChange],
+        durability: Durability,
+        now_ms: u64,
+    ) -> Result<u64> {
+        let body = change::body(changes, meta, durability);
+        let seq = self.log.append(&body, now_ms)?;
+        self.appended
+            .fetch_add(body.len() as u64, Ordering::Relaxed);
+        for change in meta {
+            let payload = change.value.clone().map_or(Payload::Gone, Payload::Raw);
+            gate.active.insert(
+                Space::Meta,
+                &change.key,
+                Entry {
+                    seq,
+                    durability,
+                    payload,
+                },
+            );
+        }
+        for change in changes {
+            change::apply_item(&gate.active, change, seq, durability);
+            change::side_entries(change, |(space, key, payload)| {
+                if space == Space::Index {
+                    self.delayed
+                        .apply(&gate.active, seq, durability, (space, key, payload));
+                } else {
+                    gate.active.insert(
+                        space,
+                        &key,
+                        Entry {
+                            seq,
+                            durability,
+                            payload,
+                        },
+                    );
+                }
+            });
+        }
+        Ok(seq)
+    }
+}
+
+fn undecided() -> Error {
+    Error::backend("writing", "the item could not be read")
+}
+
+fn same(old: &Option<Arc<Stored>>, new: &Option<Arc<Stored>>) -> bool {
+    match (old, new) {
+        (None, None) => true,
+        (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old.bytes == new.bytes,
+        _ => false,
+    }
+}
+
+fn refuse(targets: &[Target], seen: &[Seen]) -> Option<Round> {
+    let nothing = Item::new();
+    let holds = |target: &Target, seen: &Seen| {
+        let item = seen.stored.as_ref().map_or(&nothing, |stored| &stored.item);
+        target
+            .write
+            .condition
+            .as_ref()
+            .is_none_or(|condition| expr::eval::holds(condition, item))
+    };
+    if targets
+        .iter()
+        .zip(seen)
+        .all(|(target, seen)| holds(target, seen))
+    {
+        return None;
+    }
+    let mut rests = Rests::default();
+    let verdicts = targets
+        .iter()
+        .zip(seen)
+        .map(|(target, seen)| {
+            if holds(target, seen) {
+                return Verdict::Held;
+            }
+            rests = rests.and(seen.rests);
+            Verdict::Failed(seen.stored.as_ref().map(|stored| stored.item.clone()))
+        })
+        .collect();
+    Some(Round::Refused(verdicts, rests))
+}
+
+/// The item that a write makes of what it has seen.
+fn stage(target: &Target, seen: &Seen) -> Result<Option<Arc<Stored>>> {
+    let store = |item: Item| {
+        let bytes = codec::encode(&item).into_boxed_slice();
+        Arc::new(Stored { item, bytes })
+    };
+    Ok(match &target.write.action {
+        Action::Check(_) => seen.stored.clone(),
+        Action::Delete(_) => None,
+        Action::Put(item) => Some(store(item.clone())),
+        Action::Update(_, update) => {
+            let spec = &target.table.spec;
+            let new = match &seen.stored {
+                Some(old) => expr::apply::apply(update, &old.item)?,
+                None => expr::apply::apply(update, &target.item_key.to_item(spec))?,
+            };
+            check::item(spec, &new)?;
+            Some(store(new))
+        }
+    })
+}

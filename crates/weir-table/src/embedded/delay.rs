@@ -1,0 +1,90 @@
+//! For tests: index entries that become visible late, as on DynamoDB they may.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::change::SideEntry;
+use super::dirty::{Entry, Generation};
+use crate::request::Durability;
+
+#[derive(Debug)]
+struct Waiting {
+    due: Instant,
+    seq: u64,
+    durability: Durability,
+    entry: SideEntry,
+}
+
+/// Index entries on their way; without a delay they are applied at once.
+#[derive(Debug)]
+pub(super) struct DelayedIndex {
+    delay: Option<Duration>,
+    waiting: Mutex<VecDeque<Waiting>>,
+}
+
+impl DelayedIndex {
+    pub(super) fn new(delay: Option<Duration>) -> DelayedIndex {
+        DelayedIndex {
+            delay,
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// Applies an entry, now or later.
+    pub(super) fn apply(
+        &self,
+        generation: &Generation,
+        seq: u64,
+        durability: Durability,
+        entry: SideEntry,
+    ) {
+        match self.delay {
+            None => put(generation, seq, durability, entry),
+            Some(delay) => {
+                let due = Instant::now() + delay;
+                self.waiting.lock().push_back(Waiting {
+                    due,
+                    seq,
+                    durability,
+                    entry,
+                });
+            }
+        }
+    }
+
+    /// Applies what is due.
+    pub(super) fn apply_due(&self, generation: &Generation) {
+        self.apply_until(generation, Some(Instant::now()));
+    }
+
+    /// Applies everything, so that a checkpoint has the entries of all commits it covers.
+    pub(super) fn apply_all(&self, generation: &Generation) {
+        if self.delay.is_some() {
+            self.apply_until(generation, None);
+        }
+    }
+
+    fn apply_until(&self, generation: &Generation, until: Option<Instant>) {
+        let mut waiting = self.waiting.lock();
+        while let Some(next) =
+            waiting.pop_front_if(|next| until.is_none_or(|until| next.due <= until))
+        {
+            put(generation, next.seq, next.durability, next.entry);
+        }
+    }
+}
+
+fn put(generation: &Generation, seq: u64, durability: Durability, entry: SideEntry) {
+    let (space, key, payload) = entry;
+    generation.insert(
+        space,
+        &key,
+        Entry {
+            seq,
+            durability,
+            payload,
+        },
+    );
+}

@@ -1,0 +1,271 @@
+//! What has been committed but not yet folded into the store: ordered, in memory, bounded.
+//!
+//! Writers fill the active generation. A checkpoint freezes it, starts an empty one and folds the
+//! frozen one into the store. Readers look into the active one, then the frozen one, then the store.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::RwLock;
+
+use super::keys::{Bytes, KeyRange};
+use crate::item::Item;
+use crate::request::Durability;
+
+/// Shards of a space; keys of neighbouring buckets share one, so shards in order are keys in order.
+const SHARDS: usize = 16;
+/// What a map entry costs beside its bytes; an estimate, on the large side.
+const ENTRY_OVERHEAD: usize = 160;
+
+/// An ordered space of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Space {
+    /// Items.
+    Items,
+    /// Index entries.
+    Index,
+    /// Expiry entries.
+    Ttl,
+    /// Tables, tokens and other facts about the store.
+    Meta,
+}
+
+/// All spaces.
+pub(super) const SPACES: [Space; 4] = [Space::Items, Space::Index, Space::Ttl, Space::Meta];
+
+impl Space {
+    /// Where the bucket byte stands in a key, or none when the space is not sharded.
+    fn bucket_at(self) -> Option<usize> {
+        match self {
+            Space::Items => Some(4),
+            Space::Index => Some(6),
+            Space::Ttl | Space::Meta => None,
+        }
+    }
+
+    fn shard(self, key: &[u8]) -> usize {
+        self.bucket_at()
+            .and_then(|at| key.get(at))
+            .map_or(0, |bucket| usize::from(*bucket) * SHARDS / 256)
+    }
+
+    fn slot(self) -> usize {
+        match self {
+            Space::Items => 0,
+            Space::Index => 1,
+            Space::Ttl => 2,
+            Space::Meta => 3,
+        }
+    }
+}
+
+/// An item with its encoding, as it is kept in memory.
+#[derive(Debug)]
+pub(super) struct Stored {
+    /// The item.
+    pub(super) item: Item,
+    /// Its encoding.
+    pub(super) bytes: Box<[u8]>,
+}
+
+/// What a key holds.
+#[derive(Debug, Clone)]
+pub(super) enum Payload {
+    /// An item, whole or as an index projects it.
+    Item(Arc<Stored>),
+    /// Other bytes.
+    Raw(Arc<[u8]>),
+    /// Nothing: the key was removed.
+    Gone,
+}
+
+impl Payload {
+    /// The bytes that are stored, or none when the key was removed.
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Payload::Item(stored) => Some(&stored.bytes),
+            Payload::Raw(bytes) => Some(bytes),
+            Payload::Gone => None,
+        }
+    }
+}
+
+/// A committed value and the commit it came with.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// The commit's sequence.
+    pub(super) seq: u64,
+    /// What the commit was promised to survive.
+    pub(super) durability: Durability,
+    /// The value.
+    pub(super) payload: Payload,
+}
+
+type Shard = RwLock<BTreeMap<Bytes, Entry>>;
+
+/// Commits since the last checkpoint.
+#[derive(Debug)]
+pub(super) struct Generation {
+    shards: [Vec<Shard>; 4],
+    bytes: AtomicUsize,
+    last_seq: AtomicU64,
+}
+
+impl Default for Generation {
+    fn default() -> Generation {
+        let shards = SPACES.map(|space| {
+            let count = if space.bucket_at().is_some() {
+                SHARDS
+            } else {
+                1
+            };
+            (0..count).map(|_| Shard::default()).collect()
+        });
+        Generation {
+            shards,
+            bytes: AtomicUsize::new(0),
+            last_seq: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Generation {
+    fn shards(&self, space: Space) -> &[Shard] {
+        self.shards.get(space.slot()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Puts an entry in place of what the key holds.
+    pub(super) fn insert(&self, space: Space, key: &[u8], entry: Entry) {
+        let Some(shard) = self.shards(space).get(space.shard(key)) else {
+            return;
+        };
+        let len = entry.payload.bytes().map_or(0, <[u8]>::len);
+        self.last_seq.fetch_max(entry.seq, Ordering::Relaxed);
+        let mut map = shard.write();
+        if let Some(slot) = map.get_mut(key) {
+            let old_len = slot.payload.bytes().map_or(0, <[u8]>::len);
+            *slot = entry;
+            drop(map);
+            self.bytes.fetch_add(2 * len, Ordering::Relaxed);
+            self.bytes.fetch_sub(2 * old_len, Ordering::Relaxed);
+            return;
+        }
+        map.insert(key.to_vec(), entry);
+        drop(map);
+        self.bytes
+            .fetch_add(key.len() + 2 * len + ENTRY_OVERHEAD, Ordering::Relaxed);
+    }
+
+    /// What the key holds here.
+    pub(super) fn get(&self, space: Space, key: &[u8]) -> Option<Entry> {
+        self.shards(space)
+            .get(space.shard(key))?
+            .read()
+            .get(key)
+            .cloned()
+    }
+
+    /// Up to `limit` entries of `range`, from its front or its back.
+    pub(super) fn chunk(
+        &self,
+        space: Space,
+        range: &KeyRange,
+        reverse: bool,
+        limit: usize,
+    ) -> Vec<(Bytes, Entry)> {
+        if range.is_empty() {
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        let bounds = (Bound::Included(&range.low), Bound::Excluded(&range.high));
+        let (first, last) = self.shard_span(space, range);
+        let shards = self.shards(space).get(first..=last).unwrap_or_default();
+        let mut collect = |shard: &Shard| {
+            let map = shard.read();
+            let entries = map.range::<Bytes, _>(bounds);
+            let copy = |(key, entry): (&Bytes, &Entry)| (key.clone(), entry.clone());
+            let room = limit - out.len();
+            if reverse {
+                out.extend(entries.rev().take(room).map(copy));
+            } else {
+                out.extend(entries.take(room).map(copy));
+            }
+            out.len() >= limit
+        };
+        if reverse {
+            shards.iter().rev().any(&mut collect);
+        } else {
+            shards.iter().any(&mut collect);
+        }
+        out
+    }
+
+    /// The shards that can hold keys of `range`.
+    fn shard_span(&self, space: Space, range: &KeyRange) -> (usize, usize) {
+        let all = (0, self.shards(space).len().saturating_sub(1));
+        let Some(at) = space.bucket_at() else {
+            return all;
+        };
+        match (range.low.get(..at), range.high.get(..at)) {
+            // Both ends are below one table (or index): its buckets are in order.
+            (Some(low), Some(high)) if low == high => {
+                (space.shard(&range.low), space.shard(&range.high))
+            }
+            _ => all,
+        }
+    }
+
+    /// Every entry of a space, in key order.
+    pub(super) fn sorted(&self, space: Space) -> Vec<(Bytes, Entry)> {
+        let mut all: Vec<(Bytes, Entry)> = Vec::new();
+        for shard in self.shards(space) {
+            all.extend(
+                shard
+                    .read()
+                    .iter()
+                    .map(|(key, entry)| (key.clone(), entry.clone())),
+            );
+        }
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        all
+    }
+
+    /// Roughly what the generation holds in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The last commit in it; zero when there is none.
+    pub(super) fn last_seq(&self) -> u64 {
+        self.last_seq.load(Ordering::Relaxed)
+    }
+
+    /// Counts a commit that has entries of its own elsewhere.
+    pub(super) fn note_seq(&self, seq: u64) {
+        self.last_seq.fetch_max(seq, Ordering::Relaxed);
+    }
+}
+
+/// The generations readers look into.
+#[derive(Debug, Clone)]
+pub(super) struct Generations {
+    /// Grows by one with every swap and every finished fold.
+    pub(super) number: u64,
+    /// Where commits go.
+    pub(super) active: Arc<Generation>,
+    /// What is being folded into the store.
+    pub(super) frozen: Option<Arc<Generation>>,
+}
+
+impl Generations {
+    /// What the key holds in memory.
+    pub(super) fn get(&self, space: Space, key: &[u8]) -> Option<Entry> {
+        self.active.get(space, key).or_else(|| {
+            self.frozen
+                .as_ref()
+                .and_then(|frozen| frozen.get(space, key))
+        })
+    }
+}

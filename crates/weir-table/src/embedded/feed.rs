@@ -1,0 +1,175 @@
+//! The change feed, read from the log.
+//!
+//! A position is `sequence-number of the change in its record`, so a transaction's changes can be
+//! read in parts. Only what the operating system has is fed; a consumer that writes what it made of
+//! a change does so behind it in the same log, so it can never outlive the change.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use super::catalog::Table;
+use super::change;
+use super::codec;
+use super::dirty::Space;
+use super::engine::{Engine, off_thread};
+use super::keys::{self, KeyRange};
+use super::log::{Segment, record, scan};
+use crate::error::{Error, Result};
+use crate::feed::{Change, FeedPage, Position};
+use crate::key::Key;
+use crate::value::Name;
+
+/// The one shard.
+pub(super) const SHARD: &str = "log";
+/// Bytes of images that one read returns at most, beside its count.
+const BYTES_MAX: usize = 4 * 1024 * 1024;
+
+impl Engine {
+    /// Reads changes of a table.
+    pub(super) async fn feed_read(
+        self: &Arc<Self>,
+        table: &str,
+        shard: &str,
+        from: &Position,
+        limit: usize,
+    ) -> Result<FeedPage> {
+        if shard != SHARD {
+            return Err(Error::invalid(
+                "shard",
+                format!("{shard:?}: the one shard is {SHARD:?}"),
+            ));
+        }
+        let table = self.table(table)?;
+        let last_seq = self.log.flushed_seq();
+        let (seq, skip) = match from {
+            Position::Latest => return Ok(page(Vec::new(), last_seq, 0)),
+            Position::Oldest => (
+                self.log
+                    .segments()
+                    .first()
+                    .map_or(1, |segment| segment.first_seq),
+                0,
+            ),
+            Position::After(position) => parse(position)?,
+        };
+        if seq > last_seq {
+            return Ok(FeedPage {
+                changes: Vec::new(),
+                next: from.clone(),
+                ended: false,
+            });
+        }
+        let engine = Arc::clone(self);
+        off_thread(move || engine.read_changes(&table, seq, skip, last_seq, limit)).await
+    }
+
+    fn read_changes(
+        &self,
+        table: &Arc<Table>,
+        seq: u64,
+        skip: usize,
+        last_seq: u64,
+        limit: usize,
+    ) -> Result<FeedPage> {
+        let mut changes: Vec<Change> = Vec::new();
+        let mut bytes = 0;
+        let mut reached = (seq, skip);
+        scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
+            let parsed = change::parse(body).map_err(|m| Error::backend("reading the feed", m))?;
+            let skip = if header.seq == seq { skip } else { 0 };
+            for (number, raw) in parsed.changes.iter().enumerate().skip(skip) {
+                if raw.table_id().is_ok_and(|id| id == table.id) {
+                    if changes.len() >= limit || bytes >= BYTES_MAX {
+                        reached = (header.seq, number);
+                        return Ok(false);
+                    }
+                    bytes += raw.old.map_or(0, <[u8]>::len) + raw.new.map_or(0, <[u8]>::len);
+                    changes.push(decode(table, header, number, raw)?);
+                }
+            }
+            reached = (header.seq + 1, 0);
+            Ok(true)
+        })?;
+        let (seq, skip) = reached;
+        Ok(FeedPage {
+            changes,
+            next: Position::After(format!("{seq}-{skip}")),
+            ended: false,
+        })
+    }
+
+    /// The first sequence that some registered consumer has yet to read; all are passed when there
+    /// is no consumer.
+    pub(super) fn oldest_position(&self) -> Result<u64> {
+        let Some(table) = self.find_table(&self.options.positions_table) else {
+            return Ok(u64::MAX);
+        };
+        let mut oldest = u64::MAX;
+        let range = KeyRange::of_prefix(keys::item_prefix(table.id));
+        for next in self.merged(Space::Items, range, false) {
+            let (stored, _) = next?;
+            // A consumer without a position has read nothing yet.
+            let position = stored.item.s(crate::feed::POSITION_ATTRIBUTE).map(parse);
+            oldest = oldest.min(position.and_then(Result::ok).map_or(0, |(seq, _)| seq));
+        }
+        Ok(oldest)
+    }
+}
+
+fn page(changes: Vec<Change>, last_seq: u64, skip: usize) -> FeedPage {
+    let next = Position::After(format!("{}-{skip}", last_seq + 1));
+    FeedPage {
+        changes,
+        next,
+        ended: false,
+    }
+}
+
+/// A position is where to read next: a sequence, and changes of it to pass over.
+fn parse(position: &str) -> Result<(u64, usize)> {
+    let parts = position
+        .split_once('-')
+        .and_then(|(seq, skip)| Some((seq.parse().ok()?, skip.parse().ok()?)));
+    parts.ok_or_else(|| Error::invalid("position", format!("{position:?} is not one of this feed")))
+}
+
+fn decode(
+    table: &Arc<Table>,
+    header: &record::Header,
+    number: usize,
+    raw: &change::RawChange<'_>,
+) -> Result<Change> {
+    let image = |bytes: Option<&[u8]>| {
+        bytes
+            .map(codec::decode)
+            .transpose()
+            .map_err(|source| Error::backend("decoding an item of the feed", source))
+    };
+    let (old, new) = (image(raw.old)?, image(raw.new)?);
+    let key: Key = match new.as_ref().or(old.as_ref()) {
+        Some(item) => table.spec.key_of(item)?,
+        None => {
+            return Err(Error::backend(
+                "reading the feed",
+                "a change without an item",
+            ));
+        }
+    };
+    Ok(Change {
+        table: Name::from(table.spec.name.as_str()),
+        key,
+        old,
+        new,
+        at_ms: header.at_ms,
+        expired: raw.expired,
+        position: format!("{}-{}", header.seq, number + 1),
+    })
+}
+
+/// How long ago a closed segment was last written; none when that cannot be told.
+pub(super) fn age_ms(segment: &Segment, now_ms: u64) -> Option<u64> {
+    let written = fs::metadata(&segment.path).ok()?.modified().ok()?;
+    let written_ms = u64::try_from(written.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()?;
+    Some(now_ms.saturating_sub(written_ms))
+}

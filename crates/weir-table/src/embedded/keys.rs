@@ -1,0 +1,275 @@
+//! Where things are in the ordered byte spaces. This layout is the file format.
+//!
+//! ```text
+//! items   table:4  bucket:1  partition  sort
+//! index   table:4  index:2   bucket:1   partition  sort  item's partition  item's sort
+//! ttl     expiry:8 table:4   item's key after the table
+//! meta    a letter and a name
+//! ```
+//! Numbers are big-endian. Text and bytes are escaped (`00` → `00 FF`) and end with `00 01`, so
+//! they sort as they are and no key is the beginning of another. The bucket is a hash of the
+//! partition: it spreads a scan and picks the shard of the dirty set.
+
+use crate::item::Item;
+use crate::key::{Key, KeyValue};
+use crate::request::SortRange;
+use crate::spec::{IndexSpec, TableSpec};
+use crate::value::Value;
+
+/// A key in one of the spaces.
+pub(super) type Bytes = Vec<u8>;
+
+/// Buckets that partitions are hashed into.
+pub(super) const BUCKETS: u32 = 256;
+
+/// The place of an item.
+pub(super) fn item(table: u32, key: &Key) -> Bytes {
+    let mut out = Vec::with_capacity(64);
+    out.extend_from_slice(&table.to_be_bytes());
+    put_partition(&mut out, &key.partition);
+    if let Some(sort) = &key.sort {
+        put_part(&mut out, sort);
+    }
+    out
+}
+
+/// The place of an item in an index, or none when it lacks the index's key attributes.
+pub(super) fn index(
+    table: u32,
+    number: u16,
+    spec: &TableSpec,
+    index: &IndexSpec,
+    item: &Item,
+) -> Option<Bytes> {
+    let partition = KeyValue::from_value(item.get(&index.partition)?)?;
+    let mut out = index_prefix(table, number);
+    put_partition(&mut out, &partition);
+    if let Some(sort) = &index.sort {
+        put_value(&mut out, item.get(sort)?);
+    }
+    put_value(&mut out, item.get(&spec.partition)?);
+    if let Some(sort) = &spec.sort {
+        put_value(&mut out, item.get(sort)?);
+    }
+    Some(out)
+}
+
+/// The beginning of every key of a table's items.
+pub(super) fn item_prefix(table: u32) -> Bytes {
+    table.to_be_bytes().to_vec()
+}
+
+/// The beginning of every key of an index.
+pub(super) fn index_prefix(table: u32, number: u16) -> Bytes {
+    let mut out = Vec::with_capacity(96);
+    out.extend_from_slice(&table.to_be_bytes());
+    out.extend_from_slice(&number.to_be_bytes());
+    out
+}
+
+/// The place of an item's expiry.
+pub(super) fn ttl(expiry_secs: u64, item_key: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(8 + item_key.len());
+    out.extend_from_slice(&expiry_secs.to_be_bytes());
+    out.extend_from_slice(item_key);
+    out
+}
+
+fn put_partition(out: &mut Bytes, partition: &KeyValue) {
+    let start = out.len();
+    out.push(0);
+    put_part(out, partition);
+    let bucket = crc32fast::hash(out.get(start + 1..).unwrap_or_default()).to_be_bytes();
+    if let (Some(slot), Some(byte)) = (out.get_mut(start), bucket.last()) {
+        *slot = *byte;
+    }
+}
+
+fn put_part(out: &mut Bytes, value: &KeyValue) {
+    match value {
+        KeyValue::S(text) => put_text(out, text.as_bytes()),
+        KeyValue::B(bytes) => put_text(out, bytes),
+        KeyValue::N(number) => out.extend_from_slice(&number.to_ordered_bytes()),
+    }
+}
+
+/// A key attribute of an item; the item has been checked, so its kind can be one of a key.
+fn put_value(out: &mut Bytes, value: &Value) {
+    match value {
+        Value::S(text) => put_text(out, text.as_bytes()),
+        Value::B(bytes) => put_text(out, bytes),
+        Value::N(number) => out.extend_from_slice(&number.to_ordered_bytes()),
+        _ => {}
+    }
+}
+
+fn put_text(out: &mut Bytes, bytes: &[u8]) {
+    put_escaped(out, bytes);
+    out.extend_from_slice(&[0, 1]);
+}
+
+fn put_escaped(out: &mut Bytes, bytes: &[u8]) {
+    if !bytes.contains(&0) {
+        out.extend_from_slice(bytes);
+        return;
+    }
+    for byte in bytes {
+        out.push(*byte);
+        if *byte == 0 {
+            out.push(0xff);
+        }
+    }
+}
+
+/// Keys from `low` up to but without `high`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KeyRange {
+    pub(super) low: Bytes,
+    pub(super) high: Bytes,
+}
+
+impl KeyRange {
+    /// Every key that begins with `prefix`.
+    pub(super) fn of_prefix(prefix: Bytes) -> KeyRange {
+        KeyRange {
+            high: successor(&prefix),
+            low: prefix,
+        }
+    }
+
+    /// A partition, below `prefix`, narrowed to a range of sort values.
+    pub(super) fn of_partition(
+        mut prefix: Bytes,
+        partition: &KeyValue,
+        sort: &SortRange,
+    ) -> KeyRange {
+        put_partition(&mut prefix, partition);
+        let all = KeyRange::of_prefix(prefix.clone());
+        let with = |value: &KeyValue| {
+            let mut key = prefix.clone();
+            put_part(&mut key, value);
+            key
+        };
+        match sort {
+            SortRange::All => all,
+            SortRange::Eq(value) => KeyRange::of_prefix(with(value)),
+            SortRange::Lt(value) => KeyRange {
+                high: with(value),
+                ..all
+            },
+            SortRange::Le(value) => KeyRange {
+                high: successor(&with(value)),
+                ..all
+            },
+            SortRange::Gt(value) => KeyRange {
+                low: successor(&with(value)),
+                ..all
+            },
+            SortRange::Ge(value) => KeyRange {
+                low: with(value),
+                ..all
+            },
+            SortRange::Between(low, high) => KeyRange {
+                low: with(low),
+                high: successor(&with(high)),
+            },
+            SortRange::BeginsWith(KeyValue::S(text)) => begins_with(prefix, text.as_bytes()),
+            SortRange::BeginsWith(KeyValue::B(bytes)) => begins_with(prefix, bytes),
+            SortRange::BeginsWith(value @ KeyValue::N(_)) => KeyRange::of_prefix(with(value)),
+        }
+    }
+
+    /// Part `number` of `of` equal parts of what begins with `prefix`.
+    pub(super) fn of_segment(prefix: Bytes, number: u32, of: u32) -> KeyRange {
+        let border = |part: u32| -> Bytes {
+            let bucket = u64::from(part) * u64::from(BUCKETS) / u64::from(of.max(1));
+            match u8::try_from(bucket) {
+                Ok(bucket) => [prefix.as_slice(), &[bucket]].concat(),
+                Err(_) => successor(&prefix),
+            }
+        };
+        KeyRange {
+            low: border(number),
+            high: border(number + 1),
+        }
+    }
+
+    /// What follows `last` in the direction of reading.
+    pub(super) fn after(mut self, last: &[u8], reverse: bool) -> KeyRange {
+        if reverse {
+            if last < self.high.as_slice() {
+                self.high = last.to_vec();
+            }
+        } else if last >= self.low.as_slice() {
+            self.low = [last, &[0]].concat();
+        }
+        self
+    }
+
+    /// Whether no key can be in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.low >= self.high
+    }
+}
+
+fn begins_with(mut prefix: Bytes, beginning: &[u8]) -> KeyRange {
+    put_escaped(&mut prefix, beginning);
+    KeyRange::of_prefix(prefix)
+}
+
+/// The first key after every key that begins with `prefix`.
+pub(super) fn successor(prefix: &[u8]) -> Bytes {
+    let mut out = prefix.to_vec();
+    while let Some(last) = out.pop() {
+        if last < 0xff {
+            out.push(last + 1);
+            return out;
+        }
+    }
+    // Nothing but 0xff: table ids start at one and stay far below, so this is past every key.
+    vec![0xff; prefix.len() + 1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_key_bytes() {
+        let key = item(7, &Key::new("a\0b", 5));
+        assert_eq!(key[..4], [0, 0, 0, 7]);
+        assert_eq!(key[5..11], [b'a', 0, 0xff, b'b', 0, 1]);
+        assert_eq!(key[11..], crate::number::Number::from(5).to_ordered_bytes());
+    }
+
+    #[test]
+    fn text_sorts_as_it_is() {
+        let mut texts = vec![
+            "",
+            "\0",
+            "\0\0",
+            "a",
+            "a\0",
+            "a\0b",
+            "ab",
+            "b",
+            "é",
+            "\u{10ffff}",
+        ];
+        let encoded = |text: &&str| {
+            let mut out = Vec::new();
+            put_text(&mut out, text.as_bytes());
+            out
+        };
+        texts.reverse();
+        texts.sort_by_key(encoded);
+        assert!(texts.is_sorted());
+    }
+
+    #[test]
+    fn successor_is_past_the_prefix() {
+        assert_eq!(successor(&[1, 0xff, 0xff]), [2]);
+        assert_eq!(successor(&[1, 2]), [1, 3]);
+        assert!(successor(&[0xff]).as_slice() > [0xff, 0xfe].as_slice());
+    }
+}

@@ -1,0 +1,347 @@
+//! The log: every commit, once and in order. It is what survives a crash and it is the change feed.
+//!
+//! 1. [`Log::append`] takes the next sequence and copies the record into a buffer, under one lock.
+//! 2. [`Log::flush`] writes the buffer to the operating system; whoever comes first does it for all.
+//! 3. [`Log::sync`] runs an fsync outside both locks, and everyone waiting shares it.
+//!
+//! A write or an fsync that fails closes the log for good: an fsync is never tried twice, because
+//! the kernel may have dropped the bytes it could not write.
+
+pub(super) mod record;
+pub(super) mod scan;
+mod segment;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::{Condvar, Mutex, RwLock};
+use tokio::sync::watch;
+
+use super::disk::{Disk, DiskFile};
+use crate::error::{Error, Result};
+use record::{HEADER_LEN, Header};
+pub(super) use segment::Segment;
+
+/// How far the log is safe.
+#[derive(Debug, Clone, Default)]
+struct Reached {
+    synced: u64,
+    failed: Option<Arc<str>>,
+}
+
+#[derive(Debug)]
+struct Tail {
+    buffer: Vec<u8>,
+    first_seq: u64,
+    next_seq: u64,
+}
+
+#[derive(Debug)]
+struct Writer {
+    file: Arc<dyn DiskFile>,
+    segment: Arc<Segment>,
+    /// Rotated files that no fsync has covered yet.
+    unsynced: Vec<Arc<dyn DiskFile>>,
+    dir_changed: bool,
+    spare: Vec<u8>,
+}
+
+/// The log of one store.
+#[derive(Debug)]
+pub(super) struct Log {
+    dir: PathBuf,
+    disk: Arc<dyn Disk>,
+    segment_bytes_max: u64,
+    tail: Mutex<Tail>,
+    writer: Mutex<Writer>,
+    segments: RwLock<Vec<Arc<Segment>>>,
+    flushed: AtomicU64,
+    synced: AtomicU64,
+    closed: AtomicBool,
+    reached: watch::Sender<Reached>,
+    wanted: Mutex<u64>,
+    wake_syncer: Condvar,
+    /// Only one fsync runs at a time.
+    syncing: Mutex<()>,
+}
+
+impl Log {
+    /// Opens the log to append after `last_seq`; `segments` are the files that [`scan`] found sound.
+    pub(super) fn open(
+        dir: &Path,
+        disk: Arc<dyn Disk>,
+        segment_bytes_max: u64,
+        segments: Vec<Arc<Segment>>,
+        last_seq: u64,
+    ) -> Result<Log> {
+        let mut segments = segments;
+        let (segment, file, new) = match segments.last() {
+            Some(segment) => {
+                let file = disk
+                    .append_to(&segment.path)
+                    .map_err(|source| Error::io("opening the log's last segment", source))?;
+                (Arc::clone(segment), file, false)
+            }
+            None => {
+                let (segment, file) = segment::create(dir, disk.as_ref(), last_seq + 1)?;
+                segments.push(Arc::clone(&segment));
+                (segment, file, true)
+            }
+        };
+        let spare = Vec::new();
+        let writer = Writer {
+            file,
+            segment,
+            unsynced: Vec::new(),
+            dir_changed: new,
+            spare,
+        };
+        Ok(Log {
+            dir: dir.to_owned(),
+            disk,
+            segment_bytes_max,
+            tail: Mutex::new(Tail {
+                buffer: Vec::new(),
+                first_seq: last_seq + 1,
+                next_seq: last_seq + 1,
+            }),
+            writer: Mutex::new(writer),
+            segments: RwLock::new(segments),
+            flushed: AtomicU64::new(last_seq),
+            synced: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            reached: watch::Sender::new(Reached::default()),
+            wanted: Mutex::new(0),
+            wake_syncer: Condvar::new(),
+            syncing: Mutex::new(()),
+        })
+    }
+
+    /// Appends a record and returns its sequence. It is not safe yet.
+    pub(super) fn append(&self, body: &[u8], at_ms: u64) -> Result<u64> {
+        let body_crc = crc32fast::hash(body);
+        let mut tail = self.tail.lock();
+        self.check_open()?;
+        let seq = tail.next_seq;
+        tail.next_seq += 1;
+        let synced = self.synced.load(Ordering::Relaxed);
+        tail.buffer.reserve(HEADER_LEN + body.len());
+        Header {
+            body_len: body.len(),
+            body_crc,
+            seq,
+            synced,
+            at_ms,
+        }
+        .put(&mut tail.buffer);
+        tail.buffer.extend_from_slice(body);
+        Ok(seq)
+    }
+
+    /// Hands everything up to `seq` to the operating system.
+    pub(super) fn flush(&self, seq: u64) -> Result<()> {
+        if self.flushed.load(Ordering::Acquire) >= seq {
+            return Ok(());
+        }
+        let mut writer = self.writer.lock();
+        if self.flushed.load(Ordering::Acquire) >= seq {
+            return Ok(());
+        }
+        self.flush_locked(&mut writer)
+    }
+
+    fn flush_locked(&self, writer: &mut Writer) -> Result<()> {
+        self.check_open()?;
+        let (first_seq, last_seq) = {
+            let mut tail = self.tail.lock();
+            std::mem::swap(&mut tail.buffer, &mut writer.spare);
+            let next_seq = tail.next_seq;
+            (
+                std::mem::replace(&mut tail.first_seq, next_seq),
+                next_seq - 1,
+            )
+        };
+        if writer.spare.is_empty() {
+            return Ok(());
+        }
+        let written = self.rotate_if_full(writer, first_seq).and_then(|()| {
+            writer
+                .file
+                .append(&writer.spare)
+                .map_err(|source| Error::io("writing the log", source))
+        });
+        if let Err(error) = written {
+            return Err(self.fail(&error));
+        }
+        writer
+            .segment
+            .note_written(first_seq, last_seq, writer.spare.len() as u64);
+        writer.spare.clear();
+        // A burst of large items must not keep its memory for ever.
+        writer.spare.shrink_to(4 * 1024 * 1024);
+        self.flushed.store(last_seq, Ordering::Release);
+        Ok(())
+    }
+
+    fn rotate_if_full(&self, writer: &mut Writer, first_seq: u64) -> Result<()> {
+        let len = writer.segment.len();
+        if len <= segment::HEADER_LEN || len + writer.spare.len() as u64 <= self.segment_bytes_max {
+            return Ok(());
+        }
+        let (segment, file) = segment::create(&self.dir, self.disk.as_ref(), first_seq)?;
+        let old = std::mem::replace(&mut writer.file, file);
+        writer.unsynced.push(old);
+        writer.dir_changed = true;
+        writer.segment = Arc::clone(&segment);
+        self.segments.write().push(segment);
+        Ok(())
+    }
+
+    /// Makes everything appended so far last through a power cut. Blocks.
+    pub(super) fn sync(&self) -> Result<()> {
+        let _one_at_a_time = self.syncing.lock();
+        let (files, dir_changed, target) = {
+            let mut writer = self.writer.lock();
+            self.flush_locked(&mut writer)?;
+            let mut files = std::mem::take(&mut writer.unsynced);
+            files.push(Arc::clone(&writer.file));
+            let dir_changed = std::mem::take(&mut writer.dir_changed);
+            (files, dir_changed, self.flushed.load(Ordering::Acquire))
+        };
+        if target <= self.synced.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let synced = files
+            .iter()
+            .try_for_each(|file| file.sync())
+            .and_then(|()| {
+                if dir_changed {
+                    self.disk.sync_dir(&self.dir)
+                } else {
+                    Ok(())
+                }
+            });
+        if let Err(source) = synced {
+            return Err(self.fail(&Error::io("making the log durable", source)));
+        }
+        self.synced.store(target, Ordering::Release);
+        self.reached.send_modify(|reached| reached.synced = target);
+        Ok(())
+    }
+
+    /// Waits until `seq` is on disk.
+    pub(super) async fn synced(&self, seq: u64) -> Result<()> {
+        if self.synced.load(Ordering::Acquire) >= seq {
+            return Ok(());
+        }
+        let mut reached = self.reached.subscribe();
+        {
+            let mut wanted = self.wanted.lock();
+            if *wanted < seq {
+                *wanted = seq;
+                self.wake_syncer.notify_one();
+            }
+        }
+        let reached = reached
+            .wait_for(|reached| reached.synced >= seq || reached.failed.is_some())
+            .await
+            .map_err(|_| Error::Closed)?;
+        if reached.synced >= seq {
+            return Ok(());
+        }
+        let reason = reached
+            .failed
+            .as_deref()
+            .unwrap_or("the log was closed")
+            .to_owned();
+        Err(Error::ReadOnly { reason })
+    }
+
+    /// Waits for someone who wants an fsync, at most `idle`. Returns whether one is due.
+    pub(super) fn wait_for_sync_request(&self, idle: std::time::Duration) -> bool {
+        let mut wanted = self.wanted.lock();
+        let synced = || self.synced.load(Ordering::Acquire);
+        if *wanted <= synced() {
+            self.wake_syncer.wait_for(&mut wanted, idle);
+        }
+        *wanted > synced() || self.last_seq() > synced()
+    }
+
+    /// Wakes the syncer, so that it can see that the store is closing.
+    pub(super) fn wake_syncer(&self) {
+        self.wake_syncer.notify_all();
+    }
+
+    /// Fails when no more commits are taken.
+    pub(super) fn check_open(&self) -> Result<()> {
+        match &self.reached.borrow().failed {
+            Some(reason) => Err(Error::ReadOnly {
+                reason: reason.to_string(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes the log for good, and tells everyone who waits.
+    pub(super) fn fail(&self, error: &Error) -> Error {
+        let cause =
+            std::error::Error::source(error).map_or(String::new(), |why| format!(" ({why})"));
+        let reason = format!("{error} failed{cause}");
+        self.closed.store(true, Ordering::SeqCst);
+        self.reached.send_modify(|reached| {
+            if reached.failed.is_none() {
+                tracing::error!(reason, "the store takes no more writes");
+                reached.failed = Some(Arc::from(reason.as_str()));
+            }
+        });
+        Error::ReadOnly { reason }
+    }
+
+    /// The last sequence given out.
+    pub(super) fn last_seq(&self) -> u64 {
+        self.tail.lock().next_seq - 1
+    }
+
+    /// The last sequence the operating system has.
+    pub(super) fn flushed_seq(&self) -> u64 {
+        self.flushed.load(Ordering::Acquire)
+    }
+
+    /// The last sequence known to be on disk.
+    pub(super) fn synced_seq(&self) -> u64 {
+        self.synced.load(Ordering::Acquire)
+    }
+
+    /// The segments, oldest first.
+    pub(super) fn segments(&self) -> Vec<Arc<Segment>> {
+        self.segments.read().clone()
+    }
+
+    /// Removes segments from the front while `removable` says so; never the one being written.
+    pub(super) fn trim(&self, mut removable: impl FnMut(&Segment, u64) -> bool) -> Result<u64> {
+        let mut removed = 0;
+        loop {
+            let first = {
+                let mut segments = self.segments.write();
+                match segments.as_slice() {
+                    [first, next, ..] if removable(first, next.first_seq) => segments.remove(0),
+                    _ => break,
+                }
+            };
+            std::fs::remove_file(&first.path)
+                .map_err(|source| Error::io("removing an old log segment", source))?;
+            removed += 1;
+        }
+        Ok(removed)
+    }
+}
+
+/// Begins the log of a new store whose first commit will be `first_seq`.
+pub(super) fn start(dir: &Path, first_seq: u64) -> Result<()> {
+    let doing = |source| Error::io("beginning the log", source);
+    std::fs::create_dir_all(dir).map_err(doing)?;
+    let disk = super::disk::RealDisk;
+    let (_, file) = segment::create(dir, &disk, first_seq)?;
+    file.sync().and_then(|()| disk.sync_dir(dir)).map_err(doing)
+}

@@ -1,0 +1,175 @@
+//! Opening a folder: who owns it, which format it has, what the log says the store has missed.
+//!
+//! ```text
+//! FORMAT      the format's number
+//! LOCK        held by the process that has the store open
+//! cursor.key  the key that seals cursors
+//! log/        commits, in files named by their first sequence
+//! store/      what they have been folded into
+//! ```
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::base::Base;
+use super::catalog::{Catalog, DROPPED_PREFIX, TABLE_PREFIX};
+use super::checkpoint;
+use super::dirty::{Generation, Space};
+use super::engine::{Engine, Parts};
+use super::keys::KeyRange;
+use super::log::{Log, scan};
+use super::{Options, Stats};
+use crate::cursor::CursorKey;
+use crate::error::{Error, Result};
+
+/// The format this version writes, and the newest it reads.
+pub(super) const FORMAT: u32 = 1;
+
+/// Opens or makes the store of `options.dir`.
+pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
+    let dir = options.dir.clone();
+    let doing = |what: &str| format!("{what} {}", dir.display());
+    fs::create_dir_all(dir.join("log")).map_err(|source| Error::io(doing("making"), source))?;
+    let lock = lock(&dir)?;
+    check_format(&dir)?;
+    let cursor_key = cursor_key(&dir)?;
+    let base = Base::open(&dir.join("store"), options.cache_bytes)?;
+    let applied = base.applied()?;
+    let mut catalog = read_catalog(&base)?;
+    let mut generation = Generation::default();
+    let mut opened = Stats::default();
+    let mut folded_to = applied;
+    let scanned = scan::replay(&dir.join("log"), applied, |header, body| {
+        checkpoint::replay(&mut catalog, &generation, header, body)?;
+        opened.replayed += 1;
+        // A log longer than memory is folded on the way.
+        if generation.bytes() as u64 > options.dirty_bytes_max {
+            base.fold(&generation, header.seq)?;
+            folded_to = header.seq;
+            generation = Generation::default();
+        }
+        Ok(())
+    })?;
+    opened.cut_bytes = scanned.cut_bytes;
+    let log = Log::open(
+        &dir.join("log"),
+        Arc::clone(&options.disk),
+        options.segment_bytes_max,
+        scanned.segments,
+        scanned.last_seq,
+    )?;
+    log.sync()?;
+    let parts = Parts {
+        catalog,
+        replayed: generation,
+        log,
+        base,
+        applied: folded_to,
+        opened,
+        lock,
+    };
+    Ok((Engine::new(options, parts), cursor_key))
+}
+
+fn lock(dir: &Path) -> Result<File> {
+    let path = dir.join("LOCK");
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(|source| Error::io(format!("opening {}", path.display()), source))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::InUse {
+            path: dir.to_owned(),
+        }),
+        Err(TryLockError::Error(source)) => {
+            Err(Error::io(format!("locking {}", path.display()), source))
+        }
+    }
+}
+
+/// Refuses a folder of a newer format; marks a new one.
+pub(super) fn check_format(dir: &Path) -> Result<()> {
+    let path = dir.join("FORMAT");
+    match fs::read_to_string(&path) {
+        Ok(text) => {
+            let found: u32 = text.trim().parse().map_err(|_| Error::Corrupt {
+                path: path.clone(),
+                offset: 0,
+                what: "is not a format number".into(),
+            })?;
+            if found > FORMAT {
+                return Err(Error::NewerFormat {
+                    path: dir.to_owned(),
+                    found,
+                    known: FORMAT,
+                });
+            }
+            Ok(())
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            write_durably(dir, "FORMAT", format!("{FORMAT}\n").as_bytes())
+        }
+        Err(source) => Err(Error::io(format!("reading {}", path.display()), source)),
+    }
+}
+
+/// Writes a small file so that it is there whole or not at all.
+fn write_durably(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+    let (path, draft) = (dir.join(name), dir.join(format!("{name}.new")));
+    let write = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .mode(0o600)
+            .open(&draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, &path)?;
+        File::open(dir)?.sync_all()
+    };
+    write().map_err(|source| Error::io(format!("writing {}", path.display()), source))
+}
+
+fn cursor_key(dir: &Path) -> Result<CursorKey> {
+    let path = dir.join("cursor.key");
+    let reading = |source| Error::io(format!("reading {}", path.display()), source);
+    match fs::read(&path) {
+        Ok(bytes) => {
+            let bytes = <[u8; 32]>::try_from(bytes).map_err(|_| Error::Corrupt {
+                path: path.clone(),
+                offset: 0,
+                what: "is not a key of 32 bytes".into(),
+            })?;
+            Ok(CursorKey::new(bytes))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let mut bytes = [0u8; 32];
+            File::open("/dev/urandom")
+                .and_then(|mut f| f.read_exact(&mut bytes))
+                .map_err(reading)?;
+            write_durably(dir, "cursor.key", &bytes)?;
+            Ok(CursorKey::new(bytes))
+        }
+        Err(source) => Err(reading(source)),
+    }
+}
+
+fn read_catalog(base: &Base) -> Result<Catalog> {
+    let mut catalog = Catalog::default();
+    for prefix in [TABLE_PREFIX, DROPPED_PREFIX] {
+        for next in base.range(Space::Meta, &KeyRange::of_prefix(vec![prefix]), false) {
+            let (key, value) = next?;
+            catalog
+                .note(&key, Some(&value))
+                .map_err(|m| Error::backend("reading a table", m))?;
+        }
+    }
+    Ok(catalog)
+}

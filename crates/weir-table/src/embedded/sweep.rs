@@ -1,0 +1,115 @@
+//! Removing what has expired: items past their expiry and idempotency tokens past theirs.
+
+use std::sync::Arc;
+
+use super::catalog::TOKEN_PREFIX;
+use super::change::{ItemChange, MetaChange, expiry_of};
+use super::dirty::{Payload, Space};
+use super::engine::Engine;
+use super::keys::KeyRange;
+use super::page::Found;
+use super::read::{Loaded, Patience};
+use super::token;
+use crate::error::Result;
+use crate::request::Durability;
+
+/// Items that one sweep removes at most.
+const SWEEP_MAX: usize = 10_000;
+/// As on DynamoDB, an expiry more than five years back is taken for a mistake and ignored.
+const EXPIRY_AGE_MAX_SECS: u64 = 5 * 365 * 24 * 60 * 60;
+
+impl Engine {
+    /// Removes expired items and tokens. Returns how many items were removed. Blocks.
+    pub(super) fn sweep(&self) -> Result<u64> {
+        let now_ms = self.options.clock.now_ms();
+        self.sweep_tokens(now_ms)?;
+        let now_secs = now_ms / 1000;
+        let oldest = now_secs.saturating_sub(EXPIRY_AGE_MAX_SECS);
+        let range = KeyRange {
+            low: oldest.to_be_bytes().to_vec(),
+            high: (now_secs + 1).to_be_bytes().to_vec(),
+        };
+        let due: Vec<Vec<u8>> = self
+            .merged_entries(Space::Ttl, range, false)
+            .filter_map(|next| match next {
+                Ok((_, Found::Dirty(entry))) if matches!(entry.payload, Payload::Gone) => None,
+                Ok((key, _)) => Some(Ok(key)),
+                Err(error) => Some(Err(error)),
+            })
+            .take(SWEEP_MAX)
+            .collect::<Result<_>>()?;
+        let mut removed = 0;
+        for place in due {
+            if let Some(key) = place.get(8..) {
+                removed += u64::from(self.expire(key, oldest, now_secs)?);
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Removes an item if it has expired by now; it may have been written since it was found.
+    fn expire(&self, key: &[u8], oldest: u64, now_secs: u64) -> Result<bool> {
+        let Some(id) = key
+            .get(..4)
+            .and_then(|id| id.try_into().ok())
+            .map(u32::from_be_bytes)
+        else {
+            return Ok(false);
+        };
+        let Some(table) = self.catalog.read().by_id(id).cloned() else {
+            return Ok(false);
+        };
+        let _locked = self.lock_stripe(Engine::stripe_of(key));
+        let gate = self.generations.read();
+        let seen = self.find_item(&gate, key, &Loaded::default(), Patience::Disk)?;
+        let Some(old) = seen.and_then(|seen| seen.stored) else {
+            return Ok(false);
+        };
+        let expiry = table
+            .spec
+            .ttl
+            .as_ref()
+            .and_then(|ttl| expiry_of(&old.item, ttl));
+        if !expiry.is_some_and(|expiry| (oldest..=now_secs).contains(&expiry)) {
+            return Ok(false);
+        }
+        let change = ItemChange {
+            table: Arc::clone(&table),
+            key: key.to_vec(),
+            old: Some(old),
+            new: None,
+            expired: true,
+        };
+        let now_ms = self.options.clock.now_ms();
+        self.publish(&gate, &[change], &[], Durability::Flushed, now_ms)?;
+        Ok(true)
+    }
+
+    fn sweep_tokens(&self, now_ms: u64) -> Result<()> {
+        let range = KeyRange::of_prefix(vec![TOKEN_PREFIX]);
+        let over: Vec<MetaChange> = self
+            .merged_entries(Space::Meta, range, false)
+            .filter_map(|next| {
+                let (key, value) = match next {
+                    Ok((key, Found::Stored(value))) => (key, value),
+                    Ok((key, Found::Dirty(entry))) => (key, entry.payload.bytes()?.to_vec()),
+                    Err(error) => return Some(Err(error)),
+                };
+                token::is_over(&value, now_ms).then_some(Ok(MetaChange { key, value: None }))
+            })
+            .take(SWEEP_MAX)
+            .collect::<Result<_>>()?;
+        for gone in over {
+            let _locked = self.lock_stripe(Engine::stripe_of(&gone.key));
+            let gate = self.generations.read();
+            let stored = self.find_meta(&gate, &gone.key, &Loaded::default(), Patience::Disk)?;
+            // It may have been used anew since it was found.
+            if let Some((Some(stored), _)) = stored
+                && token::is_over(&stored, now_ms)
+            {
+                self.publish(&gate, &[], &[gone], Durability::Flushed, now_ms)?;
+            }
+        }
+        Ok(())
+    }
+}
