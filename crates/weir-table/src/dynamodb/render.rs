@@ -181,24 +181,17 @@ impl Placeholders {
                 format!("if_not_exists({path}, {})", self.term(otherwise))
             }
             Term::Plus(left, right) => {
-                let left = self.term_operand(left);
-                format!("{left} + {}", self.term_operand(right))
+                let left = self.term(left);
+                format!("{left} + {}", self.term(right))
             }
             Term::Minus(left, right) => {
-                let left = self.term_operand(left);
-                format!("{left} - {}", self.term_operand(right))
+                let left = self.term(left);
+                format!("{left} - {}", self.term(right))
             }
             Term::Append(left, right) => {
                 let left = self.term(left);
                 format!("list_append({left}, {})", self.term(right))
             }
-        }
-    }
-
-    fn term_operand(&mut self, term: &Term) -> String {
-        match term {
-            Term::Plus(..) | Term::Minus(..) => format!("({})", self.term(term)),
-            _ => self.term(term),
         }
     }
 
