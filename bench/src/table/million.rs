@@ -9,7 +9,7 @@ use comfy_table::Table;
 use weir_table::expr::{add, attr};
 use weir_table::{Get, Write};
 
-use super::weir;
+use super::{long, weir};
 use crate::measure::{Figures, resident_mib, scatter, tasks};
 
 const ITEMS: u64 = 1_000_000;
@@ -17,7 +17,11 @@ const CALLERS: usize = 64;
 
 pub(super) async fn run(dir: &Path) {
     let path = dir.join("weir");
-    load(&path).await;
+    let store = weir::open(&path);
+    store.create_table(&weir::spec()).await.expect("a table");
+    long::load(&store, ITEMS).await;
+    store.backend().close().await.expect("the store closes");
+    drop(store);
     let mut table = Table::new();
     table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
     table.set_header([
@@ -60,27 +64,6 @@ pub(super) async fn run(dir: &Path) {
         store.backend().close().await.expect("the store closes");
     }
     println!("{table}");
-}
-
-async fn load(path: &Path) {
-    println!("loading {ITEMS} items of 300 bytes …");
-    let store = weir::open(path);
-    store.create_table(&weir::spec()).await.expect("a table");
-    let loading: Vec<_> = (0..CALLERS as u64)
-        .map(|caller| {
-            let store = store.clone();
-            tokio::spawn(async move {
-                for number in (caller..ITEMS).step_by(CALLERS) {
-                    let put = Write::put("bench", weir::item(number)).flushed();
-                    store.write(put).await.expect("a put");
-                }
-            })
-        })
-        .collect();
-    for task in loading {
-        task.await.expect("a loader");
-    }
-    store.backend().close().await.expect("the store closes");
 }
 
 fn kill_under_load(dir: &Path) {

@@ -126,7 +126,6 @@ impl RawChange<'_> {
 /// A record's body, parsed.
 #[derive(Debug, Default)]
 pub(super) struct RawBody<'a> {
-    pub(super) synced: bool,
     pub(super) meta: Vec<(&'a [u8], Option<&'a [u8]>)>,
     pub(super) changes: Vec<RawChange<'a>>,
 }
@@ -137,7 +136,8 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
     if !matches!(input.byte()?, KIND_CHANGES | KIND_META) {
         return Err(Malformed("a record of unknown kind"));
     }
-    let synced = input.byte()? == 1;
+    // What the writer was promised; it has been kept by the time anybody reads this.
+    let _synced = input.byte()?;
     let meta = (0..input.len()?)
         .map(|_| {
             let key = input.bytes()?;
@@ -167,23 +167,14 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
             })
         })
         .collect::<Result<_, Malformed>>()?;
-    Ok(RawBody {
-        synced,
-        meta,
-        changes,
-    })
+    Ok(RawBody { meta, changes })
 }
 
 /// An entry that a change makes in the index or expiry space.
 pub(super) type SideEntry = (Space, keys::Bytes, Payload);
 
 /// Puts a change's item into a generation.
-pub(super) fn apply_item(
-    generation: &Generation,
-    change: &ItemChange,
-    seq: u64,
-    durability: Durability,
-) {
+pub(super) fn apply_item(generation: &Generation, change: &ItemChange, seq: u64, synced: u64) {
     let payload = change
         .new
         .as_ref()
@@ -193,7 +184,7 @@ pub(super) fn apply_item(
         &change.key,
         Entry {
             seq,
-            durability,
+            synced,
             payload,
         },
     );

@@ -35,10 +35,13 @@ pub(super) struct Target {
     write: Write,
 }
 
+/// An item before and after a write.
+type Images = (Option<Arc<Stored>>, Option<Arc<Stored>>);
+
 /// What one round of a commit came to.
 pub(super) enum Round {
     /// It was done; for each write the item before and after.
-    Applied(Vec<(Option<Arc<Stored>>, Option<Arc<Stored>>)>, Rests),
+    Applied(Vec<Images>, Rests),
     /// A transaction with this token was done before.
     Repeated(Rests),
     /// At least one condition failed.
@@ -193,16 +196,17 @@ impl Engine {
             }
         }
         let meta: Vec<MetaChange> = token.iter().map(|token| token.change(now_ms)).collect();
-        if changes.is_empty() && meta.is_empty() {
-            return Ok(Round::Applied(results, rests));
-        }
         let durability = targets
             .iter()
             .map(|t| t.write.durability)
             .max()
             .unwrap_or_default();
-        let seq = self.publish(&gate, &changes, &meta, durability, now_ms)?;
-        Ok(Round::Applied(results, Rests::on(seq, durability)))
+        if changes.is_empty() && meta.is_empty() {
+            // What the write asks for is there already, but perhaps not yet as safe as it asks.
+            return Ok(Round::Applied(results, rests.at_least(durability)));
+        }
+        let rests = self.publish(&gate, &changes, &meta, durability, rests, now_ms)?;
+        Ok(Round::Applied(results, rests))
     }
 
     /// The stripes of all items (and the token), in order, each once.
@@ -225,16 +229,26 @@ impl Engine {
     }
 
     /// Appends a commit to the log and shows it to readers. The caller holds the items' stripes.
+    ///
+    /// A commit made of what was `seen` rests on it: while that has yet to be synced, so has an
+    /// answer from this commit, although its own durability may ask for less.
     pub(super) fn publish(
         &self,
         gate: &Generations,
         changes: &[ItemChange],
         meta: &[MetaChange],
         durability: Durability,
+        seen: Rests,
         now_ms: u64,
-    ) -> Result<u64> {
+    ) -> Result<Rests> {
         let body = change::body(changes, meta, durability);
         let seq = self.log.append(&body, now_ms)?;
+        let rests = Rests {
+            flushed: seq,
+            synced: seen.synced,
+        }
+        .at_least(durability);
+        let synced = rests.synced;
         self.appended
             .fetch_add(body.len() as u64, Ordering::Relaxed);
         for change in meta {
@@ -244,31 +258,31 @@ impl Engine {
                 &change.key,
                 Entry {
                     seq,
-                    durability,
+                    synced,
                     payload,
                 },
             );
         }
         for change in changes {
-            change::apply_item(&gate.active, change, seq, durability);
+            change::apply_item(&gate.active, change, seq, synced);
             change::side_entries(change, |(space, key, payload)| {
                 if space == Space::Index {
                     self.delayed
-                        .apply(&gate.active, seq, durability, (space, key, payload));
+                        .apply(&gate.active, seq, synced, (space, key, payload));
                 } else {
                     gate.active.insert(
                         space,
                         &key,
                         Entry {
                             seq,
-                            durability,
+                            synced,
                             payload,
                         },
                     );
                 }
             });
         }
-        Ok(seq)
+        Ok(rests)
     }
 }
 

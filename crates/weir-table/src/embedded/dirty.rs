@@ -13,7 +13,6 @@ use parking_lot::RwLock;
 
 use super::keys::{Bytes, KeyRange};
 use crate::item::Item;
-use crate::request::Durability;
 
 /// Shards of a space, one a bucket: shards in order are keys in order, and their maps stay shallow.
 const SHARDS: usize = 256;
@@ -98,8 +97,8 @@ impl Payload {
 pub(super) struct Entry {
     /// The commit's sequence.
     pub(super) seq: u64,
-    /// What the commit was promised to survive.
-    pub(super) durability: Durability,
+    /// The last commit it rests on that was promised to survive a power cut; zero when none was.
+    pub(super) synced: u64,
     /// The value.
     pub(super) payload: Payload,
 }

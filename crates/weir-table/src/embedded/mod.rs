@@ -31,12 +31,14 @@ mod read;
 mod sweep;
 mod tables;
 mod token;
+mod verify;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use backup::{BackupReport, restore};
+pub use verify::Verification;
 
 use crate::backend::Backend;
 use crate::clock::Clock;
@@ -140,6 +142,7 @@ impl Embedded {
     }
 
     /// Folds everything into the store and makes it durable, so that the next opening is quick.
+    /// Writes that come later are told [`crate::Error::Closed`]; reading still works.
     ///
     /// # Errors
     /// The disk fails.
@@ -161,6 +164,15 @@ impl Embedded {
     ) -> Result<BackupReport> {
         let (engine, to) = (Arc::clone(&self.engine), to.to_owned());
         engine::off_thread(move || backup::backup(&engine, &to, &progress)).await
+    }
+
+    /// Checks that indexes and expiry entries agree with the items, while the store is in use.
+    ///
+    /// # Errors
+    /// The disk fails. What does not agree is told in the answer.
+    pub async fn verify(&self) -> Result<Verification> {
+        let engine = Arc::clone(&self.engine);
+        engine::off_thread(move || engine.verify()).await
     }
 
     /// Removes expired items now. Returns how many were removed.

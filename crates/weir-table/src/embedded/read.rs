@@ -31,13 +31,16 @@ pub(super) struct Seen {
     pub(super) rests: Rests,
 }
 
+/// The bytes of a fact in the meta space, if there is one.
+type Fact = Option<Arc<[u8]>>;
+
 /// What was read from the store ahead of a commit. It counts while the generations are the same:
 /// a fold in between may have changed what the store holds.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     number: u64,
     items: Vec<(keys::Bytes, Option<Arc<Stored>>)>,
-    meta: Vec<(Vec<u8>, Option<Arc<[u8]>>)>,
+    meta: Vec<(Vec<u8>, Fact)>,
 }
 
 impl Engine {
@@ -79,7 +82,7 @@ impl Engine {
         key: &[u8],
         loaded: &Loaded,
         patience: Patience,
-    ) -> Result<Option<(Option<Arc<[u8]>>, Rests)>> {
+    ) -> Result<Option<(Fact, Rests)>> {
         if let Some(entry) = gate.get(Space::Meta, key) {
             let rests = Rests::from(&entry);
             return Ok(Some((entry.payload.bytes().map(Arc::from), rests)));
