@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::catalog::{Catalog, DROPPED_PREFIX, dropped_key};
-use super::change::{self, ItemChange};
+use super::change::{self, Image, ItemChange};
 use super::codec::Malformed;
-use super::dirty::{Entry, Generation, Payload, Space, Stored};
+use super::dirty::{Entry, Generation, Payload, Space};
 use super::engine::Engine;
 use super::feed;
 use super::keys::KeyRange;
@@ -88,8 +88,8 @@ impl Engine {
     fn refresh_cache(&self, frozen: &Generation) {
         frozen.for_each(Space::Items, |key, entry| {
             let stored = match &entry.payload {
-                Payload::Item(stored) => Some(Arc::clone(stored)),
-                Payload::Raw(_) | Payload::Gone => None,
+                Payload::Bytes(bytes) => Some(Arc::clone(bytes)),
+                Payload::Gone => None,
             };
             self.cache.refresh(key, stored);
         });
@@ -206,7 +206,7 @@ pub(super) fn replay(
         catalog
             .note(key, value)
             .map_err(|source| unreadable(Box::new(source)))?;
-        let payload = value.map_or(Payload::Gone, |value| Payload::Raw(Arc::from(value)));
+        let payload = value.map_or(Payload::Gone, |value| Payload::Bytes(Arc::from(value)));
         generation.insert(
             Space::Meta,
             key,
@@ -228,20 +228,18 @@ pub(super) fn replay(
         let (old, new) = raw
             .images()
             .map_err(|source| unreadable(Box::new(source)))?;
-        let stored = |item: Option<Item>, bytes: Option<&[u8]>| {
-            item.map(|item| {
-                Arc::new(Stored {
-                    item,
-                    bytes: bytes.unwrap_or_default().into(),
-                })
+        let image = |item: Option<Item>, bytes: Option<&[u8]>| {
+            item.map(|item| Image {
+                item,
+                bytes: bytes.unwrap_or_default().into(),
             })
         };
         let change = ItemChange {
             table: Arc::clone(table),
             key: raw.key.to_vec(),
             // Only its attributes count here; nobody reads its encoding.
-            old: stored(old, None),
-            new: stored(new, raw.new_bytes()),
+            old: image(old, None),
+            new: image(new, raw.new_bytes()),
             expired: raw.expired,
         };
         change::apply_item(generation, &change, seq, synced);

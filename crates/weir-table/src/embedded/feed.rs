@@ -118,11 +118,11 @@ impl Engine {
             oldest = oldest.min(position.and_then(Result::ok).map_or(0, |(seq, _)| seq));
         };
         for next in self.merged(Space::Items, range.clone(), false) {
-            note(&next?.0.item);
+            note(&next?.0);
         }
         // After a power cut a consumer may stand where the store has it.
         for next in self.base.range(Space::Items, &range, false) {
-            note(&read::decode(&next?.1)?.item);
+            note(&read::decode_item(&next?.1)?);
         }
         Ok(oldest)
     }
