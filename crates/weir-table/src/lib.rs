@@ -4,10 +4,15 @@
 //! [`spec`], a [`backend::Backend`] carries it out. Both back-ends keep DynamoDB's limits, and one
 //! contract suite (`tests/contract`) runs on both.
 
+#[cfg(any(feature = "embedded", feature = "dynamodb"))]
+mod any;
 pub mod backend;
+pub mod capacity;
 pub mod check;
 pub mod clock;
 pub mod cursor;
+#[cfg(feature = "dynamodb")]
+pub mod dynamodb;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;
@@ -23,6 +28,8 @@ pub mod spec;
 mod store;
 pub mod value;
 
+#[cfg(any(feature = "embedded", feature = "dynamodb"))]
+pub use any::AnyBackend;
 pub use backend::Backend;
 pub use error::{Error, Result};
 pub use item::Item;

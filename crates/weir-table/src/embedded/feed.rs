@@ -10,7 +10,6 @@ use std::time::UNIX_EPOCH;
 
 use super::catalog::Table;
 use super::change;
-use super::codec;
 use super::dirty::Space;
 use super::engine::{Engine, off_thread};
 use super::keys::{self, KeyRange};
@@ -90,7 +89,7 @@ impl Engine {
                         reached = (header.seq, number);
                         return Ok(false);
                     }
-                    bytes += raw.old.map_or(0, <[u8]>::len) + raw.new.map_or(0, <[u8]>::len);
+                    bytes += raw.len();
                     changes.push(decode(table, header, number, raw)?);
                 }
             }
@@ -119,11 +118,11 @@ impl Engine {
             oldest = oldest.min(position.and_then(Result::ok).map_or(0, |(seq, _)| seq));
         };
         for next in self.merged(Space::Items, range.clone(), false) {
-            note(&next?.0.item);
+            note(&next?.0);
         }
         // After a power cut a consumer may stand where the store has it.
         for next in self.base.range(Space::Items, &range, false) {
-            note(&read::decode(&next?.1)?.item);
+            note(&read::decode_item(&next?.1)?);
         }
         Ok(oldest)
     }
@@ -152,13 +151,9 @@ fn decode(
     number: usize,
     raw: &change::RawChange<'_>,
 ) -> Result<Change> {
-    let image = |bytes: Option<&[u8]>| {
-        bytes
-            .map(codec::decode)
-            .transpose()
-            .map_err(|source| Error::backend("decoding an item of the feed", source))
-    };
-    let (old, new) = (image(raw.old)?, image(raw.new)?);
+    let (old, new) = raw
+        .images()
+        .map_err(|source| Error::backend("decoding an item of the feed", source))?;
     let key: Key = match new.as_ref().or(old.as_ref()) {
         Some(item) => table.spec.key_of(item)?,
         None => {

@@ -8,7 +8,7 @@ use super::dirty::{Payload, Space};
 use super::engine::Engine;
 use super::keys::KeyRange;
 use super::page::Found;
-use super::read::{Loaded, Patience};
+use super::read::{self, Loaded, Patience};
 use super::token;
 use crate::error::Result;
 use crate::request::Durability;
@@ -71,6 +71,7 @@ impl Engine {
         let Some((Some(old), rests)) = seen.map(|seen| (seen.stored, seen.rests)) else {
             return Ok(false);
         };
+        let old = read::decode(old)?;
         let expiry = table
             .spec
             .ttl

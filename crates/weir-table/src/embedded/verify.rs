@@ -83,7 +83,10 @@ impl Moment {
     /// The item at `key`, as the change that makes it from nothing.
     fn birth(&self, table: &Arc<Table>, key: &[u8]) -> Result<Option<ItemChange>> {
         let bytes = self.snapshot.get(Space::Items, key)?;
-        let Some(new) = bytes.map(|bytes| read::decode(&bytes)).transpose()? else {
+        let Some(new) = bytes
+            .map(|bytes| read::decode(Arc::from(&*bytes)))
+            .transpose()?
+        else {
             return Ok(None);
         };
         Ok(Some(ItemChange {
@@ -143,15 +146,12 @@ impl Moment {
                 continue;
             };
             found.index_entries += 1;
-            let entry = read::decode(&value)?;
-            let key = keys::item(table.id, &table.spec.key_of(&entry.item)?);
+            let entry = read::decode_item(&value)?;
+            let key = keys::item(table.id, &table.spec.key_of(&entry)?);
             let is_made = self.makes(table, &key, Space::Index, &place)?;
             if !is_made {
                 let table = &table.spec.name;
-                found.problem(format!(
-                    "{table}: an index entry {:?} has no item",
-                    entry.item
-                ));
+                found.problem(format!("{table}: an index entry {entry:?} has no item"));
             }
         }
         Ok(())

@@ -59,6 +59,7 @@ pub(super) struct Log {
     flushed: AtomicU64,
     synced: AtomicU64,
     closed: AtomicBool,
+    failed: AtomicBool,
     reached: watch::Sender<Reached>,
     wanted: Mutex<u64>,
     wake_syncer: Condvar,
@@ -112,6 +113,7 @@ impl Log {
             flushed: AtomicU64::new(last_seq),
             synced: AtomicU64::new(0),
             closed: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
             reached: watch::Sender::new(Reached::default()),
             wanted: Mutex::new(0),
             wake_syncer: Condvar::new(),
@@ -295,6 +297,10 @@ impl Log {
 
     /// Fails when the log has failed.
     pub(super) fn check_open(&self) -> Result<()> {
+        // Every commit asks, so the answer that nothing is wrong takes no lock.
+        if !self.failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
         match &self.reached.borrow().failed {
             Some(reason) => Err(Error::ReadOnly {
                 reason: reason.to_string(),
@@ -317,6 +323,7 @@ impl Log {
                 reached.failed = Some(Arc::from(reason.as_str()));
             }
         });
+        self.failed.store(true, Ordering::Release);
         // The syncer hides what was not written.
         self.wake_syncer();
         Error::ReadOnly { reason }

@@ -228,7 +228,7 @@ fn cut_tail(
 fn later_synced(bytes: Option<&[u8]>, seq: u64) -> bool {
     let bytes = bytes.unwrap_or_default();
     let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(|rest| find_magic(rest)) {
+    while let Some(found) = bytes.get(at..).and_then(find_magic) {
         at += found;
         if let Ok((header, _)) = record::take(bytes.get(at..).unwrap_or_default())
             && header.synced >= seq
