@@ -68,8 +68,18 @@ pub(crate) fn options(dir: &std::path::Path, random: &mut Random) -> Options {
     options
 }
 
+/// Opens a store. A process that another test is just starting may hold the folder's lock for a
+/// moment longer than its last owner did.
 pub(crate) fn open(options: Options) -> Result<Store<Embedded>> {
-    let embedded = Embedded::open(options)?;
+    let mut opened = Embedded::open(options.clone());
+    for _ in 0..100 {
+        if !matches!(opened, Err(Error::InUse { .. })) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        opened = Embedded::open(options.clone());
+    }
+    let embedded = opened?;
     let key = embedded.cursor_key();
     Ok(Store::new(embedded, key))
 }
