@@ -109,6 +109,9 @@ impl Engine {
         let range = KeyRange::of_prefix(keys::item_prefix(table.id));
         for next in self.merged(Space::Items, range, false) {
             let (stored, _) = next?;
+            if crate::feed::shard_of(&stored.item).is_none() {
+                continue;
+            }
             // A consumer without a position has read nothing yet.
             let position = stored.item.s(crate::feed::POSITION_ATTRIBUTE).map(parse);
             oldest = oldest.min(position.and_then(Result::ok).map_or(0, |(seq, _)| seq));
