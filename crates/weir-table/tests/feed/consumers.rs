@@ -29,6 +29,7 @@ on_both!(
     a_consumer_goes_on_where_it_stopped,
     from_now_on_loses_nothing_between_two_polls,
     an_uncommitted_batch_comes_again,
+    a_batch_is_committed_once,
     two_instances_share_without_counting_twice,
     a_lease_that_is_over_is_taken_over,
     released_shards_are_free_at_once,
@@ -110,6 +111,16 @@ async fn an_uncommitted_batch_comes_again<B: Backend>(place: Place<B>) {
         assert_eq!(numbers(&batch.changes), [0, 1]);
     }
     assert_eq!(drain(&mut consumer).await, [0, 1, 2]);
+}
+
+async fn a_batch_is_committed_once<B: Backend>(place: Place<B>) {
+    let clock = Clock::manual(1_000_000);
+    order(&place.store, 0..3).await;
+    let mut consumer = consumer(&place.store, "a", Position::Oldest, &clock);
+    let batch = consumer.poll(2).await.unwrap().unwrap();
+    assert!(consumer.commit(batch.clone()).await.unwrap());
+    assert!(!consumer.commit(batch).await.unwrap());
+    assert_eq!(drain(&mut consumer).await, [2]);
 }
 
 async fn two_instances_share_without_counting_twice<B: Backend>(place: Place<B>) {
