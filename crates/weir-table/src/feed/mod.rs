@@ -8,6 +8,7 @@
 mod consumer;
 mod keys;
 mod lease;
+mod leasing;
 mod lineage;
 
 pub use consumer::{Batch, Consumer, LEASE_MS};
