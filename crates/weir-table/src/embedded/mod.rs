@@ -55,7 +55,7 @@ use engine::Engine;
 pub struct Options {
     /// The folder; made when it is not there.
     pub dir: PathBuf,
-    /// Memory for decoded items (64 MiB). The key-value store's block cache gets as much again.
+    /// Memory for items that were read (64 MiB). The key-value store's block cache gets half as much again.
     pub cache_bytes: u64,
     /// Memory for commits that are not folded yet (96 MiB); writers wait when it is full.
     pub dirty_bytes_max: u64,
