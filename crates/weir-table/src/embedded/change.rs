@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::catalog::Table;
 use super::codec::{self, Input, Malformed};
-use super::dirty::{Entry, Generation, Payload, Space, Stored};
+use super::dirty::{Entry, Generation, Payload, Space};
 use super::keys;
 use crate::item::Item;
 use crate::request::Durability;
@@ -14,18 +14,41 @@ use crate::spec::{IndexSpec, Projection, TableSpec};
 const HAS_OLD: u8 = 1;
 const HAS_NEW: u8 = 2;
 const EXPIRED: u8 = 4;
+/// The old image is written as what it has different from the new one.
+const OLD_IS_DELTA: u8 = 8;
 
 /// What a record is about.
 pub(super) const KIND_CHANGES: u8 = 1;
 pub(super) const KIND_META: u8 = 2;
+
+/// An item with its encoding.
+#[derive(Debug, Clone)]
+pub(super) struct Image {
+    pub(super) item: Item,
+    pub(super) bytes: Arc<[u8]>,
+}
+
+impl Image {
+    /// Encodes an item.
+    pub(super) fn of(item: Item) -> Image {
+        let bytes = Arc::from(codec::encode(&item));
+        Image { item, bytes }
+    }
+
+    /// Decodes an item.
+    pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Image, Malformed> {
+        let item = codec::decode(&bytes)?;
+        Ok(Image { item, bytes })
+    }
+}
 
 /// One item's change.
 #[derive(Debug, Clone)]
 pub(super) struct ItemChange {
     pub(super) table: Arc<Table>,
     pub(super) key: keys::Bytes,
-    pub(super) old: Option<Arc<Stored>>,
-    pub(super) new: Option<Arc<Stored>>,
+    pub(super) old: Option<Image>,
+    pub(super) new: Option<Image>,
     pub(super) expired: bool,
 }
 
@@ -61,30 +84,57 @@ pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Dura
         out.push(
             flag(change.old.is_some(), HAS_OLD)
                 | flag(change.new.is_some(), HAS_NEW)
+                | flag(change.old.is_some() && change.new.is_some(), OLD_IS_DELTA)
                 | flag(change.expired, EXPIRED),
         );
         codec::put_bytes(&mut out, &change.key);
-        for image in [&change.old, &change.new].into_iter().flatten() {
-            codec::put_bytes(&mut out, &image.bytes);
+        match (&change.old, &change.new) {
+            (Some(old), Some(new)) => {
+                codec::put_bytes(&mut out, &new.bytes);
+                codec::put_delta(&mut out, &old.item, &new.item);
+            }
+            (Some(image), None) | (None, Some(image)) => codec::put_bytes(&mut out, &image.bytes),
+            (None, None) => {}
         }
     }
     out
 }
 
-fn image_len(image: &Option<Arc<Stored>>) -> usize {
-    image.as_ref().map_or(0, |stored| stored.bytes.len())
+fn image_len(image: &Option<Image>) -> usize {
+    image.as_ref().map_or(0, |image| image.bytes.len())
 }
 
 /// A change as it stands in a record; images not yet decoded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawChange<'a> {
     pub(super) key: &'a [u8],
-    pub(super) old: Option<&'a [u8]>,
-    pub(super) new: Option<&'a [u8]>,
+    old: Option<&'a [u8]>,
+    new: Option<&'a [u8]>,
+    old_is_delta: bool,
     pub(super) expired: bool,
 }
 
 impl RawChange<'_> {
+    /// The item before and after.
+    pub(super) fn images(&self) -> Result<(Option<Item>, Option<Item>), Malformed> {
+        let new = self.new.map(codec::decode).transpose()?;
+        let old = match (self.old, &new) {
+            (Some(delta), Some(new)) if self.old_is_delta => Some(codec::apply_delta(delta, new)?),
+            (old, _) => old.map(codec::decode).transpose()?,
+        };
+        Ok((old, new))
+    }
+
+    /// The bytes that both images take in the record.
+    pub(super) fn len(&self) -> usize {
+        self.old.map_or(0, <[u8]>::len) + self.new.map_or(0, <[u8]>::len)
+    }
+
+    /// The encoding of the item after.
+    pub(super) fn new_bytes(&self) -> Option<&[u8]> {
+        self.new
+    }
+
     /// The table's id, which every item key begins with.
     pub(super) fn table_id(&self) -> Result<u32, Malformed> {
         let bytes = self.key.get(..4).and_then(|bytes| bytes.try_into().ok());
@@ -97,7 +147,6 @@ impl RawChange<'_> {
 /// A record's body, parsed.
 #[derive(Debug, Default)]
 pub(super) struct RawBody<'a> {
-    pub(super) synced: bool,
     pub(super) meta: Vec<(&'a [u8], Option<&'a [u8]>)>,
     pub(super) changes: Vec<RawChange<'a>>,
 }
@@ -108,7 +157,8 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
     if !matches!(input.byte()?, KIND_CHANGES | KIND_META) {
         return Err(Malformed("a record of unknown kind"));
     }
-    let synced = input.byte()? == 1;
+    // What the writer was promised; it has been kept by the time anybody reads this.
+    let _synced = input.byte()?;
     let meta = (0..input.len()?)
         .map(|_| {
             let key = input.bytes()?;
@@ -128,42 +178,34 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
                     input.bytes().map(Some)
                 }
             };
-            let (old, new) = (image(HAS_OLD)?, image(HAS_NEW)?);
+            let (new, old) = (image(HAS_NEW)?, image(HAS_OLD)?);
             Ok(RawChange {
                 key,
                 old,
                 new,
+                old_is_delta: flags & OLD_IS_DELTA != 0,
                 expired: flags & EXPIRED != 0,
             })
         })
         .collect::<Result<_, Malformed>>()?;
-    Ok(RawBody {
-        synced,
-        meta,
-        changes,
-    })
+    Ok(RawBody { meta, changes })
 }
 
 /// An entry that a change makes in the index or expiry space.
 pub(super) type SideEntry = (Space, keys::Bytes, Payload);
 
 /// Puts a change's item into a generation.
-pub(super) fn apply_item(
-    generation: &Generation,
-    change: &ItemChange,
-    seq: u64,
-    durability: Durability,
-) {
+pub(super) fn apply_item(generation: &Generation, change: &ItemChange, seq: u64, synced: u64) {
     let payload = change
         .new
         .as_ref()
-        .map_or(Payload::Gone, |new| Payload::Item(Arc::clone(new)));
+        .map_or(Payload::Gone, |new| Payload::Bytes(Arc::clone(&new.bytes)));
     generation.insert(
         Space::Items,
         &change.key,
         Entry {
             seq,
-            durability,
+            synced,
             payload,
         },
     );
@@ -176,11 +218,8 @@ pub(super) fn side_entries(change: &ItemChange, mut each: impl FnMut(SideEntry))
         index_entries(change, number, index, &mut each);
     }
     if let Some(ttl) = &spec.ttl {
-        let expiry = |image: &Option<Arc<Stored>>| {
-            image
-                .as_ref()
-                .and_then(|stored| expiry_of(&stored.item, ttl))
-        };
+        let expiry =
+            |image: &Option<Image>| image.as_ref().and_then(|image| expiry_of(&image.item, ttl));
         let (old, new) = (expiry(&change.old), expiry(&change.new));
         if old != new {
             if let Some(old) = old {
@@ -190,7 +229,7 @@ pub(super) fn side_entries(change: &ItemChange, mut each: impl FnMut(SideEntry))
                 each((
                     Space::Ttl,
                     keys::ttl(new, &change.key),
-                    Payload::Raw(Arc::from([].as_slice())),
+                    Payload::Bytes(Arc::from([].as_slice())),
                 ));
             }
         }
@@ -209,10 +248,10 @@ fn index_entries(
     each: &mut impl FnMut(SideEntry),
 ) {
     let Table { id, spec, .. } = change.table.as_ref();
-    let place = |image: &Option<Arc<Stored>>| {
+    let place = |image: &Option<Image>| {
         image
             .as_ref()
-            .and_then(|stored| keys::index(*id, number, spec, index, &stored.item))
+            .and_then(|image| keys::index(*id, number, spec, index, &image.item))
     };
     let (old_key, new_key) = (place(&change.old), place(&change.new));
     if let Some(old_key) = &old_key
@@ -225,7 +264,11 @@ fn index_entries(
     };
     let moved = old_key.as_ref() != Some(&new_key);
     match &index.projection {
-        Projection::All => each((Space::Index, new_key, Payload::Item(Arc::clone(new)))),
+        Projection::All => each((
+            Space::Index,
+            new_key,
+            Payload::Bytes(Arc::clone(&new.bytes)),
+        )),
         projection => {
             let projected = project(spec, index, projection, &new.item);
             let same = !moved
@@ -234,15 +277,8 @@ fn index_entries(
                     .as_ref()
                     .is_some_and(|old| project(spec, index, projection, &old.item) == projected);
             if !same {
-                let bytes = codec::encode(&projected).into_boxed_slice();
-                each((
-                    Space::Index,
-                    new_key,
-                    Payload::Item(Arc::new(Stored {
-                        item: projected,
-                        bytes,
-                    })),
-                ));
+                let bytes = Arc::from(codec::encode(&projected));
+                each((Space::Index, new_key, Payload::Bytes(bytes)));
             }
         }
     }

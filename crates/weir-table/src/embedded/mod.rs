@@ -31,12 +31,14 @@ mod read;
 mod sweep;
 mod tables;
 mod token;
+mod verify;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use backup::{BackupReport, restore};
+pub use verify::Verification;
 
 use crate::backend::Backend;
 use crate::clock::Clock;
@@ -53,9 +55,9 @@ use engine::Engine;
 pub struct Options {
     /// The folder; made when it is not there.
     pub dir: PathBuf,
-    /// Memory for decoded items (64 MiB). The key-value store's block cache gets as much again.
+    /// Memory for items that were read (64 MiB). The key-value store's block cache gets half as much again.
     pub cache_bytes: u64,
-    /// Memory for commits that are not folded yet (64 MiB); writers wait when it is full.
+    /// Memory for commits that are not folded yet (96 MiB); writers wait when it is full.
     pub dirty_bytes_max: u64,
     /// Log that may have to be replayed on opening (128 MiB); writers wait when there is more.
     pub replay_bytes_max: u64,
@@ -87,7 +89,7 @@ impl Options {
         Options {
             dir: dir.into(),
             cache_bytes: 64 * 1024 * 1024,
-            dirty_bytes_max: 64 * 1024 * 1024,
+            dirty_bytes_max: 96 * 1024 * 1024,
             replay_bytes_max: 128 * 1024 * 1024,
             segment_bytes_max: 32 * 1024 * 1024,
             sync_interval: Duration::from_millis(100),
@@ -140,6 +142,7 @@ impl Embedded {
     }
 
     /// Folds everything into the store and makes it durable, so that the next opening is quick.
+    /// Writes that come later are told [`crate::Error::Closed`]; reading still works.
     ///
     /// # Errors
     /// The disk fails.
@@ -161,6 +164,15 @@ impl Embedded {
     ) -> Result<BackupReport> {
         let (engine, to) = (Arc::clone(&self.engine), to.to_owned());
         engine::off_thread(move || backup::backup(&engine, &to, &progress)).await
+    }
+
+    /// Checks that indexes and expiry entries agree with the items, while the store is in use.
+    ///
+    /// # Errors
+    /// The disk fails. What does not agree is told in the answer.
+    pub async fn verify(&self) -> Result<Verification> {
+        let engine = Arc::clone(&self.engine);
+        engine::off_thread(move || engine.verify()).await
     }
 
     /// Removes expired items now. Returns how many were removed.
