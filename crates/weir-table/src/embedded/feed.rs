@@ -113,6 +113,9 @@ impl Engine {
         let mut oldest = u64::MAX;
         let range = KeyRange::of_prefix(keys::item_prefix(table.id));
         let mut note = |item: &Item| {
+            if crate::feed::shard_of(item).is_none() {
+                return;
+            }
             // A consumer without a position has read nothing yet.
             let position = item.s(crate::feed::POSITION_ATTRIBUTE).map(parse);
             oldest = oldest.min(position.and_then(Result::ok).map_or(0, |(seq, _)| seq));

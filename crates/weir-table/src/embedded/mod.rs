@@ -2,13 +2,13 @@
 //!
 //! The log is the change feed; a key-value store holds what the log has been folded into.
 //!
-//! A write: [`engine`] admits it → [`commit`] locks the items' stripes, finds the old items,
-//! evaluates conditions and updates → [`log`] takes the record → [`dirty`] shows it to readers →
-//! the answer waits for a flush or an fsync. Behind it [`checkpoint`] folds the dirty set into
-//! [`base`], and opening replays what the fold had not reached ([`open`]).
+//! A write: `engine` admits it → `commit` locks the items' stripes, finds the old items,
+//! evaluates conditions and updates → `log` takes the record → `dirty` shows it to readers →
+//! the answer waits for a flush or an fsync. Behind it `checkpoint` folds the dirty set into
+//! `base`, and opening replays what the fold had not reached (`open`).
 //!
-//! A read looks into the dirty set, the cache of decoded items and the store, in that order; a
-//! [`page`] merges dirty set and store in key order.
+//! A read looks into the dirty set, the cache and the store, in that order; a
+//! `page` merges dirty set and store in key order.
 
 mod backup;
 mod base;
@@ -55,7 +55,7 @@ use engine::Engine;
 pub struct Options {
     /// The folder; made when it is not there.
     pub dir: PathBuf,
-    /// Memory for decoded items (64 MiB). The key-value store's block cache gets as much again.
+    /// Memory for items that were read (64 MiB). The key-value store's block cache gets half as much again.
     pub cache_bytes: u64,
     /// Memory for commits that are not folded yet (96 MiB); writers wait when it is full.
     pub dirty_bytes_max: u64,

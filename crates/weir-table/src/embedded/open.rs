@@ -41,7 +41,7 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     let lock = lock(&dir)?;
     check_format(&dir)?;
     let cursor_key = cursor_key(&dir)?;
-    let base = Base::open(&dir.join("store"), options.cache_bytes)?;
+    let base = Base::open(&dir.join("store"), options.cache_bytes / 2)?;
     let applied = base.applied()?;
     let mut catalog = read_catalog(&base)?;
     let mut generation = Generation::default();
