@@ -5,9 +5,12 @@
 //! contract suite (`tests/contract`) runs on both.
 
 pub mod backend;
+pub mod capacity;
 pub mod check;
 pub mod clock;
 pub mod cursor;
+#[cfg(feature = "dynamodb")]
+pub mod dynamodb;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;

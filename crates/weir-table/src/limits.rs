@@ -24,6 +24,8 @@ pub const INDEXES_MAX: usize = 20;
 pub const NAME_MAX: usize = 64 * 1024 - 1;
 /// Operators and functions in one expression.
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
+/// Bytes of an expression's text, names and values left out.
+pub const EXPRESSION_TEXT_MAX: usize = 4096;
 /// Values on the right of one `IN`.
 pub const IN_MAX: usize = 100;
 /// Levels of nesting of a value or a path.

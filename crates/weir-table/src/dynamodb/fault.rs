@@ -1,0 +1,190 @@
+//! What a failed call means: was the request carried out, may it be sent again, and which of our
+//! errors is it.
+
+use aws_sdk_dynamodb::config::http::HttpResponse;
+use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+
+use super::retry::Failed;
+use crate::error::Error;
+
+/// Why an attempt failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// DynamoDB refused to do it now; it was not done.
+    Throttled,
+    /// The request never left, for want of a connection; it was not done.
+    NotSent,
+    /// The answer was lost, or was that DynamoDB had an accident; it may have been done.
+    Lost,
+    /// A transaction with the same token is still running.
+    InProgress,
+    /// Another transaction is at the same item; it was not done.
+    Conflict,
+    /// The request could not be made: no credentials, a wrong endpoint.
+    NotMade,
+    /// An answer about the request itself.
+    Answer,
+}
+
+impl Fault {
+    /// Whether another attempt may help and do no harm.
+    pub(super) fn may_try_again(self, repeatable: bool) -> bool {
+        match self {
+            Fault::Throttled | Fault::NotSent | Fault::InProgress => true,
+            Fault::Lost => repeatable,
+            Fault::Conflict | Fault::NotMade | Fault::Answer => false,
+        }
+    }
+}
+
+/// What a failed attempt means, by its kind and its error code.
+pub(super) fn judge<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Fault {
+    match error {
+        SdkError::ConstructionFailure(_) => Fault::NotMade,
+        SdkError::DispatchFailure(failure) if failure.is_user() => Fault::NotMade,
+        SdkError::DispatchFailure(failure) => failure
+            .as_connector_error()
+            .filter(|error| never_connected(*error))
+            .map_or(Fault::Lost, |_| Fault::NotSent),
+        SdkError::ServiceError(answer) => {
+            by_code(answer.err().code(), answer.raw().status().as_u16())
+        }
+        _ => Fault::Lost,
+    }
+}
+
+fn by_code(code: Option<&str>, status: u16) -> Fault {
+    match code.unwrap_or_default() {
+        "ProvisionedThroughputExceededException"
+        | "ThrottlingException"
+        | "ThrottledException"
+        | "Throttling"
+        | "TooManyRequestsException"
+        | "RequestLimitExceeded"
+        | "LimitExceededException" => Fault::Throttled,
+        "TransactionInProgressException" => Fault::InProgress,
+        "TransactionConflictException" | "ReplicatedWriteConflictException" => Fault::Conflict,
+        // A write that ended in a server error may have been done, says DynamoDB's manual.
+        "InternalServerError" | "InternalFailure" | "ServiceUnavailable" => Fault::Lost,
+        _ if status >= 500 => Fault::Lost,
+        _ if status == 429 => Fault::Throttled,
+        _ => Fault::Answer,
+    }
+}
+
+fn never_connected(error: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| error.source())
+        .filter_map(|error| error.downcast_ref::<hyper_util::client::legacy::Error>())
+        .any(hyper_util::client::legacy::Error::is_connect)
+}
+
+/// The error of a call that was given up. `doubtful`: an earlier attempt may have been done.
+pub(super) fn given_up<E>(
+    fault: Fault,
+    error: SdkError<E, HttpResponse>,
+    doubtful: bool,
+) -> Failed<E>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let error = match (fault, error) {
+        (Fault::Answer, SdkError::ServiceError(answer)) => {
+            return Failed::Answer(answer.into_err());
+        }
+        (_, error) => DisplayErrorContext(error).to_string(),
+    };
+    Failed::Error(match fault {
+        Fault::NotMade => Error::backend("making a request to DynamoDB", error),
+        Fault::Throttled if !doubtful => Error::Throttled,
+        Fault::InProgress | Fault::Conflict if !doubtful => Error::Conflict,
+        _ => Error::Unavailable(error),
+    })
+}
+
+/// Our error for an answer about the request itself. `table` is the logical name.
+pub(super) fn answered<E>(doing: &str, table: &str, error: E) -> Error
+where
+    E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    let message = error.message().unwrap_or_default().to_owned();
+    match error.code().unwrap_or_default() {
+        "ResourceNotFoundException" => Error::NoSuchTable(table.to_owned()),
+        "ValidationException" | "SerializationException" => invalid(message),
+        "ItemCollectionSizeLimitExceededException" => Error::invalid("item", message),
+        "IdempotentParameterMismatchException" => Error::TokenReused,
+        "TrimmedDataAccessException" => Error::Trimmed,
+        code => {
+            let doing = format!("{doing}: DynamoDB answers {code}: {message}");
+            Error::backend(doing, error)
+        }
+    }
+}
+
+/// DynamoDB names the field only in prose; these are the sentences that matter.
+pub(super) fn invalid(message: String) -> Error {
+    let says = |part: &str| message.contains(part);
+    let field = if says("Item size") || says("item size") {
+        "item"
+    } else if says("UpdateExpression") || says("update expression") || says("operand") {
+        "update"
+    } else if says("ConditionExpression") {
+        "condition"
+    } else if says("FilterExpression") {
+        "filter"
+    } else if says("ProjectionExpression") || says("does not project") {
+        "projection"
+    } else if says("KeyConditionExpression") || says("key") || says("Key") {
+        "key"
+    } else if says("ExclusiveStartKey") || says("starting key") {
+        "cursor"
+    } else {
+        "request"
+    };
+    Error::invalid(field, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_tell_what_became_of_the_request() {
+        for (code, status, fault) in [
+            ("ThrottlingException", 400, Fault::Throttled),
+            (
+                "ProvisionedThroughputExceededException",
+                400,
+                Fault::Throttled,
+            ),
+            ("InternalServerError", 500, Fault::Lost),
+            ("", 503, Fault::Lost),
+            ("", 429, Fault::Throttled),
+            ("TransactionConflictException", 400, Fault::Conflict),
+            ("TransactionInProgressException", 400, Fault::InProgress),
+            ("ValidationException", 400, Fault::Answer),
+            ("ConditionalCheckFailedException", 400, Fault::Answer),
+        ] {
+            assert_eq!(by_code(Some(code), status), fault, "{code} {status}");
+        }
+    }
+
+    #[test]
+    fn a_lost_answer_is_tried_again_only_where_that_does_no_harm() {
+        assert!(Fault::Lost.may_try_again(true));
+        assert!(!Fault::Lost.may_try_again(false));
+        assert!(Fault::Throttled.may_try_again(false));
+        assert!(!Fault::Conflict.may_try_again(true));
+    }
+
+    #[test]
+    fn validation_names_the_field() {
+        for (message, field) in [
+            ("Item size has exceeded the maximum allowed size", "item"),
+            ("Invalid UpdateExpression: Syntax error", "update"),
+            ("Invalid FilterExpression: x", "filter"),
+            ("something else", "request"),
+        ] {
+            assert_eq!(invalid(message.into()).field(), Some(field), "{message}");
+        }
+    }
+}
