@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::item::Item;
 use crate::request::Consistency;
-use crate::spec::{IndexSpec, Projection, TableSpec};
+use crate::spec::{IndexSpec, TableSpec};
 
 /// Bytes one write unit pays for.
 pub const WRITE_STEP: usize = 1024;
@@ -114,19 +114,8 @@ fn entry(spec: &TableSpec, index: &IndexSpec, item: &Item) -> Option<Item> {
     if let Some(sort) = &index.sort {
         item.get(sort)?;
     }
-    let is_key = |name: &str| {
-        spec.is_key(name)
-            || index.partition == name
-            || index.sort.as_ref().is_some_and(|sort| sort == name)
-    };
-    let held = item.attrs().iter().filter(|(name, _)| {
-        is_key(name)
-            || match &index.projection {
-                Projection::All => true,
-                Projection::KeysOnly => false,
-                Projection::Include(names) => names.contains(*name),
-            }
-    });
+    let attrs = item.attrs().iter();
+    let held = attrs.filter(|(name, _)| index.holds(spec, name));
     Some(
         held.map(|(name, value)| (name.clone(), value.clone()))
             .collect(),

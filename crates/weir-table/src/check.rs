@@ -8,7 +8,7 @@ use crate::item::Item;
 use crate::key::KeyValue;
 use crate::limits;
 use crate::request::{Action, Consistency, Extent, Get, Query, SortRange, Write};
-use crate::spec::TableSpec;
+use crate::spec::{IndexSpec, TableSpec};
 use crate::value::{Kind, Name};
 
 /// Checks a get.
@@ -238,7 +238,29 @@ pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<()> {
         expr::check::condition("filter", filter)?;
         filter_spares_keys(filter, &[Some(partition_name), sort_name], &query.extent)?;
     }
-    projection(query.projection.as_deref())
+    projection(query.projection.as_deref())?;
+    match &query.index {
+        Some(index) => index_holds(spec, spec.find_index(index)?, query),
+        None => Ok(()),
+    }
+}
+
+/// DynamoDB refuses to project what an index does not hold, and a query (not a scan) of an index
+/// to filter by it.
+fn index_holds(spec: &TableSpec, index: &IndexSpec, query: &Query) -> Result<()> {
+    let mut named: Vec<&Name> = Vec::new();
+    if let (Some(filter), Extent::Partition { .. }) = (&query.filter, &query.extent) {
+        expr::check::attributes(filter, &mut named);
+    }
+    let projected = query.projection.iter().flatten();
+    named.extend(projected.map(|path| &path.attribute));
+    match named.iter().find(|name| !index.holds(spec, name)) {
+        Some(name) => Err(Error::invalid(
+            name.as_str(),
+            format!("index {:?} does not hold this attribute", index.name),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn sort_range(spec: &TableSpec, name: Option<&Name>, range: &SortRange) -> Result<()> {

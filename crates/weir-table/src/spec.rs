@@ -344,6 +344,19 @@ impl IndexSpec {
         }
     }
 
+    /// Whether the index of a table holds an attribute of the items that are in it.
+    #[must_use]
+    pub fn holds(&self, table: &TableSpec, name: &str) -> bool {
+        table.is_key(name)
+            || self.partition == name
+            || self.sort.as_ref().is_some_and(|sort| sort == name)
+            || match &self.projection {
+                Projection::All => true,
+                Projection::KeysOnly => false,
+                Projection::Include(names) => names.contains(name),
+            }
+    }
+
     /// Adds the sort attribute.
     #[must_use]
     pub fn sort(mut self, name: impl Into<Name>) -> IndexSpec {

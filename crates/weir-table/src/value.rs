@@ -168,7 +168,8 @@ impl Value {
     }
 
     /// Bytes the value counts for in an item's size, by DynamoDB's rules: text and bytes by length,
-    /// a number a byte per two digits and one more, a list or map three and one per element.
+    /// a number a byte per two digits (paired from the decimal point on) and one more, a list or map
+    /// three and one per element.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {
@@ -190,12 +191,18 @@ impl Value {
     }
 }
 
+/// Bytes the longest number counts for.
+const NUMBER_BYTES_MAX: usize = 21;
+
 fn number_size(number: &Number) -> usize {
     let digits = number.digits() as usize;
     if digits == 0 {
         1
     } else {
-        digits.div_ceil(2) + 1 + usize::from(number.mantissa() < 0)
+        // Digits are kept in pairs that do not straddle the decimal point: 1.5 is 01 50.
+        let paired = digits + usize::from(number.exponent() % 2 != 0);
+        let bytes = paired.div_ceil(2) + 1 + usize::from(number.mantissa() < 0);
+        bytes.min(NUMBER_BYTES_MAX)
     }
 }
 

@@ -181,24 +181,17 @@ impl Placeholders {
                 format!("if_not_exists({path}, {})", self.term(otherwise))
             }
             Term::Plus(left, right) => {
-                let left = self.term_operand(left);
-                format!("{left} + {}", self.term_operand(right))
+                let left = self.term(left);
+                format!("{left} + {}", self.term(right))
             }
             Term::Minus(left, right) => {
-                let left = self.term_operand(left);
-                format!("{left} - {}", self.term_operand(right))
+                let left = self.term(left);
+                format!("{left} - {}", self.term(right))
             }
             Term::Append(left, right) => {
                 let left = self.term(left);
                 format!("list_append({left}, {})", self.term(right))
             }
-        }
-    }
-
-    fn term_operand(&mut self, term: &Term) -> String {
-        match term {
-            Term::Plus(..) | Term::Minus(..) => format!("({})", self.term(term)),
-            _ => self.term(term),
         }
     }
 
@@ -279,7 +272,7 @@ fn bounded(at: &str, text: String) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::{add, attr, remove, set, set_if_absent, size};
+    use crate::expr::{add, attr, remove, set, size};
     use crate::key::KeyValue;
 
     fn condition(condition: Condition) -> String {
@@ -391,6 +384,5 @@ mod tests {
         }
         let error = Placeholders::default().update(&update).unwrap_err();
         assert_eq!(error.field(), Some("update"));
-        let _ = set_if_absent("a", 1);
     }
 }

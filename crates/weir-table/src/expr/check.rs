@@ -2,6 +2,7 @@
 
 use super::condition::{Compare, Condition, Operand};
 use super::path::Path;
+use super::text;
 use super::update::{Change, Term, Update};
 use crate::error::{Error, Result};
 use crate::limits;
@@ -22,7 +23,7 @@ pub fn condition(at: &str, condition: &Condition) -> Result<()> {
             format!("has {operators} operators; at most {max}"),
         ));
     }
-    Ok(())
+    text::bounded(at, text::of_condition(condition))
 }
 
 fn check_condition(
@@ -31,7 +32,7 @@ fn check_condition(
     operators: &mut usize,
     depth: usize,
 ) -> Result<()> {
-    *operators += 1;
+    *operators += operators_of(condition);
     if depth > limits::NESTING_MAX {
         return Err(Error::invalid(
             at,
@@ -51,7 +52,8 @@ fn check_condition(
             }
             any.iter()
                 .chain([operand])
-                .try_for_each(|operand| check_operand(at, operand))
+                .try_for_each(|operand| check_operand(at, operand))?;
+            check_distinct(operand, any)
         }
         Condition::Exists(path) | Condition::Absent(path) | Condition::IsKind(path, _) => {
             check_path(at, path)
@@ -59,17 +61,22 @@ fn check_condition(
         Condition::BeginsWith(path, prefix) => {
             check_path(at, path)?;
             check_operand(at, prefix)?;
-            match literal(prefix) {
-                Some(value) if !matches!(value.kind(), Kind::S | Kind::B) => Err(Error::invalid(
-                    path.to_string(),
-                    format!("begins_with takes S or B, not {}", value.kind()),
-                )),
-                _ => Ok(()),
+            check_distinct(&Operand::Path(path.clone()), [prefix])?;
+            let kind = match prefix {
+                Operand::Value(value) => value.kind(),
+                Operand::Size(_) => Kind::N,
+                Operand::Path(_) => return Ok(()),
+            };
+            if matches!(kind, Kind::S | Kind::B) {
+                return Ok(());
             }
+            let problem = format!("begins_with takes S or B, not {kind}");
+            Err(Error::invalid(path.to_string(), problem))
         }
         Condition::Contains(path, part) => {
             check_path(at, path)?;
-            check_operand(at, part)
+            check_operand(at, part)?;
+            check_distinct(&Operand::Path(path.clone()), [part])
         }
         Condition::And(all) | Condition::Or(all) => {
             if all.is_empty() {
@@ -82,9 +89,40 @@ fn check_condition(
     }
 }
 
+/// How many operators DynamoDB counts for a condition without its parts.
+fn operators_of(condition: &Condition) -> usize {
+    let sizes = |operands: &[&Operand]| {
+        let is_size = |operand: &&&Operand| matches!(operand, Operand::Size(_));
+        operands.iter().filter(is_size).count()
+    };
+    match condition {
+        Condition::And(parts) | Condition::Or(parts) => parts.len().saturating_sub(1),
+        Condition::Compare(left, _, right) => 1 + sizes(&[left, right]),
+        Condition::Between(operand, low, high) => 1 + sizes(&[operand, low, high]),
+        Condition::In(operand, any) => {
+            1 + sizes(&[operand]) + any.iter().map(|value| sizes(&[value])).sum::<usize>()
+        }
+        _ => 1,
+    }
+}
+
+/// DynamoDB refuses to compare an attribute with itself.
+fn check_distinct<'a>(
+    first: &Operand,
+    others: impl IntoIterator<Item = &'a Operand>,
+) -> Result<()> {
+    match first {
+        Operand::Path(path) if others.into_iter().any(|other| other == first) => {
+            Err(Error::invalid(path.to_string(), "is compared with itself"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_compare(at: &str, left: &Operand, compare: Compare, right: &Operand) -> Result<()> {
     check_operand(at, left)?;
     check_operand(at, right)?;
+    check_distinct(left, [right])?;
     let ordered = !matches!(compare, Compare::Eq | Compare::Ne);
     for (operand, other) in [(left, right), (right, left)] {
         let Some(value) = literal(operand) else {
@@ -110,6 +148,7 @@ fn check_between(at: &str, operand: &Operand, low: &Operand, high: &Operand) -> 
     [operand, low, high]
         .into_iter()
         .try_for_each(|operand| check_operand(at, operand))?;
+    check_distinct(operand, [low, high])?;
     for bound in [low, high].into_iter().filter_map(literal) {
         if !is_ordered(bound) {
             return Err(Error::invalid(
@@ -259,7 +298,7 @@ pub fn update(spec: &TableSpec, update: &Update) -> Result<()> {
         }
         check_change(path, change)?;
     }
-    Ok(())
+    text::bounded("update", text::of_update(update))
 }
 
 fn check_change(path: &Path, change: &Change) -> Result<()> {
@@ -290,6 +329,7 @@ fn check_change(path: &Path, change: &Change) -> Result<()> {
     }
 }
 
+/// Sums and appends stand only at the top of a term, as in DynamoDB's grammar.
 fn check_term(at: &str, term: &Term, depth: usize) -> Result<()> {
     if depth > limits::NESTING_MAX {
         return Err(Error::invalid(
@@ -311,6 +351,10 @@ fn check_term(at: &str, term: &Term, depth: usize) -> Result<()> {
             check_path(at, path)?;
             check_term(at, otherwise, depth + 1)
         }
+        Term::Plus(..) | Term::Minus(..) | Term::Append(..) if depth > 0 => Err(Error::invalid(
+            at,
+            "a sum or an appended list cannot be part of another term; use two updates",
+        )),
         Term::Plus(left, right) | Term::Minus(left, right) => {
             operand(left, Kind::N, "arithmetic")?;
             operand(right, Kind::N, "arithmetic")
@@ -344,5 +388,75 @@ pub fn attributes<'a>(condition: &'a Condition, into: &mut Vec<&'a crate::value:
             all.iter().for_each(|inner| attributes(inner, into));
         }
         Condition::Not(inner) => attributes(inner, into),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{attr, set, size};
+    use super::*;
+
+    fn field(condition: Condition) -> Option<String> {
+        let checked = super::condition("condition", &condition);
+        checked.err().and_then(|e| e.field().map(str::to_owned))
+    }
+
+    #[test]
+    fn an_attribute_is_not_compared_with_itself() {
+        let a = || attr("a");
+        for condition in [
+            a().eq(a()),
+            a().between(a(), 1),
+            a().is_in([attr("b"), a()]),
+            a().contains(a()),
+            a().begins_with(a()),
+        ] {
+            assert_eq!(field(condition).as_deref(), Some("a"));
+        }
+        let element = || a().element(0);
+        assert_eq!(field(element().lt(element())).as_deref(), Some("a[0]"));
+        for condition in [
+            size("a").eq(size("a")),
+            size("a").eq(a()),
+            a().eq(a().field("a")),
+        ] {
+            assert_eq!(field(condition), None);
+        }
+    }
+
+    #[test]
+    fn operators_are_counted_as_dynamodb_counts_them() {
+        let any = |part: Condition, times| Condition::Or(vec![part; times]);
+        let equal = || attr("a").eq(1);
+        assert_eq!(field(any(equal(), 150)), None);
+        assert_eq!(field(any(equal(), 151)).as_deref(), Some("condition"));
+        assert_eq!(field(any(!equal(), 100)), None);
+        assert_eq!(field(any(!equal(), 101)).as_deref(), Some("condition"));
+        assert_eq!(field(any(size("a").eq(1), 100)), None);
+        assert_eq!(
+            field(any(size("a").eq(1), 101)).as_deref(),
+            Some("condition")
+        );
+    }
+
+    #[test]
+    fn sums_stand_at_the_top_of_a_term() {
+        let spec = TableSpec::new("things", "pk", Kind::S);
+        let check = |term: Term| update(&spec, &set("x", term)).err();
+        let sum = || Term::path("a").plus(1);
+        assert!(check(sum()).is_none());
+        assert!(check(Term::path_or("a", 1).minus(Term::path_or("b", 2))).is_none());
+        for nested in [
+            sum().plus(1),
+            Term::path_or("a", sum()),
+            sum().append(sum()),
+        ] {
+            assert_eq!(
+                check(nested)
+                    .and_then(|e| e.field().map(str::to_owned))
+                    .as_deref(),
+                Some("x")
+            );
+        }
     }
 }

@@ -8,6 +8,7 @@ pub mod check;
 mod condition;
 pub mod eval;
 mod path;
+mod text;
 mod update;
 
 pub use condition::{Compare, Condition, Operand, attr, size};
