@@ -157,12 +157,11 @@ impl Base {
         self.wait_quiet()?;
         let mut batch = self.db.batch();
         for space in SPACES {
-            for (key, entry) in generation.sorted(space) {
-                match entry.payload.bytes() {
-                    Some(bytes) => batch.insert(self.space(space), key, bytes),
-                    None => batch.remove(self.space(space), key),
-                }
-            }
+            let keyspace = self.space(space);
+            generation.for_each(space, |key, entry| match entry.payload.bytes() {
+                Some(bytes) => batch.insert(keyspace, key.as_slice(), bytes),
+                None => batch.remove(keyspace, key.as_slice()),
+            });
         }
         batch.insert(self.space(Space::Meta), APPLIED, applied.to_be_bytes());
         batch

@@ -49,6 +49,13 @@ impl ItemCache {
         self.cache.get(key)
     }
 
+    /// Changes what is remembered of an item, if anything is.
+    pub(super) fn refresh(&self, key: &Bytes, item: Option<Arc<Stored>>) {
+        if self.cache.peek(key).is_some() {
+            self.cache.insert(key.clone(), item);
+        }
+    }
+
     /// Remembers an item, or that there is none.
     pub(super) fn insert(&self, key: Bytes, item: Option<Arc<Stored>>) {
         self.cache.insert(key, item);

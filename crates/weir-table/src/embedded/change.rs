@@ -14,6 +14,8 @@ use crate::spec::{IndexSpec, Projection, TableSpec};
 const HAS_OLD: u8 = 1;
 const HAS_NEW: u8 = 2;
 const EXPIRED: u8 = 4;
+/// The old image is written as what it has different from the new one.
+const OLD_IS_DELTA: u8 = 8;
 
 /// What a record is about.
 pub(super) const KIND_CHANGES: u8 = 1;
@@ -61,11 +63,17 @@ pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Dura
         out.push(
             flag(change.old.is_some(), HAS_OLD)
                 | flag(change.new.is_some(), HAS_NEW)
+                | flag(change.old.is_some() && change.new.is_some(), OLD_IS_DELTA)
                 | flag(change.expired, EXPIRED),
         );
         codec::put_bytes(&mut out, &change.key);
-        for image in [&change.old, &change.new].into_iter().flatten() {
-            codec::put_bytes(&mut out, &image.bytes);
+        match (&change.old, &change.new) {
+            (Some(old), Some(new)) => {
+                codec::put_bytes(&mut out, &new.bytes);
+                codec::put_delta(&mut out, &old.item, &new.item);
+            }
+            (Some(image), None) | (None, Some(image)) => codec::put_bytes(&mut out, &image.bytes),
+            (None, None) => {}
         }
     }
     out
@@ -79,12 +87,33 @@ fn image_len(image: &Option<Arc<Stored>>) -> usize {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawChange<'a> {
     pub(super) key: &'a [u8],
-    pub(super) old: Option<&'a [u8]>,
-    pub(super) new: Option<&'a [u8]>,
+    old: Option<&'a [u8]>,
+    new: Option<&'a [u8]>,
+    old_is_delta: bool,
     pub(super) expired: bool,
 }
 
 impl RawChange<'_> {
+    /// The item before and after.
+    pub(super) fn images(&self) -> Result<(Option<Item>, Option<Item>), Malformed> {
+        let new = self.new.map(codec::decode).transpose()?;
+        let old = match (self.old, &new) {
+            (Some(delta), Some(new)) if self.old_is_delta => Some(codec::apply_delta(delta, new)?),
+            (old, _) => old.map(codec::decode).transpose()?,
+        };
+        Ok((old, new))
+    }
+
+    /// The bytes that both images take in the record.
+    pub(super) fn len(&self) -> usize {
+        self.old.map_or(0, <[u8]>::len) + self.new.map_or(0, <[u8]>::len)
+    }
+
+    /// The encoding of the item after.
+    pub(super) fn new_bytes(&self) -> Option<&[u8]> {
+        self.new
+    }
+
     /// The table's id, which every item key begins with.
     pub(super) fn table_id(&self) -> Result<u32, Malformed> {
         let bytes = self.key.get(..4).and_then(|bytes| bytes.try_into().ok());
@@ -128,11 +157,12 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
                     input.bytes().map(Some)
                 }
             };
-            let (old, new) = (image(HAS_OLD)?, image(HAS_NEW)?);
+            let (new, old) = (image(HAS_NEW)?, image(HAS_OLD)?);
             Ok(RawChange {
                 key,
                 old,
                 new,
+                old_is_delta: flags & OLD_IS_DELTA != 0,
                 expired: flags & EXPIRED != 0,
             })
         })

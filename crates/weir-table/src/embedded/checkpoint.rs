@@ -6,13 +6,14 @@ use std::sync::atomic::Ordering;
 use super::catalog::{Catalog, DROPPED_PREFIX, dropped_key};
 use super::change::{self, ItemChange};
 use super::codec::Malformed;
-use super::dirty::{Entry, Generation, Generations, Payload, Space};
+use super::dirty::{Entry, Generation, Payload, Space, Stored};
 use super::engine::Engine;
 use super::feed;
 use super::keys::KeyRange;
+use super::log;
 use super::log::scan;
-use super::{log, read};
 use crate::error::{Error, Result};
+use crate::item::Item;
 use crate::request::Durability;
 
 /// Keys of a removed table that are deleted from the store at a time.
@@ -59,12 +60,15 @@ impl Engine {
         // would be there that the feed has never told of.
         self.log.sync()?;
         self.base.fold(&frozen, applied)?;
-        self.remember(&frozen);
-        {
+        self.refresh_cache(&frozen);
+        let forgotten = {
             let mut gate = self.generations.write();
             gate.frozen = None;
             gate.number += 1;
-        }
+            gate.folded.replace(frozen)
+        };
+        // Freed here and not under the gate: it is a generation's worth of memory.
+        drop(forgotten);
         self.applied.store(applied, Ordering::Relaxed);
         self.folded.store(appended, Ordering::Relaxed);
         self.checkpoints.fetch_add(1, Ordering::Relaxed);
@@ -72,17 +76,15 @@ impl Engine {
         Ok(true)
     }
 
-    /// Puts folded items into the cache before they leave the dirty set: they are the hot ones.
-    fn remember(&self, frozen: &Generation) {
-        if self.options.cache_bytes == 0 {
-            return;
-        }
-        for (key, entry) in frozen.sorted(Space::Items) {
-            match entry.payload {
-                Payload::Item(stored) => self.cache.insert(key, Some(stored)),
-                Payload::Raw(_) | Payload::Gone => self.cache.insert(key, None),
-            }
-        }
+    /// Brings the cache up to what was folded, before a reader can look past the dirty set to it.
+    fn refresh_cache(&self, frozen: &Generation) {
+        frozen.for_each(Space::Items, |key, entry| {
+            let stored = match &entry.payload {
+                Payload::Item(stored) => Some(Arc::clone(stored)),
+                Payload::Raw(_) | Payload::Gone => None,
+            };
+            self.cache.refresh(key, stored);
+        });
     }
 
     /// Removes what is left in the store of tables that were deleted.
@@ -169,11 +171,8 @@ impl Engine {
             return;
         }
         let mut gate = self.generations.write();
-        *gate = Generations {
-            number: gate.number + 1,
-            active: Arc::new(rebuilt),
-            frozen: gate.frozen.clone(),
-        };
+        gate.number += 1;
+        gate.active = Arc::new(rebuilt);
     }
 }
 
@@ -217,12 +216,23 @@ pub(super) fn replay(
         let Some(table) = catalog.by_id(id) else {
             continue;
         };
-        let image = |bytes: Option<&[u8]>| bytes.map(read::decode).transpose();
+        let (old, new) = raw
+            .images()
+            .map_err(|source| unreadable(Box::new(source)))?;
+        let stored = |item: Option<Item>, bytes: Option<&[u8]>| {
+            item.map(|item| {
+                Arc::new(Stored {
+                    item,
+                    bytes: bytes.unwrap_or_default().into(),
+                })
+            })
+        };
         let change = ItemChange {
             table: Arc::clone(table),
             key: raw.key.to_vec(),
-            old: image(raw.old)?,
-            new: image(raw.new)?,
+            // Only its attributes count here; nobody reads its encoding.
+            old: stored(old, None),
+            new: stored(new, raw.new_bytes()),
             expired: raw.expired,
         };
         change::apply_item(generation, &change, seq, durability);

@@ -2,6 +2,7 @@
 //!
 //! Writers fill the active generation. A checkpoint freezes it, starts an empty one and folds the
 //! frozen one into the store. Readers look into the active one, then the frozen one, then the store.
+//! The last folded one is kept as well, for point reads: what is written often is always in memory.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -14,8 +15,8 @@ use super::keys::{Bytes, KeyRange};
 use crate::item::Item;
 use crate::request::Durability;
 
-/// Shards of a space; keys of neighbouring buckets share one, so shards in order are keys in order.
-const SHARDS: usize = 16;
+/// Shards of a space, one a bucket: shards in order are keys in order, and their maps stay shallow.
+const SHARDS: usize = 256;
 /// What a map entry costs beside its bytes; an estimate, on the large side.
 const ENTRY_OVERHEAD: usize = 160;
 
@@ -48,7 +49,7 @@ impl Space {
     fn shard(self, key: &[u8]) -> usize {
         self.bucket_at()
             .and_then(|at| key.get(at))
-            .map_or(0, |bucket| usize::from(*bucket) * SHARDS / 256)
+            .map_or(0, |bucket| usize::from(*bucket))
     }
 
     fn slot(self) -> usize {
@@ -141,21 +142,25 @@ impl Generation {
         let Some(shard) = self.shards(space).get(space.shard(key)) else {
             return;
         };
-        let len = entry.payload.bytes().map_or(0, <[u8]>::len);
+        let weigh = |payload: &Payload| match payload {
+            // An index that holds whole items shares them with the item space.
+            Payload::Item(_) if space == Space::Index => 0,
+            payload => payload.bytes().map_or(0, |bytes| 2 * bytes.len()),
+        };
+        let weight = weigh(&entry.payload);
         self.last_seq.fetch_max(entry.seq, Ordering::Relaxed);
         let mut map = shard.write();
         if let Some(slot) = map.get_mut(key) {
-            let old_len = slot.payload.bytes().map_or(0, <[u8]>::len);
-            *slot = entry;
+            let old = std::mem::replace(slot, entry);
             drop(map);
-            self.bytes.fetch_add(2 * len, Ordering::Relaxed);
-            self.bytes.fetch_sub(2 * old_len, Ordering::Relaxed);
+            self.bytes.fetch_add(weight, Ordering::Relaxed);
+            self.bytes.fetch_sub(weigh(&old.payload), Ordering::Relaxed);
             return;
         }
         map.insert(key.to_vec(), entry);
         drop(map);
         self.bytes
-            .fetch_add(key.len() + 2 * len + ENTRY_OVERHEAD, Ordering::Relaxed);
+            .fetch_add(key.len() + weight + ENTRY_OVERHEAD, Ordering::Relaxed);
     }
 
     /// What the key holds here.
@@ -217,19 +222,14 @@ impl Generation {
         }
     }
 
-    /// Every entry of a space, in key order.
-    pub(super) fn sorted(&self, space: Space) -> Vec<(Bytes, Entry)> {
-        let mut all: Vec<(Bytes, Entry)> = Vec::new();
+    /// Calls `each` with every entry of a space, in key order within a table.
+    pub(super) fn for_each(&self, space: Space, mut each: impl FnMut(&Bytes, &Entry)) {
         for shard in self.shards(space) {
-            all.extend(
-                shard
-                    .read()
-                    .iter()
-                    .map(|(key, entry)| (key.clone(), entry.clone())),
-            );
+            shard
+                .read()
+                .iter()
+                .for_each(|(key, entry)| each(key, entry));
         }
-        all.sort_by(|(a, _), (b, _)| a.cmp(b));
-        all
     }
 
     /// Roughly what the generation holds in memory.
@@ -257,15 +257,20 @@ pub(super) struct Generations {
     pub(super) active: Arc<Generation>,
     /// What is being folded into the store.
     pub(super) frozen: Option<Arc<Generation>>,
+    /// What was folded last: the store holds the same.
+    pub(super) folded: Option<Arc<Generation>>,
 }
 
 impl Generations {
     /// What the key holds in memory.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Option<Entry> {
-        self.active.get(space, key).or_else(|| {
-            self.frozen
-                .as_ref()
-                .and_then(|frozen| frozen.get(space, key))
-        })
+        [
+            Some(&self.active),
+            self.frozen.as_ref(),
+            self.folded.as_ref(),
+        ]
+        .into_iter()
+        .flatten()
+        .find_map(|generation| generation.get(space, key))
     }
 }

@@ -124,6 +124,7 @@ impl Engine {
                 number: 1,
                 active,
                 frozen: None,
+                folded: None,
             }),
             log: parts.log,
             base: parts.base,

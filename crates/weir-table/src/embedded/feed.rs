@@ -10,7 +10,6 @@ use std::time::UNIX_EPOCH;
 
 use super::catalog::Table;
 use super::change;
-use super::codec;
 use super::dirty::Space;
 use super::engine::{Engine, off_thread};
 use super::keys::{self, KeyRange};
@@ -84,7 +83,7 @@ impl Engine {
                         reached = (header.seq, number);
                         return Ok(false);
                     }
-                    bytes += raw.old.map_or(0, <[u8]>::len) + raw.new.map_or(0, <[u8]>::len);
+                    bytes += raw.len();
                     changes.push(decode(table, header, number, raw)?);
                 }
             }
@@ -140,13 +139,9 @@ fn decode(
     number: usize,
     raw: &change::RawChange<'_>,
 ) -> Result<Change> {
-    let image = |bytes: Option<&[u8]>| {
-        bytes
-            .map(codec::decode)
-            .transpose()
-            .map_err(|source| Error::backend("decoding an item of the feed", source))
-    };
-    let (old, new) = (image(raw.old)?, image(raw.new)?);
+    let (old, new) = raw
+        .images()
+        .map_err(|source| Error::backend("decoding an item of the feed", source))?;
     let key: Key = match new.as_ref().or(old.as_ref()) {
         Some(item) => table.spec.key_of(item)?,
         None => {

@@ -55,7 +55,7 @@ pub struct Options {
     pub dir: PathBuf,
     /// Memory for decoded items (64 MiB). The key-value store's block cache gets as much again.
     pub cache_bytes: u64,
-    /// Memory for commits that are not folded yet (64 MiB); writers wait when it is full.
+    /// Memory for commits that are not folded yet (96 MiB); writers wait when it is full.
     pub dirty_bytes_max: u64,
     /// Log that may have to be replayed on opening (128 MiB); writers wait when there is more.
     pub replay_bytes_max: u64,
@@ -87,7 +87,7 @@ impl Options {
         Options {
             dir: dir.into(),
             cache_bytes: 64 * 1024 * 1024,
-            dirty_bytes_max: 64 * 1024 * 1024,
+            dirty_bytes_max: 96 * 1024 * 1024,
             replay_bytes_max: 128 * 1024 * 1024,
             segment_bytes_max: 32 * 1024 * 1024,
             sync_interval: Duration::from_millis(100),

@@ -1,0 +1,122 @@
+//! The long variant: more data than cache, and throughput over time.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use comfy_table::Table;
+use weir_table::expr::{add, attr};
+use weir_table::{Write, Written};
+
+use super::weir;
+use crate::measure::{resident_mib, scatter, tasks};
+
+const CALLERS: usize = 64;
+/// One write in eight goes to the whole range; the rest to a warm tenth, as users do.
+const WARM_PART: u64 = 10;
+
+pub(super) async fn run(dir: &Path, minutes: f64, items: u64) {
+    let store = weir::open(&dir.join("weir"));
+    store.create_table(&weir::spec()).await.expect("a table");
+    println!("loading {items} items of 300 bytes …");
+    let start = Instant::now();
+    let next = Arc::new(AtomicU64::new(0));
+    let loading = (0..CALLERS).map(|_| {
+        let (store, next) = (store.clone(), Arc::clone(&next));
+        tokio::spawn(async move {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= items {
+                    return;
+                }
+                store
+                    .write(Write::put("bench", weir::item(number)).flushed())
+                    .await
+                    .expect("a put");
+            }
+        })
+    });
+    for task in loading.collect::<Vec<_>>() {
+        task.await.expect("a loader");
+    }
+    println!(
+        "loaded at {:.0}/s",
+        items as f64 / start.elapsed().as_secs_f64()
+    );
+    let length = Duration::from_secs_f64(minutes * 60.0);
+    let step = (length / 20).max(Duration::from_secs(1));
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
+    table.set_header([
+        "until s",
+        "updates/s",
+        "p50 µs",
+        "p99 µs",
+        "max ms",
+        "log MiB",
+        "resident MiB",
+    ]);
+    let start = Instant::now();
+    let stop = Arc::new(AtomicBool::new(false));
+    let pause = pause_watch(&stop);
+    let mut worst: f64 = 0.0;
+    let mut seed = 0;
+    while start.elapsed() < length {
+        seed += 1;
+        let writer = store.clone();
+        let figures = tasks(CALLERS, step, move |caller, n| {
+            let random = scatter(caller + seed * 1000, n);
+            let range = if random.is_multiple_of(8) {
+                items
+            } else {
+                items / WARM_PART
+            };
+            let key = weir::key((random >> 8) % range.max(1));
+            let write = Write::update("bench", key, add("tk", 1))
+                .when(attr("tk").ge(0))
+                .flushed();
+            let store = writer.clone();
+            async move {
+                let written = store.write(write).await.expect("an update");
+                assert!(matches!(written, Written::Applied(_)));
+            }
+        })
+        .await;
+        worst = worst.max(figures.max_micros() / 1000.0);
+        let row = [
+            format!("{:.0}", start.elapsed().as_secs_f64()),
+            format!("{:.0}", figures.rate()),
+            format!("{:.1}", figures.micros(0.5)),
+            format!("{:.1}", figures.micros(0.99)),
+            format!("{:.1}", figures.max_micros() / 1000.0),
+            format!("{}", store.backend().stats().log_bytes >> 20),
+            resident_mib().to_string(),
+        ];
+        println!("  {}", row.join("  "));
+        table.add_row(row);
+    }
+    stop.store(true, Ordering::Relaxed);
+    println!("{table}");
+    println!("the longest pause of a write: {worst:.1} ms");
+    println!(
+        "the longest that this machine kept an idle thread waiting meanwhile: {:.1} ms",
+        pause.join().expect("the watch")
+    );
+    store.backend().close().await.expect("the store closes");
+}
+
+/// How long the machine itself makes a thread wait that only sleeps: pauses shorter than that are
+/// not the store's.
+fn pause_watch(stop: &Arc<AtomicBool>) -> std::thread::JoinHandle<f64> {
+    let stop = Arc::clone(stop);
+    std::thread::spawn(move || {
+        let mut worst = Duration::ZERO;
+        while !stop.load(Ordering::Relaxed) {
+            let before = Instant::now();
+            std::thread::sleep(Duration::from_millis(1));
+            worst = worst.max(before.elapsed().saturating_sub(Duration::from_millis(1)));
+        }
+        worst.as_secs_f64() * 1000.0
+    })
+}
