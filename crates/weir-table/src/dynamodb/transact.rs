@@ -249,7 +249,13 @@ pub(super) async fn get(dynamo: &Dynamo, gets: &[Get]) -> Result<Vec<Option<Item
         .retries
         .run_judged(&dynamo.meter, call, judge_get, || request.clone().send())
         .await
-        .map_err(|failed| dynamo.error(failed, "reading a transaction", call.table))?
+        .map_err(|failed| match failed {
+            // Conflicts and throttling are judged already, so what is left is a wrong request.
+            Failed::Answer(TransactGetItemsError::TransactionCanceledException(canceled)) => {
+                fault::invalid(canceled.message.unwrap_or_default())
+            }
+            failed => dynamo.error(failed, "reading a transaction", call.table),
+        })?
         .value;
     dynamo
         .meter
