@@ -1,8 +1,11 @@
 //! The embedded store end to end: write, read, query, close, open again.
 
 use weir_table::embedded::{Embedded, Options};
-use weir_table::expr::{add, attr};
-use weir_table::{Get, IndexSpec, Item, Key, Kind, Query, Store, TableSpec, Write};
+use weir_table::expr::{Path, add, attr, set};
+use weir_table::{
+    Get, IndexSpec, Item, Key, Kind, Query, Store, TableSpec, Transacted, Transaction, Verdict,
+    Write,
+};
 
 fn spec() -> TableSpec {
     TableSpec::new("orders", "PK", Kind::S)
@@ -81,4 +84,24 @@ async fn what_is_written_is_there_after_reopening() {
         .await
         .unwrap();
     assert_eq!(next.count, 30);
+}
+
+#[tokio::test]
+async fn a_bad_update_beside_a_refused_write_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.create_table(&spec()).await.unwrap();
+    let update = |sort: &str, field: &str| {
+        let change = set(Path::new("m").field(field), 1);
+        Write::update("orders", Key::new("ORG#1", sort), change)
+    };
+    let refused = update("1", "x").when(attr("PK").exists());
+    let alone = store.transact(Transaction::new([refused.clone()])).await;
+    assert_eq!(
+        alone.unwrap(),
+        Transacted::Refused(vec![Verdict::Failed(None)])
+    );
+    let both = Transaction::new([refused, update("2", "y")]);
+    let error = store.transact(both).await.unwrap_err();
+    assert_eq!(error.field(), Some("m.y"));
 }
