@@ -7,7 +7,7 @@ use crate::program::Step;
 use crate::sides::{Fault, Page, Side};
 
 /// The most pages a query of a program can have; more means that it does not end.
-const PAGES_MAX: usize = 200;
+const PAGES_MAX: usize = 50;
 
 /// All pages of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,12 +27,6 @@ pub(crate) enum Answer {
     Done,
     /// The kind of failure, the field it names, its words.
     Failed(Fault, Option<String>, String),
-}
-
-impl Answer {
-    pub(crate) fn is_failure(&self) -> bool {
-        matches!(self, Answer::Failed(..))
-    }
 }
 
 /// Asks `side` to do `step`.

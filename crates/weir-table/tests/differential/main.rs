@@ -3,18 +3,19 @@
 //! A program ([`program`]) is a list of writes, conditions, transactions and queries over one or
 //! two tables ([`shapes`]) with few distinct keys ([`values`], [`expressions`]). It runs ([`run`])
 //! on both [`sides`]: the embedded store behind our checks, and an oracle that is asked through the
-//! DynamoDB back-end without our checks. So one run compares the engine, the checks and the
-//! rendering of expressions with what DynamoDB does. After each step the [`answers`] are compared,
+//! DynamoDB back-end, without our checks where it has its own. So one run compares the engine, the
+//! checks and the rendering of expressions with what DynamoDB does. After each step the [`answers`] are compared,
 //! at the end the contents of all tables and indexes. A difference is a failure, or stands with its
 //! reason in [`exceptions`].
 //!
 //! `WEIR_TEST_ALL=1` runs more than ten thousand programs of a new seed each time; without it a few
 //! hundred of a fixed seed run. `WEIR_TEST_PROGRAMS` sets the number. A failing program is made
-//! smaller, printed, and its seed kept in `regressions.txt`, which every run tries first.
+//! smaller, printed, and its seed kept in `proptest-regressions`, which every run tries first.
 
 mod answers;
 mod exceptions;
 mod expressions;
+mod pinned;
 mod program;
 mod run;
 mod shapes;
@@ -22,6 +23,7 @@ mod sides;
 mod values;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use proptest::test_runner::{
     Config, FileFailurePersistence, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner,
@@ -36,8 +38,10 @@ use run::Reference;
 const PROGRAMS: (u32, u32) = (300, 100);
 /// The same at full length.
 const PROGRAMS_ALL: (u32, u32) = (10_000, 2_000);
-/// How often a failing program is tried to be made smaller.
-const SHRINKS_MAX: u32 = 3_000;
+/// How long a failing program is made smaller.
+const SHRINK_TIME_MAX: Duration = Duration::from_secs(90);
+/// Seeds of programs that failed once; relative to the package.
+const REGRESSIONS: &str = "tests/differential/proptest-regressions/programs.txt";
 
 #[test]
 fn embedded_agrees_with_dynoxide() {
@@ -113,10 +117,11 @@ fn differential(endpoint: Endpoint, url: &str, programs: u32) {
 }
 
 fn runner(programs: u32) -> TestRunner {
-    let regressions = FileFailurePersistence::Direct("tests/differential/regressions.txt");
+    let regressions = FileFailurePersistence::Direct(REGRESSIONS);
     let config = Config {
         cases: programs,
-        max_shrink_iters: SHRINKS_MAX,
+        max_shrink_iters: u32::MAX,
+        max_shrink_time: u32::try_from(SHRINK_TIME_MAX.as_millis()).unwrap_or(u32::MAX),
         failure_persistence: Some(Box::new(regressions)),
         ..Config::default()
     };

@@ -273,7 +273,7 @@ fn dressed(specs: &[TableSpec], base: BoxedStrategy<Query>) -> BoxedStrategy<Que
 }
 
 /// Whether the index that is read holds all that the query names; another query is refused.
-fn index_holds(specs: &[TableSpec], query: &Query) -> bool {
+pub(crate) fn index_holds(specs: &[TableSpec], query: &Query) -> bool {
     let spec = specs.iter().find(|spec| query.table == spec.name);
     let index = spec
         .zip(query.index.as_ref())

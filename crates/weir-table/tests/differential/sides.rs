@@ -2,8 +2,9 @@
 //! which none of our checks stand, so that what we refuse is compared too.
 
 use std::path::Path;
+use std::time::Duration;
 
-use weir_table::dynamodb::{self, Dynamo};
+use weir_table::dynamodb::{self, Dynamo, Timeouts};
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{
     Backend, Error, Get, Item, Query, Result, Store, TableSpec, Transacted, Transaction, Write,
@@ -11,6 +12,9 @@ use weir_table::{
 };
 
 use crate::program::Setting;
+
+/// How long an answer may take on a machine that is busy with other tests.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where a page ended.
 #[derive(Debug, Clone)]
@@ -31,7 +35,6 @@ pub(crate) struct Page {
 /// What a program can ask of a side.
 pub(crate) trait Side {
     async fn create(&self, spec: &TableSpec) -> Result<()>;
-    async fn delete(&self, table: &str) -> Result<()>;
     async fn get(&self, get: &Get) -> Result<Option<Item>>;
     async fn batch_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>>;
     async fn transact_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>>;
@@ -45,10 +48,6 @@ pub(crate) trait Side {
 impl<B: Backend> Side for Store<B> {
     async fn create(&self, spec: &TableSpec) -> Result<()> {
         self.create_table(spec).await
-    }
-
-    async fn delete(&self, table: &str) -> Result<()> {
-        self.delete_table(table).await
     }
 
     async fn get(&self, get: &Get) -> Result<Option<Item>> {
@@ -97,10 +96,6 @@ pub(crate) struct Oracle<'a>(pub(crate) &'a Dynamo);
 impl Side for Oracle<'_> {
     async fn create(&self, spec: &TableSpec) -> Result<()> {
         self.0.create_table(spec).await
-    }
-
-    async fn delete(&self, table: &str) -> Result<()> {
-        self.0.delete_table(table).await
     }
 
     async fn get(&self, get: &Get) -> Result<Option<Item>> {
@@ -167,6 +162,12 @@ pub(crate) async fn connect(endpoint: &str) -> Result<Dynamo> {
     let options = dynamodb::Options {
         endpoint: Some(endpoint.to_owned()),
         table_prefix: weir_testkit::unique_prefix("differential"),
+        timeouts: Timeouts {
+            connect: PATIENCE,
+            attempt: PATIENCE,
+            total: 2 * PATIENCE,
+            ..Timeouts::default()
+        },
         ..dynamodb::Options::default()
     };
     Dynamo::connect(options).await
