@@ -215,7 +215,10 @@ async fn diagnosed_at(dynamo: &Dynamo, write: Option<&Write>, error: Error) -> E
         return error;
     };
     match tables::spec(dynamo, &write.table).await {
-        Ok(spec) => write::diagnosed(dynamo, &spec, (key, update), error).await,
+        Ok(spec) => {
+            let condition = write.condition.as_ref();
+            write::diagnosed(dynamo, &spec, (key, update), condition, error).await
+        }
         Err(_) => error,
     }
 }
