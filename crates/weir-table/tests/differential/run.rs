@@ -9,7 +9,7 @@ use weir_table::{Backend as _, Error, Get, Key, Name, Query, Result, Store, Tabl
 use weir_table::{Transaction, Write};
 
 use crate::answers::{Answer, agree, all_pages, ask, in_any_order};
-use crate::exceptions::{self, Endpoint, Exception};
+use crate::exceptions::{Difference, Endpoint, Exception};
 use crate::program::{Program, Step, table_name};
 use crate::shapes::shape;
 use crate::sides::{Fault, Oracle, Side, open};
@@ -21,8 +21,20 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub(crate) struct Reference {
     pub(crate) endpoint: Endpoint,
-    /// Asked without its checks, and with them when both sides refuse.
+    /// The connection, behind our checks.
     pub(crate) store: Store<Dynamo>,
+}
+
+impl Reference {
+    /// Asks the oracle: DynamoDB Local as it is, dynoxide behind our checks (see [`exceptions`]).
+    ///
+    /// [`exceptions`]: crate::exceptions
+    async fn ask(&self, step: &Step) -> Answer {
+        match self.endpoint {
+            Endpoint::DynamoDbLocal => ask(&Oracle(self.store.backend()), step).await,
+            Endpoint::Dynoxide => ask(&self.store, step).await,
+        }
+    }
 }
 
 /// A program in the middle of its run.
@@ -61,8 +73,7 @@ fn failed(doing: &str) -> impl Fn(Error) -> String {
 impl<'a> Run<'a> {
     async fn start(program: &'a Program, reference: &'a Reference) -> Result<Run<'a>> {
         let number = RUNS.fetch_add(1, Ordering::Relaxed);
-        let dir =
-            tempfile::tempdir().map_err(|source| Error::io("making a temporary folder", source))?;
+        let dir = folder()?;
         let ours = open(dir.path(), program.setting)?;
         let specs: Vec<TableSpec> = program
             .shapes
@@ -140,23 +151,20 @@ impl<'a> Run<'a> {
     /// Does a step on both sides.
     async fn compare(&mut self, step: &Step) -> Result<(), String> {
         let ours = ask(self.ours()?, step).await;
-        let theirs = ask(&self.oracle(), step).await;
+        let theirs = self.reference.ask(step).await;
         if agree(step, self.sort_of(step), &ours, &theirs) {
             return self.compare_fields(step, &ours).await;
         }
-        match exceptions::excuse(self.reference.endpoint, step, &ours, &theirs) {
+        let difference = Difference {
+            endpoint: self.reference.endpoint,
+            spec: self.spec_of(step),
+            step,
+            ours: &ours,
+            theirs: &theirs,
+        };
+        match difference.excuse() {
             Some(exception) => {
                 self.excused.push(exception);
-                self.copy_to_oracle(step).await
-            }
-            None if std::env::var_os("SURVEY").is_some() => {
-                use std::io::Write as _;
-                let mut f = std::fs::OpenOptions::new()
-                    .append(true)
-                    .create(true)
-                    .open(std::env::var_os("SURVEY").unwrap())
-                    .unwrap();
-                writeln!(f, "{step:?}\n  E {ours:?}\n  O {theirs:?}").unwrap();
                 self.copy_to_oracle(step).await
             }
             None => Err(format!(
@@ -178,13 +186,24 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The table that a step is about, when it is about one.
+    fn spec_of(&self, step: &Step) -> Option<&TableSpec> {
+        let table = match step {
+            Step::Write(write) => &write.table,
+            Step::Get(get) => &get.table,
+            Step::Query(query) => &query.table,
+            _ => return None,
+        };
+        self.specs.iter().find(|spec| *table == spec.name)
+    }
+
     /// The sort attribute of the index that a step reads.
     fn sort_of(&self, step: &Step) -> Option<&Name> {
         let Step::Query(query) = step else {
             return None;
         };
-        let spec = self.specs.iter().find(|spec| query.table == spec.name)?;
-        spec.find_index(query.index.as_deref()?).ok()?.sort.as_ref()
+        let index = query.index.as_deref()?;
+        self.spec_of(step)?.find_index(index).ok()?.sort.as_ref()
     }
 
     /// After a difference that is excused the oracle gets what the embedded store has.
@@ -282,6 +301,13 @@ impl<'a> Run<'a> {
     fn token_prefix(&self) -> String {
         format!("{}-{}", std::process::id(), self.number)
     }
+}
+
+/// A folder in memory where there is one: thousands of programs would wait for the disk.
+fn folder() -> Result<tempfile::TempDir> {
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .map_err(|source| Error::io("making a temporary folder", source))
 }
 
 fn wire_name(run: u64, table: &str) -> String {
