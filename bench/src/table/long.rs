@@ -2,15 +2,16 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use comfy_table::Table;
+use weir_table::embedded::Embedded;
 use weir_table::expr::{add, attr};
-use weir_table::{Write, Written};
+use weir_table::{Store, Write};
 
 use super::weir;
-use crate::measure::{resident_mib, scatter, tasks};
+use crate::measure::{Figures, resident_mib, scatter, tasks};
 
 const CALLERS: usize = 64;
 /// One write in eight goes to the whole range; the rest to a warm tenth, as users do.
@@ -19,44 +20,23 @@ const WARM_PART: u64 = 10;
 pub(super) async fn run(dir: &Path, minutes: f64, items: u64) {
     let store = weir::open(&dir.join("weir"));
     store.create_table(&weir::spec()).await.expect("a table");
-    println!("loading {items} items of 300 bytes …");
-    let start = Instant::now();
-    let next = Arc::new(AtomicU64::new(0));
-    let loading = (0..CALLERS).map(|_| {
-        let (store, next) = (store.clone(), Arc::clone(&next));
-        tokio::spawn(async move {
-            loop {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= items {
-                    return;
-                }
-                store
-                    .write(Write::put("bench", weir::item(number)).flushed())
-                    .await
-                    .expect("a put");
-            }
-        })
-    });
-    for task in loading.collect::<Vec<_>>() {
-        task.await.expect("a loader");
-    }
-    println!(
-        "loaded at {:.0}/s",
-        items as f64 / start.elapsed().as_secs_f64()
-    );
+    load(&store, items).await;
     let length = Duration::from_secs_f64(minutes * 60.0);
     let step = (length / 20).max(Duration::from_secs(1));
     let mut table = Table::new();
     table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
-    table.set_header([
+    let header = [
         "until s",
         "updates/s",
         "p50 µs",
         "p99 µs",
+        "p99.9 ms",
         "max ms",
         "log MiB",
         "resident MiB",
-    ]);
+    ];
+    println!("  {}", header.join("  "));
+    table.set_header(header);
     let start = Instant::now();
     let stop = Arc::new(AtomicBool::new(false));
     let pause = pause_watch(&stop);
@@ -64,31 +44,14 @@ pub(super) async fn run(dir: &Path, minutes: f64, items: u64) {
     let mut seed = 0;
     while start.elapsed() < length {
         seed += 1;
-        let writer = store.clone();
-        let figures = tasks(CALLERS, step, move |caller, n| {
-            let random = scatter(caller + seed * 1000, n);
-            let range = if random.is_multiple_of(8) {
-                items
-            } else {
-                items / WARM_PART
-            };
-            let key = weir::key((random >> 8) % range.max(1));
-            let write = Write::update("bench", key, add("tk", 1))
-                .when(attr("tk").ge(0))
-                .flushed();
-            let store = writer.clone();
-            async move {
-                let written = store.write(write).await.expect("an update");
-                assert!(matches!(written, Written::Applied(_)));
-            }
-        })
-        .await;
+        let figures = updates(&store, step, items, seed).await;
         worst = worst.max(figures.max_micros() / 1000.0);
         let row = [
             format!("{:.0}", start.elapsed().as_secs_f64()),
             format!("{:.0}", figures.rate()),
             format!("{:.1}", figures.micros(0.5)),
             format!("{:.1}", figures.micros(0.99)),
+            format!("{:.1}", figures.micros(0.999) / 1000.0),
             format!("{:.1}", figures.max_micros() / 1000.0),
             format!("{}", store.backend().stats().log_bytes >> 20),
             resident_mib().to_string(),
@@ -99,11 +62,55 @@ pub(super) async fn run(dir: &Path, minutes: f64, items: u64) {
     stop.store(true, Ordering::Relaxed);
     println!("{table}");
     println!("the longest pause of a write: {worst:.1} ms");
-    println!(
-        "the longest that this machine kept an idle thread waiting meanwhile: {:.1} ms",
-        pause.join().expect("the watch")
-    );
+    let machine = pause.join().expect("the watch");
+    println!("the longest that the machine kept an idle thread waiting meanwhile: {machine:.1} ms");
     store.backend().close().await.expect("the store closes");
+}
+
+/// Updates of random items from all callers for a while.
+async fn updates(store: &Store<Embedded>, step: Duration, items: u64, seed: usize) -> Figures {
+    let writer = store.clone();
+    tasks(CALLERS, step, move |caller, n| {
+        let random = scatter(caller + seed * 1000, n);
+        let range = if random.is_multiple_of(8) {
+            items
+        } else {
+            items / WARM_PART
+        };
+        let key = weir::key((random >> 8) % range.max(1));
+        let write = Write::update("bench", key, add("tk", 1))
+            .when(attr("tk").ge(0))
+            .flushed();
+        let store = writer.clone();
+        async move {
+            assert!(store.write(write).await.expect("an update").is_applied());
+        }
+    })
+    .await
+}
+
+/// Puts all items, and says how fast that went.
+pub(super) async fn load(store: &Store<Embedded>, items: u64) {
+    println!("loading {items} items of 300 bytes …");
+    let start = Instant::now();
+    let loading: Vec<_> = (0..CALLERS as u64)
+        .map(|caller| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for number in (caller..items).step_by(CALLERS) {
+                    let put = Write::put("bench", weir::item(number)).flushed();
+                    store.write(put).await.expect("a put");
+                }
+            })
+        })
+        .collect();
+    for task in loading {
+        task.await.expect("a loader");
+    }
+    println!(
+        "loaded at {:.0}/s",
+        items as f64 / start.elapsed().as_secs_f64()
+    );
 }
 
 /// How long the machine itself makes a thread wait that only sleeps: pauses shorter than that are

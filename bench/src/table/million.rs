@@ -9,7 +9,7 @@ use comfy_table::Table;
 use weir_table::expr::{add, attr};
 use weir_table::{Get, Write};
 
-use super::weir;
+use super::{long, weir};
 use crate::measure::{Figures, resident_mib, scatter, tasks};
 
 const ITEMS: u64 = 1_000_000;
@@ -17,83 +17,69 @@ const CALLERS: usize = 64;
 
 pub(super) async fn run(dir: &Path) {
     let path = dir.join("weir");
-    load(&path).await;
+    let store = weir::open(&path);
+    store.create_table(&weir::spec()).await.expect("a table");
+    long::load(&store, ITEMS).await;
+    store.backend().close().await.expect("the store closes");
+    drop(store);
     let mut table = Table::new();
     table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
-    table.set_header([
-        "a million items",
+    let header = [
         "opened in ms",
-        "replayed",
+        "records replayed",
         "gets/s",
         "p50 µs",
         "p99 µs",
         "resident MiB",
-    ]);
-    for (name, kill) in [
-        ("after a clean close", false),
-        ("after SIGKILL under load", true),
-    ] {
-        if kill {
-            kill_under_load(dir);
-        }
-        let before = Instant::now();
-        let store = weir::open(&path);
-        let opened = before.elapsed();
-        let reader = store.clone();
-        let figures: Figures = tasks(CALLERS, Duration::from_secs(15), move |caller, n| {
-            let get = Get::new("bench", weir::key(scatter(caller, n) % ITEMS));
-            let store = reader.clone();
-            async move {
-                assert!(store.get(&get).await.expect("a get").is_some());
-            }
-        })
-        .await;
-        table.add_row([
-            name.to_owned(),
-            format!("{:.0}", opened.as_secs_f64() * 1000.0),
-            store.backend().stats().replayed.to_string(),
-            format!("{:.0}", figures.rate()),
-            format!("{:.1}", figures.micros(0.5)),
-            format!("{:.1}", figures.micros(0.99)),
-            resident_mib().to_string(),
-        ]);
-        store.backend().close().await.expect("the store closes");
-    }
+    ];
+    table.set_header(["a million items"].into_iter().chain(header));
+    let mut read = |name: &str| {
+        let output = child(dir, "reader").output().expect("a reader");
+        let figures = String::from_utf8(output.stdout).expect("text");
+        table.add_row([name].into_iter().chain(figures.trim().split(' ')));
+    };
+    read("after a clean close");
+    let mut victim = child(dir, "victim")
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("a victim");
+    std::thread::sleep(Duration::from_secs(8));
+    victim.kill().expect("SIGKILL");
+    victim.wait().expect("the victim's end");
+    read("after SIGKILL under load");
     println!("{table}");
 }
 
-async fn load(path: &Path) {
-    println!("loading {ITEMS} items of 300 bytes …");
-    let store = weir::open(path);
-    store.create_table(&weir::spec()).await.expect("a table");
-    let loading: Vec<_> = (0..CALLERS as u64)
-        .map(|caller| {
-            let store = store.clone();
-            tokio::spawn(async move {
-                for number in (caller..ITEMS).step_by(CALLERS) {
-                    let put = Write::put("bench", weir::item(number)).flushed();
-                    store.write(put).await.expect("a put");
-                }
-            })
-        })
-        .collect();
-    for task in loading {
-        task.await.expect("a loader");
-    }
-    store.backend().close().await.expect("the store closes");
+/// Another process of this program, so that memory is its own and a kill is real.
+fn child(dir: &Path, role: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["table", "--role", role, "--dir"]).arg(dir);
+    command
 }
 
-fn kill_under_load(dir: &Path) {
-    let program = std::env::current_exe().expect("this program");
-    let mut child = Command::new(program)
-        .args(["table", "--victim", "--dir"])
-        .arg(dir)
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("a child");
-    std::thread::sleep(Duration::from_secs(5));
-    child.kill().expect("SIGKILL");
-    child.wait().expect("the child's end");
+/// Opens the store, reads at random for a while, and prints its figures.
+pub(super) async fn reader(dir: &Path) {
+    let before = Instant::now();
+    let store = weir::open(&dir.join("weir"));
+    let opened = before.elapsed();
+    let reading = store.clone();
+    let figures: Figures = tasks(CALLERS, Duration::from_secs(15), move |caller, n| {
+        let get = Get::new("bench", weir::key(scatter(caller, n) % ITEMS));
+        let store = reading.clone();
+        async move {
+            assert!(store.get(&get).await.expect("a get").is_some());
+        }
+    })
+    .await;
+    println!(
+        "{:.0} {} {:.0} {:.1} {:.1} {}",
+        opened.as_secs_f64() * 1000.0,
+        store.backend().stats().replayed,
+        figures.rate(),
+        figures.micros(0.5),
+        figures.micros(0.99),
+        resident_mib(),
+    );
 }
 
 /// Writes until it is killed.

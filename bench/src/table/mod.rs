@@ -42,9 +42,9 @@ pub(crate) struct Args {
     /// Only the flushed updates from 1 and 64 callers, for tuning.
     #[arg(long)]
     quick: bool,
-    /// For the million: the child that is killed while it writes.
+    /// For the million: what this process is a child for.
     #[arg(long, hide = true)]
-    victim: bool,
+    role: Option<String>,
 }
 
 pub(crate) fn run(args: &Args) {
@@ -65,8 +65,11 @@ pub(crate) fn run(args: &Args) {
         .build()
         .expect("tokio");
     runtime.block_on(async {
-        if args.victim {
-            million::victim(&dir).await;
+        if let Some(role) = &args.role {
+            match role.as_str() {
+                "reader" => million::reader(&dir).await,
+                _ => million::victim(&dir).await,
+            }
         } else if args.million {
             million::run(&dir).await;
         } else if let Some(minutes) = args.minutes {

@@ -4,6 +4,8 @@
 //! [`spec`], a [`backend::Backend`] carries it out. Both back-ends keep DynamoDB's limits, and one
 //! contract suite (`tests/contract`) runs on both.
 
+#[cfg(any(feature = "embedded", feature = "dynamodb"))]
+mod any;
 pub mod backend;
 pub mod capacity;
 pub mod check;
@@ -26,6 +28,8 @@ pub mod spec;
 mod store;
 pub mod value;
 
+#[cfg(any(feature = "embedded", feature = "dynamodb"))]
+pub use any::AnyBackend;
 pub use backend::Backend;
 pub use error::{Error, Result};
 pub use item::Item;

@@ -2,7 +2,7 @@
 //! errors is it.
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
-use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
 use super::retry::Failed;
 use crate::error::Error;
@@ -91,7 +91,7 @@ where
         (Fault::Answer, SdkError::ServiceError(answer)) => {
             return Failed::Answer(answer.into_err());
         }
-        (_, error) => DisplayErrorContext(error).to_string(),
+        (_, error) => chain(&error),
     };
     Failed::Error(match fault {
         Fault::NotMade => Error::backend("making a request to DynamoDB", error),
@@ -99,6 +99,18 @@ where
         Fault::InProgress | Fault::Conflict if !doubtful => Error::Conflict,
         _ => Error::Unavailable(error),
     })
+}
+
+/// What an error and its causes say, each thing once.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for error in std::iter::successors(Some(error), |error| error.source()) {
+        let text = error.to_string();
+        if said.last().is_none_or(|last| !last.contains(&text)) {
+            said.push(text);
+        }
+    }
+    said.join(": ")
 }
 
 /// Our error for an answer about the request itself. `table` is the logical name.

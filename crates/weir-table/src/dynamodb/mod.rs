@@ -1,9 +1,9 @@
 //! The DynamoDB back-end: AWS, or any endpoint that speaks it with transactions.
 //!
-//! A request is rendered ([`render`], [`convert`]), sent in the one loop that every call goes
-//! through ([`retry`]), its failure judged ([`fault`]), its cost counted ([`meter`]). The verbs are
-//! in [`read`], [`write`], [`batch`] and [`transact`], table care in [`tables`], the change feed in
-//! [`streams`]. Nothing outside this folder names the AWS SDK.
+//! A request is rendered (`render`, `convert`), sent in the one loop that every call goes through
+//! (`retry`), its failure judged (`fault`), its cost counted (`meter`). The verbs are in `read`,
+//! `write`, `batch` and `transact`, table care in `tables`, the change feed in `streams`. Nothing
+//! outside this folder names the AWS SDK.
 
 mod batch;
 mod connect;

@@ -12,6 +12,8 @@ use aws_sdk_dynamodb::types::{
     ReturnValuesOnConditionCheckFailure, TransactGetItem, TransactWriteItem, Update as WireUpdate,
 };
 
+use sha2::{Digest as _, Sha256};
+
 use super::batch::only_table;
 use super::fault::{self, Fault};
 use super::meter::Verb;
@@ -22,12 +24,17 @@ use crate::capacity;
 use crate::error::{Error, Result};
 use crate::expr::Path;
 use crate::item::Item;
+use crate::limits;
 use crate::request::{Action, Get, Transacted, Transaction, Verdict, Write};
 use crate::spec::TableSpec;
 
 /// An update in a transaction must have an expression. One that changes nothing removes this
 /// attribute, which no item has.
 const NO_ATTRIBUTE: &str = "weir:none";
+
+/// Bytes of a scoped token's hash; as hexadecimal text they fit the length of a token.
+const SCOPED_BYTES: usize = 16;
+const _: () = assert!(2 * SCOPED_BYTES <= limits::TOKEN_MAX);
 
 /// Does all writes or none.
 pub(super) async fn write(dynamo: &Dynamo, transaction: Transaction) -> Result<Transacted> {
@@ -37,7 +44,10 @@ pub(super) async fn write(dynamo: &Dynamo, transaction: Transaction) -> Result<T
         let spec = tables::spec(dynamo, &write.table).await?;
         wire.push(wire_write(dynamo, &spec, write)?);
     }
-    let token = token.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+    let token = match token {
+        Some(token) => scoped(&dynamo.prefix, &token),
+        None => uuid::Uuid::new_v4().to_string(),
+    };
     let request = dynamo
         .tables
         .transact_write_items()
@@ -69,6 +79,20 @@ pub(super) async fn write(dynamo: &Dynamo, transaction: Transaction) -> Result<T
             Err(diagnosed(dynamo, &writes, error).await)
         }
     }
+}
+
+/// A token is known to the whole AWS account, and a prefix is a store of its own in it.
+fn scoped(prefix: &str, token: &str) -> String {
+    if prefix.is_empty() {
+        return token.to_owned();
+    }
+    let mut hash = Sha256::new();
+    hash.update(prefix);
+    hash.update([0]);
+    hash.update(token);
+    let digest = hash.finalize();
+    let half = digest.iter().take(SCOPED_BYTES);
+    half.map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn wire_write(dynamo: &Dynamo, spec: &TableSpec, write: &Write) -> Result<TransactWriteItem> {
@@ -299,6 +323,15 @@ mod tests {
             .iter()
             .map(|code| CancellationReason::builder().code(*code).build())
             .collect()
+    }
+
+    #[test]
+    fn a_token_belongs_to_its_prefix() {
+        assert_eq!(scoped("", "token"), "token");
+        assert_eq!(scoped("a-", "token").len(), 32);
+        assert_eq!(scoped("a-", "token"), scoped("a-", "token"));
+        assert_ne!(scoped("a-", "token"), scoped("b-", "token"));
+        assert_ne!(scoped("a", "b"), scoped("ab", ""));
     }
 
     #[test]

@@ -156,6 +156,7 @@ pub(super) fn backup(
     fs::write(to.join(MANIFEST), manifest).map_err(writing)?;
     File::open(to.join(MANIFEST))
         .and_then(|file| file.sync_all())
+        .and_then(|()| File::open(to)?.sync_all())
         .map_err(writing)?;
     progress(entries, entries);
     Ok(report)
@@ -187,12 +188,22 @@ pub fn restore(from: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Ba
     }
     verify(from, &report)?;
     check_empty(to)?;
-    let result = load(from, to, &report, progress);
+    // Half a store must not be taken for one, whether this fails or is killed.
+    open::write_durably(to, open::RESTORING, b"")?;
+    let result = load(from, to, &report, progress).and_then(|()| finish(to));
     if result.is_err() {
-        // Half a store must not be taken for one.
         let _ = fs::remove_dir_all(to);
     }
     result.map(|()| report)
+}
+
+/// Makes the restored folder one that can be opened.
+fn finish(to: &Path) -> Result<()> {
+    let format = format!("{}\n", open::FORMAT);
+    open::write_durably(to, "FORMAT", format.as_bytes())?;
+    fs::remove_file(to.join(open::RESTORING))
+        .and_then(|()| File::open(to)?.sync_all())
+        .map_err(|source| Error::io("finishing the restore", source))
 }
 
 fn damaged(from: &Path, offset: u64, what: impl Into<String>) -> Error {
@@ -236,7 +247,6 @@ fn verify(from: &Path, report: &BackupReport) -> Result<()> {
 
 fn load(from: &Path, to: &Path, report: &BackupReport, progress: &dyn Fn(u64, u64)) -> Result<()> {
     let reading = |source| Error::io("reading the backup", source);
-    open::check_format(to)?;
     let base = Base::open(&to.join("store"), 16 * 1024 * 1024)?;
     let file = BufReader::new(File::open(from.join(DATA)).map_err(reading)?);
     let mut input = Summing {

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
-use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Slice};
+use fjall::{
+    CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable as _, Slice,
+};
 
 use super::dirty::{Generation, SPACES, Space};
 use super::keys::KeyRange;
@@ -228,20 +230,29 @@ impl Snapshot {
             .sum()
     }
 
+    fn space(&self, space: Space) -> &Keyspace {
+        let [items, index, ttl, meta] = &self.spaces;
+        match space {
+            Space::Items => items,
+            Space::Index => index,
+            Space::Ttl => ttl,
+            Space::Meta => meta,
+        }
+    }
+
+    /// What a key holds. Blocks.
+    pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>> {
+        self.snapshot
+            .get(self.space(space), key)
+            .map_err(failed("reading the store's snapshot"))
+    }
+
     /// Every entry of a space, in order. Blocks.
     pub(super) fn entries(
         &self,
         space: Space,
     ) -> impl Iterator<Item = Result<(Slice, Slice)>> + use<> {
-        use fjall::Readable as _;
-        let [items, index, ttl, meta] = &self.spaces;
-        let keyspace = match space {
-            Space::Items => items,
-            Space::Index => index,
-            Space::Ttl => ttl,
-            Space::Meta => meta,
-        };
-        self.snapshot.iter(keyspace).map(|guard| {
+        self.snapshot.iter(self.space(space)).map(|guard| {
             guard
                 .into_inner()
                 .map_err(failed("reading the store's snapshot"))

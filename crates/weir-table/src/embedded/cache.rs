@@ -1,36 +1,30 @@
-//! Items read from the store, decoded, within a bound of memory. Absent items are remembered too.
+//! Items read from the store, within a bound of memory. Absent items are remembered too.
 
 use std::sync::Arc;
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use super::dirty::Stored;
 use super::keys::Bytes;
 
 /// Roughly how large an item is, for sizing the cache's table.
-const EXPECTED_ITEM: u64 = 1024;
+const EXPECTED_ITEM: u64 = 512;
 /// What an entry costs beside its bytes.
-const OVERHEAD: u64 = 256;
+const OVERHEAD: u64 = 128;
 
 #[derive(Debug, Clone)]
 struct Weight;
 
-impl Weighter<Bytes, Option<Arc<Stored>>> for Weight {
-    fn weight(&self, key: &Bytes, value: &Option<Arc<Stored>>) -> u64 {
-        // The encoding, the decoded attributes (about twice that) and the tables.
-        key.len() as u64
-            + OVERHEAD
-            + value
-                .as_ref()
-                .map_or(0, |stored| 3 * stored.bytes.len() as u64)
+impl Weighter<Bytes, Option<Arc<[u8]>>> for Weight {
+    fn weight(&self, key: &Bytes, value: &Option<Arc<[u8]>>) -> u64 {
+        key.len() as u64 + OVERHEAD + value.as_ref().map_or(0, |bytes| bytes.len() as u64)
     }
 }
 
-/// Decoded items by key.
+/// Encoded items by key.
 #[derive(Debug)]
 pub(super) struct ItemCache {
-    cache: Cache<Bytes, Option<Arc<Stored>>, Weight>,
+    cache: Cache<Bytes, Option<Arc<[u8]>>, Weight>,
 }
 
 impl ItemCache {
@@ -45,19 +39,19 @@ impl ItemCache {
     }
 
     /// The item, or that there is none, if either is known.
-    pub(super) fn get(&self, key: &[u8]) -> Option<Option<Arc<Stored>>> {
+    pub(super) fn get(&self, key: &[u8]) -> Option<Option<Arc<[u8]>>> {
         self.cache.get(key)
     }
 
     /// Changes what is remembered of an item, if anything is.
-    pub(super) fn refresh(&self, key: &Bytes, item: Option<Arc<Stored>>) {
+    pub(super) fn refresh(&self, key: &Bytes, item: Option<Arc<[u8]>>) {
         if self.cache.peek(key).is_some() {
             self.cache.insert(key.clone(), item);
         }
     }
 
     /// Remembers an item, or that there is none.
-    pub(super) fn insert(&self, key: Bytes, item: Option<Arc<Stored>>) {
+    pub(super) fn insert(&self, key: Bytes, item: Option<Arc<[u8]>>) {
         self.cache.insert(key, item);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::catalog::Table;
 use super::codec::{self, Input, Malformed};
-use super::dirty::{Entry, Generation, Payload, Space, Stored};
+use super::dirty::{Entry, Generation, Payload, Space};
 use super::keys;
 use crate::item::Item;
 use crate::request::Durability;
@@ -21,13 +21,34 @@ const OLD_IS_DELTA: u8 = 8;
 pub(super) const KIND_CHANGES: u8 = 1;
 pub(super) const KIND_META: u8 = 2;
 
+/// An item with its encoding.
+#[derive(Debug, Clone)]
+pub(super) struct Image {
+    pub(super) item: Item,
+    pub(super) bytes: Arc<[u8]>,
+}
+
+impl Image {
+    /// Encodes an item.
+    pub(super) fn of(item: Item) -> Image {
+        let bytes = Arc::from(codec::encode(&item));
+        Image { item, bytes }
+    }
+
+    /// Decodes an item.
+    pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Image, Malformed> {
+        let item = codec::decode(&bytes)?;
+        Ok(Image { item, bytes })
+    }
+}
+
 /// One item's change.
 #[derive(Debug, Clone)]
 pub(super) struct ItemChange {
     pub(super) table: Arc<Table>,
     pub(super) key: keys::Bytes,
-    pub(super) old: Option<Arc<Stored>>,
-    pub(super) new: Option<Arc<Stored>>,
+    pub(super) old: Option<Image>,
+    pub(super) new: Option<Image>,
     pub(super) expired: bool,
 }
 
@@ -79,8 +100,8 @@ pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Dura
     out
 }
 
-fn image_len(image: &Option<Arc<Stored>>) -> usize {
-    image.as_ref().map_or(0, |stored| stored.bytes.len())
+fn image_len(image: &Option<Image>) -> usize {
+    image.as_ref().map_or(0, |image| image.bytes.len())
 }
 
 /// A change as it stands in a record; images not yet decoded.
@@ -126,7 +147,6 @@ impl RawChange<'_> {
 /// A record's body, parsed.
 #[derive(Debug, Default)]
 pub(super) struct RawBody<'a> {
-    pub(super) synced: bool,
     pub(super) meta: Vec<(&'a [u8], Option<&'a [u8]>)>,
     pub(super) changes: Vec<RawChange<'a>>,
 }
@@ -137,7 +157,8 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
     if !matches!(input.byte()?, KIND_CHANGES | KIND_META) {
         return Err(Malformed("a record of unknown kind"));
     }
-    let synced = input.byte()? == 1;
+    // What the writer was promised; it has been kept by the time anybody reads this.
+    let _synced = input.byte()?;
     let meta = (0..input.len()?)
         .map(|_| {
             let key = input.bytes()?;
@@ -167,33 +188,24 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
             })
         })
         .collect::<Result<_, Malformed>>()?;
-    Ok(RawBody {
-        synced,
-        meta,
-        changes,
-    })
+    Ok(RawBody { meta, changes })
 }
 
 /// An entry that a change makes in the index or expiry space.
 pub(super) type SideEntry = (Space, keys::Bytes, Payload);
 
 /// Puts a change's item into a generation.
-pub(super) fn apply_item(
-    generation: &Generation,
-    change: &ItemChange,
-    seq: u64,
-    durability: Durability,
-) {
+pub(super) fn apply_item(generation: &Generation, change: &ItemChange, seq: u64, synced: u64) {
     let payload = change
         .new
         .as_ref()
-        .map_or(Payload::Gone, |new| Payload::Item(Arc::clone(new)));
+        .map_or(Payload::Gone, |new| Payload::Bytes(Arc::clone(&new.bytes)));
     generation.insert(
         Space::Items,
         &change.key,
         Entry {
             seq,
-            durability,
+            synced,
             payload,
         },
     );
@@ -206,11 +218,8 @@ pub(super) fn side_entries(change: &ItemChange, mut each: impl FnMut(SideEntry))
         index_entries(change, number, index, &mut each);
     }
     if let Some(ttl) = &spec.ttl {
-        let expiry = |image: &Option<Arc<Stored>>| {
-            image
-                .as_ref()
-                .and_then(|stored| expiry_of(&stored.item, ttl))
-        };
+        let expiry =
+            |image: &Option<Image>| image.as_ref().and_then(|image| expiry_of(&image.item, ttl));
         let (old, new) = (expiry(&change.old), expiry(&change.new));
         if old != new {
             if let Some(old) = old {
@@ -220,7 +229,7 @@ pub(super) fn side_entries(change: &ItemChange, mut each: impl FnMut(SideEntry))
                 each((
                     Space::Ttl,
                     keys::ttl(new, &change.key),
-                    Payload::Raw(Arc::from([].as_slice())),
+                    Payload::Bytes(Arc::from([].as_slice())),
                 ));
             }
         }
@@ -239,10 +248,10 @@ fn index_entries(
     each: &mut impl FnMut(SideEntry),
 ) {
     let Table { id, spec, .. } = change.table.as_ref();
-    let place = |image: &Option<Arc<Stored>>| {
+    let place = |image: &Option<Image>| {
         image
             .as_ref()
-            .and_then(|stored| keys::index(*id, number, spec, index, &stored.item))
+            .and_then(|image| keys::index(*id, number, spec, index, &image.item))
     };
     let (old_key, new_key) = (place(&change.old), place(&change.new));
     if let Some(old_key) = &old_key
@@ -255,7 +264,11 @@ fn index_entries(
     };
     let moved = old_key.as_ref() != Some(&new_key);
     match &index.projection {
-        Projection::All => each((Space::Index, new_key, Payload::Item(Arc::clone(new)))),
+        Projection::All => each((
+            Space::Index,
+            new_key,
+            Payload::Bytes(Arc::clone(&new.bytes)),
+        )),
         projection => {
             let projected = project(spec, index, projection, &new.item);
             let same = !moved
@@ -264,15 +277,8 @@ fn index_entries(
                     .as_ref()
                     .is_some_and(|old| project(spec, index, projection, &old.item) == projected);
             if !same {
-                let bytes = codec::encode(&projected).into_boxed_slice();
-                each((
-                    Space::Index,
-                    new_key,
-                    Payload::Item(Arc::new(Stored {
-                        item: projected,
-                        bytes,
-                    })),
-                ));
+                let bytes = Arc::from(codec::encode(&projected));
+                each((Space::Index, new_key, Payload::Bytes(bytes)));
             }
         }
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::catalog::{Catalog, DROPPED_PREFIX, dropped_key};
-use super::change::{self, ItemChange};
+use super::change::{self, Image, ItemChange};
 use super::codec::Malformed;
-use super::dirty::{Entry, Generation, Payload, Space, Stored};
+use super::dirty::{Entry, Generation, Payload, Space};
 use super::engine::Engine;
 use super::feed;
 use super::keys::KeyRange;
@@ -14,7 +14,6 @@ use super::log;
 use super::log::scan;
 use crate::error::{Error, Result};
 use crate::item::Item;
-use crate::request::Durability;
 
 /// Keys of a removed table that are deleted from the store at a time.
 const PURGE_CHUNK: usize = 1000;
@@ -30,7 +29,7 @@ impl Engine {
         let folded = self.fold_active()?;
         let count = self.checkpoints.load(Ordering::Relaxed);
         if thorough || (folded && count.is_multiple_of(PERSIST_EVERY)) {
-            self.base.persist()?;
+            self.base.persist().map_err(|error| self.log.fail(error))?;
             self.persisted
                 .store(self.applied.load(Ordering::Relaxed), Ordering::Relaxed);
             self.purge_dropped()?;
@@ -40,13 +39,22 @@ impl Engine {
     }
 
     /// Freezes the active generation and folds it. Returns whether there was anything.
+    ///
+    /// A fold that fails closes the log: its generation is then only in memory, and a later fold
+    /// would tell the store that it had been folded too.
     pub(super) fn fold_active(&self) -> Result<bool> {
+        self.log.check_open()?;
+        self.fold_frozen().map_err(|error| self.log.fail(error))
+    }
+
+    fn fold_frozen(&self) -> Result<bool> {
         let (frozen, applied, appended) = {
             let mut gate = self.generations.write();
             self.delayed.apply_all(&gate.active);
-            if gate.active.last_seq() == 0 && gate.frozen.is_none() {
+            if gate.active.last_seq() == 0 {
                 return Ok(false);
             }
+            debug_assert!(gate.frozen.is_none(), "a fold is lost");
             let frozen = std::mem::take(&mut gate.active);
             gate.frozen = Some(Arc::clone(&frozen));
             gate.number += 1;
@@ -80,8 +88,8 @@ impl Engine {
     fn refresh_cache(&self, frozen: &Generation) {
         frozen.for_each(Space::Items, |key, entry| {
             let stored = match &entry.payload {
-                Payload::Item(stored) => Some(Arc::clone(stored)),
-                Payload::Raw(_) | Payload::Gone => None,
+                Payload::Bytes(bytes) => Some(Arc::clone(bytes)),
+                Payload::Gone => None,
             };
             self.cache.refresh(key, stored);
         });
@@ -153,6 +161,8 @@ impl Engine {
     /// After the log refused a write: shows readers what it holds, and nothing that was only in
     /// memory. What could not be written was never answered, so nobody relies on it.
     pub(super) fn forget_unwritten(&self) {
+        // A fold on its way ends first; none begins after it.
+        let _no_fold = self.checkpointing.lock();
         let rebuilt = Generation::default();
         let applied = self.applied.load(Ordering::Relaxed);
         let mut catalog = Catalog::clone(&self.catalog.read());
@@ -160,7 +170,7 @@ impl Engine {
         let read = scan::read_from(
             &segments,
             applied + 1,
-            self.log.flushed_seq(),
+            self.log.flushed_at_rest(),
             |header, body| {
                 replay(&mut catalog, &rebuilt, header, body)?;
                 Ok(true)
@@ -173,6 +183,8 @@ impl Engine {
         let mut gate = self.generations.write();
         gate.number += 1;
         gate.active = Arc::new(rebuilt);
+        // What was in it and written is in the rebuilt one.
+        gate.frozen = None;
     }
 }
 
@@ -186,24 +198,21 @@ pub(super) fn replay(
     let unreadable =
         |source: Box<Malformed>| Error::backend(format!("replaying record {}", header.seq), source);
     let body = change::parse(body).map_err(|source| unreadable(Box::new(source)))?;
-    let durability = if body.synced {
-        Durability::Synced
-    } else {
-        Durability::Flushed
-    };
+    // It is in the log: on opening synced already, after a failed fsync as safe as it will ever be.
+    let synced = 0;
     let seq = header.seq;
     generation.note_seq(seq);
     for (key, value) in body.meta {
         catalog
             .note(key, value)
             .map_err(|source| unreadable(Box::new(source)))?;
-        let payload = value.map_or(Payload::Gone, |value| Payload::Raw(Arc::from(value)));
+        let payload = value.map_or(Payload::Gone, |value| Payload::Bytes(Arc::from(value)));
         generation.insert(
             Space::Meta,
             key,
             Entry {
                 seq,
-                durability,
+                synced,
                 payload,
             },
         );
@@ -219,30 +228,28 @@ pub(super) fn replay(
         let (old, new) = raw
             .images()
             .map_err(|source| unreadable(Box::new(source)))?;
-        let stored = |item: Option<Item>, bytes: Option<&[u8]>| {
-            item.map(|item| {
-                Arc::new(Stored {
-                    item,
-                    bytes: bytes.unwrap_or_default().into(),
-                })
+        let image = |item: Option<Item>, bytes: Option<&[u8]>| {
+            item.map(|item| Image {
+                item,
+                bytes: bytes.unwrap_or_default().into(),
             })
         };
         let change = ItemChange {
             table: Arc::clone(table),
             key: raw.key.to_vec(),
             // Only its attributes count here; nobody reads its encoding.
-            old: stored(old, None),
-            new: stored(new, raw.new_bytes()),
+            old: image(old, None),
+            new: image(new, raw.new_bytes()),
             expired: raw.expired,
         };
-        change::apply_item(generation, &change, seq, durability);
+        change::apply_item(generation, &change, seq, synced);
         change::side_entries(&change, |(space, key, payload)| {
             generation.insert(
                 space,
                 &key,
                 Entry {
                     seq,
-                    durability,
+                    synced,
                     payload,
                 },
             );

@@ -9,12 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::catalog::Table;
-use super::change::{self, ItemChange, MetaChange};
-use super::codec;
-use super::dirty::{Entry, Generations, Payload, Space, Stored};
+use super::change::{self, Image, ItemChange, MetaChange};
+use super::dirty::{Entry, Generations, Payload, Space};
 use super::engine::{Engine, Rests, off_thread};
 use super::keys;
-use super::read::{Loaded, Patience, Seen};
+use super::read::{self, Loaded, Patience};
 use super::token::Token;
 use crate::check;
 use crate::error::{Error, Result};
@@ -35,10 +34,13 @@ pub(super) struct Target {
     write: Write,
 }
 
+/// An item before and after a write.
+type Images = (Option<Item>, Option<Item>);
+
 /// What one round of a commit came to.
 pub(super) enum Round {
     /// It was done; for each write the item before and after.
-    Applied(Vec<(Option<Arc<Stored>>, Option<Arc<Stored>>)>, Rests),
+    Applied(Vec<Images>, Rests),
     /// A transaction with this token was done before.
     Repeated(Rests),
     /// At least one condition failed.
@@ -57,10 +59,7 @@ impl Engine {
             Round::Applied(items, rests) => {
                 let (old, new) = items.into_iter().next().unwrap_or_default();
                 let item = if is_update { new } else { old };
-                (
-                    Written::Applied(item.map(|stored| stored.item.clone())),
-                    rests,
-                )
+                (Written::Applied(item), rests)
             }
             Round::Refused(verdicts, rests) => match verdicts.into_iter().next() {
                 Some(Verdict::Failed(item)) => (Written::Refused(item), rests),
@@ -167,7 +166,10 @@ impl Engine {
         let mut seen = Vec::with_capacity(targets.len());
         for target in targets {
             match self.find_item(&gate, &target.key, loaded, patience)? {
-                Some(found) => seen.push(found),
+                Some(found) => seen.push(Seen {
+                    old: found.stored.map(read::decode).transpose()?,
+                    rests: found.rests,
+                }),
                 None => return Ok(Round::Unknown),
             }
         }
@@ -180,29 +182,31 @@ impl Engine {
         for (target, seen) in targets.iter().zip(seen) {
             let new = stage(target, &seen)?;
             rests = rests.and(seen.rests);
-            results.push((seen.stored.clone(), new.clone()));
-            if !same(&seen.stored, &new) {
+            let item = |image: &Option<Image>| image.as_ref().map(|image| image.item.clone());
+            results.push((item(&seen.old), item(&new)));
+            if !same(&seen.old, &new) {
                 let (table, key) = (Arc::clone(&target.table), target.key.clone());
                 changes.push(ItemChange {
                     table,
                     key,
-                    old: seen.stored,
+                    old: seen.old,
                     new,
                     expired: false,
                 });
             }
         }
         let meta: Vec<MetaChange> = token.iter().map(|token| token.change(now_ms)).collect();
-        if changes.is_empty() && meta.is_empty() {
-            return Ok(Round::Applied(results, rests));
-        }
         let durability = targets
             .iter()
             .map(|t| t.write.durability)
             .max()
             .unwrap_or_default();
-        let seq = self.publish(&gate, &changes, &meta, durability, now_ms)?;
-        Ok(Round::Applied(results, Rests::on(seq, durability)))
+        if changes.is_empty() && meta.is_empty() {
+            // What the write asks for is there already, but perhaps not yet as safe as it asks.
+            return Ok(Round::Applied(results, rests.at_least(durability)));
+        }
+        let rests = self.publish(&gate, &changes, &meta, durability, rests, now_ms)?;
+        Ok(Round::Applied(results, rests))
     }
 
     /// The stripes of all items (and the token), in order, each once.
@@ -225,50 +229,60 @@ impl Engine {
     }
 
     /// Appends a commit to the log and shows it to readers. The caller holds the items' stripes.
+    ///
+    /// A commit made of what was `seen` rests on it: while that has yet to be synced, so has an
+    /// answer from this commit, although its own durability may ask for less.
     pub(super) fn publish(
         &self,
         gate: &Generations,
         changes: &[ItemChange],
         meta: &[MetaChange],
         durability: Durability,
+        seen: Rests,
         now_ms: u64,
-    ) -> Result<u64> {
+    ) -> Result<Rests> {
         let body = change::body(changes, meta, durability);
         let seq = self.log.append(&body, now_ms)?;
+        let rests = Rests {
+            flushed: seq,
+            synced: seen.synced,
+        }
+        .at_least(durability);
+        let synced = rests.synced;
         self.appended
             .fetch_add(body.len() as u64, Ordering::Relaxed);
         for change in meta {
-            let payload = change.value.clone().map_or(Payload::Gone, Payload::Raw);
+            let payload = change.value.clone().map_or(Payload::Gone, Payload::Bytes);
             gate.active.insert(
                 Space::Meta,
                 &change.key,
                 Entry {
                     seq,
-                    durability,
+                    synced,
                     payload,
                 },
             );
         }
         for change in changes {
-            change::apply_item(&gate.active, change, seq, durability);
+            change::apply_item(&gate.active, change, seq, synced);
             change::side_entries(change, |(space, key, payload)| {
                 if space == Space::Index {
                     self.delayed
-                        .apply(&gate.active, seq, durability, (space, key, payload));
+                        .apply(&gate.active, seq, synced, (space, key, payload));
                 } else {
                     gate.active.insert(
                         space,
                         &key,
                         Entry {
                             seq,
-                            durability,
+                            synced,
                             payload,
                         },
                     );
                 }
             });
         }
-        Ok(seq)
+        Ok(rests)
     }
 }
 
@@ -276,10 +290,16 @@ fn undecided() -> Error {
     Error::backend("writing", "the item could not be read")
 }
 
-fn same(old: &Option<Arc<Stored>>, new: &Option<Arc<Stored>>) -> bool {
+/// An item as a commit finds it.
+struct Seen {
+    old: Option<Image>,
+    rests: Rests,
+}
+
+fn same(old: &Option<Image>, new: &Option<Image>) -> bool {
     match (old, new) {
         (None, None) => true,
-        (Some(old), Some(new)) => Arc::ptr_eq(old, new) || old.bytes == new.bytes,
+        (Some(old), Some(new)) => old.bytes == new.bytes,
         _ => false,
     }
 }
@@ -289,7 +309,7 @@ fn same(old: &Option<Arc<Stored>>, new: &Option<Arc<Stored>>) -> bool {
 fn refuse(targets: &[Target], seen: &[Seen]) -> Result<Option<Round>> {
     let nothing = Item::new();
     let holds = |target: &Target, seen: &Seen| {
-        let item = seen.stored.as_ref().map_or(&nothing, |stored| &stored.item);
+        let item = seen.old.as_ref().map_or(&nothing, |old| &old.item);
         target
             .write
             .condition
@@ -311,30 +331,26 @@ fn refuse(targets: &[Target], seen: &[Seen]) -> Result<Option<Round>> {
             Verdict::Held
         } else {
             rests = rests.and(seen.rests);
-            Verdict::Failed(seen.stored.as_ref().map(|stored| stored.item.clone()))
+            Verdict::Failed(seen.old.as_ref().map(|old| old.item.clone()))
         });
     }
     Ok(Some(Round::Refused(verdicts, rests)))
 }
 
 /// The item that a write makes of what it has seen.
-fn stage(target: &Target, seen: &Seen) -> Result<Option<Arc<Stored>>> {
-    let store = |item: Item| {
-        let bytes = codec::encode(&item).into_boxed_slice();
-        Arc::new(Stored { item, bytes })
-    };
+fn stage(target: &Target, seen: &Seen) -> Result<Option<Image>> {
     Ok(match &target.write.action {
-        Action::Check(_) => seen.stored.clone(),
+        Action::Check(_) => seen.old.clone(),
         Action::Delete(_) => None,
-        Action::Put(item) => Some(store(item.clone())),
+        Action::Put(item) => Some(Image::of(item.clone())),
         Action::Update(_, update) => {
             let spec = &target.table.spec;
-            let new = match &seen.stored {
+            let new = match &seen.old {
                 Some(old) => expr::apply::apply(update, &old.item)?,
                 None => expr::apply::apply(update, &target.item_key.to_item(spec))?,
             };
             check::item(spec, &new)?;
-            Some(store(new))
+            Some(Image::of(new))
         }
     })
 }

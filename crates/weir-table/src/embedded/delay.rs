@@ -7,13 +7,12 @@ use parking_lot::Mutex;
 
 use super::change::SideEntry;
 use super::dirty::{Entry, Generation};
-use crate::request::Durability;
 
 #[derive(Debug)]
 struct Waiting {
     due: Instant,
     seq: u64,
-    durability: Durability,
+    synced: u64,
     entry: SideEntry,
 }
 
@@ -33,21 +32,15 @@ impl DelayedIndex {
     }
 
     /// Applies an entry, now or later.
-    pub(super) fn apply(
-        &self,
-        generation: &Generation,
-        seq: u64,
-        durability: Durability,
-        entry: SideEntry,
-    ) {
+    pub(super) fn apply(&self, generation: &Generation, seq: u64, synced: u64, entry: SideEntry) {
         match self.delay {
-            None => put(generation, seq, durability, entry),
+            None => put(generation, seq, synced, entry),
             Some(delay) => {
                 let due = Instant::now() + delay;
                 self.waiting.lock().push_back(Waiting {
                     due,
                     seq,
-                    durability,
+                    synced,
                     entry,
                 });
             }
@@ -71,19 +64,19 @@ impl DelayedIndex {
         while let Some(next) =
             waiting.pop_front_if(|next| until.is_none_or(|until| next.due <= until))
         {
-            put(generation, next.seq, next.durability, next.entry);
+            put(generation, next.seq, next.synced, next.entry);
         }
     }
 }
 
-fn put(generation: &Generation, seq: u64, durability: Durability, entry: SideEntry) {
+fn put(generation: &Generation, seq: u64, synced: u64, entry: SideEntry) {
     let (space, key, payload) = entry;
     generation.insert(
         space,
         &key,
         Entry {
             seq,
-            durability,
+            synced,
             payload,
         },
     );

@@ -12,8 +12,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::RwLock;
 
 use super::keys::{Bytes, KeyRange};
-use crate::item::Item;
-use crate::request::Durability;
 
 /// Shards of a space, one a bucket: shards in order are keys in order, and their maps stay shallow.
 const SHARDS: usize = 256;
@@ -62,22 +60,12 @@ impl Space {
     }
 }
 
-/// An item with its encoding, as it is kept in memory.
-#[derive(Debug)]
-pub(super) struct Stored {
-    /// The item.
-    pub(super) item: Item,
-    /// Its encoding.
-    pub(super) bytes: Box<[u8]>,
-}
-
-/// What a key holds.
+/// What a key holds, encoded. Items are kept encoded too: decoded they take six times the memory,
+/// and decoding one costs no more than the copy that a writer makes of it.
 #[derive(Debug, Clone)]
 pub(super) enum Payload {
-    /// An item, whole or as an index projects it.
-    Item(Arc<Stored>),
-    /// Other bytes.
-    Raw(Arc<[u8]>),
+    /// These bytes.
+    Bytes(Arc<[u8]>),
     /// Nothing: the key was removed.
     Gone,
 }
@@ -86,8 +74,7 @@ impl Payload {
     /// The bytes that are stored, or none when the key was removed.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
-            Payload::Item(stored) => Some(&stored.bytes),
-            Payload::Raw(bytes) => Some(bytes),
+            Payload::Bytes(bytes) => Some(bytes),
             Payload::Gone => None,
         }
     }
@@ -98,8 +85,8 @@ impl Payload {
 pub(super) struct Entry {
     /// The commit's sequence.
     pub(super) seq: u64,
-    /// What the commit was promised to survive.
-    pub(super) durability: Durability,
+    /// The last commit it rests on that was promised to survive a power cut; zero when none was.
+    pub(super) synced: u64,
     /// The value.
     pub(super) payload: Payload,
 }
@@ -144,8 +131,8 @@ impl Generation {
         };
         let weigh = |payload: &Payload| match payload {
             // An index that holds whole items shares them with the item space.
-            Payload::Item(_) if space == Space::Index => 0,
-            payload => payload.bytes().map_or(0, |bytes| 2 * bytes.len()),
+            Payload::Bytes(_) if space == Space::Index => 0,
+            payload => payload.bytes().map_or(0, <[u8]>::len),
         };
         let weight = weigh(&entry.payload);
         self.last_seq.fetch_max(entry.seq, Ordering::Relaxed);

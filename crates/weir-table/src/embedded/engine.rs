@@ -75,16 +75,13 @@ pub(super) struct Rests {
 }
 
 impl Rests {
-    /// An answer that rests on a commit.
-    pub(super) fn on(seq: u64, durability: Durability) -> Rests {
+    /// The same grounds, as safe as a write of this durability wants them.
+    pub(super) fn at_least(self, durability: Durability) -> Rests {
         match durability {
-            Durability::Flushed => Rests {
-                flushed: seq,
-                synced: 0,
-            },
+            Durability::Flushed => self,
             Durability::Synced => Rests {
-                flushed: seq,
-                synced: seq,
+                synced: self.flushed,
+                ..self
             },
         }
     }
@@ -100,7 +97,10 @@ impl Rests {
 
 impl From<&Entry> for Rests {
     fn from(entry: &Entry) -> Rests {
-        Rests::on(entry.seq, entry.durability)
+        Rests {
+            flushed: entry.seq,
+            synced: entry.synced,
+        }
     }
 }
 
@@ -169,7 +169,9 @@ impl Engine {
     /// How full the dirty set and the log to replay are, in percent of their bounds.
     fn pressure(&self) -> u64 {
         let dirty = self.generations.read().active.bytes() as u64;
-        let log = self.appended.load(Ordering::Relaxed) - self.folded.load(Ordering::Relaxed);
+        // A fold may end between the two.
+        let folded = self.folded.load(Ordering::Relaxed);
+        let log = self.appended.load(Ordering::Relaxed).saturating_sub(folded);
         let percent = |part: u64, whole: u64| part.saturating_mul(100) / whole.max(1);
         // Two generations can be in memory at once.
         percent(dirty, self.options.dirty_bytes_max / 2)
@@ -194,7 +196,7 @@ impl Engine {
             if self.pressure() < 100 {
                 break;
             }
-            self.log.check_open()?;
+            self.log.check_taking()?;
             // The bound keeps a lost wake-up from being for ever.
             let _ = tokio::time::timeout(IDLE, room).await;
             pressure = self.pressure();
@@ -214,7 +216,7 @@ impl Engine {
     /// Waits until an answer's grounds are safe.
     pub(super) async fn settle(&self, rests: Rests) -> Result<()> {
         if rests.synced > 0 {
-            return self.log.synced(rests.synced).await;
+            self.log.synced(rests.synced).await?;
         }
         self.log.flush(rests.flushed)
     }
@@ -282,8 +284,9 @@ impl Threads {
         })
     }
 
-    /// Stops them and waits.
+    /// Stops them and waits. Nobody would sync or fold a later commit, so none is taken.
     pub(super) fn stop(&self) {
+        self.engine.log.close();
         self.closing.store(true, Ordering::SeqCst);
         self.engine.log.wake_syncer();
         self.engine.want_checkpoint();
@@ -331,7 +334,7 @@ fn fold_loop(engine: &Engine, closing: &AtomicBool) {
             return;
         }
         if let Err(error) = engine.checkpoint(false) {
-            engine.log.fail(&error);
+            engine.log.fail(error);
             engine.room.notify_waiters();
             return;
         }

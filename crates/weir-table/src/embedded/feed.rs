@@ -14,8 +14,10 @@ use super::dirty::Space;
 use super::engine::{Engine, off_thread};
 use super::keys::{self, KeyRange};
 use super::log::{Segment, record, scan};
+use super::read;
 use crate::error::{Error, Result};
 use crate::feed::{Change, FeedPage, Position};
+use crate::item::Item;
 use crate::key::Key;
 use crate::value::Name;
 
@@ -52,6 +54,10 @@ impl Engine {
             ),
             Position::After(position) => parse(position)?,
         };
+        // Nobody was ever told such a position of this log: it is from before a restore.
+        if seq > last_seq + 1 {
+            return Err(Error::Trimmed);
+        }
         if seq > last_seq {
             return Ok(FeedPage {
                 changes: Vec::new(),
@@ -106,11 +112,20 @@ impl Engine {
         };
         let mut oldest = u64::MAX;
         let range = KeyRange::of_prefix(keys::item_prefix(table.id));
-        for next in self.merged(Space::Items, range, false) {
-            let (stored, _) = next?;
+        let mut note = |item: &Item| {
+            if crate::feed::shard_of(item).is_none() {
+                return;
+            }
             // A consumer without a position has read nothing yet.
-            let position = stored.item.s(crate::feed::POSITION_ATTRIBUTE).map(parse);
+            let position = item.s(crate::feed::POSITION_ATTRIBUTE).map(parse);
             oldest = oldest.min(position.and_then(Result::ok).map_or(0, |(seq, _)| seq));
+        };
+        for next in self.merged(Space::Items, range.clone(), false) {
+            note(&next?.0);
+        }
+        // After a power cut a consumer may stand where the store has it.
+        for next in self.base.range(Space::Items, &range, false) {
+            note(&read::decode_item(&next?.1)?);
         }
         Ok(oldest)
     }

@@ -2,13 +2,13 @@
 //!
 //! The log is the change feed; a key-value store holds what the log has been folded into.
 //!
-//! A write: [`engine`] admits it → [`commit`] locks the items' stripes, finds the old items,
-//! evaluates conditions and updates → [`log`] takes the record → [`dirty`] shows it to readers →
-//! the answer waits for a flush or an fsync. Behind it [`checkpoint`] folds the dirty set into
-//! [`base`], and opening replays what the fold had not reached ([`open`]).
+//! A write: `engine` admits it → `commit` locks the items' stripes, finds the old items,
+//! evaluates conditions and updates → `log` takes the record → `dirty` shows it to readers →
+//! the answer waits for a flush or an fsync. Behind it `checkpoint` folds the dirty set into
+//! `base`, and opening replays what the fold had not reached (`open`).
 //!
-//! A read looks into the dirty set, the cache of decoded items and the store, in that order; a
-//! [`page`] merges dirty set and store in key order.
+//! A read looks into the dirty set, the cache and the store, in that order; a
+//! `page` merges dirty set and store in key order.
 
 mod backup;
 mod base;
@@ -31,12 +31,14 @@ mod read;
 mod sweep;
 mod tables;
 mod token;
+mod verify;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use backup::{BackupReport, restore};
+pub use verify::Verification;
 
 use crate::backend::Backend;
 use crate::clock::Clock;
@@ -53,7 +55,7 @@ use engine::Engine;
 pub struct Options {
     /// The folder; made when it is not there.
     pub dir: PathBuf,
-    /// Memory for decoded items (64 MiB). The key-value store's block cache gets as much again.
+    /// Memory for items that were read (64 MiB). The key-value store's block cache gets half as much again.
     pub cache_bytes: u64,
     /// Memory for commits that are not folded yet (96 MiB); writers wait when it is full.
     pub dirty_bytes_max: u64,
@@ -140,6 +142,7 @@ impl Embedded {
     }
 
     /// Folds everything into the store and makes it durable, so that the next opening is quick.
+    /// Writes that come later are told [`crate::Error::Closed`]; reading still works.
     ///
     /// # Errors
     /// The disk fails.
@@ -161,6 +164,15 @@ impl Embedded {
     ) -> Result<BackupReport> {
         let (engine, to) = (Arc::clone(&self.engine), to.to_owned());
         engine::off_thread(move || backup::backup(&engine, &to, &progress)).await
+    }
+
+    /// Checks that indexes and expiry entries agree with the items, while the store is in use.
+    ///
+    /// # Errors
+    /// The disk fails. What does not agree is told in the answer.
+    pub async fn verify(&self) -> Result<Verification> {
+        let engine = Arc::clone(&self.engine);
+        engine::off_thread(move || engine.verify()).await
     }
 
     /// Removes expired items now. Returns how many were removed.

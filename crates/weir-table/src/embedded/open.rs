@@ -28,21 +28,27 @@ use crate::error::{Error, Result};
 /// The format this version writes, and the newest it reads.
 pub(super) const FORMAT: u32 = 1;
 
+/// Stands in a folder while a backup is restored into it.
+pub(super) const RESTORING: &str = "RESTORING";
+
 /// Opens or makes the store of `options.dir`.
 pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     let dir = options.dir.clone();
     let doing = |what: &str| format!("{what} {}", dir.display());
+    // Before anything is made in it, and again by the owner of the lock.
+    read_format(&dir)?;
     fs::create_dir_all(dir.join("log")).map_err(|source| Error::io(doing("making"), source))?;
     let lock = lock(&dir)?;
     check_format(&dir)?;
     let cursor_key = cursor_key(&dir)?;
-    let base = Base::open(&dir.join("store"), options.cache_bytes)?;
+    let base = Base::open(&dir.join("store"), options.cache_bytes / 2)?;
     let applied = base.applied()?;
     let mut catalog = read_catalog(&base)?;
     let mut generation = Generation::default();
     let mut opened = Stats::default();
     let mut folded_to = applied;
-    let scanned = scan::replay(&dir.join("log"), applied, |header, body| {
+    let disk = Arc::clone(&options.disk);
+    let scanned = scan::replay(&dir.join("log"), disk.as_ref(), applied, |header, body| {
         checkpoint::replay(&mut catalog, &generation, header, body)?;
         opened.replayed += 1;
         // A log longer than memory is folded on the way.
@@ -95,6 +101,22 @@ fn lock(dir: &Path) -> Result<File> {
 
 /// Refuses a folder of a newer format; marks a new one.
 pub(super) fn check_format(dir: &Path) -> Result<()> {
+    if read_format(dir)? {
+        return Ok(());
+    }
+    write_durably(dir, "FORMAT", format!("{FORMAT}\n").as_bytes())
+}
+
+/// Refuses a folder of a newer format, or of a restore that did not finish. Returns whether the
+/// folder is marked.
+fn read_format(dir: &Path) -> Result<bool> {
+    if dir.join(RESTORING).exists() {
+        return Err(Error::Corrupt {
+            path: dir.to_owned(),
+            offset: 0,
+            what: "a restore into it did not finish: empty the folder and restore again".into(),
+        });
+    }
     let path = dir.join("FORMAT");
     match fs::read_to_string(&path) {
         Ok(text) => {
@@ -110,17 +132,15 @@ pub(super) fn check_format(dir: &Path) -> Result<()> {
                     known: FORMAT,
                 });
             }
-            Ok(())
+            Ok(true)
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            write_durably(dir, "FORMAT", format!("{FORMAT}\n").as_bytes())
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
         Err(source) => Err(Error::io(format!("reading {}", path.display()), source)),
     }
 }
 
 /// Writes a small file so that it is there whole or not at all.
-fn write_durably(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+pub(super) fn write_durably(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let (path, draft) = (dir.join(name), dir.join(format!("{name}.new")));
     let write = || -> std::io::Result<()> {
         let mut file = OpenOptions::new()

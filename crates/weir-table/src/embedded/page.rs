@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use std::sync::Arc;
 
 use super::catalog::Table;
-use super::dirty::{Entry, Generation, Payload, Space, Stored};
+use super::dirty::{Entry, Generation, Payload, Space};
 use super::engine::{Engine, Rests, off_thread};
 use super::keys::{self, KeyRange};
 use super::read;
@@ -54,25 +54,25 @@ impl Engine {
         let limit = query.limit.map_or(u64::MAX, u64::from);
         let (mut page, mut rests, mut bytes) = (RawPage::default(), Rests::default(), 0);
         for entry in self.merged(space, range, reverse) {
-            let (stored, grounds) = entry?;
+            let (item, grounds) = entry?;
             rests = rests.and(grounds);
             page.scanned += 1;
-            bytes += stored.item.size();
+            bytes += item.size();
             let passes = query
                 .filter
                 .as_ref()
-                .is_none_or(|filter| expr::eval::holds(filter, &stored.item));
+                .is_none_or(|filter| expr::eval::holds(filter, &item));
             if passes {
                 page.count += 1;
                 if !query.count_only {
                     page.items.push(match &query.projection {
-                        Some(paths) => read::project(&stored.item, paths),
-                        None => stored.item.clone(),
+                        Some(paths) => read::project(&item, paths),
+                        None => item.clone(),
                     });
                 }
             }
             if page.scanned >= limit || bytes >= limits::PAGE_BYTES_MAX {
-                page.last = Some(last_key(table, index, &stored.item));
+                page.last = Some(last_key(table, index, &item));
                 break;
             }
         }
@@ -85,16 +85,19 @@ impl Engine {
         space: Space,
         range: KeyRange,
         reverse: bool,
-    ) -> impl Iterator<Item = Result<(Arc<Stored>, Rests)>> + use<> {
+    ) -> impl Iterator<Item = Result<(Item, Rests)>> + use<> {
         self.merged_entries(space, range, reverse)
             .filter_map(|next| match next {
                 Err(error) => Some(Err(error)),
                 Ok((_, Found::Dirty(entry))) => match &entry.payload {
-                    Payload::Item(stored) => Some(Ok((Arc::clone(stored), Rests::from(&entry)))),
-                    Payload::Raw(_) | Payload::Gone => None,
+                    Payload::Bytes(bytes) => {
+                        let rests = Rests::from(&entry);
+                        Some(read::decode_item(bytes).map(|item| (item, rests)))
+                    }
+                    Payload::Gone => None,
                 },
                 Ok((_, Found::Stored(bytes))) => {
-                    Some(read::decode(&bytes).map(|stored| (stored, Rests::default())))
+                    Some(read::decode_item(&bytes).map(|item| (item, Rests::default())))
                 }
             })
     }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::change::Image;
 use super::codec;
-use super::dirty::{Entry, Generations, Payload, Space, Stored};
+use super::dirty::{Entry, Generations, Payload, Space};
 use super::engine::{Engine, Rests, off_thread};
 use super::keys;
 use crate::error::{Error, Result};
@@ -27,17 +28,20 @@ pub(super) enum Patience {
 /// An item as a commit or read has found it.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
-    pub(super) stored: Option<Arc<Stored>>,
+    pub(super) stored: Option<Arc<[u8]>>,
     pub(super) rests: Rests,
 }
+
+/// The bytes of a fact in the meta space, if there is one.
+type Fact = Option<Arc<[u8]>>;
 
 /// What was read from the store ahead of a commit. It counts while the generations are the same:
 /// a fold in between may have changed what the store holds.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     number: u64,
-    items: Vec<(keys::Bytes, Option<Arc<Stored>>)>,
-    meta: Vec<(Vec<u8>, Option<Arc<[u8]>>)>,
+    items: Vec<(keys::Bytes, Option<Arc<[u8]>>)>,
+    meta: Vec<(Vec<u8>, Fact)>,
 }
 
 impl Engine {
@@ -79,7 +83,7 @@ impl Engine {
         key: &[u8],
         loaded: &Loaded,
         patience: Patience,
-    ) -> Result<Option<(Option<Arc<[u8]>>, Rests)>> {
+    ) -> Result<Option<(Fact, Rests)>> {
         if let Some(entry) = gate.get(Space::Meta, key) {
             let rests = Rests::from(&entry);
             return Ok(Some((entry.payload.bytes().map(Arc::from), rests)));
@@ -101,11 +105,11 @@ impl Engine {
         }
     }
 
-    fn read_base(&self, key: &[u8]) -> Result<Option<Arc<Stored>>> {
-        let Some(bytes) = self.base.get(Space::Items, key)? else {
-            return Ok(None);
-        };
-        decode(&bytes).map(Some)
+    fn read_base(&self, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
+        Ok(self
+            .base
+            .get(Space::Items, key)?
+            .map(|bytes| Arc::from(&*bytes)))
     }
 
     /// Reads items (and a meta fact) from the store, off the async threads, into the cache.
@@ -154,7 +158,7 @@ impl Engine {
         if get.consistency == Consistency::Strong {
             self.settle(seen.rests).await?;
         }
-        Ok(answer(get, seen))
+        answer(get, seen)
     }
 
     async fn look(self: &Arc<Self>, get: &Get) -> Result<Seen> {
@@ -239,43 +243,41 @@ impl Engine {
             .iter()
             .fold(Rests::default(), |rests, seen| rests.and(seen.rests));
         self.settle(rests).await?;
-        Ok(gets
-            .iter()
+        gets.iter()
             .zip(found)
             .map(|(get, seen)| answer(get, seen))
-            .collect())
+            .collect()
     }
 }
 
 fn seen(entry: Entry) -> Seen {
     let rests = Rests::from(&entry);
-    match entry.payload {
-        Payload::Item(stored) => Seen {
-            stored: Some(stored),
-            rests,
-        },
-        Payload::Raw(_) | Payload::Gone => Seen {
-            stored: None,
-            rests,
-        },
-    }
+    let stored = match entry.payload {
+        Payload::Bytes(bytes) => Some(bytes),
+        Payload::Gone => None,
+    };
+    Seen { stored, rests }
 }
 
-fn answer(get: &Get, seen: Seen) -> Option<Item> {
-    let item = seen.stored?.item.clone();
-    Some(match &get.projection {
+fn answer(get: &Get, seen: Seen) -> Result<Option<Item>> {
+    let Some(stored) = seen.stored else {
+        return Ok(None);
+    };
+    let item = decode_item(&stored)?;
+    Ok(Some(match &get.projection {
         Some(paths) => project(&item, paths),
         None => item,
-    })
+    }))
+}
+
+/// Decodes an item that nobody needs the encoding of.
+pub(super) fn decode_item(bytes: &[u8]) -> Result<Item> {
+    codec::decode(bytes).map_err(|source| Error::backend("decoding an item", source))
 }
 
 /// Decodes an item of the store.
-pub(super) fn decode(bytes: &[u8]) -> Result<Arc<Stored>> {
-    let item = codec::decode(bytes).map_err(|source| Error::backend("decoding an item", source))?;
-    Ok(Arc::new(Stored {
-        item,
-        bytes: bytes.into(),
-    }))
+pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Image> {
+    Image::decode(bytes).map_err(|source| Error::backend("decoding an item", source))
 }
 
 /// What of an item lies at these paths, in the shape it has there. Lists close up.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::catalog::TOKEN_PREFIX;
+use super::catalog::{TOKEN_PREFIX, Table};
 use super::change::{ItemChange, MetaChange, expiry_of};
 use super::dirty::{Payload, Space};
 use super::engine::Engine;
 use super::keys::KeyRange;
 use super::page::Found;
-use super::read::{Loaded, Patience};
+use super::read::{self, Loaded, Patience};
 use super::token;
 use crate::error::Result;
 use crate::request::Durability;
@@ -29,42 +29,47 @@ impl Engine {
             low: oldest.to_be_bytes().to_vec(),
             high: (now_secs + 1).to_be_bytes().to_vec(),
         };
-        let due: Vec<Vec<u8>> = self
-            .merged_entries(Space::Ttl, range, false)
-            .filter_map(|next| match next {
-                Ok((_, Found::Dirty(entry))) if matches!(entry.payload, Payload::Gone) => None,
-                Ok((key, _)) => Some(Ok(key)),
-                Err(error) => Some(Err(error)),
-            })
-            .take(SWEEP_MAX)
-            .collect::<Result<_>>()?;
+        let (mut due, mut orphans) = (Vec::new(), Vec::new());
+        for next in self.merged_entries(Space::Ttl, range, false) {
+            let (place, found) = next?;
+            match (self.table_of(place.get(8..)), found) {
+                (_, Found::Dirty(entry)) if matches!(entry.payload, Payload::Gone) => {}
+                (Some(table), _) => due.push((table, place)),
+                (None, Found::Stored(_)) => orphans.push(place.into()),
+                (None, Found::Dirty(_)) => {}
+            }
+            if due.len().max(orphans.len()) >= SWEEP_MAX {
+                break;
+            }
+        }
+        // Left by tables that were deleted: no item of theirs is there to be removed.
+        if !orphans.is_empty() {
+            self.base.remove(Space::Ttl, &orphans)?;
+        }
         let mut removed = 0;
-        for place in due {
+        for (table, place) in due {
             if let Some(key) = place.get(8..) {
-                removed += u64::from(self.expire(key, oldest, now_secs)?);
+                removed += u64::from(self.expire(&table, key, oldest, now_secs)?);
             }
         }
         Ok(removed)
     }
 
+    /// The table that an item's key begins with, unless it was deleted.
+    fn table_of(&self, key: Option<&[u8]>) -> Option<Arc<Table>> {
+        let id = key?.get(..4)?.try_into().map(u32::from_be_bytes).ok()?;
+        self.catalog.read().by_id(id).cloned()
+    }
+
     /// Removes an item if it has expired by now; it may have been written since it was found.
-    fn expire(&self, key: &[u8], oldest: u64, now_secs: u64) -> Result<bool> {
-        let Some(id) = key
-            .get(..4)
-            .and_then(|id| id.try_into().ok())
-            .map(u32::from_be_bytes)
-        else {
-            return Ok(false);
-        };
-        let Some(table) = self.catalog.read().by_id(id).cloned() else {
-            return Ok(false);
-        };
+    fn expire(&self, table: &Arc<Table>, key: &[u8], oldest: u64, now_secs: u64) -> Result<bool> {
         let _locked = self.lock_stripe(Engine::stripe_of(key));
         let gate = self.generations.read();
         let seen = self.find_item(&gate, key, &Loaded::default(), Patience::Disk)?;
-        let Some(old) = seen.and_then(|seen| seen.stored) else {
+        let Some((Some(old), rests)) = seen.map(|seen| (seen.stored, seen.rests)) else {
             return Ok(false);
         };
+        let old = read::decode(old)?;
         let expiry = table
             .spec
             .ttl
@@ -74,14 +79,14 @@ impl Engine {
             return Ok(false);
         }
         let change = ItemChange {
-            table: Arc::clone(&table),
+            table: Arc::clone(table),
             key: key.to_vec(),
             old: Some(old),
             new: None,
             expired: true,
         };
         let now_ms = self.options.clock.now_ms();
-        self.publish(&gate, &[change], &[], Durability::Flushed, now_ms)?;
+        self.publish(&gate, &[change], &[], Durability::Flushed, rests, now_ms)?;
         Ok(true)
     }
 
@@ -104,10 +109,10 @@ impl Engine {
             let gate = self.generations.read();
             let stored = self.find_meta(&gate, &gone.key, &Loaded::default(), Patience::Disk)?;
             // It may have been used anew since it was found.
-            if let Some((Some(stored), _)) = stored
+            if let Some((Some(stored), rests)) = stored
                 && token::is_over(&stored, now_ms)
             {
-                self.publish(&gate, &[], &[gone], Durability::Flushed, now_ms)?;
+                self.publish(&gate, &[], &[gone], Durability::Flushed, rests, now_ms)?;
             }
         }
         Ok(())

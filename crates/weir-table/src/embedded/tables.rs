@@ -45,7 +45,7 @@ impl Engine {
     }
 
     async fn alter(&self, facts: Vec<MetaChange>) -> Result<()> {
-        let seq = {
+        let rests = {
             let gate = self.generations.read();
             let mut catalog = Catalog::clone(&self.catalog.read());
             for fact in &facts {
@@ -54,11 +54,12 @@ impl Engine {
                     .map_err(|source| Error::backend("noting a table", source))?;
             }
             let now_ms = self.options.clock.now_ms();
-            let seq = self.publish(&gate, &[], &facts, Durability::Synced, now_ms)?;
+            let nothing = Rests::default();
+            let rests = self.publish(&gate, &[], &facts, Durability::Synced, nothing, now_ms)?;
             *self.catalog.write() = Arc::new(catalog);
-            seq
+            rests
         };
-        self.settle(Rests::on(seq, Durability::Synced)).await
+        self.settle(rests).await
     }
 
     /// The names of all tables, sorted.

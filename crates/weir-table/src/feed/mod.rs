@@ -5,6 +5,15 @@
 //! each shard as an item of an ordinary table, so it can move the position in the same transaction
 //! as what it wrote from the changes.
 
+mod consumer;
+mod keys;
+mod lease;
+mod leasing;
+mod lineage;
+
+pub use consumer::{Batch, Consumer, LEASE_MS};
+pub use keys::{positions_spec, shard_of};
+
 use serde::{Deserialize, Serialize};
 
 use crate::item::Item;

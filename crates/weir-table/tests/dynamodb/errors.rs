@@ -48,4 +48,6 @@ async fn nobody_there_is_unavailable() {
     let error = store.table_names().await.unwrap_err();
     assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
     assert!(error.is_transient());
+    assert!(error.to_string().contains("refused"), "{error}");
+    assert!(error.to_string().len() < 200, "{error}");
 }

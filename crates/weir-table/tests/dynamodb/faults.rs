@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use weir_table::dynamodb::{Dynamo, Options, Verb};
 use weir_table::expr::{add, attr, set};
+use weir_table::feed::Position;
 use weir_table::{Error, Get, Key, Query, Store, Transacted, Transaction, Verdict, Write, Written};
 
 use crate::connected::{self, TABLE, thing, things};
@@ -364,4 +365,78 @@ async fn counts_are_exact_through_a_bad_connection() {
     proxy.script([]);
     assert_eq!(done, 8 * 12);
     assert_eq!(counted(&store).await, Some(done));
+}
+
+async fn first_shard(store: &Store<Dynamo>) -> String {
+    store.feed_shards(TABLE).await.unwrap().remove(0).id
+}
+
+#[tokio::test]
+async fn an_iterator_that_is_over_is_replaced_and_throttled_feeds_are_read_on() {
+    let (proxy, store) = behind_proxy(|_| {}).await;
+    let shard = first_shard(&store).await;
+    store.write(Write::put(TABLE, thing("a", 1))).await.unwrap();
+    let oldest = Position::Oldest;
+    let page = store.feed_read(TABLE, &shard, &oldest, 10).await.unwrap();
+    assert_eq!(page.changes.len(), 1);
+    store.write(Write::put(TABLE, thing("a", 2))).await.unwrap();
+    let over = Refuse(400, "ExpiredIteratorException");
+    proxy.script([over, Pass, Refuse(400, "LimitExceededException")]);
+    let next = store
+        .feed_read(TABLE, &shard, &page.next, 10)
+        .await
+        .unwrap();
+    assert_eq!(next.changes.len(), 1);
+    let asked: Vec<_> = proxy.seen().into_iter().map(|(name, _)| name).collect();
+    let fresh = ["GetRecords", "GetShardIterator", "GetRecords", "GetRecords"];
+    assert_eq!(asked, fresh);
+    proxy.script([]);
+    store
+        .feed_read(TABLE, &shard, &next.next, 10)
+        .await
+        .unwrap();
+    assert_eq!(proxy.seen().len(), 1, "the iterator was remembered");
+}
+
+#[tokio::test]
+async fn a_position_the_stream_no_longer_has_is_trimmed() {
+    let (proxy, store) = behind_proxy(|_| {}).await;
+    let shard = first_shard(&store).await;
+    proxy.script([Refuse(400, "TrimmedDataAccessException")]);
+    let old = Position::After("1".into());
+    let error = store.feed_read(TABLE, &shard, &old, 10).await.unwrap_err();
+    assert!(matches!(error, Error::Trimmed), "{error:?}");
+    proxy.script([Refuse(400, "ResourceNotFoundException")]);
+    let gone = Position::Oldest;
+    let error = store.feed_read(TABLE, "gone", &gone, 10).await.unwrap_err();
+    assert!(matches!(error, Error::Trimmed), "{error:?}");
+    let latest = Position::Latest;
+    let page = store.feed_read(TABLE, &shard, &latest, 10).await.unwrap();
+    proxy.script([Refuse(400, "ExpiredIteratorException")]);
+    let error = store.feed_read(TABLE, &shard, &page.next, 10).await;
+    assert!(matches!(error, Err(Error::Trimmed)), "{error:?}");
+}
+
+#[tokio::test]
+async fn removals_by_expiry_are_marked() {
+    let (proxy, store) = behind_proxy(|_| {}).await;
+    let shard = first_shard(&store).await;
+    let record = |identity: &str| {
+        format!(
+            "{{\"eventName\":\"REMOVE\",{identity}\"dynamodb\":{{\"SequenceNumber\":\"7\",\
+             \"ApproximateCreationDateTime\":1700000000,\"Keys\":{{\"pk\":{{\"S\":\"a\"}},\
+             \"sk\":{{\"N\":\"1\"}}}}}}}}"
+        )
+    };
+    let by_expiry =
+        "\"userIdentity\":{\"PrincipalId\":\"dynamodb.amazonaws.com\",\"Type\":\"Service\"},";
+    let body = format!("{{\"Records\":[{},{}]}}", record(by_expiry), record(""));
+    proxy.script([Pass, Answer(200, body)]);
+    let oldest = Position::Oldest;
+    let page = store.feed_read(TABLE, &shard, &oldest, 10).await.unwrap();
+    let expired: Vec<_> = page.changes.iter().map(|change| change.expired).collect();
+    assert_eq!(expired, [true, false]);
+    assert_eq!(page.changes[0].at_ms, 1_700_000_000_000);
+    assert_eq!(page.next, Position::After("7".into()));
+    assert!(page.ended);
 }

@@ -59,6 +59,7 @@ pub(super) struct Log {
     flushed: AtomicU64,
     synced: AtomicU64,
     closed: AtomicBool,
+    failed: AtomicBool,
     reached: watch::Sender<Reached>,
     wanted: Mutex<u64>,
     wake_syncer: Condvar,
@@ -76,17 +77,17 @@ impl Log {
         last_seq: u64,
     ) -> Result<Log> {
         let mut segments = segments;
-        let (segment, file, new) = match segments.last() {
+        let (segment, file) = match segments.last() {
             Some(segment) => {
                 let file = disk
                     .append_to(&segment.path)
                     .map_err(|source| Error::io("opening the log's last segment", source))?;
-                (Arc::clone(segment), file, false)
+                (Arc::clone(segment), file)
             }
             None => {
                 let (segment, file) = segment::create(dir, disk.as_ref(), last_seq + 1)?;
                 segments.push(Arc::clone(&segment));
-                (segment, file, true)
+                (segment, file)
             }
         };
         let spare = Vec::new();
@@ -94,7 +95,8 @@ impl Log {
             file,
             segment,
             unsynced: Vec::new(),
-            dir_changed: new,
+            // Opening may have made a segment or removed torn ones.
+            dir_changed: true,
             spare,
         };
         Ok(Log {
@@ -111,6 +113,7 @@ impl Log {
             flushed: AtomicU64::new(last_seq),
             synced: AtomicU64::new(0),
             closed: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
             reached: watch::Sender::new(Reached::default()),
             wanted: Mutex::new(0),
             wake_syncer: Condvar::new(),
@@ -122,7 +125,7 @@ impl Log {
     pub(super) fn append(&self, body: &[u8], at_ms: u64) -> Result<u64> {
         let body_crc = crc32fast::hash(body);
         let mut tail = self.tail.lock();
-        self.check_open()?;
+        self.check_taking()?;
         let seq = tail.next_seq;
         tail.next_seq += 1;
         let synced = self.synced.load(Ordering::Relaxed);
@@ -172,7 +175,7 @@ impl Log {
                 .map_err(|source| Error::io("writing the log", source))
         });
         if let Err(error) = written {
-            return Err(self.fail(&error));
+            return Err(self.fail(error));
         }
         writer
             .segment
@@ -209,7 +212,7 @@ impl Log {
             let dir_changed = std::mem::take(&mut writer.dir_changed);
             (files, dir_changed, self.flushed.load(Ordering::Acquire))
         };
-        if target <= self.synced.load(Ordering::Acquire) {
+        if target <= self.synced.load(Ordering::Acquire) && !dir_changed {
             return Ok(());
         }
         let synced = files
@@ -223,7 +226,7 @@ impl Log {
                 }
             });
         if let Err(source) = synced {
-            return Err(self.fail(&Error::io("making the log durable", source)));
+            return Err(self.fail(Error::io("making the log durable", source)));
         }
         self.synced.store(target, Ordering::Release);
         self.reached.send_modify(|reached| reached.synced = target);
@@ -273,8 +276,28 @@ impl Log {
         self.wake_syncer.notify_all();
     }
 
-    /// Fails when no more commits are taken.
+    /// Takes no more commits. What has been appended can still be flushed and synced.
+    pub(super) fn close(&self) {
+        // Under the lock, so that the sync that follows covers every commit there will be.
+        let _tail = self.tail.lock();
+        self.closed.store(true, Ordering::SeqCst);
+    }
+
+    /// Fails when no more commits are taken: the log has failed, or was closed.
+    pub(super) fn check_taking(&self) -> Result<()> {
+        self.check_open()?;
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(Error::Closed);
+        }
+        Ok(())
+    }
+
+    /// Fails when the log has failed.
     pub(super) fn check_open(&self) -> Result<()> {
+        // Every commit asks, so the answer that nothing is wrong takes no lock.
+        if !self.failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
         match &self.reached.borrow().failed {
             Some(reason) => Err(Error::ReadOnly {
                 reason: reason.to_string(),
@@ -284,17 +307,22 @@ impl Log {
     }
 
     /// Closes the log for good, and tells everyone who waits.
-    pub(super) fn fail(&self, error: &Error) -> Error {
+    pub(super) fn fail(&self, error: Error) -> Error {
+        if matches!(error, Error::ReadOnly { .. }) {
+            return error;
+        }
         let cause =
-            std::error::Error::source(error).map_or(String::new(), |why| format!(" ({why})"));
+            std::error::Error::source(&error).map_or(String::new(), |why| format!(" ({why})"));
         let reason = format!("{error} failed{cause}");
-        self.closed.store(true, Ordering::SeqCst);
         self.reached.send_modify(|reached| {
             if reached.failed.is_none() {
                 tracing::error!(reason, "the store takes no more writes");
                 reached.failed = Some(Arc::from(reason.as_str()));
             }
         });
+        self.failed.store(true, Ordering::Release);
+        // It sees that nothing can be synced, and hides what was not written.
+        self.wake_syncer.notify_all();
         Error::ReadOnly { reason }
     }
 
@@ -306,6 +334,12 @@ impl Log {
     /// The last sequence the operating system has.
     pub(super) fn flushed_seq(&self) -> u64 {
         self.flushed.load(Ordering::Acquire)
+    }
+
+    /// The last sequence that the operating system will ever have, once the log has failed.
+    pub(super) fn flushed_at_rest(&self) -> u64 {
+        let _no_flush = self.writer.lock();
+        self.flushed_seq()
     }
 
     /// The last sequence known to be on disk.
@@ -329,7 +363,9 @@ impl Log {
                     _ => break,
                 }
             };
+            // One by one, so that a power cut brings back the last of them and leaves no hole.
             std::fs::remove_file(&first.path)
+                .and_then(|()| self.disk.sync_dir(&self.dir))
                 .map_err(|source| Error::io("removing an old log segment", source))?;
             removed += 1;
         }

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::super::disk::Disk;
 use super::record::{self, HEADER_LEN, Header, MAGIC};
 use super::segment::{self, Segment};
 use crate::error::{Error, Result};
@@ -26,6 +27,7 @@ pub(in super::super) struct Scanned {
 /// an error: nothing is skipped.
 pub(in super::super) fn replay(
     dir: &Path,
+    disk: &dyn Disk,
     applied: u64,
     mut replay: impl FnMut(&Header, &[u8]) -> Result<()>,
 ) -> Result<Scanned> {
@@ -35,6 +37,7 @@ pub(in super::super) fn replay(
     let start = segments
         .partition_point(|segment| segment.first_seq <= applied + 1)
         .saturating_sub(1);
+    sync(dir, disk, segments.get(start..).unwrap_or_default())?;
     let mut expected = segments
         .get(start)
         .map_or(applied + 1, |segment| segment.first_seq);
@@ -126,6 +129,18 @@ fn check_start(dir: &Path, segments: &[Arc<Segment>], applied: u64) -> Result<()
     }
 }
 
+/// Makes what a killed process left in the operating system's memory last. Only then may it be
+/// answered from or folded into the store.
+fn sync(dir: &Path, disk: &dyn Disk, segments: &[Arc<Segment>]) -> Result<()> {
+    let all = || {
+        for segment in segments {
+            disk.append_to(&segment.path)?.sync()?;
+        }
+        disk.sync_dir(dir)
+    };
+    all().map_err(|source| Error::io("making the log found on opening durable", source))
+}
+
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|source| Error::io(format!("reading {}", path.display()), source))
 }
@@ -213,7 +228,7 @@ fn cut_tail(
 fn later_synced(bytes: Option<&[u8]>, seq: u64) -> bool {
     let bytes = bytes.unwrap_or_default();
     let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(|rest| find_magic(rest)) {
+    while let Some(found) = bytes.get(at..).and_then(find_magic) {
         at += found;
         if let Ok((header, _)) = record::take(bytes.get(at..).unwrap_or_default())
             && header.synced >= seq
@@ -248,12 +263,18 @@ pub(in super::super) fn read_from(
     let start = segments
         .partition_point(|segment| segment.first_seq <= seq)
         .saturating_sub(1);
-    for segment in segments.iter().skip(start) {
+    let mut expected = seq;
+    for (number, segment) in segments.iter().skip(start).enumerate() {
         let mut reader = Reader::open(segment, seq)?;
+        if number > 0 && expected != segment.first_seq {
+            let what = format!("begins with {}, {expected} is missing", segment.first_seq);
+            return Err(damaged(&segment.path, 0, what));
+        }
         while let Some((header, body)) = reader.next()? {
             if header.seq > last_seq {
                 return Ok(());
             }
+            expected = header.seq + 1;
             if header.seq >= seq && !each(&header, body)? {
                 return Ok(());
             }

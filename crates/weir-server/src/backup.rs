@@ -1,0 +1,73 @@
+//! A backup on the socket: it is told as it goes, one JSON line per event.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+use axum::body::{Body as StreamBody, Bytes};
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio_stream::StreamExt as _;
+use tokio_stream::wrappers::ReceiverStream;
+use weir_table::Error;
+use weir_table::embedded::BackupReport;
+
+use crate::problem::{Failed, Problem};
+use crate::router::App;
+use crate::tables::Body;
+
+/// Events that wait for a slow client; progress beyond them is left out, never waited for.
+const EVENTS_WAITING_MAX: usize = 16;
+
+/// What to back up to.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Request {
+    /// An absolute path, because the server's working folder is not the caller's.
+    pub(crate) to: PathBuf,
+}
+
+/// What is told of a backup.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Event {
+    /// Bytes written so far, and in all.
+    Progress(u64, u64),
+    /// The backup is whole.
+    Done(BackupReport),
+    /// The backup failed; what is at the target is not one.
+    Failed(Problem),
+}
+
+/// Starts a backup and streams its events. It goes on when the caller leaves.
+pub(crate) async fn start(
+    State(app): State<App>,
+    Body(request): Body<Request>,
+) -> Result<Response, Failed> {
+    if !request.to.is_absolute() {
+        return Err(Error::invalid("to", "must be an absolute path").into());
+    }
+    let (events, received) = mpsc::channel(EVENTS_WAITING_MAX);
+    tokio::spawn(async move {
+        let told = events.clone();
+        let progress = move |done, total| {
+            told.try_send(Event::Progress(done, total)).ok();
+        };
+        let end = match app.backend().backup(&request.to, progress).await {
+            Ok(report) => Event::Done(report),
+            Err(error) => Event::Failed(error.into()),
+        };
+        events.send(end).await.ok();
+    });
+    let lines = ReceiverStream::new(received).map(|event| Ok::<_, Infallible>(line(&event)));
+    let kind = [(header::CONTENT_TYPE, "application/jsonl")];
+    Ok((kind, StreamBody::from_stream(lines)).into_response())
+}
+
+fn line(event: &Event) -> Bytes {
+    let mut line = serde_json::to_vec(event).unwrap_or_default();
+    line.push(b'\n');
+    line.into()
+}

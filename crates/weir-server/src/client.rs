@@ -1,0 +1,252 @@
+//! The other end of the socket: the verbs of the table, asked of a running server.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::{Method, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use weir_table::embedded::BackupReport;
+use weir_table::{Error, Get, Item, Page, Query, Result, TableSpec, Write, Written};
+
+use crate::backup::{Event, Request as BackupRequest};
+use crate::problem::Problem;
+use crate::socket;
+pub use crate::tables::About;
+
+/// How long one call may take. Making a table is the slowest.
+const CALL_WITHIN: Duration = Duration::from_secs(60);
+/// Bytes of an answer: a page of 1 MB as JSON, with room for one-byte attributes.
+const ANSWER_MAX: usize = 64 * 1024 * 1024;
+
+/// A running server, reached through the socket in its data folder. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Client {
+    data: PathBuf,
+}
+
+impl Client {
+    /// The server that has the store in `data` open, or none when there is no such server.
+    ///
+    /// # Errors
+    /// There is a socket that this user may not use, or that is answered by something else.
+    pub async fn find(data: &Path) -> Result<Option<Client>> {
+        let client = Client {
+            data: data.to_owned(),
+        };
+        match socket::connect(data).await {
+            Ok(None) => Ok(None),
+            Ok(Some(_)) => client.about().await.map(|_| Some(client)),
+            Err(source) => Err(client.io(source)),
+        }
+    }
+
+    fn io(&self, source: std::io::Error) -> Error {
+        let path = self.data.display();
+        Error::io(format!("reaching the server that has {path} open"), source)
+    }
+
+    /// Who answers.
+    ///
+    /// # Errors
+    /// Nobody does.
+    pub async fn about(&self) -> Result<About> {
+        self.call(Method::GET, "/local/server", &()).await
+    }
+
+    /// The names of all tables, sorted.
+    ///
+    /// # Errors
+    /// The server or its store fails.
+    pub async fn table_names(&self) -> Result<Vec<String>> {
+        self.call(Method::GET, "/local/tables", &()).await
+    }
+
+    /// Makes the table, or checks that the one there is has the same shape.
+    ///
+    /// # Errors
+    /// The spec is invalid, a table of that name has another shape, or the server fails.
+    pub async fn create_table(&self, spec: &TableSpec) -> Result<()> {
+        self.call(Method::POST, "/local/tables", spec).await
+    }
+
+    /// Checks that the table is there with this shape.
+    ///
+    /// # Errors
+    /// It is not there or differs, or the server fails.
+    pub async fn verify_table(&self, spec: &TableSpec) -> Result<()> {
+        self.call(Method::POST, "/local/verify", spec).await
+    }
+
+    /// Removes a table with all its items.
+    ///
+    /// # Errors
+    /// There is none, or the server fails.
+    pub async fn delete_table(&self, table: &str) -> Result<()> {
+        self.call(Method::DELETE, &table_path(table)?, &()).await
+    }
+
+    /// The shape of a table.
+    ///
+    /// # Errors
+    /// There is none, or the server fails.
+    pub async fn spec(&self, table: &str) -> Result<TableSpec> {
+        self.call(Method::GET, &table_path(table)?, &()).await
+    }
+
+    /// Reads an item.
+    ///
+    /// # Errors
+    /// The request is invalid or the server fails.
+    pub async fn get(&self, get: &Get) -> Result<Option<Item>> {
+        self.call(Method::POST, "/local/get", get).await
+    }
+
+    /// Reads a page of a query or scan.
+    ///
+    /// # Errors
+    /// The request is invalid, the cursor is not of this query, or the server fails.
+    pub async fn query(&self, query: &Query) -> Result<Page> {
+        self.call(Method::POST, "/local/query", query).await
+    }
+
+    /// Puts, updates or deletes an item.
+    ///
+    /// # Errors
+    /// The request is invalid or the server fails.
+    pub async fn write(&self, write: &Write) -> Result<Written> {
+        self.call(Method::POST, "/local/write", write).await
+    }
+
+    /// Puts and deletes up to 25 items, each on its own.
+    ///
+    /// # Errors
+    /// The request is invalid or the server fails; some of the writes may then be done.
+    pub async fn batch_write(&self, writes: &[Write]) -> Result<()> {
+        self.call(Method::POST, "/local/batch-write", writes).await
+    }
+
+    /// Backs the store up to the folder `to`. `progress` hears of bytes done and in all.
+    ///
+    /// # Errors
+    /// The target is refused, writing it fails, or the server goes away.
+    pub async fn backup(&self, to: &Path, progress: impl Fn(u64, u64)) -> Result<BackupReport> {
+        let to = std::path::absolute(to).map_err(|source| self.io(source))?;
+        let (status, mut body) = self
+            .send(Method::POST, "/local/backup", &BackupRequest { to })
+            .await?;
+        if status != StatusCode::OK {
+            return Err(self.refusal(body).await);
+        }
+        let mut waiting = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|problem| self.broken(problem))?;
+            waiting.extend(frame.into_data().unwrap_or_default());
+            while let Some(end) = waiting.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = waiting.drain(..=end).collect();
+                match self.parse::<Event>(&line)? {
+                    Event::Progress(done, total) => progress(done, total),
+                    Event::Done(report) => return Ok(report),
+                    Event::Failed(problem) => return Err(problem.into()),
+                }
+            }
+        }
+        Err(self.broken("the backup's end was not told"))
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &(impl Serialize + ?Sized + Sync),
+    ) -> Result<T> {
+        let call = async {
+            let (status, body) = self.send(method, path, body).await?;
+            if status.is_success() {
+                self.parse(&self.read(body).await?)
+            } else {
+                Err(self.refusal(body).await)
+            }
+        };
+        tokio::time::timeout(CALL_WITHIN, call)
+            .await
+            .unwrap_or_else(|_| {
+                let path = self.data.display();
+                let seconds = CALL_WITHIN.as_secs();
+                Err(Error::Unavailable(format!(
+                    "the server that has {path} open took more than {seconds} s"
+                )))
+            })
+    }
+
+    /// Sends a request on a connection of its own: on one machine that costs microseconds.
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: &(impl Serialize + ?Sized + Sync),
+    ) -> Result<(StatusCode, Incoming)> {
+        let stream = socket::connect(&self.data)
+            .await
+            .map_err(|source| self.io(source))?
+            .ok_or_else(|| Error::Unavailable("the server has gone away".into()))?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|problem| self.broken(problem))?;
+        tokio::spawn(connection);
+        let body = serde_json::to_vec(body)
+            .map_err(|source| Error::backend("writing a request", source))?;
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, "weir.sock")
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|problem| self.broken(problem))?;
+        let answer = sender
+            .send_request(request)
+            .await
+            .map_err(|problem| self.broken(problem))?;
+        Ok((answer.status(), answer.into_body()))
+    }
+
+    async fn read(&self, body: Incoming) -> Result<Bytes> {
+        let read = Limited::new(body, ANSWER_MAX).collect().await;
+        read.map(http_body_util::Collected::to_bytes)
+            .map_err(|problem| self.broken(problem))
+    }
+
+    async fn refusal(&self, body: Incoming) -> Error {
+        let read = self.read(body).await;
+        match read.and_then(|bytes| self.parse::<Problem>(&bytes)) {
+            Ok(problem) => problem.into(),
+            Err(error) => error,
+        }
+    }
+
+    fn parse<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T> {
+        serde_json::from_slice(bytes).map_err(|problem| self.broken(problem))
+    }
+
+    fn broken(&self, problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        let path = self.data.display();
+        Error::backend(
+            format!("talking to the server that has {path} open"),
+            problem,
+        )
+    }
+}
+
+/// Table names need no escaping in a URL; anything that does is no table's name.
+fn table_path(table: &str) -> Result<String> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !table.is_empty() && table.chars().all(good) {
+        Ok(format!("/local/tables/{table}"))
+    } else {
+        Err(Error::NoSuchTable(table.to_owned()))
+    }
+}

@@ -1,0 +1,162 @@
+//! A back-end chosen while running: the one a person named in flags or configuration.
+
+#[cfg(feature = "embedded")]
+use std::path::Path;
+
+use crate::backend::Backend;
+#[cfg(feature = "dynamodb")]
+use crate::dynamodb::Dynamo;
+#[cfg(feature = "embedded")]
+use crate::embedded::{BackupReport, Embedded};
+#[cfg(all(feature = "embedded", feature = "dynamodb"))]
+use crate::error::Error;
+use crate::error::Result;
+use crate::feed::{FeedPage, FeedShard, Position};
+use crate::item::Item;
+use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
+use crate::spec::TableSpec;
+
+/// One of the back-ends this build has.
+#[derive(Debug)]
+#[non_exhaustive]
+#[cfg_attr(
+    all(feature = "embedded", feature = "dynamodb"),
+    expect(
+        clippy::large_enum_variant,
+        reason = "a process has one or two, behind an Arc"
+    )
+)]
+pub enum AnyBackend {
+    /// On this machine.
+    #[cfg(feature = "embedded")]
+    Embedded(Embedded),
+    /// On DynamoDB.
+    #[cfg(feature = "dynamodb")]
+    Dynamo(Dynamo),
+}
+
+/// Calls the same method of whichever back-end it is.
+macro_rules! delegate {
+    ($self:ident, $backend:ident => $call:expr) => {
+        match $self {
+            #[cfg(feature = "embedded")]
+            AnyBackend::Embedded($backend) => $call,
+            #[cfg(feature = "dynamodb")]
+            AnyBackend::Dynamo($backend) => $call,
+        }
+    };
+}
+
+impl AnyBackend {
+    /// What the back-end is called in flags and answers.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            #[cfg(feature = "embedded")]
+            AnyBackend::Embedded(_) => "embedded",
+            #[cfg(feature = "dynamodb")]
+            AnyBackend::Dynamo(_) => "dynamodb",
+        }
+    }
+
+    /// Writes everything out and lets go of the store.
+    ///
+    /// # Errors
+    /// What was written last could not be brought to the disk.
+    #[cfg_attr(
+        not(feature = "embedded"),
+        expect(
+            clippy::unused_async,
+            reason = "only an embedded store has something to write out"
+        )
+    )]
+    pub async fn close(&self) -> Result<()> {
+        match self {
+            #[cfg(feature = "embedded")]
+            AnyBackend::Embedded(embedded) => embedded.close().await,
+            #[cfg(feature = "dynamodb")]
+            AnyBackend::Dynamo(_) => Ok(()),
+        }
+    }
+
+    /// Copies the store to a folder while it is in use. `progress` hears of bytes done and in all.
+    ///
+    /// # Errors
+    /// The folder is not empty or cannot be written, or the store keeps its backups elsewhere.
+    #[cfg(feature = "embedded")]
+    pub async fn backup(
+        &self,
+        to: &Path,
+        progress: impl Fn(u64, u64) + Send + Sync + 'static,
+    ) -> Result<BackupReport> {
+        match self {
+            AnyBackend::Embedded(embedded) => embedded.backup(to, progress).await,
+            #[cfg(feature = "dynamodb")]
+            AnyBackend::Dynamo(_) => Err(Error::invalid(
+                "store",
+                "DynamoDB keeps its own backups (point-in-time recovery); \
+                 `weir copy` brings its tables to an embedded store",
+            )),
+        }
+    }
+}
+
+impl Backend for AnyBackend {
+    async fn create_table(&self, spec: &TableSpec) -> Result<()> {
+        delegate!(self, backend => backend.create_table(spec).await)
+    }
+
+    async fn delete_table(&self, table: &str) -> Result<()> {
+        delegate!(self, backend => backend.delete_table(table).await)
+    }
+
+    async fn describe(&self, table: &str) -> Result<Option<TableSpec>> {
+        delegate!(self, backend => backend.describe(table).await)
+    }
+
+    async fn table_names(&self) -> Result<Vec<String>> {
+        delegate!(self, backend => backend.table_names().await)
+    }
+
+    async fn get(&self, get: &Get) -> Result<Option<Item>> {
+        delegate!(self, backend => backend.get(get).await)
+    }
+
+    async fn batch_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
+        delegate!(self, backend => backend.batch_get(gets).await)
+    }
+
+    async fn write(&self, write: Write) -> Result<Written> {
+        delegate!(self, backend => backend.write(write).await)
+    }
+
+    async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {
+        delegate!(self, backend => backend.batch_write(writes).await)
+    }
+
+    async fn transact(&self, transaction: Transaction) -> Result<Transacted> {
+        delegate!(self, backend => backend.transact(transaction).await)
+    }
+
+    async fn transact_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
+        delegate!(self, backend => backend.transact_get(gets).await)
+    }
+
+    async fn page(&self, query: &Query, after: Option<&Item>) -> Result<RawPage> {
+        delegate!(self, backend => backend.page(query, after).await)
+    }
+
+    async fn feed_shards(&self, table: &str) -> Result<Vec<FeedShard>> {
+        delegate!(self, backend => backend.feed_shards(table).await)
+    }
+
+    async fn feed_read(
+        &self,
+        table: &str,
+        shard: &str,
+        from: &Position,
+        limit: usize,
+    ) -> Result<FeedPage> {
+        delegate!(self, backend => backend.feed_read(table, shard, from, limit).await)
+    }
+}

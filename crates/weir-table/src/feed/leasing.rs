@@ -1,0 +1,247 @@
+//! How an instance comes by its shards: the consumer's start, leases, and starting anew.
+
+use std::collections::BTreeSet;
+
+use super::consumer::{Consumer, Held};
+use super::lease::{GENERATION, Lease, start_from_text, start_to_text};
+use super::lineage::{self, Move, Start};
+use super::{Position, keys};
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::expr::attr;
+use crate::request::{Get, Query, Transaction, Write};
+use crate::value::Value;
+
+/// Shards one instance reads.
+const HELD_MAX: usize = 256;
+/// Pages of shard items that are read; a page is up to 1 MB.
+const PAGES_MAX: usize = 100;
+/// Tries to find how the consumer started while others start it too.
+const START_TRIES: usize = 3;
+
+const START: &str = "start";
+const SHARDS: &str = "shards";
+
+impl<B: Backend> Consumer<B> {
+    /// Lists shards and takes those that are free.
+    pub(super) async fn lease_shards(&mut self, now_ms: u64) -> Result<()> {
+        let listed = self.store.feed_shards(&self.table).await?;
+        let ids = listed.iter().map(|shard| shard.id.clone()).collect();
+        let start = self.start(ids).await?;
+        let leases = self.leases().await?;
+        let moves = lineage::plan(&start, &listed, &leases, &self.owner, now_ms);
+        let mut kept = BTreeSet::new();
+        for step in moves {
+            match step {
+                Move::Register(shard, from) => {
+                    if self.register(&start, &shard, &from, now_ms).await? {
+                        kept.insert(shard);
+                    }
+                }
+                Move::Acquire(shard) => {
+                    if self.holds(&shard, &leases)
+                        || self.acquire(start.generation, &shard, now_ms).await?
+                    {
+                        kept.insert(shard);
+                    }
+                }
+                Move::Forget(shard) => {
+                    let forget = self.writes(&shard).forget_ended();
+                    self.store.write(forget).await?;
+                }
+            }
+        }
+        self.held.retain(|shard, _| kept.contains(shard));
+        self.listed_ms = Some(now_ms);
+        Ok(())
+    }
+
+    /// Whether a shard is ours and its item says so too.
+    fn holds(&self, shard: &str, leases: &[Lease]) -> bool {
+        self.held.get(shard).is_some_and(|held| {
+            leases.iter().any(|lease| {
+                lease.shard == shard
+                    && lease.owner.as_ref() == Some(&self.owner)
+                    && lease.position == held.stored
+            })
+        })
+    }
+
+    /// How the consumer started; written by the first instance that asks.
+    async fn start(&self, shards: BTreeSet<String>) -> Result<Start> {
+        for _ in 0..START_TRIES {
+            if let Some(start) = self.find_start().await? {
+                return Ok(start);
+            }
+            let start = Start {
+                generation: 1,
+                from: self.first.clone(),
+                shards: shards.clone(),
+            };
+            let write = self.start_write(&start).when(attr(GENERATION).absent());
+            if self.store.write(write).await?.is_applied() {
+                return Ok(start);
+            }
+        }
+        Err(Error::Conflict)
+    }
+
+    async fn find_start(&self) -> Result<Option<Start>> {
+        let key = keys::start(&self.table, &self.name);
+        let found = self
+            .store
+            .get(&Get::new(self.positions.clone(), key))
+            .await?;
+        let Some(item) = found else { return Ok(None) };
+        let generation = item.i64(GENERATION).and_then(|n| u64::try_from(n).ok());
+        let from = item.s(START).and_then(start_from_text);
+        let (Some(generation), Some(from)) = (generation, from) else {
+            let problem = "an item of the positions table has no start";
+            return Err(Error::backend("reading a consumer's start", problem));
+        };
+        let shards = match item.get(SHARDS) {
+            Some(Value::Ss(shards)) => shards.clone(),
+            _ => BTreeSet::new(),
+        };
+        Ok(Some(Start {
+            generation,
+            from,
+            shards,
+        }))
+    }
+
+    fn start_write(&self, start: &Start) -> Write {
+        let key = keys::start(&self.table, &self.name);
+        let mut item = keys::keyed(&key)
+            .with(GENERATION, start.generation)
+            .with(START, start_to_text(&start.from));
+        if !start.shards.is_empty() {
+            item.set(SHARDS, Value::Ss(start.shards.clone()));
+        }
+        Write::put(self.positions.clone(), item)
+    }
+
+    async fn leases(&self) -> Result<Vec<Lease>> {
+        let partition = keys::partition(&self.table, &self.name);
+        let mut query =
+            Query::partition(self.positions.clone(), partition).begins_with(keys::shards());
+        let mut leases = Vec::new();
+        for _ in 0..PAGES_MAX {
+            let page = self.store.query(&query).await?;
+            for item in &page.items {
+                leases.push(Lease::read(item)?);
+            }
+            query.cursor = page.cursor;
+            if query.cursor.is_none() {
+                break;
+            }
+        }
+        Ok(leases)
+    }
+
+    /// Makes the item of a shard nobody has read. The start must be what we think it is, or a
+    /// restart could be undone.
+    async fn register(
+        &mut self,
+        start: &Start,
+        shard: &str,
+        from: &Position,
+        now_ms: u64,
+    ) -> Result<bool> {
+        if self.held.len() >= HELD_MAX {
+            return Ok(false);
+        }
+        let until_ms = now_ms + self.lease_ms;
+        let same_start = Write::check(
+            self.positions.clone(),
+            keys::start(&self.table, &self.name),
+            attr(GENERATION).eq(start.generation),
+        );
+        let register = self
+            .writes(shard)
+            .register(from, start.generation, until_ms);
+        let registered = self
+            .store
+            .transact(Transaction::new([same_start, register]))
+            .await;
+        match registered {
+            Ok(transacted) if transacted.is_applied() => {}
+            Ok(_) | Err(Error::Conflict) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        let held = Held {
+            stored: from.clone(),
+            reached: from.clone(),
+            until_ms,
+        };
+        self.held.insert(shard.to_owned(), held);
+        Ok(true)
+    }
+
+    async fn acquire(&mut self, generation: u64, shard: &str, now_ms: u64) -> Result<bool> {
+        if !self.held.contains_key(shard) && self.held.len() >= HELD_MAX {
+            return Ok(false);
+        }
+        let until_ms = now_ms + self.lease_ms;
+        let write = self.writes(shard).acquire(generation, now_ms, until_ms);
+        let written = self.store.write(write).await?;
+        let Some(item) = written.item().filter(|_| written.is_applied()) else {
+            return Ok(false);
+        };
+        let stored = Lease::read(item)?.position;
+        let known = self.held.remove(shard).filter(|held| held.stored == stored);
+        let reached = known.map_or_else(|| stored.clone(), |held| held.reached);
+        let held = Held {
+            stored,
+            reached,
+            until_ms,
+        };
+        self.held.insert(shard.to_owned(), held);
+        Ok(true)
+    }
+
+    pub(super) async fn restart(&mut self, from: Position) -> Result<()> {
+        self.held.clear();
+        self.listed_ms = None;
+        let listed = self.store.feed_shards(&self.table).await?;
+        let shards = listed.into_iter().map(|shard| shard.id).collect();
+        let before = self.find_start().await?.map_or(0, |start| start.generation);
+        let start = Start {
+            generation: before + 1,
+            from,
+            shards,
+        };
+        let unchanged = match before {
+            0 => attr(GENERATION).absent(),
+            before => attr(GENERATION).eq(before),
+        };
+        let write = self.start_write(&start).when(unchanged);
+        if !self.store.write(write).await?.is_applied() {
+            return Err(Error::Conflict);
+        }
+        // Positions of the old start go, so that nothing read from them can be committed.
+        for lease in self.leases().await? {
+            let forget = self.writes(&lease.shard).forget_older(start.generation);
+            self.store.write(forget).await?;
+        }
+        // "From now on" begins now, not when the full pass is over.
+        self.lease_shards(self.clock.now_ms()).await?;
+        for shard in self.turns() {
+            let Some(held) = self.held.get(&shard) else {
+                continue;
+            };
+            if held.reached == Position::Latest {
+                let latest = Position::Latest;
+                let page = self
+                    .store
+                    .feed_read(&self.table, &shard, &latest, 1)
+                    .await?;
+                if page.changes.is_empty() {
+                    self.passed_nothing(&shard, page, self.clock.now_ms())
+                        .await?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

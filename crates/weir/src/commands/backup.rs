@@ -1,0 +1,54 @@
+//! `weir backup`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::place::{Missing, StoreArgs};
+use crate::{output, progress};
+
+const AFTER_HELP: &str = "\
+Examples:
+  weir backup /backups/monday                     of the store in ./weir-data
+  weir backup --data /var/lib/weir /backups/monday
+
+The store stays in use meanwhile; the backup holds it as it was at one moment. `weir restore` makes
+a store of it. A running server writes the backup itself, as the user it runs as.";
+
+/// Flags of `weir backup`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct BackupArgs {
+    /// Folder to write; it must be empty or not exist
+    #[arg(value_name = "TO_DIR")]
+    to: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Copies the store to a folder.
+pub(crate) async fn run(args: BackupArgs) -> Result<(), Failure> {
+    let report = args
+        .store
+        .place()?
+        .with(Missing::Refuse, async |tables| {
+            let bar = progress::bytes("backing up");
+            let shown = bar.clone();
+            let report = tables
+                .backup(&args.to, move |done, total| {
+                    shown.set_length(total);
+                    shown.set_position(done);
+                })
+                .await;
+            bar.finish_and_clear();
+            Ok(report?)
+        })
+        .await?;
+    output::line(format!(
+        "backed up to {}: {}",
+        args.to.display(),
+        super::restore::summary(&report)
+    ))?;
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! `weir restore`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use weir_table::embedded::{self, BackupReport};
+
+use crate::failure::Failure;
+use crate::{output, progress};
+
+const AFTER_HELP: &str = "\
+Example:
+  weir restore /backups/monday --data /var/lib/weir
+
+The target must be empty or not exist: nothing is ever written over. The backup is checked while it
+is copied.";
+
+/// Flags of `weir restore`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct RestoreArgs {
+    /// Folder that `weir backup` wrote
+    #[arg(value_name = "FROM_DIR")]
+    from: PathBuf,
+    /// Folder of the embedded store to make
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "./weir-data",
+        env = "WEIR_DATA",
+        hide_env_values = true
+    )]
+    data: PathBuf,
+}
+
+/// Makes a store from a backup.
+pub(crate) async fn run(args: RestoreArgs) -> Result<(), Failure> {
+    let bar = progress::bytes("restoring");
+    let (from, to, shown) = (args.from, args.data.clone(), bar.clone());
+    let restored = tokio::task::spawn_blocking(move || {
+        embedded::restore(&from, &to, &|done, total| {
+            shown.set_length(total);
+            shown.set_position(done);
+        })
+    })
+    .await;
+    bar.finish_and_clear();
+    let report = restored.map_err(|error| Failure::fault("restoring").because(error))??;
+    output::line(format!(
+        "restored to {}: {}",
+        args.data.display(),
+        summary(&report)
+    ))?;
+    Ok(())
+}
+
+/// How much a backup holds, in words.
+pub(crate) fn summary(report: &BackupReport) -> String {
+    format!(
+        "{}, {}",
+        output::counted(report.entries, "record"),
+        output::counted(report.bytes, "byte")
+    )
+}

@@ -1,0 +1,256 @@
+//! `weir tables`: make, check, list and describe.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use weir_table::{Error, Name, Projection, TableSpec};
+
+use crate::failure::Failure;
+use crate::place::{Missing, Place, StoreArgs};
+use crate::tables::Tables;
+use crate::{output, parse};
+
+const AFTER_HELP: &str = r##"
+Examples:
+  weir tables create --spec orders.json       make what is missing, check what is there
+  weir tables verify --spec orders.json       check only; exit code 4 when something differs
+  weir tables list --store dynamodb --dynamodb-endpoint http://localhost:8000
+  weir tables describe orders
+
+A spec is one table, or a list of tables:
+
+  {
+    "name": "orders",
+    "attributes": {"PK": "S", "SK": "S", "customer": "S", "total": "N"},
+    "partition": "PK",
+    "sort": "SK",
+    "indexes": [
+      {"name": "by-customer", "partition": "customer", "sort": "total",
+       "projection": {"include": ["state"]}}
+    ],
+    "ttl": "expires",
+    "feed": true
+  }
+
+`attributes` declares the kind (S text, N number, B bytes) of every attribute that is part of a key,
+and no other. `sort`, `indexes`, `ttl` and `feed` may be left out. A projection is "all" (also when
+it is left out), "keys_only" or {"include": [...]}."##;
+
+/// Flags of `weir tables`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct TablesArgs {
+    #[command(subcommand)]
+    verb: Verb,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Make the tables of a spec that are missing, and check those that are there
+    Create(SpecArgs),
+    /// Check that the tables of a spec are there with the same shape
+    Verify(SpecArgs),
+    /// List all tables
+    List(ListArgs),
+    /// Show the shape of a table
+    Describe(DescribeArgs),
+}
+
+#[derive(Debug, Args)]
+struct SpecArgs {
+    /// File of table specs as JSON; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    spec: String,
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Answer with JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct DescribeArgs {
+    /// The table
+    #[arg(value_name = "TABLE")]
+    name: String,
+    /// Answer with JSON: the spec, as `create` takes it
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub(crate) async fn run(args: TablesArgs) -> Result<(), Failure> {
+    let place = args.store.place()?;
+    match args.verb {
+        Verb::Create(args) => create(&place, &args.spec).await,
+        Verb::Verify(args) => verify(&place, &args.spec).await,
+        Verb::List(args) => {
+            place
+                .with(Missing::Refuse, async |tables| {
+                    list(tables, args.json).await
+                })
+                .await
+        }
+        Verb::Describe(args) => {
+            let describe = async |tables: &Tables| Ok(tables.spec(&args.name).await?);
+            let spec = place.with(Missing::Refuse, describe).await?;
+            Ok(if args.json {
+                output::json(&spec)
+            } else {
+                show(&spec)
+            }?)
+        }
+    }
+}
+
+/// The specs in a file, all of them checked.
+fn specs(file: &str) -> Result<Vec<TableSpec>, Failure> {
+    let text = parse::read(file)?;
+    let wrong = |problem: serde_json::Error| {
+        Failure::usage(format!("{file}: {problem}"))
+            .help("`weir tables --help` shows what a spec looks like")
+    };
+    let specs: Vec<TableSpec> = if text.trim_start().starts_with('[') {
+        serde_json::from_str(&text).map_err(wrong)?
+    } else {
+        vec![serde_json::from_str(&text).map_err(wrong)?]
+    };
+    for spec in &specs {
+        spec.check().map_err(|problem| {
+            Failure::usage(format!("{file}: table {:?}: {problem}", spec.name))
+        })?;
+    }
+    Ok(specs)
+}
+
+async fn create(place: &Place, file: &str) -> Result<(), Failure> {
+    let specs = specs(file)?;
+    place
+        .with(Missing::Create, async |tables| {
+            let there = tables.names().await?;
+            for spec in &specs {
+                tables.create(spec).await?;
+                let done = if there.contains(&spec.name) {
+                    "is there already, as declared"
+                } else {
+                    "created"
+                };
+                output::line(format!("{} {done}", spec.name))?;
+            }
+            Ok(())
+        })
+        .await
+}
+
+async fn verify(place: &Place, file: &str) -> Result<(), Failure> {
+    let specs = specs(file)?;
+    place
+        .with(Missing::Refuse, async |tables| {
+            let mut wrong = Vec::new();
+            for spec in &specs {
+                let name = &spec.name;
+                match tables.verify(spec).await {
+                    Ok(()) => output::line(format!("{name} is as declared"))?,
+                    Err(Error::NoSuchTable(_)) => wrong.push(format!("{name}: is not there")),
+                    Err(Error::SpecMismatch { differences, .. }) => {
+                        wrong.extend(differences.into_iter().map(|how| format!("{name}: {how}")))
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            if wrong.is_empty() {
+                return Ok(());
+            }
+            let failure = Failure::differs(format!("the tables are not as {file} declares them"));
+            Err(wrong.iter().fold(failure, Failure::because).help(
+                "`weir tables create` makes a missing table; \
+                 to change one, copy it to a store that has the new shape",
+            ))
+        })
+        .await
+}
+
+/// A list in the form all lists have.
+#[derive(Serialize)]
+struct List<'a> {
+    items: &'a [TableSpec],
+    next_cursor: Option<String>,
+}
+
+async fn list(tables: &Tables, json: bool) -> Result<(), Failure> {
+    let mut specs = Vec::new();
+    for name in tables.names().await? {
+        specs.push(tables.spec(&name).await?);
+    }
+    if json {
+        output::json(&List {
+            items: &specs,
+            next_cursor: None,
+        })?;
+        return Ok(());
+    }
+    if specs.is_empty() {
+        output::line("there are no tables; `weir tables create --spec FILE` makes one")?;
+        return Ok(());
+    }
+    let header = ["table", "key", "indexes", "ttl", "feed"].map(str::to_owned);
+    let rows = specs.iter().map(|spec| {
+        let indexes: Vec<_> = spec
+            .indexes
+            .iter()
+            .map(|index| index.name.as_str())
+            .collect();
+        vec![
+            spec.name.clone(),
+            key_text(spec, &spec.partition, spec.sort.as_ref()),
+            indexes.join(", "),
+            spec.ttl.as_ref().map(Name::to_string).unwrap_or_default(),
+            if spec.feed { "yes" } else { "" }.to_owned(),
+        ]
+    });
+    Ok(output::table(header.into(), rows, &[])?)
+}
+
+/// `PK S, SK S`.
+fn key_text(spec: &TableSpec, partition: &Name, sort: Option<&Name>) -> String {
+    let part = |name: &Name| match spec.attributes.get(name) {
+        Some(kind) => format!("{name} {kind}"),
+        None => name.to_string(),
+    };
+    let parts: Vec<_> = [Some(partition), sort]
+        .into_iter()
+        .flatten()
+        .map(part)
+        .collect();
+    parts.join(", ")
+}
+
+fn show(spec: &TableSpec) -> std::io::Result<()> {
+    output::line(format!("table  {}", spec.name))?;
+    output::line(format!(
+        "key    {}",
+        key_text(spec, &spec.partition, spec.sort.as_ref())
+    ))?;
+    output::line(format!("ttl    {}", spec.ttl.as_deref().unwrap_or("none")))?;
+    output::line(format!("feed   {}", if spec.feed { "yes" } else { "no" }))?;
+    if spec.indexes.is_empty() {
+        return output::line("there are no indexes");
+    }
+    let header = ["index", "key", "holds"].map(str::to_owned);
+    let rows = spec.indexes.iter().map(|index| {
+        let holds = match &index.projection {
+            Projection::All => "all attributes".to_owned(),
+            Projection::KeysOnly => "keys".to_owned(),
+            Projection::Include(names) => {
+                let names: Vec<_> = names.iter().map(Name::as_str).collect();
+                format!("keys and {}", names.join(", "))
+            }
+        };
+        let key = key_text(spec, &index.partition, index.sort.as_ref());
+        vec![index.name.clone(), key, holds]
+    });
+    output::table(header.into(), rows, &[])
+}

@@ -1,0 +1,142 @@
+//! The only file that prints. Answers go to stdout; notes and failures to stderr.
+//!
+//! Colours are for terminals only (`NO_COLOR` and `CLICOLOR_FORCE` are heeded). A value from a
+//! table is printed with its control characters escaped, so that data cannot steer a terminal.
+
+use std::io::{self, Write as _};
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, ContentArrangement, Table};
+use console::{Term, style};
+use serde::Serialize;
+
+/// Prints a line of the answer.
+pub(crate) fn line(text: impl AsRef<str>) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", text.as_ref())?;
+    out.flush()
+}
+
+/// Prints an answer for programs.
+pub(crate) fn json(answer: &impl Serialize) -> io::Result<()> {
+    line(serde_json::to_string_pretty(answer).map_err(io::Error::other)?)
+}
+
+/// Prints a table for people. `numbers` are the columns to align on the right.
+pub(crate) fn table(
+    header: Vec<String>,
+    rows: impl IntoIterator<Item = Vec<String>>,
+    numbers: &[usize],
+) -> io::Result<()> {
+    let mut table = Table::new();
+    table
+        .load_style(UTF8_FULL_CONDENSED.with_rounded_corners())
+        .set_header(header);
+    for row in rows {
+        table.add_row(row);
+    }
+    for number in numbers {
+        if let Some(column) = table.column_mut(*number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let term = Term::stdout();
+    if term.is_term() {
+        let (_, width) = term.size();
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
+    }
+    line(table.trim_fmt())
+}
+
+/// Prints a note that is no part of the answer.
+pub(crate) fn note(text: impl AsRef<str>) {
+    writeln!(io::stderr().lock(), "{}", text.as_ref()).ok();
+}
+
+/// Prints why a command failed and what to do next.
+pub(crate) fn failure(message: &str, causes: &[String], help: Option<&str>) {
+    let mut err = io::stderr().lock();
+    let label = style("error:").red().bold().for_stderr();
+    writeln!(err, "{label} {}", printable(message)).ok();
+    for cause in causes {
+        writeln!(
+            err,
+            "  {} {}",
+            style("-").dim().for_stderr(),
+            printable(cause)
+        )
+        .ok();
+    }
+    if let Some(help) = help {
+        let label = style("help:").cyan().bold().for_stderr();
+        writeln!(err, "{label} {}", printable(help)).ok();
+    }
+}
+
+/// `text` with control characters escaped.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let escaped = c.is_control().then(|| c.escape_default());
+            let kept = escaped.is_none().then_some(c);
+            escaped.into_iter().flatten().chain(kept)
+        })
+        .collect()
+}
+
+/// The beginning of `text`, in at most `max` characters; what is cut is shown as `…`.
+pub(crate) fn cut(text: &str, max: usize) -> String {
+    if text.chars().nth(max).is_none() {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(max.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// A number with its thousands set apart.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 item`, `2 items`.
+pub(crate) fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", thousands(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_easily() {
+        assert_eq!(thousands(0), "0");
+        assert_eq!(thousands(999), "999");
+        assert_eq!(thousands(1_000), "1,000");
+        assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(counted(1, "item"), "1 item");
+        assert_eq!(counted(2, "item"), "2 items");
+    }
+
+    #[test]
+    fn long_text_is_cut_by_characters() {
+        assert_eq!(cut("häuser", 6), "häuser");
+        assert_eq!(cut("häuser", 5), "häus…");
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("a\u{1b}[31mb\tç"), "a\\u{1b}[31mb\\tç");
+    }
+}

@@ -1,0 +1,342 @@
+//! Where tables are, as people name it, and how they are opened.
+//!
+//! An embedded store belongs to one process. A command therefore asks the server that has it open,
+//! opens it itself when there is none, and waits a moment when another command has it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use weir_server::Client;
+use weir_table::embedded::{Embedded, Options};
+use weir_table::{AnyBackend, Error, Store};
+
+use crate::failure::Failure;
+use crate::tables::Tables;
+
+/// How long to wait for another command that has the store open.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+const WAIT_STEP: Duration = Duration::from_millis(50);
+
+/// Which store a command works on.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Store")]
+pub(crate) struct StoreArgs {
+    /// The kind of store
+    #[arg(
+        long,
+        value_enum,
+        default_value = "embedded",
+        env = "WEIR_STORE",
+        global = true
+    )]
+    store: Kind,
+    /// Folder of the embedded store
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = "./weir-data",
+        env = "WEIR_DATA",
+        hide_env_values = true,
+        global = true
+    )]
+    data: PathBuf,
+    /// Endpoint of DynamoDB, when it is not AWS's own
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "WEIR_DYNAMODB_ENDPOINT",
+        hide_env_values = true,
+        global = true
+    )]
+    dynamodb_endpoint: Option<String>,
+    /// AWS region; without it the usual AWS settings are asked
+    #[arg(long, env = "WEIR_REGION", hide_env_values = true, global = true)]
+    region: Option<String>,
+    /// What stands before every table's name in DynamoDB
+    #[arg(
+        long,
+        value_name = "P",
+        env = "WEIR_TABLE_PREFIX",
+        hide_env_values = true,
+        global = true
+    )]
+    table_prefix: Option<String>,
+}
+
+// The variants have no doc comments: with them clap spreads every help text over three lines a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Embedded,
+    #[value(name = "dynamodb")]
+    Dynamo,
+}
+
+impl StoreArgs {
+    /// The place the flags name.
+    ///
+    /// # Errors
+    /// Flags of DynamoDB stand with an embedded store.
+    pub(crate) fn place(&self) -> Result<Place, Failure> {
+        let dynamo_flags = [&self.dynamodb_endpoint, &self.region, &self.table_prefix];
+        match self.store {
+            Kind::Dynamo => Ok(Place::Dynamo(DynamoPlace {
+                endpoint: self.dynamodb_endpoint.clone(),
+                region: self.region.clone(),
+                prefix: self.table_prefix.clone().unwrap_or_default(),
+            })),
+            Kind::Embedded if dynamo_flags.iter().any(|flag| flag.is_some()) => {
+                Err(Failure::usage(
+                    "--dynamodb-endpoint, --region and --table-prefix are for DynamoDB, \
+                     and the store is embedded",
+                )
+                .help("add --store dynamodb, or leave them out (they may be set as WEIR_*)"))
+            }
+            Kind::Embedded => Ok(Place::Embedded(self.data.clone())),
+        }
+    }
+}
+
+/// Where tables are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In a folder on this machine.
+    Embedded(PathBuf),
+    /// On DynamoDB.
+    Dynamo(DynamoPlace),
+}
+
+/// Which DynamoDB, and which tables of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct DynamoPlace {
+    endpoint: Option<String>,
+    region: Option<String>,
+    prefix: String,
+}
+
+/// Whether a store may be made by opening it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    /// It is made.
+    Create,
+    /// The command fails and says so.
+    Refuse,
+}
+
+impl Place {
+    /// Whether the tables are on this machine.
+    pub(crate) fn is_embedded(&self) -> bool {
+        matches!(self, Place::Embedded(_))
+    }
+
+    /// Opens the tables here, lets `act` work on them and closes them, whatever came of it.
+    ///
+    /// # Errors
+    /// They cannot be opened or closed, or `act` fails.
+    pub(crate) async fn with<T>(
+        &self,
+        missing: Missing,
+        act: impl AsyncFnOnce(&Tables) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let tables = self.open(missing).await?;
+        let acted = act(&tables).await;
+        let closed = tables.close().await;
+        let answer = acted?;
+        closed?;
+        Ok(answer)
+    }
+
+    async fn open(&self, missing: Missing) -> Result<Tables, Failure> {
+        match self {
+            Place::Dynamo(place) => Ok(Tables::Own(place.connect().await?)),
+            Place::Embedded(data) => {
+                if missing == Missing::Refuse && !holds_something(data) {
+                    return Err(
+                        Failure::refused(format!("no store in {}", data.display())).help(
+                            "name its folder with --data; \
+                         `weir tables create` and `weir serve` make a new one",
+                        ),
+                    );
+                }
+                open_embedded(data).await
+            }
+        }
+    }
+
+    /// Opens the store for a server, which has no other process to ask.
+    ///
+    /// # Errors
+    /// It cannot be opened, or another process has it.
+    pub(crate) async fn open_store(&self) -> Result<Store<AnyBackend>, Failure> {
+        let data = match self {
+            Place::Dynamo(place) => return place.connect().await,
+            Place::Embedded(data) => data,
+        };
+        match open_embedded(data).await? {
+            Tables::Own(store) => Ok(store),
+            Tables::Server(client) => {
+                let about = client.about().await?;
+                let message = format!("a server has {} open already", data.display());
+                Err(Failure::refused(message).help(format!(
+                    "it is process {}; stop it, or name another folder with --data",
+                    about.pid
+                )))
+            }
+        }
+    }
+}
+
+fn holds_something(data: &Path) -> bool {
+    std::fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+async fn open_embedded(data: &Path) -> Result<Tables, Failure> {
+    let started = Instant::now();
+    loop {
+        if let Some(client) = Client::find(data).await? {
+            return Ok(Tables::Server(client));
+        }
+        let options = Options::new(data);
+        let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
+        match opened.map_err(|error| Failure::fault("opening the store").because(error))? {
+            Ok(embedded) => {
+                let cursors = embedded.cursor_key();
+                let store = Store::new(AnyBackend::Embedded(embedded), cursors);
+                return Ok(Tables::Own(store));
+            }
+            Err(Error::InUse { .. }) if started.elapsed() < WAIT_MAX => {
+                tokio::time::sleep(WAIT_STEP).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Seals the cursors that commands print for DynamoDB. Whoever runs a command there may read the
+/// tables anyway, so this guards against mix-ups only, and is the same in every process.
+#[cfg(feature = "dynamodb")]
+const COMMAND_CURSORS: [u8; 32] = *b"weir: cursors printed by command";
+
+impl DynamoPlace {
+    #[cfg(feature = "dynamodb")]
+    async fn connect(&self) -> Result<Store<AnyBackend>, Failure> {
+        use weir_table::cursor::CursorKey;
+        use weir_table::dynamodb::{Dynamo, Options};
+        let options = Options {
+            endpoint: self.endpoint.clone(),
+            region: self.region.clone(),
+            table_prefix: self.prefix.clone(),
+            ..Options::default()
+        };
+        let dynamo = Dynamo::connect(options).await?;
+        let cursors = CursorKey::new(COMMAND_CURSORS);
+        Ok(Store::new(AnyBackend::Dynamo(dynamo), cursors))
+    }
+
+    #[cfg(not(feature = "dynamodb"))]
+    #[expect(clippy::unused_async, reason = "the same call as with the feature")]
+    async fn connect(&self) -> Result<Store<AnyBackend>, Failure> {
+        Err(
+            Failure::usage("this build of weir has no DynamoDB back-end")
+                .help("build it with the cargo feature `dynamodb`, which is on by default"),
+        )
+    }
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Place, String> {
+        match text.split_once(':') {
+            Some(("embedded", "")) => {
+                Err("embedded: needs a folder, like embedded:./weir-data".into())
+            }
+            Some(("embedded", folder)) => Ok(Place::Embedded(folder.into())),
+            Some(("dynamodb", rest)) => dynamo_place(rest).map(Place::Dynamo),
+            _ => Err(format!(
+                "{text:?} is no store; write embedded:DIR or dynamodb:[ENDPOINT][?region=R&prefix=P]"
+            )),
+        }
+    }
+}
+
+fn dynamo_place(text: &str) -> Result<DynamoPlace, String> {
+    let (endpoint, parameters) = text.split_once('?').unwrap_or((text, ""));
+    if !(endpoint.is_empty() || endpoint.starts_with("http://") || endpoint.starts_with("https://"))
+    {
+        return Err(format!(
+            "{endpoint:?} is no endpoint; it begins with http:// or https://, \
+             and is left out for AWS: dynamodb:?region=eu-central-1"
+        ));
+    }
+    let mut place = DynamoPlace {
+        endpoint: Some(endpoint.to_owned()).filter(|endpoint| !endpoint.is_empty()),
+        ..DynamoPlace::default()
+    };
+    for parameter in parameters.split('&').filter(|text| !text.is_empty()) {
+        match parameter.split_once('=') {
+            Some(("prefix", prefix)) => prefix.clone_into(&mut place.prefix),
+            Some(("region", region)) => place.region = Some(region.to_owned()),
+            _ => {
+                return Err(format!(
+                    "{parameter:?} is unknown; there are region=R and prefix=P"
+                ));
+            }
+        }
+    }
+    Ok(place)
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Embedded(folder) => write!(f, "embedded:{}", folder.display()),
+            Place::Dynamo(place) => {
+                write!(f, "dynamodb:{}", place.endpoint.as_deref().unwrap_or(""))?;
+                let region = place.region.iter().map(|region| format!("region={region}"));
+                let prefix = Some(&place.prefix).filter(|prefix| !prefix.is_empty());
+                let prefix = prefix.map(|prefix| format!("prefix={prefix}"));
+                let parameters: Vec<_> = region.chain(prefix).collect();
+                match parameters.as_slice() {
+                    [] => Ok(()),
+                    some => write!(f, "?{}", some.join("&")),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_read_as_they_are_written() {
+        for text in [
+            "embedded:./weir-data",
+            "embedded:/a:b/c?d",
+            "dynamodb:",
+            "dynamodb:?region=eu-central-1",
+            "dynamodb:http://localhost:8000?region=x&prefix=test-",
+            "dynamodb:https://db.example?prefix=p",
+        ] {
+            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn mistakes_in_places_are_told() {
+        for (text, expected) in [
+            ("./weir-data", "is no store"),
+            ("postgres:x", "is no store"),
+            ("embedded:", "needs a folder"),
+            ("dynamodb:localhost:8000", "is no endpoint"),
+            ("dynamodb:?table=x", "is unknown"),
+        ] {
+            let problem = text.parse::<Place>().unwrap_err();
+            assert!(problem.contains(expected), "{text}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The tables a command works on: those of a running server, or of a store it opened itself.
+
+use std::path::Path;
+
+use weir_server::Client;
+use weir_table::embedded::BackupReport;
+use weir_table::{AnyBackend, Get, Item, Page, Query, Result, Store, TableSpec, Write, Written};
+
+/// Tables, asked for by the same verbs wherever they are. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) enum Tables {
+    /// Of a store that this process opened.
+    Own(Store<AnyBackend>),
+    /// Of a server, asked through its socket.
+    Server(Client),
+}
+
+/// Calls the same method of whichever it is.
+macro_rules! delegate {
+    ($self:ident, $tables:ident => $call:expr) => {
+        match $self {
+            Tables::Own($tables) => $call,
+            Tables::Server($tables) => $call,
+        }
+    };
+}
+
+impl Tables {
+    pub(crate) async fn names(&self) -> Result<Vec<String>> {
+        delegate!(self, tables => tables.table_names().await)
+    }
+
+    pub(crate) async fn create(&self, spec: &TableSpec) -> Result<()> {
+        delegate!(self, tables => tables.create_table(spec).await)
+    }
+
+    pub(crate) async fn verify(&self, spec: &TableSpec) -> Result<()> {
+        delegate!(self, tables => tables.verify_table(spec).await)
+    }
+
+    pub(crate) async fn remove(&self, table: &str) -> Result<()> {
+        delegate!(self, tables => tables.delete_table(table).await)
+    }
+
+    pub(crate) async fn spec(&self, table: &str) -> Result<TableSpec> {
+        match self {
+            Tables::Own(store) => Ok((*store.spec(table).await?).clone()),
+            Tables::Server(client) => client.spec(table).await,
+        }
+    }
+
+    pub(crate) async fn get(&self, get: &Get) -> Result<Option<Item>> {
+        delegate!(self, tables => tables.get(get).await)
+    }
+
+    pub(crate) async fn query(&self, query: &Query) -> Result<Page> {
+        delegate!(self, tables => tables.query(query).await)
+    }
+
+    pub(crate) async fn write(&self, write: Write) -> Result<Written> {
+        match self {
+            Tables::Own(store) => store.write(write).await,
+            Tables::Server(client) => client.write(&write).await,
+        }
+    }
+
+    pub(crate) async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {
+        match self {
+            Tables::Own(store) => store.batch_write(writes).await,
+            Tables::Server(client) => client.batch_write(&writes).await,
+        }
+    }
+
+    pub(crate) async fn backup(
+        &self,
+        to: &Path,
+        progress: impl Fn(u64, u64) + Send + Sync + 'static,
+    ) -> Result<BackupReport> {
+        match self {
+            Tables::Own(store) => store.backend().backup(to, progress).await,
+            Tables::Server(client) => client.backup(to, progress).await,
+        }
+    }
+
+    /// Lets go of a store that this process opened; a server keeps its own.
+    pub(crate) async fn close(&self) -> Result<()> {
+        match self {
+            Tables::Own(store) => store.backend().close().await,
+            Tables::Server(_) => Ok(()),
+        }
+    }
+}

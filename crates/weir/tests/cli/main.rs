@@ -1,0 +1,15 @@
+//! The real binary, driven as people and scripts drive it.
+
+// `cfg(test)` is how clippy knows that these are tests and may unwrap, helpers included.
+#[cfg(test)]
+mod backup;
+#[cfg(test)]
+mod copy;
+#[cfg(test)]
+mod docs;
+#[cfg(test)]
+mod home;
+#[cfg(test)]
+mod serve;
+#[cfg(test)]
+mod table;

@@ -1,0 +1,106 @@
+//! `weir serve`: starting, answering, stopping.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::home::Home;
+
+#[test]
+fn it_answers_where_it_says_it_listens() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    let (status, body) = server.get("/healthz");
+    assert_eq!(status, 200);
+    assert!(body.contains(r#""status":"ok""#), "{body}");
+    let (status, body) = server.get("/readyz");
+    let ready: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(status, 200);
+    assert_eq!(ready["status"], "ready");
+    assert_eq!(ready["store"], "embedded");
+    assert!(ready["latency_ms"].as_f64().unwrap() >= 0.0);
+    assert_eq!(
+        server.get("/local/tables").0,
+        404,
+        "tables are for the socket only"
+    );
+}
+
+#[test]
+fn only_its_user_may_use_the_socket() {
+    let home = Home::new();
+    let _server = home.serve("weir-data");
+    let socket = std::fs::metadata(home.path("weir-data/weir.sock")).unwrap();
+    assert_eq!(socket.permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn sigterm_closes_the_store_and_removes_the_socket() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    home.weir("tables create --spec orders.json").ok();
+    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#)
+        .ok();
+    assert_eq!(server.stop(), Some(0));
+    assert!(!home.path("weir-data/weir.sock").exists());
+    assert_eq!(home.weir("table scan orders --count").ok(), "1 item\n");
+}
+
+#[test]
+fn a_server_follows_one_that_was_killed() {
+    let home = Home::with_orders();
+    let first = home.serve("weir-data");
+    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#)
+        .ok();
+    first.kill();
+    assert!(home.path("weir-data/weir.sock").exists());
+    assert_eq!(
+        home.weir("table scan orders --count").ok(),
+        "1 item\n",
+        "without a server"
+    );
+    let _second = home.serve("weir-data");
+    assert_eq!(
+        home.weir("table scan orders --count").ok(),
+        "1 item\n",
+        "with the second"
+    );
+}
+
+#[test]
+fn a_second_server_on_the_same_store_is_refused() {
+    let home = Home::new();
+    let first = home.serve("weir-data");
+    let pid = format!("process {}", first.pid());
+    home.weir("serve --listen 127.0.0.1:0")
+        .fails(3, &["a server has ./weir-data open already", &pid]);
+    assert_eq!(first.get("/readyz").0, 200);
+}
+
+#[test]
+fn an_address_in_use_is_told_and_the_store_is_let_go() {
+    let home = Home::with_orders();
+    let other = home.serve("other-data");
+    home.weir(&format!("serve --listen {}", other.address))
+        .fails(1, &[&format!("listening on {}", other.address), "in use"]);
+    assert!(!home.path("weir-data/weir.sock").exists());
+    home.weir("tables list").ok();
+}
+
+#[test]
+fn it_is_not_ready_while_its_store_does_not_answer() {
+    let home = Home::new();
+    let flags = [
+        "--store",
+        "dynamodb",
+        "--dynamodb-endpoint",
+        "http://127.0.0.1:9",
+    ];
+    let server = home.serve_with(&flags);
+    assert_eq!(server.get("/healthz").0, 200);
+    let (status, body) = server.get("/readyz");
+    assert_eq!(status, 503);
+    assert!(
+        body.contains(r#""status":"not_ready","store":"dynamodb""#),
+        "{body}"
+    );
+    assert_eq!(server.stop(), Some(0));
+}
