@@ -239,7 +239,10 @@ async fn diagnosed_at(dynamo: &Dynamo, write: Option<&Write>, error: Error) -> E
         return error;
     };
     match tables::spec(dynamo, &write.table).await {
-        Ok(spec) => write::diagnosed(dynamo, &spec, (key, update), error).await,
+        Ok(spec) => {
+            let condition = write.condition.as_ref();
+            write::diagnosed(dynamo, &spec, (key, update), condition, error).await
+        }
         Err(_) => error,
     }
 }
@@ -273,7 +276,13 @@ pub(super) async fn get(dynamo: &Dynamo, gets: &[Get]) -> Result<Vec<Option<Item
         .retries
         .run_judged(&dynamo.meter, call, judge_get, || request.clone().send())
         .await
-        .map_err(|failed| dynamo.error(failed, "reading a transaction", call.table))?
+        .map_err(|failed| match failed {
+            // Conflicts and throttling are judged already, so what is left is a wrong request.
+            Failed::Answer(TransactGetItemsError::TransactionCanceledException(canceled)) => {
+                fault::invalid(canceled.message.unwrap_or_default())
+            }
+            failed => dynamo.error(failed, "reading a transaction", call.table),
+        })?
         .value;
     dynamo
         .meter

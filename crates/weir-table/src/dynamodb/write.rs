@@ -17,7 +17,7 @@ use super::render::Placeholders;
 use super::retry::{Answered, Call, Failed};
 use super::{Dynamo, convert, read, tables};
 use crate::error::{Error, Result};
-use crate::expr::{self, Change, Path, Step, Term, Update};
+use crate::expr::{self, Change, Condition, Path, Step, Term, Update};
 use crate::item::Item;
 use crate::key::Key;
 use crate::request::{Action, Get, Write, Written};
@@ -145,7 +145,8 @@ async fn update(
         }
         Err(failed) => {
             let error = dynamo.error(failed, "updating an item", &write.table);
-            Err(diagnosed(dynamo, spec, (key, change), error).await)
+            let condition = write.condition.as_ref();
+            Err(diagnosed(dynamo, spec, (key, change), condition, error).await)
         }
     }
 }
@@ -208,11 +209,13 @@ fn lost() -> Error {
 }
 
 /// DynamoDB does not say which attribute an update went wrong at. Reading the item and doing the
-/// update here does, in the words of the embedded back-end.
+/// update here does, in the words of the embedded back-end. An update whose own condition fails was
+/// not at fault.
 pub(super) async fn diagnosed(
     dynamo: &Dynamo,
     spec: &TableSpec,
     (key, update): (&Key, &Update),
+    condition: Option<&Condition>,
     error: Error,
 ) -> Error {
     if !error.is_invalid() {
@@ -222,6 +225,10 @@ pub(super) async fn diagnosed(
     let Ok(found) = read::get(dynamo, &get).await else {
         return error;
     };
+    let before = found.clone().unwrap_or_default();
+    if condition.is_some_and(|condition| !expr::eval::holds(condition, &before)) {
+        return error;
+    }
     let old = found.unwrap_or_else(|| key.to_item(spec));
     let done = expr::apply::apply(update, &old).and_then(|new| check::item(spec, &new));
     done.err().unwrap_or(error)

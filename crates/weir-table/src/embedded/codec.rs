@@ -281,6 +281,8 @@ fn take_number(input: &mut Input<'_>) -> Result<Number, Malformed> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -317,6 +319,42 @@ mod tests {
         assert_eq!(decode(&bytes), Ok(item));
         for end in 0..bytes.len() {
             assert!(decode(&bytes[..end]).is_err(), "cut at {end}");
+        }
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let number = (any::<i64>(), -130i32..100)
+            .prop_map(|(digits, exp)| Number::new(digits.into(), exp).unwrap_or_default());
+        let (text, bytes) = (".{0,6}", prop::collection::vec(any::<u8>(), 0..6));
+        let leaf = prop_oneof![
+            text.prop_map(Value::S),
+            number.clone().prop_map(Value::N),
+            bytes.clone().prop_map(Value::B),
+            any::<bool>().prop_map(Value::Bool),
+            Just(Value::Null),
+            prop::collection::btree_set(text, 1..4).prop_map(Value::Ss),
+            prop::collection::btree_set(number, 1..4).prop_map(Value::Ns),
+            prop::collection::btree_set(bytes, 1..4).prop_map(Value::Bs),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            let field = "[a-z]{0,3}".prop_map(Name::from);
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::L),
+                prop::collection::btree_map(field, inner, 0..4).prop_map(Value::M),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_item_comes_back(attrs in prop::collection::btree_map(".{1,4}", value(), 0..6)) {
+            let item: Item = attrs.into_iter().collect();
+            prop_assert_eq!(decode(&encode(&item)), Ok(item));
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = decode(&[&[VERSION], bytes.as_slice()].concat());
         }
     }
 }

@@ -173,7 +173,7 @@ impl Engine {
                 None => return Ok(Round::Unknown),
             }
         }
-        if let Some(refused) = refuse(targets, &seen) {
+        if let Some(refused) = refuse(targets, &seen)? {
             return Ok(refused);
         }
         let mut changes = Vec::with_capacity(targets.len());
@@ -304,7 +304,9 @@ fn same(old: &Option<Image>, new: &Option<Image>) -> bool {
     }
 }
 
-fn refuse(targets: &[Target], seen: &[Seen]) -> Option<Round> {
+/// The verdicts when a condition fails. An update beside it that cannot be done is an error, as on
+/// DynamoDB; one whose own condition fails is not looked at.
+fn refuse(targets: &[Target], seen: &[Seen]) -> Result<Option<Round>> {
     let nothing = Item::new();
     let holds = |target: &Target, seen: &Seen| {
         let item = seen.old.as_ref().map_or(&nothing, |old| &old.item);
@@ -319,21 +321,20 @@ fn refuse(targets: &[Target], seen: &[Seen]) -> Option<Round> {
         .zip(seen)
         .all(|(target, seen)| holds(target, seen))
     {
-        return None;
+        return Ok(None);
     }
     let mut rests = Rests::default();
-    let verdicts = targets
-        .iter()
-        .zip(seen)
-        .map(|(target, seen)| {
-            if holds(target, seen) {
-                return Verdict::Held;
-            }
+    let mut verdicts = Vec::with_capacity(targets.len());
+    for (target, seen) in targets.iter().zip(seen) {
+        verdicts.push(if holds(target, seen) {
+            stage(target, seen)?;
+            Verdict::Held
+        } else {
             rests = rests.and(seen.rests);
             Verdict::Failed(seen.old.as_ref().map(|old| old.item.clone()))
-        })
-        .collect();
-    Some(Round::Refused(verdicts, rests))
+        });
+    }
+    Ok(Some(Round::Refused(verdicts, rests)))
 }
 
 /// The item that a write makes of what it has seen.

@@ -232,7 +232,10 @@ pub(super) fn successor(prefix: &[u8]) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::number::Number;
 
     #[test]
     fn item_key_bytes() {
@@ -271,5 +274,72 @@ mod tests {
         assert_eq!(successor(&[1, 0xff, 0xff]), [2]);
         assert_eq!(successor(&[1, 2]), [1, 3]);
         assert!(successor(&[0xff]).as_slice() > [0xff, 0xfe].as_slice());
+    }
+
+    fn sort_value(kind: u8) -> BoxedStrategy<KeyValue> {
+        let number = (-999i64..999, -3i32..3)
+            .prop_map(|(digits, exp)| Number::new(digits.into(), exp).unwrap_or_default());
+        match kind {
+            0 => "[\0\x01a\u{ff}\u{ffff}\u{10000}]{1,4}"
+                .prop_map(KeyValue::from)
+                .boxed(),
+            1 => number.prop_map(KeyValue::N).boxed(),
+            _ => prop::collection::vec(prop::sample::select(vec![0u8, 1, 254, 255]), 1..5)
+                .prop_map(KeyValue::from)
+                .boxed(),
+        }
+    }
+
+    fn in_range(value: &KeyValue, range: &SortRange) -> bool {
+        let bytes = |value: &KeyValue| match value {
+            KeyValue::S(text) => text.as_bytes().to_vec(),
+            KeyValue::B(bytes) => bytes.to_vec(),
+            KeyValue::N(_) => Vec::new(),
+        };
+        match range {
+            SortRange::All => true,
+            SortRange::Eq(other) => value == other,
+            SortRange::Lt(other) => value < other,
+            SortRange::Le(other) => value <= other,
+            SortRange::Gt(other) => value > other,
+            SortRange::Ge(other) => value >= other,
+            SortRange::Between(low, high) => low <= value && value <= high,
+            SortRange::BeginsWith(prefix) => bytes(value).starts_with(&bytes(prefix)),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn keys_sort_as_dynamodb_sorts((a, b) in (0u8..3).prop_flat_map(|k| (sort_value(k), sort_value(k)))) {
+            let place = |sort: &KeyValue| item(1, &Key::new("p", sort.clone()));
+            prop_assert_eq!(place(&a).cmp(&place(&b)), a.cmp(&b));
+        }
+
+        #[test]
+        fn ranges_hold_what_they_say(
+            (value, a, b) in (0u8..3).prop_flat_map(|k| (sort_value(k), sort_value(k), sort_value(k)))
+        ) {
+            let (low, high) = if a <= b { (a.clone(), b) } else { (b, a.clone()) };
+            let ranges = [
+                SortRange::All,
+                SortRange::Eq(a.clone()),
+                SortRange::Lt(a.clone()),
+                SortRange::Le(a.clone()),
+                SortRange::Gt(a.clone()),
+                SortRange::Ge(a.clone()),
+                SortRange::Between(low, high),
+                SortRange::BeginsWith(a.clone()),
+            ];
+            let partition = KeyValue::from("p");
+            let place = item(1, &Key::new("p", value.clone()));
+            for range in ranges {
+                if matches!(range, SortRange::BeginsWith(KeyValue::N(_))) {
+                    continue;
+                }
+                let found = KeyRange::of_partition(item_prefix(1), &partition, &range);
+                let held = found.low <= place && place < found.high;
+                prop_assert_eq!(held, in_range(&value, &range), "{:?} {:?}", value, range);
+            }
+        }
     }
 }

@@ -28,7 +28,7 @@ pub fn apply(update: &Update, old: &Item) -> Result<Item> {
                 put(new.attrs_mut(), path, sum)?;
             }
             Change::Delete(path, elements) => match path.find(old) {
-                None => {}
+                None => check_parent(new.attrs_mut(), path)?,
                 Some(set) => match without(path, set, elements)? {
                     Some(rest) => put(new.attrs_mut(), path, rest)?,
                     None => take(new.attrs_mut(), path)?,
@@ -160,6 +160,17 @@ fn put(attrs: &mut Attrs, path: &Path, value: Value) -> Result<()> {
     Ok(())
 }
 
+/// Deleting from a set that is missing is fine, but not from one in a map or list that is.
+fn check_parent(attrs: &mut Attrs, path: &Path) -> Result<()> {
+    let Some((last, before)) = path.steps.split_last() else {
+        return Ok(());
+    };
+    match (last, descend(attrs, path, before)) {
+        (Step::Field(_), Some(Value::M(_))) | (Step::Element(_), Some(Value::L(_))) => Ok(()),
+        _ => Err(nowhere(path)),
+    }
+}
+
 fn take(attrs: &mut Attrs, path: &Path) -> Result<()> {
     let Some((last, before)) = path.steps.split_last() else {
         attrs.remove(&path.attribute);
@@ -230,6 +241,8 @@ mod tests {
             Some("gone")
         );
         let deep = remove(Path::new("s").field("x"));
+        assert_eq!(apply(&deep, &old).unwrap_err().field(), Some("s.x"));
+        let deep = delete_from(Path::new("s").field("x"), Value::strings(["a"]));
         assert_eq!(apply(&deep, &old).unwrap_err().field(), Some("s.x"));
     }
 }

@@ -134,12 +134,6 @@ fn check_compare(at: &str, left: &Operand, compare: Compare, right: &Operand) ->
                 format!("{compare:?} compares S, N or B, not {}", value.kind()),
             ));
         }
-        if matches!(other, Operand::Size(_)) && value.kind() != Kind::N {
-            return Err(Error::invalid(
-                named(at, other),
-                format!("a size is compared with a number, not {}", value.kind()),
-            ));
-        }
     }
     Ok(())
 }
@@ -149,7 +143,7 @@ fn check_between(at: &str, operand: &Operand, low: &Operand, high: &Operand) -> 
         .into_iter()
         .try_for_each(|operand| check_operand(at, operand))?;
     check_distinct(operand, [low, high])?;
-    for bound in [low, high].into_iter().filter_map(literal) {
+    for bound in [operand, low, high].into_iter().filter_map(literal) {
         if !is_ordered(bound) {
             return Err(Error::invalid(
                 named(at, operand),
@@ -349,6 +343,9 @@ fn check_term(at: &str, term: &Term, depth: usize) -> Result<()> {
         Term::Path(path) => check_path(at, path),
         Term::PathOr(path, otherwise) => {
             check_path(at, path)?;
+            if matches!(&**otherwise, Term::Path(other) if other == path) {
+                return Err(Error::invalid(path.to_string(), "stands in for itself"));
+            }
             check_term(at, otherwise, depth + 1)
         }
         Term::Plus(..) | Term::Minus(..) | Term::Append(..) if depth > 0 => Err(Error::invalid(
@@ -425,6 +422,24 @@ mod tests {
     }
 
     #[test]
+    fn kinds_are_checked_where_dynamodb_checks_them() {
+        for (condition, refused) in [
+            (size("a").lt(true), Some("a")),
+            (size("a").lt("3"), None),
+            (size("a").ne(Value::Null), None),
+            (
+                Operand::from(true).between(attr("a"), attr("b")),
+                Some("condition"),
+            ),
+            (attr("a").begins_with(size("b")), Some("a")),
+            (attr("a").contains(Value::list([1])), None),
+        ] {
+            let shown = format!("{condition:?}");
+            assert_eq!(field(condition).as_deref(), refused, "{shown}");
+        }
+    }
+
+    #[test]
     fn operators_are_counted_as_dynamodb_counts_them() {
         let any = |part: Condition, times| Condition::Or(vec![part; times]);
         let equal = || attr("a").eq(1);
@@ -446,6 +461,7 @@ mod tests {
         let sum = || Term::path("a").plus(1);
         assert!(check(sum()).is_none());
         assert!(check(Term::path_or("a", 1).minus(Term::path_or("b", 2))).is_none());
+        assert!(check(Term::path_or("a", Term::path("a"))).is_some());
         for nested in [
             sum().plus(1),
             Term::path_or("a", sum()),

@@ -54,10 +54,11 @@ fn resolve<'a>(operand: &'a Operand, item: &'a Item) -> Option<Cow<'a, Value>> {
     }
 }
 
-/// What `size()` says of a value: characters or bytes, or elements. Numbers and booleans have none.
+/// What `size()` says of a value: UTF-16 units, as DynamoDB counts text, or bytes, or elements.
+/// Numbers and booleans have none.
 fn size_of(value: &Value) -> Option<usize> {
     match value {
-        Value::S(text) => Some(text.chars().count()),
+        Value::S(text) => Some(text.encode_utf16().count()),
         Value::B(bytes) => Some(bytes.len()),
         Value::L(list) => Some(list.len()),
         Value::M(map) => Some(map.len()),
@@ -138,6 +139,7 @@ mod tests {
         assert!(holds(&!attr("s").gt(5), &item));
         assert!(!holds(&size("n").ge(0), &item));
         assert!(holds(&size("s").eq(4), &item));
+        assert!(holds(&size("s").eq(3), &Item::new().with("s", "é𝄞")));
         assert!(holds(&attr("n").between(5, 5), &item));
         assert!(holds(&attr("n").is_in([4, 5]), &item));
     }

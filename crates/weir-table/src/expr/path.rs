@@ -64,15 +64,20 @@ impl Path {
             })
     }
 
-    /// Whether one path is the other or leads into it.
+    /// Whether two paths cannot stand in one request: one is the other or leads into it, or they
+    /// part where one takes what is there for a map and the other for a list.
     #[must_use]
     pub fn overlaps(&self, other: &Path) -> bool {
+        let parting = self
+            .steps
+            .iter()
+            .zip(&other.steps)
+            .find(|(ours, theirs)| ours != theirs);
         self.attribute == other.attribute
-            && self
-                .steps
-                .iter()
-                .zip(&other.steps)
-                .all(|(ours, theirs)| ours == theirs)
+            && !matches!(
+                parting,
+                Some((Step::Field(_), Step::Field(_)) | (Step::Element(_), Step::Element(_)))
+            )
     }
 }
 
@@ -89,5 +94,27 @@ impl fmt::Display for Path {
             Step::Field(name) => write!(f, ".{name}"),
             Step::Element(position) => write!(f, "[{position}]"),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_overlap_unless_they_part_alike() {
+        let m = || Path::new("m");
+        for (one, other, overlaps) in [
+            (m(), m(), true),
+            (m(), m().field("x"), true),
+            (m().field("x"), m().field("y"), false),
+            (m().element(0), m().element(1), false),
+            (m().field("x"), m().element(0), true),
+            (m().field("x"), m().field("y").element(0), false),
+            (m(), Path::new("n"), false),
+        ] {
+            assert_eq!(one.overlaps(&other), overlaps, "{one} {other}");
+            assert_eq!(other.overlaps(&one), overlaps, "{other} {one}");
+        }
     }
 }
