@@ -8,9 +8,9 @@
 //! store/      what they have been folded into
 //! ```
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -37,7 +37,12 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     let doing = |what: &str| format!("{what} {}", dir.display());
     // Before anything is made in it, and again by the owner of the lock.
     read_format(&dir)?;
-    fs::create_dir_all(dir.join("log")).map_err(|source| Error::io(doing("making"), source))?;
+    // Private: items may hold what only the owner should read.
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(dir.join("log"))
+        .map_err(|source| Error::io(doing("making"), source))?;
     let lock = lock(&dir)?;
     check_format(&dir)?;
     let cursor_key = cursor_key(&dir)?;
