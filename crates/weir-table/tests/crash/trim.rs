@@ -33,9 +33,7 @@ async fn stand_at(store: &Store<Embedded>, consumer: &str, position: &Position) 
     let Position::After(position) = position else {
         panic!("{position:?}")
     };
-    let item = Item::new()
-        .with("PK", consumer)
-        .with("position", position.as_str());
+    let item = workload::consumer(consumer).with("position", position.as_str());
     store
         .write(Write::put(POSITIONS_TABLE, item))
         .await

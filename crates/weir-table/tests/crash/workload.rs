@@ -9,7 +9,7 @@ use std::time::Duration;
 use weir_table::clock::Clock;
 use weir_table::embedded::{Embedded, Options};
 use weir_table::expr::{add, attr, set};
-use weir_table::feed::POSITIONS_TABLE;
+use weir_table::feed::{POSITIONS_TABLE, positions_spec};
 use weir_table::{
     Error, IndexSpec, Item, Key, Kind, Result, Store, TableSpec, Transacted, Transaction, Write,
     Written,
@@ -47,7 +47,7 @@ pub(crate) fn specs() -> [TableSpec; 3] {
             .attribute("band", Kind::S)
             .index(IndexSpec::new("bands", "band").keys_only())
             .feed(),
-        TableSpec::new(POSITIONS_TABLE, "PK", Kind::S),
+        positions_spec(POSITIONS_TABLE),
     ]
 }
 
@@ -90,8 +90,7 @@ pub(crate) async fn prepare(store: &Store<Embedded>) -> Result<()> {
         store.create_table(&spec).await?;
     }
     // A consumer that has read nothing keeps the whole feed.
-    let consumer = Item::new().with("PK", "checker");
-    let write = Write::put(POSITIONS_TABLE, consumer).when(attr("PK").absent());
+    let write = Write::put(POSITIONS_TABLE, consumer("checker")).when(attr("PK").absent());
     store.write(write).await?;
     let accounts = (0..ACCOUNTS).map(|number| {
         let account = Item::new()
@@ -102,6 +101,13 @@ pub(crate) async fn prepare(store: &Store<Embedded>) -> Result<()> {
     });
     store.transact(Transaction::new(accounts)).await?;
     Ok(())
+}
+
+/// The item that keeps where a consumer of the main table's feed stands.
+pub(crate) fn consumer(name: &str) -> Item {
+    Item::new()
+        .with("PK", format!("FEED#{MAIN}#{name}"))
+        .with("SK", "SHARD#log")
 }
 
 pub(crate) fn account(number: u64) -> String {
