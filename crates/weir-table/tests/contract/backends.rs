@@ -1,0 +1,158 @@
+//! The back-ends that the contract holds for, each a function that runs one scenario.
+//!
+//! | back-end | what it is |
+//! |---|---|
+//! | `embedded` | the embedded engine as it is used |
+//! | `embedded_tiny_cache` | with hardly any memory and small log files, so that reads come from disk |
+//! | `embedded_delayed_index` | with indexes that lag |
+//! | `dynamodb_local` | DynamoDB Local: `WEIR_TEST_DYNAMODB_LOCAL` names a running one |
+//! | `moto` | moto: `WEIR_TEST_MOTO` names a running one |
+//! | `dynoxide` | dynoxide, inside the test's process |
+//! | `aws` | a real account, when `WEIR_TEST_AWS` is 1: the usual AWS variables say which |
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Duration;
+
+use tokio::runtime::Runtime;
+use weir_table::cursor::CursorKey;
+use weir_table::dynamodb::{self, Dynamo};
+use weir_table::embedded::{Embedded, Options};
+use weir_table::{Backend, Store};
+
+use crate::fixture::Fixture;
+use crate::skips;
+
+/// The names of all back-ends.
+pub(crate) const NAMES: &[&str] = &[
+    "embedded",
+    "embedded_tiny_cache",
+    "embedded_delayed_index",
+    "dynamodb_local",
+    "moto",
+    "dynoxide",
+    "aws",
+];
+
+/// Set to 1 to run the contract on a real account, which costs a little money.
+pub(crate) const AWS_VAR: &str = "WEIR_TEST_AWS";
+/// What the names of the tables made there begin with; `weir-contract-` unless set.
+const AWS_PREFIX_VAR: &str = "WEIR_TEST_AWS_PREFIX";
+
+/// Whether the environment names a real account.
+pub(crate) fn aws_is_named() -> bool {
+    std::env::var(AWS_VAR).is_ok_and(|value| value == "1")
+}
+
+pub(crate) fn embedded(scenario: &str, body: impl AsyncFnOnce(&Fixture<Embedded>)) {
+    on_embedded("embedded", scenario, body, |_| {});
+}
+
+pub(crate) fn embedded_tiny_cache(scenario: &str, body: impl AsyncFnOnce(&Fixture<Embedded>)) {
+    on_embedded("embedded_tiny_cache", scenario, body, |options| {
+        options.cache_bytes = 4 * 1024;
+        options.dirty_bytes_max = 16 * 1024;
+        options.segment_bytes_max = 64 * 1024;
+        options.checkpoint_interval = Duration::from_millis(5);
+    });
+}
+
+pub(crate) fn embedded_delayed_index(scenario: &str, body: impl AsyncFnOnce(&Fixture<Embedded>)) {
+    on_embedded("embedded_delayed_index", scenario, body, |options| {
+        options.index_delay = Some(Duration::from_millis(150));
+    });
+}
+
+pub(crate) fn dynamodb_local(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
+    on_dynamodb("dynamodb_local", scenario, body, || {
+        Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned())
+    });
+}
+
+pub(crate) fn moto(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
+    on_dynamodb("moto", scenario, body, || {
+        Some(weir_testkit::moto_endpoint().unwrap().to_owned())
+    });
+}
+
+pub(crate) fn dynoxide(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
+    on_dynamodb("dynoxide", scenario, body, || {
+        Some(weir_testkit::dynoxide_endpoint().unwrap().to_owned())
+    });
+}
+
+pub(crate) fn aws(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
+    if !aws_is_named() {
+        println!("skipped: {scenario} on aws because {AWS_VAR} is not 1");
+        return;
+    }
+    on_dynamodb("aws", scenario, body, || None);
+}
+
+fn on_embedded(
+    backend: &str,
+    scenario: &str,
+    body: impl AsyncFnOnce(&Fixture<Embedded>),
+    tune: impl FnOnce(&mut Options),
+) {
+    if skipped(backend, scenario) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::new(dir.path());
+    options.sweep_interval = Some(Duration::from_millis(50));
+    tune(&mut options);
+    let embedded = Embedded::open(options).unwrap();
+    let cursors = embedded.cursor_key();
+    let runtime = runtime();
+    let fixture = Fixture::new(Store::new(embedded, cursors));
+    play(&runtime, &fixture, body);
+    runtime.block_on(fixture.store.backend().close()).unwrap();
+}
+
+fn on_dynamodb(
+    backend: &str,
+    scenario: &str,
+    body: impl AsyncFnOnce(&Fixture<Dynamo>),
+    endpoint: impl FnOnce() -> Option<String>,
+) {
+    if skipped(backend, scenario) {
+        return;
+    }
+    let endpoint = endpoint();
+    let prefix = std::env::var(AWS_PREFIX_VAR).unwrap_or_else(|_| "weir-contract".to_owned());
+    let runtime = runtime();
+    let options = dynamodb::Options {
+        region: endpoint.as_ref().map(|_| "us-east-1".to_owned()),
+        endpoint,
+        table_prefix: weir_testkit::unique_prefix(&prefix),
+        ..dynamodb::Options::default()
+    };
+    let dynamo = runtime.block_on(Dynamo::connect(options)).unwrap();
+    let fixture = Fixture::new(Store::new(dynamo, CursorKey::new([7; 32])));
+    play(&runtime, &fixture, body);
+}
+
+fn skipped(backend: &str, scenario: &str) -> bool {
+    let reason = skips::reason(backend, scenario);
+    if let Some(reason) = reason {
+        println!("skipped: {scenario} on {backend} because {reason}");
+    }
+    reason.is_some()
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+/// Plays a scenario; its tables are removed even when it fails.
+fn play<B: Backend>(runtime: &Runtime, fixture: &Fixture<B>, body: impl AsyncFnOnce(&Fixture<B>)) {
+    let played = catch_unwind(AssertUnwindSafe(|| runtime.block_on(body(fixture))));
+    runtime.block_on(fixture.clean_up());
+    if let Err(panic) = played {
+        resume_unwind(panic);
+    }
+}

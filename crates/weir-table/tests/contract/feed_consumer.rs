@@ -1,0 +1,340 @@
+//! Consumers of a feed: each change to one of them, counted once, whoever takes over.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use weir_table::clock::Clock;
+use weir_table::expr::add;
+use weir_table::feed::{
+    Batch, Change, Consumer, LEASE_MS, POSITIONS_TABLE, Position, positions_spec,
+};
+use weir_table::{Backend, Transaction, Write};
+
+use crate::fixture::{Fixture, Table, fault, key, row};
+
+contract! {
+    a_consumer_gets_every_change_once,
+    an_uncommitted_batch_comes_again,
+    a_poll_returns_at_most_what_was_asked_for,
+    a_checkpoint_in_a_transaction_counts_once,
+    a_refused_checkpoint_undoes_the_count,
+    a_successor_goes_on_at_the_position,
+    a_lease_keeps_other_instances_away,
+    a_lapsed_lease_is_taken_over,
+    a_commit_after_the_takeover_is_refused,
+    two_instances_share_the_work,
+    consumers_of_other_names_each_get_every_change,
+    a_consumer_from_latest_gets_what_comes,
+    a_restart_from_the_oldest_reads_all_again,
+    a_restart_from_the_latest_leaves_out_what_was,
+    a_consumer_name_with_a_separator_is_refused,
+    a_consumer_needs_a_feed,
+}
+
+/// How long a feed may take to show a change; Streams need seconds.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The fed table, and a consumer's clock that stands still until it is moved.
+async fn events<B: Backend>(t: &Fixture<B>) -> (Table<'_, B>, Clock) {
+    t.table(POSITIONS_TABLE, positions_spec(POSITIONS_TABLE))
+        .await;
+    (t.events().await, Clock::manual(1_000_000))
+}
+
+fn consumer<B: Backend>(t: &Fixture<B>, name: &str, owner: &str, clock: &Clock) -> Consumer<B> {
+    started(t, name, owner, clock, Position::Oldest)
+}
+
+fn started<B: Backend>(
+    t: &Fixture<B>,
+    name: &str,
+    owner: &str,
+    clock: &Clock,
+    start: Position,
+) -> Consumer<B> {
+    let store = t.store.clone();
+    Consumer::new(
+        store,
+        "events",
+        name,
+        owner,
+        POSITIONS_TABLE,
+        start,
+        clock.clone(),
+    )
+    .unwrap()
+}
+
+async fn put_some<B: Backend>(events: &Table<'_, B>, sorts: std::ops::Range<i32>) {
+    for sk in sorts {
+        events.put(row("a", &format!("{sk:02}"))).await;
+    }
+}
+
+/// Polls until there is a batch.
+async fn next<B: Backend>(consumer: &mut Consumer<B>, max: usize) -> Batch {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(batch) = consumer.poll(max).await.unwrap() {
+            return batch;
+        }
+        assert!(Instant::now() < deadline, "no change came");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Reads and commits `count` changes, and sees that no more follow.
+async fn drain<B: Backend>(consumer: &mut Consumer<B>, count: usize) -> Vec<String> {
+    let mut seen = Vec::new();
+    while seen.len() < count {
+        let batch = next(consumer, 4).await;
+        seen.extend(sorts(&batch.changes));
+        assert!(consumer.commit(batch).await.unwrap());
+    }
+    assert_eq!(seen.len(), count, "{seen:?}");
+    assert!(consumer.poll(4).await.unwrap().is_none());
+    seen
+}
+
+fn sorts(changes: &[Change]) -> Vec<String> {
+    changes
+        .iter()
+        .map(|change| change.key.sort.as_ref().unwrap().to_string())
+        .collect()
+}
+
+async fn a_consumer_gets_every_change_once<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..10).await;
+    let mut reader = consumer(t, "totals", "one", &clock);
+    let seen = drain(&mut reader, 10).await;
+    assert_eq!(
+        seen,
+        (0..10).map(|sk| format!("{sk:02}")).collect::<Vec<_>>()
+    );
+    put_some(&events, 10..12).await;
+    assert_eq!(drain(&mut reader, 2).await, ["10", "11"]);
+}
+
+async fn an_uncommitted_batch_comes_again<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..3).await;
+    let mut reader = consumer(t, "totals", "one", &clock);
+    let first = next(&mut reader, 1).await;
+    let again = next(&mut reader, 1).await;
+    assert_eq!(first.changes, again.changes);
+    assert!(reader.commit(again).await.unwrap());
+    let second = next(&mut reader, 1).await;
+    assert_eq!(sorts(&second.changes), ["01"]);
+}
+
+async fn a_poll_returns_at_most_what_was_asked_for<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..5).await;
+    let mut reader = consumer(t, "totals", "one", &clock);
+    let batch = next(&mut reader, 2).await;
+    assert!((1..=2).contains(&batch.changes.len()), "{batch:?}");
+}
+
+/// The transaction of a consumer that counts changes in a table.
+fn counted(batch: &Batch) -> Transaction {
+    let by = i64::try_from(batch.changes.len()).unwrap();
+    let count = Write::update("items", key("totals", "changes"), add("count", by));
+    Transaction::new([count, batch.checkpoint()])
+}
+
+async fn count<B: Backend>(items: &Table<'_, B>) -> Option<i64> {
+    items.get(key("totals", "changes")).await?.i64("count")
+}
+
+async fn a_checkpoint_in_a_transaction_counts_once<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    let items = t.items().await;
+    put_some(&events, 0..6).await;
+    let mut reader = consumer(t, "totals", "one", &clock);
+    let mut done = 0;
+    while done < 6 {
+        let batch = next(&mut reader, 4).await;
+        assert!(
+            t.store
+                .transact(counted(&batch))
+                .await
+                .unwrap()
+                .is_applied()
+        );
+        // The answer was lost, and the same batch is sent once more.
+        assert!(
+            !t.store
+                .transact(counted(&batch))
+                .await
+                .unwrap()
+                .is_applied()
+        );
+        reader.committed(&batch);
+        done += batch.changes.len();
+    }
+    assert_eq!(count(&items).await, Some(6));
+}
+
+async fn a_refused_checkpoint_undoes_the_count<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    let items = t.items().await;
+    put_some(&events, 0..1).await;
+    let mut slow = consumer(t, "totals", "slow", &clock);
+    let late = next(&mut slow, 4).await;
+    clock.advance_ms(LEASE_MS * 2);
+    let mut quick = consumer(t, "totals", "quick", &clock);
+    let batch = next(&mut quick, 4).await;
+    assert!(
+        t.store
+            .transact(counted(&batch))
+            .await
+            .unwrap()
+            .is_applied()
+    );
+    assert!(!t.store.transact(counted(&late)).await.unwrap().is_applied());
+    slow.lost(&late);
+    assert_eq!(count(&items).await, Some(1));
+}
+
+async fn a_successor_goes_on_at_the_position<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..6).await;
+    let mut first = consumer(t, "totals", "one", &clock);
+    let batch = next(&mut first, 2).await;
+    let done = batch.changes.len();
+    assert!(first.commit(batch).await.unwrap());
+    first.release().await.unwrap();
+    let mut second = consumer(t, "totals", "two", &clock);
+    let rest = drain(&mut second, 6 - done).await;
+    assert_eq!(rest.last().unwrap(), "05");
+}
+
+async fn a_lease_keeps_other_instances_away<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..3).await;
+    let mut first = consumer(t, "totals", "one", &clock);
+    next(&mut first, 4).await;
+    let mut second = consumer(t, "totals", "two", &clock);
+    assert!(second.poll(4).await.unwrap().is_none());
+}
+
+async fn a_lapsed_lease_is_taken_over<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..3).await;
+    let mut first = consumer(t, "totals", "one", &clock);
+    let batch = next(&mut first, 1).await;
+    assert!(first.commit(batch).await.unwrap());
+    clock.advance_ms(LEASE_MS * 2);
+    let mut second = consumer(t, "totals", "two", &clock);
+    assert_eq!(drain(&mut second, 2).await, ["01", "02"]);
+}
+
+async fn a_commit_after_the_takeover_is_refused<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..2).await;
+    let mut first = consumer(t, "totals", "one", &clock);
+    let late = next(&mut first, 4).await;
+    clock.advance_ms(LEASE_MS * 2);
+    let mut second = consumer(t, "totals", "two", &clock);
+    drain(&mut second, 2).await;
+    assert!(!first.commit(late).await.unwrap());
+}
+
+async fn two_instances_share_the_work<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..12).await;
+    let mut readers = ["one", "two"].map(|owner| consumer(t, "totals", owner, &clock));
+    let mut seen = Vec::new();
+    let deadline = Instant::now() + PATIENCE;
+    while seen.len() < 12 && Instant::now() < deadline {
+        for reader in &mut readers {
+            if let Some(batch) = reader.poll(3).await.unwrap() {
+                let sorts = sorts(&batch.changes);
+                if reader.commit(batch).await.unwrap() {
+                    seen.extend(sorts);
+                }
+            }
+            // Every other time the shards change hands.
+            reader.release().await.unwrap();
+        }
+        clock.advance_ms(1);
+    }
+    seen.sort();
+    assert_eq!(
+        seen,
+        (0..12).map(|sk| format!("{sk:02}")).collect::<Vec<_>>()
+    );
+}
+
+async fn consumers_of_other_names_each_get_every_change<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..5).await;
+    let totals = drain(&mut consumer(t, "totals", "one", &clock), 5).await;
+    let search = drain(&mut consumer(t, "search", "one", &clock), 5).await;
+    assert_eq!(totals, search);
+}
+
+async fn a_consumer_from_latest_gets_what_comes<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..3).await;
+    drain(&mut consumer(t, "totals", "one", &clock), 3).await;
+    let mut reader = started(t, "search", "one", &clock, Position::Latest);
+    assert!(reader.poll(4).await.unwrap().is_none());
+    put_some(&events, 3..5).await;
+    assert_eq!(drain(&mut reader, 2).await, ["03", "04"]);
+}
+
+async fn a_restart_from_the_oldest_reads_all_again<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..4).await;
+    let mut reader = consumer(t, "totals", "one", &clock);
+    let first = drain(&mut reader, 4).await;
+    reader.restart_from_oldest().await.unwrap();
+    assert_eq!(drain(&mut reader, 4).await, first);
+}
+
+async fn a_restart_from_the_latest_leaves_out_what_was<B: Backend>(t: &Fixture<B>) {
+    let (events, clock) = events(t).await;
+    put_some(&events, 0..4).await;
+    drain(&mut consumer(t, "search", "one", &clock), 4).await;
+    let mut reader = consumer(t, "totals", "one", &clock);
+    next(&mut reader, 1).await;
+    reader.restart_from_latest().await.unwrap();
+    put_some(&events, 4..6).await;
+    assert_eq!(drain(&mut reader, 2).await, ["04", "05"]);
+}
+
+async fn a_consumer_name_with_a_separator_is_refused<B: Backend>(t: &Fixture<B>) {
+    for name in ["", "a#b", "a/b"] {
+        let store = t.store.clone();
+        let made = Consumer::new(
+            store,
+            "events",
+            name,
+            "one",
+            POSITIONS_TABLE,
+            Position::Oldest,
+            Clock::System,
+        );
+        assert_eq!(fault(made.map(|_| ())), "consumer");
+    }
+}
+
+async fn a_consumer_needs_a_feed<B: Backend>(t: &Fixture<B>) {
+    t.table(POSITIONS_TABLE, positions_spec(POSITIONS_TABLE))
+        .await;
+    t.items().await;
+    let store = t.store.clone();
+    let mut reader = Consumer::new(
+        store,
+        "items",
+        "totals",
+        "one",
+        POSITIONS_TABLE,
+        Position::Oldest,
+        Clock::System,
+    )
+    .unwrap();
+    assert_eq!(fault(reader.poll(1).await.map(|_| ())), "table");
+}
