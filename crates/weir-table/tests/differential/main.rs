@@ -15,6 +15,7 @@
 mod answers;
 mod exceptions;
 mod expressions;
+mod found;
 mod pinned;
 mod program;
 mod run;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use proptest::test_runner::{
     Config, FileFailurePersistence, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner,
 };
+use tokio::runtime::Runtime;
 use weir_table::Store;
 use weir_table::cursor::CursorKey;
 
@@ -74,6 +76,30 @@ fn programs(normal: u32, all: u32) -> u32 {
     given.unwrap_or(if at_full_length() { all } else { normal })
 }
 
+#[test]
+fn what_was_found_once_on_dynamodb_local_stays_repaired() {
+    let (tokio, reference) = reference(
+        Endpoint::DynamoDbLocal,
+        weir_testkit::dynamo_local_endpoint().unwrap(),
+    );
+    for (found, program) in found::programs() {
+        let outcome = tokio.block_on(run::run(&program, &reference));
+        assert_eq!(outcome, Ok(Vec::new()), "{found}");
+    }
+}
+
+#[expect(clippy::unwrap_used, reason = "called by tests only")]
+fn reference(endpoint: Endpoint, url: &str) -> (Runtime, Reference) {
+    let tokio = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    let dynamo = tokio.block_on(sides::connect(url)).unwrap();
+    let store = Store::new(dynamo, CursorKey::new([7; 32]));
+    (tokio, Reference { endpoint, store })
+}
+
 #[expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -81,16 +107,7 @@ fn programs(normal: u32, all: u32) -> u32 {
     reason = "called by tests only"
 )]
 fn differential(endpoint: Endpoint, url: &str, programs: u32) {
-    let tokio = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    let dynamo = tokio.block_on(sides::connect(url)).unwrap();
-    let reference = Reference {
-        endpoint,
-        store: Store::new(dynamo, CursorKey::new([7; 32])),
-    };
+    let (tokio, reference) = reference(endpoint, url);
     let excused = std::sync::Mutex::new(BTreeMap::<Exception, u64>::new());
     let mut runner = runner(programs);
     let outcome = runner.run(&program::program(), |program| {
