@@ -14,6 +14,7 @@ contract! {
     size_counts_by_kind,
     sizes_can_be_compared_with_each_other,
     a_size_can_be_between_two_numbers,
+    a_size_is_a_number_and_equals_no_text,
     the_size_of_a_text_is_its_utf16_units,
     what_has_no_size_compares_with_nothing,
     exists_and_absent_are_opposites_and_null_exists,
@@ -134,6 +135,15 @@ async fn a_size_can_be_between_two_numbers<B: Backend>(t: &Fixture<B>) {
     items.put(row("a", "1").with("s", "four")).await;
     assert!(items.holds(key("a", "1"), size("s").between(1, 4)).await);
     assert!(!items.holds(key("a", "1"), size("s").between(5, 9)).await);
+}
+
+async fn a_size_is_a_number_and_equals_no_text<B: Backend>(t: &Fixture<B>) {
+    let items = t.items().await;
+    items.put(row("a", "1").with("s", "four")).await;
+    let holds = async |condition| items.holds(key("a", "1"), condition).await;
+    assert!(!holds(size("s").eq("4")).await);
+    assert!(holds(size("s").ne("4")).await);
+    assert!(!holds(size("s").lt("5")).await);
 }
 
 async fn the_size_of_a_text_is_its_utf16_units<B: Backend>(t: &Fixture<B>) {
