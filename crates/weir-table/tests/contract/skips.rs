@@ -193,6 +193,25 @@ pub(crate) const SKIPS: &[Skip] = &[
         &["several_elements_set_past_the_end_append_in_order"],
     ),
     skip(
+        "moto",
+        "it has no locks, so requests at once undo each other",
+        &[
+            "concurrent_increments_are_never_lost",
+            "a_concurrent_conditional_put_has_one_winner",
+            "concurrent_takes_never_overdraw",
+            "concurrent_version_checks_apply_each_version_once",
+            "concurrent_members_are_all_in_the_set",
+            "concurrent_deletes_find_the_item_once",
+            "concurrent_transfers_keep_the_sum",
+            "transact_get_never_sees_half_a_transfer",
+            "concurrent_transactions_apart_are_all_applied",
+            "concurrent_transactions_and_updates_both_count",
+            "a_query_during_writes_sees_each_item_once",
+            "an_index_is_in_step_after_concurrent_changes",
+            "concurrent_changes_are_each_fed_once",
+        ],
+    ),
+    skip(
         "dynoxide",
         "it never removes expired items over HTTP",
         &[
