@@ -1,6 +1,6 @@
 //! Conditions and filters that are wrong: the error names the path and nothing is written.
 
-use weir_table::expr::{Condition, Operand, Path, attr, set};
+use weir_table::expr::{Condition, Operand, Path, attr, set, size};
 use weir_table::{Backend, Kind, Value, Write};
 
 use crate::fixture::{Fixture, key, row};
@@ -11,6 +11,7 @@ contract! {
     between_takes_its_bounds_in_order,
     between_takes_no_list,
     between_takes_no_flag_as_its_first_operand,
+    a_size_is_in_no_order_with_a_flag,
     lists_maps_and_flags_are_in_no_order,
     an_empty_set_in_a_condition_is_refused,
     an_empty_in_is_refused,
@@ -64,6 +65,10 @@ async fn between_takes_no_list<B: Backend>(t: &Fixture<B>) {
 async fn between_takes_no_flag_as_its_first_operand<B: Backend>(t: &Fixture<B>) {
     let between = Operand::from(true).between(attr("low"), attr("high"));
     refused(t, between, "condition").await;
+}
+
+async fn a_size_is_in_no_order_with_a_flag<B: Backend>(t: &Fixture<B>) {
+    refused(t, size("name").lt(true), "name").await;
 }
 
 async fn lists_maps_and_flags_are_in_no_order<B: Backend>(t: &Fixture<B>) {
@@ -121,7 +126,7 @@ async fn a_wrong_filter_is_refused<B: Backend>(t: &Fixture<B>) {
     );
     assert_eq!(
         items
-            .query_fault(&items.scan().filter(attr("v").lt(true)))
+            .query_fault(&items.scan().filter(size("v").lt(true)))
             .await,
         "v"
     );

@@ -48,6 +48,11 @@ fn keyed() -> impl Strategy<Value = (Path, Kind)> + Clone {
     select(all).prop_map(|(name, kind)| (Path::new(name), kind))
 }
 
+/// A place that an update changes; rarely a key, which is refused.
+fn target() -> impl Strategy<Value = (Path, Kind)> + Clone {
+    prop_oneof![60 => plain(), 20 => nested(), 1 => keyed()]
+}
+
 fn kinded_path() -> impl Strategy<Value = (Path, Kind)> + Clone {
     prop_oneof![6 => plain(), 3 => nested(), 1 => keyed()]
 }
@@ -90,9 +95,16 @@ fn leaf() -> BoxedStrategy<Condition> {
     .boxed()
 }
 
-fn compare() -> impl Strategy<Value = Compare> + Clone {
+/// An operator for values of `kind`; an order between kinds that have none is refused.
+fn compare(kind: Kind) -> impl Strategy<Value = Compare> + Clone {
     use Compare::{Eq, Ge, Gt, Le, Lt, Ne};
-    select(vec![Eq, Ne, Lt, Le, Gt, Ge])
+    let any = select(vec![Eq, Ne, Lt, Le, Gt, Ge]);
+    let unordered = if is_ordered(kind) { 0 } else { 20 };
+    prop_oneof![unordered => select(vec![Eq, Ne]), 1 => any]
+}
+
+fn is_ordered(kind: Kind) -> bool {
+    matches!(kind, Kind::S | Kind::N | Kind::B)
 }
 
 /// What a path of mostly this kind is compared with.
@@ -107,12 +119,12 @@ fn other(kind: Kind) -> BoxedStrategy<Operand> {
 
 fn comparison() -> BoxedStrategy<Condition> {
     let of_path = kinded_path()
-        .prop_flat_map(|(path, kind)| (Just(Operand::Path(path)), compare(), other(kind)));
+        .prop_flat_map(|(path, kind)| (Just(Operand::Path(path)), compare(kind), other(kind)));
     let turned = (of_path.clone(), any::<bool>()).prop_map(|((left, compare, right), turn)| {
         let (left, right) = if turn { (right, left) } else { (left, right) };
         Condition::Compare(left, compare, right)
     });
-    let any = (other(Kind::N), compare(), other(Kind::N))
+    let any = (other(Kind::N), compare(Kind::N), other(Kind::N))
         .prop_map(|(left, compare, right)| Condition::Compare(left, compare, right));
     prop_oneof![
         7 => of_path.prop_map(|(left, compare, right)| Condition::Compare(left, compare, right)),
@@ -123,7 +135,7 @@ fn comparison() -> BoxedStrategy<Condition> {
 }
 
 fn sized() -> BoxedStrategy<Condition> {
-    (path(), compare(), other_size())
+    (path(), compare(Kind::N), other_size())
         .prop_map(|(path, compare, size)| Condition::Compare(Operand::Size(path), compare, size))
         .boxed()
 }
@@ -137,7 +149,14 @@ fn other_size() -> BoxedStrategy<Operand> {
 }
 
 fn between() -> BoxedStrategy<Condition> {
-    kinded_path()
+    let texts = [
+        ("s", Kind::S),
+        ("n", Kind::N),
+        ("count", Kind::N),
+        ("b", Kind::B),
+    ];
+    let likely = select(texts.to_vec()).prop_map(|(name, kind)| (Path::new(name), kind));
+    prop_oneof![20 => likely, 1 => kinded_path()]
         .prop_flat_map(|(path, kind)| {
             let operand = prop_oneof![
                 8 => Just(Operand::Path(path)),
@@ -233,13 +252,13 @@ fn change(spec: &TableSpec) -> BoxedStrategy<Change> {
     let sets = select(vec![("ss", Kind::Ss), ("ns", Kind::Ns), ("bs", Kind::Bs)])
         .prop_flat_map(|(name, kind)| (Just(Path::new(name)), values::mostly(kind)));
     prop_oneof![
-        8 => kinded_path().prop_flat_map(|(path, kind)| (Just(path), term(kind)))
+        16 => target().prop_flat_map(|(path, kind)| (Just(path), term(kind)))
             .prop_map(|(path, term)| Change::Set(path, term)),
-        2 => index_key.prop_map(|(path, term)| Change::Set(path, term)),
-        3 => path().prop_map(Change::Remove),
-        3 => (number, values::mostly(Kind::N)).prop_map(|(path, value)| Change::Add(path, value)),
-        2 => sets.clone().prop_map(|(path, set)| Change::Add(path, set)),
-        2 => sets.prop_map(|(path, set)| Change::Delete(path, set)),
+        4 => index_key.prop_map(|(path, term)| Change::Set(path, term)),
+        6 => target().prop_map(|(path, _)| Change::Remove(path)),
+        6 => (number, values::mostly(Kind::N)).prop_map(|(path, value)| Change::Add(path, value)),
+        4 => sets.clone().prop_map(|(path, set)| Change::Add(path, set)),
+        4 => sets.prop_map(|(path, set)| Change::Delete(path, set)),
         1 => (path(), values::value()).prop_map(|(path, value)| Change::Add(path, value)),
         1 => (path(), values::value()).prop_map(|(path, value)| Change::Delete(path, value)),
     ]
@@ -248,9 +267,9 @@ fn change(spec: &TableSpec) -> BoxedStrategy<Change> {
 
 fn term(kind: Kind) -> BoxedStrategy<Term> {
     let simple = prop_oneof![
-        5 => values::mostly(kind).prop_map(Term::Value),
+        10 => values::mostly(kind).prop_map(Term::Value),
         2 => path().prop_map(Term::Path),
-        2 => (path(), values::mostly(kind))
+        6 => (path(), values::mostly(kind))
             .prop_map(|(path, value)| Term::path_or(path, value)),
     ];
     let sum =
@@ -262,7 +281,7 @@ fn term(kind: Kind) -> BoxedStrategy<Term> {
             }
         });
     let append = (operand(Kind::L), operand(Kind::L)).prop_map(|(left, right)| left.append(right));
-    let nested = (path(), operand(kind), operand(kind), 0..3).prop_map(
+    let nested = (path(), operand(kind), operand(kind), 0..6).prop_map(
         |(path, left, right, way)| match way {
             0 => Term::path_or(path, left.plus(right)),
             1 => left.clone().plus(right).minus(left),
@@ -274,7 +293,7 @@ fn term(kind: Kind) -> BoxedStrategy<Term> {
         Kind::L => (1, 6),
         _ => (1, 1),
     };
-    prop_oneof![6 => simple, sums => sum, appends => append, 1 => nested].boxed()
+    prop_oneof![12 => simple, 2 * sums => sum, 2 * appends => append, 1 => nested].boxed()
 }
 
 fn operand(kind: Kind) -> BoxedStrategy<Term> {
@@ -288,9 +307,9 @@ fn operand(kind: Kind) -> BoxedStrategy<Term> {
         ]
     });
     prop_oneof![
-        5 => likely.clone().prop_map(Term::Path),
-        4 => values::mostly(kind).prop_map(Term::Value),
-        3 => (likely, values::mostly(kind)).prop_map(|(path, value)| Term::path_or(path, value)),
+        4 => likely.clone().prop_map(Term::Path),
+        5 => values::mostly(kind).prop_map(Term::Value),
+        6 => (likely, values::mostly(kind)).prop_map(|(path, value)| Term::path_or(path, value)),
         1 => path().prop_map(Term::Path),
     ]
     .boxed()

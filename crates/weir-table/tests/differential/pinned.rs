@@ -3,11 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "only tests call these")]
 
 use weir_table::dynamodb::Dynamo;
-use weir_table::expr::{attr, set};
+use weir_table::expr::{add, attr, set};
 use weir_table::request::RawPage;
 use weir_table::{
-    Backend as _, Error, Get, Item, Key, Number, Query, SortRange, Transacted, Transaction, Write,
-    Written,
+    Backend as _, Error, Get, Item, Key, Number, Query, SortRange, Transacted, Transaction, Value,
+    Write, Written,
 };
 
 use crate::shapes::{PARTITION, SORT, shape};
@@ -140,6 +140,19 @@ async fn dynoxide_projects_transactional_reads_its_own_way() {
         .with("flag", true);
     assert_eq!(read(get().project(["flag"])).await, [Some(with_key)]);
     assert_eq!(read(get().project(["gone"])).await, [None]);
+}
+
+#[tokio::test]
+async fn dynoxide_takes_number_sets_for_texts() {
+    let dynamo = dynoxide().await;
+    let tiny = Value::Ns([Number::new(1, -130).unwrap()].into());
+    let item = Item::new().with(PARTITION, 2).with("ns", tiny.clone());
+    dynamo
+        .batch_write(vec![Write::put(TABLE, item)])
+        .await
+        .unwrap();
+    let again = Write::update(TABLE, Key::partition(2), add("ns", tiny));
+    assert!(dynamo.write(again).await.unwrap_err().is_invalid());
 }
 
 #[tokio::test]

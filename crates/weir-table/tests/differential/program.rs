@@ -14,6 +14,8 @@ use crate::values::{item, key, partition_value, sort_value};
 
 /// The most steps of a program.
 const STEPS_MAX: usize = 40;
+/// The most items that are put before, so that there is something to find.
+const FIRST_MAX: usize = 12;
 
 /// How the embedded store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,10 +69,13 @@ pub(crate) fn program() -> impl Strategy<Value = Program> {
             .enumerate()
             .map(|(place, number)| shape(*number, table_name(place)))
             .collect();
-        prop::collection::vec(step(&specs), 1..=STEPS_MAX).prop_map(move |steps| Program {
+        let first = put(&specs).prop_map(|put| Step::Write(put.flushed()));
+        let first = prop::collection::vec(first, 0..FIRST_MAX);
+        let steps = prop::collection::vec(step(&specs), 1..=STEPS_MAX);
+        (first, steps).prop_map(move |(first, steps)| Program {
             setting,
             shapes: shapes.clone(),
-            steps,
+            steps: first.into_iter().chain(steps).collect(),
         })
     })
 }
@@ -223,7 +228,7 @@ fn get(specs: &[TableSpec]) -> BoxedStrategy<Get> {
     })
 }
 
-/// A batch names no item twice: that the DynamoDB back-end could not even ask for.
+/// A batch that names an item twice is refused, and with few keys most would be.
 fn once_each(gets: Vec<Get>) -> Vec<Get> {
     let mut kept: Vec<Get> = Vec::new();
     for get in gets {

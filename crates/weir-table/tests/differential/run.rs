@@ -27,12 +27,13 @@ pub(crate) struct Reference {
 
 impl Reference {
     /// Asks the oracle: DynamoDB Local as it is, dynoxide behind our checks (see [`exceptions`]).
+    /// A batch of gets is always checked, because the back-end groups it and asks for keys too.
     ///
     /// [`exceptions`]: crate::exceptions
     async fn ask(&self, step: &Step) -> Answer {
-        match self.endpoint {
-            Endpoint::DynamoDbLocal => ask(&Oracle(self.store.backend()), step).await,
-            Endpoint::Dynoxide => ask(&self.store, step).await,
+        match (self.endpoint, step) {
+            (Endpoint::Dynoxide, _) | (_, Step::BatchGet(_)) => ask(&self.store, step).await,
+            (Endpoint::DynamoDbLocal, _) => ask(&Oracle(self.store.backend()), step).await,
         }
     }
 }

@@ -126,53 +126,61 @@ fn tables_go_to_dynamodb_local_and_back() {
     );
 }
 
-/// Starts a slow copy, kills it after a while, and says how far it came by the resumed run.
-fn killed_and_resumed(home: &Home, from: &str, to: &str, count: i64) {
-    let slow = home
-        .command()
-        .args([
-            "copy", "--tables", "orders", "--rate", "400", "--from", from, "--to", to,
-        ])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut slow = slow.unwrap();
-    std::thread::sleep(Duration::from_secs(3));
-    slow.kill().unwrap();
-    assert_eq!(slow.wait().unwrap().code(), None, "it was still running");
-    let run = home.weir(&format!(
-        "copy --tables orders --from '{from}' --to '{to}' --json"
-    ));
-    assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.err.starts_with("orders: going on after "), "{run:?}");
-    let reports: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-    assert_eq!(
-        (&reports[0]["items"], &reports[0]["verified"]),
-        (&json!(count), &json!(true))
-    );
-    let copied = reports[0]["copied"].as_i64().unwrap();
-    assert!(
-        (1..count).contains(&copied),
-        "{copied} of {count} were left"
-    );
+/// Starts a slow copy, kills it after a while, and lets a second run finish it. On a busy machine
+/// the first may be killed before it has come anywhere; then it is tried anew, with more patience.
+fn killed_and_resumed(home: &Home, from: &str, to: impl Fn(u64) -> String, count: i64) -> String {
+    for patience in [3, 6, 12, 24] {
+        let to = to(patience);
+        let rate = (count / (4 * i64::try_from(patience).unwrap())).to_string();
+        let slow = home
+            .command()
+            .args(["copy", "--tables", "orders", "--from", from, "--to", &to])
+            .args(["--rate", &rate])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let mut slow = slow.unwrap();
+        std::thread::sleep(Duration::from_secs(patience));
+        slow.kill().unwrap();
+        assert_eq!(slow.wait().unwrap().code(), None, "it was still running");
+        let run = home.weir(&format!(
+            "copy --tables orders --from '{from}' --to '{to}' --json"
+        ));
+        assert_eq!(run.code, Some(0), "{run:?}");
+        let reports: serde_json::Value = serde_json::from_str(&run.out).unwrap();
+        assert_eq!(
+            (&reports[0]["items"], &reports[0]["verified"]),
+            (&json!(count), &json!(true))
+        );
+        if !run.err.starts_with("orders: going on after ") {
+            continue;
+        }
+        let copied = reports[0]["copied"].as_i64().unwrap();
+        assert!(
+            (1..count).contains(&copied),
+            "{copied} of {count} were left"
+        );
+        return to;
+    }
+    panic!("no copy came anywhere before it was killed");
 }
 
 #[test]
 fn a_killed_copy_goes_on_where_it_stopped() {
     let home = Home::new();
     fill(&home, "a", 4000);
-    killed_and_resumed(&home, "embedded:a", "embedded:b", 4000);
+    killed_and_resumed(&home, "embedded:a", |n| format!("embedded:b{n}"), 4000);
 }
 
 #[test]
 fn a_killed_copy_to_and_from_dynamodb_local_goes_on() {
     let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
     let prefix = weir_testkit::unique_prefix("killed");
-    let there = format!("dynamodb:{endpoint}?prefix={prefix}");
     let home = Home::new();
     fill(&home, "a", 4000);
-    killed_and_resumed(&home, "embedded:a", &there, 4000);
-    killed_and_resumed(&home, &there, "embedded:b", 4000);
+    let there = |n| format!("dynamodb:{endpoint}?prefix={prefix}{n}-");
+    let there = killed_and_resumed(&home, "embedded:a", there, 4000);
+    killed_and_resumed(&home, &there, |n| format!("embedded:b{n}"), 4000);
 }
 
 #[test]
@@ -186,29 +194,40 @@ fn a_source_that_changes_meanwhile_is_found_and_copied_anew() {
     };
     home.fill("a", &[orders()], &(0..800).map(item).collect::<Vec<_>>());
     let _server = home.serve("a");
-    let line = ["copy", "--from", "embedded:a", "--to", "embedded:b"];
-    let slow = home
-        .command()
-        .args(line)
-        .args(["--rate", "400"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    std::thread::sleep(Duration::from_secs(1));
-    home.weir(
-        r#"table put orders --data a --plain --item '{"PK":"p","SK":"0000","changed":true}'"#,
-    )
-    .ok();
-    let output = slow.unwrap().wait_with_output().unwrap();
-    let err = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(4), "{err}");
-    assert!(
-        err.contains("table \"orders\": the source has 800 items"),
-        "{err}"
-    );
-    assert!(String::from_utf8(output.stdout).unwrap().contains("┆ NO"));
-    let again = verified(&home, &line.join(" "));
-    assert_eq!(again[0]["copied"], 800);
+    // On a busy machine the change may come before the copy has read the item: then it is copied
+    // as it is, and the next round waits longer.
+    for patience in [1, 3, 9, 27] {
+        let to = format!("embedded:b{patience}");
+        let line = ["copy", "--from", "embedded:a", "--to", &to];
+        let slow = home
+            .command()
+            .args(line)
+            .args(["--rate", &(400 / patience).to_string()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        std::thread::sleep(Duration::from_secs(patience));
+        let changed = format!(r#"{{"PK":"p","SK":"0000","changed":{patience}}}"#);
+        home.weir(&format!(
+            "table put orders --data a --plain --item '{changed}'"
+        ))
+        .ok();
+        let output = slow.unwrap().wait_with_output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        if output.status.code() == Some(0) {
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(4), "{err}");
+        assert!(
+            err.contains("table \"orders\": the source has 800 items"),
+            "{err}"
+        );
+        assert!(String::from_utf8(output.stdout).unwrap().contains("┆ NO"));
+        let again = verified(&home, &line.join(" "));
+        assert_eq!(again[0]["copied"], 800);
+        return;
+    }
+    panic!("no copy had read the item before it changed");
 }
 
 #[test]
