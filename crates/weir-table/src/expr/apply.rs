@@ -78,10 +78,11 @@ fn evaluate(term: &Term, target: &Path, old: &Item) -> Result<Value> {
                 "the update reads this attribute, but the item has none",
             )
         }),
-        Term::PathOr(path, otherwise) => match path.find(old) {
-            Some(value) => Ok(value.clone()),
-            None => evaluate(otherwise, target, old),
-        },
+        // DynamoDB reads the other term too when it is not needed, and refuses it when it is not there.
+        Term::PathOr(path, otherwise) => {
+            let otherwise = evaluate(otherwise, target, old)?;
+            Ok(path.find(old).cloned().unwrap_or(otherwise))
+        }
         Term::Plus(left, right) => sum(target, number(left)?.checked_add(number(right)?)),
         Term::Minus(left, right) => sum(target, number(left)?.checked_sub(number(right)?)),
         Term::Append(left, right) => {
@@ -240,6 +241,8 @@ mod tests {
                 .field(),
             Some("gone")
         );
+        let unneeded = set("t", Term::path_or("s", Term::path("gone")));
+        assert_eq!(apply(&unneeded, &old).unwrap_err().field(), Some("gone"));
         let deep = remove(Path::new("s").field("x"));
         assert_eq!(apply(&deep, &old).unwrap_err().field(), Some("s.x"));
         let deep = delete_from(Path::new("s").field("x"), Value::strings(["a"]));

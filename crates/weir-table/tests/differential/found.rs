@@ -69,7 +69,7 @@ fn conditions() -> [Found; 5] {
     ]
 }
 
-fn updates() -> [Found; 5] {
+fn updates() -> [Found; 6] {
     let m = || Path::new("m");
     let gone = || Path::new("gone").field("x");
     let sum = || Term::path("n").plus(1);
@@ -80,6 +80,10 @@ fn updates() -> [Found; 5] {
         (
             "a path stands in for itself",
             vec![own(set("n", Term::path_or("n", Term::path("n"))))],
+        ),
+        (
+            "what stands in is missing and not needed",
+            vec![own(set("n", Term::path_or("s", Term::path("gone"))))],
         ),
         (
             "a sum is inside a term",

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "only tests call these")]
 
 use weir_table::dynamodb::Dynamo;
-use weir_table::expr::{add, attr, set};
+use weir_table::expr::{Term, add, attr, set};
 use weir_table::request::RawPage;
 use weir_table::{
     Backend as _, Error, Get, Item, Key, Number, Query, SortRange, Transacted, Transaction, Value,
@@ -153,6 +153,16 @@ async fn dynoxide_takes_number_sets_for_texts() {
         .unwrap();
     let again = Write::update(TABLE, Key::partition(2), add("ns", tiny));
     assert!(dynamo.write(again).await.unwrap_err().is_invalid());
+}
+
+#[tokio::test]
+async fn dynoxide_skips_an_attribute_that_dynamodb_local_reads() {
+    let fallback = Term::path_or("flag", Term::path("gone"));
+    let update = Write::update(TABLE, Key::partition(1), set("s", fallback));
+    let written = dynoxide().await.write(update.clone()).await.unwrap();
+    assert!(written.is_applied());
+    let refused = dynamodb_local().await.write(update).await.unwrap_err();
+    assert_eq!(refused.field(), Some("gone"));
 }
 
 #[tokio::test]
