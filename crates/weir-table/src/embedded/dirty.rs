@@ -60,7 +60,7 @@ impl Space {
     }
 }
 
-/// What a key holds, encoded. Items are kept encoded too: decoded they take six times the memory,
+/// What a key holds, encoded. Items are kept encoded too: decoded they take several times the memory,
 /// and decoding one costs no more than the copy that a writer makes of it.
 #[derive(Debug, Clone)]
 pub(super) enum Payload {
