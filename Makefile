@@ -19,7 +19,7 @@ WITH_SERVERS := $(TARGET)/debug/with-servers
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
 
-run: build-setup ## Build the server and start it on the embedded store (ARGS="--demo" adds flags)
+run: build-setup ## Build the server and start it on the embedded store (ARGS="--listen 127.0.0.1:9000" adds flags)
 	@$(STEP) "build" cargo build --release --package weir
 	$(TARGET)/release/weir serve $(ARGS)
 
