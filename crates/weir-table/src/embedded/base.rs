@@ -38,6 +38,17 @@ impl std::fmt::Debug for Base {
     }
 }
 
+/// The keyspace that holds a space.
+fn keyspace_of(spaces: &[Keyspace; 4], space: Space) -> &Keyspace {
+    let [items, index, ttl, meta] = spaces;
+    match space {
+        Space::Items => items,
+        Space::Index => index,
+        Space::Ttl => ttl,
+        Space::Meta => meta,
+    }
+}
+
 /// Small tables and memtables: the store stops readers for a moment when it installs a table or
 /// frees a memtable, and that moment grows with their size.
 fn keyspace_options(memtable_bytes: u64) -> KeyspaceCreateOptions {
@@ -90,13 +101,7 @@ impl Base {
     }
 
     fn space(&self, space: Space) -> &Keyspace {
-        let [items, index, ttl, meta] = &self.spaces;
-        match space {
-            Space::Items => items,
-            Space::Index => index,
-            Space::Ttl => ttl,
-            Space::Meta => meta,
-        }
+        keyspace_of(&self.spaces, space)
     }
 
     /// What a key holds. Blocks.
@@ -231,13 +236,7 @@ impl Snapshot {
     }
 
     fn space(&self, space: Space) -> &Keyspace {
-        let [items, index, ttl, meta] = &self.spaces;
-        match space {
-            Space::Items => items,
-            Space::Index => index,
-            Space::Ttl => ttl,
-            Space::Meta => meta,
-        }
+        keyspace_of(&self.spaces, space)
     }
 
     /// What a key holds. Blocks.
