@@ -19,8 +19,10 @@ const WARM_PART: u64 = 10;
 
 pub(super) async fn run(dir: &Path, minutes: f64, items: u64) {
     let store = weir::open(&dir.join("weir"));
-    store.create_table(&weir::spec()).await.expect("a table");
-    load(&store, items).await;
+    if store.backend().stats().last_seq == 0 {
+        store.create_table(&weir::spec()).await.expect("a table");
+        load(&store, items).await;
+    }
     let length = Duration::from_secs_f64(minutes * 60.0);
     let step = (length / 20).max(Duration::from_secs(1));
     let mut table = Table::new();

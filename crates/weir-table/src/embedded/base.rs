@@ -13,6 +13,7 @@ use fjall::{
     CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable as _, Slice,
 };
 
+use super::background;
 use super::dirty::{Generation, SPACES, Space};
 use super::keys::KeyRange;
 use crate::error::{Error, Result};
@@ -77,16 +78,19 @@ fn failed(doing: &'static str) -> impl Fn(fjall::Error) -> Error {
 impl Base {
     /// Opens or makes the store in `dir`.
     pub(super) fn open(dir: &Path, cache_bytes: u64) -> Result<Base> {
-        let db = Database::builder(dir)
+        let database = Database::builder(dir)
             .cache_size(cache_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
             // With one worker, memtable rotation queues behind compactions and memory has no bound.
             .worker_threads(2)
             .max_cached_files(Some(256))
             .journal_compression(CompressionType::None)
-            .manual_journal_persist(true)
-            .open()
-            .map_err(failed("opening the key-value store"))?;
+            .manual_journal_persist(true);
+        let db = background::starting(|| {
+            database
+                .open()
+                .map_err(failed("opening the key-value store"))
+        })?;
         let keyspace = |name: &str, memtable_bytes: u64| {
             db.keyspace(name, || keyspace_options(memtable_bytes))
                 .map_err(failed("opening a keyspace"))

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use super::catalog::Table;
 use super::change::{self, Image, ItemChange, MetaChange};
 use super::dirty::{Entry, Generations, Payload, Space};
-use super::engine::{Engine, Rests, off_thread};
+use super::engine::{Engine, Rests};
 use super::keys;
 use super::read::{self, Loaded, Patience};
 use super::token::Token;
@@ -136,12 +136,12 @@ impl Engine {
                 .await?;
         }
         let engine = Arc::clone(self);
-        off_thread(move || {
+        let commit = move || {
             let loaded = Loaded::default();
             let round = engine.commit_once(&targets, token.as_ref(), &loaded, Patience::Disk)?;
             Ok((round, targets))
-        })
-        .await
+        };
+        self.readers.run(commit).await
     }
 
     pub(super) fn commit_once(

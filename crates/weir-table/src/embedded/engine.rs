@@ -8,12 +8,14 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex, RwLock};
 use tokio::sync::Notify;
 
+use super::background;
 use super::base::Base;
 use super::cache::ItemCache;
 use super::catalog::{Catalog, Table};
 use super::delay::DelayedIndex;
 use super::dirty::{Entry, Generation, Generations};
 use super::log::Log;
+use super::readers::Readers;
 use super::{Options, Stats};
 use crate::error::{Error, Result};
 use crate::request::Durability;
@@ -40,6 +42,7 @@ pub(super) struct Engine {
     pub(super) base: Base,
     pub(super) cache: ItemCache,
     pub(super) delayed: DelayedIndex,
+    pub(super) readers: Arc<Readers>,
     /// One checkpoint at a time.
     pub(super) checkpointing: Mutex<()>,
     pub(super) checkpoints: AtomicU64,
@@ -129,6 +132,7 @@ impl Engine {
             log: parts.log,
             base: parts.base,
             cache: ItemCache::new(options.cache_bytes),
+            readers: Arc::new(Readers::default()),
             delayed: DelayedIndex::new(options.index_delay),
             checkpointing: Mutex::new(()),
             checkpoints: AtomicU64::new(0),
@@ -277,6 +281,7 @@ impl Threads {
         if engine.options.index_delay.is_some() {
             running.push(spawn("weir-index", index_loop)?);
         }
+        running.extend(engine.readers.start()?);
         Ok(Threads {
             closing,
             engine: Arc::clone(engine),
@@ -290,6 +295,7 @@ impl Threads {
         self.engine.log.close();
         self.engine.log.wake_syncer();
         self.engine.want_checkpoint();
+        self.engine.readers.close();
         for thread in self.running.lock().drain(..) {
             thread.thread().unpark();
             let _ = thread.join();
@@ -320,6 +326,7 @@ fn sync_loop(engine: &Engine, closing: &AtomicBool) {
 }
 
 fn fold_loop(engine: &Engine, closing: &AtomicBool) {
+    background::give_way();
     while !closing.load(Ordering::SeqCst) {
         {
             let mut wanted = engine.wanted.lock();

@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 use super::catalog::Table;
 use super::change;
 use super::dirty::Space;
-use super::engine::{Engine, off_thread};
+use super::engine::Engine;
 use super::keys::{self, KeyRange};
 use super::log::{Segment, record, scan};
 use super::read;
@@ -66,7 +66,8 @@ impl Engine {
             });
         }
         let engine = Arc::clone(self);
-        off_thread(move || engine.read_changes(&table, seq, skip, last_seq, limit)).await
+        let read = move || engine.read_changes(&table, seq, skip, last_seq, limit);
+        self.readers.run(read).await
     }
 
     fn read_changes(

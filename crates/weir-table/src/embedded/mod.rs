@@ -10,6 +10,7 @@
 //! A read looks into the dirty set, the cache and the store, in that order; a
 //! `page` merges dirty set and store in key order.
 
+mod background;
 mod backup;
 mod base;
 mod cache;
@@ -28,6 +29,7 @@ mod log;
 mod open;
 mod page;
 mod read;
+mod readers;
 mod sweep;
 mod tables;
 mod token;

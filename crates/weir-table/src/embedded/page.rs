@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::catalog::Table;
 use super::dirty::{Entry, Generation, Payload, Space};
-use super::engine::{Engine, Rests, off_thread};
+use super::engine::{Engine, Rests};
 use super::keys::{self, KeyRange};
 use super::read;
 use crate::error::{Error, Result};
@@ -30,8 +30,8 @@ impl Engine {
         let (space, range, reverse) = plan(&table, query, after)?;
         let (engine, query) = (Arc::clone(self), query.clone());
         let strong = query.consistency == Consistency::Strong;
-        let (page, rests) =
-            off_thread(move || engine.collect(&table, &query, space, range, reverse)).await?;
+        let collect = move || engine.collect(&table, &query, space, range, reverse);
+        let (page, rests) = self.readers.run(collect).await?;
         if strong {
             self.settle(rests).await?;
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::change::Image;
 use super::codec;
 use super::dirty::{Entry, Generations, Payload, Space};
-use super::engine::{Engine, Rests, off_thread};
+use super::engine::{Engine, Rests};
 use super::keys;
 use crate::error::{Error, Result};
 use crate::expr::{Path, Step};
@@ -119,7 +119,9 @@ impl Engine {
         meta: Option<Vec<u8>>,
     ) -> Result<Loaded> {
         let engine = Arc::clone(self);
-        off_thread(move || engine.load_now(wanted, meta)).await
+        self.readers
+            .run(move || engine.load_now(wanted, meta))
+            .await
     }
 
     fn load_now(&self, wanted: Vec<keys::Bytes>, meta: Option<Vec<u8>>) -> Result<Loaded> {
@@ -181,12 +183,12 @@ impl Engine {
             }
         }
         let engine = Arc::clone(self);
-        off_thread(move || {
+        let find = move || {
             let gate = engine.generations.read();
             let seen = engine.find_item(&gate, &key, &Loaded::default(), Patience::Disk)?;
             seen.ok_or_else(|| Error::backend("reading", "the item could not be read"))
-        })
-        .await
+        };
+        self.readers.run(find).await
     }
 
     /// Reads items, each on its own.
@@ -212,9 +214,8 @@ impl Engine {
             loaded = self.load(wanted.clone(), None).await?;
         }
         let engine = Arc::clone(self);
-        let found =
-            off_thread(move || engine.look_at_once(&wanted, &Loaded::default(), Patience::Disk))
-                .await?;
+        let look = move || engine.look_at_once(&wanted, &Loaded::default(), Patience::Disk);
+        let found = self.readers.run(look).await?;
         self.answer_all(gets, found.unwrap_or_default()).await
     }
 
