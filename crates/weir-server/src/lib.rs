@@ -7,6 +7,7 @@
 //!
 //! Read next: [`router`], where every route stands once.
 
+pub mod auth;
 pub mod backup;
 pub mod client;
 mod health;

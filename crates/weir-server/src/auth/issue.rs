@@ -1,0 +1,190 @@
+//! Issuing tokens and taking them back.
+//!
+//! A token is issued after the last time that all tokens of its subject were revoked, and an access
+//! token never outlives the refresh token it came from. So a revocation reaches everything that was
+//! issued before it and nothing that is issued after it.
+
+use std::sync::Arc;
+
+use weir_table::{Backend, Error, Result};
+
+use super::Auth;
+use super::claims::{Claims, ID_MAX, TokenType};
+use super::error::{AuthError, TokenError};
+use super::grant::Grants;
+use super::issued::{self, IssuedPage, IssuedToken};
+use super::revocation::ToRevoke;
+use super::token::{Mint, Minted};
+
+/// The tokens a client gets for its secret.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// To make requests.
+    pub access: Minted,
+    /// To get further access tokens.
+    pub refresh: Minted,
+}
+
+/// For whom tokens are, and for what.
+#[derive(Debug, Clone, Copy)]
+pub struct Holder<'a> {
+    /// The client id.
+    pub subject: &'a str,
+    /// The org.
+    pub org_id: Option<&'a str>,
+    /// The app.
+    pub app_id: Option<&'a str>,
+    /// What they may do.
+    pub grants: &'a Grants,
+}
+
+impl<B: Backend> Auth<B> {
+    /// Issues a pair of tokens; the access token counts only as long as the refresh token does.
+    ///
+    /// # Errors
+    /// Something about the holder is out of bounds, or the store fails.
+    pub async fn issue_pair(&self, holder: Holder<'_>) -> Result<Pair> {
+        let issued_ms = self.issue_time(holder.subject).await?;
+        let refresh = holder.mint(TokenType::Refresh, self.refresh_secs, None);
+        let refresh = self.tokens.mint(&refresh, issued_ms)?;
+        let parent = Some(refresh.claims.jti.as_str());
+        let access = holder.mint(TokenType::Access, self.access_secs, parent);
+        let access = self.tokens.mint(&access, issued_ms)?;
+        Ok(Pair { access, refresh })
+    }
+
+    /// Issues an access token for a refresh token.
+    ///
+    /// # Errors
+    /// The refresh token does not count, or the store fails.
+    pub async fn refresh(&self, token: &str) -> Result<Minted, AuthError> {
+        let now_ms = self.clock.now_ms();
+        let verified = self.tokens.verify_as(TokenType::Refresh, token, now_ms)?;
+        let claims = &verified.claims;
+        if self.revocations.check_in_store(claims, now_ms).await? {
+            return Err(TokenError::Revoked.into());
+        }
+        let holder = Holder {
+            subject: &claims.sub,
+            org_id: claims.org_id.as_deref(),
+            app_id: claims.app_id.as_deref(),
+            grants: &verified.identity.grants,
+        };
+        // Never longer than the token it comes from: revoking that one is kept only so long.
+        let left_secs = claims.exp.saturating_sub(now_ms / 1000);
+        let lifetime_secs = self.access_secs.min(left_secs);
+        let access = holder.mint(TokenType::Access, lifetime_secs, Some(&claims.jti));
+        Ok(self.tokens.mint(&access, now_ms)?)
+    }
+
+    /// Issues a single access token to an operator, and lists it under `name`.
+    ///
+    /// # Errors
+    /// The name or the lifetime is out of bounds, or the store fails.
+    pub async fn issue_operator(
+        &self,
+        name: &str,
+        grants: &Grants,
+        lifetime_secs: u64,
+    ) -> Result<Minted> {
+        if name.is_empty() {
+            return Err(Error::invalid("name", "is empty"));
+        }
+        let subject = issued::subject(name);
+        let holder = Holder {
+            subject: &subject,
+            org_id: None,
+            app_id: None,
+            grants,
+        };
+        let issued_ms = self.issue_time(&subject).await?;
+        let access = holder.mint(TokenType::Access, lifetime_secs, None);
+        let minted = self.tokens.mint(&access, issued_ms)?;
+        self.issued.record(name, &minted.claims).await?;
+        Ok(minted)
+    }
+
+    /// Operators' tokens, the newest first.
+    ///
+    /// # Errors
+    /// The limit or the cursor is wrong, or the store fails.
+    pub async fn operator_tokens(&self, limit: u32, cursor: Option<&str>) -> Result<IssuedPage> {
+        self.issued.list(limit, cursor, self.clock.now_ms()).await
+    }
+
+    /// Revokes an operator's token; none when there is none with this id.
+    ///
+    /// # Errors
+    /// The id cannot be one, or the store fails.
+    pub async fn revoke_operator(&self, jti: &str) -> Result<Option<IssuedToken>> {
+        let now_ms = self.clock.now_ms();
+        let Some(token) = self.issued.find(jti, now_ms).await? else {
+            return Ok(None);
+        };
+        let subject = token.subject();
+        let revoked = ToRevoke {
+            jti: &token.jti,
+            token_type: TokenType::Access,
+            subject: &subject,
+            exp: token.expires,
+        };
+        self.revocations.revoke(revoked, now_ms).await?;
+        self.issued.mark_revoked(jti, now_ms).await?;
+        Ok(Some(token))
+    }
+
+    /// Revokes a token of either type and gives its claims back; none when it does not count
+    /// anyway, which RFC 7009 does not tell apart.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn revoke(&self, token: &str) -> Result<Option<Arc<Claims>>> {
+        let now_ms = self.clock.now_ms();
+        let Ok(verified) = self.tokens.verify(token, now_ms) else {
+            return Ok(None);
+        };
+        let claims = Arc::clone(&verified.claims);
+        self.revocations.revoke((&*claims).into(), now_ms).await?;
+        Ok(Some(claims))
+    }
+
+    /// Revokes every token of a subject that was issued so far.
+    ///
+    /// # Errors
+    /// The subject is out of bounds, or the store fails.
+    pub async fn revoke_all(&self, subject: &str) -> Result<()> {
+        if !(1..=ID_MAX).contains(&subject.len()) {
+            let problem = format!("has 1 to {} bytes", ID_MAX);
+            return Err(Error::invalid("subject", problem));
+        }
+        let now_ms = self.clock.now_ms();
+        self.revocations.revoke_all(subject, now_ms).await
+    }
+
+    /// When a token that is issued now is issued: after the last time that all tokens of its
+    /// subject were revoked, which may be this millisecond or, by another clock, a later one.
+    async fn issue_time(&self, subject: &str) -> Result<u64> {
+        let now_ms = self.clock.now_ms();
+        let after = self.revocations.valid_after_ms(subject).await?;
+        Ok(after.map_or(now_ms, |after| now_ms.max(after.saturating_add(1))))
+    }
+}
+
+impl<'a> Holder<'a> {
+    fn mint(
+        &self,
+        token_type: TokenType,
+        lifetime_secs: u64,
+        parent_jti: Option<&'a str>,
+    ) -> Mint<'a> {
+        Mint {
+            subject: self.subject,
+            org_id: self.org_id,
+            app_id: self.app_id,
+            grants: self.grants,
+            token_type,
+            parent_jti,
+            lifetime_secs,
+        }
+    }
+}

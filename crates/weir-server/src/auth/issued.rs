@@ -1,0 +1,152 @@
+//! Operators' tokens: which were issued, so that they can be listed and revoked by their id.
+//!
+//! A record goes with its token: it expires when the token does. It says nothing that would let
+//! anybody use the token.
+
+use weir_table::expr::{attr, set};
+use weir_table::{Backend, Error, Get, Item, Query, Result, Store, Write};
+
+use super::claims::{Claims, JTI_MAX};
+use super::keys;
+
+/// Records of one page, at most.
+pub const PAGE_MAX: u32 = 100;
+
+const NAME: &str = "name";
+const SCOPE: &str = "scope";
+const CREATED: &str = "created_at_epoch";
+const REVOKED_AT: &str = "revoked_at_epoch";
+/// What the subject of an operator's token begins with; no client is called so.
+const SUBJECT_PREFIX: &str = "operator:";
+
+/// A token that was issued to an operator. Times are seconds since 1970.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuedToken {
+    /// Its id.
+    pub jti: String,
+    /// The name it was issued under.
+    pub name: String,
+    /// What it allows.
+    pub scope: String,
+    /// When it was issued.
+    pub created: u64,
+    /// When it expires.
+    pub expires: u64,
+    /// When it was revoked.
+    pub revoked: Option<u64>,
+}
+
+impl IssuedToken {
+    /// The subject of its claims.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        subject(&self.name)
+    }
+
+    fn from_item(item: &Item) -> Option<IssuedToken> {
+        let text = |name| item.s(name).map(str::to_owned);
+        let secs = |name| item.i64(name).and_then(|secs| u64::try_from(secs).ok());
+        Some(IssuedToken {
+            jti: text(keys::SK)?,
+            name: text(NAME)?,
+            scope: text(SCOPE)?,
+            created: secs(CREATED)?,
+            expires: secs(keys::EXPIRES)?,
+            revoked: secs(REVOKED_AT),
+        })
+    }
+}
+
+/// The subject of the token of an operator called `name`.
+#[must_use]
+pub fn subject(name: &str) -> String {
+    format!("{SUBJECT_PREFIX}{name}")
+}
+
+/// Some of the tokens, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuedPage {
+    /// The tokens; a page may have fewer than were asked for.
+    pub items: Vec<IssuedToken>,
+    /// Where to go on; none at the end.
+    pub cursor: Option<String>,
+}
+
+/// The records of operators' tokens.
+#[derive(Debug)]
+pub struct Issued<B> {
+    store: Store<B>,
+}
+
+impl<B: Backend> Issued<B> {
+    /// The records in `store`.
+    #[must_use]
+    pub fn new(store: Store<B>) -> Issued<B> {
+        Issued { store }
+    }
+
+    /// Records a token under `name`.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn record(&self, name: &str, claims: &Claims) -> Result<()> {
+        let item = keys::edge_item(&keys::issued(&claims.jti))
+            .with(NAME, name)
+            .with(SCOPE, claims.scope.as_str())
+            .with(CREATED, claims.iat)
+            .with(keys::EXPIRES, claims.exp);
+        self.store.write(Write::put(keys::EDGE, item)).await?;
+        Ok(())
+    }
+
+    /// The token with this id, if it was issued and has not expired.
+    ///
+    /// # Errors
+    /// The id cannot be one, or the store fails.
+    pub async fn find(&self, jti: &str, now_ms: u64) -> Result<Option<IssuedToken>> {
+        if !(1..=JTI_MAX).contains(&jti.len()) {
+            let problem = format!("has 1 to {JTI_MAX} bytes");
+            return Err(Error::invalid("id", problem));
+        }
+        let get = Get::new(keys::EDGE, keys::issued(jti));
+        let item = self.store.get(&get).await?;
+        let token = item.as_ref().and_then(IssuedToken::from_item);
+        Ok(token.filter(|token| token.expires > now_ms / 1000))
+    }
+
+    /// Up to `limit` of the tokens that have not expired, from `cursor` on.
+    ///
+    /// # Errors
+    /// The limit is out of bounds, the cursor is not one of this list, or the store fails.
+    pub async fn list(&self, limit: u32, cursor: Option<&str>, now_ms: u64) -> Result<IssuedPage> {
+        if !(1..=PAGE_MAX).contains(&limit) {
+            let problem = format!("is {limit}; 1 to {PAGE_MAX} are allowed");
+            return Err(Error::invalid("limit", problem));
+        }
+        let mut query = Query::partition(keys::EDGE, keys::ISSUED);
+        query = query.reverse().limit(limit);
+        if let Some(cursor) = cursor {
+            query = query.after(cursor);
+        }
+        let page = self.store.query(&query).await?;
+        // Not the query's filter: a cursor is bound to its query, and the time goes on.
+        let tokens = page.items.iter().filter_map(IssuedToken::from_item);
+        let alive = tokens.filter(|token| token.expires > now_ms / 1000);
+        Ok(IssuedPage {
+            items: alive.collect(),
+            cursor: page.cursor,
+        })
+    }
+
+    /// Notes that a token was revoked. Revoking it is [`super::revocation`]'s to do.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn mark_revoked(&self, jti: &str, now_ms: u64) -> Result<()> {
+        let still_there = attr(keys::PK).exists().and(attr(REVOKED_AT).absent());
+        let update = set(REVOKED_AT, now_ms / 1000);
+        let write = Write::update(keys::EDGE, keys::issued(jti), update).when(still_there);
+        self.store.write(write).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! Who may come in: the core of authentication, without HTTP.
+//!
+//! Two kinds of credential lead to an [`Identity`], which says what its holder may do:
+//! 1. The admin key ([`admin_key`]): everything.
+//! 2. A token ([`token`]): signed ([`signing`], [`jws`]), says what it allows ([`grant`],
+//!    [`scope`]), and counts until it expires or is revoked ([`revocation`]). Clients get a pair of
+//!    them, operators get single ones that are listed ([`issued`]).
+//!
+//! Nothing is let in on a guess: when the store cannot say whether a credential counts, that is an
+//! error ([`AuthError::is_unavailable`]). No secret is stored in clear, compared in variable time or
+//! shown by `Debug`, except the signing key of an embedded store, in a file of its own
+//! ([`key_file`]).
+
+pub mod admin_key;
+pub mod claims;
+mod error;
+pub mod grant;
+mod issue;
+pub mod issued;
+pub mod jws;
+pub mod key_file;
+pub mod keys;
+pub mod revocation;
+pub mod scope;
+mod secret;
+mod settings;
+pub mod signing;
+pub mod token;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use weir_table::clock::Clock;
+use weir_table::{Backend, Error, Result, Store};
+
+use admin_key::{AdminKey, Ensured};
+use claims::{Claims, TokenType};
+pub use error::{AuthError, TokenError};
+use grant::Grants;
+pub use issue::{Holder, Pair};
+use issued::Issued;
+use revocation::{RevocationCounts, Revocations};
+pub use secret::Secret;
+pub use settings::Settings;
+use signing::{Jwks, Keyring, SigningKey};
+use token::Tokens;
+
+/// Who made a request, and what they may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Their name: `admin`, or the subject of their token.
+    pub subject: String,
+    /// What they may do.
+    pub grants: Grants,
+    /// The claims of their token, if they came with one.
+    pub claims: Option<Arc<Claims>>,
+}
+
+/// Authentication, put together.
+#[derive(Debug)]
+pub struct Auth<B> {
+    clock: Clock,
+    access_secs: u64,
+    refresh_secs: u64,
+    admin: Arc<Identity>,
+    admin_key: AdminKey<B>,
+    tokens: Tokens,
+    revocations: Revocations<B>,
+    issued: Issued<B>,
+    /// Where the signing key is, when it is kept in a file.
+    key_folder: Option<PathBuf>,
+    rotating: tokio::sync::Mutex<()>,
+}
+
+impl<B: Backend> Auth<B> {
+    /// Opens authentication on `store`, making its tables where they are missing. `data_dir` is the
+    /// folder of an embedded store; a store that instances share has none.
+    ///
+    /// # Errors
+    /// A setting is wrong, a shared store comes without a configured signing key, the key file
+    /// cannot be used, or the store fails.
+    pub async fn open(
+        store: Store<B>,
+        clock: Clock,
+        settings: &Settings,
+        data_dir: Option<&Path>,
+    ) -> Result<Auth<B>> {
+        settings.check()?;
+        let key = settings.admin_key.as_ref();
+        let admin_key = AdminKey::new(store.clone(), clock.clone(), settings.cache_secs, key)?;
+        let key_folder = data_dir.filter(|_| settings.signing.is_none());
+        let keyring = match key_folder {
+            Some(folder) => key_file(folder, key_file::load).await?,
+            None => configured_keys(settings)?,
+        };
+        for spec in keys::tables() {
+            match store.verify_table(&spec).await {
+                Err(Error::NoSuchTable(_)) => store.create_table(&spec).await?,
+                verified => verified?,
+            }
+        }
+        let admin = Identity {
+            subject: "admin".to_owned(),
+            grants: Grants::admin(),
+            claims: None,
+        };
+        Ok(Auth {
+            clock,
+            access_secs: settings.access_secs,
+            refresh_secs: settings.refresh_secs,
+            admin: Arc::new(admin),
+            admin_key,
+            tokens: Tokens::new(settings.issuer.as_str(), keyring),
+            revocations: Revocations::new(store.clone(), settings.cache_secs),
+            issued: Issued::new(store),
+            key_folder: key_folder.map(Path::to_owned),
+            rotating: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Makes the admin key unless there is one or one is configured. What comes back is shown to
+    /// the operator once; when it is lost, [`Auth::rotate_admin_key`] makes another.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn ensure_admin_key(&self) -> Result<Ensured> {
+        self.admin_key.ensure().await
+    }
+
+    /// Replaces the admin key.
+    ///
+    /// # Errors
+    /// The key is a configured one, or the store fails.
+    pub async fn rotate_admin_key(&self) -> Result<Secret> {
+        self.admin_key.rotate().await
+    }
+
+    /// Who presents this admin key.
+    ///
+    /// # Errors
+    /// It is not the key, or the store fails.
+    pub async fn authenticate_key(&self, presented: &str) -> Result<Arc<Identity>, AuthError> {
+        if self.admin_key.check(presented).await? {
+            Ok(Arc::clone(&self.admin))
+        } else {
+            Err(AuthError::WrongKey)
+        }
+    }
+
+    /// Who presents this access token.
+    ///
+    /// # Errors
+    /// The token does not count, or the store fails.
+    pub async fn authenticate_bearer(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
+        let now_ms = self.clock.now_ms();
+        let verified = self.tokens.verify_as(TokenType::Access, token, now_ms)?;
+        if self.revocations.check(&verified.claims, now_ms).await? {
+            return Err(TokenError::Revoked.into());
+        }
+        Ok(Arc::clone(&verified.identity))
+    }
+
+    /// Makes a new signing key in the data folder; the one so far still verifies.
+    ///
+    /// # Errors
+    /// The keys are configured ones, or the file cannot be written.
+    pub async fn rotate_signing_key(&self) -> Result<()> {
+        let Some(folder) = &self.key_folder else {
+            let problem = "is set by configuration; make the current key the previous one there";
+            return Err(Error::invalid("signing.key", problem));
+        };
+        let _rotating = self.rotating.lock().await;
+        let keyring = key_file(folder, key_file::rotate).await?;
+        self.tokens.replace_keys(keyring);
+        Ok(())
+    }
+
+    /// The public keys with which others can verify our tokens.
+    #[must_use]
+    pub fn jwks(&self) -> Jwks {
+        self.tokens.jwks()
+    }
+
+    /// What revocation did so far, for metrics.
+    #[must_use]
+    pub fn revocation_counts(&self) -> RevocationCounts {
+        self.revocations.counts()
+    }
+}
+
+/// Does something with the key file off the async threads.
+async fn key_file(folder: &Path, act: fn(&Path) -> Result<Keyring>) -> Result<Keyring> {
+    let folder = folder.to_owned();
+    tokio::task::spawn_blocking(move || act(&folder))
+        .await
+        .map_err(|source| Error::backend("using the signing key's file", source))?
+}
+
+fn configured_keys(settings: &Settings) -> Result<Keyring> {
+    let Some(current) = &settings.signing else {
+        let problem = "must be configured, because instances that share a store sign alike; \
+                       without it each would refuse the others' tokens";
+        return Err(Error::invalid("signing.key", problem));
+    };
+    let current = SigningKey::from_source("signing.key", current)?;
+    let previous = settings.previous.as_ref();
+    let previous = previous.map(|key| SigningKey::from_source("signing.previous", key));
+    Keyring::new(current, previous.transpose()?)
+}

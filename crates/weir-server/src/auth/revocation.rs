@@ -1,0 +1,257 @@
+//! Revoked tokens.
+//!
+//! A token is revoked by its own id, by the id of the refresh token it came from, or because its
+//! subject has `tokens_valid_after` later than its issue. Each of the three is a fact that is
+//! remembered on its own, so that a revocation made here counts here at once for every token it
+//! reaches; other instances learn of it when what they remember is `cache_secs` old. That a token
+//! is revoked never changes and is remembered as long as there is room.
+//!
+//! When the store fails, the answer is an error and never "allowed".
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use quick_cache::sync::Cache;
+use weir_table::expr::{attr, set};
+use weir_table::{Backend, Get, Item, Result, Store, Write, Written};
+
+use super::claims::{Claims, TokenType};
+use super::keys;
+
+/// Facts about tokens that are remembered, and as many about subjects.
+const REMEMBERED_MAX: usize = 64 * 1024;
+
+const TOKEN_TYPE: &str = "token_type";
+const CLIENT: &str = "client_id";
+const REVOKED_AT: &str = "revoked_at_epoch";
+const ORIGINAL_EXPIRY: &str = "original_expiry_epoch";
+const VALID_AFTER: &str = "tokens_valid_after_ms";
+
+/// What is remembered of a token's id.
+#[derive(Debug, Clone, Copy)]
+enum OfToken {
+    Clear { read_ms: u64 },
+    Revoked,
+}
+
+/// What is remembered of a subject.
+#[derive(Debug, Clone, Copy)]
+struct OfSubject {
+    valid_after_ms: Option<u64>,
+    read_ms: u64,
+}
+
+/// How often the store was spared, and how much was revoked here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RevocationCounts {
+    /// Checks answered from memory.
+    pub hits: u64,
+    /// Checks that asked the store.
+    pub misses: u64,
+    /// Revocations made by this instance, of tokens and of subjects.
+    pub revocations: u64,
+}
+
+/// A token to revoke.
+#[derive(Debug, Clone, Copy)]
+pub struct ToRevoke<'a> {
+    /// Its id.
+    pub jti: &'a str,
+    /// What it is for.
+    pub token_type: TokenType,
+    /// Whose it is.
+    pub subject: &'a str,
+    /// When it expires, in seconds since 1970.
+    pub exp: u64,
+}
+
+impl<'a> From<&'a Claims> for ToRevoke<'a> {
+    fn from(claims: &'a Claims) -> ToRevoke<'a> {
+        ToRevoke {
+            jti: &claims.jti,
+            token_type: claims.token_type,
+            subject: &claims.sub,
+            exp: claims.exp,
+        }
+    }
+}
+
+/// Revokes tokens and tells which are revoked.
+#[derive(Debug)]
+pub struct Revocations<B> {
+    store: Store<B>,
+    cache_ms: u64,
+    tokens: Cache<String, OfToken>,
+    subjects: Cache<String, OfSubject>,
+    /// How many revocations were made here. Whoever read the store before one of them must not
+    /// remember what it read: the lock keeps comparing and remembering together.
+    made: Mutex<u64>,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
+impl<B: Backend> Revocations<B> {
+    /// The revocations in `store`; that a token is not revoked is believed for `cache_secs`.
+    #[must_use]
+    pub fn new(store: Store<B>, cache_secs: u64) -> Revocations<B> {
+        Revocations {
+            store,
+            cache_ms: cache_secs.saturating_mul(1000),
+            tokens: Cache::new(REMEMBERED_MAX),
+            subjects: Cache::new(REMEMBERED_MAX),
+            made: Mutex::new(0),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// Revokes a token, and with it those that came from it.
+    ///
+    /// # Errors
+    /// The store fails; the token then may or may not be revoked.
+    pub async fn revoke(&self, token: ToRevoke<'_>, now_ms: u64) -> Result<()> {
+        let now_secs = now_ms / 1000;
+        if token.exp <= now_secs {
+            return Ok(());
+        }
+        let item = keys::revoked(token.jti)
+            .to_item(&keys::revoked_tokens())
+            .with(TOKEN_TYPE, token.token_type.name())
+            .with(CLIENT, token.subject)
+            .with(REVOKED_AT, now_secs)
+            .with(ORIGINAL_EXPIRY, token.exp)
+            .with(keys::EXPIRES, token.exp);
+        // Only the first time is kept: it says when the token was revoked.
+        let put = Write::put(keys::REVOKED, item).when(attr(keys::PK).absent());
+        self.store.write(put).await?;
+        let mut made = self.made.lock();
+        *made += 1;
+        self.tokens.insert(token.jti.to_owned(), OfToken::Revoked);
+        Ok(())
+    }
+
+    /// Revokes all tokens of `subject` that were issued up to `now_ms`.
+    ///
+    /// # Errors
+    /// The store fails; they then may or may not be revoked.
+    pub async fn revoke_all(&self, subject: &str, now_ms: u64) -> Result<()> {
+        let later = attr(VALID_AFTER).absent().or(attr(VALID_AFTER).lt(now_ms));
+        let update = set(VALID_AFTER, now_ms);
+        let write = Write::update(keys::EDGE, keys::valid_after(subject), update).when(later);
+        // A refusal brings the item that was there: somebody revoked even later ones.
+        let (Written::Applied(item) | Written::Refused(item)) = self.store.write(write).await?;
+        let mut made = self.made.lock();
+        *made += 1;
+        let known = OfSubject {
+            valid_after_ms: valid_after(item.as_ref()),
+            read_ms: now_ms,
+        };
+        self.subjects.insert(subject.to_owned(), known);
+        Ok(())
+    }
+
+    /// From when on tokens of `subject` count: those issued later than this.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn valid_after_ms(&self, subject: &str) -> Result<Option<u64>> {
+        let get = Get::new(keys::EDGE, keys::valid_after(subject));
+        Ok(valid_after(self.store.get(&get).await?.as_ref()))
+    }
+
+    /// Whether the token with these claims is revoked.
+    ///
+    /// # Errors
+    /// It is not known and the store fails.
+    pub async fn check(&self, claims: &Claims, now_ms: u64) -> Result<bool> {
+        if let Some(revoked) = self.remembered(claims, now_ms) {
+            self.hits.fetch_add(1, Ordering::Relaxed);
+            return Ok(revoked);
+        }
+        self.check_in_store(claims, now_ms).await
+    }
+
+    /// Like [`Revocations::check`], with nothing remembered taken for granted: for refresh tokens,
+    /// because a token made from one after its subject was revoked would be newer than that.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn check_in_store(&self, claims: &Claims, now_ms: u64) -> Result<bool> {
+        self.misses.fetch_add(1, Ordering::Relaxed);
+        self.ask(claims, now_ms).await
+    }
+
+    /// The answer, if what is remembered and fresh gives one.
+    fn remembered(&self, claims: &Claims, now_ms: u64) -> Option<bool> {
+        let fresh = |read_ms: u64| now_ms.abs_diff(read_ms) < self.cache_ms;
+        let mut all_known = true;
+        for jti in ids(claims) {
+            match self.tokens.get(jti) {
+                Some(OfToken::Revoked) => return Some(true),
+                Some(OfToken::Clear { read_ms }) if fresh(read_ms) => {}
+                _ => all_known = false,
+            }
+        }
+        match self.subjects.get(&claims.sub) {
+            Some(known) if is_before(claims, known.valid_after_ms) => return Some(true),
+            Some(known) if fresh(known.read_ms) => {}
+            _ => all_known = false,
+        }
+        all_known.then_some(false)
+    }
+
+    async fn ask(&self, claims: &Claims, now_ms: u64) -> Result<bool> {
+        let made_before = *self.made.lock();
+        let subject = Get::new(keys::EDGE, keys::valid_after(&claims.sub));
+        let tokens = ids(claims).map(|jti| Get::new(keys::REVOKED, keys::revoked(jti)));
+        let gets: Vec<Get> = std::iter::once(subject).chain(tokens).collect();
+        let mut items = self.store.batch_get(&gets).await?.into_iter();
+
+        let valid_after_ms = valid_after(items.next().flatten().as_ref());
+        let found: Vec<bool> = items.map(|item| item.is_some()).collect();
+        let revoked = is_before(claims, valid_after_ms) || found.contains(&true);
+        let made = self.made.lock();
+        if *made == made_before {
+            let read_ms = now_ms;
+            for (jti, revoked) in ids(claims).zip(found) {
+                let known = match revoked {
+                    true => OfToken::Revoked,
+                    false => OfToken::Clear { read_ms },
+                };
+                self.tokens.insert(jti.to_owned(), known);
+            }
+            let known = OfSubject {
+                valid_after_ms,
+                read_ms,
+            };
+            self.subjects.insert(claims.sub.clone(), known);
+        }
+        Ok(revoked)
+    }
+
+    /// What happened so far, for metrics.
+    #[must_use]
+    pub fn counts(&self) -> RevocationCounts {
+        RevocationCounts {
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            revocations: *self.made.lock(),
+        }
+    }
+}
+
+/// The ids by which a token can be revoked, each once.
+fn ids(claims: &Claims) -> impl Iterator<Item = &str> {
+    let parent = claims.parent_jti.iter().filter(|id| **id != claims.jti);
+    std::iter::once(&claims.jti)
+        .chain(parent)
+        .map(String::as_str)
+}
+
+fn is_before(claims: &Claims, valid_after_ms: Option<u64>) -> bool {
+    valid_after_ms.is_some_and(|after| claims.issued_ms() <= after)
+}
+
+fn valid_after(item: Option<&Item>) -> Option<u64> {
+    u64::try_from(item?.i64(VALID_AFTER)?).ok()
+}

@@ -1,0 +1,196 @@
+//! Tokens: minting them, and verifying them without doing the work twice.
+//!
+//! What was verified is remembered by the SHA-256 of its text, so that a token that is used again
+//! costs no signature check and no parsing. Its times, and that its key is still in force, are
+//! checked on every use. Whether it was revoked is [`super::revocation`]'s to say.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+use quick_cache::sync::Cache;
+use ring::digest;
+use weir_table::{Error, Result};
+
+use super::Identity;
+use super::claims::{Claims, TokenType, new_jti};
+use super::error::TokenError;
+use super::grant::Grants;
+use super::jws;
+use super::secret::Secret;
+use super::signing::{Jwks, Keyring};
+
+/// Verified tokens that are remembered. Each takes a kilobyte or two.
+const VERIFIED_MAX: usize = 8 * 1024;
+/// How long a token may count: ten years.
+pub const LIFETIME_MAX_SECS: u64 = 10 * 366 * 24 * 60 * 60;
+
+/// What a new token shall say.
+#[derive(Debug, Clone, Copy)]
+pub struct Mint<'a> {
+    /// Whose it is.
+    pub subject: &'a str,
+    /// The org it is for.
+    pub org_id: Option<&'a str>,
+    /// The app it is for.
+    pub app_id: Option<&'a str>,
+    /// What it allows.
+    pub grants: &'a Grants,
+    /// What it is for.
+    pub token_type: TokenType,
+    /// The refresh token it comes from.
+    pub parent_jti: Option<&'a str>,
+    /// How long it counts.
+    pub lifetime_secs: u64,
+}
+
+/// A new token.
+#[derive(Debug, Clone)]
+pub struct Minted {
+    /// Its text, for its owner.
+    pub token: Secret,
+    /// What it says.
+    pub claims: Claims,
+}
+
+/// A token whose signature, issuer and claims are right.
+#[derive(Debug)]
+pub struct Verified {
+    /// What it says.
+    pub claims: Arc<Claims>,
+    /// Whom it stands for.
+    pub identity: Arc<Identity>,
+    kid: String,
+}
+
+/// Mints and verifies tokens.
+#[derive(Debug)]
+pub struct Tokens {
+    issuer: String,
+    keys: RwLock<Arc<Keyring>>,
+    verified: Cache<[u8; 32], Arc<Verified>>,
+}
+
+impl Tokens {
+    /// Tokens of `issuer`, signed with `keys`.
+    #[must_use]
+    pub fn new(issuer: impl Into<String>, keys: Keyring) -> Tokens {
+        Tokens {
+            issuer: issuer.into(),
+            keys: RwLock::new(Arc::new(keys)),
+            verified: Cache::new(VERIFIED_MAX),
+        }
+    }
+
+    /// The public keys.
+    #[must_use]
+    pub fn jwks(&self) -> Jwks {
+        self.keys.read().jwks()
+    }
+
+    /// The id of the key that signs.
+    #[must_use]
+    pub fn current_kid(&self) -> String {
+        self.keys.read().current().kid().to_owned()
+    }
+
+    /// Uses other keys from now on; tokens of keys that are gone count no more.
+    pub fn replace_keys(&self, keys: Keyring) {
+        *self.keys.write() = Arc::new(keys);
+    }
+
+    /// Makes a token that is issued at `issued_ms`.
+    ///
+    /// # Errors
+    /// An id or the lifetime is out of bounds, or the token would be too long.
+    pub fn mint(&self, mint: &Mint<'_>, issued_ms: u64) -> Result<Minted> {
+        if !(1..=LIFETIME_MAX_SECS).contains(&mint.lifetime_secs) {
+            let problem = format!("is 1 to {LIFETIME_MAX_SECS}");
+            return Err(Error::invalid("lifetime_secs", problem));
+        }
+        let iat = issued_ms / 1000;
+        let claims = Claims {
+            iss: self.issuer.clone(),
+            sub: mint.subject.to_owned(),
+            org_id: mint.org_id.map(str::to_owned),
+            app_id: mint.app_id.map(str::to_owned),
+            scope: mint.grants.to_string(),
+            token_type: mint.token_type,
+            jti: new_jti(issued_ms)?,
+            parent_jti: mint.parent_jti.map(str::to_owned),
+            iat,
+            exp: iat.saturating_add(mint.lifetime_secs),
+        };
+        if let Some(problem) = claims.problem() {
+            return Err(Error::invalid("token", problem));
+        }
+        let keys = Arc::clone(&self.keys.read());
+        let token = Secret::new(jws::seal(keys.current(), &claims)?);
+        Ok(Minted { token, claims })
+    }
+
+    /// What the token says, if it counts at `now_ms` (revocation aside).
+    ///
+    /// # Errors
+    /// Says why it does not count.
+    pub fn verify(&self, text: &str, now_ms: u64) -> Result<Arc<Verified>, TokenError> {
+        if text.len() > jws::TOKEN_MAX {
+            return Err(TokenError::Malformed("it is longer than 8 KiB"));
+        }
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
+        let keys = Arc::clone(&self.keys.read());
+        if let Some(known) = self.verified.get(&hash)
+            && keys.find(&known.kid).is_some()
+        {
+            known.claims.check_times(now_ms)?;
+            return Ok(known);
+        }
+        let verified = Arc::new(self.open(&keys, text)?);
+        verified.claims.check_times(now_ms)?;
+        self.verified.insert(hash, Arc::clone(&verified));
+        Ok(verified)
+    }
+
+    /// Like [`Tokens::verify`], for a token of one type.
+    ///
+    /// # Errors
+    /// Says why it does not count.
+    pub fn verify_as(
+        &self,
+        token_type: TokenType,
+        text: &str,
+        now_ms: u64,
+    ) -> Result<Arc<Verified>, TokenError> {
+        let verified = self.verify(text, now_ms)?;
+        if verified.claims.token_type != token_type {
+            return Err(TokenError::WrongType);
+        }
+        Ok(verified)
+    }
+
+    fn open(&self, keys: &Keyring, text: &str) -> Result<Verified, TokenError> {
+        let (claims, key) = jws::open(keys, text)?;
+        let claims: Claims = serde_json::from_slice(&claims)
+            .map_err(|_| TokenError::Malformed("a claim is missing or of the wrong kind"))?;
+        claims.check(&self.issuer)?;
+        let grants = claims.scope.parse::<Grants>();
+        let grants = grants.map_err(|_| TokenError::Malformed("the scope is not one of ours"))?;
+        let claims = Arc::new(claims);
+        let identity = Identity {
+            subject: claims.sub.clone(),
+            grants,
+            claims: Some(Arc::clone(&claims)),
+        };
+        Ok(Verified {
+            claims,
+            identity: Arc::new(identity),
+            kid: key.kid().to_owned(),
+        })
+    }
+
+    /// How many verified tokens are remembered.
+    #[must_use]
+    pub fn remembered(&self) -> usize {
+        self.verified.len()
+    }
+}

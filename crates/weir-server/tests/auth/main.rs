@@ -1,0 +1,14 @@
+//! Authentication as its users see it: on a real store, with a clock that the test moves.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod admin;
+mod issuing;
+mod key_file;
+mod place;
+mod revoking;
+mod tokens;
+mod watched;
