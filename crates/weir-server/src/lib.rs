@@ -11,6 +11,7 @@ pub mod auth;
 pub mod backup;
 pub mod client;
 mod health;
+pub mod jobs;
 mod problem;
 pub mod router;
 pub mod run;

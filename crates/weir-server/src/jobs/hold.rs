@@ -1,0 +1,127 @@
+//! A job's lease in the store: look, take, keep, give back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use weir_table::{Get, Result, Write};
+
+use super::hub::Hub;
+use super::keys::{self, JOBS_TABLE};
+use super::record::Record;
+use super::settings::RECORD_TRIES;
+use super::writes::{self, Finish};
+
+/// What this instance knows of a job's lease.
+#[derive(Debug)]
+pub(super) struct Lease {
+    pub(super) hub: Arc<Hub>,
+    pub(super) job: String,
+    /// The beat that was seen last, and since when it is the same.
+    watched: Option<(u64, Instant)>,
+}
+
+/// A lease that was taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    fence: u64,
+    /// From when it lasts: before the write was sent.
+    from: Instant,
+}
+
+impl Lease {
+    pub(super) fn new(hub: Arc<Hub>, job: &str) -> Lease {
+        Lease {
+            hub,
+            job: job.to_owned(),
+            watched: None,
+        }
+    }
+
+    /// Reads the job's item. Returns it and for how long it has been the same.
+    pub(super) async fn look(&mut self) -> Result<(Record, Duration)> {
+        let get = Get::new(JOBS_TABLE, keys::job(&self.job));
+        let found = self.hub.store.get(&get).await?;
+        let record = found.as_ref().map_or_else(Record::default, Record::read);
+        let since = match self.watched {
+            Some((beat, since)) if beat == record.beat => since,
+            _ => Instant::now(),
+        };
+        self.watched = Some((record.beat, since));
+        Ok((record, since.elapsed()))
+    }
+
+    /// Takes the lease if the item is still as `seen`. Returns it with the item as it is now.
+    pub(super) async fn take(&self, seen: &Record, owe: bool) -> Result<Option<(Held, Record)>> {
+        let hub = &self.hub;
+        let from = Instant::now();
+        let (me, now_ms, lease) = (&hub.instance, hub.now_ms(), hub.settings.lease);
+        let take = writes::take(&self.job, seen, me, now_ms, lease, owe);
+        let written = hub.store.write(take).await?;
+        if !written.is_applied() {
+            return Ok(None);
+        }
+        let fence = seen.beat + 1;
+        let record = written.item().map_or_else(Record::default, Record::read);
+        Ok(Some((Held { fence, from }, record)))
+    }
+
+    /// Renews the lease, each time after a third of it. Returns once it is lost: refused, or not
+    /// renewed in two thirds of its time. What is returned is when the run must be over.
+    pub(super) async fn keep(&self, held: Held) -> Instant {
+        let third = self.hub.settings.lease / 3;
+        let mut from = held.from;
+        loop {
+            sleep_until(from + third).await;
+            let begun = Instant::now();
+            match timeout_at(from + 2 * third, self.renew(held.fence)).await {
+                Ok(true) => from = begun,
+                Ok(false) => return Instant::now() + third,
+                Err(_) => return from + 3 * third,
+            }
+        }
+    }
+
+    /// Whether the lease is still ours; asks until the store answers.
+    async fn renew(&self, fence: u64) -> bool {
+        let lease = self.hub.settings.lease;
+        loop {
+            let renew = writes::renew(&self.job, fence, self.hub.now_ms(), lease);
+            match self.hub.store.write(renew).await {
+                Ok(written) => return written.is_applied(),
+                Err(error) => {
+                    tracing::warn!(job = self.job, %error, "a job's lease could not be renewed");
+                    sleep(lease / 30).await;
+                }
+            }
+        }
+    }
+
+    /// Writes down how the run ended, which gives the lease back. Returns the item, or none when
+    /// another instance had taken the job over or the store failed.
+    pub(super) async fn end(&self, held: Held, finish: &Finish<'_>) -> Option<Record> {
+        self.tell(&writes::end(&self.job, held.fence, finish)).await
+    }
+
+    /// Gives the lease back.
+    pub(super) async fn release(&self, held: Held) {
+        self.tell(&writes::release(&self.job, held.fence)).await;
+    }
+
+    async fn tell(&self, write: &Write) -> Option<Record> {
+        for tries in 1..=RECORD_TRIES {
+            match self.hub.store.write(write.clone()).await {
+                Ok(written) if written.is_applied() => return written.item().map(Record::read),
+                Ok(_) => return None,
+                Err(error) => {
+                    tracing::warn!(job = self.job, %error, "a job's result could not be stored");
+                    sleep(
+                        self.hub.settings.backoff_first.min(self.hub.settings.lease) * tries / 10,
+                    )
+                    .await;
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,167 @@
+//! A run under a lease, from the first look at the job's item to the note of how it ended.
+//!
+//! 1. Look at the item. Another instance has the job, or it is not due: wait.
+//! 2. Take the lease, on condition that the item is as it was seen.
+//! 3. Run, and renew the lease meanwhile. When it is lost, the run is told to stop and then dropped,
+//!    at the latest when the lease would be over.
+//! 4. Write down how it ended, which gives the lease back.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::desk::Ran;
+use super::failure::{Failure, Result};
+use super::hold::{Held, Lease};
+use super::hub::Started;
+use super::job::{Boxed, Done};
+use super::lease::{Step, plan};
+use super::pace::{backoff, spread};
+use super::record::Record;
+use super::run::{End, guarded};
+use super::status::Board;
+use super::writes::Finish;
+
+/// How often another instance may be faster before we wait for our next turn.
+const TAKE_TRIES: u32 = 3;
+
+/// How a job is run under its lease.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms {
+    /// How long after a good run the next is due.
+    pub(super) every: Duration,
+    /// How long a run may take.
+    pub(super) deadline: Duration,
+    /// Run though it is not due.
+    pub(super) asked: bool,
+    /// Note that a full pass is owed.
+    pub(super) owe: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) enum Leased {
+    /// Another instance runs the job; look again after this long.
+    Elsewhere(String, Duration),
+    /// It is not due; look again after this long.
+    NotDue(Duration),
+    /// The store failed before the run began.
+    Fault(Failure),
+    /// It ran; look again after this long.
+    Ran(Ran, Duration),
+}
+
+/// Runs `work` if this instance may. `work` is given the signal that its lease was lost.
+pub(super) async fn run<'a>(
+    lease: &mut Lease,
+    board: &Board,
+    terms: Terms,
+    work: impl FnOnce(watch::Receiver<bool>) -> Boxed<'a, Result<Done>>,
+) -> Leased {
+    let taken = match take(lease, board, terms).await {
+        Ok(taken) => taken,
+        Err(error) => return Leased::Fault(error.into()),
+    };
+    let (held, record) = match taken {
+        Taken::Ours(held, record) => (held, record),
+        Taken::Not(leased) => return leased,
+    };
+    let hub = lease.hub.clone();
+    let started = hub.start();
+    board.running(started.at_ms, Some(&hub.instance));
+    let (lose, lost) = watch::channel(false);
+    let losing = async {
+        let over_at = lease.keep(held).await;
+        lose.send_replace(true);
+        tokio::time::sleep_until(over_at).await;
+    };
+    let end = guarded(work(lost), terms.deadline, hub.phase.clone(), losing).await;
+    match end {
+        // Also when the lease was lost: the note is refused if another instance has it.
+        End::Ended(result) => ended(lease, board, terms, held, &record, started, result).await,
+        End::CutOff => {
+            lease.release(held).await;
+            Leased::Ran(Ran::Stopping, Duration::ZERO)
+        }
+        End::Lost => {
+            let failure = Failure::new("the lease was lost during the run");
+            let wait = hub.settings.lease_poll;
+            tracing::warn!(job = lease.job, error = %failure, "a job failed");
+            board.fault(&failure);
+            board.resting(hub.later_ms(wait));
+            Leased::Ran(Ran::Failed(failure), wait)
+        }
+    }
+}
+
+enum Taken {
+    Ours(Held, Record),
+    Not(Leased),
+}
+
+async fn take(lease: &mut Lease, board: &Board, terms: Terms) -> weir_table::Result<Taken> {
+    let hub = lease.hub.clone();
+    for _ in 0..TAKE_TRIES {
+        let (record, unchanged) = lease.look().await?;
+        board.saw(&record);
+        let now_ms = hub.now_ms();
+        match plan(&record, &hub.instance, now_ms, unchanged, terms.asked) {
+            Step::LeasedBy(owner, left) => {
+                board.waiting_for(&owner);
+                let wait = left.min(spread(hub.settings.lease_poll));
+                return Ok(Taken::Not(Leased::Elsewhere(owner, wait)));
+            }
+            Step::NotDue(left) => {
+                board.resting(record.due_ms);
+                return Ok(Taken::Not(Leased::NotDue(spread(left))));
+            }
+            Step::Take => {}
+        }
+        if let Some((held, record)) = lease.take(&record, terms.owe).await? {
+            return Ok(Taken::Ours(held, record));
+        }
+    }
+    Ok(Taken::Not(Leased::NotDue(hub.settings.lease_poll)))
+}
+
+async fn ended(
+    lease: &Lease,
+    board: &Board,
+    terms: Terms,
+    held: Held,
+    before: &Record,
+    started: Started,
+    result: Result<Done>,
+) -> Leased {
+    let settings = &lease.hub.settings;
+    let failed_in_row = match &result {
+        Ok(_) => 0,
+        Err(_) => before.failed_in_row.saturating_add(1),
+    };
+    let due_in = match &result {
+        Ok(done) if done.more => settings.rest,
+        Ok(_) => terms.every,
+        Err(_) => backoff(failed_in_row, settings),
+    };
+    let is_complete = result.as_ref().is_ok_and(|done| !done.more);
+    let ended = lease.hub.ended(started, &result);
+    let finish = Finish {
+        ended: &ended,
+        failed_in_row,
+        due_in,
+        pass: Some(before.passes_owed).filter(|owed| *owed > 0 && is_complete),
+    };
+    match lease.end(held, &finish).await {
+        Some(record) => board.saw(&record),
+        None => board.ended(&ended),
+    }
+    board.resting(lease.hub.later_ms(due_in));
+    let ran = match result {
+        Ok(done) => Ran::Done(done),
+        Err(failure) => {
+            tracing::warn!(job = lease.job, error = %failure, "a job failed");
+            Ran::Failed(failure)
+        }
+    };
+    Leased::Ran(ran, spread(due_in))
+}

@@ -1,0 +1,312 @@
+//! How a job does, as this instance knows it: what it did itself, and what it read in the table.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use super::failure::Failure;
+use super::record::{Ended, Outcome, Record};
+use super::writes::failed;
+
+/// What drives a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Time.
+    Periodic,
+    /// The changes of a table.
+    Feed,
+}
+
+/// What a job does right now on this instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It waits until it is due.
+    Idle,
+    /// It runs.
+    Running,
+    /// It is due, and another instance runs it.
+    WaitingForLease,
+    /// The last run failed; the next one comes after a while.
+    Failed,
+    /// The driver is stopping, or has stopped.
+    Stopping,
+}
+
+/// How a job does. Times are milliseconds since 1970.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// Its name.
+    pub name: String,
+    /// What drives it.
+    pub kind: Kind,
+    /// Its period; of a feed job, how often a feed with nothing new is read.
+    pub every_secs: u64,
+    /// What it does.
+    pub state: State,
+    /// When the last run began.
+    pub last_started_at: Option<u64>,
+    /// When the last run that ended did.
+    pub last_finished_at: Option<u64>,
+    /// How long it took.
+    pub last_duration_ms: Option<u64>,
+    /// How it ended.
+    pub last_outcome: Option<Outcome>,
+    /// Items it worked on.
+    pub last_items: Option<u64>,
+    /// Why it failed.
+    pub last_error: Option<String>,
+    /// What it had to tell.
+    pub last_detail: Option<String>,
+    /// Runs of all instances, as far as this one has heard.
+    pub runs: u64,
+    /// Those of them that failed.
+    pub failures: u64,
+    /// Of a feed job that is behind, how old the last change is that it handled; of a periodic one,
+    /// how long it is overdue.
+    pub lag_ms: u64,
+    /// The instance that runs it under a lease.
+    pub leased_by: Option<String>,
+}
+
+/// The status of one job, written by its task and read by anyone.
+#[derive(Debug)]
+pub(super) struct Board {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    status: Status,
+    /// When a periodic job is due.
+    due_ms: Option<u64>,
+    /// Of a feed job that is behind: when the last change it handled was made, or the first that it
+    /// has before it.
+    behind_ms: Option<u64>,
+}
+
+impl Board {
+    pub(super) fn new(name: &str, kind: Kind, every: Duration) -> Board {
+        let status = Status {
+            name: name.to_owned(),
+            kind,
+            every_secs: every.as_secs(),
+            state: State::Idle,
+            last_started_at: None,
+            last_finished_at: None,
+            last_duration_ms: None,
+            last_outcome: None,
+            last_items: None,
+            last_error: None,
+            last_detail: None,
+            runs: 0,
+            failures: 0,
+            lag_ms: 0,
+            leased_by: None,
+        };
+        Board {
+            inner: Mutex::new(Inner {
+                status,
+                due_ms: None,
+                behind_ms: None,
+            }),
+        }
+    }
+
+    /// The status at `now_ms`.
+    pub(super) fn status(&self, now_ms: u64, stopping: bool) -> Status {
+        let inner = self.inner.lock();
+        let mut status = inner.status.clone();
+        let since_ms = match status.kind {
+            Kind::Feed => inner.behind_ms,
+            Kind::Periodic if status.state == State::Running => None,
+            Kind::Periodic => inner.due_ms,
+        };
+        status.lag_ms = since_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
+        if stopping {
+            status.state = State::Stopping;
+        }
+        status
+    }
+
+    /// Takes over what the table says, unless this instance knows of more.
+    pub(super) fn saw(&self, record: &Record) {
+        let mut inner = self.inner.lock();
+        inner.status.leased_by.clone_from(&record.owner);
+        inner.due_ms = Some(record.due_ms).filter(|due_ms| *due_ms > 0);
+        if record.runs < inner.status.runs {
+            return;
+        }
+        inner.status.runs = record.runs;
+        inner.status.failures = record.failures;
+        inner.status.last_started_at = record.last_started_ms.or(inner.status.last_started_at);
+        if let Some(last) = &record.last {
+            inner.set_last(last);
+        }
+    }
+
+    /// A run begins, unless it has begun; under a lease of `leased_by` if under one.
+    pub(super) fn running(&self, now_ms: u64, leased_by: Option<&str>) {
+        let mut inner = self.inner.lock();
+        if inner.status.state == State::Running {
+            return;
+        }
+        inner.status.state = State::Running;
+        inner.status.last_started_at = Some(now_ms);
+        inner.status.leased_by = leased_by.map(str::to_owned);
+    }
+
+    /// A run of this instance ended, which the table does not tell.
+    pub(super) fn ended(&self, ended: &Ended) {
+        let mut inner = self.inner.lock();
+        inner.status.runs += 1;
+        inner.status.failures += failed(ended);
+        inner.status.last_started_at = Some(ended.started_ms);
+        inner.set_last(ended);
+        inner.status.leased_by = None;
+    }
+
+    /// No run could be begun, or nobody knows how it ended. It is not counted.
+    pub(super) fn fault(&self, failure: &Failure) {
+        let mut inner = self.inner.lock();
+        inner.status.last_outcome = Some(Outcome::Failed);
+        inner.status.last_error = Some(failure.text().to_owned());
+    }
+
+    /// Nothing is to be done until `due_ms`.
+    pub(super) fn resting(&self, due_ms: u64) {
+        let mut inner = self.inner.lock();
+        inner.status.state = match inner.status.last_outcome {
+            Some(Outcome::Failed) => State::Failed,
+            Some(Outcome::Ok) | None => State::Idle,
+        };
+        inner.due_ms = Some(due_ms);
+    }
+
+    /// The job is due and `owner` runs it.
+    pub(super) fn waiting_for(&self, owner: &str) {
+        let mut inner = self.inner.lock();
+        inner.status.state = State::WaitingForLease;
+        inner.status.leased_by = Some(owner.to_owned());
+    }
+
+    /// There are changes to handle, the first made at `at_ms`.
+    pub(super) fn behind(&self, at_ms: u64) {
+        self.inner.lock().behind_ms.get_or_insert(at_ms);
+    }
+
+    /// The last change handled was made at `at_ms`.
+    pub(super) fn handled(&self, at_ms: u64) {
+        self.inner.lock().behind_ms = Some(at_ms);
+    }
+
+    /// There are no more changes.
+    pub(super) fn caught_up(&self) {
+        self.inner.lock().behind_ms = None;
+    }
+
+    /// How the last run ended.
+    pub(super) fn last_outcome(&self) -> Option<Outcome> {
+        self.inner.lock().status.last_outcome
+    }
+}
+
+impl Inner {
+    fn set_last(&mut self, ended: &Ended) {
+        self.status.last_finished_at = Some(ended.finished_ms);
+        self.status.last_duration_ms = Some(ended.duration_ms);
+        self.status.last_outcome = Some(ended.outcome());
+        self.status.last_items = Some(ended.items);
+        self.status.last_error.clone_from(&ended.error);
+        self.status.last_detail.clone_from(&ended.detail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ended(error: Option<&str>) -> Ended {
+        Ended {
+            started_ms: 100,
+            finished_ms: 140,
+            duration_ms: 40,
+            items: 7,
+            detail: None,
+            error: error.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn a_periodic_job_lags_when_it_is_overdue_and_does_not_run() {
+        let board = Board::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        assert_eq!(board.status(5_000, false).lag_ms, 0);
+        board.resting(1_000);
+        assert_eq!(board.status(900, false).lag_ms, 0);
+        assert_eq!(board.status(1_250, false).lag_ms, 250);
+        board.running(1_250, None);
+        assert_eq!(board.status(1_300, false).lag_ms, 0);
+    }
+
+    #[test]
+    fn a_feed_job_lags_while_it_is_behind() {
+        let board = Board::new("totals", Kind::Feed, Duration::from_secs(1));
+        board.behind(1_000);
+        board.behind(1_100);
+        assert_eq!(board.status(1_500, false).lag_ms, 500);
+        board.handled(1_400);
+        assert_eq!(board.status(1_500, false).lag_ms, 100);
+        board.caught_up();
+        assert_eq!(board.status(1_500, false).lag_ms, 0);
+    }
+
+    #[test]
+    fn a_failed_run_is_told_until_one_succeeds() {
+        let board = Board::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        board.ended(&ended(Some("no disk")));
+        board.resting(0);
+        let status = board.status(0, false);
+        assert_eq!(status.state, State::Failed);
+        assert_eq!(status.last_error.as_deref(), Some("no disk"));
+        board.ended(&ended(None));
+        board.resting(0);
+        let status = board.status(0, false);
+        assert_eq!((status.state, status.last_error), (State::Idle, None));
+        assert_eq!((status.runs, status.failures), (2, 1));
+        assert_eq!(board.status(0, true).state, State::Stopping);
+    }
+
+    #[test]
+    fn what_the_table_says_is_taken_over_unless_it_is_older() {
+        let board = Board::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        let record = Record {
+            runs: 9,
+            failures: 2,
+            last: Some(ended(None)),
+            owner: Some("other".into()),
+            ..Record::default()
+        };
+        board.saw(&record);
+        let status = board.status(0, false);
+        assert_eq!((status.runs, status.last_items), (9, Some(7)));
+        assert_eq!(status.leased_by.as_deref(), Some("other"));
+        board.ended(&ended(Some("lost")));
+        board.saw(&record);
+        assert_eq!(board.status(0, false).runs, 10);
+    }
+
+    #[test]
+    fn statuses_are_written_in_words() {
+        let board = Board::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        board.waiting_for("other");
+        board.ended(&ended(None));
+        let json = serde_json::to_value(board.status(0, false)).unwrap();
+        assert_eq!(json["kind"], "periodic");
+        assert_eq!(json["state"], "waiting_for_lease");
+        assert_eq!(json["last_outcome"], "ok");
+        assert_eq!(json["last_finished_at"], 140);
+        assert_eq!(json["every_secs"], 60);
+    }
+}

@@ -1,0 +1,85 @@
+//! What a job is given for one round of work: the time, a bound, and when to stop.
+
+use tokio::sync::watch;
+
+/// How far the driver is with stopping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Jobs run.
+    Serving,
+    /// No new runs; those under way finish.
+    Draining,
+    /// Runs under way are dropped.
+    CutOff,
+}
+
+/// One round of a job's work.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    now_ms: u64,
+    items_max: u64,
+    phase: watch::Receiver<Phase>,
+    lost: watch::Receiver<bool>,
+}
+
+impl Turn {
+    pub(super) fn new(
+        now_ms: u64,
+        items_max: u64,
+        phase: watch::Receiver<Phase>,
+        lost: watch::Receiver<bool>,
+    ) -> Turn {
+        Turn {
+            now_ms,
+            items_max,
+            phase,
+            lost,
+        }
+    }
+
+    /// A turn outside any driver, which nothing stops: for a domain's own tests.
+    #[must_use]
+    pub fn at(now_ms: u64, items_max: u64) -> Turn {
+        let (_, phase) = watch::channel(Phase::Serving);
+        let (_, lost) = watch::channel(false);
+        Turn::new(now_ms, items_max, phase, lost)
+    }
+
+    /// When the round began, in milliseconds since 1970.
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.now_ms
+    }
+
+    /// How many items the round may work on. A job that reaches it returns with `more` set.
+    #[must_use]
+    pub fn items_max(&self) -> u64 {
+        self.items_max
+    }
+
+    /// Whether to end the round early: the driver is stopping, or another instance may have the
+    /// job by now. A run that does not heed it is dropped a while later, at an `await`.
+    #[must_use]
+    pub fn stopping(&self) -> bool {
+        *self.phase.borrow() != Phase::Serving || *self.lost.borrow()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_stops_when_the_driver_drains_or_the_lease_is_lost() {
+        assert!(!Turn::at(5, 10).stopping());
+        let (drain, phase) = watch::channel(Phase::Serving);
+        let (lose, lost) = watch::channel(false);
+        let turn = Turn::new(5, 10, phase, lost);
+        assert!(!turn.stopping());
+        lose.send_replace(true);
+        assert!(turn.stopping());
+        lose.send_replace(false);
+        drain.send_replace(Phase::Draining);
+        assert!(turn.stopping());
+    }
+}
