@@ -10,6 +10,7 @@
 pub mod backup;
 pub mod client;
 mod health;
+pub mod listen;
 mod problem;
 pub mod router;
 pub mod run;
