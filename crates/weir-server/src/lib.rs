@@ -12,6 +12,7 @@ pub mod backup;
 pub mod client;
 mod health;
 pub mod jobs;
+pub mod listen;
 mod problem;
 pub mod router;
 pub mod run;

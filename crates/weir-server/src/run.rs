@@ -1,21 +1,18 @@
 //! The life of a server: listen, serve, and on SIGTERM or SIGINT finish what is under way, then
 //! close the store.
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::net::TcpListener;
+use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use weir_table::{AnyBackend, Error, Result, Store};
 
+use crate::listen::{self, Listener, Origin};
 use crate::{router, socket};
-
-/// How long requests under way may take to finish once the server was told to stop.
-const DRAIN_MAX: Duration = Duration::from_secs(30);
 
 /// What a server serves, and where.
 #[derive(Debug)]
@@ -24,15 +21,18 @@ pub struct Server {
     pub store: Store<AnyBackend>,
     /// `HOST:PORT`; port 0 picks a free one.
     pub listen: String,
+    /// How the listener treats its clients, and its certificate.
+    pub listen_settings: listen::Settings,
     /// The folder of an embedded store, where the socket for commands goes.
     pub data: Option<PathBuf>,
 }
 
-/// Serves until SIGTERM or SIGINT. `ready` hears of the address once requests are taken.
+/// Serves until SIGTERM or SIGINT. `ready` hears where the server is reached once requests are
+/// taken.
 ///
 /// # Errors
-/// The address or the socket cannot be used, or closing the store fails.
-pub async fn run(server: Server, ready: impl FnOnce(SocketAddr)) -> Result<()> {
+/// The address, the certificate or the socket cannot be used, or closing the store fails.
+pub async fn run(server: Server, ready: impl FnOnce(Origin)) -> Result<()> {
     let served = serve(&server, ready).await;
     if let Some(data) = &server.data
         && let Err(error) = socket::remove(data)
@@ -44,27 +44,24 @@ pub async fn run(server: Server, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     served.and(closed)
 }
 
-async fn serve(server: &Server, ready: impl FnOnce(SocketAddr)) -> Result<()> {
+async fn serve(server: &Server, ready: impl FnOnce(Origin)) -> Result<()> {
     // Signals are caught before anything can be reached, so that none ends the process roughly.
     let mut stop = Stop::new()?;
     let (tell, told) = watch::channel(false);
     let mut serving = JoinSet::new();
+    let settings = server.listen_settings.clone();
     if let Some(data) = &server.data {
         let doing = || format!("making the socket in {}", data.display());
         let listener = socket::bind(data).map_err(|source| Error::io(doing(), source))?;
         let routes = router::local(server.store.clone());
-        serving.spawn(serve_on(listener, routes, told.clone()));
+        let drain_max = settings.drain_timeout;
+        serving.spawn(serve_socket(listener, routes, drain_max, told.clone()));
     }
-    let doing = || format!("listening on {}", server.listen);
-    let listener = TcpListener::bind(&server.listen)
-        .await
-        .map_err(|source| Error::io(doing(), source))?;
-    let address = listener
-        .local_addr()
-        .map_err(|source| Error::io(doing(), source))?;
+    let listener = Listener::bind(&server.listen, settings).await?;
+    let origin = listener.origin();
     let routes = router::public(server.store.clone());
-    serving.spawn(serve_on(listener, routes, told));
-    ready(address);
+    serving.spawn(listener.serve(routes, stopped(told)));
+    ready(origin);
 
     stop.wait().await;
     tracing::info!("stopping; requests under way are finished first");
@@ -72,25 +69,33 @@ async fn serve(server: &Server, ready: impl FnOnce(SocketAddr)) -> Result<()> {
     let drained = async { while serving.join_next().await.is_some() {} };
     tokio::select! {
         () = drained => {}
-        () = tokio::time::sleep(DRAIN_MAX) => tracing::warn!("gave up waiting for requests"),
         () = stop.wait() => tracing::warn!("told twice to stop; requests are cut off"),
     }
     Ok(())
 }
 
-async fn serve_on<L>(listener: L, routes: Router, mut told: watch::Receiver<bool>)
-where
-    L: axum::serve::Listener,
-    L::Addr: std::fmt::Debug,
-{
-    let stopped = async move {
-        told.wait_for(|stop| *stop).await.ok();
+async fn stopped(mut told: watch::Receiver<bool>) {
+    told.wait_for(|stop| *stop).await.ok();
+}
+
+/// Serves commands. Who reaches the socket may read the data folder, so there is nothing to guard
+/// against.
+async fn serve_socket(
+    listener: UnixListener,
+    routes: Router,
+    drain_max: Duration,
+    told: watch::Receiver<bool>,
+) {
+    let served = axum::serve(listener, routes).with_graceful_shutdown(stopped(told.clone()));
+    let deadline = async {
+        stopped(told).await;
+        tokio::time::sleep(drain_max).await;
     };
-    let served = axum::serve(listener, routes)
-        .with_graceful_shutdown(stopped)
-        .await;
-    if let Err(error) = served {
-        tracing::error!(%error, "a listener failed");
+    tokio::select! {
+        served = served => if let Err(error) = served {
+            tracing::error!(%error, "the socket failed");
+        },
+        () = deadline => tracing::warn!("gave up waiting for commands"),
     }
 }
 

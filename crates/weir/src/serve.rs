@@ -1,7 +1,7 @@
 //! `weir serve`.
 
 use clap::Args;
-use weir_server::Server;
+use weir_server::{Server, listen};
 
 use crate::failure::Failure;
 use crate::output;
@@ -48,11 +48,12 @@ pub(crate) async fn run(args: ServeArgs) -> Result<(), Failure> {
     let server = Server {
         store,
         listen: args.listen,
+        listen_settings: listen::Settings::default(),
         data,
     };
     // A closed stdout is no reason to end a server.
-    let ready = |address| {
-        output::line(format!("listening on http://{address}")).ok();
+    let ready = |origin| {
+        output::line(format!("listening on {origin}")).ok();
     };
     Ok(weir_server::run(server, ready).await?)
 }

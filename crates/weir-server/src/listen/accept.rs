@@ -1,0 +1,138 @@
+//! Taking connections, never more than fit, and letting them go.
+//!
+//! At the bound nothing is accepted: further clients wait in the kernel's backlog, cost no
+//! descriptor, and are served in order as others leave. That works the same for TLS, where a 503
+//! would need a handshake first.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::{Id, JoinError, JoinSet};
+
+use super::Settings;
+use super::connection::{Host, serve};
+
+/// How long to wait after the system refused a connection, so that descriptors can become free.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Accepts until `stop`, then lets requests under way finish.
+pub(super) async fn run(
+    listener: TcpListener,
+    host: Host,
+    settings: &Settings,
+    stop: impl Future<Output = ()>,
+) {
+    let host = Arc::new(host);
+    let mut stop = pin!(stop);
+    let mut open = Connections::new(settings.connections_max);
+    let mut refused = false;
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = &mut stop => break,
+            Some(ended) = open.tasks.join_next_with_id() => {
+                open.forget(ended);
+                continue;
+            }
+            accepted = listener.accept(), if open.has_room() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                open.add(&host, stream, peer);
+                refused = false;
+            }
+            Err(error) if is_the_clients(&error) => {}
+            Err(error) => {
+                if !std::mem::replace(&mut refused, true) {
+                    tracing::warn!(%error, "no connection can be accepted; trying on");
+                }
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    // Whoever connects from now on is refused instead of left waiting.
+    drop(listener);
+    open.drain(settings.drain_timeout).await;
+}
+
+/// Whether the connection failed rather than the listener.
+fn is_the_clients(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionRefused | ConnectionReset
+    )
+}
+
+/// The open connections, each with the means to tell it to stop. One channel each rather than one
+/// for all, because a shared one takes a lock each time a connection is polled.
+struct Connections {
+    tasks: JoinSet<()>,
+    stops: HashMap<Id, oneshot::Sender<()>>,
+    max: usize,
+    warned: bool,
+}
+
+impl Connections {
+    fn new(max: usize) -> Connections {
+        Connections {
+            tasks: JoinSet::new(),
+            stops: HashMap::new(),
+            max,
+            warned: false,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.tasks.len() < self.max
+    }
+
+    fn add(&mut self, host: &Arc<Host>, stream: TcpStream, peer: SocketAddr) {
+        let (tell, told) = oneshot::channel();
+        let task = self
+            .tasks
+            .spawn(serve(Arc::clone(host), stream, peer, told));
+        self.stops.insert(task.id(), tell);
+        if !self.has_room() && !std::mem::replace(&mut self.warned, true) {
+            tracing::warn!(
+                connections_max = self.max,
+                "all connections are taken; further ones wait"
+            );
+        }
+    }
+
+    fn forget(&mut self, ended: Result<(Id, ()), JoinError>) {
+        let id = match ended {
+            Ok((id, ())) => id,
+            Err(error) => {
+                tracing::error!(%error, "a request panicked; its connection was closed");
+                error.id()
+            }
+        };
+        self.stops.remove(&id);
+        // Said again only after a real pause, not at every connection around the bound.
+        if self.tasks.len() < self.max / 2 {
+            self.warned = false;
+        }
+    }
+
+    async fn drain(mut self, timeout: Duration) {
+        for (_, tell) in self.stops.drain() {
+            tell.send(()).ok();
+        }
+        let all_ended = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(timeout, all_ended).await.is_err() {
+            let connections = self.tasks.len();
+            tracing::warn!(
+                connections,
+                "gave up waiting for requests; they are cut off"
+            );
+        }
+    }
+}

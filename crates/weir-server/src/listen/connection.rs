@@ -1,0 +1,189 @@
+//! One connection: the TLS handshake if there is one, then HTTP until either side is done.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, HttpBody as _};
+use axum::extract::ConnectInfo;
+use axum::http::{HeaderMap, Version, header};
+use axum::response::IntoResponse as _;
+use axum::routing::future::RouteFuture;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+use tower_service::Service as _;
+use weir_table::Error;
+
+use super::Settings;
+use super::patience::{Limits, Patient};
+use super::tls::{Certificate, handshake};
+use super::turn::{Answer, Ours, Turn};
+use super::upload::Upload;
+use crate::problem::Failed;
+
+/// What all connections of a listener share.
+pub(super) struct Host {
+    routes: Router,
+    http: http1::Builder,
+    limits: Limits,
+    body_timeout: Duration,
+    handshake_timeout: Duration,
+    certificate: Option<Certificate>,
+}
+
+impl Host {
+    pub(super) fn new(
+        routes: Router,
+        settings: &Settings,
+        certificate: Option<Certificate>,
+    ) -> Host {
+        let mut http = http1::Builder::new();
+        // Hyper's own timeout would also count while a client has nothing to ask, and sets a new
+        // timer for each request; `Patient` does both.
+        http.header_read_timeout(None)
+            .max_buf_size(settings.header_bytes_max);
+        Host {
+            routes,
+            http,
+            limits: Limits {
+                header: settings.header_timeout,
+                idle: settings.idle_timeout,
+                write: settings.write_timeout,
+            },
+            body_timeout: settings.body_timeout,
+            handshake_timeout: settings.handshake_timeout,
+            certificate,
+        }
+    }
+}
+
+/// Serves one client until it leaves, is cut off, or `stop` says that no more requests are taken.
+pub(super) async fn serve(
+    host: Arc<Host>,
+    stream: TcpStream,
+    peer: SocketAddr,
+    mut stop: oneshot::Receiver<()>,
+) {
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%peer, %error, "TCP_NODELAY could not be set");
+    }
+    let Some(certificate) = &host.certificate else {
+        return converse(&host, stream, peer, stop).await;
+    };
+    let shaken = handshake(stream, certificate.newest());
+    let shaken = tokio::select! {
+        shaken = tokio::time::timeout(host.handshake_timeout, shaken) => shaken,
+        _ = &mut stop => return,
+    };
+    match shaken {
+        Ok(Ok(stream)) => converse(&host, stream, peer, stop).await,
+        Ok(Err(error)) => tracing::debug!(%peer, %error, "a TLS handshake failed"),
+        Err(_) => tracing::debug!(%peer, "a TLS handshake took too long"),
+    }
+}
+
+async fn converse<S>(host: &Host, stream: S, peer: SocketAddr, mut stop: oneshot::Receiver<()>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
+{
+    let turn = Arc::new(Turn::default());
+    let client = Client {
+        routes: host.routes.clone(),
+        body_timeout: host.body_timeout,
+        turn: Arc::clone(&turn),
+        peer,
+    };
+    let stream = TokioIo::new(Patient::new(stream, turn, host.limits));
+    let mut connection = pin!(host.http.serve_connection(stream, client));
+    let served = tokio::select! {
+        biased;
+        served = connection.as_mut() => served,
+        _ = &mut stop => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%peer, %error, "a connection ended early");
+    }
+}
+
+/// The service of one connection.
+struct Client {
+    routes: Router,
+    body_timeout: Duration,
+    turn: Arc<Turn>,
+    peer: SocketAddr,
+}
+
+impl hyper::service::Service<Request<Incoming>> for Client {
+    type Response = Response<Answer>;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn call(&self, request: Request<Incoming>) -> Answering {
+        let ours = Turn::take(&self.turn);
+        if let Err(error) = check_host(request.version(), request.headers()) {
+            let refusal = Failed::from(error).into_response();
+            return Answering::Refused(Some(refusal.map(|body| Answer::new(body, ours))));
+        }
+        let mut request = request.map(|body| self.receive(body));
+        request.extensions_mut().insert(ConnectInfo(self.peer));
+        let answer = self.routes.clone().call(request);
+        Answering::Routed(answer, Some(ours))
+    }
+}
+
+impl Client {
+    fn receive(&self, body: Incoming) -> Body {
+        if body.is_end_stream() {
+            return Body::empty();
+        }
+        let turn = Arc::clone(&self.turn);
+        Body::new(Upload::new(body, turn, self.body_timeout))
+    }
+}
+
+/// RFC 9112 section 3.2: without exactly one `Host`, what stands between the client and us may have
+/// read another one than we do.
+fn check_host(version: Version, headers: &HeaderMap) -> Result<(), Error> {
+    let hosts = headers.get_all(header::HOST).iter().take(2).count();
+    match hosts {
+        1 => Ok(()),
+        0 if version < Version::HTTP_11 => Ok(()),
+        0 => Err(Error::invalid("Host", "the header is missing")),
+        _ => Err(Error::invalid("Host", "the header is there more than once")),
+    }
+}
+
+/// The answer to one request on its way.
+enum Answering {
+    Routed(RouteFuture<Infallible>, Option<Ours>),
+    Refused(Option<Response<Answer>>),
+}
+
+impl Future for Answering {
+    type Output = Result<Response<Answer>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = match &mut *self {
+            Answering::Refused(refusal) => refusal.take(),
+            Answering::Routed(answer, ours) => {
+                let answer = ready!(Pin::new(answer).poll(cx))?;
+                ours.take()
+                    .map(|ours| answer.map(|body| Answer::new(body, ours)))
+            }
+        };
+        // Both are there until the future is done; hyper does not ask again after that.
+        answer.map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer)))
+    }
+}

@@ -1,0 +1,200 @@
+//! TLS by certificate files, which may be replaced while the server runs.
+//!
+//! The files are read again on SIGHUP and looked at every now and then. A pair that cannot be used
+//! (half replaced, say) is reported and the one in force stays, so a renewal never takes the server
+//! down. Connections keep the certificate they began with.
+
+use std::fs::File;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::{Error as PemError, PemObject};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::server::TlsStream;
+use weir_table::{Error, Result};
+
+use super::TlsFiles;
+
+/// Bytes of a certificate or key file; a chain has a few KiB.
+const PEM_BYTES_MAX: u64 = 1024 * 1024;
+/// The first byte of every TLS connection: a handshake record.
+const HANDSHAKE: u8 = 0x16;
+/// What a client is told that speaks plain HTTP to this port.
+const SPEAK_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\
+    Content-Type: text/plain\r\nContent-Length: 32\r\n\r\nThis port speaks HTTPS, not HTTP";
+
+/// The certificate of a listener and what keeps it fresh.
+#[derive(Debug)]
+pub(super) struct Tls {
+    files: TlsFiles,
+    hangup: Signal,
+    hasher: RandomState,
+    /// Tells contents apart without keeping the key a second time.
+    fingerprint: u64,
+    config: watch::Sender<Arc<ServerConfig>>,
+}
+
+/// Where connections find the newest certificate.
+pub(super) struct Certificate(watch::Receiver<Arc<ServerConfig>>);
+
+impl Certificate {
+    pub(super) fn newest(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.0.borrow())
+    }
+}
+
+impl Tls {
+    pub(super) fn read(files: TlsFiles) -> Result<Tls> {
+        let hangup = signal(SignalKind::hangup())
+            .map_err(|source| Error::io("catching the signal to read certificates", source))?;
+        let hasher = RandomState::new();
+        let pair = Pair::read(&files)?;
+        Ok(Tls {
+            hangup,
+            fingerprint: hasher.hash_one(&pair),
+            hasher,
+            config: watch::Sender::new(pair.into_config(&files)?),
+            files,
+        })
+    }
+
+    pub(super) fn current(&self) -> Certificate {
+        Certificate(self.config.subscribe())
+    }
+
+    /// Reads the files again on SIGHUP and every `period`; never ends.
+    pub(super) async fn keep_fresh(mut self, period: Duration) {
+        let mut ticks = interval(period);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                _ = self.hangup.recv() => {}
+            }
+            match self.renew().await {
+                Ok(true) => tracing::info!("a new certificate is in use"),
+                Ok(false) => {}
+                Err(error) => {
+                    let cause = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::warn!(%error, cause, "the certificate in use stays");
+                }
+            }
+        }
+    }
+
+    /// Whether there was something new.
+    async fn renew(&mut self) -> Result<bool> {
+        let (files, hasher, old) = (self.files.clone(), self.hasher.clone(), self.fingerprint);
+        let read = tokio::task::spawn_blocking(move || read_if_new(&files, &hasher, old))
+            .await
+            .map_err(|source| Error::backend("reading the certificate", source))?;
+        let Some((fingerprint, config)) = read? else {
+            return Ok(false);
+        };
+        self.fingerprint = fingerprint;
+        self.config.send_replace(config);
+        Ok(true)
+    }
+}
+
+fn read_if_new(
+    files: &TlsFiles,
+    hasher: &RandomState,
+    old: u64,
+) -> Result<Option<(u64, Arc<ServerConfig>)>> {
+    let pair = Pair::read(files)?;
+    let fingerprint = hasher.hash_one(&pair);
+    if fingerprint == old {
+        return Ok(None);
+    }
+    Ok(Some((fingerprint, pair.into_config(files)?)))
+}
+
+/// The contents of both files. No `Debug`: one of them is a secret.
+#[derive(Hash)]
+struct Pair {
+    cert: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Pair {
+    fn read(files: &TlsFiles) -> Result<Pair> {
+        Ok(Pair {
+            cert: read(&files.cert, "certificate")?,
+            key: read(&files.key, "private key")?,
+        })
+    }
+
+    fn into_config(self, files: &TlsFiles) -> Result<Arc<ServerConfig>> {
+        let (cert, key) = (files.cert.display(), files.key.display());
+        let chain = CertificateDer::pem_slice_iter(&self.cert)
+            .collect::<std::result::Result<Vec<_>, _>>()
+            .map_err(|error| bad_pem("certificate", &files.cert, &error))?;
+        if chain.is_empty() {
+            let error = PemError::NoItemsFound;
+            return Err(bad_pem("certificate", &files.cert, &error));
+        }
+        let secret = PrivateKeyDer::from_pem_slice(&self.key)
+            .map_err(|error| bad_pem("private key", &files.key, &error))?;
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, secret))
+            .map_err(|source| {
+                let doing = format!("using the certificate {cert} with the private key {key}");
+                Error::backend(doing, source)
+            })?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+}
+
+fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(PEM_BYTES_MAX).read_to_end(&mut bytes))
+        .map_err(|source| Error::io(format!("reading the {what} {}", path.display()), source))?;
+    Ok(bytes)
+}
+
+/// Says what is wrong with a file, and nothing of what is in it.
+fn bad_pem(what: &str, path: &Path, error: &PemError) -> Error {
+    let problem = match error {
+        PemError::NoItemsFound => format!("{} has no {what} in PEM form", path.display()),
+        _ => format!("{} is not a {what} in PEM form", path.display()),
+    };
+    Error::invalid(what, problem)
+}
+
+/// Does the server's side of a handshake. A client that speaks plain HTTP is told so.
+pub(super) async fn handshake(
+    mut stream: TcpStream,
+    config: Arc<ServerConfig>,
+) -> io::Result<TlsStream<TcpStream>> {
+    let mut first = [0];
+    let seen = stream.peek(&mut first).await?;
+    if seen > 0 && first != [HANDSHAKE] {
+        if first.iter().all(u8::is_ascii_uppercase) {
+            refuse_plain(&mut stream).await?;
+        }
+        return Err(io::Error::other("the client does not speak TLS"));
+    }
+    TlsAcceptor::from(config).accept(stream).await
+}
+
+async fn refuse_plain(stream: &mut TcpStream) -> io::Result<()> {
+    stream.write_all(SPEAK_TLS).await?;
+    stream.shutdown().await?;
+    // Closing with the request unread would reset the connection before the answer is read.
+    stream.read(&mut [0; 4096]).await.map(drop)
+}
