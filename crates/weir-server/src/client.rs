@@ -13,10 +13,10 @@ use serde::de::DeserializeOwned;
 use weir_table::embedded::BackupReport;
 use weir_table::{Error, Get, Item, Page, Query, Result, TableSpec, Write, Written};
 
-use crate::backup::{Event, Request as BackupRequest};
-use crate::problem::Problem;
+use crate::local::backup::{Event, Request as BackupRequest};
+pub use crate::local::tables::About;
+use crate::problem::{self, Problem};
 use crate::socket;
-pub use crate::tables::About;
 
 /// How long one call may take. Making a table is the slowest.
 const CALL_WITHIN: Duration = Duration::from_secs(60);
@@ -151,7 +151,7 @@ impl Client {
                 match self.parse::<Event>(&line)? {
                     Event::Progress(done, total) => progress(done, total),
                     Event::Done(report) => return Ok(report),
-                    Event::Failed(problem) => return Err(problem.into()),
+                    Event::Failed(members) => return Err(problem::to_error(&members)),
                 }
             }
         }

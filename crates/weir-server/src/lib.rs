@@ -1,23 +1,47 @@
-//! The HTTP edge of Weir.
+//! The HTTP edge of Weir: what every service shares.
 //!
-//! A server listens twice. The TCP listener is for everyone who may reach it and so far only tells
-//! how the server is. The socket `weir.sock` in the data folder is for commands: an embedded store
-//! belongs to one process, so while a server has it open, `weir table query` and its like ask the
-//! server through [`client::Client`]. The file system decides who may use the socket (mode 0600).
+//! A server listens twice. The TCP listener is for everyone who may reach it. The socket `weir.sock`
+//! in the data folder is for commands: an embedded store belongs to one process, so while a server
+//! has it open, commands ask the server through [`client::Client`]. The file system decides who may
+//! use the socket (mode 0600), so its callers may do everything.
 //!
-//! Read next: [`router`], where every route stands once.
+//! A request: [`listen`] takes the connection → [`edge`] gives it an id, bounds, a log line and a
+//! count → [`router`] finds its route → `guard` checks who asks against what the route [`need`]s →
+//! a handler in `routes` asks one thing of a domain → an [`error::ApiError`], if it comes to that,
+//! is written as `application/problem+json` by the edge.
+//!
+//! Read next: [`router`], where every route stands once; `docs/add-a-route.md`.
 
+pub mod api;
+pub mod app;
 pub mod auth;
-pub mod backup;
 pub mod client;
-mod health;
+pub mod edge;
+pub mod error;
+pub mod extract;
+pub mod guard;
 pub mod jobs;
+pub mod limits;
 pub mod listen;
-mod problem;
+pub mod local;
+pub mod metrics;
+pub mod need;
+pub mod page;
+pub mod problem;
+pub mod request_id;
 pub mod router;
+pub mod routes;
 pub mod run;
+mod saved_key;
 mod socket;
-mod tables;
+#[cfg(feature = "testing")]
+pub mod testing;
+pub mod time;
 
+pub use api::Api;
+pub use app::{App, Service, Settings};
 pub use client::Client;
-pub use run::{Server, run};
+pub use error::{ApiError, Code};
+pub use need::Need;
+pub use run::{Server, Started, run};
+pub use saved_key::save_admin_key;

@@ -1,172 +1,160 @@
-//! Errors on the wire: `application/problem+json` one way, [`Error`] again the other way.
+//! Errors on the wire: `application/problem+json` (RFC 9457) one way, [`Error`] again the other way.
+//!
+//! Beside the members of the RFC there are `error message details timestamp request_id`, which
+//! clients of the source systems read.
 
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Response};
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 use weir_table::Error;
+use weir_table::clock::Clock;
 
-const TYPE_PREFIX: &str = "urn:weir:problem:";
+use crate::error::{self, ApiError};
+use crate::request_id::{self, RequestId};
+use crate::time;
 
-/// An error as RFC 9457 writes it, with members that let the client rebuild it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Problem {
+/// The content type of every error.
+pub const CONTENT_TYPE: &str = "application/problem+json";
+
+/// An error as it is sent.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// A URN that is the same for every error of this code.
     #[serde(rename = "type")]
-    kind: String,
-    title: String,
-    status: u16,
-    detail: String,
-    /// What an invalid request is wrong about, or the table that is missing or differs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    field: Option<String>,
-    /// How a field is wrong, how a table differs, why a store is read-only.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    reasons: Vec<String>,
+    #[schema(example = "urn:weir:problem:invalid-request")]
+    pub kind: String,
+    /// One sentence that is the same for every error of this code.
+    pub title: String,
+    /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
+    pub status: u16,
+    /// What is wrong with this request.
+    pub detail: String,
+    /// The code, for programs.
+    #[schema(example = "INVALID_REQUEST")]
+    pub error: String,
+    /// The same as `detail`.
+    pub message: String,
+    /// More about it, for programs; which members there are depends on the code.
+    #[schema(value_type = Object)]
+    pub details: Map<String, Value>,
+    /// When it happened.
+    #[schema(format = DateTime)]
+    pub timestamp: String,
+    /// The request's id, as in the header `X-Request-Id` and in the server's log.
+    pub request_id: String,
 }
 
-impl From<Error> for Problem {
-    fn from(error: Error) -> Problem {
-        let detail = with_causes(&error);
-        let (status, kind, title, field, reasons) = match error {
-            Error::Invalid { field, problem } => (
-                StatusCode::BAD_REQUEST,
-                "invalid",
-                "The request is wrong",
-                Some(field),
-                vec![problem],
-            ),
-            Error::NoSuchTable(table) => (
-                StatusCode::NOT_FOUND,
-                "no-such-table",
-                "There is no such table",
-                Some(table),
-                Vec::new(),
-            ),
-            Error::SpecMismatch { table, differences } => (
-                StatusCode::CONFLICT,
-                "spec-mismatch",
-                "The table has another shape",
-                Some(table),
-                differences,
-            ),
-            Error::ReadOnly { reason } => (
-                StatusCode::SERVICE_UNAVAILABLE,
-                "read-only",
-                "The store takes no writes",
-                None,
-                vec![reason],
-            ),
-            other => {
-                let (status, kind, title) = plain(&other);
-                (status, kind, title, None, Vec::new())
-            }
-        };
-        Problem {
-            kind: format!("{TYPE_PREFIX}{kind}"),
-            title: title.to_owned(),
-            status: status.as_u16(),
-            detail,
-            field,
-            reasons,
-        }
-    }
+/// Writes the error that an answer carries into its body. Answers without one stay as they are.
+pub(crate) fn write(
+    response: &mut Response,
+    error: &ApiError,
+    request_id: &str,
+    now_ms: u64,
+    local: bool,
+) {
+    let mut members = error::members(error, local);
+    members.insert("timestamp".to_owned(), time::rfc3339(now_ms).into());
+    members.insert("request_id".to_owned(), request_id.into());
+    let body = serde_json::to_vec(&members).unwrap_or_default();
+    *response.body_mut() = Body::from(body);
+    let headers = response.headers_mut();
+    headers.remove(header::CONTENT_LENGTH);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }
 
-/// Errors that need no members of their own.
-fn plain(error: &Error) -> (StatusCode, &'static str, &'static str) {
-    match error {
-        Error::Conflict => (
-            StatusCode::CONFLICT,
-            "conflict",
-            "Another write is at the same item",
-        ),
-        Error::Throttled => (
-            StatusCode::TOO_MANY_REQUESTS,
-            "throttled",
-            "The store asks for fewer requests",
-        ),
-        Error::Unavailable(_) => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "unavailable",
-            "The store did not answer",
-        ),
-        Error::Closed => (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "closed",
-            "The store is closed",
-        ),
-        _ => (
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "failed",
-            "The store failed",
-        ),
-    }
+/// The whole answer to a request that does not reach the edge.
+pub(crate) fn early(error: &ApiError) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = error.code.status();
+    let id = RequestId::of(&HeaderMap::new());
+    write(
+        &mut response,
+        error,
+        id.text(),
+        Clock::System.now_ms(),
+        false,
+    );
+    response
+        .headers_mut()
+        .insert(request_id::HEADER, id.value());
+    response
 }
 
+/// What a client of the socket makes of a problem: the store's own error, where it was one.
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Error {
-        let Problem {
-            kind,
-            detail,
-            field,
-            mut reasons,
-            ..
-        } = problem;
-        let field = field.unwrap_or_default();
-        match kind.strip_prefix(TYPE_PREFIX).unwrap_or_default() {
-            "invalid" => Error::invalid(field, reasons.pop().unwrap_or(detail)),
-            "no-such-table" => Error::NoSuchTable(field),
-            "spec-mismatch" => Error::SpecMismatch {
-                table: field,
-                differences: reasons,
-            },
-            "read-only" => Error::ReadOnly {
-                reason: reasons.pop().unwrap_or(detail),
-            },
-            "conflict" => Error::Conflict,
-            "throttled" => Error::Throttled,
-            "unavailable" => Error::Unavailable(detail),
-            "closed" => Error::Closed,
-            _ => Error::backend("the server failed", detail),
-        }
+        from_details(&problem.details, &problem.detail)
     }
 }
 
-/// The error and what caused it, in one line.
-fn with_causes(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
+/// The same of a problem's members.
+pub(crate) fn to_error(members: &Map<String, Value>) -> Error {
+    let detail = members
+        .get("detail")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    let none = Map::new();
+    from_details(
+        members
+            .get("details")
+            .and_then(Value::as_object)
+            .unwrap_or(&none),
+        detail,
+    )
 }
 
-/// What a handler fails with.
-#[derive(Debug)]
-pub(crate) struct Failed(Error);
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Failed {
-        Failed(error)
+fn from_details(details: &Map<String, Value>, detail: &str) -> Error {
+    let text = |name: &str| {
+        details
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    match text("kind").as_str() {
+        "invalid" => Error::invalid(text("field"), text("problem")),
+        "no-such-table" => Error::NoSuchTable(text("table")),
+        "spec-mismatch" => Error::SpecMismatch {
+            table: text("table"),
+            differences: texts(details.get("differences")),
+        },
+        "read-only" => Error::ReadOnly {
+            reason: text("reason"),
+        },
+        "conflict" => Error::Conflict,
+        "throttled" => Error::Throttled,
+        "unavailable" => Error::Unavailable(text("cause")),
+        "closed" => Error::Closed,
+        _ => match text("cause") {
+            cause if cause.is_empty() => Error::backend("the server failed", detail.to_owned()),
+            cause => Error::backend("the server failed", cause),
+        },
     }
 }
 
-impl IntoResponse for Failed {
-    fn into_response(self) -> Response {
-        let problem = Problem::from(self.0);
-        let status =
-            StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = serde_json::to_vec(&problem).unwrap_or_default();
-        let kind = [(header::CONTENT_TYPE, "application/problem+json")];
-        (status, kind, body).into_response()
-    }
+fn texts(list: Option<&Value>) -> Vec<String> {
+    let texts = list.and_then(Value::as_array).into_iter().flatten();
+    texts.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn there_and_back(error: Error) -> Error {
+        let mut response = Response::default();
+        let error = ApiError::from(error);
+        let mut members = error::members(&error, true);
+        write(&mut response, &error, "r", 0, true);
+        members.insert("timestamp".into(), "t".into());
+        members.insert("request_id".into(), "r".into());
+        Error::from(serde_json::from_value::<Problem>(Value::Object(members)).unwrap())
+    }
 
     #[test]
     fn errors_come_back_as_they_were() {
@@ -180,23 +168,25 @@ mod tests {
             Error::ReadOnly {
                 reason: "the disk is full".into(),
             },
+            Error::Unavailable("no route".into()),
             Error::Conflict,
             Error::Throttled,
             Error::Closed,
         ];
         for error in errors {
             let text = error.to_string();
-            let json = serde_json::to_string(&Problem::from(error)).unwrap();
-            let back = Error::from(serde_json::from_str::<Problem>(&json).unwrap());
-            assert_eq!(back.to_string(), text);
+            assert_eq!(there_and_back(error).to_string(), text);
         }
     }
 
     #[test]
-    fn a_fault_of_the_server_keeps_its_causes() {
-        let fault = Error::io("writing the log", std::io::Error::other("disk on fire"));
-        let back = Error::from(Problem::from(fault));
+    fn causes_are_for_the_socket_only() {
+        let fault = || Error::io("writing the log", std::io::Error::other("disk on fire"));
+        let back = there_and_back(fault());
         let cause = std::error::Error::source(&back).unwrap().to_string();
         assert_eq!(cause, "writing the log: disk on fire");
+        let members = error::members(&ApiError::from(fault()), false);
+        let text = Value::Object(members).to_string();
+        assert!(!text.contains("disk") && !text.contains("log:"), "{text}");
     }
 }

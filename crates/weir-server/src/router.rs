@@ -1,28 +1,59 @@
-//! Every route, once, grouped by who calls it.
+//! Every route, once, grouped by who calls it, each with what it needs.
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::middleware::{from_fn_with_state, map_request};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use weir_table::{AnyBackend, Store};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{Predicate as _, SizeAbove};
+use utoipa_axum::routes;
 
-use crate::{backup, health, tables};
+use crate::api::Api;
+use crate::app::{App, Service};
+use crate::edge::{Edge, edge};
+use crate::error::{ApiError, Code};
+use crate::guard::Local;
+use crate::local::{backup, tables};
+use crate::need::Need;
+use crate::routes::{admin, docs, health, jobs, tokens};
 
 /// Bytes of a request on the socket: a full batch write, with room for its JSON and base64.
 const LOCAL_BODY_MAX: usize = 32 * 1024 * 1024;
+/// Smaller answers are not worth compressing.
+const COMPRESS_ABOVE: u64 = 1024;
 
-/// What handlers share.
-pub type App = Store<AnyBackend>;
-
-/// What the TCP listener serves.
-pub fn public(app: App) -> Router {
-    Router::new()
-        .route("/healthz", get(health::process))
-        .route("/readyz", get(health::store))
-        .with_state(app)
+/// The routes of the server itself and of its services.
+fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
+    let probes = Need::Nothing("load balancers ask, and learn nothing else");
+    let description = Need::Nothing("describes the API; holds no data");
+    let public_keys = Need::Nothing("public keys are public");
+    let api = Api::new(app.clone())
+        // Load balancers and scrapers
+        .route(probes, routes!(health::process))
+        .route(probes, routes!(health::store))
+        .route(probes, routes!(health::health))
+        .route(Need::Admin, routes!(health::metrics))
+        // Readers of the documentation
+        .route(description, routes!(docs::openapi))
+        // Operators
+        .route(Need::Admin, routes!(jobs::list))
+        .route(Need::Admin, routes!(jobs::run))
+        .route(Need::Admin, routes!(admin::rotate_admin_key))
+        .route(Need::Admin, routes!(admin::rotate_signing_key))
+        .route(Need::Admin, routes!(tokens::issue, tokens::list))
+        .route(Need::Admin, routes!(tokens::revoke))
+        // Everyone with a token
+        .route(Need::Anyone, routes!(tokens::whoami))
+        .route(public_keys, routes!(admin::jwks));
+    services
+        .iter()
+        .fold(api, |api, service| service.routes(api))
 }
 
-/// What the socket in the data folder serves: the verbs of the table, for commands.
-pub fn local(app: App) -> Router {
+/// What the socket in the data folder serves beside the API: the verbs of the table, for commands.
+fn table_verbs() -> Router<App> {
     Router::new()
         .route("/local/server", get(tables::server))
         .route("/local/tables", get(tables::list).post(tables::create))
@@ -36,6 +67,74 @@ pub fn local(app: App) -> Router {
         .route("/local/write", post(tables::write))
         .route("/local/batch-write", post(tables::batch_write))
         .route("/local/backup", post(backup::start))
-        .layer(DefaultBodyLimit::max(LOCAL_BODY_MAX))
-        .with_state(app)
+}
+
+/// What the TCP listener serves.
+pub fn public(app: &App, services: &[Box<dyn Service>]) -> Router {
+    let (api, description) = declared(app, services).finish();
+    app.describe(description.to_json().unwrap_or_default());
+    let pages = Router::new()
+        .route("/docs", get(docs::index))
+        .route("/docs/", get(docs::start))
+        .route("/docs/{*path}", get(docs::page));
+    let router = framed(api.merge(pages)).layer(DefaultBodyLimit::max(app.bounds().body_bytes_max));
+    let router = if app.bounds().compression {
+        let worth_it = SizeAbove::new(COMPRESS_ABOVE);
+        router.layer(
+            CompressionLayer::new()
+                .compress_when(worth_it.and(tower_http::compression::DefaultPredicate::new())),
+        )
+    } else {
+        router
+    };
+    edged(router, app, false)
+}
+
+/// What the socket serves. Who may use it may do everything.
+pub fn local(app: &App, services: &[Box<dyn Service>]) -> Router {
+    let (api, _) = declared(app, services).finish();
+    let caller = Local::new();
+    let mark = move |mut request: Request| {
+        request.extensions_mut().insert(caller.clone());
+        std::future::ready(request)
+    };
+    let router = framed(api.merge(table_verbs())).layer(DefaultBodyLimit::max(LOCAL_BODY_MAX));
+    edged(router.layer(map_request(mark)), app, true)
+}
+
+/// What was declared wrongly; a test asserts that nothing was.
+#[must_use]
+pub fn mistakes(app: &App, services: &[Box<dyn Service>]) -> Vec<String> {
+    declared(app, services).mistakes().to_vec()
+}
+
+/// Gives paths and methods that are not there the same form of error as all others.
+fn framed(router: Router<App>) -> Router<App> {
+    router
+        .fallback(|| async { ApiError::not_found("such path") })
+        .method_not_allowed_fallback(|| async {
+            ApiError::new(Code::MethodNotAllowed, "this path has no such method")
+        })
+        .layer(CatchPanicLayer::custom(panicked))
+}
+
+fn edged(router: Router<App>, app: &App, local: bool) -> Router {
+    router
+        .layer(from_fn_with_state(Edge::new(app.clone(), local), edge))
+        .with_state(app.clone())
+}
+
+fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    tracing::error!(
+        panic = text.as_deref().unwrap_or("unknown"),
+        "a handler panicked"
+    );
+    ApiError::new(
+        Code::InternalError,
+        "the server's log says why, under this request's id",
+    )
+    .because("a handler panicked")
+    .into_response()
 }

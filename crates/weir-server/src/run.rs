@@ -11,14 +11,18 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use weir_table::{AnyBackend, Error, Result, Store};
 
+use crate::app::{App, Service, Settings};
 use crate::listen::{self, Listener, Origin};
 use crate::{router, socket};
 
 /// What a server serves, and where.
-#[derive(Debug)]
 pub struct Server {
     /// The tables.
     pub store: Store<AnyBackend>,
+    /// What it serves beside its own routes.
+    pub services: Vec<Box<dyn Service>>,
+    /// Keys, bounds, jobs.
+    pub settings: Settings,
     /// `HOST:PORT`; port 0 picks a free one.
     pub listen: String,
     /// How the listener treats its clients, and its certificate.
@@ -27,49 +31,101 @@ pub struct Server {
     pub data: Option<PathBuf>,
 }
 
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("listen", &self.listen)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A server that takes requests.
+#[derive(Debug, Clone)]
+pub struct Started {
+    /// Where it is reached.
+    pub origin: Origin,
+    /// Where the admin key was saved, when this start made one.
+    pub admin_key_file: Option<PathBuf>,
+}
+
 /// Serves until SIGTERM or SIGINT. `ready` hears where the server is reached once requests are
 /// taken.
 ///
 /// # Errors
-/// The address, the certificate or the socket cannot be used, or closing the store fails.
-pub async fn run(server: Server, ready: impl FnOnce(Origin)) -> Result<()> {
-    let served = serve(&server, ready).await;
-    if let Some(data) = &server.data
+/// A setting, the address, the certificate or the socket cannot be used, or closing the store fails.
+pub async fn run(server: Server, ready: impl FnOnce(Started)) -> Result<()> {
+    // Signals are caught before anything can be reached, so that none ends the process roughly.
+    let mut stop = Stop::new()?;
+    run_until(server, ready, async || stop.wait().await).await
+}
+
+/// Serves until `stop` ends; when it ends once more, requests under way are cut off.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_until(
+    server: Server,
+    ready: impl FnOnce(Started),
+    stop: impl AsyncFnMut(),
+) -> Result<()> {
+    let store = server.store.clone();
+    let data = server.data.clone();
+    let served = serve(server, ready, stop).await;
+    if let Some(data) = &data
         && let Err(error) = socket::remove(data)
         && error.kind() != std::io::ErrorKind::NotFound
     {
         tracing::warn!(%error, "the socket could not be removed");
     }
-    let closed = server.store.backend().close().await;
+    let closed = store.backend().close().await;
     served.and(closed)
 }
 
-async fn serve(server: &Server, ready: impl FnOnce(Origin)) -> Result<()> {
-    // Signals are caught before anything can be reached, so that none ends the process roughly.
-    let mut stop = Stop::new()?;
+async fn serve(
+    server: Server,
+    ready: impl FnOnce(Started),
+    mut stop: impl AsyncFnMut(),
+) -> Result<()> {
+    let Server {
+        store,
+        services,
+        settings,
+        listen,
+        listen_settings,
+        data,
+    } = server;
+    let drain_max = listen_settings.drain_timeout;
+    let listener = Listener::bind(&listen, listen_settings).await?;
+    let app = App::open(store, settings, data.clone(), &services).await?;
+    let admin_key_file = app.ensure_admin_key().await?;
     let (tell, told) = watch::channel(false);
     let mut serving = JoinSet::new();
-    let settings = server.listen_settings.clone();
-    if let Some(data) = &server.data {
+    if let Some(data) = &data {
         let doing = || format!("making the socket in {}", data.display());
         let listener = socket::bind(data).map_err(|source| Error::io(doing(), source))?;
-        let routes = router::local(server.store.clone());
-        let drain_max = settings.drain_timeout;
+        let routes = router::local(&app, &services);
         serving.spawn(serve_socket(listener, routes, drain_max, told.clone()));
     }
-    let listener = Listener::bind(&server.listen, settings).await?;
     let origin = listener.origin();
-    let routes = router::public(server.store.clone());
+    let routes = router::public(&app, &services);
     serving.spawn(listener.serve(routes, stopped(told)));
-    ready(origin);
+    ready(Started {
+        origin,
+        admin_key_file,
+    });
 
-    stop.wait().await;
+    stop().await;
     tracing::info!("stopping; requests under way are finished first");
     tell.send(true).ok();
-    let drained = async { while serving.join_next().await.is_some() {} };
+    let drained = async {
+        while serving.join_next().await.is_some() {}
+        if let Some(jobs) = app.jobs() {
+            jobs.drain(drain_max).await;
+        }
+    };
     tokio::select! {
         () = drained => {}
-        () = stop.wait() => tracing::warn!("told twice to stop; requests are cut off"),
+        () = stop() => tracing::warn!("told twice to stop; requests are cut off"),
     }
     Ok(())
 }

@@ -181,6 +181,12 @@ impl<B: Backend> Auth<B> {
         self.tokens.jwks()
     }
 
+    /// The id of the key that signs.
+    #[must_use]
+    pub fn current_kid(&self) -> String {
+        self.tokens.current_kid()
+    }
+
     /// What revocation did so far, for metrics.
     #[must_use]
     pub fn revocation_counts(&self) -> RevocationCounts {

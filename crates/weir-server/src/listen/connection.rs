@@ -11,7 +11,6 @@ use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Version, header};
-use axum::response::IntoResponse as _;
 use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -28,7 +27,7 @@ use super::patience::{Limits, Patient};
 use super::tls::{Certificate, handshake};
 use super::turn::{Answer, Ours, Turn};
 use super::upload::Upload;
-use crate::problem::Failed;
+use crate::problem;
 
 /// What all connections of a listener share.
 pub(super) struct Host {
@@ -133,7 +132,7 @@ impl hyper::service::Service<Request<Incoming>> for Client {
     fn call(&self, request: Request<Incoming>) -> Answering {
         let ours = Turn::take(&self.turn);
         if let Err(error) = check_host(request.version(), request.headers()) {
-            let refusal = Failed::from(error).into_response();
+            let refusal = problem::early(&error.into());
             return Answering::Refused(Some(refusal.map(|body| Answer::new(body, ours))));
         }
         let mut request = request.map(|body| self.receive(body));

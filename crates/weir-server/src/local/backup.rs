@@ -14,9 +14,9 @@ use tokio_stream::wrappers::ReceiverStream;
 use weir_table::Error;
 use weir_table::embedded::BackupReport;
 
-use crate::problem::{Failed, Problem};
-use crate::router::App;
-use crate::tables::Body;
+use crate::app::App;
+use crate::error::{self, ApiError};
+use crate::extract::Body;
 
 /// Events that wait for a slow client; progress beyond them is left out, never waited for.
 const EVENTS_WAITING_MAX: usize = 16;
@@ -38,14 +38,14 @@ pub(crate) enum Event {
     /// The backup is whole.
     Done(BackupReport),
     /// The backup failed; what is at the target is not one.
-    Failed(Problem),
+    Failed(serde_json::Map<String, serde_json::Value>),
 }
 
 /// Starts a backup and streams its events. It goes on when the caller leaves.
 pub(crate) async fn start(
     State(app): State<App>,
     Body(request): Body<Request>,
-) -> Result<Response, Failed> {
+) -> Result<Response, ApiError> {
     if !request.to.is_absolute() {
         return Err(Error::invalid("to", "must be an absolute path").into());
     }
@@ -55,9 +55,9 @@ pub(crate) async fn start(
         let progress = move |done, total| {
             told.try_send(Event::Progress(done, total)).ok();
         };
-        let end = match app.backend().backup(&request.to, progress).await {
+        let end = match app.store().backend().backup(&request.to, progress).await {
             Ok(report) => Event::Done(report),
-            Err(error) => Event::Failed(error.into()),
+            Err(error) => Event::Failed(error::members(&ApiError::from(error), true)),
         };
         events.send(end).await.ok();
     });

@@ -1,0 +1,234 @@
+//! Errors of the API, in one place: every code with its status and meaning, and how the faults of a
+//! store become one.
+//!
+//! A handler fails with an [`ApiError`]. It travels inside the response and is written out as
+//! `application/problem+json` by the edge (`problem.rs`), which knows the request's id and time.
+
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use weir_table::Error;
+
+/// Declares the codes: name, text on the wire, status, title, and what a caller does about it.
+macro_rules! codes {
+    ($($name:ident = $text:literal, $status:ident, $title:literal, $advice:literal;)*) => {
+        /// What went wrong, for programs. The texts are part of the API, so they stay.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $(#[doc = $title] $name,)*
+        }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &'static [Code] = &[$(Code::$name,)*];
+
+            /// The code on the wire.
+            #[must_use]
+            pub fn text(self) -> &'static str {
+                match self { $(Code::$name => $text,)* }
+            }
+
+            /// The status it is answered with.
+            #[must_use]
+            pub fn status(self) -> StatusCode {
+                match self { $(Code::$name => StatusCode::$status,)* }
+            }
+
+            /// One sentence that is the same for every such error.
+            #[must_use]
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$name => $title,)* }
+            }
+
+            /// What a caller does about it.
+            #[must_use]
+            pub fn advice(self) -> &'static str {
+                match self { $(Code::$name => $advice,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    InvalidRequest = "INVALID_REQUEST", BAD_REQUEST, "The request is wrong",
+        "Correct the field that `details` names; repeating the request does not help.";
+    InvalidConfig = "INVALID_CONFIG", BAD_REQUEST, "The configuration is wrong",
+        "Correct the field that `details` names.";
+    InvalidModelLabel = "INVALID_MODEL_LABEL", BAD_REQUEST, "There is no such model label",
+        "Use a label of the catalogue, or register an inference profile.";
+    UnknownPrice = "UNKNOWN_PRICE", BAD_REQUEST, "The model has no price",
+        "Import a price, or let the org count unpriced models as zero.";
+    Unauthorized = "UNAUTHORIZED", UNAUTHORIZED, "Credentials are missing or not valid",
+        "Send the admin key as `X-API-Key` or a token as `Authorization: Bearer`.";
+    Forbidden = "FORBIDDEN", FORBIDDEN, "The credentials do not reach this",
+        "Ask for a token whose scope names this tenant.";
+    NotFound = "NOT_FOUND", NOT_FOUND, "There is no such thing",
+        "Check the path and the ids in it.";
+    MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, "The path has no such method",
+        "Use a method that the `Allow` header names.";
+    AlreadyExists = "ALREADY_EXISTS", CONFLICT, "There is one already",
+        "Choose another id, or change the one there is.";
+    Conflict = "CONFLICT", CONFLICT, "Somebody else is changing the same thing",
+        "Read it again, then repeat the request.";
+    Gone = "GONE", GONE, "It was there, and is no more",
+        "Begin anew; what the request refers to has ended.";
+    PayloadTooLarge = "PAYLOAD_TOO_LARGE", PAYLOAD_TOO_LARGE, "The body is too large",
+        "Send less at a time; `server.body_bytes_max` is the bound.";
+    UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, "The body has another type",
+        "Send `Content-Type: application/json`.";
+    RequestTimeout = "REQUEST_TIMEOUT", REQUEST_TIMEOUT, "The request took too long",
+        "Send the body faster, or ask for less; then repeat the request.";
+    QuotaExceeded = "QUOTA_EXCEEDED", TOO_MANY_REQUESTS, "The budget of the day is spent",
+        "Wait as long as `Retry-After` says, or raise the quota.";
+    RateLimitExceeded = "RATE_LIMIT_EXCEEDED", TOO_MANY_REQUESTS, "Too many requests",
+        "Wait as long as `Retry-After` says.";
+    InternalError = "INTERNAL_ERROR", INTERNAL_SERVER_ERROR, "The server failed",
+        "The server's log says why, under the request id.";
+    ServiceUnavailable = "SERVICE_UNAVAILABLE", SERVICE_UNAVAILABLE, "The server cannot do this now",
+        "Repeat the request after `Retry-After`; `/readyz` tells how the store is.";
+}
+
+/// How a request failed.
+#[derive(Debug, Clone)]
+pub struct ApiError {
+    pub(crate) code: Code,
+    pub(crate) detail: String,
+    pub(crate) details: Map<String, Value>,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// For the log and for the operator's own socket; never for the network.
+    pub(crate) cause: Option<String>,
+}
+
+impl ApiError {
+    /// An error that says `detail`.
+    pub fn new(code: Code, detail: impl Into<String>) -> ApiError {
+        ApiError {
+            code,
+            detail: detail.into(),
+            details: Map::new(),
+            headers: Vec::new(),
+            cause: None,
+        }
+    }
+
+    /// A field of the request is wrong.
+    pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> ApiError {
+        let (field, problem) = (field.into(), problem.into());
+        ApiError::new(Code::InvalidRequest, format!("{field}: {problem}"))
+            .with("field", field)
+            .with("problem", problem)
+    }
+
+    /// There is no `what`.
+    pub fn not_found(what: impl AsRef<str>) -> ApiError {
+        ApiError::new(Code::NotFound, format!("there is no {}", what.as_ref()))
+    }
+
+    /// Adds a member to `details`.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> ApiError {
+        self.details.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Adds a header to the answer.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> ApiError {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// Keeps a cause for the log.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<String>) -> ApiError {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// Which error it is.
+    #[must_use]
+    pub fn code(&self) -> Code {
+        self.code
+    }
+}
+
+/// How a store fails, as the API tells it. `details.kind` lets [`crate::Client`] tell them apart.
+impl From<Error> for ApiError {
+    fn from(error: Error) -> ApiError {
+        let text = error.to_string();
+        match error {
+            Error::Invalid { field, problem } => {
+                ApiError::invalid(field, problem).with("kind", "invalid")
+            }
+            Error::NoSuchTable(table) => ApiError::not_found(format!("table {table:?}"))
+                .with("kind", "no-such-table")
+                .with("table", table),
+            Error::SpecMismatch { table, differences } => ApiError::new(Code::Conflict, text)
+                .with("kind", "spec-mismatch")
+                .with("table", table)
+                .with("differences", differences),
+            Error::ReadOnly { reason } => ApiError::new(Code::ServiceUnavailable, text)
+                .with("kind", "read-only")
+                .with("reason", reason),
+            Error::Conflict => ApiError::new(Code::Conflict, text).with("kind", "conflict"),
+            Error::Throttled => unavailable("throttled", text),
+            Error::Closed => unavailable("closed", text),
+            Error::Unavailable(ref what) => {
+                let what = what.clone();
+                unavailable("unavailable", "the store did not answer").because(what)
+            }
+            other => ApiError::new(
+                Code::InternalError,
+                "the server's log says why, under this request's id",
+            )
+            .because(with_causes(&other)),
+        }
+    }
+}
+
+fn unavailable(kind: &str, detail: impl Into<String>) -> ApiError {
+    let error = ApiError::new(Code::ServiceUnavailable, detail).with("kind", kind);
+    crate::limits::retry_after(error, 1)
+}
+
+/// The error and what caused it, in one line.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = self.code.status().into_response();
+        for (name, value) in &self.headers {
+            response.headers_mut().insert(name.clone(), value.clone());
+        }
+        // Boxed: an extension of this size would be moved about on every answer's way out.
+        response.extensions_mut().insert(std::sync::Arc::new(self));
+        response
+    }
+}
+
+/// The body of a problem, without what only the edge knows.
+pub(crate) fn members(error: &ApiError, local: bool) -> Map<String, Value> {
+    let mut details = error.details.clone();
+    if local && let Some(cause) = &error.cause {
+        details.insert("cause".to_owned(), json!(cause));
+    }
+    let mut members = Map::new();
+    let kind = error.code.text().to_ascii_lowercase().replace('_', "-");
+    members.insert("type".to_owned(), json!(format!("urn:weir:problem:{kind}")));
+    members.insert("title".to_owned(), json!(error.code.title()));
+    members.insert("status".to_owned(), json!(error.code.status().as_u16()));
+    members.insert("detail".to_owned(), json!(error.detail));
+    members.insert("error".to_owned(), json!(error.code.text()));
+    members.insert("message".to_owned(), json!(error.detail));
+    members.insert("details".to_owned(), Value::Object(details));
+    members
+}

@@ -1,0 +1,123 @@
+//! What handlers take apart a request with. A mistake becomes an [`ApiError`] that names the field.
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use serde::de::DeserializeOwned;
+
+use crate::error::{ApiError, Code};
+
+/// A JSON body. The type refuses unknown fields with `#[serde(deny_unknown_fields)]`.
+#[derive(Debug)]
+pub struct Body<T>(pub T);
+
+/// The query string.
+#[derive(Debug)]
+pub struct Query<T>(pub T);
+
+/// The parameters of the path.
+#[derive(Debug)]
+pub struct Path<T>(pub T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let kind = request.headers().get(header::CONTENT_TYPE);
+        if !kind.is_some_and(|kind| is_json(kind.to_str().unwrap_or_default())) {
+            let detail = "the body must be JSON, sent with `Content-Type: application/json`";
+            return Err(ApiError::new(Code::UnsupportedMediaType, detail));
+        }
+        let bytes = Bytes::from_request(request, state)
+            .await
+            .map_err(unreadable)?;
+        let mut json = serde_json::Deserializer::from_slice(&bytes);
+        let value =
+            serde_path_to_error::deserialize(&mut json).map_err(|error| wrong("body", &error))?;
+        json.end()
+            .map_err(|error| ApiError::invalid("body", error.to_string()))?;
+        Ok(Body(value))
+    }
+}
+
+/// A body that could not be read: too large, cut off, or not allowed.
+fn unreadable(rejection: BytesRejection) -> ApiError {
+    match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(
+            Code::PayloadTooLarge,
+            "the body is larger than this server takes",
+        ),
+        _ => ApiError::invalid("body", "could not be read to its end"),
+    }
+}
+
+fn is_json(kind: &str) -> bool {
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+        || (kind.to_ascii_lowercase().starts_with("application/")
+            && kind.to_ascii_lowercase().ends_with("+json"))
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        let text = parts.uri.query().unwrap_or_default();
+        let pairs = form_urlencoded::parse(text.as_bytes());
+        let query = serde_urlencoded::Deserializer::new(pairs);
+        serde_path_to_error::deserialize(query)
+            .map(Query)
+            .map_err(|error| wrong("query", &error))
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        use axum::extract::path::{ErrorKind, Path as AxumPath};
+        use axum::extract::rejection::PathRejection;
+        match AxumPath::from_request_parts(parts, state).await {
+            Ok(AxumPath(value)) => Ok(Path(value)),
+            Err(PathRejection::FailedToDeserializePathParams(failed)) => match failed.into_kind() {
+                ErrorKind::ParseErrorAtKey {
+                    key,
+                    value,
+                    expected_type,
+                } => Err(ApiError::invalid(
+                    key,
+                    format!("{value:?} is no {expected_type}"),
+                )),
+                ErrorKind::InvalidUtf8InPathParam { key } => {
+                    Err(ApiError::invalid(key, "is not UTF-8"))
+                }
+                ErrorKind::DeserializeError { key, message, .. } => {
+                    Err(ApiError::invalid(key, message))
+                }
+                other => Err(ApiError::invalid("path", other.to_string())),
+            },
+            Err(_) => Err(ApiError::not_found("such path")),
+        }
+    }
+}
+
+/// What serde found, and where.
+fn wrong<E: std::fmt::Display>(part: &str, error: &serde_path_to_error::Error<E>) -> ApiError {
+    let problem = error.inner().to_string();
+    let path = error.path().to_string();
+    // An unknown or missing field is named in the text only; the path is that of what should hold it.
+    let named = problem
+        .split('`')
+        .nth(1)
+        .filter(|_| problem.contains(" field `"));
+    let field = match (path.as_str(), named) {
+        (".", None) => part.to_owned(),
+        (".", Some(name)) => name.to_owned(),
+        (path, None) => path.to_owned(),
+        (path, Some(name)) if path.ends_with(name) => path.to_owned(),
+        (path, Some(name)) => format!("{path}.{name}"),
+    };
+    ApiError::invalid(field, problem)
+}

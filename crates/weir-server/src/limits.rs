@@ -1,0 +1,113 @@
+//! The headers that tell a caller how much it may still ask, and when to come back.
+//!
+//! `RateLimit` and `RateLimit-Policy` are written as draft 11 of the IETF's "RateLimit header fields
+//! for HTTP" has them; `X-RateLimit-*` are what older clients read.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::error::ApiError;
+
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const OLD_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
+const OLD_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
+const OLD_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// A limit as a caller sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Its name, in letters, digits, `_`, `-` and `.`.
+    pub name: String,
+    /// How much a window allows.
+    pub quota: u64,
+    /// How long a window is.
+    pub window_secs: u64,
+    /// How much is left.
+    pub remaining: u64,
+    /// In how many seconds more is there.
+    pub reset_secs: u64,
+}
+
+impl RateLimit {
+    /// The headers that tell it.
+    #[must_use]
+    pub fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
+        let name: String = self.name.chars().filter(|c| is_plain(*c)).collect();
+        let now = format!("\"{name}\";r={};t={}", self.remaining, self.reset_secs);
+        let policy = format!("\"{name}\";q={};w={}", self.quota, self.window_secs);
+        let text = |name, text: String| HeaderValue::try_from(text).ok().map(|value| (name, value));
+        [
+            text(RATE_LIMIT, now),
+            text(RATE_LIMIT_POLICY, policy),
+            Some((OLD_LIMIT, self.quota.into())),
+            Some((OLD_REMAINING, self.remaining.into())),
+            Some((OLD_RESET, self.reset_secs.into())),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// Puts the headers into an answer.
+    pub fn tell(&self, headers: &mut HeaderMap) {
+        headers.extend(
+            self.headers()
+                .into_iter()
+                .map(|(name, value)| (Some(name), value)),
+        );
+    }
+
+    /// Puts the headers, and when to come back, into a refusal.
+    #[must_use]
+    pub fn refuse(&self, error: ApiError) -> ApiError {
+        let refused = retry_after(error, self.reset_secs);
+        self.headers()
+            .into_iter()
+            .fold(refused, |error, (name, value)| error.header(name, value))
+    }
+}
+
+/// What may stand in a structured header's string without escaping.
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+/// Says when to come back: at least a second, so that nobody comes back at once.
+#[must_use]
+pub fn retry_after(error: ApiError, secs: u64) -> ApiError {
+    error.header(header::RETRY_AFTER, secs.max(1).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn a_refusal_tells_the_limit_in_both_forms() {
+        let limit = RateLimit {
+            name: "to\"ken".into(),
+            quota: 10,
+            window_secs: 60,
+            remaining: 0,
+            reset_secs: 0,
+        };
+        let error = limit.refuse(ApiError::new(Code::RateLimitExceeded, "too many"));
+        let told: Vec<String> = error
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "retry-after: 1",
+                "ratelimit: \"token\";r=0;t=0",
+                "ratelimit-policy: \"token\";q=10;w=60",
+                "x-ratelimit-limit: 10",
+                "x-ratelimit-remaining: 0",
+                "x-ratelimit-reset: 0",
+            ]
+        );
+    }
+}

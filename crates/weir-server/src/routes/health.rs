@@ -1,0 +1,108 @@
+//! How the server is: whether the process lives, and whether its store answers.
+
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::app::App;
+
+/// A store that takes longer than this to name its tables is not ready.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+/// The content type of Prometheus' text format as the encoder writes it.
+const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Says that the process lives.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Alive {
+    /// Always `ok`.
+    status: &'static str,
+    /// The version that runs.
+    version: &'static str,
+}
+
+/// Says whether the store answers, and how fast.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Readiness {
+    /// `ready` or `not_ready`.
+    status: &'static str,
+    /// The version that runs.
+    version: &'static str,
+    /// The kind of store.
+    store: &'static str,
+    /// How long the store took to answer.
+    latency_ms: f64,
+    /// What is wrong, when something is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'static str>,
+}
+
+/// Answers as long as the process serves
+#[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = Alive)))]
+pub(crate) async fn process() -> Json<Alive> {
+    Json(Alive {
+        status: "ok",
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// Tells whether the store answers, and how fast
+#[utoipa::path(get, path = "/readyz", tag = "health", responses(
+    (status = 200, body = Readiness),
+    (status = 503, description = "The store does not answer", body = Readiness)))]
+pub(crate) async fn store(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
+    readiness(&app).await
+}
+
+/// The same as `/readyz`
+#[utoipa::path(get, path = "/health", tag = "health", responses(
+    (status = 200, body = Readiness),
+    (status = 503, description = "The store does not answer", body = Readiness)))]
+pub(crate) async fn health(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
+    readiness(&app).await
+}
+
+async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "measures a duration, not the time of day"
+    )]
+    let started = Instant::now();
+    let asked = tokio::time::timeout(READY_WITHIN, app.store().table_names()).await;
+    let latency_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
+    let detail = match asked {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the store failed a readiness check");
+            Some("the store failed; the server's log says how")
+        }
+        Err(_) => Some("the store did not answer in time"),
+    };
+    let (code, status) = match detail {
+        None => (StatusCode::OK, "ready"),
+        Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
+    };
+    let answer = Readiness {
+        status,
+        version: env!("CARGO_PKG_VERSION"),
+        store: app.store().backend().name(),
+        latency_ms,
+        detail,
+    };
+    (code, Json(answer))
+}
+
+/// Figures for Prometheus
+#[utoipa::path(get, path = "/metrics", tag = "health", responses(
+    (status = 200, description = "OpenMetrics text", body = String,
+     content_type = "application/openmetrics-text")))]
+pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    (
+        [(header::CONTENT_TYPE, METRICS_TYPE)],
+        app.metrics().text(&app),
+    )
+}

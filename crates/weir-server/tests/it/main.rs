@@ -1,0 +1,13 @@
+//! The edge, asked from outside: real sockets, a real store.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests"
+)]
+
+mod access;
+mod bounds;
+mod errors;
+mod health;
+mod matrix;
+mod openapi;

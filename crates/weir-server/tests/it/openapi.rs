@@ -1,0 +1,82 @@
+use std::path::Path;
+
+use serde_json::Value;
+use weir_server::testing::TestApp;
+
+const SNAPSHOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+
+#[tokio::test]
+async fn the_description_is_the_one_checked_in() {
+    let app = TestApp::start(vec![]).await;
+    let reply = app.get("/openapi.json").send().await;
+    assert_eq!(reply.header("content-type"), "application/json");
+    let told: Value = reply.json();
+    assert_eq!(told["openapi"], "3.1.0");
+    let text = format!("{}\n", serde_json::to_string_pretty(&told).unwrap());
+    if std::env::var_os("WEIR_TEST_BLESS").is_some() {
+        std::fs::write(SNAPSHOT, &text).unwrap();
+    }
+    let kept = std::fs::read_to_string(Path::new(SNAPSHOT)).unwrap();
+    assert!(
+        kept == text,
+        "docs/openapi.json is not what the handlers say; WEIR_TEST_BLESS=1 rewrites it"
+    );
+}
+
+#[tokio::test]
+async fn every_operation_says_what_it_needs_and_how_it_fails() {
+    let app = TestApp::start(vec![]).await;
+    let told: Value = app.get("/openapi.json").send().await.json();
+    let mut ids = std::collections::BTreeSet::new();
+    for (path, item) in told["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let at = format!("{method} {path}");
+            let scope = operation["x-weir-scope"]
+                .as_str()
+                .unwrap_or_else(|| panic!("{at} names no scope"));
+            let open = operation["security"].as_array().unwrap().is_empty();
+            assert_eq!(open, scope == "none", "{at}");
+            let failure = &operation["responses"]["default"]["content"]["application/problem+json"];
+            assert_eq!(
+                failure["schema"]["$ref"], "#/components/schemas/Problem",
+                "{at}"
+            );
+            assert!(operation["summary"].is_string(), "{at} has no summary");
+            assert!(
+                ids.insert(operation["operationId"].clone().to_string()),
+                "{at} has another's id"
+            );
+        }
+    }
+    assert!(ids.len() >= 14, "{ids:?}");
+}
+
+#[tokio::test]
+async fn the_page_for_people_asks_nobody_else() {
+    let app = TestApp::start(vec![]).await;
+    assert_eq!(app.get("/docs").send().await.status, 308);
+    let page = app.get("/docs/").send().await;
+    assert_eq!(page.status, 200);
+    assert!(page.header("content-type").starts_with("text/html"));
+    assert!(
+        page.header("content-security-policy")
+            .starts_with("default-src 'self'")
+    );
+    for file in [
+        "swagger-ui-bundle.js",
+        "swagger-ui.css",
+        "swagger-initializer.js",
+    ] {
+        let reply = app.get(&format!("/docs/{file}")).send().await;
+        assert_eq!(reply.status, 200, "{file}");
+        assert!(page.text().contains(file), "{file}");
+    }
+    let start = app.get("/docs/swagger-initializer.js").send().await.text();
+    assert!(start.contains("/openapi.json"), "{start}");
+    assert!(!page.text().contains("https://"), "{}", page.text());
+    app.get("/docs/../../etc/passwd").send().await.any_problem();
+    app.get("/docs/nothing.js")
+        .send()
+        .await
+        .problem(weir_server::Code::NotFound);
+}
