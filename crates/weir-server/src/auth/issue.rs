@@ -147,6 +147,9 @@ impl<B: Backend> Auth<B> {
         };
         let claims = Arc::clone(&verified.claims);
         self.revocations.revoke((&*claims).into(), now_ms).await?;
+        if issued::is_operator(&claims.sub) {
+            self.issued.mark_revoked(&claims.jti, now_ms).await?;
+        }
         Ok(Some(claims))
     }
 
