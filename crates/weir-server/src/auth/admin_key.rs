@@ -9,6 +9,8 @@
 //! a hash that is too old) reads the store, but at most once per second, so that guessing is free
 //! of cost to the store and a key that was rotated elsewhere is refused within the cache time.
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use parking_lot::Mutex;
@@ -42,9 +44,15 @@ pub enum Ensured {
     There,
 }
 
-/// The SHA-256 of a key.
-#[derive(Debug, Clone, Copy)]
+/// The SHA-256 of a key. It is not shown either: a configured key may be one that people think up.
+#[derive(Clone, Copy)]
 struct Hash([u8; 32]);
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("•••")
+    }
+}
 
 impl Hash {
     fn of(key: &str) -> Hash {
@@ -246,7 +254,8 @@ mod tests {
             .map(|byte| format!("{byte:02x}"))
             .collect();
         assert_eq!(hash, expected);
+        assert_eq!(format!("{:?}", Hash::of("abc")), "•••");
         assert!(Hash::of("abc").matches(&Hash::of("abc")));
-        assert!(!Hash::of("abc").matches(&Hash::of("abd")));
+        assert!(!Hash::of("abc").matches(&Hash::of("acb")));
     }
 }

@@ -70,11 +70,13 @@ impl<B: Backend> Auth<B> {
             app_id: claims.app_id.as_deref(),
             grants: &verified.identity.grants,
         };
-        // Never longer than the token it comes from: revoking that one is kept only so long.
-        let left_secs = claims.exp.saturating_sub(now_ms / 1000);
+        // Not before the token it comes from, which may be from a clock that is ahead; and never
+        // longer than it: that it was revoked is kept only so long.
+        let issued_ms = now_ms.max(claims.issued_ms());
+        let left_secs = claims.exp.saturating_sub(issued_ms / 1000);
         let lifetime_secs = self.access_secs.min(left_secs);
         let access = holder.mint(TokenType::Access, lifetime_secs, Some(&claims.jti));
-        Ok(self.tokens.mint(&access, now_ms)?)
+        Ok(self.tokens.mint(&access, issued_ms)?)
     }
 
     /// Issues a single access token to an operator, and lists it under `name`.
@@ -145,6 +147,9 @@ impl<B: Backend> Auth<B> {
         };
         let claims = Arc::clone(&verified.claims);
         self.revocations.revoke((&*claims).into(), now_ms).await?;
+        if issued::is_operator(&claims.sub) {
+            self.issued.mark_revoked(&claims.jti, now_ms).await?;
+        }
         Ok(Some(claims))
     }
 
@@ -154,7 +159,7 @@ impl<B: Backend> Auth<B> {
     /// The subject is out of bounds, or the store fails.
     pub async fn revoke_all(&self, subject: &str) -> Result<()> {
         if !(1..=ID_MAX).contains(&subject.len()) {
-            let problem = format!("has 1 to {} bytes", ID_MAX);
+            let problem = format!("has 1 to {ID_MAX} bytes");
             return Err(Error::invalid("subject", problem));
         }
         let now_ms = self.clock.now_ms();

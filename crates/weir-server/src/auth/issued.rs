@@ -63,6 +63,12 @@ pub fn subject(name: &str) -> String {
     format!("{SUBJECT_PREFIX}{name}")
 }
 
+/// Whether `subject` is an operator.
+#[must_use]
+pub fn is_operator(subject: &str) -> bool {
+    subject.starts_with(SUBJECT_PREFIX)
+}
+
 /// Some of the tokens, the newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuedPage {

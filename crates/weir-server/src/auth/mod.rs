@@ -90,7 +90,7 @@ impl<B: Backend> Auth<B> {
         let admin_key = AdminKey::new(store.clone(), clock.clone(), settings.cache_secs, key)?;
         let key_folder = data_dir.filter(|_| settings.signing.is_none());
         let keyring = match key_folder {
-            Some(folder) => key_file(folder, key_file::load).await?,
+            Some(folder) => with_key_file(folder, key_file::load).await?,
             None => configured_keys(settings)?,
         };
         for spec in keys::tables() {
@@ -170,7 +170,7 @@ impl<B: Backend> Auth<B> {
             return Err(Error::invalid("signing.key", problem));
         };
         let _rotating = self.rotating.lock().await;
-        let keyring = key_file(folder, key_file::rotate).await?;
+        let keyring = with_key_file(folder, key_file::rotate).await?;
         self.tokens.replace_keys(keyring);
         Ok(())
     }
@@ -195,7 +195,7 @@ impl<B: Backend> Auth<B> {
 }
 
 /// Does something with the key file off the async threads.
-async fn key_file(folder: &Path, act: fn(&Path) -> Result<Keyring>) -> Result<Keyring> {
+async fn with_key_file(folder: &Path, act: fn(&Path) -> Result<Keyring>) -> Result<Keyring> {
     let folder = folder.to_owned();
     tokio::task::spawn_blocking(move || act(&folder))
         .await

@@ -105,6 +105,11 @@ async fn an_operator_s_token_is_revoked_by_its_id() {
     assert_eq!(refusal(&auth, text).await, Some(TokenError::Revoked));
     let listed = auth.operator_tokens(10, None).await.unwrap().items;
     assert_eq!(listed[0].revoked, Some(minted.claims.iat));
+    let admin = Grants::admin();
+    let other = auth.issue_operator("other", &admin, 3600).await.unwrap();
+    auth.revoke(other.token.expose()).await.unwrap();
+    let listed = auth.operator_tokens(10, None).await.unwrap().items;
+    assert!(listed.iter().all(|token| token.revoked.is_some()));
     place.later_secs(3600);
     assert_eq!(auth.revoke_operator(jti).await.unwrap(), None);
     for id in ["", &"j".repeat(129)] {

@@ -6,6 +6,8 @@
 )]
 
 mod admin;
+#[cfg(feature = "dynamodb")]
+mod dynamodb_local;
 mod issuing;
 mod key_file;
 mod place;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use tempfile::TempDir;
 use weir_server::auth::grant::Grants;
 use weir_server::auth::{Auth, AuthError, Holder, Pair, Settings, TokenError};
-use weir_table::Store;
 use weir_table::clock::Clock;
 use weir_table::embedded::{Embedded, Options};
+use weir_table::{Backend, Store};
 
 use crate::watched::{Control, Watched};
 
@@ -66,7 +66,7 @@ impl Place {
     }
 }
 
-pub(crate) async fn pair(auth: &TestAuth, subject: &str) -> Pair {
+pub(crate) async fn pair<B: Backend>(auth: &Auth<B>, subject: &str) -> Pair {
     let holder = Holder {
         subject,
         org_id: Some("7"),
@@ -77,7 +77,7 @@ pub(crate) async fn pair(auth: &TestAuth, subject: &str) -> Pair {
 }
 
 /// Why an access token is refused; none when it is not.
-pub(crate) async fn refusal(auth: &TestAuth, token: &str) -> Option<TokenError> {
+pub(crate) async fn refusal<B: Backend>(auth: &Auth<B>, token: &str) -> Option<TokenError> {
     match auth.authenticate_bearer(token).await {
         Ok(_) => None,
         Err(AuthError::Token(error)) => Some(error),

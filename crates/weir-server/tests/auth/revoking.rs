@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use weir_server::auth::TokenError;
+use weir_server::auth::{Auth, Settings, TokenError};
+use weir_table::clock::Clock;
 use weir_table::{Get, Key};
 
 use crate::place::{CLIENT, Place, START_MS, pair, refusal};
@@ -118,21 +119,37 @@ async fn no_access_token_comes_of_a_refresh_token_whose_subject_was_revoked() {
 }
 
 #[tokio::test]
+async fn a_clock_that_is_behind_issues_tokens_that_count() {
+    let place = Place::new();
+    let here = place.open().await;
+    let (behind, settings) = (Clock::manual(START_MS - 5000), Settings::default());
+    let behind = Auth::open(place.store.clone(), behind, &settings, Some(place.dir())).await;
+    let behind = behind.unwrap();
+    here.revoke_all(CLIENT).await.unwrap();
+    let tokens = pair(&behind, CLIENT).await;
+    let later = behind.refresh(tokens.refresh.token.expose()).await.unwrap();
+    for auth in [&here, &behind] {
+        for token in [&tokens.access.token, &later.token] {
+            assert_eq!(refusal(auth, token.expose()).await, None);
+        }
+    }
+}
+
+#[tokio::test]
 async fn revoking_all_never_goes_back_in_time() {
     let place = Place::new();
-    let (auth, late) = (place.open().await, place.open().await);
-    place.later_secs(100);
-    auth.revoke_all(CLIENT).await.unwrap();
+    let auth = place.open().await;
+    place.later_secs(50);
     let token = pair(&auth, CLIENT).await.access.token;
-    let behind = weir_table::clock::Clock::manual(START_MS);
-    let settings = weir_server::auth::Settings::default();
-    let dir = Some(place.dir());
-    let behind = weir_server::auth::Auth::open(place.store.clone(), behind, &settings, dir).await;
-    behind.unwrap().revoke_all(CLIENT).await.unwrap();
-    assert_eq!(refusal(&late, token.expose()).await, None);
-    place.later_secs(1);
+    place.later_secs(50);
     auth.revoke_all(CLIENT).await.unwrap();
-    assert_eq!(refusal(&auth, token.expose()).await, REVOKED);
+    let (behind, settings) = (Clock::manual(START_MS), Settings::default());
+    let behind = Auth::open(place.store.clone(), behind, &settings, Some(place.dir())).await;
+    let behind = behind.unwrap();
+    behind.revoke_all(CLIENT).await.unwrap();
+    for auth in [&auth, &behind, &place.open().await] {
+        assert_eq!(refusal(auth, token.expose()).await, REVOKED);
+    }
 }
 
 #[tokio::test]
