@@ -119,6 +119,11 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 
 /// Adds what all operations share: who may call them, and how they fail.
 fn describe(operation: &mut Operation, need: Need) {
+    // Handlers of different things may have the same name; ids may not.
+    let tag = operation.tags.iter().flatten().next().cloned();
+    if let (Some(tag), Some(id)) = (tag, &mut operation.operation_id) {
+        *id = format!("{tag}_{id}");
+    }
     let extensions = ExtensionsBuilder::new().add("x-weir-scope", need.text());
     operation
         .extensions

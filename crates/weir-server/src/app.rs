@@ -105,8 +105,10 @@ impl App {
         }
         if settings.run_jobs {
             let jobs = Jobs::new(app.store().clone(), app.clock().clone(), instance_id());
-            let declare = |jobs, service: &Box<dyn Service>| service.jobs(&app, jobs);
-            let jobs = services.iter().fold(jobs.settings(settings.jobs), declare);
+            let jobs = jobs.settings(settings.jobs);
+            let declare = |jobs, service: &dyn Service| service.jobs(&app, jobs);
+            let services = services.iter().map(Box::as_ref);
+            let jobs = services.fold(jobs, declare);
             app.0.jobs.set(jobs.start()?).ok();
         }
         Ok(app)

@@ -113,8 +113,8 @@ fn wrong<E: std::fmt::Display>(part: &str, error: &serde_path_to_error::Error<E>
         .nth(1)
         .filter(|_| problem.contains(" field `"));
     let field = match (path.as_str(), named) {
-        (".", None) => part.to_owned(),
-        (".", Some(name)) => name.to_owned(),
+        ("." | "?", None) => part.to_owned(),
+        ("." | "?", Some(name)) => name.to_owned(),
         (path, None) => path.to_owned(),
         (path, Some(name)) if path.ends_with(name) => path.to_owned(),
         (path, Some(name)) => format!("{path}.{name}"),

@@ -134,7 +134,8 @@ impl TestApp {
         let reply = self.post("/v1/tokens", &new).admin().send().await;
         assert_eq!(reply.status, 201, "{}", reply.text());
         let made: Value = reply.json();
-        made["access_token"].as_str().expect("a token").to_owned()
+        let token = made.get("access_token").and_then(Value::as_str);
+        token.expect("a token").to_owned()
     }
 
     /// Tells it to stop and waits until it has.
@@ -181,15 +182,15 @@ impl Builder {
         };
         let (ready, started) = oneshot::channel();
         let (stop, mut stopped) = mpsc::channel::<()>(1);
-        let run = async move {
+        // On a thread of its own, as a server is in life.
+        let runtime = tokio::runtime::Handle::current();
+        let mut ended = tokio::task::spawn_blocking(move || {
             let stop = async || {
                 stopped.recv().await;
             };
-            run_until(server, |started| drop(ready.send(started)), stop).await
-        };
-        // On a thread of its own, as a server is in life.
-        let runtime = tokio::runtime::Handle::current();
-        let mut ended = tokio::task::spawn_blocking(move || runtime.block_on(run));
+            let ready = |started| drop(ready.send(started));
+            runtime.block_on(run_until(server, ready, stop))
+        });
         let started = tokio::select! {
             started = started => started.ok(),
             ended = &mut ended => panic!("the server did not start: {ended:?}"),
