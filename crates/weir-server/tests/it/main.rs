@@ -1,9 +1,5 @@
 //! The edge, asked from outside: real sockets, a real store.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "helpers of tests"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod access;
 mod bounds;

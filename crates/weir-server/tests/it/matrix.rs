@@ -206,8 +206,7 @@ fn filled(path: &str) -> String {
         .replace("{app}", "x")
         .replace("{ns}", "mine")
         .replace("{owner}", "mine")
-        .replace('{', "")
-        .replace('}', "")
+        .replace(['{', '}'], "")
 }
 
 /// Let in, or how the door was shut.
