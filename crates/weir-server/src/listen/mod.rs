@@ -20,15 +20,20 @@ mod turn;
 mod upload;
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::Router;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use weir_table::{Error, Result};
 
 use tls::Tls;
+
+/// Connections that wait to be accepted, if the kernel allows as many: a burst larger than this
+/// waits a second for its next try.
+const BACKLOG: u32 = 4_096;
 
 /// How a listener treats its clients.
 #[derive(Debug, Clone)]
@@ -117,7 +122,7 @@ impl Listener {
         check(&settings)?;
         let tls = settings.tls.clone().map(Tls::read).transpose()?;
         let failed = |source| Error::io(format!("listening on {address}"), source);
-        let tcp = TcpListener::bind(address).await.map_err(failed)?;
+        let tcp = bind(address).await.map_err(failed)?;
         let origin = Origin {
             tls: tls.is_some(),
             address: tcp.local_addr().map_err(failed)?,
@@ -155,6 +160,29 @@ impl Listener {
             () = renewing => {}
         }
     }
+}
+
+/// Binds the first of the addresses that `address` stands for and that can be used.
+async fn bind(address: &str) -> io::Result<TcpListener> {
+    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in lookup_host(address).await? {
+        match bind_one(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // A restart need not wait until the old connections are forgotten.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// What hyper would panic on, and what would let nobody in.

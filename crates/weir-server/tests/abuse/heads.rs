@@ -178,3 +178,15 @@ async fn handlers_know_who_asks() {
     let told = rest(&mut stream).await;
     assert!(told.ends_with(&format!("\r\n\r\n{me}")), "{told}");
 }
+
+#[tokio::test]
+async fn a_handler_that_panics_ends_only_its_connection() {
+    let site = site().await;
+    let mut other = site.send(HELLO).await;
+    assert!(is_hello(&answer(&mut other, "hello").await));
+    let said = site.ask("GET /panic HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert_eq!(said, "");
+    soon(other.write_all(HELLO.as_bytes())).await.unwrap();
+    assert!(is_hello(&answer(&mut other, "hello").await));
+    site.serves().await;
+}

@@ -100,12 +100,17 @@ fn routes(entered: Arc<Semaphore>, gate: Arc<Semaphore>) -> Router {
         .route("/hello", get(async || "hello"))
         .route("/count", post(async |body: Bytes| body.len().to_string()))
         .route("/slow", get(slow))
+        .route("/panic", get(panics))
         .route("/big", get(async || Body::from(vec![b'x'; BIG])))
         .route(
             "/peer",
             get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string()),
         )
         .layer(DefaultBodyLimit::max(BODY_MAX))
+}
+
+async fn panics() -> &'static str {
+    panic!("a handler with a fault")
 }
 
 /// Fails the test when `what` does not happen.

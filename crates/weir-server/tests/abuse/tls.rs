@@ -26,7 +26,10 @@ struct Vault(TempDir);
 impl Vault {
     fn new() -> Vault {
         let vault = Vault(tempfile::tempdir().unwrap());
-        vault.renew();
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        fs::write(vault.files().cert, cert.pem()).unwrap();
+        fs::write(vault.files().key, signing_key.serialize_pem()).unwrap();
         vault
     }
 
@@ -35,14 +38,6 @@ impl Vault {
             cert: self.0.path().join("cert.pem"),
             key: self.0.path().join("key.pem"),
         }
-    }
-
-    /// Puts a new pair in place.
-    fn renew(&self) {
-        let CertifiedKey { cert, signing_key } =
-            generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        fs::write(self.files().cert, cert.pem()).unwrap();
-        fs::write(self.files().key, signing_key.serialize_pem()).unwrap();
     }
 
     /// A client that trusts the certificate in place, and no other.
@@ -108,10 +103,48 @@ async fn clients_that_cannot_shake_hands_harm_nobody() {
     assert_eq!(status(&told), "400", "{told}");
     assert!(told.ends_with("This port speaks HTTPS, not HTTP"), "{told}");
     // Handshakes that never begin, or stop half way, end by themselves.
-    for begun in [&b""[..], b"\x16", b"\x16\x03\x01\x02\x00\x01\x00"] {
-        rest(&mut site.send(begun).await).await;
-        serves(&site, &client).await;
+    let mut begun = Vec::new();
+    for bytes in [&b""[..], b"\x16", b"\x16\x03\x01\x02\x00\x01\x00"] {
+        begun.push(site.send(bytes).await);
     }
+    for mut stream in begun {
+        serves(&site, &client).await;
+        rest(&mut stream).await;
+    }
+    serves(&site, &client).await;
+}
+
+#[tokio::test]
+async fn waits_for_a_client_end_over_tls_too() {
+    let vault = Vault::new();
+    let site = Site::open(Settings {
+        header_timeout: Duration::from_secs(1),
+        idle_timeout: Duration::from_secs(1),
+        ..vault.settings()
+    })
+    .await;
+    let client = vault.trusted();
+    let mut silent = shake(&site, &client).await.unwrap();
+    assert_eq!(rest(&mut silent).await, "");
+    let mut idle = shake(&site, &client).await.unwrap();
+    soon(idle.write_all(HELLO.as_bytes())).await.unwrap();
+    let said = rest(&mut idle).await;
+    assert!(is_hello(&said), "{said}");
+    serves(&site, &client).await;
+}
+
+#[tokio::test]
+async fn a_stop_closes_idle_and_half_open_tls_connections() {
+    let vault = Vault::new();
+    let mut site = Site::open(vault.settings()).await;
+    let mut used = shake(&site, &vault.trusted()).await.unwrap();
+    soon(used.write_all(HELLO.as_bytes())).await.unwrap();
+    assert!(is_hello(&answer(&mut used, "hello").await));
+    let mut half = site.send(b"\x16\x03").await;
+    site.tell_to_stop();
+    assert_eq!(rest(&mut used).await, "");
+    assert_eq!(rest(&mut half).await, "");
+    site.stopped().await;
 }
 
 #[tokio::test]
@@ -140,23 +173,21 @@ async fn a_hangup_reads_the_certificate_again() {
 async fn taken_up(site: &Site, vault: &Vault, tell: impl Fn()) {
     let old = vault.trusted();
     let mut before = shake(site, &old).await.unwrap();
-    // A pair that does not fit changes nothing.
-    let key = fs::read(vault.files().key).unwrap();
-    vault.renew();
-    let new_key = fs::read(vault.files().key).unwrap();
-    fs::write(vault.files().key, key).unwrap();
+    // A new certificate whose key is not there yet changes nothing.
+    let renewed = Vault::new();
+    fs::copy(renewed.files().cert, vault.files().cert).unwrap();
     tell();
     serves(site, &old).await;
 
-    fs::write(vault.files().key, new_key).unwrap();
+    fs::copy(renewed.files().key, vault.files().key).unwrap();
     tell();
-    let new = vault.trusted();
-    let renewed = async {
+    let new = renewed.trusted();
+    let taken_up = async {
         while shake(site, &new).await.is_err() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    soon(renewed).await;
+    soon(taken_up).await;
     assert!(shake(site, &old).await.is_err(), "the old one is gone");
     // Who was connected stays connected.
     soon(before.write_all(HELLO.as_bytes())).await.unwrap();
