@@ -152,7 +152,7 @@ async fn a_half_closed_socket_ends_cleanly() {
     let site = site().await;
     for sent in [
         "",
-        "GET /hel",
+        "GET /",
         "POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab",
     ] {
         let mut stream = site.send(sent).await;
