@@ -3,10 +3,10 @@
 //! The invariant: whatever a client sends, withholds or refuses to read, it holds one connection of
 //! a bounded number, for a bounded time, with bounded memory. From accept to close:
 //!
-//! 1. [`accept`] takes a connection while fewer than `connections_max` are open.
-//! 2. [`connection`] does the TLS handshake within `handshake_timeout`, then hands over to hyper.
-//! 3. [`patience`] cuts it off when a head does not arrive, nothing is asked, or an answer is not
-//!    read; [`upload`] ends a body that comes too slowly.
+//! 1. `accept` takes a connection while fewer than `connections_max` are open.
+//! 2. `connection` does the TLS handshake within `handshake_timeout`, then hands over to hyper.
+//! 3. `patience` cuts it off when a head does not arrive, nothing is asked, or an answer is not
+//!    read; `upload` ends a body that comes too slowly.
 //! 4. On stop, idle connections close at once and requests under way finish within `drain_timeout`.
 //!
 //! Why it is built this way: `docs/adr/0008-listener.md`.

@@ -124,3 +124,17 @@ async fn a_client_that_never_reads_is_cut() {
     assert!(taken.len() < crate::site::BIG);
     site.serves().await;
 }
+
+#[tokio::test]
+async fn a_client_that_only_asks_and_never_reads_is_cut() {
+    let site = Site::open(Settings {
+        write_timeout: Duration::from_millis(500),
+        ..Settings::default()
+    })
+    .await;
+    let mut stream = site.connect().await;
+    let many = HELLO.repeat(1000);
+    let asking = async { while stream.write_all(many.as_bytes()).await.is_ok() {} };
+    soon(asking).await;
+    site.serves().await;
+}
