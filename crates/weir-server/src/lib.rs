@@ -5,8 +5,7 @@
 //! belongs to one process, so while a server has it open, `weir table query` and its like ask the
 //! server through [`client::Client`]. The file system decides who may use the socket (mode 0600).
 //!
-//! Read next: [`router`], where every route stands once, and [`listen`], which keeps slow and hostile
-//! clients from harming others.
+//! Read next: [`router`], where every route stands once.
 
 pub mod backup;
 pub mod client;
