@@ -47,8 +47,9 @@ impl Host {
     ) -> Host {
         let mut http = http1::Builder::new();
         // Hyper's own timeout would also count while a client has nothing to ask, and sets a new
-        // timer for each request; `Patient` does both.
+        // timer for each request; `Patient` does both. The buffer alone bounds a head only roughly.
         http.header_read_timeout(None)
+            .max_header_size(settings.header_bytes_max)
             .max_buf_size(settings.header_bytes_max);
         Host {
             routes,

@@ -3,10 +3,10 @@
 //! The invariant: whatever a client sends, withholds or refuses to read, it holds one connection of
 //! a bounded number, for a bounded time, with bounded memory. From accept to close:
 //!
-//! 1. [`accept`] takes a connection while fewer than `connections_max` are open.
-//! 2. [`connection`] does the TLS handshake within `handshake_timeout`, then hands over to hyper.
-//! 3. [`patience`] cuts it off when a head does not arrive, nothing is asked, or an answer is not
-//!    read; [`upload`] ends a body that comes too slowly.
+//! 1. `accept` takes a connection while fewer than `connections_max` are open.
+//! 2. `connection` does the TLS handshake within `handshake_timeout`, then hands over to hyper.
+//! 3. `patience` cuts it off when a head does not arrive, nothing is asked, or an answer is not
+//!    read; `upload` ends a body that comes too slowly.
 //! 4. On stop, idle connections close at once and requests under way finish within `drain_timeout`.
 //!
 //! Why it is built this way: `docs/adr/0008-listener.md`.
@@ -15,72 +15,25 @@ mod accept;
 mod connection;
 mod open_files;
 mod patience;
+mod settings;
 mod tls;
 mod turn;
 mod upload;
 
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::time::Duration;
 
 use axum::Router;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use weir_table::{Error, Result};
 
+pub use settings::{Settings, TlsFiles};
 use tls::Tls;
 
-/// How a listener treats its clients.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Connections open at once; further ones wait in the kernel's backlog. Default 10 000.
-    pub connections_max: usize,
-    /// How long the head of a request may take from its first byte, and a new connection until its
-    /// first head is complete. Default 10 s.
-    pub header_timeout: Duration,
-    /// Bytes of a request's head, at least 8 KiB. Default 32 KiB.
-    pub header_bytes_max: usize,
-    /// How long a connection may stay open with nothing asked. Default 75 s.
-    pub idle_timeout: Duration,
-    /// How long a body may take; each KiB that arrives adds a second. Default 20 s.
-    pub body_timeout: Duration,
-    /// How long a client may take no byte of an answer that waits for it. Default 20 s.
-    pub write_timeout: Duration,
-    /// How long requests under way may take to finish once told to stop. Default 30 s.
-    pub drain_timeout: Duration,
-    /// Certificate and key; none means plain HTTP. Default none.
-    pub tls: Option<TlsFiles>,
-    /// How long a TLS handshake may take. Default 10 s.
-    pub handshake_timeout: Duration,
-    /// How often the certificate files are looked at for a change. Default 30 s.
-    pub tls_check_interval: Duration,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings {
-            connections_max: 10_000,
-            header_timeout: Duration::from_secs(10),
-            header_bytes_max: 32 * 1024,
-            idle_timeout: Duration::from_secs(75),
-            body_timeout: Duration::from_secs(20),
-            write_timeout: Duration::from_secs(20),
-            drain_timeout: Duration::from_secs(30),
-            tls: None,
-            handshake_timeout: Duration::from_secs(10),
-            tls_check_interval: Duration::from_secs(30),
-        }
-    }
-}
-
-/// Where the certificate chain and its private key are, both PEM.
-#[derive(Debug, Clone)]
-pub struct TlsFiles {
-    /// The certificate, then those that vouch for it.
-    pub cert: PathBuf,
-    /// The private key of the first certificate.
-    pub key: PathBuf,
-}
+/// Connections that wait to be accepted, if the kernel allows as many: a burst larger than this
+/// waits a second for its next try.
+const BACKLOG: u32 = 4_096;
 
 /// Where a server can be reached, as clients write it: `https://127.0.0.1:8443`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,10 +67,10 @@ impl Listener {
     /// The address cannot be used, a setting is out of range, or the certificate files are missing,
     /// not PEM, or do not belong together.
     pub async fn bind(address: &str, settings: Settings) -> Result<Listener> {
-        check(&settings)?;
+        settings.check()?;
         let tls = settings.tls.clone().map(Tls::read).transpose()?;
         let failed = |source| Error::io(format!("listening on {address}"), source);
-        let tcp = TcpListener::bind(address).await.map_err(failed)?;
+        let tcp = bind(address).await.map_err(failed)?;
         let origin = Origin {
             tls: tls.is_some(),
             address: tcp.local_addr().map_err(failed)?,
@@ -157,18 +110,43 @@ impl Listener {
     }
 }
 
-/// What hyper would panic on, and what would let nobody in.
-fn check(settings: &Settings) -> Result<()> {
-    const HEADER_BYTES_MIN: usize = 8 * 1024;
-    if settings.header_bytes_max < HEADER_BYTES_MIN {
-        let problem = format!(
-            "{} is too small; at least {HEADER_BYTES_MIN}",
-            settings.header_bytes_max
-        );
-        return Err(Error::invalid("header_bytes_max", problem));
+/// Binds the first of the addresses that `address` stands for and that can be used.
+async fn bind(address: &str) -> io::Result<TcpListener> {
+    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in lookup_host(address).await? {
+        match bind_one(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => failed = error,
+        }
     }
-    if settings.connections_max == 0 {
-        return Err(Error::invalid("connections_max", "0 would let nobody in"));
+    Err(failed)
+}
+
+fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // A restart need not wait until the old connections are forgotten.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_in_use_is_named() {
+        let first = Listener::bind("127.0.0.1:0", Settings::default())
+            .await
+            .unwrap();
+        let taken = first.origin().address.to_string();
+        let error = Listener::bind(&taken, Settings::default())
+            .await
+            .unwrap_err();
+        assert_eq!(error.to_string(), format!("listening on {taken}"));
+        assert_eq!(first.origin().to_string(), format!("http://{taken}"));
     }
-    Ok(())
 }

@@ -197,7 +197,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        self.paced(flushed, cx)
+        ready!(self.paced(flushed, cx))?;
+        // After an answer hyper reads again only when bytes come or the alarm rings, so the wait
+        // for the next request has to begin here.
+        if matches!(self.wait, Wait::Nothing) && self.poll_silence(cx).is_ready() {
+            return Poll::Ready(Err(timed_out()));
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,0 +1,130 @@
+//! How a listener treats its clients: one struct, with defaults that suit a server on the internet.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use weir_table::{Error, Result};
+
+/// Hyper's smallest buffer.
+const HEADER_BYTES_MIN: usize = 8 * 1024;
+/// No client is waited for any longer.
+const TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How a listener treats its clients.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Connections open at once; further ones wait in the kernel's backlog. Default 10 000.
+    pub connections_max: usize,
+    /// How long the head of a request may take from its first byte, and a new connection until its
+    /// first head is complete. Default 10 s.
+    pub header_timeout: Duration,
+    /// Bytes of a request's head, at least 8 KiB. Default 32 KiB.
+    pub header_bytes_max: usize,
+    /// How long a connection may stay open with nothing asked. Default 75 s.
+    pub idle_timeout: Duration,
+    /// How long a body may take; each KiB that arrives adds a second. Default 20 s.
+    pub body_timeout: Duration,
+    /// How long a client may take no byte of an answer that waits for it. Default 20 s.
+    pub write_timeout: Duration,
+    /// How long requests under way may take to finish once told to stop. Default 30 s.
+    pub drain_timeout: Duration,
+    /// Certificate and key; none means plain HTTP. Default none.
+    pub tls: Option<TlsFiles>,
+    /// How long a TLS handshake may take. Default 10 s.
+    pub handshake_timeout: Duration,
+    /// How often the certificate files are looked at for a change. Default 30 s.
+    pub tls_check_interval: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            connections_max: 10_000,
+            header_timeout: Duration::from_secs(10),
+            header_bytes_max: 32 * 1024,
+            idle_timeout: Duration::from_secs(75),
+            body_timeout: Duration::from_secs(20),
+            write_timeout: Duration::from_secs(20),
+            drain_timeout: Duration::from_secs(30),
+            tls: None,
+            handshake_timeout: Duration::from_secs(10),
+            tls_check_interval: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Where the certificate chain and its private key are, both PEM.
+#[derive(Debug, Clone)]
+pub struct TlsFiles {
+    /// The certificate, then those that vouch for it.
+    pub cert: PathBuf,
+    /// The private key of the first certificate.
+    pub key: PathBuf,
+}
+
+impl Settings {
+    /// Refuses what would let nobody in, and what hyper or a timer would panic on.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.connections_max == 0 {
+            return Err(Error::invalid("connections_max", "0 would let nobody in"));
+        }
+        if self.header_bytes_max < HEADER_BYTES_MIN {
+            let problem = format!("it must be at least {HEADER_BYTES_MIN}");
+            return Err(Error::invalid("header_bytes_max", problem));
+        }
+        let times = [
+            ("header_timeout", self.header_timeout),
+            ("idle_timeout", self.idle_timeout),
+            ("body_timeout", self.body_timeout),
+            ("write_timeout", self.write_timeout),
+            ("handshake_timeout", self.handshake_timeout),
+            ("tls_check_interval", self.tls_check_interval),
+        ];
+        for (name, time) in times {
+            if time.is_zero() || time > TIME_MAX {
+                let problem = format!(
+                    "it must be more than 0 s and at most {} s",
+                    TIME_MAX.as_secs()
+                );
+                return Err(Error::invalid(name, problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_serve_nobody_are_refused() {
+        let zero = Duration::ZERO;
+        let cases = [
+            Settings {
+                connections_max: 0,
+                ..Settings::default()
+            },
+            Settings {
+                header_bytes_max: 100,
+                ..Settings::default()
+            },
+            Settings {
+                header_timeout: zero,
+                ..Settings::default()
+            },
+            Settings {
+                idle_timeout: Duration::MAX,
+                ..Settings::default()
+            },
+            Settings {
+                tls_check_interval: zero,
+                ..Settings::default()
+            },
+        ];
+        for settings in cases {
+            assert!(settings.check().is_err(), "{settings:?}");
+        }
+        assert!(Settings::default().check().is_ok());
+    }
+}

@@ -1,0 +1,18 @@
+//! Clients that mean harm, or are merely broken, against a real listener.
+//!
+//! After each of them the server still answers everyone else.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test fails where it stands"
+)]
+
+mod bodies;
+mod crowd;
+mod drain;
+mod heads;
+mod site;
+mod slow;
+mod tls;
