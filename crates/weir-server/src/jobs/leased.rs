@@ -151,11 +151,18 @@ async fn ended(
         due_in,
         pass: Some(before.passes_owed).filter(|owed| *owed > 0 && is_complete),
     };
-    match lease.end(held, &finish).await {
-        Some(record) => board.saw(&record),
-        None => board.ended(&ended),
-    }
-    board.resting(lease.hub.later_ms(due_in));
+    let wait = match lease.end(held, &finish).await {
+        Some(record) => {
+            board.saw(&record);
+            due_in
+        }
+        // The table says who has the job now, or will.
+        None => {
+            board.ended(&ended);
+            settings.lease_poll
+        }
+    };
+    board.resting(lease.hub.later_ms(wait));
     let ran = match result {
         Ok(done) => Ran::Done(done),
         Err(failure) => {
@@ -163,5 +170,5 @@ async fn ended(
             Ran::Failed(failure)
         }
     };
-    Leased::Ran(ran, spread(due_in))
+    Leased::Ran(ran, spread(wait))
 }
