@@ -12,14 +12,15 @@ use tokio::sync::watch;
 
 use super::desk::Ran;
 use super::failure::{Failure, Result};
-use super::hold::{Held, Lease};
 use super::hub::Started;
 use super::job::{Boxed, Done};
-use super::lease::{Step, plan};
+use super::lease::{Held, Lease};
 use super::pace::{backoff, spread};
+use super::plan::{Step, plan};
 use super::record::Record;
 use super::run::{End, guarded};
 use super::status::Board;
+use super::turn::Phase;
 use super::writes::Finish;
 
 /// How often another instance may be faster before we wait for our next turn.
@@ -67,6 +68,10 @@ pub(super) async fn run<'a>(
         Taken::Not(leased) => return leased,
     };
     let hub = lease.hub.clone();
+    if *hub.phase.borrow() != Phase::Serving {
+        lease.release(held).await;
+        return Leased::Ran(Ran::Stopping, Duration::ZERO);
+    }
     let started = hub.start();
     board.running(started.at_ms, Some(&hub.instance));
     let (lose, lost) = watch::channel(false);

@@ -171,6 +171,17 @@ fn status_of(running: &weir_server::jobs::Running) -> weir_server::jobs::Status 
 }
 
 #[tokio::test]
+async fn a_job_with_no_period_to_speak_of_runs_when_asked() {
+    let place = embedded().await;
+    let job = Script::idle().every_ms(u64::MAX);
+    let running = jobs(&place, "a").periodic(job.clone()).start().unwrap();
+    until(&running, "script", |status| status.runs == 1).await;
+    let ran = running.run_now("script").await.unwrap();
+    assert_eq!(ran, Ran::Done(Done::all(1)));
+    assert_eq!(job.begun().count(), 2);
+}
+
+#[tokio::test]
 async fn a_job_that_needs_no_lease_runs_on_every_instance() {
     let place = embedded().await;
     let (a, b) = (Script::idle().everywhere(), Script::idle().everywhere());
@@ -192,7 +203,7 @@ async fn jobs_that_cannot_be_run_are_refused() {
     let never = jobs(&place, "a").periodic(Script::idle().every_ms(0));
     assert_eq!(start(never), "every: of the job \"script\" is zero");
     let nobody = jobs(&place, "").feed(Count::new());
-    assert_eq!(start(nobody), "instance_id: is empty");
+    assert_eq!(start(nobody), "instance_id: has 1 to 255 bytes");
 }
 
 #[tokio::test]
