@@ -125,3 +125,105 @@ impl Lease {
         None
     }
 }
+
+#[cfg(all(test, feature = "embedded"))]
+mod tests {
+    use tokio::sync::watch;
+    use weir_table::clock::Clock;
+    use weir_table::cursor::CursorKey;
+    use weir_table::embedded::{Embedded, Options};
+    use weir_table::{AnyBackend, Store};
+
+    use super::super::record::Ended;
+    use super::super::settings::Settings;
+    use super::super::turn::Phase;
+    use super::*;
+
+    /// The leases of two instances on one job.
+    async fn two(folder: &tempfile::TempDir) -> [Lease; 2] {
+        let backend = Embedded::open(Options::new(folder.path())).unwrap();
+        let store = Store::new(AnyBackend::Embedded(backend), CursorKey::new([1; 32]));
+        store.create_table(&keys::table_spec()).await.unwrap();
+        ["a", "b"].map(|instance| {
+            let hub = Hub {
+                store: store.clone(),
+                clock: Clock::manual(1_000),
+                instance: instance.to_owned(),
+                settings: Settings::default(),
+                phase: watch::channel(Phase::Serving).1,
+            };
+            Lease::new(Arc::new(hub), "sweep")
+        })
+    }
+
+    fn ended() -> Ended {
+        Ended {
+            started_ms: 1_000,
+            finished_ms: 1_200,
+            duration_ms: 200,
+            items: 3,
+            detail: None,
+            error: Some("no disk".into()),
+        }
+    }
+
+    #[tokio::test]
+    async fn of_two_that_saw_the_same_item_one_gets_the_lease() {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut a, mut b] = two(&folder).await;
+        for round in 0..3 {
+            let (seen_by_a, _) = a.look().await.unwrap();
+            let (seen_by_b, _) = b.look().await.unwrap();
+            let (held, record) = a.take(&seen_by_a, false).await.unwrap().unwrap();
+            assert_eq!(record.owner.as_deref(), Some("a"));
+            assert_eq!(record.lease_until_ms, 31_000);
+            assert!(b.take(&seen_by_b, false).await.unwrap().is_none());
+            if round == 1 {
+                // Also when the one that was faster is done already.
+                a.release(held).await;
+                assert!(b.take(&seen_by_b, false).await.unwrap().is_none());
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_lease_that_was_taken_over_is_good_for_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut a, mut b] = two(&folder).await;
+        let (seen, _) = a.look().await.unwrap();
+        let (of_a, _) = a.take(&seen, false).await.unwrap().unwrap();
+        assert!(a.renew(of_a.fence).await);
+        let (seen, _) = b.look().await.unwrap();
+        let (of_b, taken) = b.take(&seen, false).await.unwrap().unwrap();
+        assert!(!a.renew(of_a.fence).await);
+        let ended = ended();
+        let finish = Finish {
+            ended: &ended,
+            failed_in_row: 1,
+            due_in: Duration::from_secs(1),
+            pass: None,
+        };
+        assert_eq!(a.end(of_a, &finish).await, None);
+        a.release(of_a).await;
+        assert_eq!(a.look().await.unwrap().0, taken);
+        let record = b.end(of_b, &finish).await.unwrap();
+        assert_eq!((record.owner, record.due_ms), (None, 2_200));
+        assert_eq!((record.runs, record.failures), (1, 1));
+        assert_eq!(record.last, Some(ended));
+    }
+
+    #[tokio::test]
+    async fn a_renewed_lease_counts_anew_for_whoever_watches() {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut a, mut b] = two(&folder).await;
+        let (seen, _) = a.look().await.unwrap();
+        let (held, _) = a.take(&seen, false).await.unwrap().unwrap();
+        b.look().await.unwrap();
+        let since = b.watched.unwrap().1;
+        b.look().await.unwrap();
+        assert_eq!(b.watched.unwrap().1, since);
+        assert!(a.renew(held.fence).await);
+        b.look().await.unwrap();
+        assert!(b.watched.unwrap().1 > since);
+    }
+}
