@@ -66,7 +66,7 @@ impl Jobs {
     }
 
     /// Starts a task for each job, on the runtime this is called in. The tables of
-    /// [`keys::table_spec`] and [`weir_table::feed::positions_spec`] must be there.
+    /// [`super::table_spec`] and [`weir_table::feed::positions_spec`] must be there.
     ///
     /// # Errors
     /// A setting, a name or a period is invalid, or two jobs have one name.

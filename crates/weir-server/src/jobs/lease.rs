@@ -126,7 +126,8 @@ impl Lease {
     }
 }
 
-#[cfg(all(test, feature = "embedded"))]
+#[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests {
     use tokio::sync::watch;
     use weir_table::clock::Clock;

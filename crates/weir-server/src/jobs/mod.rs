@@ -41,8 +41,8 @@
 //! # }
 //! ```
 //!
-//! Read next: [`job`], what a domain writes; [`leased`], how a run under a lease goes; [`reader`],
-//! how changes are counted once.
+//! Read next: `job`, what a domain writes; `leased`, how a run under a lease goes; `reader`, how
+//! changes are counted once.
 
 mod desk;
 mod driver;

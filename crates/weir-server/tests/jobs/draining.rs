@@ -1,5 +1,6 @@
 //! How jobs stop.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use weir_server::jobs::{Done, Jobs, Ran, State};
@@ -68,11 +69,13 @@ async fn whoever_waits_for_a_run_hears_that_the_driver_stops() {
         .start()
         .unwrap();
     job.begun().reach(1).await;
-    let (ran, dropped) = tokio::join!(
-        running.run_now("script"),
-        running.drain(Duration::from_millis(5))
-    );
-    assert_eq!((ran.unwrap(), dropped), (Ran::Stopping, 1));
+    // Requests and the shutdown of a server share it.
+    let running = Arc::new(running);
+    let asker = Arc::clone(&running);
+    let asked = tokio::spawn(async move { asker.run_now("script").await });
+    let drained = tokio::spawn(async move { running.drain(Duration::from_millis(5)).await });
+    assert_eq!(asked.await.unwrap().unwrap(), Ran::Stopping);
+    assert_eq!(drained.await.unwrap(), 1);
 }
 
 #[tokio::test]
