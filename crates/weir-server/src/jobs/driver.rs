@@ -17,7 +17,7 @@ use super::hub::Hub;
 use super::job::{AnyFed, AnyPeriodic, Fed, Periodic};
 use super::keys;
 use super::periodic::PeriodicTask;
-use super::settings::{JOBS_MAX, RELEASE_WITHIN, Settings};
+use super::settings::{INSTANCE_MAX, JOBS_MAX, RELEASE_WITHIN, Settings};
 use super::status::{Board, Kind, Status};
 use super::turn::Phase;
 
@@ -66,7 +66,7 @@ impl Jobs {
     }
 
     /// Starts a task for each job, on the runtime this is called in. The tables of
-    /// [`keys::table_spec`] and [`weir_table::feed::positions_spec`] must be there.
+    /// [`super::table_spec`] and [`weir_table::feed::positions_spec`] must be there.
     ///
     /// # Errors
     /// A setting, a name or a period is invalid, or two jobs have one name.
@@ -77,8 +77,9 @@ impl Jobs {
             let problem = format!("are {count}; at most {JOBS_MAX} are allowed");
             return Err(Error::invalid("jobs", problem));
         }
-        if self.instance.is_empty() {
-            return Err(Error::invalid("instance_id", "is empty"));
+        if !(1..=INSTANCE_MAX).contains(&self.instance.len()) {
+            let problem = format!("has 1 to {INSTANCE_MAX} bytes");
+            return Err(Error::invalid("instance_id", problem));
         }
         let (phase, heard) = watch::channel(Phase::Serving);
         let hub = Arc::new(Hub {

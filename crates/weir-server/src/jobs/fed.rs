@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 use super::desk::{Call, Desk, Ran};
 use super::failure::{Failure, Result};
-use super::hold::Lease;
 use super::hub::{Hub, Started};
 use super::job::{AnyFed, Boxed, Done};
+use super::lease::Lease;
 use super::leased::{self, Leased, Terms};
 use super::pace::{backoff, spread};
 use super::reader::{Read, Reader};

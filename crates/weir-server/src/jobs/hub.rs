@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_table::clock::Clock;
-use weir_table::{AnyBackend, Store};
+use weir_table::{AnyBackend, Error, Get, Item, Store, Transacted, Transaction, Write, Written};
 
 use super::failure::Failure;
-use super::job::Done;
+use super::job::{Boxed, Done};
 use super::pace::millis;
 use super::record::Ended;
 use super::settings::Settings;
@@ -24,6 +24,21 @@ pub(super) struct Hub {
 }
 
 impl Hub {
+    // A back-end's futures are deeply nested types, too deep for the compiler when ours come on
+    // top; a box ends that.
+
+    pub(super) fn get<'a>(&'a self, get: &'a Get) -> Boxed<'a, Result<Option<Item>, Error>> {
+        Box::pin(self.store.get(get))
+    }
+
+    pub(super) fn write(&self, write: Write) -> Boxed<'_, Result<Written, Error>> {
+        Box::pin(self.store.write(write))
+    }
+
+    pub(super) fn transact(&self, all: Transaction) -> Boxed<'_, Result<Transacted, Error>> {
+        Box::pin(self.store.transact(all))
+    }
+
     pub(super) fn now_ms(&self) -> u64 {
         self.clock.now_ms()
     }

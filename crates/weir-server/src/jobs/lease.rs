@@ -1,110 +1,230 @@
-//! Whether this instance may run a job now. Pure.
-//!
-//! Times in the item are of another instance's clock, and clocks are set back. So a lease is over,
-//! and a run is due, also when the item has stood unchanged for as long as it says, counted here
-//! with a clock that only goes forward.
+//! A job's lease in the store: look, take, keep, give back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::record::Record;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+use weir_table::{Get, Result, Write};
 
-/// What may be done about a job.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
-    /// Take the lease.
-    Take,
-    /// Another instance has it, for this long at most.
-    LeasedBy(String, Duration),
-    /// Nothing is to be done for this long.
-    NotDue(Duration),
+use super::hub::Hub;
+use super::keys::{self, JOBS_TABLE};
+use super::record::Record;
+use super::settings::RECORD_TRIES;
+use super::writes::{self, Finish};
+
+/// What this instance knows of a job's lease.
+#[derive(Debug)]
+pub(super) struct Lease {
+    pub(super) hub: Arc<Hub>,
+    pub(super) job: String,
+    /// The beat that was seen last, and since when it is the same.
+    watched: Option<(u64, Instant)>,
 }
 
-/// What `me` may do at `now_ms` about a job whose item has been the same for `unchanged`.
-/// `asked` runs it before it is due.
-pub(super) fn plan(
-    record: &Record,
-    me: &str,
-    now_ms: u64,
-    unchanged: Duration,
-    asked: bool,
-) -> Step {
-    let left = |until_ms: u64, lasts_ms: u64| {
-        let by_wall = Duration::from_millis(until_ms.saturating_sub(now_ms));
-        let by_watch = Duration::from_millis(lasts_ms).saturating_sub(unchanged);
-        by_wall.min(by_watch)
-    };
-    if let Some(owner) = record.owner.as_ref().filter(|owner| *owner != me) {
-        let left = left(record.lease_until_ms, record.lease_ms);
-        if !left.is_zero() {
-            return Step::LeasedBy(owner.clone(), left);
+/// A lease that was taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    fence: u64,
+    /// From when it lasts: before the write was sent.
+    from: Instant,
+}
+
+impl Lease {
+    pub(super) fn new(hub: Arc<Hub>, job: &str) -> Lease {
+        Lease {
+            hub,
+            job: job.to_owned(),
+            watched: None,
         }
-        // The owner died in its run, so the run is still due.
-        return Step::Take;
     }
-    let left = left(record.due_ms, record.due_in_ms);
-    if asked || left.is_zero() {
-        Step::Take
-    } else {
-        Step::NotDue(left)
+
+    /// Reads the job's item. Returns it and for how long it has been the same.
+    pub(super) async fn look(&mut self) -> Result<(Record, Duration)> {
+        let get = Get::new(JOBS_TABLE, keys::job(&self.job));
+        let found = self.hub.get(&get).await?;
+        let record = found.as_ref().map_or_else(Record::default, Record::read);
+        let since = match self.watched {
+            Some((beat, since)) if beat == record.beat => since,
+            _ => Instant::now(),
+        };
+        self.watched = Some((record.beat, since));
+        Ok((record, since.elapsed()))
+    }
+
+    /// Takes the lease if the item is still as `seen`. Returns it with the item as it is now.
+    pub(super) async fn take(&self, seen: &Record, owe: bool) -> Result<Option<(Held, Record)>> {
+        let hub = &self.hub;
+        let from = Instant::now();
+        let (me, now_ms, lease) = (&hub.instance, hub.now_ms(), hub.settings.lease);
+        let take = writes::take(&self.job, seen, me, now_ms, lease, owe);
+        let written = hub.write(take).await?;
+        if !written.is_applied() {
+            return Ok(None);
+        }
+        let fence = seen.beat + 1;
+        let record = written.item().map_or_else(Record::default, Record::read);
+        Ok(Some((Held { fence, from }, record)))
+    }
+
+    /// Renews the lease, each time after a third of it. Returns once it is lost: refused, or not
+    /// renewed in two thirds of its time. What is returned is when the run must be over.
+    pub(super) async fn keep(&self, held: Held) -> Instant {
+        let third = self.hub.settings.lease / 3;
+        let mut from = held.from;
+        loop {
+            sleep_until(from + third).await;
+            let begun = Instant::now();
+            match timeout_at(from + 2 * third, self.renew(held.fence)).await {
+                Ok(true) => from = begun,
+                Ok(false) => return Instant::now() + third,
+                Err(_) => return from + 3 * third,
+            }
+        }
+    }
+
+    /// Whether the lease is still ours; asks until the store answers.
+    async fn renew(&self, fence: u64) -> bool {
+        let lease = self.hub.settings.lease;
+        loop {
+            let renew = writes::renew(&self.job, fence, self.hub.now_ms(), lease);
+            match self.hub.write(renew).await {
+                Ok(written) => return written.is_applied(),
+                Err(error) => {
+                    tracing::warn!(job = self.job, %error, "a job's lease could not be renewed");
+                    sleep(lease / 30).await;
+                }
+            }
+        }
+    }
+
+    /// Writes down how the run ended, which gives the lease back. Returns the item, or none when
+    /// another instance had taken the job over or the store failed.
+    pub(super) async fn end(&self, held: Held, finish: &Finish<'_>) -> Option<Record> {
+        self.tell(&writes::end(&self.job, held.fence, finish)).await
+    }
+
+    /// Gives the lease back.
+    pub(super) async fn release(&self, held: Held) {
+        self.tell(&writes::release(&self.job, held.fence)).await;
+    }
+
+    async fn tell(&self, write: &Write) -> Option<Record> {
+        for tries in 1..=RECORD_TRIES {
+            match self.hub.write(write.clone()).await {
+                Ok(written) if written.is_applied() => return written.item().map(Record::read),
+                Ok(_) => return None,
+                Err(error) => {
+                    tracing::warn!(job = self.job, %error, "a job's result could not be stored");
+                    sleep(
+                        self.hub.settings.backoff_first.min(self.hub.settings.lease) * tries / 10,
+                    )
+                    .await;
+                }
+            }
+        }
+        None
     }
 }
 
 #[cfg(test)]
+#[cfg(feature = "embedded")]
 mod tests {
+    use tokio::sync::watch;
+    use weir_table::clock::Clock;
+    use weir_table::cursor::CursorKey;
+    use weir_table::embedded::{Embedded, Options};
+    use weir_table::{AnyBackend, Store};
+
+    use super::super::record::Ended;
+    use super::super::settings::Settings;
+    use super::super::turn::Phase;
     use super::*;
 
-    const MS: Duration = Duration::from_millis(1);
+    /// The leases of two instances on one job.
+    async fn two(folder: &tempfile::TempDir) -> [Lease; 2] {
+        let backend = Embedded::open(Options::new(folder.path())).unwrap();
+        let store = Store::new(AnyBackend::Embedded(backend), CursorKey::new([1; 32]));
+        store.create_table(&keys::table_spec()).await.unwrap();
+        ["a", "b"].map(|instance| {
+            let hub = Hub {
+                store: store.clone(),
+                clock: Clock::manual(1_000),
+                instance: instance.to_owned(),
+                settings: Settings::default(),
+                phase: watch::channel(Phase::Serving).1,
+            };
+            Lease::new(Arc::new(hub), "sweep")
+        })
+    }
 
-    fn leased() -> Record {
-        Record {
-            owner: Some("you".into()),
-            lease_until_ms: 1_030,
-            lease_ms: 30,
-            ..Record::default()
+    fn ended() -> Ended {
+        Ended {
+            started_ms: 1_000,
+            finished_ms: 1_200,
+            duration_ms: 200,
+            items: 3,
+            detail: None,
+            error: Some("no disk".into()),
         }
     }
 
-    fn ended() -> Record {
-        Record {
-            due_ms: 1_100,
-            due_in_ms: 100,
-            ..Record::default()
+    #[tokio::test]
+    async fn of_two_that_saw_the_same_item_one_gets_the_lease() {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut a, mut b] = two(&folder).await;
+        for round in 0..3 {
+            let (seen_by_a, _) = a.look().await.unwrap();
+            let (seen_by_b, _) = b.look().await.unwrap();
+            let (held, record) = a.take(&seen_by_a, false).await.unwrap().unwrap();
+            assert_eq!(record.owner.as_deref(), Some("a"));
+            assert_eq!(record.lease_until_ms, 31_000);
+            assert!(b.take(&seen_by_b, false).await.unwrap().is_none());
+            if round == 1 {
+                // Also when the one that was faster is done already.
+                a.release(held).await;
+                assert!(b.take(&seen_by_b, false).await.unwrap().is_none());
+            }
         }
     }
 
-    #[test]
-    fn a_job_that_never_ran_is_due() {
-        assert_eq!(
-            plan(&Record::default(), "me", 0, Duration::ZERO, false),
-            Step::Take
-        );
+    #[tokio::test]
+    async fn a_lease_that_was_taken_over_is_good_for_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut a, mut b] = two(&folder).await;
+        let (seen, _) = a.look().await.unwrap();
+        let (of_a, _) = a.take(&seen, false).await.unwrap().unwrap();
+        assert!(a.renew(of_a.fence).await);
+        let (seen, _) = b.look().await.unwrap();
+        let (of_b, taken) = b.take(&seen, false).await.unwrap().unwrap();
+        assert!(!a.renew(of_a.fence).await);
+        let ended = ended();
+        let finish = Finish {
+            ended: &ended,
+            failed_in_row: 1,
+            due_in: Duration::from_secs(1),
+            pass: None,
+        };
+        assert_eq!(a.end(of_a, &finish).await, None);
+        a.release(of_a).await;
+        assert_eq!(a.look().await.unwrap().0, taken);
+        let record = b.end(of_b, &finish).await.unwrap();
+        assert_eq!((record.owner, record.due_ms), (None, 2_200));
+        assert_eq!((record.runs, record.failures), (1, 1));
+        assert_eq!(record.last, Some(ended));
     }
 
-    #[test]
-    fn a_lease_of_another_is_kept_until_it_is_over() {
-        let at = |now_ms| plan(&leased(), "me", now_ms, Duration::ZERO, true);
-        assert_eq!(at(1_000), Step::LeasedBy("you".into(), 30 * MS));
-        assert_eq!(at(1_029), Step::LeasedBy("you".into(), MS));
-        assert_eq!(at(1_030), Step::Take);
-        let own = plan(&leased(), "you", 1_000, Duration::ZERO, false);
-        assert_eq!(own, Step::Take);
-    }
-
-    #[test]
-    fn a_run_waits_until_it_is_due_or_asked_for() {
-        let at = |now_ms, asked| plan(&ended(), "me", now_ms, Duration::ZERO, asked);
-        assert_eq!(at(1_060, false), Step::NotDue(40 * MS));
-        assert_eq!(at(1_060, true), Step::Take);
-        assert_eq!(at(1_100, false), Step::Take);
-    }
-
-    #[test]
-    fn a_clock_set_back_delays_nothing() {
-        let waits = plan(&leased(), "me", 10, Duration::ZERO, false);
-        assert_eq!(waits, Step::LeasedBy("you".into(), 30 * MS));
-        assert_eq!(plan(&leased(), "me", 10, 30 * MS, false), Step::Take);
-        let waits = plan(&ended(), "me", 10, 20 * MS, false);
-        assert_eq!(waits, Step::NotDue(80 * MS));
-        assert_eq!(plan(&ended(), "me", 10, 100 * MS, false), Step::Take);
+    #[tokio::test]
+    async fn a_renewed_lease_counts_anew_for_whoever_watches() {
+        let folder = tempfile::tempdir().unwrap();
+        let [mut a, mut b] = two(&folder).await;
+        let (seen, _) = a.look().await.unwrap();
+        let (held, _) = a.take(&seen, false).await.unwrap().unwrap();
+        b.look().await.unwrap();
+        let since = b.watched.unwrap().1;
+        b.look().await.unwrap();
+        assert_eq!(b.watched.unwrap().1, since);
+        assert!(a.renew(held.fence).await);
+        b.look().await.unwrap();
+        assert!(b.watched.unwrap().1 > since);
     }
 }

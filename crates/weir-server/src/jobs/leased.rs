@@ -12,14 +12,15 @@ use tokio::sync::watch;
 
 use super::desk::Ran;
 use super::failure::{Failure, Result};
-use super::hold::{Held, Lease};
 use super::hub::Started;
 use super::job::{Boxed, Done};
-use super::lease::{Step, plan};
+use super::lease::{Held, Lease};
 use super::pace::{backoff, spread};
+use super::plan::{Step, plan};
 use super::record::Record;
 use super::run::{End, guarded};
 use super::status::Board;
+use super::turn::Phase;
 use super::writes::Finish;
 
 /// How often another instance may be faster before we wait for our next turn.
@@ -67,6 +68,10 @@ pub(super) async fn run<'a>(
         Taken::Not(leased) => return leased,
     };
     let hub = lease.hub.clone();
+    if *hub.phase.borrow() != Phase::Serving {
+        lease.release(held).await;
+        return Leased::Ran(Ran::Stopping, Duration::ZERO);
+    }
     let started = hub.start();
     board.running(started.at_ms, Some(&hub.instance));
     let (lose, lost) = watch::channel(false);
@@ -151,11 +156,18 @@ async fn ended(
         due_in,
         pass: Some(before.passes_owed).filter(|owed| *owed > 0 && is_complete),
     };
-    match lease.end(held, &finish).await {
-        Some(record) => board.saw(&record),
-        None => board.ended(&ended),
-    }
-    board.resting(lease.hub.later_ms(due_in));
+    let wait = match lease.end(held, &finish).await {
+        Some(record) => {
+            board.saw(&record);
+            due_in
+        }
+        // The table says who has the job now, or will.
+        None => {
+            board.ended(&ended);
+            settings.lease_poll
+        }
+    };
+    board.resting(lease.hub.later_ms(wait));
     let ran = match result {
         Ok(done) => Ran::Done(done),
         Err(failure) => {
@@ -163,5 +175,5 @@ async fn ended(
             Ran::Failed(failure)
         }
     };
-    Leased::Ran(ran, spread(due_in))
+    Leased::Ran(ran, spread(wait))
 }

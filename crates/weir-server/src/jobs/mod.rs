@@ -41,14 +41,13 @@
 //! # }
 //! ```
 //!
-//! Read next: [`job`], what a domain writes; [`leased`], how a run under a lease goes; [`reader`],
-//! how changes are counted once.
+//! Read next: `job`, what a domain writes; `leased`, how a run under a lease goes; `reader`, how
+//! changes are counted once.
 
 mod desk;
 mod driver;
 mod failure;
 mod fed;
-mod hold;
 mod hub;
 mod job;
 mod keys;
@@ -56,6 +55,7 @@ mod lease;
 mod leased;
 mod pace;
 mod periodic;
+mod plan;
 mod reader;
 mod record;
 mod run;

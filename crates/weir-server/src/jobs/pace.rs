@@ -19,9 +19,12 @@ pub(super) fn spread(wait: Duration) -> Duration {
     wait.saturating_add((wait / JITTER_PART).mul_f64(fastrand::f64()))
 }
 
+/// The longest duration the table keeps; added to the time of day it is still a signed number.
+const MILLIS_MAX: u64 = i64::MAX as u64 / 2;
+
 /// A duration as the table keeps it.
 pub(super) fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(duration.as_millis()).map_or(MILLIS_MAX, |ms| ms.min(MILLIS_MAX))
 }
 
 #[cfg(test)]

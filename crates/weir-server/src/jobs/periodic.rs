@@ -8,9 +8,9 @@ use tokio::sync::watch;
 
 use super::desk::{Call, Desk, Ran};
 use super::failure::{Failure, Result};
-use super::hold::Lease;
 use super::hub::Hub;
 use super::job::{AnyPeriodic, Done, Place};
+use super::lease::Lease;
 use super::leased::{self, Leased, Terms};
 use super::pace::{backoff, spread};
 use super::run::{End, Work, guarded, rounds};

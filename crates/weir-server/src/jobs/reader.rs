@@ -95,12 +95,7 @@ impl Reader {
         board: &Board,
         turn: &Turn,
     ) -> Result<Step> {
-        // A consumer counts its times from before a clock was set back; a new one does not.
-        if turn.now_ms() < self.polled_ms {
-            self.consumer = consumer(hub, job)?;
-        }
-        self.polled_ms = turn.now_ms();
-        let batch = match self.consumer.poll(self.changes_max).await {
+        let batch = match self.poll(hub, job, turn.now_ms()).await {
             Ok(Some(batch)) => batch,
             Ok(None) => {
                 board.caught_up();
@@ -136,9 +131,30 @@ impl Reader {
         Err(Failure::new(problem))
     }
 
+    async fn poll(
+        &mut self,
+        hub: &Hub,
+        job: &dyn AnyFed,
+        now_ms: u64,
+    ) -> weir_table::Result<Option<Batch>> {
+        // A consumer counts its times from before a clock was set back; a new one does not.
+        if now_ms < self.polled_ms {
+            self.consumer = consumer(hub, job)?;
+        }
+        self.polled_ms = now_ms;
+        match Box::pin(self.consumer.poll(self.changes_max)).await {
+            Err(Error::Trimmed) => {
+                // Another instance may have begun the feed anew, which a new consumer finds out.
+                self.consumer = consumer(hub, job)?;
+                Box::pin(self.consumer.poll(self.changes_max)).await
+            }
+            polled => polled,
+        }
+    }
+
     async fn commit(&mut self, hub: &Hub, batch: &Batch, writes: Vec<Write>) -> Result<Commit> {
         let writes = writes.into_iter().chain([batch.checkpoint()]);
-        match hub.store.transact(Transaction::new(writes)).await {
+        match hub.transact(Transaction::new(writes)).await {
             Ok(Transacted::Applied) => {
                 self.consumer.committed(batch);
                 Ok(Commit::Done)

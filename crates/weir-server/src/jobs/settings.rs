@@ -25,6 +25,10 @@ pub(super) const JITTER_PART: u32 = 10;
 pub(super) const PAUSE_MIN: Duration = Duration::from_millis(1);
 /// The shortest lease: renewing takes a third of it.
 const LEASE_MIN: Duration = Duration::from_millis(30);
+/// The longest of all waits of the driver's own.
+const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
+/// Bytes of an instance's id.
+pub(super) const INSTANCE_MAX: usize = 255;
 /// Writes a feed job may return for one batch; the checkpoint is one more.
 pub(super) const WRITES_MAX: usize = TRANSACT_MAX - 1;
 
@@ -81,6 +85,19 @@ impl Settings {
     /// Checks what would make the driver spin or stand still.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |field: &str, problem: &str| Err(Error::invalid(field, problem));
+        let waits = [
+            ("lease", self.lease),
+            ("lease_poll", self.lease_poll),
+            ("deadline", self.deadline),
+            ("backoff_max", self.backoff_max),
+            ("rest", self.rest),
+            ("feed_poll", self.feed_poll),
+            ("pass_poll", self.pass_poll),
+            ("record_every", self.record_every),
+        ];
+        if let Some((field, _)) = waits.iter().find(|(_, wait)| *wait > WAIT_MAX) {
+            return refuse(field, "is longer than a year");
+        }
         if self.lease < LEASE_MIN {
             return refuse("lease", "is shorter than 30 ms");
         }
@@ -118,5 +135,10 @@ mod tests {
             ..Settings::default()
         };
         assert_eq!(bad.check().unwrap_err().field(), Some("lease"));
+        let bad = Settings {
+            pass_poll: Duration::MAX,
+            ..Settings::default()
+        };
+        assert_eq!(bad.check().unwrap_err().field(), Some("pass_poll"));
     }
 }

@@ -34,7 +34,7 @@ impl Tally {
         let Some(last) = &self.last else { return };
         let write = writes::tell(job, last, self.runs, self.failures);
         let told = Some((last.outcome(), Instant::now()));
-        match hub.store.write(write).await {
+        match hub.write(write).await {
             Ok(_) => {
                 *self = Tally {
                     told,
