@@ -74,6 +74,19 @@ impl Failure {
         self
     }
 
+    /// What happened and why, on one line.
+    pub(crate) fn text(&self) -> String {
+        match self.causes.as_slice() {
+            [] => self.message.clone(),
+            causes => format!("{}: {}", self.message, causes.join("; ")),
+        }
+    }
+
+    /// What to do next.
+    pub(crate) fn next(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
     /// Prints the failure and gives the code to exit with.
     pub(crate) fn report(&self) -> ExitCode {
         if self.exit != Exit::Quiet {

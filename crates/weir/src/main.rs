@@ -4,6 +4,7 @@
 //! [`tables`] asks a running server or the store itself, [`output`] is the only file that prints.
 
 mod commands;
+mod config;
 mod failure;
 mod output;
 mod parse;
@@ -13,10 +14,12 @@ mod progress;
 mod serve;
 mod tables;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
+use crate::config::Source;
 use crate::failure::Failure;
 
 /// The store folds twice as fast with it as with the C library's.
@@ -31,6 +34,8 @@ Examples:
   weir table query orders --pk 'ORG#1'          look inside
   weir backup /backups/monday                   copy the store while it is in use
   weir copy --from embedded:./weir-data --to 'dynamodb:?region=eu-central-1'
+  weir config                                   what is set, and where it came from
+  weir doctor                                   check that all is well
 
 Commands ask the server that has the store open, and open the store themselves when there is none.
 
@@ -39,12 +44,15 @@ Exit codes:
   1  a fault: of the store, the disk, the network
   2  the request is wrong: a flag, JSON, a spec, the kind of a key
   3  refused or not there: no such table or item, a condition that does not hold, a folder in use
-  4  a check found differences: `tables verify`, `copy`";
+  4  a check found something wrong: `tables verify`, `copy`, `doctor`";
 
 /// Usage control plane for AI applications: limits, budgets, metering and their records.
 #[derive(Parser)]
 #[command(version, after_help = AFTER_HELP)]
 struct Cli {
+    /// Configuration file [default: ./weir.toml when it is there] [env: WEIR_CONFIG]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
     #[command(subcommand)]
     command: Command,
 }
@@ -57,7 +65,11 @@ struct Cli {
 enum Command {
     /// Serve until told to stop (SIGTERM or Ctrl-C)
     Serve(serve::ServeArgs),
-    /// Make, check, list and describe tables
+    /// Show what is configured, and where each value came from
+    Config(commands::config::ConfigArgs),
+    /// Check that the configuration, the store and the machine are in order
+    Doctor(commands::doctor::DoctorArgs),
+    /// Make, check, list, describe and delete tables
     Tables(commands::tables::TablesArgs),
     /// Look inside a table, and change single items
     Table(commands::table::TableArgs),
@@ -67,6 +79,8 @@ enum Command {
     Restore(commands::restore::RestoreArgs),
     /// Move whole tables between stores, and check that they arrived
     Copy(commands::copy::CopyArgs),
+    /// Print a script that completes commands in a shell
+    Completions(commands::completions::CompletionsArgs),
 }
 
 fn main() -> ExitCode {
@@ -75,20 +89,23 @@ fn main() -> ExitCode {
         .enable_all()
         .build()
         .map_err(|error| Failure::fault("starting the async runtime").because(error))
-        .and_then(|runtime| runtime.block_on(run(cli.command)));
+        .and_then(|runtime| runtime.block_on(run(cli.command, &Source::new(cli.config))));
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
-async fn run(command: Command) -> Result<(), Failure> {
+async fn run(command: Command, source: &Source) -> Result<(), Failure> {
     match command {
-        Command::Serve(args) => serve::run(args).await,
-        Command::Tables(args) => commands::tables::run(args).await,
-        Command::Table(args) => commands::table::run(args).await,
-        Command::Backup(args) => commands::backup::run(args).await,
-        Command::Restore(args) => commands::restore::run(args).await,
+        Command::Serve(args) => serve::run(args, source).await,
+        Command::Config(args) => commands::config::run(&args, source),
+        Command::Doctor(args) => commands::doctor::run(args, source).await,
+        Command::Tables(args) => commands::tables::run(args, source).await,
+        Command::Table(args) => commands::table::run(args, source).await,
+        Command::Backup(args) => commands::backup::run(args, source).await,
+        Command::Restore(args) => commands::restore::run(args, source).await,
         Command::Copy(args) => commands::copy::run(args).await,
+        Command::Completions(args) => commands::completions::run(&args, Cli::command()),
     }
 }

@@ -3,7 +3,7 @@
 //! Colours are for terminals only (`NO_COLOR` and `CLICOLOR_FORCE` are heeded). A value from a
 //! table is printed with its control characters escaped, so that data cannot steer a terminal.
 
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
@@ -50,9 +50,45 @@ pub(crate) fn table(
     line(table.trim_fmt())
 }
 
+/// Prints a line about something that is well.
+pub(crate) fn good(text: &str) -> io::Result<()> {
+    line(format!("{} {}", style("✓").green(), printable(text)))
+}
+
+/// Prints a line about something that may become a problem.
+pub(crate) fn warning(text: &str) -> io::Result<()> {
+    line(format!(
+        "{} {}",
+        style("!").yellow().bold(),
+        printable(text)
+    ))
+}
+
+/// Prints a line about something that is wrong.
+pub(crate) fn wrong(text: &str) -> io::Result<()> {
+    line(format!("{} {}", style("✗").red().bold(), printable(text)))
+}
+
 /// Prints a note that is no part of the answer.
 pub(crate) fn note(text: impl AsRef<str>) {
     writeln!(io::stderr().lock(), "{}", text.as_ref()).ok();
+}
+
+/// Bytes of the longest answer to a question that is read.
+const REPLY_MAX: u64 = 100;
+
+/// Asks on the terminal; none when there is nobody to ask.
+pub(crate) fn confirmed(question: &str) -> io::Result<Option<bool>> {
+    let (reader, mut err) = (io::stdin(), io::stderr().lock());
+    if !reader.is_terminal() || !err.is_terminal() {
+        return Ok(None);
+    }
+    write!(err, "{} [y/N] ", printable(question))?;
+    err.flush()?;
+    let mut reply = String::new();
+    reader.lock().take(REPLY_MAX).read_line(&mut reply)?;
+    let reply = reply.trim().to_lowercase();
+    Ok(Some(reply == "y" || reply == "yes"))
 }
 
 /// Prints why a command failed and what to do next.

@@ -1,7 +1,10 @@
 //! The commands, one file or folder each.
 
 pub(crate) mod backup;
+pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod copy;
+pub(crate) mod doctor;
 pub(crate) mod restore;
 pub(crate) mod table;
 pub(crate) mod tables;

@@ -1,0 +1,242 @@
+//! What a configuration must keep, beyond the kinds of its values. Each problem names the key and
+//! the layer that set it; no problem repeats a secret.
+
+use std::ops::RangeInclusive;
+
+use super::load::Loaded;
+use super::secret::Secret;
+use super::{Config, Kind, listen, log};
+use crate::failure::Failure;
+
+const DAY_S: u64 = 86_400;
+/// Characters of the shortest admin key taken: long enough that nobody guesses it.
+const ADMIN_KEY_MIN: usize = 16;
+/// Bytes of the shortest HS256 key taken, as RFC 7518 asks.
+const SIGNING_KEY_MIN: usize = 32;
+/// Bytes of a key that seals cursors.
+const CURSOR_KEY: usize = 32;
+
+/// The end of a command whose configuration is wrong; none when nothing is.
+pub(crate) fn failure(problems: &[String]) -> Option<Failure> {
+    let failure = match problems {
+        [] => return None,
+        [one] => Failure::usage(one.as_str()),
+        several => {
+            let message = format!("the configuration has {} mistakes", several.len());
+            several
+                .iter()
+                .fold(Failure::usage(message), Failure::because)
+        }
+    };
+    Some(failure.help("`weir config` shows what is in force, `weir config default` every key"))
+}
+
+/// All that is wrong with values that could be read.
+pub(super) fn problems(loaded: &Loaded) -> Vec<String> {
+    let mut problems = store(loaded);
+    problems.extend(server(loaded));
+    problems.extend(ranges(loaded));
+    problems.extend(keys(loaded));
+    if let Some(problem) = log::level_problem(&loaded.config.log.level) {
+        problems.push(loaded.wrong("log.level", problem));
+    }
+    problems
+}
+
+fn store(loaded: &Loaded) -> Vec<String> {
+    let store = &loaded.config.store;
+    let mut problems = Vec::new();
+    let is_url = |text: &String| text.starts_with("http://") || text.starts_with("https://");
+    if let Some(endpoint) = store
+        .dynamodb_endpoint
+        .as_ref()
+        .filter(|text| !is_url(text))
+    {
+        let problem = format!("{endpoint:?} is no endpoint; it begins with http:// or https://");
+        problems.push(loaded.wrong("store.dynamodb_endpoint", problem));
+    }
+    let of_dynamodb = [
+        ("store.dynamodb_endpoint", &store.dynamodb_endpoint),
+        ("store.region", &store.region),
+        ("store.table_prefix", &store.table_prefix),
+    ];
+    let set: Vec<_> = of_dynamodb
+        .iter()
+        .filter(|(_, value)| value.is_some())
+        .map(|(key, _)| format!("{key} is set by {}", loaded.origin(key)))
+        .collect();
+    if store.kind == Kind::Embedded && !set.is_empty() {
+        problems.push(format!(
+            "--dynamodb-endpoint, --region and --table-prefix are for DynamoDB, and the store is \
+             embedded ({}); add --store dynamodb, or leave them out",
+            set.join(", ")
+        ));
+    }
+    problems
+}
+
+fn server(loaded: &Loaded) -> Vec<String> {
+    let server = &loaded.config.server;
+    let mut problems = Vec::new();
+    if let Some(problem) = listen::problem(&server.listen) {
+        problems.push(loaded.wrong("server.listen", problem));
+    }
+    let (alone, missing) = match (&server.tls_cert, &server.tls_key) {
+        (Some(_), None) => ("server.tls_cert", "server.tls_key"),
+        (None, Some(_)) => ("server.tls_key", "server.tls_cert"),
+        _ => return problems,
+    };
+    problems.push(loaded.wrong(alone, format!("is set without {missing}; HTTPS needs both")));
+    problems
+}
+
+fn ranges(loaded: &Loaded) -> Vec<String> {
+    let (server, auth) = (&loaded.config.server, &loaded.config.auth);
+    let interval = loaded.config.jobs.aggregate_interval_secs;
+    let numbers: [(&str, u64, RangeInclusive<u64>); 10] = [
+        (
+            "server.body_bytes_max",
+            server.body_bytes_max as u64,
+            1..=1 << 30,
+        ),
+        (
+            "server.header_timeout_secs",
+            server.header_timeout_secs,
+            1..=3600,
+        ),
+        (
+            "server.request_timeout_secs",
+            server.request_timeout_secs,
+            1..=3600,
+        ),
+        (
+            "server.connections_max",
+            server.connections_max as u64,
+            1..=1_000_000,
+        ),
+        (
+            "server.requests_max",
+            server.requests_max as u64,
+            1..=1_000_000,
+        ),
+        (
+            "server.drain_timeout_secs",
+            server.drain_timeout_secs,
+            1..=3600,
+        ),
+        ("auth.access_token_secs", auth.access_token_secs, 60..=DAY_S),
+        (
+            "auth.refresh_token_secs",
+            auth.refresh_token_secs,
+            60..=366 * DAY_S,
+        ),
+        (
+            "auth.revocation_cache_secs",
+            auth.revocation_cache_secs,
+            0..=3600,
+        ),
+        ("jobs.aggregate_interval_secs", interval, 1..=3600),
+    ];
+    let mut problems: Vec<_> = numbers
+        .iter()
+        .filter(|(_, value, range)| !range.contains(value))
+        .map(|(key, value, range)| {
+            let (least, most) = (range.start(), range.end());
+            loaded.wrong(key, format!("is {value}; it may be from {least} to {most}"))
+        })
+        .collect();
+    if auth.refresh_token_secs < auth.access_token_secs {
+        let problem =
+            "is less than auth.access_token_secs; a refresh token outlives what it refreshes";
+        problems.push(loaded.wrong("auth.refresh_token_secs", problem));
+    }
+    problems
+}
+
+fn keys(loaded: &Loaded) -> Vec<String> {
+    let auth = &loaded.config.auth;
+    let mut problems = Vec::new();
+    let mut check =
+        |key: &str, secret: &Option<Secret>, wrong: &dyn Fn(&Secret) -> Option<String>| {
+            if let Some(problem) = secret.as_ref().and_then(wrong) {
+                problems.push(loaded.wrong(key, problem));
+            }
+        };
+    check("auth.admin_key", &auth.admin_key, &|key| {
+        let short = key.expose().chars().count() < ADMIN_KEY_MIN;
+        short.then(|| format!("has fewer than {ADMIN_KEY_MIN} characters"))
+    });
+    check("auth.signing_key", &auth.signing_key, &signing);
+    check(
+        "auth.previous_signing_key",
+        &auth.previous_signing_key,
+        &signing,
+    );
+    check("auth.cursor_key", &auth.cursor_key, &|key| {
+        let wrong = key
+            .key_bytes()
+            .is_none_or(|bytes| bytes.len() != CURSOR_KEY);
+        wrong.then(|| {
+            format!("is not base64 of {CURSOR_KEY} bytes; `openssl rand -base64 32` makes one")
+        })
+    });
+    let both = [
+        (
+            "auth.signing_key",
+            auth.signing_key.is_some(),
+            auth.signing_key_file.is_some(),
+        ),
+        (
+            "auth.previous_signing_key",
+            auth.previous_signing_key.is_some(),
+            auth.previous_signing_key_file.is_some(),
+        ),
+    ];
+    for (key, _, _) in both.iter().filter(|(_, key, file)| *key && *file) {
+        problems.push(loaded.wrong(key, format!("and {key}_file are both set; keep one")));
+    }
+    problems
+}
+
+fn signing(key: &Secret) -> Option<String> {
+    match key.key_bytes() {
+        None => Some("is not base64".to_owned()),
+        Some(bytes) if bytes.len() < SIGNING_KEY_MIN => Some(format!(
+            "has {} bytes and needs at least {SIGNING_KEY_MIN}; `openssl rand -base64 32` makes one",
+            bytes.len()
+        )),
+        Some(_) => None,
+    }
+}
+
+/// Says so when keys are missing that the instances of a server share.
+///
+/// # Errors
+/// The store is shared, and a key that every instance must know is not configured.
+pub(crate) fn check_shared_keys(loaded: &Loaded) -> Result<(), Failure> {
+    let missing = missing_shared_keys(&loaded.config);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = "instances on DynamoDB share keys, so they must be configured";
+    let failure = missing
+        .iter()
+        .fold(Failure::usage(message), Failure::because);
+    Err(failure.help("`openssl rand -base64 32` makes one; give every instance the same"))
+}
+
+/// The keys that the instances of a server share and that are not configured.
+pub(crate) fn missing_shared_keys(config: &Config) -> Vec<&'static str> {
+    let (store, auth) = (&config.store, &config.auth);
+    let mut missing = Vec::new();
+    if store.kind == Kind::Embedded {
+        return missing;
+    }
+    if auth.signing_key.is_none() && auth.signing_key_file.is_none() {
+        missing.push("auth.signing_key (WEIR_SIGNING_KEY) or auth.signing_key_file signs tokens");
+    }
+    if auth.cursor_key.is_none() {
+        missing.push("auth.cursor_key (WEIR_CURSOR_KEY) seals the cursors of lists");
+    }
+    missing
+}
