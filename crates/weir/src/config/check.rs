@@ -31,30 +31,55 @@ pub(crate) fn failure(problems: &[String]) -> Option<Failure> {
     Some(failure.help("`weir config` shows what is in force, `weir config default` every key"))
 }
 
-/// All that is wrong with values that could be read.
-pub(super) fn problems(loaded: &Loaded) -> Vec<String> {
-    let mut problems = store(loaded);
-    problems.extend(server(loaded));
-    problems.extend(ranges(loaded));
-    problems.extend(keys(loaded));
-    if let Some(problem) = log::level_problem(&loaded.config.log.level) {
+/// What is wrong with single values.
+pub(super) fn values(loaded: &Loaded) -> Vec<String> {
+    let config = &loaded.config;
+    let mut problems = ranges(loaded);
+    problems.extend(secrets(loaded));
+    let is_url = |text: &&String| text.starts_with("http://") || text.starts_with("https://");
+    let endpoint = config.store.dynamodb_endpoint.as_ref();
+    if let Some(endpoint) = endpoint.filter(|text| !is_url(text)) {
+        let problem = format!("{endpoint:?} is no endpoint; it begins with http:// or https://");
+        problems.push(loaded.wrong("store.dynamodb_endpoint", problem));
+    }
+    if let Some(problem) = listen::problem(&config.server.listen) {
+        problems.push(loaded.wrong("server.listen", problem));
+    }
+    if let Some(problem) = log::level_problem(&config.log.level) {
         problems.push(loaded.wrong("log.level", problem));
     }
     problems
 }
 
-fn store(loaded: &Loaded) -> Vec<String> {
-    let store = &loaded.config.store;
+/// What is wrong with values that do not go together. To be asked only when each is right, because
+/// one that was refused is not there.
+pub(super) fn together(loaded: &Loaded) -> Vec<String> {
+    let auth = &loaded.config.auth;
     let mut problems = Vec::new();
-    let is_url = |text: &String| text.starts_with("http://") || text.starts_with("https://");
-    if let Some(endpoint) = store
-        .dynamodb_endpoint
-        .as_ref()
-        .filter(|text| !is_url(text))
-    {
-        let problem = format!("{endpoint:?} is no endpoint; it begins with http:// or https://");
-        problems.push(loaded.wrong("store.dynamodb_endpoint", problem));
+    problems.extend(dynamodb_keys_of_embedded(loaded));
+    problems.extend(half_of_tls(loaded));
+    if auth.refresh_token_secs < auth.access_token_secs {
+        let problem =
+            "is less than auth.access_token_secs; a refresh token outlives what it refreshes";
+        problems.push(loaded.wrong("auth.refresh_token_secs", problem));
     }
+    let (key, file) = (&auth.signing_key, &auth.signing_key_file);
+    let (old_key, old_file) = (&auth.previous_signing_key, &auth.previous_signing_key_file);
+    let twice = [
+        ("auth.signing_key", key.is_some() && file.is_some()),
+        (
+            "auth.previous_signing_key",
+            old_key.is_some() && old_file.is_some(),
+        ),
+    ];
+    for (key, _) in twice.iter().filter(|(_, twice)| *twice) {
+        problems.push(loaded.wrong(key, format!("and {key}_file are both set; keep one")));
+    }
+    problems
+}
+
+fn dynamodb_keys_of_embedded(loaded: &Loaded) -> Option<String> {
+    let store = &loaded.config.store;
     let of_dynamodb = [
         ("store.dynamodb_endpoint", &store.dynamodb_endpoint),
         ("store.region", &store.region),
@@ -65,29 +90,23 @@ fn store(loaded: &Loaded) -> Vec<String> {
         .filter(|(_, value)| value.is_some())
         .map(|(key, _)| format!("{key} is set by {}", loaded.origin(key)))
         .collect();
-    if store.kind == Kind::Embedded && !set.is_empty() {
-        problems.push(format!(
+    (store.kind == Kind::Embedded && !set.is_empty()).then(|| {
+        format!(
             "--dynamodb-endpoint, --region and --table-prefix are for DynamoDB, and the store is \
              embedded ({}); add --store dynamodb, or leave them out",
             set.join(", ")
-        ));
-    }
-    problems
+        )
+    })
 }
 
-fn server(loaded: &Loaded) -> Vec<String> {
+fn half_of_tls(loaded: &Loaded) -> Option<String> {
     let server = &loaded.config.server;
-    let mut problems = Vec::new();
-    if let Some(problem) = listen::problem(&server.listen) {
-        problems.push(loaded.wrong("server.listen", problem));
-    }
     let (alone, missing) = match (&server.tls_cert, &server.tls_key) {
         (Some(_), None) => ("server.tls_cert", "server.tls_key"),
         (None, Some(_)) => ("server.tls_key", "server.tls_cert"),
-        _ => return problems,
+        _ => return None,
     };
-    problems.push(loaded.wrong(alone, format!("is set without {missing}; HTTPS needs both")));
-    problems
+    Some(loaded.wrong(alone, format!("is set without {missing}; HTTPS needs both")))
 }
 
 fn ranges(loaded: &Loaded) -> Vec<String> {
@@ -137,65 +156,52 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
         ),
         ("jobs.aggregate_interval_secs", interval, 1..=3600),
     ];
-    let mut problems: Vec<_> = numbers
+    numbers
         .iter()
         .filter(|(_, value, range)| !range.contains(value))
         .map(|(key, value, range)| {
             let (least, most) = (range.start(), range.end());
             loaded.wrong(key, format!("is {value}; it may be from {least} to {most}"))
         })
-        .collect();
-    if auth.refresh_token_secs < auth.access_token_secs {
-        let problem =
-            "is less than auth.access_token_secs; a refresh token outlives what it refreshes";
-        problems.push(loaded.wrong("auth.refresh_token_secs", problem));
-    }
-    problems
+        .collect()
 }
 
-fn keys(loaded: &Loaded) -> Vec<String> {
+/// What is wrong with a secret; none when nothing is.
+type Check = fn(&Secret) -> Option<String>;
+
+fn secrets(loaded: &Loaded) -> Vec<String> {
     let auth = &loaded.config.auth;
-    let mut problems = Vec::new();
-    let mut check =
-        |key: &str, secret: &Option<Secret>, wrong: &dyn Fn(&Secret) -> Option<String>| {
-            if let Some(problem) = secret.as_ref().and_then(wrong) {
-                problems.push(loaded.wrong(key, problem));
-            }
-        };
-    check("auth.admin_key", &auth.admin_key, &|key| {
-        let short = key.expose().chars().count() < ADMIN_KEY_MIN;
-        short.then(|| format!("has fewer than {ADMIN_KEY_MIN} characters"))
-    });
-    check("auth.signing_key", &auth.signing_key, &signing);
-    check(
-        "auth.previous_signing_key",
-        &auth.previous_signing_key,
-        &signing,
-    );
-    check("auth.cursor_key", &auth.cursor_key, &|key| {
-        let wrong = key
-            .key_bytes()
-            .is_none_or(|bytes| bytes.len() != CURSOR_KEY);
-        wrong.then(|| {
-            format!("is not base64 of {CURSOR_KEY} bytes; `openssl rand -base64 32` makes one")
-        })
-    });
-    let both = [
-        (
-            "auth.signing_key",
-            auth.signing_key.is_some(),
-            auth.signing_key_file.is_some(),
-        ),
+    let checks: [(&str, &Option<Secret>, Check); 4] = [
+        ("auth.admin_key", &auth.admin_key, admin),
+        ("auth.signing_key", &auth.signing_key, signing),
         (
             "auth.previous_signing_key",
-            auth.previous_signing_key.is_some(),
-            auth.previous_signing_key_file.is_some(),
+            &auth.previous_signing_key,
+            signing,
         ),
+        ("auth.cursor_key", &auth.cursor_key, cursor),
     ];
-    for (key, _, _) in both.iter().filter(|(_, key, file)| *key && *file) {
-        problems.push(loaded.wrong(key, format!("and {key}_file are both set; keep one")));
-    }
-    problems
+    checks
+        .iter()
+        .filter_map(|(key, secret, check)| {
+            let problem = secret.as_ref().and_then(check)?;
+            Some(loaded.wrong(key, problem))
+        })
+        .collect()
+}
+
+fn admin(key: &Secret) -> Option<String> {
+    let is_short = key.expose().chars().count() < ADMIN_KEY_MIN;
+    is_short.then(|| format!("has fewer than {ADMIN_KEY_MIN} characters"))
+}
+
+fn cursor(key: &Secret) -> Option<String> {
+    let is_wrong = key
+        .key_bytes()
+        .is_none_or(|bytes| bytes.len() != CURSOR_KEY);
+    is_wrong.then(|| {
+        format!("is not base64 of {CURSOR_KEY} bytes; `openssl rand -base64 32` makes one")
+    })
 }
 
 fn signing(key: &Secret) -> Option<String> {

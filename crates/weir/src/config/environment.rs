@@ -116,7 +116,7 @@ mod tests {
             ("WEIR_STORE_DATA", "WEIR_DATA?"),
             ("WEIR_SERVER_LISTEN", "WEIR_LISTEN?"),
             ("WEIR_LOG_LEVEL", "WEIR_LOG?"),
-            ("WEIR_CONFG", "WEIR_CONFIG?"),
+            ("WEIR_CONFIG_FILE", "WEIR_CONFIG?"),
             ("WEIR_XQZ", "weir config default"),
         ] {
             let problems = found(name, "x").problems;

@@ -14,8 +14,7 @@ use crate::failure::Failure;
 
 type Layer = <Config as confique::Config>::Layer;
 
-/// Where the layers below the flags are read from.
-#[derive(Debug, Clone)]
+/// Where the layers below the flags are read from. It has no `Debug`: variables may be secrets.
 pub(crate) struct Source {
     /// The file that `--config` names.
     file: Option<PathBuf>,
@@ -35,8 +34,7 @@ pub(crate) enum Origin {
     Flag(&'static str),
 }
 
-/// One value for one key, from one layer.
-#[derive(Debug)]
+/// One value for one key, from one layer. It has no `Debug`: the value may be a secret.
 pub(super) struct Setting {
     pub(super) key: Key,
     pub(super) value: Value,
@@ -44,7 +42,7 @@ pub(super) struct Setting {
 }
 
 /// What one layer holds, and what is wrong with it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Findings {
     pub(super) settings: Vec<Setting>,
     pub(super) problems: Vec<String>,
@@ -96,9 +94,9 @@ impl Source {
         layers.push(given.settings(&keys));
         let (mut loaded, mut problems) = lay(layers)?;
         loaded.file = file;
-        // Values that were refused are not there to be checked.
+        problems.extend(check::values(&loaded));
         if problems.is_empty() {
-            problems = check::problems(&loaded);
+            problems = check::together(&loaded);
         }
         Ok((loaded, problems))
     }
@@ -155,7 +153,10 @@ fn layer_of(key: Key, value: Value) -> Result<Layer, String> {
     let whole = Table::from_iter([(key.section.to_owned(), Value::Table(section))]);
     Value::Table(whole)
         .try_into()
-        .map_err(|error: toml::de::Error| error.message().to_owned())
+        .map_err(|error: toml::de::Error| {
+            let message = error.message();
+            message.replace("unknown variant", "has the unknown value")
+        })
 }
 
 /// What is wrong with a key, and which layer set it.
@@ -202,5 +203,47 @@ impl fmt::Display for Origin {
             Origin::File(path) => write!(f, "{}", path.display()),
             Origin::Variable(name) | Origin::Flag(name) => f.write_str(name),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(variables: &[(&str, &str)]) -> Source {
+        let pair = |(name, text): &(&str, &str)| (name.into(), text.into());
+        Source {
+            file: None,
+            variables: variables.iter().map(pair).collect(),
+        }
+    }
+
+    #[test]
+    fn nothing_set_gives_the_defaults() {
+        let loaded = source(&[]).load(&Given::default()).unwrap();
+        for key in keys::all() {
+            assert_eq!(loaded.origin(&key.path()), &Origin::Default);
+        }
+        assert_eq!(loaded.config.server.listen, "127.0.0.1:8080");
+        assert_eq!(loaded.config.auth.refresh_token_secs, 30 * 86_400);
+    }
+
+    #[test]
+    fn a_loaded_secret_is_not_in_debug_output() {
+        let variables = [("WEIR_ADMIN_KEY", "hunter2-hunter2-hunter2")];
+        let loaded = source(&variables).load(&Given::default()).unwrap();
+        let shown = format!("{loaded:?}");
+        assert!(shown.contains("admin_key: Some(•••)"), "{shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn the_right_value_is_taken_and_not_only_shown() {
+        let given = Given::data(Some("flag"));
+        let variables = [("WEIR_DATA", "variable"), ("WEIR_JOBS_ENABLED", "0")];
+        let loaded = source(&variables).load(&given).unwrap();
+        assert_eq!(loaded.config.store.data, PathBuf::from("flag"));
+        assert!(!loaded.config.jobs.enabled);
+        assert_eq!(loaded.origin("store.data"), &Origin::Flag("--data"));
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Four layers, each over the one before: defaults, `weir.toml`, `WEIR_*` variables, flags.
 //!
-//! 1. [`keys`] lists every key from the types below: their documentation, default and variable are
+//! 1. [`keys`](mod@keys) lists every key from the types below: their documentation, default and variable are
 //!    written once, as attributes of the fields.
-//! 2. [`file`], [`environment`] and [`flags`] each turn one layer into [`Setting`](load::Setting)s.
+//! 2. [`file`](mod@file), [`environment`] and [`flags`] each turn one layer into [`Setting`](load::Setting)s.
 //! 3. [`load`] lays them over one another and remembers where each value came from.
 //! 4. [`check`] says what is wrong with the whole, naming the key and the layer.
 //!
@@ -14,6 +14,8 @@
 mod auth;
 mod check;
 mod default_file;
+#[cfg(test)]
+mod documents;
 mod environment;
 mod file;
 mod flags;

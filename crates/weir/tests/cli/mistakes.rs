@@ -17,7 +17,7 @@ const IN_THE_FILE: &[(&str, &str)] = &[
     ),
     (
         "[store]\nkind = \"postgres\"",
-        "store.kind unknown variant `postgres`, expected `embedded` or `dynamodb`",
+        "store.kind has the unknown value `postgres`, expected `embedded` or `dynamodb`",
     ),
     ("[store]\ndata = \"\"", "store.data is empty"),
     (
@@ -101,7 +101,7 @@ const IN_THE_FILE: &[(&str, &str)] = &[
     ("[log]\nlevel = \"loud\"", "log.level \"loud\" is no level"),
     (
         "[log]\nformat = \"xml\"",
-        "log.format unknown variant `xml`",
+        "log.format has the unknown value `xml`",
     ),
     ("[log]\nlevel =", "weir.toml, line 2: "),
 ];
@@ -136,7 +136,11 @@ fn mistakes_in_variables_and_flags_name_them() {
             "the variable WEIR_DTA is unknown; did you mean WEIR_DATA?",
         ),
         ("WEIR_LOG_LEVEL", "x", "did you mean WEIR_LOG?"),
-        ("WEIR_STORE", "redis", "store.kind unknown variant `redis`"),
+        (
+            "WEIR_STORE",
+            "redis",
+            "store.kind has the unknown value `redis`",
+        ),
         (
             "WEIR_REQUESTS_MAX",
             "many",
@@ -197,12 +201,13 @@ fn mistakes_in_variables_and_flags_name_them() {
 #[test]
 fn all_mistakes_are_told_at_once_and_what_could_be_read_is_shown() {
     let home = Home::new();
-    home.configure("[store]\ndta = 1\n[log]\nlevel = 7");
+    home.configure("[store]\ndta = 1\n[log]\nlevel = 7\n[jobs]\naggregate_interval_secs = 0");
     let run = home.weir("config --data x");
     assert_eq!(run.code, Some(2));
     assert!(run.out.contains("│ store.data "), "{run:?}");
     for says in [
-        "3 mistakes",
+        "4 mistakes",
+        "jobs.aggregate_interval_secs is 0",
         "store.dta",
         "log.level takes text",
         "WEIR_QQQ",
