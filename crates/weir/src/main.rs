@@ -42,7 +42,7 @@ Commands ask the server that has the store open, and open the store themselves w
 Exit codes:
   0  done
   1  a fault: of the store, the disk, the network
-  2  the request is wrong: a flag, JSON, a spec, the kind of a key
+  2  the request is wrong: a flag, the configuration, JSON, a spec, the kind of a key
   3  refused or not there: no such table or item, a condition that does not hold, a folder in use
   4  a check found something wrong: `tables verify`, `copy`, `doctor`";
 
