@@ -38,7 +38,7 @@ pub(crate) struct Auth {
     /// Seconds a refresh token is good for.
     #[config(default = 2_592_000, env = "WEIR_REFRESH_TOKEN_SECS")]
     pub(crate) refresh_token_secs: u64,
-    /// Seconds for which a token that was found not revoked is believed; 0 asks the store every time.
+    /// Seconds for which a token that was found not revoked is believed.
     #[config(default = 60, env = "WEIR_REVOCATION_CACHE_SECS")]
     pub(crate) revocation_cache_secs: u64,
 }

@@ -13,6 +13,8 @@ const DAY_S: u64 = 86_400;
 const ADMIN_KEY_MIN: usize = 16;
 /// Bytes of the shortest HS256 key taken, as RFC 7518 asks.
 const SIGNING_KEY_MIN: usize = 32;
+/// Bytes of the longest issuer: every token carries it.
+const ISSUER_MAX: usize = 512;
 /// Bytes of a key that seals cursors.
 const CURSOR_KEY: usize = 32;
 
@@ -42,6 +44,10 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
         let problem = format!("{endpoint:?} is no endpoint; it begins with http:// or https://");
         problems.push(loaded.wrong("store.dynamodb_endpoint", problem));
     }
+    if config.auth.issuer.len() > ISSUER_MAX {
+        let problem = format!("is longer than {ISSUER_MAX} bytes");
+        problems.push(loaded.wrong("auth.issuer", problem));
+    }
     if let Some(problem) = listen::problem(&config.server.listen) {
         problems.push(loaded.wrong("server.listen", problem));
     }
@@ -63,6 +69,13 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
             "is less than auth.access_token_secs; a refresh token outlives what it refreshes";
         problems.push(loaded.wrong("auth.refresh_token_secs", problem));
     }
+    problems.extend(signing_keys(loaded));
+    problems
+}
+
+fn signing_keys(loaded: &Loaded) -> Vec<String> {
+    let auth = &loaded.config.auth;
+    let mut problems = Vec::new();
     let (key, file) = (&auth.signing_key, &auth.signing_key_file);
     let (old_key, old_file) = (&auth.previous_signing_key, &auth.previous_signing_key_file);
     let twice = [
@@ -72,6 +85,15 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
             old_key.is_some() && old_file.is_some(),
         ),
     ];
+    let has_old = old_key.is_some() || old_file.is_some();
+    if has_old && key.is_none() && file.is_none() {
+        let old = match old_key {
+            Some(_) => "auth.previous_signing_key",
+            None => "auth.previous_signing_key_file",
+        };
+        let problem = "is set without auth.signing_key or auth.signing_key_file, the current one";
+        problems.push(loaded.wrong(old, problem));
+    }
     for (key, _) in twice.iter().filter(|(_, twice)| *twice) {
         problems.push(loaded.wrong(key, format!("and {key}_file are both set; keep one")));
     }
@@ -152,7 +174,7 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
         (
             "auth.revocation_cache_secs",
             auth.revocation_cache_secs,
-            0..=3600,
+            1..=3600,
         ),
         ("jobs.aggregate_interval_secs", interval, 1..=3600),
     ];

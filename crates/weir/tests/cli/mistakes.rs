@@ -91,8 +91,8 @@ const IN_THE_FILE: &[(&str, &str)] = &[
         "auth.refresh_token_secs is less than auth.access_token_secs",
     ),
     (
-        "[auth]\nrevocation_cache_secs = 4000",
-        "auth.revocation_cache_secs is 4000",
+        "[auth]\nrevocation_cache_secs = 0",
+        "auth.revocation_cache_secs is 0",
     ),
     (
         "[jobs]\naggregate_interval_secs = 0",
@@ -120,10 +120,18 @@ fn mistakes_in_the_file_name_the_key_and_the_file() {
         2,
         &["auth.signing_key and auth.signing_key_file are both set"],
     );
-    let both = both.replace("signing_key", "previous_signing_key");
-    home.configure(&both);
+    let old = both.replace("signing_key", "previous_signing_key");
+    home.configure(&old);
     home.weir("tables list")
         .fails(2, &["auth.previous_signing_key_file are both set"]);
+    home.configure("[auth]\nprevious_signing_key_file = \"a.pem\"");
+    home.weir("tables list").fails(
+        2,
+        &["auth.previous_signing_key_file is set without auth.signing_key"],
+    );
+    home.configure(&format!("[auth]\nissuer = \"{}\"", "x".repeat(513)));
+    home.weir("tables list")
+        .fails(2, &["auth.issuer is longer than 512 bytes"]);
 }
 
 #[test]
