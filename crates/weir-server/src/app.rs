@@ -104,7 +104,11 @@ impl App {
             app.ensure_table(&spec).await?;
         }
         if settings.run_jobs {
-            let jobs = Jobs::new(app.store().clone(), app.clock().clone(), instance_id());
+            let jobs = Jobs::new(
+                app.store().clone(),
+                app.clock().clone(),
+                instance_id(app.0.data.is_some()),
+            );
             let jobs = jobs.settings(settings.jobs);
             let declare = |jobs, service: &dyn Service| service.jobs(&app, jobs);
             let services = services.iter().map(Box::as_ref);
@@ -188,7 +192,11 @@ impl App {
     }
 }
 
-/// A name that no other instance has.
-fn instance_id() -> String {
+/// A name that no other instance has. An embedded store has one instance at a time; with the same
+/// name it takes up its leases again at once after a crash.
+fn instance_id(embedded: bool) -> String {
+    if embedded {
+        return "embedded".to_owned();
+    }
     format!("{}-{:016x}", std::process::id(), fastrand::u64(..))
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Bytes;
 use axum::http::{Method, Request, StatusCode, header};
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -11,17 +12,110 @@ use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use weir_table::embedded::BackupReport;
-use weir_table::{Error, Get, Item, Page, Query, Result, TableSpec, Write, Written};
+use weir_table::{Error, Get, Item, Page, Query, TableSpec, Write, Written};
 
+type Result<T, E = Error> = std::result::Result<T, E>;
+
+use crate::app::{App, Service};
 use crate::local::backup::{Event, Request as BackupRequest};
 pub use crate::local::tables::About;
 use crate::problem::{self, Problem};
-use crate::socket;
+use crate::{router, socket};
 
 /// How long one call may take. Making a table is the slowest.
 const CALL_WITHIN: Duration = Duration::from_secs(60);
 /// Bytes of an answer: a page of 1 MB as JSON, with room for one-byte attributes.
 const ANSWER_MAX: usize = 64 * 1024 * 1024;
+
+/// The API, reached without the network: through the socket of a running server, or in this process.
+/// Either way the caller may do everything.
+#[derive(Debug)]
+pub enum Door {
+    /// A server that has the store open.
+    Socket(Client),
+    /// The same routes on a store that this process has open.
+    Own(Box<Router>),
+}
+
+/// Why the API did not do what was asked.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It said why.
+    Problem(Box<Problem>),
+    /// It could not be reached.
+    Unreachable(Error),
+}
+
+impl Door {
+    /// The API of `services` on the store that `app` has open.
+    #[must_use]
+    pub fn own(app: &App, services: &[Box<dyn Service>]) -> Door {
+        Door::Own(Box::new(router::local(app, services)))
+    }
+
+    /// Calls the API.
+    ///
+    /// # Errors
+    /// It refuses, or cannot be reached.
+    pub async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&(impl Serialize + Sync)>,
+    ) -> Result<T, Refusal> {
+        let sent = match self {
+            Door::Socket(client) => client.exchange(method, path, body).await,
+            Door::Own(router) => ask(router, method, path, body).await,
+        };
+        let (status, bytes) = sent.map_err(Refusal::Unreachable)?;
+        let unreadable =
+            |source| Refusal::Unreachable(Error::backend("reading the API's answer", source));
+        if status.is_success() {
+            // What answers nothing answers nothing readable.
+            let bytes: &[u8] = if bytes.is_empty() { b"null" } else { &bytes };
+            return serde_json::from_slice(bytes).map_err(unreadable);
+        }
+        let problem = serde_json::from_slice(&bytes).map_err(unreadable)?;
+        Err(Refusal::Problem(Box::new(problem)))
+    }
+}
+
+/// Calls routes in this process.
+async fn ask(
+    router: &Router,
+    method: Method,
+    path: &str,
+    body: Option<&(impl Serialize + Sync)>,
+) -> Result<(StatusCode, Bytes)> {
+    use tower_service::Service as _;
+    let request = request(method, path, body)?.map(axum::body::Body::new);
+    let Ok(answer) = router.clone().call(request).await;
+    let status = answer.status();
+    let bytes = axum::body::to_bytes(answer.into_body(), ANSWER_MAX)
+        .await
+        .map_err(|source| Error::backend("reading the API's answer", source))?;
+    Ok((status, bytes))
+}
+
+/// A request with a JSON body.
+fn request(
+    method: Method,
+    path: &str,
+    body: Option<&(impl Serialize + ?Sized + Sync)>,
+) -> Result<Request<Full<Bytes>>> {
+    let failed = |source| Error::backend("writing a request", source);
+    let body = body.map(serde_json::to_vec).transpose().map_err(failed)?;
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::HOST, "weir.sock");
+    if body.is_some() {
+        request = request.header(header::CONTENT_TYPE, "application/json");
+    }
+    request
+        .body(Full::new(Bytes::from(body.unwrap_or_default())))
+        .map_err(|source| Error::backend("writing a request", source))
+}
 
 /// A running server, reached through the socket in its data folder. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -137,7 +231,7 @@ impl Client {
     pub async fn backup(&self, to: &Path, progress: impl Fn(u64, u64)) -> Result<BackupReport> {
         let to = std::path::absolute(to).map_err(|source| self.io(source))?;
         let (status, mut body) = self
-            .send(Method::POST, "/local/backup", &BackupRequest { to })
+            .send(Method::POST, "/local/backup", Some(&BackupRequest { to }))
             .await?;
         if status != StatusCode::OK {
             return Err(self.refusal(body).await);
@@ -165,13 +259,17 @@ impl Client {
         body: &(impl Serialize + ?Sized + Sync),
     ) -> Result<T> {
         let call = async {
-            let (status, body) = self.send(method, path, body).await?;
+            let (status, body) = self.send(method, path, Some(body)).await?;
             if status.is_success() {
                 self.parse(&self.read(body).await?)
             } else {
                 Err(self.refusal(body).await)
             }
         };
+        self.in_time(call).await
+    }
+
+    async fn in_time<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         tokio::time::timeout(CALL_WITHIN, call)
             .await
             .unwrap_or_else(|_| {
@@ -183,12 +281,25 @@ impl Client {
             })
     }
 
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&(impl Serialize + Sync)>,
+    ) -> Result<(StatusCode, Bytes)> {
+        let exchanged = async {
+            let (status, body) = self.send(method, path, body).await?;
+            Ok((status, self.read(body).await?))
+        };
+        self.in_time(exchanged).await
+    }
+
     /// Sends a request on a connection of its own: on one machine that costs microseconds.
     async fn send(
         &self,
         method: Method,
         path: &str,
-        body: &(impl Serialize + ?Sized + Sync),
+        body: Option<&(impl Serialize + ?Sized + Sync)>,
     ) -> Result<(StatusCode, Incoming)> {
         let stream = socket::connect(&self.data)
             .await
@@ -198,17 +309,8 @@ impl Client {
             .await
             .map_err(|problem| self.broken(problem))?;
         tokio::spawn(connection);
-        let body = serde_json::to_vec(body)
-            .map_err(|source| Error::backend("writing a request", source))?;
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::HOST, "weir.sock")
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|problem| self.broken(problem))?;
         let answer = sender
-            .send_request(request)
+            .send_request(request(method, path, body)?)
             .await
             .map_err(|problem| self.broken(problem))?;
         Ok((answer.status(), answer.into_body()))

@@ -25,7 +25,7 @@ enum Exit {
 
 /// The end of a command that did not do what was asked.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     exit: Exit,
     message: String,
     causes: Vec<String>,
@@ -43,39 +43,52 @@ impl Failure {
     }
 
     /// The store, the disk or the network failed.
-    pub(crate) fn fault(message: impl Into<String>) -> Failure {
+    pub fn fault(message: impl Into<String>) -> Failure {
         Failure::new(Exit::Fault, message)
     }
 
     /// The request is wrong.
-    pub(crate) fn usage(message: impl Into<String>) -> Failure {
+    pub fn usage(message: impl Into<String>) -> Failure {
         Failure::new(Exit::Usage, message)
     }
 
     /// What was asked for is not there, or not allowed as things are.
-    pub(crate) fn refused(message: impl Into<String>) -> Failure {
+    pub fn refused(message: impl Into<String>) -> Failure {
         Failure::new(Exit::Refused, message)
     }
 
     /// A check found differences.
-    pub(crate) fn differs(message: impl Into<String>) -> Failure {
+    pub fn differs(message: impl Into<String>) -> Failure {
         Failure::new(Exit::Differs, message)
     }
 
     /// Adds a cause.
-    pub(crate) fn because(mut self, cause: impl ToString) -> Failure {
+    pub fn because(mut self, cause: impl ToString) -> Failure {
         self.causes.push(cause.to_string());
         self
     }
 
     /// Says what to do next.
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Failure {
+    pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());
         self
     }
 
+    /// What happened and why, on one line.
+    pub fn text(&self) -> String {
+        match self.causes.as_slice() {
+            [] => self.message.clone(),
+            causes => format!("{}: {}", self.message, causes.join("; ")),
+        }
+    }
+
+    /// What to do next.
+    pub fn next(&self) -> Option<&str> {
+        self.help.as_deref()
+    }
+
     /// Prints the failure and gives the code to exit with.
-    pub(crate) fn report(&self) -> ExitCode {
+    pub fn report(&self) -> ExitCode {
         if self.exit != Exit::Quiet {
             output::failure(&self.message, &self.causes, self.help.as_deref());
         }

@@ -1,94 +1,11 @@
-//! `weir`: the server and the commands, in one binary.
-//!
-//! Each command is one file under `commands`. [`place`] says where tables are and opens them,
-//! [`tables`] asks a running server or the store itself, [`output`] is the only file that prints.
-
-mod commands;
-mod failure;
-mod output;
-mod parse;
-mod place;
-mod plain;
-mod progress;
-mod serve;
-mod tables;
+//! `weir`: the server and the commands, in one binary. All of it is in the library beside this.
 
 use std::process::ExitCode;
-
-use clap::{Parser, Subcommand};
-
-use crate::failure::Failure;
 
 /// The store folds twice as fast with it as with the C library's.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const AFTER_HELP: &str = "\
-Examples:
-  weir serve                                    serve the embedded store in ./weir-data
-  weir tables create --spec orders.json         make a table
-  weir table put orders --plain --item '{\"PK\": \"ORG#1\", \"SK\": \"ORDER#7\", \"total\": 12.5}'
-  weir table query orders --pk 'ORG#1'          look inside
-  weir backup /backups/monday                   copy the store while it is in use
-  weir copy --from embedded:./weir-data --to 'dynamodb:?region=eu-central-1'
-
-Commands ask the server that has the store open, and open the store themselves when there is none.
-
-Exit codes:
-  0  done
-  1  a fault: of the store, the disk, the network
-  2  the request is wrong: a flag, JSON, a spec, the kind of a key
-  3  refused or not there: no such table or item, a condition that does not hold, a folder in use
-  4  a check found differences: `tables verify`, `copy`";
-
-/// Usage control plane for AI applications: limits, budgets, metering and their records.
-#[derive(Parser)]
-#[command(version, after_help = AFTER_HELP)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a process has one, and moves it once"
-)]
-enum Command {
-    /// Serve until told to stop (SIGTERM or Ctrl-C)
-    Serve(serve::ServeArgs),
-    /// Make, check, list and describe tables
-    Tables(commands::tables::TablesArgs),
-    /// Look inside a table, and change single items
-    Table(commands::table::TableArgs),
-    /// Copy an embedded store to a folder while it is in use
-    Backup(commands::backup::BackupArgs),
-    /// Make an embedded store from a backup
-    Restore(commands::restore::RestoreArgs),
-    /// Move whole tables between stores, and check that they arrived
-    Copy(commands::copy::CopyArgs),
-}
-
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let ended = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::fault("starting the async runtime").because(error))
-        .and_then(|runtime| runtime.block_on(run(cli.command)));
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
-    }
-}
-
-async fn run(command: Command) -> Result<(), Failure> {
-    match command {
-        Command::Serve(args) => serve::run(args).await,
-        Command::Tables(args) => commands::tables::run(args).await,
-        Command::Table(args) => commands::table::run(args).await,
-        Command::Backup(args) => commands::backup::run(args).await,
-        Command::Restore(args) => commands::restore::run(args).await,
-        Command::Copy(args) => commands::copy::run(args).await,
-    }
+    weir::main()
 }

@@ -3,7 +3,7 @@
 //! Colours are for terminals only (`NO_COLOR` and `CLICOLOR_FORCE` are heeded). A value from a
 //! table is printed with its control characters escaped, so that data cannot steer a terminal.
 
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
@@ -11,19 +11,19 @@ use console::{Term, style};
 use serde::Serialize;
 
 /// Prints a line of the answer.
-pub(crate) fn line(text: impl AsRef<str>) -> io::Result<()> {
+pub fn line(text: impl AsRef<str>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", text.as_ref())?;
     out.flush()
 }
 
 /// Prints an answer for programs.
-pub(crate) fn json(answer: &impl Serialize) -> io::Result<()> {
+pub fn json(answer: &impl Serialize) -> io::Result<()> {
     line(serde_json::to_string_pretty(answer).map_err(io::Error::other)?)
 }
 
 /// Prints a table for people. `numbers` are the columns to align on the right.
-pub(crate) fn table(
+pub fn table(
     header: Vec<String>,
     rows: impl IntoIterator<Item = Vec<String>>,
     numbers: &[usize],
@@ -50,13 +50,49 @@ pub(crate) fn table(
     line(table.trim_fmt())
 }
 
+/// Prints a line about something that is well.
+pub fn good(text: &str) -> io::Result<()> {
+    line(format!("{} {}", style("✓").green(), printable(text)))
+}
+
+/// Prints a line about something that may become a problem.
+pub fn warning(text: &str) -> io::Result<()> {
+    line(format!(
+        "{} {}",
+        style("!").yellow().bold(),
+        printable(text)
+    ))
+}
+
+/// Prints a line about something that is wrong.
+pub fn wrong(text: &str) -> io::Result<()> {
+    line(format!("{} {}", style("✗").red().bold(), printable(text)))
+}
+
 /// Prints a note that is no part of the answer.
-pub(crate) fn note(text: impl AsRef<str>) {
+pub fn note(text: impl AsRef<str>) {
     writeln!(io::stderr().lock(), "{}", text.as_ref()).ok();
 }
 
+/// Bytes of the longest answer to a question that is read.
+const REPLY_MAX: u64 = 100;
+
+/// Asks on the terminal; none when there is nobody to ask.
+pub fn confirmed(question: &str) -> io::Result<Option<bool>> {
+    let (reader, mut err) = (io::stdin(), io::stderr().lock());
+    if !reader.is_terminal() || !err.is_terminal() {
+        return Ok(None);
+    }
+    write!(err, "{} [y/N] ", printable(question))?;
+    err.flush()?;
+    let mut reply = String::new();
+    reader.lock().take(REPLY_MAX).read_line(&mut reply)?;
+    let reply = reply.trim().to_lowercase();
+    Ok(Some(reply == "y" || reply == "yes"))
+}
+
 /// Prints why a command failed and what to do next.
-pub(crate) fn failure(message: &str, causes: &[String], help: Option<&str>) {
+pub fn failure(message: &str, causes: &[String], help: Option<&str>) {
     let mut err = io::stderr().lock();
     let label = style("error:").red().bold().for_stderr();
     writeln!(err, "{label} {}", printable(message)).ok();
@@ -76,7 +112,7 @@ pub(crate) fn failure(message: &str, causes: &[String], help: Option<&str>) {
 }
 
 /// `text` with control characters escaped.
-pub(crate) fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
             let escaped = c.is_control().then(|| c.escape_default());
@@ -87,7 +123,7 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// The beginning of `text`, in at most `max` characters; what is cut is shown as `…`.
-pub(crate) fn cut(text: &str, max: usize) -> String {
+pub fn cut(text: &str, max: usize) -> String {
     if text.chars().nth(max).is_none() {
         return text.to_owned();
     }
@@ -97,7 +133,7 @@ pub(crate) fn cut(text: &str, max: usize) -> String {
 }
 
 /// A number with its thousands set apart.
-pub(crate) fn thousands(number: u64) -> String {
+pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (position, digit) in digits.chars().enumerate() {
@@ -110,7 +146,7 @@ pub(crate) fn thousands(number: u64) -> String {
 }
 
 /// `1 item`, `2 items`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
+pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", thousands(number))
 }

@@ -8,96 +8,18 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
 use weir_server::Client;
+use weir_table::cursor::CursorKey;
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{AnyBackend, Error, Store};
 
+use crate::config::{self, Kind};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
 /// How long to wait for another command that has the store open.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WAIT_STEP: Duration = Duration::from_millis(50);
-
-/// Which store a command works on.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Store")]
-pub(crate) struct StoreArgs {
-    /// The kind of store
-    #[arg(
-        long,
-        value_enum,
-        default_value = "embedded",
-        env = "WEIR_STORE",
-        global = true
-    )]
-    store: Kind,
-    /// Folder of the embedded store
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "./weir-data",
-        env = "WEIR_DATA",
-        hide_env_values = true,
-        global = true
-    )]
-    data: PathBuf,
-    /// Endpoint of DynamoDB, when it is not AWS's own
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "WEIR_DYNAMODB_ENDPOINT",
-        hide_env_values = true,
-        global = true
-    )]
-    dynamodb_endpoint: Option<String>,
-    /// AWS region; without it the usual AWS settings are asked
-    #[arg(long, env = "WEIR_REGION", hide_env_values = true, global = true)]
-    region: Option<String>,
-    /// What stands before every table's name in DynamoDB
-    #[arg(
-        long,
-        value_name = "P",
-        env = "WEIR_TABLE_PREFIX",
-        hide_env_values = true,
-        global = true
-    )]
-    table_prefix: Option<String>,
-}
-
-// The variants have no doc comments: with them clap spreads every help text over three lines a flag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    Embedded,
-    #[value(name = "dynamodb")]
-    Dynamo,
-}
-
-impl StoreArgs {
-    /// The place the flags name.
-    ///
-    /// # Errors
-    /// Flags of DynamoDB stand with an embedded store.
-    pub(crate) fn place(&self) -> Result<Place, Failure> {
-        let dynamo_flags = [&self.dynamodb_endpoint, &self.region, &self.table_prefix];
-        match self.store {
-            Kind::Dynamo => Ok(Place::Dynamo(DynamoPlace {
-                endpoint: self.dynamodb_endpoint.clone(),
-                region: self.region.clone(),
-                prefix: self.table_prefix.clone().unwrap_or_default(),
-            })),
-            Kind::Embedded if dynamo_flags.iter().any(|flag| flag.is_some()) => {
-                Err(Failure::usage(
-                    "--dynamodb-endpoint, --region and --table-prefix are for DynamoDB, \
-                     and the store is embedded",
-                )
-                .help("add --store dynamodb, or leave them out (they may be set as WEIR_*)"))
-            }
-            Kind::Embedded => Ok(Place::Embedded(self.data.clone())),
-        }
-    }
-}
 
 /// Where tables are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,6 +48,26 @@ pub(crate) enum Missing {
 }
 
 impl Place {
+    /// The place that is configured.
+    pub(crate) fn of(store: &config::Store) -> Place {
+        match store.kind {
+            Kind::Embedded => Place::Embedded(store.data.clone()),
+            Kind::Dynamo => Place::Dynamo(DynamoPlace {
+                endpoint: store.dynamodb_endpoint.clone(),
+                region: store.region.clone(),
+                prefix: store.table_prefix.clone().unwrap_or_default(),
+            }),
+        }
+    }
+
+    /// The folder of an embedded store.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match self {
+            Place::Embedded(data) => Some(data),
+            Place::Dynamo(_) => None,
+        }
+    }
+
     /// Whether the tables are on this machine.
     pub(crate) fn is_embedded(&self) -> bool {
         matches!(self, Place::Embedded(_))
@@ -150,7 +92,10 @@ impl Place {
 
     async fn open(&self, missing: Missing) -> Result<Tables, Failure> {
         match self {
-            Place::Dynamo(place) => Ok(Tables::Own(place.connect().await?)),
+            Place::Dynamo(place) => {
+                let cursors = CursorKey::new(COMMAND_CURSORS);
+                Ok(Tables::Own(place.connect(cursors).await?))
+            }
             Place::Embedded(data) => {
                 if missing == Missing::Refuse && !holds_something(data) {
                     return Err(
@@ -160,21 +105,28 @@ impl Place {
                         ),
                     );
                 }
-                open_embedded(data).await
+                open_embedded(data, None).await
             }
         }
     }
 
-    /// Opens the store for a server, which has no other process to ask.
+    /// Opens the store for a server, which has no other process to ask. Its cursors are sealed with
+    /// `cursors`; without it an embedded store has a key of its own.
     ///
     /// # Errors
     /// It cannot be opened, or another process has it.
-    pub(crate) async fn open_store(&self) -> Result<Store<AnyBackend>, Failure> {
+    pub(crate) async fn open_store(
+        &self,
+        cursors: Option<CursorKey>,
+    ) -> Result<Store<AnyBackend>, Failure> {
         let data = match self {
-            Place::Dynamo(place) => return place.connect().await,
+            Place::Dynamo(place) => {
+                let missing = || Failure::usage("a server on DynamoDB needs auth.cursor_key");
+                return place.connect(cursors.ok_or_else(missing)?).await;
+            }
             Place::Embedded(data) => data,
         };
-        match open_embedded(data).await? {
+        match open_embedded(data, cursors).await? {
             Tables::Own(store) => Ok(store),
             Tables::Server(client) => {
                 let about = client.about().await?;
@@ -192,7 +144,7 @@ fn holds_something(data: &Path) -> bool {
     std::fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-async fn open_embedded(data: &Path) -> Result<Tables, Failure> {
+async fn open_embedded(data: &Path, cursors: Option<CursorKey>) -> Result<Tables, Failure> {
     let started = Instant::now();
     loop {
         if let Some(client) = Client::find(data).await? {
@@ -202,7 +154,7 @@ async fn open_embedded(data: &Path) -> Result<Tables, Failure> {
         let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
         match opened.map_err(|error| Failure::fault("opening the store").because(error))? {
             Ok(embedded) => {
-                let cursors = embedded.cursor_key();
+                let cursors = cursors.unwrap_or_else(|| embedded.cursor_key());
                 let store = Store::new(AnyBackend::Embedded(embedded), cursors);
                 return Ok(Tables::Own(store));
             }
@@ -216,13 +168,11 @@ async fn open_embedded(data: &Path) -> Result<Tables, Failure> {
 
 /// Seals the cursors that commands print for DynamoDB. Whoever runs a command there may read the
 /// tables anyway, so this guards against mix-ups only, and is the same in every process.
-#[cfg(feature = "dynamodb")]
 const COMMAND_CURSORS: [u8; 32] = *b"weir: cursors printed by command";
 
 impl DynamoPlace {
     #[cfg(feature = "dynamodb")]
-    async fn connect(&self) -> Result<Store<AnyBackend>, Failure> {
-        use weir_table::cursor::CursorKey;
+    async fn connect(&self, cursors: CursorKey) -> Result<Store<AnyBackend>, Failure> {
         use weir_table::dynamodb::{Dynamo, Options};
         let options = Options {
             endpoint: self.endpoint.clone(),
@@ -231,13 +181,12 @@ impl DynamoPlace {
             ..Options::default()
         };
         let dynamo = Dynamo::connect(options).await?;
-        let cursors = CursorKey::new(COMMAND_CURSORS);
         Ok(Store::new(AnyBackend::Dynamo(dynamo), cursors))
     }
 
     #[cfg(not(feature = "dynamodb"))]
     #[expect(clippy::unused_async, reason = "the same call as with the feature")]
-    async fn connect(&self) -> Result<Store<AnyBackend>, Failure> {
+    async fn connect(&self, _cursors: CursorKey) -> Result<Store<AnyBackend>, Failure> {
         Err(
             Failure::usage("this build of weir has no DynamoDB back-end")
                 .help("build it with the cargo feature `dynamodb`, which is on by default"),

@@ -1,59 +1,83 @@
 //! `weir serve`.
 
 use clap::Args;
-use weir_server::{Server, listen};
+use weir_server::{Server, Started};
+use weir_table::cursor::CursorKey;
 
+use crate::config::{Auth, ServeFlags, Source, check_shared_keys};
 use crate::failure::Failure;
-use crate::output;
-use crate::place::{Place, StoreArgs};
+use crate::place::Place;
+use crate::{log, output, settings};
 
 const AFTER_HELP: &str = "\
 Examples:
   weir serve                                          the embedded store in ./weir-data
   weir serve --data /var/lib/weir --listen 0.0.0.0:8080
   weir serve --store dynamodb --region eu-central-1 --table-prefix prod-
+  weir serve --config /etc/weir.toml
 
 Once it takes requests it prints `listening on http://HOST:PORT`. GET /healthz tells that the
 process lives, GET /readyz that its store answers and how fast. SIGTERM and Ctrl-C let requests
 under way finish, then close the store.
 
 With an embedded store, other `weir` commands reach the server through DIR/weir.sock, which only
-the user that started it may use.";
+the user that started it may use.
+
+What flags do not say comes from WEIR_* variables, then from weir.toml, then from the defaults:
+`weir config` shows all of it. On DynamoDB auth.signing_key and auth.cursor_key must be set, because
+all instances share them.";
 
 /// Flags of `weir serve`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ServeArgs {
-    /// Address to listen on; port 0 picks a free one
-    #[arg(
-        long,
-        value_name = "HOST:PORT",
-        default_value = "127.0.0.1:8080",
-        env = "WEIR_LISTEN",
-        hide_env_values = true
-    )]
-    listen: String,
     #[command(flatten)]
-    store: StoreArgs,
+    flags: ServeFlags,
 }
 
 /// Serves until told to stop.
-pub(crate) async fn run(args: ServeArgs) -> Result<(), Failure> {
-    let place = args.store.place()?;
-    let store = place.open_store().await?;
+pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure> {
+    let loaded = source.load(&args.flags.given())?;
+    check_shared_keys(&loaded)?;
+    let config = loaded.config;
+    log::start(&config.log)?;
+    let place = Place::of(&config.store);
+    let store = place.open_store(cursor_key(&config.auth)?).await?;
     let data = match place {
         Place::Embedded(data) => Some(data),
         Place::Dynamo(_) => None,
     };
     let server = Server {
         store,
-        listen: args.listen,
-        listen_settings: listen::Settings::default(),
+        services: crate::services(),
+        settings: settings::server(&config)?,
+        listen: config.server.listen.clone(),
+        listen_settings: settings::listener(&config.server),
         data,
     };
-    // A closed stdout is no reason to end a server.
-    let ready = |origin| {
-        output::line(format!("listening on {origin}")).ok();
+    Ok(weir_server::run(server, tell).await?)
+}
+
+/// Tells where the server is. A closed stdout is no reason to end it.
+fn tell(started: Started) {
+    if let Some(file) = &started.admin_key_file {
+        let file = file.display();
+        output::note(format!(
+            "the admin key was made and saved in {file} (send it as X-API-Key)"
+        ));
+    }
+    let origin = started.origin;
+    output::line(format!("listening on {origin}")).ok();
+    output::note(format!("the API is described at {origin}/docs"));
+}
+
+/// The key that seals cursors, when one is configured.
+fn cursor_key(auth: &Auth) -> Result<Option<CursorKey>, Failure> {
+    let Some(secret) = &auth.cursor_key else {
+        return Ok(None);
     };
-    Ok(weir_server::run(server, ready).await?)
+    let bytes = secret.key_bytes().and_then(|bytes| bytes.try_into().ok());
+    let key = bytes.map(CursorKey::new);
+    key.map(Some)
+        .ok_or_else(|| Failure::usage("auth.cursor_key is not base64 of 32 bytes"))
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::config::{Source, StoreFlags};
 use crate::failure::Failure;
-use crate::place::{Missing, StoreArgs};
+use crate::place::{Missing, Place};
 use crate::{output, progress};
 
 const AFTER_HELP: &str = "\
@@ -24,14 +25,13 @@ pub(crate) struct BackupArgs {
     #[arg(value_name = "TO_DIR")]
     to: PathBuf,
     #[command(flatten)]
-    store: StoreArgs,
+    store: StoreFlags,
 }
 
 /// Copies the store to a folder.
-pub(crate) async fn run(args: BackupArgs) -> Result<(), Failure> {
-    let report = args
-        .store
-        .place()?
+pub(crate) async fn run(args: BackupArgs, source: &Source) -> Result<(), Failure> {
+    let loaded = source.load(&args.store.given())?;
+    let report = Place::of(&loaded.config.store)
         .with(Missing::Refuse, async |tables| {
             let bar = progress::bytes("backing up");
             let shown = bar.clone();

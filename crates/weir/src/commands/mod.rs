@@ -1,7 +1,13 @@
 //! The commands, one file or folder each.
 
+pub(crate) mod admin_key;
 pub(crate) mod backup;
+pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod copy;
+pub(crate) mod doctor;
+pub(crate) mod jobs;
 pub(crate) mod restore;
 pub(crate) mod table;
 pub(crate) mod tables;
+pub(crate) mod token;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use weir_table::embedded::{self, BackupReport};
 
+use crate::config::{Given, Source};
 use crate::failure::Failure;
 use crate::{output, progress};
 
@@ -22,21 +23,17 @@ pub(crate) struct RestoreArgs {
     /// Folder that `weir backup` wrote
     #[arg(value_name = "FROM_DIR")]
     from: PathBuf,
-    /// Folder of the embedded store to make
-    #[arg(
-        long,
-        value_name = "DIR",
-        default_value = "./weir-data",
-        env = "WEIR_DATA",
-        hide_env_values = true
-    )]
-    data: PathBuf,
+    /// Folder of the embedded store to make [default: ./weir-data] [env: WEIR_DATA]
+    #[arg(long, value_name = "DIR")]
+    data: Option<String>,
 }
 
 /// Makes a store from a backup.
-pub(crate) async fn run(args: RestoreArgs) -> Result<(), Failure> {
+pub(crate) async fn run(args: RestoreArgs, source: &Source) -> Result<(), Failure> {
+    let loaded = source.load(&Given::data(args.data.as_deref()))?;
+    let data = loaded.config.store.data;
     let bar = progress::bytes("restoring");
-    let (from, to, shown) = (args.from, args.data.clone(), bar.clone());
+    let (from, to, shown) = (args.from, data.clone(), bar.clone());
     let restored = tokio::task::spawn_blocking(move || {
         embedded::restore(&from, &to, &|done, total| {
             shown.set_length(total);
@@ -48,7 +45,7 @@ pub(crate) async fn run(args: RestoreArgs) -> Result<(), Failure> {
     let report = restored.map_err(|error| Failure::fault("restoring").because(error))??;
     output::line(format!(
         "restored to {}: {}",
-        args.data.display(),
+        data.display(),
         summary(&report)
     ))?;
     Ok(())

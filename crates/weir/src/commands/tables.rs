@@ -1,11 +1,12 @@
-//! `weir tables`: make, check, list and describe.
+//! `weir tables`: make, check, list, describe and delete.
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use weir_table::{Error, Name, Projection, TableSpec};
 
+use crate::config::{Source, StoreFlags};
 use crate::failure::Failure;
-use crate::place::{Missing, Place, StoreArgs};
+use crate::place::{Missing, Place};
 use crate::tables::Tables;
 use crate::{output, parse};
 
@@ -15,6 +16,7 @@ Examples:
   weir tables verify --spec orders.json       check only; exit code 4 when something differs
   weir tables list --store dynamodb --dynamodb-endpoint http://localhost:8000
   weir tables describe orders
+  weir tables delete orders --yes             with all its items, without asking
 
 A spec is one table, or a list of tables:
 
@@ -42,7 +44,7 @@ pub(crate) struct TablesArgs {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    store: StoreArgs,
+    store: StoreFlags,
 }
 
 #[derive(Debug, Subcommand)]
@@ -55,6 +57,8 @@ enum Verb {
     List(ListArgs),
     /// Show the shape of a table
     Describe(DescribeArgs),
+    /// Remove a table with all its items
+    Delete(DeleteArgs),
 }
 
 #[derive(Debug, Args)]
@@ -81,9 +85,20 @@ struct DescribeArgs {
     json: bool,
 }
 
+#[derive(Debug, Args)]
+struct DeleteArgs {
+    /// The table
+    #[arg(value_name = "TABLE")]
+    name: String,
+    /// Do not ask first
+    #[arg(long)]
+    yes: bool,
+}
+
 /// Runs the verb.
-pub(crate) async fn run(args: TablesArgs) -> Result<(), Failure> {
-    let place = args.store.place()?;
+pub(crate) async fn run(args: TablesArgs, source: &Source) -> Result<(), Failure> {
+    let loaded = source.load(&args.store.given())?;
+    let place = Place::of(&loaded.config.store);
     match args.verb {
         Verb::Create(args) => create(&place, &args.spec).await,
         Verb::Verify(args) => verify(&place, &args.spec).await,
@@ -102,6 +117,11 @@ pub(crate) async fn run(args: TablesArgs) -> Result<(), Failure> {
             } else {
                 show(&spec)
             }?)
+        }
+        Verb::Delete(args) => {
+            place
+                .with(Missing::Refuse, async |tables| delete(tables, &args).await)
+                .await
         }
     }
 }
@@ -171,6 +191,25 @@ async fn verify(place: &Place, file: &str) -> Result<(), Failure> {
             ))
         })
         .await
+}
+
+async fn delete(tables: &Tables, args: &DeleteArgs) -> Result<(), Failure> {
+    let name = &args.name;
+    // Whether it is there is told before anybody is asked.
+    tables.spec(name).await?;
+    if !args.yes {
+        match output::confirmed(&format!("Delete table {name:?} with all its items?"))? {
+            Some(true) => {}
+            Some(false) => return Err(Failure::refused("nothing was deleted")),
+            None => {
+                let message = format!("deleting table {name:?} was not confirmed");
+                return Err(Failure::refused(message)
+                    .help("add --yes, or run it on a terminal, where you are asked"));
+            }
+        }
+    }
+    tables.remove(name).await?;
+    Ok(output::line(format!("{name} deleted, with all its items"))?)
 }
 
 /// A list in the form all lists have.

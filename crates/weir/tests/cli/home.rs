@@ -86,11 +86,24 @@ impl Home {
         command
     }
 
+    /// Writes the configuration file that `weir` finds by itself.
+    pub(crate) fn configure(&self, text: &str) {
+        std::fs::write(self.path("weir.toml"), text).unwrap();
+    }
+
     /// Runs `weir` with the arguments of a shell line.
     #[track_caller]
     pub(crate) fn weir(&self, line: &str) -> Run {
+        self.weir_in(&[], line)
+    }
+
+    /// Runs `weir` with these variables set.
+    #[track_caller]
+    pub(crate) fn weir_in(&self, variables: &[(&str, &str)], line: &str) -> Run {
         let arguments = shlex::split(line).unwrap();
-        let output = self.command().args(arguments).output().unwrap();
+        let mut command = self.command();
+        command.envs(variables.iter().copied()).args(arguments);
+        let output = command.output().unwrap();
         Run {
             code: output.status.code(),
             out: String::from_utf8(output.stdout).unwrap(),

@@ -4,11 +4,19 @@
 #[cfg(test)]
 mod backup;
 #[cfg(test)]
+mod config;
+#[cfg(test)]
 mod copy;
+#[cfg(test)]
+mod delete;
 #[cfg(test)]
 mod docs;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod home;
+#[cfg(test)]
+mod mistakes;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]

@@ -4,6 +4,13 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use crate::home::Home;
 
+/// What instances that share a store must be told.
+const SHARED_KEYS: &str = r#"
+[auth]
+signing_key = "c2lnbmluZyBrZXkgb2YgdGhlIHRlc3RzLCAzMiBieXRlcw=="
+cursor_key = "Y3Vyc29yIGtleSBmb3IgdGhlIHRlc3RzLCAzMiBiLi4="
+"#;
+
 #[test]
 fn it_answers_where_it_says_it_listens() {
     let home = Home::new();
@@ -88,6 +95,7 @@ fn an_address_in_use_is_told_and_the_store_is_let_go() {
 #[test]
 fn it_is_not_ready_while_its_store_does_not_answer() {
     let home = Home::new();
+    home.configure(SHARED_KEYS);
     let flags = [
         "--store",
         "dynamodb",
@@ -102,5 +110,42 @@ fn it_is_not_ready_while_its_store_does_not_answer() {
         body.contains(r#""status":"not_ready","store":"dynamodb""#),
         "{body}"
     );
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn it_does_not_start_on_a_shared_store_without_shared_keys() {
+    let home = Home::new();
+    let serve =
+        "serve --listen 127.0.0.1:0 --store dynamodb --dynamodb-endpoint http://127.0.0.1:9";
+    home.weir(serve).fails(
+        2,
+        &[
+            "share keys",
+            "WEIR_SIGNING_KEY",
+            "auth.signing_key_file",
+            "WEIR_CURSOR_KEY",
+            "help: ",
+        ],
+    );
+    let only_signing = SHARED_KEYS.replace("cursor_key", "#cursor_key");
+    home.configure(&only_signing);
+    let run = home.weir(serve);
+    assert!(!run.err.contains("WEIR_SIGNING_KEY"), "{run:?}");
+    run.fails(2, &["WEIR_CURSOR_KEY"]);
+}
+
+#[test]
+fn it_takes_what_it_needs_from_the_file() {
+    let home = Home::new();
+    home.configure("[store]\ndata = \"elsewhere\"\n[server]\nlisten = \"127.0.0.1:1\"");
+    let server = home.serve_with(&["--aggregate-interval", "1"]);
+    assert_eq!(
+        server.get("/readyz").0,
+        200,
+        "the flag stands over the file"
+    );
+    assert!(home.path("elsewhere/weir.sock").exists());
+    assert!(!home.path("weir-data").exists());
     assert_eq!(server.stop(), Some(0));
 }

@@ -8,8 +8,9 @@ use clap::{Args, Subcommand};
 use weir_table::expr::{Condition, attr};
 use weir_table::{Get, Write, Written};
 
+use crate::config::{Source, StoreFlags};
 use crate::failure::Failure;
-use crate::place::{Missing, StoreArgs};
+use crate::place::{Missing, Place};
 use crate::tables::Tables;
 use crate::{output, parse};
 use show::FormatArgs;
@@ -34,7 +35,7 @@ pub(crate) struct TableArgs {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    store: StoreArgs,
+    store: StoreFlags,
 }
 
 #[derive(Debug, Subcommand)]
@@ -95,9 +96,9 @@ struct DeleteArgs {
 }
 
 /// Runs the verb.
-pub(crate) async fn run(args: TableArgs) -> Result<(), Failure> {
-    let place = args.store.place()?;
-    place
+pub(crate) async fn run(args: TableArgs, source: &Source) -> Result<(), Failure> {
+    let loaded = source.load(&args.store.given())?;
+    Place::of(&loaded.config.store)
         .with(Missing::Refuse, async |tables| match args.verb {
             Verb::Get(args) => get(tables, args).await,
             Verb::Query(args) => query::query(tables, args).await,

@@ -1,0 +1,132 @@
+//! The API as a command calls it: through the socket of the server that has the store open, or in
+//! this process on a store it opens itself. Either way it is the same routes.
+
+use axum::http::Method;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use weir_server::client::{Door, Refusal};
+use weir_server::{App, Service, Settings};
+
+use crate::config::Loaded;
+use crate::failure::Failure;
+use crate::place::{Missing, Place};
+use crate::settings;
+use crate::tables::Tables;
+
+/// The routes, and a way to them.
+#[derive(Debug)]
+pub struct Api {
+    door: Door,
+}
+
+impl Api {
+    /// Reaches the API of the store that the configuration names, lets `act` call it, and closes
+    /// what it opened.
+    pub(crate) async fn with<T>(
+        loaded: &Loaded,
+        act: impl AsyncFnOnce(&Api) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let place = Place::of(&loaded.config.store);
+        let settings = Settings {
+            run_jobs: false,
+            ..settings::server(&loaded.config)?
+        };
+        let services = crate::services();
+        let reach = async |tables: &Tables| {
+            let api = Api::reach(tables, settings, &place, &services).await?;
+            act(&api).await
+        };
+        place.with(Missing::Refuse, reach).await
+    }
+
+    async fn reach(
+        tables: &Tables,
+        settings: Settings,
+        place: &Place,
+        services: &[Box<dyn Service>],
+    ) -> Result<Api, Failure> {
+        let door = match tables {
+            Tables::Server(client) => Door::Socket(client.clone()),
+            Tables::Own(store) => {
+                let data = place.folder().map(Into::into);
+                let app = App::open(store.clone(), settings, data, services).await?;
+                Door::own(&app, services)
+            }
+        };
+        Ok(Api { door })
+    }
+
+    /// Calls the API through `door`.
+    #[must_use]
+    pub fn new(door: Door) -> Api {
+        Api { door }
+    }
+
+    /// Asks for something.
+    ///
+    /// # Errors
+    /// The API refuses, or cannot be reached.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        Ok(self.door.call(Method::GET, path, None::<&()>).await?)
+    }
+
+    /// Makes or does something.
+    ///
+    /// # Errors
+    /// The API refuses, or cannot be reached.
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &(impl Serialize + Sync),
+    ) -> Result<T, Failure> {
+        Ok(self.door.call(Method::POST, path, Some(body)).await?)
+    }
+
+    /// Puts something in its place.
+    ///
+    /// # Errors
+    /// The API refuses, or cannot be reached.
+    pub async fn put<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &(impl Serialize + Sync),
+    ) -> Result<T, Failure> {
+        Ok(self.door.call(Method::PUT, path, Some(body)).await?)
+    }
+
+    /// Removes something.
+    ///
+    /// # Errors
+    /// The API refuses, or cannot be reached.
+    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        Ok(self.door.call(Method::DELETE, path, None::<&()>).await?)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        let problem = match refusal {
+            Refusal::Unreachable(error) => return error.into(),
+            Refusal::Problem(problem) => problem,
+        };
+        let cause = problem
+            .details
+            .get("cause")
+            .and_then(serde_json::Value::as_str);
+        let failure = match problem.status {
+            400 | 413 | 415 | 422 => Failure::usage(problem.detail),
+            500..=599 => Failure::fault(problem.detail),
+            _ => Failure::refused(problem.detail),
+        };
+        match cause {
+            Some(cause) => failure.because(cause),
+            None => failure,
+        }
+    }
+}
+
+/// `text` as one part of a path.
+#[must_use]
+pub fn part(text: &str) -> String {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+}

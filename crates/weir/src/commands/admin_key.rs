@@ -1,0 +1,67 @@
+//! `weir admin-key` and `weir signing-key`: replacing the operator's keys.
+
+use clap::{Args, Subcommand};
+use weir_server::auth::Secret;
+use weir_server::routes::admin::{NewAdminKey, NewSigningKey};
+
+use crate::api::Api;
+use crate::config::{Source, StoreFlags};
+use crate::failure::Failure;
+use crate::output;
+use crate::place::Place;
+
+/// Flags of `weir admin-key` and `weir signing-key`.
+#[derive(Debug, Args)]
+pub(crate) struct KeyArgs {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Answer with JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreFlags,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Make a new key in place of the one there is
+    Rotate,
+}
+
+/// Replaces the admin key and prints the new one.
+pub(crate) async fn run(args: KeyArgs, source: &Source) -> Result<(), Failure> {
+    let Verb::Rotate = args.verb;
+    let loaded = source.load(&args.store.given())?;
+    let rotate = async |api: &Api| api.post::<NewAdminKey>("/v1/admin-key/rotate", &()).await;
+    let new = Api::with(&loaded, rotate).await?;
+    if let Some(data) = Place::of(&loaded.config.store).folder() {
+        let file = weir_server::save_admin_key(data, &Secret::new(new.admin_key.as_str()))?;
+        output::note(format!(
+            "the new admin key is saved in {}; the old one counts no more",
+            file.display()
+        ));
+    }
+    if args.json {
+        return Ok(output::json(&new)?);
+    }
+    Ok(output::line(&new.admin_key)?)
+}
+
+/// Replaces the key that signs tokens.
+pub(crate) async fn run_signing(args: KeyArgs, source: &Source) -> Result<(), Failure> {
+    let Verb::Rotate = args.verb;
+    let loaded = source.load(&args.store.given())?;
+    let rotate = async |api: &Api| {
+        api.post::<NewSigningKey>("/v1/signing-key/rotate", &())
+            .await
+    };
+    let new = Api::with(&loaded, rotate).await?;
+    if args.json {
+        return Ok(output::json(&new)?);
+    }
+    output::note("tokens signed with the key before still count until they expire");
+    Ok(output::line(format!(
+        "tokens are signed with {} from now on",
+        new.kid
+    ))?)
+}

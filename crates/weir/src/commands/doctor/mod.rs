@@ -1,0 +1,234 @@
+//! `weir doctor`: looks at the configuration, the store and the machine, and says what to do next.
+//!
+//! Each check is a function that answers a [`Finding`]; none changes anything.
+
+mod folder;
+mod machine;
+mod tls;
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde::Serialize;
+use weir_table::clock::Clock;
+
+use crate::config::{self, Config, Kind, Loaded, ServeFlags, Source};
+use crate::failure::Failure;
+use crate::output;
+use crate::place::{Missing, Place};
+
+const AFTER_HELP: &str = "\
+Examples:
+  weir doctor                                  the configuration and store that `weir serve` would use
+  weir doctor --data /var/lib/weir --json
+
+Every check is one line: ✓ is well, ! may become a problem, ✗ is wrong. Exit code 4 when something is
+wrong. A running server is asked and goes on undisturbed.";
+
+/// How long the store may take to answer.
+const STORE_WITHIN: Duration = Duration::from_secs(10);
+/// Permission bits of people other than the owner.
+const OTHERS: u32 = 0o077;
+
+/// Flags of `weir doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct DoctorArgs {
+    /// Answer with JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    flags: ServeFlags,
+}
+
+/// What one check found.
+#[derive(Debug, Serialize)]
+struct Finding {
+    check: &'static str,
+    state: State,
+    detail: String,
+    /// What to do about it.
+    next: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Good,
+    Warning,
+    Wrong,
+}
+
+impl Finding {
+    fn new(check: &'static str, state: State, detail: impl Into<String>) -> Finding {
+        Finding {
+            check,
+            state,
+            detail: detail.into(),
+            next: None,
+        }
+    }
+
+    fn good(check: &'static str, detail: impl Into<String>) -> Finding {
+        Finding::new(check, State::Good, detail)
+    }
+
+    fn warning(check: &'static str, detail: impl Into<String>) -> Finding {
+        Finding::new(check, State::Warning, detail)
+    }
+
+    fn wrong(check: &'static str, detail: impl Into<String>) -> Finding {
+        Finding::new(check, State::Wrong, detail)
+    }
+
+    fn failed(check: &'static str, failure: &Failure) -> Finding {
+        let finding = Finding::wrong(check, failure.text());
+        match failure.next() {
+            Some(next) => finding.next(next),
+            None => finding,
+        }
+    }
+
+    fn next(mut self, next: impl Into<String>) -> Finding {
+        self.next = Some(next.into());
+        self
+    }
+}
+
+/// Makes all checks and shows what they found.
+pub(crate) async fn run(args: DoctorArgs, source: &Source) -> Result<(), Failure> {
+    let findings = match source.load(&args.flags.given()) {
+        Ok(loaded) => examine(&loaded).await,
+        // What depends on the configuration cannot be told without one.
+        Err(failure) => vec![Finding::failed("configuration", &failure)],
+    };
+    show(&findings, args.json)?;
+    let wrong = findings
+        .iter()
+        .filter(|finding| finding.state == State::Wrong);
+    match wrong.count() as u64 {
+        0 => Ok(()),
+        wrong => Err(Failure::differs(format!(
+            "{} found something wrong",
+            output::counted(wrong, "check")
+        ))),
+    }
+}
+
+async fn examine(loaded: &Loaded) -> Vec<Finding> {
+    let config = &loaded.config;
+    let now_ms = Clock::System.now_ms();
+    let place = Place::of(&config.store);
+    let mut findings = vec![configuration(loaded), keys(config)];
+    match &place {
+        Place::Embedded(data) => {
+            findings.extend(folder::examine(data).await);
+            if folder::is_used(data) {
+                findings.push(store(&place).await);
+            }
+            findings.push(machine::clock(now_ms, Some(data)));
+        }
+        Place::Dynamo(_) => {
+            findings.push(store(&place).await);
+            findings.push(machine::clock(now_ms, None));
+        }
+    }
+    findings.push(machine::open_files(config.server.connections_max as u64));
+    findings.extend(tls::examine(&config.server, now_ms));
+    findings
+}
+
+fn configuration(loaded: &Loaded) -> Finding {
+    let Some(file) = &loaded.file else {
+        return Finding::good(
+            "configuration",
+            "no file is read; variables and flags stand over the defaults",
+        );
+    };
+    let name = file.display();
+    if loaded.has_secret_from_file() && is_open_to_others(file) {
+        return Finding::warning(
+            "configuration",
+            format!("{name} holds a secret, and others may read it"),
+        )
+        .next(format!("chmod 600 {name}"));
+    }
+    Finding::good("configuration", format!("{name} is read"))
+}
+
+/// Whether people other than the owner may do something with a file.
+fn is_open_to_others(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.mode() & OTHERS != 0)
+}
+
+fn keys(config: &Config) -> Finding {
+    let missing = config::missing_shared_keys(config);
+    if missing.is_empty() && config.store.kind == Kind::Embedded {
+        return Finding::good(
+            "keys",
+            "an embedded store makes those that are not configured",
+        );
+    }
+    if missing.is_empty() {
+        return Finding::good("keys", "those that instances share are configured");
+    }
+    Finding::wrong("keys", format!("not configured: {}", missing.join("; ")))
+        .next("`openssl rand -base64 32` makes one; give every instance the same")
+}
+
+/// Whether the store answers, and how fast.
+async fn store(place: &Place) -> Finding {
+    let asked = place.with(Missing::Refuse, async |tables| {
+        let started = Instant::now();
+        let names = tables.names().await?;
+        Ok((names.len() as u64, started.elapsed()))
+    });
+    match tokio::time::timeout(STORE_WITHIN, asked).await {
+        Ok(Ok((tables, took))) => Finding::good(
+            "store",
+            format!(
+                "{place} has {} and answered in {:.1} ms",
+                output::counted(tables, "table"),
+                took.as_secs_f64() * 1e3
+            ),
+        ),
+        Ok(Err(failure)) => Finding::failed("store", &failure),
+        Err(_) => {
+            let detail = format!("{place} did not answer in {} s", STORE_WITHIN.as_secs());
+            Finding::wrong("store", detail).next("check the endpoint, the region and the network")
+        }
+    }
+}
+
+/// A list in the form all lists have.
+#[derive(Serialize)]
+struct Answer<'a> {
+    items: &'a [Finding],
+    next_cursor: Option<String>,
+}
+
+fn show(findings: &[Finding], json: bool) -> std::io::Result<()> {
+    if json {
+        return output::json(&Answer {
+            items: findings,
+            next_cursor: None,
+        });
+    }
+    for finding in findings {
+        let next = finding.next.as_ref().map(|next| format!(" → {next}"));
+        let text = format!(
+            "{}: {}{}",
+            finding.check,
+            finding.detail,
+            next.unwrap_or_default()
+        );
+        match finding.state {
+            State::Good => output::good(&text)?,
+            State::Warning => output::warning(&text)?,
+            State::Wrong => output::wrong(&text)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! `weir jobs`: how background jobs are, and running one now.
+
+use clap::{Args, Subcommand};
+use weir_server::page::Page;
+use weir_server::routes::jobs::{Job, Run};
+
+use crate::api::{Api, part};
+use crate::config::{Source, StoreFlags};
+use crate::failure::Failure;
+use crate::output;
+
+const AFTER_HELP: &str = "\
+Examples:
+  weir jobs list
+  weir jobs run usage-aggregator
+
+Jobs run in servers; without one that has the store open there is nothing to list or run.";
+
+/// Flags of `weir jobs`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct JobsArgs {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Answer with JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreFlags,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Tell how every job is
+    List,
+    /// Run a job now and tell what came of it
+    Run(RunArgs),
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// The job's name
+    name: String,
+}
+
+/// Runs the verb.
+pub(crate) async fn run(args: JobsArgs, source: &Source) -> Result<(), Failure> {
+    let loaded = source.load(&args.store.given())?;
+    let json = args.json;
+    Api::with(&loaded, async |api| match args.verb {
+        Verb::List => list(api, json).await,
+        Verb::Run(args) => run_now(api, &args.name, json).await,
+    })
+    .await
+}
+
+async fn list(api: &Api, json: bool) -> Result<(), Failure> {
+    let jobs: Page<Job> = api.get("/v1/jobs").await?;
+    if json {
+        return Ok(output::json(&jobs.items)?);
+    }
+    let header = [
+        "job", "kind", "state", "last run", "outcome", "items", "runs", "failures", "lag ms",
+    ];
+    let rows = jobs.items.into_iter().map(|job| {
+        let outcome = job.last_error.or(job.last_outcome).unwrap_or_default();
+        vec![
+            job.name,
+            job.kind,
+            job.state,
+            job.last_finished_at.unwrap_or_default(),
+            output::printable(&output::cut(&outcome, 60)),
+            job.last_items.map(output::thousands).unwrap_or_default(),
+            output::thousands(job.runs),
+            output::thousands(job.failures),
+            output::thousands(job.lag_ms),
+        ]
+    });
+    Ok(output::table(
+        header.map(str::to_owned).to_vec(),
+        rows,
+        &[5, 6, 7, 8],
+    )?)
+}
+
+async fn run_now(api: &Api, name: &str, json: bool) -> Result<(), Failure> {
+    let run: Run = api
+        .post(&format!("/v1/jobs/{}/run", part(name)), &())
+        .await?;
+    if json {
+        return Ok(output::json(&run)?);
+    }
+    if run.outcome != "done" {
+        return Err(Failure::refused(format!("{name} runs on another instance")));
+    }
+    Ok(output::line(format!(
+        "{name} worked on {}",
+        output::counted(run.items, "item")
+    ))?)
+}

@@ -1,0 +1,270 @@
+//! What a configuration must keep, beyond the kinds of its values. Each problem names the key and
+//! the layer that set it; no problem repeats a secret.
+
+use std::ops::RangeInclusive;
+
+use super::load::Loaded;
+use super::secret::Secret;
+use super::{Config, Kind, listen, log};
+use crate::failure::Failure;
+
+const DAY_S: u64 = 86_400;
+/// Characters of the shortest admin key taken: long enough that nobody guesses it.
+const ADMIN_KEY_MIN: usize = 16;
+/// Bytes of the shortest HS256 key taken, as RFC 7518 asks.
+const SIGNING_KEY_MIN: usize = 32;
+/// Bytes of the longest issuer: every token carries it.
+const ISSUER_MAX: usize = 512;
+/// Bytes of a key that seals cursors.
+const CURSOR_KEY: usize = 32;
+
+/// The end of a command whose configuration is wrong; none when nothing is.
+pub(crate) fn failure(problems: &[String]) -> Option<Failure> {
+    let failure = match problems {
+        [] => return None,
+        [one] => Failure::usage(one.as_str()),
+        several => {
+            let message = format!("the configuration has {} mistakes", several.len());
+            several
+                .iter()
+                .fold(Failure::usage(message), Failure::because)
+        }
+    };
+    Some(failure.help("`weir config` shows what is in force, `weir config default` every key"))
+}
+
+/// What is wrong with single values.
+pub(super) fn values(loaded: &Loaded) -> Vec<String> {
+    let config = &loaded.config;
+    let mut problems = ranges(loaded);
+    problems.extend(secrets(loaded));
+    let is_url = |text: &&String| text.starts_with("http://") || text.starts_with("https://");
+    let endpoint = config.store.dynamodb_endpoint.as_ref();
+    if let Some(endpoint) = endpoint.filter(|text| !is_url(text)) {
+        let problem = format!("{endpoint:?} is no endpoint; it begins with http:// or https://");
+        problems.push(loaded.wrong("store.dynamodb_endpoint", problem));
+    }
+    if config.auth.issuer.len() > ISSUER_MAX {
+        let problem = format!("is longer than {ISSUER_MAX} bytes");
+        problems.push(loaded.wrong("auth.issuer", problem));
+    }
+    if let Some(problem) = listen::problem(&config.server.listen) {
+        problems.push(loaded.wrong("server.listen", problem));
+    }
+    if let Some(problem) = log::level_problem(&config.log.level) {
+        problems.push(loaded.wrong("log.level", problem));
+    }
+    problems
+}
+
+/// What is wrong with values that do not go together. To be asked only when each is right, because
+/// one that was refused is not there.
+pub(super) fn together(loaded: &Loaded) -> Vec<String> {
+    let auth = &loaded.config.auth;
+    let mut problems = Vec::new();
+    problems.extend(dynamodb_keys_of_embedded(loaded));
+    problems.extend(half_of_tls(loaded));
+    if auth.refresh_token_secs < auth.access_token_secs {
+        let problem =
+            "is less than auth.access_token_secs; a refresh token outlives what it refreshes";
+        problems.push(loaded.wrong("auth.refresh_token_secs", problem));
+    }
+    problems.extend(signing_keys(loaded));
+    problems
+}
+
+fn signing_keys(loaded: &Loaded) -> Vec<String> {
+    let auth = &loaded.config.auth;
+    let mut problems = Vec::new();
+    let (key, file) = (&auth.signing_key, &auth.signing_key_file);
+    let (old_key, old_file) = (&auth.previous_signing_key, &auth.previous_signing_key_file);
+    let twice = [
+        ("auth.signing_key", key.is_some() && file.is_some()),
+        (
+            "auth.previous_signing_key",
+            old_key.is_some() && old_file.is_some(),
+        ),
+    ];
+    let has_old = old_key.is_some() || old_file.is_some();
+    if has_old && key.is_none() && file.is_none() {
+        let old = match old_key {
+            Some(_) => "auth.previous_signing_key",
+            None => "auth.previous_signing_key_file",
+        };
+        let problem = "is set without auth.signing_key or auth.signing_key_file, the current one";
+        problems.push(loaded.wrong(old, problem));
+    }
+    for (key, _) in twice.iter().filter(|(_, twice)| *twice) {
+        problems.push(loaded.wrong(key, format!("and {key}_file are both set; keep one")));
+    }
+    problems
+}
+
+fn dynamodb_keys_of_embedded(loaded: &Loaded) -> Option<String> {
+    let store = &loaded.config.store;
+    let of_dynamodb = [
+        ("store.dynamodb_endpoint", &store.dynamodb_endpoint),
+        ("store.region", &store.region),
+        ("store.table_prefix", &store.table_prefix),
+    ];
+    let set: Vec<_> = of_dynamodb
+        .iter()
+        .filter(|(_, value)| value.is_some())
+        .map(|(key, _)| format!("{key} is set by {}", loaded.origin(key)))
+        .collect();
+    (store.kind == Kind::Embedded && !set.is_empty()).then(|| {
+        format!(
+            "--dynamodb-endpoint, --region and --table-prefix are for DynamoDB, and the store is \
+             embedded ({}); add --store dynamodb, or leave them out",
+            set.join(", ")
+        )
+    })
+}
+
+fn half_of_tls(loaded: &Loaded) -> Option<String> {
+    let server = &loaded.config.server;
+    let (alone, missing) = match (&server.tls_cert, &server.tls_key) {
+        (Some(_), None) => ("server.tls_cert", "server.tls_key"),
+        (None, Some(_)) => ("server.tls_key", "server.tls_cert"),
+        _ => return None,
+    };
+    Some(loaded.wrong(alone, format!("is set without {missing}; HTTPS needs both")))
+}
+
+fn ranges(loaded: &Loaded) -> Vec<String> {
+    let (server, auth) = (&loaded.config.server, &loaded.config.auth);
+    let interval = loaded.config.jobs.aggregate_interval_secs;
+    let numbers: [(&str, u64, RangeInclusive<u64>); 10] = [
+        (
+            "server.body_bytes_max",
+            server.body_bytes_max as u64,
+            1..=1 << 30,
+        ),
+        (
+            "server.header_timeout_secs",
+            server.header_timeout_secs,
+            1..=3600,
+        ),
+        (
+            "server.request_timeout_secs",
+            server.request_timeout_secs,
+            1..=3600,
+        ),
+        (
+            "server.connections_max",
+            server.connections_max as u64,
+            1..=1_000_000,
+        ),
+        (
+            "server.requests_max",
+            server.requests_max as u64,
+            1..=1_000_000,
+        ),
+        (
+            "server.drain_timeout_secs",
+            server.drain_timeout_secs,
+            1..=3600,
+        ),
+        ("auth.access_token_secs", auth.access_token_secs, 60..=DAY_S),
+        (
+            "auth.refresh_token_secs",
+            auth.refresh_token_secs,
+            60..=366 * DAY_S,
+        ),
+        (
+            "auth.revocation_cache_secs",
+            auth.revocation_cache_secs,
+            1..=3600,
+        ),
+        ("jobs.aggregate_interval_secs", interval, 1..=3600),
+    ];
+    numbers
+        .iter()
+        .filter(|(_, value, range)| !range.contains(value))
+        .map(|(key, value, range)| {
+            let (least, most) = (range.start(), range.end());
+            loaded.wrong(key, format!("is {value}; it may be from {least} to {most}"))
+        })
+        .collect()
+}
+
+/// What is wrong with a secret; none when nothing is.
+type Check = fn(&Secret) -> Option<String>;
+
+fn secrets(loaded: &Loaded) -> Vec<String> {
+    let auth = &loaded.config.auth;
+    let checks: [(&str, &Option<Secret>, Check); 4] = [
+        ("auth.admin_key", &auth.admin_key, admin),
+        ("auth.signing_key", &auth.signing_key, signing),
+        (
+            "auth.previous_signing_key",
+            &auth.previous_signing_key,
+            signing,
+        ),
+        ("auth.cursor_key", &auth.cursor_key, cursor),
+    ];
+    checks
+        .iter()
+        .filter_map(|(key, secret, check)| {
+            let problem = secret.as_ref().and_then(check)?;
+            Some(loaded.wrong(key, problem))
+        })
+        .collect()
+}
+
+fn admin(key: &Secret) -> Option<String> {
+    let is_short = key.expose().chars().count() < ADMIN_KEY_MIN;
+    is_short.then(|| format!("has fewer than {ADMIN_KEY_MIN} characters"))
+}
+
+fn cursor(key: &Secret) -> Option<String> {
+    let is_wrong = key
+        .key_bytes()
+        .is_none_or(|bytes| bytes.len() != CURSOR_KEY);
+    is_wrong.then(|| {
+        format!("is not base64 of {CURSOR_KEY} bytes; `openssl rand -base64 32` makes one")
+    })
+}
+
+fn signing(key: &Secret) -> Option<String> {
+    match key.key_bytes() {
+        None => Some("is not base64".to_owned()),
+        Some(bytes) if bytes.len() < SIGNING_KEY_MIN => Some(format!(
+            "has {} bytes and needs at least {SIGNING_KEY_MIN}; `openssl rand -base64 32` makes one",
+            bytes.len()
+        )),
+        Some(_) => None,
+    }
+}
+
+/// Says so when keys are missing that the instances of a server share.
+///
+/// # Errors
+/// The store is shared, and a key that every instance must know is not configured.
+pub(crate) fn check_shared_keys(loaded: &Loaded) -> Result<(), Failure> {
+    let missing = missing_shared_keys(&loaded.config);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = "instances on DynamoDB share keys, so they must be configured";
+    let failure = missing
+        .iter()
+        .fold(Failure::usage(message), Failure::because);
+    Err(failure.help("`openssl rand -base64 32` makes one; give every instance the same"))
+}
+
+/// The keys that the instances of a server share and that are not configured.
+pub(crate) fn missing_shared_keys(config: &Config) -> Vec<&'static str> {
+    let (store, auth) = (&config.store, &config.auth);
+    let mut missing = Vec::new();
+    if store.kind == Kind::Embedded {
+        return missing;
+    }
+    if auth.signing_key.is_none() && auth.signing_key_file.is_none() {
+        missing.push("auth.signing_key (WEIR_SIGNING_KEY) or auth.signing_key_file signs tokens");
+    }
+    if auth.cursor_key.is_none() {
+        missing.push("auth.cursor_key (WEIR_CURSOR_KEY) seals the cursors of lists");
+    }
+    missing
+}

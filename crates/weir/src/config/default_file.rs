@@ -1,0 +1,51 @@
+//! The default file: every key with its meaning and default, generated from the types. All lines are
+//! comments, so that a copy of it follows the defaults of later versions.
+
+use std::fmt::Write as _;
+
+use super::keys::{self, Key};
+
+const HEAD: &str = "\
+# The configuration of Weir, with every key and its default.
+#
+# Weir reads ./weir.toml when it is there, or the file that --config or WEIR_CONFIG names. To change a
+# value, take the # away before its key. Variables of the environment stand over this file, flags over
+# both; `weir config` shows what is in force and where it came from.
+";
+
+/// The text of the default file.
+pub(crate) fn default_file() -> String {
+    let mut text = HEAD.to_owned();
+    for section in keys::sections() {
+        text.push('\n');
+        for line in section.doc {
+            comment(&mut text, line.trim());
+        }
+        writeln!(text, "[{}]", section.name).ok();
+        for key in &section.keys {
+            entry(&mut text, key);
+        }
+    }
+    text
+}
+
+fn entry(text: &mut String, key: &Key) {
+    text.push('\n');
+    for line in key.doc() {
+        comment(text, line);
+    }
+    let flag = key.flag().map(|flag| format!(", flag {flag}"));
+    comment(
+        text,
+        &format!("Variable {}{}.", key.variable, flag.unwrap_or_default()),
+    );
+    match key.default() {
+        Some(value) => writeln!(text, "#{} = {value}", key.name),
+        None => writeln!(text, "#{} =", key.name),
+    }
+    .ok();
+}
+
+fn comment(text: &mut String, line: &str) {
+    writeln!(text, "# {line}").ok();
+}

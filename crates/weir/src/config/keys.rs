@@ -1,0 +1,195 @@
+//! Every key that can be set, read from the types: the only list there is.
+
+use confique::Config as _;
+use confique::meta::{Expr, Field, FieldKind, LeafKind};
+use toml::Value;
+
+use super::Config;
+use super::flags::FLAGS;
+
+/// A name is near another when they are at least this similar, of 1.
+const NEAR: f64 = 0.75;
+
+/// One key.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key {
+    /// The section it stands in.
+    pub(crate) section: &'static str,
+    /// Its name in the section.
+    pub(crate) name: &'static str,
+    /// The environment variable that sets it.
+    pub(crate) variable: &'static str,
+    /// What it means; each line begins with a space.
+    doc: &'static [&'static str],
+    default: Option<Expr>,
+}
+
+/// One section of keys.
+pub(super) struct Section {
+    pub(super) name: &'static str,
+    pub(super) doc: &'static [&'static str],
+    pub(super) keys: Vec<Key>,
+}
+
+/// What kind of value a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    Text,
+    Number,
+    Switch,
+}
+
+/// All sections with their keys, in the order of the types.
+pub(super) fn sections() -> Vec<Section> {
+    let nested = |field: &Field| match field.kind {
+        FieldKind::Nested { meta } => Some(Section {
+            name: field.name,
+            doc: field.doc,
+            keys: keys_of(field.name, meta.fields),
+        }),
+        FieldKind::Leaf { .. } => None,
+    };
+    Config::META.fields.iter().filter_map(nested).collect()
+}
+
+/// All keys, in the order of the types.
+pub(crate) fn all() -> Vec<Key> {
+    sections()
+        .into_iter()
+        .flat_map(|section| section.keys)
+        .collect()
+}
+
+fn keys_of(section: &'static str, fields: &'static [Field]) -> Vec<Key> {
+    let leaf = |field: &Field| match field.kind {
+        FieldKind::Leaf { env, kind } => Some(Key {
+            section,
+            name: field.name,
+            variable: env.unwrap_or_default(),
+            doc: field.doc,
+            default: match kind {
+                LeafKind::Required { default } => default,
+                LeafKind::Optional => None,
+            },
+        }),
+        FieldKind::Nested { .. } => None,
+    };
+    fields.iter().filter_map(leaf).collect()
+}
+
+impl Key {
+    /// `section.name`.
+    pub(crate) fn path(&self) -> String {
+        format!("{}.{}", self.section, self.name)
+    }
+
+    /// The flag that sets it.
+    pub(crate) fn flag(&self) -> Option<&'static str> {
+        let path = self.path();
+        FLAGS
+            .iter()
+            .find(|(key, _)| *key == path)
+            .map(|(_, flag)| *flag)
+    }
+
+    /// What it means, line by line.
+    pub(crate) fn doc(&self) -> impl Iterator<Item = &'static str> {
+        self.doc.iter().map(|line| line.trim())
+    }
+
+    /// The value it has when nobody sets it, as TOML.
+    pub(crate) fn default(&self) -> Option<Value> {
+        self.default
+            .and_then(|default| Value::try_from(default).ok())
+    }
+
+    fn takes(&self) -> Takes {
+        match self.default {
+            Some(Expr::Integer(_)) => Takes::Number,
+            Some(Expr::Bool(_)) => Takes::Switch,
+            _ => Takes::Text,
+        }
+    }
+
+    /// The value that `text` of a variable or a flag stands for.
+    pub(super) fn parse(&self, text: &str) -> Result<Value, String> {
+        match self.takes() {
+            Takes::Text => Ok(Value::String(text.to_owned())),
+            Takes::Number => text
+                .trim()
+                .parse()
+                .map(Value::Integer)
+                .map_err(|_| format!("{text:?} is no whole number")),
+            Takes::Switch => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => Ok(Value::Boolean(true)),
+                "false" | "no" | "off" | "0" => Ok(Value::Boolean(false)),
+                _ => Err(format!("{text:?} is neither true nor false")),
+            },
+        }
+    }
+
+    /// Says so when `value` is not of the kind the key takes. The value itself is not repeated: it
+    /// may be a secret.
+    pub(super) fn check_kind(&self, value: &Value) -> Result<(), String> {
+        match (self.takes(), value) {
+            (Takes::Text, Value::String(_))
+            | (Takes::Number, Value::Integer(0..))
+            | (Takes::Switch, Value::Boolean(_)) => Ok(()),
+            (Takes::Number, Value::Integer(_)) => Err("must not be negative".to_owned()),
+            (Takes::Text, _) => Err("takes text, in quotes".to_owned()),
+            (Takes::Number, _) => Err("takes a whole number, without quotes".to_owned()),
+            (Takes::Switch, _) => Err("takes true or false, without quotes".to_owned()),
+        }
+    }
+}
+
+/// The candidate whose name is nearest to `name`, if one is near. Each candidate may be known by
+/// several names.
+pub(super) fn nearest<T>(
+    name: &str,
+    candidates: impl IntoIterator<Item = (T, Vec<String>)>,
+) -> Option<T> {
+    let similarity = |known: &String| strsim::jaro_winkler(name, known);
+    let scored = candidates.into_iter().map(|(candidate, names)| {
+        let score = names.iter().map(similarity).fold(0.0, f64::max);
+        (candidate, score)
+    });
+    scored
+        .filter(|(_, score)| *score >= NEAR)
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+        .map(|(candidate, _)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_key_is_documented_and_has_a_variable_of_its_own() {
+        let keys = all();
+        assert!(keys.len() > 25);
+        let variables: BTreeSet<_> = keys.iter().map(|key| key.variable).collect();
+        assert_eq!(variables.len(), keys.len());
+        for key in keys {
+            assert!(key.variable.starts_with("WEIR_"), "{key:?}");
+            assert!(key.doc().any(|line| !line.is_empty()), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn every_flag_sets_a_key() {
+        let keys: Vec<_> = all().iter().map(Key::path).collect();
+        for (key, _) in FLAGS {
+            assert!(keys.iter().any(|path| path == key), "{key}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_near_to_something_else() {
+        let known = || [("data", vec!["data".to_owned()])];
+        assert_eq!(nearest("dta", known()), Some("data"));
+        assert_eq!(nearest("xyz", known()), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! What a listening address looks like.
+
+/// What is wrong with `HOST:PORT`; none when it is one.
+pub(super) fn problem(text: &str) -> Option<String> {
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return Some(format!(
+            "{text:?} has no port; write HOST:PORT, like 127.0.0.1:8080"
+        ));
+    };
+    if port.parse::<u16>().is_err() {
+        return Some(format!(
+            "{port:?} is no port; it is a number from 0 to 65535"
+        ));
+    }
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    match bare {
+        Some(inside) if inside.parse::<std::net::Ipv6Addr>().is_ok() => None,
+        None if host.contains(':') => Some(format!(
+            "{host:?} is no host; an IPv6 address stands in brackets, like [::1]:8080"
+        )),
+        None if !host.is_empty() && !host.contains(char::is_whitespace) => None,
+        _ => Some(format!(
+            "{host:?} is no host; write HOST:PORT, like 127.0.0.1:8080"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_a_host_and_a_port() {
+        for good in ["127.0.0.1:0", "localhost:8080", "[::1]:65535", "0.0.0.0:80"] {
+            assert_eq!(problem(good), None, "{good}");
+        }
+        for (bad, says) in [
+            ("localhost", "has no port"),
+            ("localhost:http", "is no port"),
+            ("localhost:65536", "is no port"),
+            ("::1:8080", "in brackets"),
+            ("[nothing]:1", "is no host"),
+            (":8080", "is no host"),
+            ("a b:80", "is no host"),
+        ] {
+            let told = problem(bad).unwrap();
+            assert!(told.contains(says), "{bad}: {told}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Lays the layers over one another, and remembers where each value came from.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use confique::{Config as _, Layer as _};
+use toml::{Table, Value};
+
+use super::keys::{self, Key};
+use super::{Config, Given, check, environment, file};
+use crate::failure::Failure;
+
+type Layer = <Config as confique::Config>::Layer;
+
+/// Where the layers below the flags are read from. It has no `Debug`: variables may be secrets.
+pub(crate) struct Source {
+    /// The file that `--config` names.
+    file: Option<PathBuf>,
+    variables: Vec<(OsString, OsString)>,
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Nobody set it.
+    Default,
+    /// A file.
+    File(PathBuf),
+    /// An environment variable.
+    Variable(&'static str),
+    /// A flag.
+    Flag(&'static str),
+}
+
+/// One value for one key, from one layer. It has no `Debug`: the value may be a secret.
+pub(super) struct Setting {
+    pub(super) key: Key,
+    pub(super) value: Value,
+    pub(super) origin: Origin,
+}
+
+/// What one layer holds, and what is wrong with it.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub(super) settings: Vec<Setting>,
+    pub(super) problems: Vec<String>,
+}
+
+/// The configuration in force, and where it came from.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    /// The values.
+    pub(crate) config: Config,
+    /// The file that was read.
+    pub(crate) file: Option<PathBuf>,
+    origins: BTreeMap<String, Origin>,
+}
+
+impl Source {
+    /// The file that `--config` names, if any, and this process's environment.
+    pub(crate) fn new(file: Option<PathBuf>) -> Source {
+        Source {
+            file,
+            variables: std::env::vars_os().collect(),
+        }
+    }
+
+    /// The configuration, checked.
+    ///
+    /// # Errors
+    /// The file cannot be read, a key or variable is unknown, or a value is wrong.
+    pub(crate) fn load(&self, given: &Given) -> Result<Loaded, Failure> {
+        let (loaded, problems) = self.gather(given)?;
+        match check::failure(&problems) {
+            None => Ok(loaded),
+            Some(failure) => Err(failure),
+        }
+    }
+
+    /// The configuration as far as it can be read, and all that is wrong with it.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn gather(&self, given: &Given) -> Result<(Loaded, Vec<String>), Failure> {
+        let keys = keys::all();
+        let file = self.file();
+        let mut layers = Vec::new();
+        if let Some(path) = &file {
+            layers.push(file::settings(path, &file::read(path)?, &keys));
+        }
+        layers.push(environment::settings(self.variables.iter().cloned(), &keys));
+        layers.push(given.settings(&keys));
+        let (mut loaded, mut problems) = lay(layers)?;
+        loaded.file = file;
+        problems.extend(check::values(&loaded));
+        if problems.is_empty() {
+            problems = check::together(&loaded);
+        }
+        Ok((loaded, problems))
+    }
+
+    /// The file to read: a named one must be there, the usual one may be.
+    fn file(&self) -> Option<PathBuf> {
+        let variable = self
+            .variables
+            .iter()
+            .find(|(name, _)| name == environment::FILE);
+        let named = variable.filter(|(_, path)| !path.is_empty());
+        let named = named.map(|(_, path)| PathBuf::from(path));
+        let usual = || Some(PathBuf::from(file::USUAL)).filter(|file| file.exists());
+        self.file.clone().or(named).or_else(usual)
+    }
+}
+
+/// Lays each layer over those before it.
+fn lay(layers: Vec<Findings>) -> Result<(Loaded, Vec<String>), Failure> {
+    let mut whole = Layer::default_values();
+    let mut origins = BTreeMap::new();
+    let mut problems = Vec::new();
+    for findings in layers {
+        problems.extend(findings.problems);
+        for setting in findings.settings {
+            let (path, origin) = (setting.key.path(), setting.origin);
+            match layer_of(setting.key, setting.value) {
+                Ok(layer) => {
+                    whole = layer.with_fallback(whole);
+                    origins.insert(path, origin);
+                }
+                Err(problem) => problems.push(about(&path, &problem, &origin)),
+            }
+        }
+    }
+    let config = Config::from_layer(whole)
+        .map_err(|error| Failure::fault("making the configuration").because(error))?;
+    let loaded = Loaded {
+        config,
+        file: None,
+        origins,
+    };
+    Ok((loaded, problems))
+}
+
+/// A layer with one value in it.
+fn layer_of(key: Key, value: Value) -> Result<Layer, String> {
+    key.check_kind(&value)?;
+    // An empty prefix is as good as none; any other empty text is a slip.
+    if value.as_str() == Some("") && key.path() != "store.table_prefix" {
+        return Err("is empty; leave it out to use the default".to_owned());
+    }
+    let section = Table::from_iter([(key.name.to_owned(), value)]);
+    let whole = Table::from_iter([(key.section.to_owned(), Value::Table(section))]);
+    Value::Table(whole)
+        .try_into()
+        .map_err(|error: toml::de::Error| {
+            let message = error.message();
+            message.replace("unknown variant", "has the unknown value")
+        })
+}
+
+/// What is wrong with a key, and which layer set it.
+pub(super) fn about(key: &str, problem: &str, origin: &Origin) -> String {
+    format!("{key} {problem} (from {origin})")
+}
+
+impl Findings {
+    pub(super) fn wrong(&mut self, key: &str, problem: &str, origin: &Origin) {
+        self.problems.push(about(key, problem, origin));
+    }
+}
+
+impl Loaded {
+    /// Where the value of `section.name` came from.
+    pub(crate) fn origin(&self, key: &str) -> &Origin {
+        self.origins.get(key).unwrap_or(&Origin::Default)
+    }
+
+    /// Whether a secret stands in the file.
+    pub(crate) fn has_secret_from_file(&self) -> bool {
+        let auth = &self.config.auth;
+        let secrets = [
+            ("auth.admin_key", &auth.admin_key),
+            ("auth.signing_key", &auth.signing_key),
+            ("auth.previous_signing_key", &auth.previous_signing_key),
+            ("auth.cursor_key", &auth.cursor_key),
+        ];
+        secrets
+            .iter()
+            .any(|(key, secret)| secret.is_some() && matches!(self.origin(key), Origin::File(_)))
+    }
+
+    /// What is wrong with a key, and which layer set it.
+    pub(super) fn wrong(&self, key: &str, problem: impl AsRef<str>) -> String {
+        about(key, problem.as_ref(), self.origin(key))
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::File(path) => write!(f, "{}", path.display()),
+            Origin::Variable(name) | Origin::Flag(name) => f.write_str(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(variables: &[(&str, &str)]) -> Source {
+        let pair = |(name, text): &(&str, &str)| (name.into(), text.into());
+        Source {
+            file: None,
+            variables: variables.iter().map(pair).collect(),
+        }
+    }
+
+    #[test]
+    fn nothing_set_gives_the_defaults() {
+        let loaded = source(&[]).load(&Given::default()).unwrap();
+        for key in keys::all() {
+            assert_eq!(loaded.origin(&key.path()), &Origin::Default);
+        }
+        assert_eq!(loaded.config.server.listen, "127.0.0.1:8080");
+        assert_eq!(loaded.config.auth.refresh_token_secs, 30 * 86_400);
+    }
+
+    #[test]
+    fn a_loaded_secret_is_not_in_debug_output() {
+        let variables = [("WEIR_ADMIN_KEY", "hunter2-hunter2-hunter2")];
+        let loaded = source(&variables).load(&Given::default()).unwrap();
+        let shown = format!("{loaded:?}");
+        assert!(shown.contains("admin_key: Some(•••)"), "{shown}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn the_right_value_is_taken_and_not_only_shown() {
+        let given = Given::data(Some("flag"));
+        let variables = [("WEIR_DATA", "variable"), ("WEIR_JOBS_ENABLED", "0")];
+        let loaded = source(&variables).load(&given).unwrap();
+        assert_eq!(loaded.config.store.data, PathBuf::from("flag"));
+        assert!(!loaded.config.jobs.enabled);
+        assert_eq!(loaded.origin("store.data"), &Origin::Flag("--data"));
+    }
+}

@@ -1,0 +1,80 @@
+//! What the configuration means to the server.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use weir_server::auth::signing::KeySource;
+use weir_server::auth::{self, Secret};
+use weir_server::listen::{self, TlsFiles};
+use weir_server::{Settings, edge};
+
+use crate::config::{self, Config};
+use crate::failure::Failure;
+
+/// Keys, bounds and jobs.
+pub(crate) fn server(config: &Config) -> Result<Settings, Failure> {
+    let edge = edge::Settings {
+        body_bytes_max: config.server.body_bytes_max,
+        request_timeout: Duration::from_secs(config.server.request_timeout_secs),
+        requests_max: config.server.requests_max,
+        compression: config.server.compression,
+    };
+    Ok(Settings {
+        auth: auth(&config.auth)?,
+        edge,
+        run_jobs: config.jobs.enabled,
+        ..Settings::default()
+    })
+}
+
+/// How the listener treats its clients.
+pub(crate) fn listener(server: &config::Server) -> listen::Settings {
+    let tls = server.tls_cert.clone().zip(server.tls_key.clone());
+    listen::Settings {
+        connections_max: server.connections_max,
+        header_timeout: Duration::from_secs(server.header_timeout_secs),
+        drain_timeout: Duration::from_secs(server.drain_timeout_secs),
+        tls: tls.map(|(cert, key)| TlsFiles { cert, key }),
+        ..listen::Settings::default()
+    }
+}
+
+fn auth(auth: &config::Auth) -> Result<auth::Settings, Failure> {
+    let secret = |secret: &config::Secret| Secret::new(secret.expose());
+    Ok(auth::Settings {
+        admin_key: auth.admin_key.as_ref().map(secret),
+        issuer: auth.issuer.clone(),
+        signing: key(
+            "signing_key_file",
+            auth.signing_key.as_ref(),
+            auth.signing_key_file.as_deref(),
+        )?,
+        previous: key(
+            "previous_signing_key_file",
+            auth.previous_signing_key.as_ref(),
+            auth.previous_signing_key_file.as_deref(),
+        )?,
+        access_secs: auth.access_token_secs,
+        refresh_secs: auth.refresh_token_secs,
+        cache_secs: auth.revocation_cache_secs,
+    })
+}
+
+/// The key that the configuration names: in itself, or in a file.
+fn key(
+    name: &str,
+    secret: Option<&config::Secret>,
+    file: Option<&Path>,
+) -> Result<Option<KeySource>, Failure> {
+    match (file, secret) {
+        (Some(file), _) => {
+            let message = format!("auth.{name} cannot be read: {}", file.display());
+            let pem =
+                fs::read_to_string(file).map_err(|error| Failure::usage(message).because(error))?;
+            Ok(Some(KeySource::Es256(Secret::new(pem))))
+        }
+        (None, Some(secret)) => Ok(Some(KeySource::Hs256(Secret::new(secret.expose())))),
+        (None, None) => Ok(None),
+    }
+}
