@@ -37,8 +37,8 @@ pub(super) struct FedTask {
     /// When to look next whether a full pass is owed.
     look_at: Instant,
     looked: bool,
-    /// The last full pass failed and is still owed.
-    pass_failed: bool,
+    /// Why the last full pass failed, while it is owed.
+    pass_failed: Option<Failure>,
 }
 
 impl FedTask {
@@ -59,7 +59,7 @@ impl FedTask {
             failed_in_row: 0,
             look_at: Instant::now(),
             looked: false,
-            pass_failed: false,
+            pass_failed: None,
         })
     }
 
@@ -82,7 +82,11 @@ impl FedTask {
         }
         let started = self.hub.start();
         let (ran, wait) = match self.read().await {
-            End::Ended(Ok(Read::Trimmed)) => self.pass(true).await,
+            End::Ended(Ok(Read::Trimmed)) => {
+                let (ran, wait) = self.pass(true).await;
+                // However long the pass has to wait, the feed that begins anew is read.
+                (ran, wait.min(self.hub.settings.feed_poll))
+            }
             End::Ended(Ok(Read::Done(done))) => {
                 let wait = if done.more {
                     self.hub.settings.rest
@@ -114,10 +118,13 @@ impl FedTask {
     async fn went_well(&mut self, started: Started, done: &Done, wanted: bool) {
         self.failed_in_row = 0;
         let is_news = wanted || self.board.last_outcome() != Some(Outcome::Ok);
-        if done.items > 0 || (is_news && !self.pass_failed) {
+        if done.items > 0 || (is_news && self.pass_failed.is_none()) {
             let ended = self.hub.ended(started, &Ok(done.clone()));
             self.board.ended(&ended);
             self.tally.note(&self.hub, self.job.name(), &ended).await;
+        }
+        if let Some(failure) = &self.pass_failed {
+            self.board.fault(failure);
         }
     }
 
@@ -144,7 +151,7 @@ impl FedTask {
                 if record.owes_pass() {
                     self.pass(false).await;
                 } else {
-                    self.pass_failed = false;
+                    self.pass_failed = None;
                 }
             }
             Err(error) => {
@@ -187,7 +194,10 @@ impl FedTask {
                 if !matches!(&ran, Ran::Done(done) if !done.more) {
                     self.look_at = Instant::now() + wait;
                 }
-                self.pass_failed = matches!(ran, Ran::Failed(_));
+                self.pass_failed = match &ran {
+                    Ran::Failed(failure) => Some(failure.clone()),
+                    Ran::Done(_) | Ran::Elsewhere(_) | Ran::Stopping => None,
+                };
                 (ran, wait)
             }
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weir_server::jobs::{Done, Fed, JOBS_TABLE, Jobs, Result, Running, Turn};
+use weir_server::jobs::{Done, Fed, JOBS_TABLE, Jobs, Result, Running, State, Status, Turn};
 use weir_table::feed::Change;
 use weir_table::{AnyBackend, Get, Item, Key, Write};
 
@@ -121,6 +121,26 @@ async fn a_full_pass_that_fails_is_tried_again() {
     assert_eq!((status.failures, status.last_error), (2, None));
     goes_on(&place).await;
     assert_eq!(job.passes.count(), 3);
+}
+
+#[tokio::test]
+async fn a_job_that_owes_a_full_pass_reads_on_and_is_not_well() {
+    let place = left_behind().await;
+    let mut settings = quick();
+    settings.backoff_first = Duration::from_secs(3600);
+    settings.backoff_max = Duration::from_secs(3600);
+    let job = Passing::new(|_| Pass::Fails);
+    let running = Jobs::new(place.store.clone(), place.clock.clone(), "a")
+        .settings(settings)
+        .feed(job.clone())
+        .start()
+        .unwrap();
+    until(&running, "passing", |status| status.state == State::Failed).await;
+    goes_on(&place).await;
+    let read = |status: &Status| status.last_items != Some(0) && status.state == State::Failed;
+    let status = until(&running, "passing", read).await;
+    assert_eq!(status.last_error.as_deref(), Some("the wind has turned"));
+    assert_eq!(job.passes.count(), 1);
 }
 
 #[tokio::test]
