@@ -27,6 +27,7 @@ pub mod local;
 pub mod metrics;
 pub mod need;
 pub mod page;
+pub mod prelude;
 pub mod problem;
 pub mod request_id;
 pub mod router;

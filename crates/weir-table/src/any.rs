@@ -2,6 +2,8 @@
 
 #[cfg(feature = "embedded")]
 use std::path::Path;
+#[cfg(feature = "dynamodb")]
+use std::pin::Pin;
 
 use crate::backend::Backend;
 #[cfg(feature = "dynamodb")]
@@ -40,11 +42,20 @@ macro_rules! delegate {
     ($self:ident, $backend:ident => $call:expr) => {
         match $self {
             #[cfg(feature = "embedded")]
-            AnyBackend::Embedded($backend) => $call,
+            AnyBackend::Embedded($backend) => $call.await,
             #[cfg(feature = "dynamodb")]
-            AnyBackend::Dynamo($backend) => $call,
+            AnyBackend::Dynamo($backend) => boxed($call).await,
         }
     };
+}
+
+/// Puts a call of the AWS SDK into a box: its futures take tens of kilobytes, which every caller's
+/// future would have to hold, also on an embedded store.
+#[cfg(feature = "dynamodb")]
+fn boxed<'a, T>(
+    call: impl Future<Output = T> + Send + 'a,
+) -> Pin<Box<dyn Future<Output = T> + Send + 'a>> {
+    Box::pin(call)
 }
 
 impl AnyBackend {
@@ -103,51 +114,51 @@ impl AnyBackend {
 
 impl Backend for AnyBackend {
     async fn create_table(&self, spec: &TableSpec) -> Result<()> {
-        delegate!(self, backend => backend.create_table(spec).await)
+        delegate!(self, backend => backend.create_table(spec))
     }
 
     async fn delete_table(&self, table: &str) -> Result<()> {
-        delegate!(self, backend => backend.delete_table(table).await)
+        delegate!(self, backend => backend.delete_table(table))
     }
 
     async fn describe(&self, table: &str) -> Result<Option<TableSpec>> {
-        delegate!(self, backend => backend.describe(table).await)
+        delegate!(self, backend => backend.describe(table))
     }
 
     async fn table_names(&self) -> Result<Vec<String>> {
-        delegate!(self, backend => backend.table_names().await)
+        delegate!(self, backend => backend.table_names())
     }
 
     async fn get(&self, get: &Get) -> Result<Option<Item>> {
-        delegate!(self, backend => backend.get(get).await)
+        delegate!(self, backend => backend.get(get))
     }
 
     async fn batch_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
-        delegate!(self, backend => backend.batch_get(gets).await)
+        delegate!(self, backend => backend.batch_get(gets))
     }
 
     async fn write(&self, write: Write) -> Result<Written> {
-        delegate!(self, backend => backend.write(write).await)
+        delegate!(self, backend => backend.write(write))
     }
 
     async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {
-        delegate!(self, backend => backend.batch_write(writes).await)
+        delegate!(self, backend => backend.batch_write(writes))
     }
 
     async fn transact(&self, transaction: Transaction) -> Result<Transacted> {
-        delegate!(self, backend => backend.transact(transaction).await)
+        delegate!(self, backend => backend.transact(transaction))
     }
 
     async fn transact_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
-        delegate!(self, backend => backend.transact_get(gets).await)
+        delegate!(self, backend => backend.transact_get(gets))
     }
 
     async fn page(&self, query: &Query, after: Option<&Item>) -> Result<RawPage> {
-        delegate!(self, backend => backend.page(query, after).await)
+        delegate!(self, backend => backend.page(query, after))
     }
 
     async fn feed_shards(&self, table: &str) -> Result<Vec<FeedShard>> {
-        delegate!(self, backend => backend.feed_shards(table).await)
+        delegate!(self, backend => backend.feed_shards(table))
     }
 
     async fn feed_read(
@@ -157,6 +168,6 @@ impl Backend for AnyBackend {
         from: &Position,
         limit: usize,
     ) -> Result<FeedPage> {
-        delegate!(self, backend => backend.feed_read(table, shard, from, limit).await)
+        delegate!(self, backend => backend.feed_read(table, shard, from, limit))
     }
 }

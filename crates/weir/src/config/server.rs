@@ -26,7 +26,7 @@ pub(crate) struct Server {
     #[config(default = 30, env = "WEIR_REQUEST_TIMEOUT_SECS")]
     pub(crate) request_timeout_secs: u64,
     /// Connections open at once.
-    #[config(default = 20_000, env = "WEIR_CONNECTIONS_MAX")]
+    #[config(default = 16_384, env = "WEIR_CONNECTIONS_MAX")]
     pub(crate) connections_max: usize,
     /// Requests under way at once.
     #[config(default = 1024, env = "WEIR_REQUESTS_MAX")]

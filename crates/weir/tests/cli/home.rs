@@ -183,10 +183,24 @@ impl Server {
 
     /// Asks over TCP; the status and the body.
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        self.ask(path, "")
+    }
+
+    /// Asks with the admin key.
+    pub(crate) fn get_with(&self, path: &str, key: &str) -> (u16, String) {
+        self.ask(path, &format!("X-API-Key: {key}\r\n"))
+    }
+
+    /// Asks with a token.
+    pub(crate) fn get_as(&self, path: &str, token: &str) -> (u16, String) {
+        self.ask(path, &format!("Authorization: Bearer {token}\r\n"))
+    }
+
+    fn ask(&self, path: &str, headers: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         write!(
             stream,
-            "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+            "GET {path} HTTP/1.1\r\nHost: x\r\n{headers}Connection: close\r\n\r\n"
         )
         .unwrap();
         let mut answer = String::new();

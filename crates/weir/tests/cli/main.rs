@@ -2,6 +2,7 @@
 
 // `cfg(test)` is how clippy knows that these are tests and may unwrap, helpers included.
 #[cfg(test)]
+mod access;
 mod backup;
 #[cfg(test)]
 mod config;

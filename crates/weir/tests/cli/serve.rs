@@ -93,24 +93,13 @@ fn an_address_in_use_is_told_and_the_store_is_let_go() {
 }
 
 #[test]
-fn it_is_not_ready_while_its_store_does_not_answer() {
+fn it_does_not_start_on_a_store_that_does_not_answer() {
     let home = Home::new();
     home.configure(SHARED_KEYS);
-    let flags = [
-        "--store",
-        "dynamodb",
-        "--dynamodb-endpoint",
-        "http://127.0.0.1:9",
-    ];
-    let server = home.serve_with(&flags);
-    assert_eq!(server.get("/healthz").0, 200);
-    let (status, body) = server.get("/readyz");
-    assert_eq!(status, 503);
-    assert!(
-        body.contains(r#""status":"not_ready","store":"dynamodb""#),
-        "{body}"
-    );
-    assert_eq!(server.stop(), Some(0));
+    let serve =
+        "serve --listen 127.0.0.1:0 --store dynamodb --dynamodb-endpoint http://127.0.0.1:9";
+    home.weir(serve)
+        .fails(1, &["the store did not answer", "check the endpoint"]);
 }
 
 #[test]

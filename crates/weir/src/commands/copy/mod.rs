@@ -15,7 +15,10 @@ mod transfer;
 
 use clap::Args;
 use serde::Serialize;
+use weir_server::auth::keys;
+use weir_server::jobs::JOBS_TABLE;
 use weir_table::clock::Clock;
+use weir_table::feed::POSITIONS_TABLE;
 use weir_table::{Query, TableSpec};
 
 use self::digest::Digest;
@@ -176,6 +179,10 @@ impl Report {
     }
 }
 
+/// Tables that belong to a store and not to what is in it: its keys, the leases of its jobs, and how
+/// far readers have come in its log.
+const OF_THE_STORE: [&str; 3] = [keys::EDGE, JOBS_TABLE, POSITIONS_TABLE];
+
 impl Copy<'_> {
     async fn run(&self) -> Result<Vec<Report>, Failure> {
         let there = self.to.names().await?;
@@ -209,6 +216,8 @@ impl Copy<'_> {
         let mut there = self.from.names().await?;
         there.retain(|name| name != position::TABLE);
         let Some(wanted) = &self.args.tables else {
+            // Asked for by name, they are copied too.
+            there.retain(|name| !OF_THE_STORE.contains(&name.as_str()));
             return Ok(there);
         };
         match wanted.iter().find(|name| !there.contains(name)) {

@@ -1,0 +1,30 @@
+//! What a file of handlers uses: `use weir_server::prelude::*;`.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+pub use axum::Json;
+pub use axum::extract::State;
+pub use utoipa::ToSchema;
+pub use utoipa_axum::routes;
+
+pub use crate::api::Api;
+pub use crate::app::{App, Service};
+pub use crate::error::{ApiError, Code};
+pub use crate::extract::{Body, Path, Query};
+pub use crate::need::Need;
+pub use crate::page::{Page, PageParams};
+
+/// What a handler answers.
+pub type Reply<T> = Result<Json<T>, ApiError>;
+
+/// The answer to a creation: 201 with the thing.
+#[derive(Debug)]
+pub struct Created<T>(pub T);
+
+impl<T: Serialize> IntoResponse for Created<T> {
+    fn into_response(self) -> Response {
+        (StatusCode::CREATED, Json(self.0)).into_response()
+    }
+}

@@ -1,0 +1,117 @@
+//! `weir token`, `weir admin-key`, `weir signing-key`, `weir jobs`: with a server and without one.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::home::{Home, Run};
+
+fn key(home: &Home) -> String {
+    let file = home.path("weir-data/admin.key");
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    std::fs::read_to_string(file).unwrap().trim().to_owned()
+}
+
+/// The answer, whatever was noted beside it.
+fn answer(run: Run) -> String {
+    assert_eq!(run.code, Some(0), "{run:?}");
+    run.out.trim_end().to_owned()
+}
+
+#[test]
+fn the_first_start_makes_an_admin_key() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    let made = key(&home);
+    assert!(made.starts_with("wak_") && made.len() == 47, "{made}");
+    assert_eq!(server.get_with("/v1/whoami", &made).0, 200);
+    assert_eq!(server.get("/v1/whoami").0, 401);
+    assert_eq!(server.stop(), Some(0));
+    let server = home.serve("weir-data");
+    assert_eq!(key(&home), made, "a second start keeps it");
+    assert_eq!(server.get_with("/v1/whoami", &made).0, 200);
+}
+
+#[test]
+fn a_new_admin_key_replaces_the_old_one_with_and_without_a_server() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    let first = key(&home);
+    let second = answer(home.weir("admin-key rotate"));
+    assert_eq!(key(&home), second);
+    assert_eq!(server.get_with("/v1/whoami", &first).0, 401);
+    assert_eq!(server.get_with("/v1/whoami", &second).0, 200);
+    assert_eq!(server.stop(), Some(0));
+    let third = answer(home.weir("admin-key rotate"));
+    let server = home.serve("weir-data");
+    assert_eq!(server.get_with("/v1/whoami", &second).0, 401);
+    assert_eq!(server.get_with("/v1/whoami", &third).0, 200);
+}
+
+#[test]
+fn a_configured_admin_key_counts_alone() {
+    let home = Home::new();
+    home.configure("[auth]\nadmin_key = \"configured-key-of-the-tests\"\n");
+    let server = home.serve("weir-data");
+    assert!(!home.path("weir-data/admin.key").exists());
+    assert_eq!(
+        server
+            .get_with("/v1/whoami", "configured-key-of-the-tests")
+            .0,
+        200
+    );
+    home.weir("admin-key rotate").fails(2, &["admin_key"]);
+}
+
+#[test]
+fn tokens_are_made_listed_and_revoked() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    let token = answer(home.weir("token issue report --scope ns:default --days 2"));
+    let (status, body) = server.get_as("/v1/whoami", &token);
+    assert_eq!(status, 200, "{body}");
+    assert!(body.contains("operator:report"), "{body}");
+    assert_eq!(server.get_as("/v1/jobs", &token).0, 403);
+    let listed = home.weir("token list --json").json();
+    assert_eq!(listed[0]["name"], "report");
+    let id = listed[0]["id"].as_str().unwrap().to_owned();
+    assert!(home.weir("token list").ok().contains(&id));
+    assert_eq!(
+        home.weir(&format!("token revoke {id}")).ok(),
+        format!("{id} of report is revoked\n")
+    );
+    assert_eq!(
+        server.get_as("/v1/whoami", &token).0,
+        401,
+        "this server hears of it at once"
+    );
+    home.weir("token revoke nobody")
+        .fails(3, &["there is no token \"nobody\""]);
+    home.weir("token issue x --scope everything")
+        .fails(2, &["scope", "everything"]);
+    home.weir("token issue x --scope admin --days 0")
+        .fails(2, &["--days"]);
+}
+
+#[test]
+fn tokens_made_without_a_server_count_with_one() {
+    let home = Home::with_orders();
+    let token = answer(home.weir("token issue early --scope admin"));
+    home.weir("signing-key rotate");
+    let server = home.serve("weir-data");
+    assert_eq!(server.get_as("/v1/jobs", &token).0, 200);
+}
+
+#[test]
+fn jobs_are_listed_and_an_unknown_one_is_named() {
+    let home = Home::new();
+    let _server = home.serve("weir-data");
+    assert_eq!(home.weir("jobs list --json").json(), serde_json::json!([]));
+    home.weir("jobs run nothing")
+        .fails(3, &["there is no job \"nothing\""]);
+}
+
+#[test]
+fn commands_need_a_store() {
+    let home = Home::new();
+    home.weir("token list").fails(3, &["no store in"]);
+}
