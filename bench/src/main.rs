@@ -1,12 +1,6 @@
 //! Benchmarks that print tables. Ratios count: both sides are measured in the same run.
-#![expect(
-    clippy::print_stdout,
-    reason = "printing tables is what a benchmark is for"
-)]
-#![expect(
-    clippy::expect_used,
-    reason = "a benchmark that cannot go on should stop and say why"
-)]
+#![expect(clippy::print_stdout, reason = "printing tables is what a benchmark is for")]
+#![expect(clippy::expect_used, reason = "a benchmark that cannot go on should stop and say why")]
 
 mod measure;
 mod table;

@@ -38,14 +38,8 @@ impl Figures {
 
     fn merge(parts: impl IntoIterator<Item = Histogram<u64>>, elapsed: Duration) -> Figures {
         let mut latency = histogram();
-        parts
-            .into_iter()
-            .for_each(|part| latency.add(part).expect("same bounds"));
-        Figures {
-            count: latency.len(),
-            elapsed,
-            latency,
-        }
+        parts.into_iter().for_each(|part| latency.add(part).expect("same bounds"));
+        Figures { count: latency.len(), elapsed, latency }
     }
 }
 
@@ -115,10 +109,7 @@ pub(crate) fn threads(
                 })
             })
             .collect();
-        running
-            .into_iter()
-            .map(|thread| thread.join().expect("a caller"))
-            .collect()
+        running.into_iter().map(|thread| thread.join().expect("a caller")).collect()
     });
     Figures::merge(parts, start.elapsed())
 }

@@ -50,9 +50,7 @@ impl Bench {
                 "Projection": {"ProjectionType": "ALL"}}],
             "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
             "BillingMode": "PAY_PER_REQUEST"});
-        database
-            .create_table(serde_json::from_value(table).expect("a request"))
-            .expect("a table");
+        database.create_table(serde_json::from_value(table).expect("a request")).expect("a table");
         for first in (0..KEYS).step_by(25) {
             let puts: Vec<_> = (first..(first + 25).min(KEYS))
                 .map(|number| json!({"PutRequest": {"Item": item_to_json(&weir::item(number))}}))

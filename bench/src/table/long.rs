@@ -74,15 +74,9 @@ async fn updates(store: &Store<Embedded>, step: Duration, items: u64, seed: usiz
     let writer = store.clone();
     tasks(CALLERS, step, move |caller, n| {
         let random = scatter(caller + seed * 1000, n);
-        let range = if random.is_multiple_of(8) {
-            items
-        } else {
-            items / WARM_PART
-        };
+        let range = if random.is_multiple_of(8) { items } else { items / WARM_PART };
         let key = weir::key((random >> 8) % range.max(1));
-        let write = Write::update("bench", key, add("tk", 1))
-            .when(attr("tk").ge(0))
-            .flushed();
+        let write = Write::update("bench", key, add("tk", 1)).when(attr("tk").ge(0)).flushed();
         let store = writer.clone();
         async move {
             assert!(store.write(write).await.expect("an update").is_applied());
@@ -109,10 +103,7 @@ pub(super) async fn load(store: &Store<Embedded>, items: u64) {
     for task in loading {
         task.await.expect("a loader");
     }
-    println!(
-        "loaded at {:.0}/s",
-        items as f64 / start.elapsed().as_secs_f64()
-    );
+    println!("loaded at {:.0}/s", items as f64 / start.elapsed().as_secs_f64());
 }
 
 /// How long the machine itself makes a thread wait that only sleeps: pauses shorter than that are

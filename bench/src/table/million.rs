@@ -24,14 +24,7 @@ pub(super) async fn run(dir: &Path) {
     drop(store);
     let mut table = Table::new();
     table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
-    let header = [
-        "opened in ms",
-        "records replayed",
-        "gets/s",
-        "p50 µs",
-        "p99 µs",
-        "resident MiB",
-    ];
+    let header = ["opened in ms", "records replayed", "gets/s", "p50 µs", "p99 µs", "resident MiB"];
     table.set_header(["a million items"].into_iter().chain(header));
     let mut read = |name: &str| {
         let output = child(dir, "reader").output().expect("a reader");
@@ -39,10 +32,7 @@ pub(super) async fn run(dir: &Path) {
         table.add_row([name].into_iter().chain(figures.trim().split(' ')));
     };
     read("after a clean close");
-    let mut victim = child(dir, "victim")
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("a victim");
+    let mut victim = child(dir, "victim").stdout(Stdio::null()).spawn().expect("a victim");
     std::thread::sleep(Duration::from_secs(8));
     victim.kill().expect("SIGKILL");
     victim.wait().expect("the victim's end");
@@ -87,9 +77,7 @@ pub(super) async fn victim(dir: &Path) {
     let store = weir::open(&dir.join("weir"));
     tasks(CALLERS, Duration::from_secs(60), move |caller, n| {
         let key = weir::key(scatter(caller, n) % ITEMS);
-        let write = Write::update("bench", key, add("tk", 1))
-            .when(attr("tk").ge(0))
-            .flushed();
+        let write = Write::update("bench", key, add("tk", 1)).when(attr("tk").ge(0)).flushed();
         let store = store.clone();
         async move {
             assert!(store.write(write).await.expect("an update").is_applied());

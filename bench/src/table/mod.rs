@@ -60,10 +60,7 @@ pub(crate) fn run(args: &Args) {
             temporary.path().to_owned()
         }
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .expect("tokio");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("tokio");
     runtime.block_on(async {
         if let Some(role) = &args.role {
             match role.as_str() {
@@ -90,10 +87,7 @@ struct Row {
 
 async fn compare(args: &Args, dir: &std::path::Path) {
     let length = Duration::from_secs_f64(args.seconds);
-    println!(
-        "one fsync of 700 appended bytes on this disk: {}",
-        fsync_cost(dir)
-    );
+    println!("one fsync of 700 appended bytes on this disk: {}", fsync_cost(dir));
     let mut rows = Vec::new();
     let store = weir::Bench::open(&dir.join("weir")).await;
     let durabilities: &[Durability] = if args.quick {
@@ -102,34 +96,19 @@ async fn compare(args: &Args, dir: &std::path::Path) {
         &[Durability::Flushed, Durability::Synced]
     };
     for durability in durabilities.iter().copied() {
-        for callers in CALLERS
-            .into_iter()
-            .filter(|c| !args.quick || matches!(c, 1 | 64))
-        {
+        for callers in CALLERS.into_iter().filter(|c| !args.quick || matches!(c, 1 | 64)) {
             for (keys, name) in [(1, "hot key"), (KEYS, "10 000")] {
                 let weir = store.updates(callers, length, keys, durability).await;
                 let operation = format!("update {durability:?}");
                 progress(&operation, name, callers, &weir);
-                rows.push(Row {
-                    operation,
-                    keys: name,
-                    callers,
-                    weir,
-                    peer: None,
-                });
+                rows.push(Row { operation, keys: name, callers, weir, peer: None });
             }
         }
     }
     for callers in [1, 64] {
         let weir = store.gets(callers, length).await;
         progress("get", "10 000", callers, &weir);
-        rows.push(Row {
-            operation: "get".into(),
-            keys: "10 000",
-            callers,
-            weir,
-            peer: None,
-        });
+        rows.push(Row { operation: "get".into(), keys: "10 000", callers, weir, peer: None });
         let weir = store.queries(callers, length).await;
         progress("query of 20", "10 000", callers, &weir);
         rows.push(Row {
@@ -158,21 +137,13 @@ fn beside(rows: &mut [Row], dir: &std::path::Path, length: Duration) {
             "query of 20" => peer.queries(row.callers, length),
             _ => peer.updates(row.callers, length, keys),
         };
-        progress(
-            &format!("dynoxide-rs {}", row.operation),
-            row.keys,
-            row.callers,
-            &figures,
-        );
+        progress(&format!("dynoxide-rs {}", row.operation), row.keys, row.callers, &figures);
         row.peer = Some(figures);
     }
 }
 
 fn progress(operation: &str, keys: &str, callers: usize, figures: &Figures) {
-    println!(
-        "  {operation}, {keys}, {callers} callers: {:.0}/s",
-        figures.rate()
-    );
+    println!("  {operation}, {keys}, {callers} callers: {:.0}/s", figures.rate());
     std::io::stdout().flush().expect("stdout");
 }
 
@@ -200,11 +171,7 @@ fn print(rows: &[Row]) {
                 format!("{:.1}", figures.micros(0.99)),
             ]
         };
-        let mut cells = vec![
-            row.operation.clone(),
-            row.keys.to_owned(),
-            row.callers.to_string(),
-        ];
+        let mut cells = vec![row.operation.clone(), row.keys.to_owned(), row.callers.to_string()];
         cells.extend(figures(&row.weir));
         cells.push(format!("{:.1}", row.weir.max_micros() / 1000.0));
         if let Some(peer) = &row.peer {
@@ -213,11 +180,7 @@ fn print(rows: &[Row]) {
         }
         let align = |(at, text): (usize, String)| {
             let cell = Cell::new(text);
-            if at > 1 {
-                cell.set_alignment(CellAlignment::Right)
-            } else {
-                cell
-            }
+            if at > 1 { cell.set_alignment(CellAlignment::Right) } else { cell }
         };
         table.add_row(cells.into_iter().enumerate().map(align));
     }

@@ -29,10 +29,7 @@ pub(super) fn spec() -> TableSpec {
 }
 
 pub(super) fn key(number: u64) -> Key {
-    Key::new(
-        format!("ns1/BUCKET#user-{:06}", number / PER_PARTITION),
-        format!("gpt-4#{number:08}"),
-    )
+    Key::new(format!("ns1/BUCKET#user-{:06}", number / PER_PARTITION), format!("gpt-4#{number:08}"))
 }
 
 /// An item of about 300 bytes by DynamoDB's count.
@@ -61,26 +58,15 @@ impl Bench {
     pub(super) async fn open(dir: &Path) -> Bench {
         let store = open(dir);
         store.create_table(&spec()).await.expect("a table");
-        assert!(
-            (280..340).contains(&item(7).size()),
-            "an item has {} bytes",
-            item(7).size()
-        );
+        assert!((280..340).contains(&item(7).size()), "an item has {} bytes", item(7).size());
         for number in 0..KEYS {
-            store
-                .write(Write::put("bench", item(number)).flushed())
-                .await
-                .expect("a put");
+            store.write(Write::put("bench", item(number)).flushed()).await.expect("a put");
         }
         Bench { store }
     }
 
     pub(super) async fn close(self) {
-        self.store
-            .backend()
-            .close()
-            .await
-            .expect("the store closes");
+        self.store.backend().close().await.expect("the store closes");
     }
 
     pub(super) async fn updates(
@@ -124,10 +110,7 @@ impl Bench {
             let query = Query::partition("bench", partition).limit(20);
             let store = store.clone();
             async move {
-                assert_eq!(
-                    store.query(&query).await.expect("a query").count,
-                    PER_PARTITION
-                );
+                assert_eq!(store.query(&query).await.expect("a query").count, PER_PARTITION);
             }
         })
         .await

@@ -38,11 +38,7 @@ impl std::fmt::Debug for Api {
 impl Api {
     pub(crate) fn new(app: App) -> Api {
         let router = OpenApiRouter::with_openapi(frame());
-        Api {
-            app,
-            router,
-            mistakes: Vec::new(),
-        }
+        Api { app, router, mistakes: Vec::new() }
     }
 
     /// Declares the routes of one path (made by `routes!`) and what they need.
@@ -50,12 +46,10 @@ impl Api {
     pub fn route(mut self, need: Need, routes: UtoipaMethodRouter<App>) -> Api {
         let (schemas, mut paths, mut handlers) = routes;
         for (path, item) in &mut paths.paths {
-            if let Some(missing) = need
-                .parameter()
-                .filter(|name| !path.contains(&format!("{{{name}}}")))
+            if let Some(missing) =
+                need.parameter().filter(|name| !path.contains(&format!("{{{name}}}")))
             {
-                self.mistakes
-                    .push(format!("{path} needs {need:?} and names no {{{missing}}}"));
+                self.mistakes.push(format!("{path} needs {need:?} and names no {{{missing}}}"));
             }
             operations(item).for_each(|operation| describe(operation, need));
             // Routes are declared once in a process's life; their names are kept for as long.
@@ -86,35 +80,21 @@ fn frame() -> OpenApi {
     let mut components = Components::new();
     let key = ApiKey::Header(ApiKeyValue::new("X-API-Key"));
     components.add_security_scheme("admin_key", SecurityScheme::ApiKey(key));
-    let bearer = HttpBuilder::new()
-        .scheme(HttpAuthScheme::Bearer)
-        .bearer_format("JWT");
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT");
     components.add_security_scheme("token", SecurityScheme::Http(bearer.build()));
     let name = <Problem as utoipa::ToSchema>::name();
-    components.schemas.insert(
-        name.into_owned(),
-        <Problem as utoipa::PartialSchema>::schema(),
-    );
+    components.schemas.insert(name.into_owned(), <Problem as utoipa::PartialSchema>::schema());
     let info = InfoBuilder::new()
         .title("Weir")
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some(DESCRIPTION));
-    OpenApiBuilder::new()
-        .info(info.build())
-        .components(Some(components))
-        .build()
+    OpenApiBuilder::new().info(info.build()).components(Some(components)).build()
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [
-        &mut item.get,
-        &mut item.put,
-        &mut item.post,
-        &mut item.delete,
-        &mut item.patch,
-    ]
-    .into_iter()
-    .flatten()
+    [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch]
+        .into_iter()
+        .flatten()
 }
 
 /// Adds what all operations share: who may call them, and how they fail.
@@ -125,10 +105,7 @@ fn describe(operation: &mut Operation, need: Need) {
         *id = format!("{tag}_{id}");
     }
     let extensions = ExtensionsBuilder::new().add("x-weir-scope", need.text());
-    operation
-        .extensions
-        .get_or_insert_default()
-        .merge(extensions.build());
+    operation.extensions.get_or_insert_default().merge(extensions.build());
     let mut failures = vec![("default", "An error")];
     if let Need::Nothing(_) = need {
         operation.security = Some(Vec::new());
@@ -141,12 +118,8 @@ fn describe(operation: &mut Operation, need: Need) {
     }
     for (status, description) in failures {
         let content = Content::new(Some(Ref::from_schema_name("Problem")));
-        let failure = ResponseBuilder::new()
-            .description(description)
-            .content(problem::CONTENT_TYPE, content);
-        operation
-            .responses
-            .responses
-            .insert(status.to_owned(), failure.build().into());
+        let failure =
+            ResponseBuilder::new().description(description).content(problem::CONTENT_TYPE, content);
+        operation.responses.responses.insert(status.to_owned(), failure.build().into());
     }
 }

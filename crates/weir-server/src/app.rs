@@ -79,13 +79,8 @@ impl App {
         services: &[Box<dyn Service>],
     ) -> Result<App> {
         let clock = settings.clock.clone();
-        let auth = Auth::open(
-            store.clone(),
-            clock.clone(),
-            &settings.auth,
-            data.as_deref(),
-        )
-        .await?;
+        let auth =
+            Auth::open(store.clone(), clock.clone(), &settings.auth, data.as_deref()).await?;
         let app = App(Arc::new(Shared {
             store,
             clock,

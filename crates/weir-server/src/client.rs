@@ -105,10 +105,7 @@ fn request(
 ) -> Result<Request<Full<Bytes>>> {
     let failed = |source| Error::backend("writing a request", source);
     let body = body.map(serde_json::to_vec).transpose().map_err(failed)?;
-    let mut request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(header::HOST, "weir.sock");
+    let mut request = Request::builder().method(method).uri(path).header(header::HOST, "weir.sock");
     if body.is_some() {
         request = request.header(header::CONTENT_TYPE, "application/json");
     }
@@ -129,9 +126,7 @@ impl Client {
     /// # Errors
     /// There is a socket that this user may not use, or that is answered by something else.
     pub async fn find(data: &Path) -> Result<Option<Client>> {
-        let client = Client {
-            data: data.to_owned(),
-        };
+        let client = Client { data: data.to_owned() };
         match socket::connect(data).await {
             Ok(None) => Ok(None),
             Ok(Some(_)) => client.about().await.map(|_| Some(client)),
@@ -230,9 +225,8 @@ impl Client {
     /// The target is refused, writing it fails, or the server goes away.
     pub async fn backup(&self, to: &Path, progress: impl Fn(u64, u64)) -> Result<BackupReport> {
         let to = std::path::absolute(to).map_err(|source| self.io(source))?;
-        let (status, mut body) = self
-            .send(Method::POST, "/local/backup", Some(&BackupRequest { to }))
-            .await?;
+        let (status, mut body) =
+            self.send(Method::POST, "/local/backup", Some(&BackupRequest { to })).await?;
         if status != StatusCode::OK {
             return Err(self.refusal(body).await);
         }
@@ -270,15 +264,13 @@ impl Client {
     }
 
     async fn in_time<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
-        tokio::time::timeout(CALL_WITHIN, call)
-            .await
-            .unwrap_or_else(|_| {
-                let path = self.data.display();
-                let seconds = CALL_WITHIN.as_secs();
-                Err(Error::Unavailable(format!(
-                    "the server that has {path} open took more than {seconds} s"
-                )))
-            })
+        tokio::time::timeout(CALL_WITHIN, call).await.unwrap_or_else(|_| {
+            let path = self.data.display();
+            let seconds = CALL_WITHIN.as_secs();
+            Err(Error::Unavailable(format!(
+                "the server that has {path} open took more than {seconds} s"
+            )))
+        })
     }
 
     async fn exchange(
@@ -318,8 +310,7 @@ impl Client {
 
     async fn read(&self, body: Incoming) -> Result<Bytes> {
         let read = Limited::new(body, ANSWER_MAX).collect().await;
-        read.map(http_body_util::Collected::to_bytes)
-            .map_err(|problem| self.broken(problem))
+        read.map(http_body_util::Collected::to_bytes).map_err(|problem| self.broken(problem))
     }
 
     async fn refusal(&self, body: Incoming) -> Error {
@@ -336,10 +327,7 @@ impl Client {
 
     fn broken(&self, problem: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
         let path = self.data.display();
-        Error::backend(
-            format!("talking to the server that has {path} open"),
-            problem,
-        )
+        Error::backend(format!("talking to the server that has {path} open"), problem)
     }
 }
 

@@ -17,10 +17,8 @@ use crate::metrics::Refusal;
 use crate::request_id::{self, RequestId};
 use crate::{limits, problem};
 
-const NO_SNIFF: (HeaderName, HeaderValue) = (
-    HeaderName::from_static("x-content-type-options"),
-    HeaderValue::from_static("nosniff"),
-);
+const NO_SNIFF: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
 /// What stands for the paths that no route has.
 const NO_ROUTE: &str = "none";
 
@@ -74,13 +72,7 @@ pub(crate) async fn edge(State(edge): State<Edge>, mut request: Request, next: N
     let mut response = bounded(&edge, request, next).await;
     let error = response.extensions_mut().remove::<Arc<ApiError>>();
     if let Some(error) = &error {
-        problem::write(
-            &mut response,
-            error,
-            id.text(),
-            edge.app.now_ms(),
-            edge.local,
-        );
+        problem::write(&mut response, error, id.text(), edge.app.now_ms(), edge.local);
     }
     let headers = response.headers_mut();
     headers.insert(request_id::HEADER, id.value());
@@ -90,16 +82,8 @@ pub(crate) async fn edge(State(edge): State<Edge>, mut request: Request, next: N
     let took = started.elapsed();
     let route = passed.as_ref().map_or(NO_ROUTE, |passed| passed.route);
     let status = response.status();
-    edge.app
-        .metrics()
-        .answered(name_of(&method), route, status.as_u16(), took);
-    let line = Line {
-        id: &id,
-        method: &method,
-        path: path.as_deref(),
-        status,
-        took,
-    };
+    edge.app.metrics().answered(name_of(&method), route, status.as_u16(), took);
+    let line = Line { id: &id, method: &method, path: path.as_deref(), status, took };
     line.log(passed.as_ref(), error.as_deref());
     response
 }
@@ -109,10 +93,8 @@ async fn bounded(edge: &Edge, request: Request, next: Next) -> Response {
     let metrics = edge.app.metrics();
     let Ok(_turn) = edge.turns.try_acquire() else {
         metrics.refused(Refusal::Overloaded);
-        let error = ApiError::new(
-            Code::ServiceUnavailable,
-            "the server has as much to do as it takes",
-        );
+        let error =
+            ApiError::new(Code::ServiceUnavailable, "the server has as much to do as it takes");
         return limits::retry_after(error, 1).into_response();
     };
     metrics.under_way.inc();
@@ -153,9 +135,7 @@ impl Line<'_> {
         let subject = passed.and_then(|passed| passed.subject.as_deref());
         let subject = subject.map_or("-", |identity| identity.subject.as_str());
         let code = error.map_or("-", |error| error.code.text());
-        let cause = error
-            .and_then(|error| error.cause.as_deref())
-            .unwrap_or("-");
+        let cause = error.and_then(|error| error.cause.as_deref()).unwrap_or("-");
         macro_rules! line {
             ($level:ident, $text:literal) => {
                 tracing::$level!(

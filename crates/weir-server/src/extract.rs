@@ -30,14 +30,11 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             let detail = "the body must be JSON, sent with `Content-Type: application/json`";
             return Err(ApiError::new(Code::UnsupportedMediaType, detail));
         }
-        let bytes = Bytes::from_request(request, state)
-            .await
-            .map_err(unreadable)?;
+        let bytes = Bytes::from_request(request, state).await.map_err(unreadable)?;
         let mut json = serde_json::Deserializer::from_slice(&bytes);
         let value =
             serde_path_to_error::deserialize(&mut json).map_err(|error| wrong("body", &error))?;
-        json.end()
-            .map_err(|error| ApiError::invalid("body", error.to_string()))?;
+        json.end().map_err(|error| ApiError::invalid("body", error.to_string()))?;
         Ok(Body(value))
     }
 }
@@ -45,10 +42,9 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 /// A body that could not be read: too large, cut off, or not allowed.
 fn unreadable(rejection: BytesRejection) -> ApiError {
     match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(
-            Code::PayloadTooLarge,
-            "the body is larger than this server takes",
-        ),
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            ApiError::new(Code::PayloadTooLarge, "the body is larger than this server takes")
+        }
         _ => ApiError::invalid("body", "could not be read to its end"),
     }
 }
@@ -67,9 +63,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
         let text = parts.uri.query().unwrap_or_default();
         let pairs = form_urlencoded::parse(text.as_bytes());
         let query = serde_urlencoded::Deserializer::new(pairs);
-        serde_path_to_error::deserialize(query)
-            .map(Query)
-            .map_err(|error| wrong("query", &error))
+        serde_path_to_error::deserialize(query).map(Query).map_err(|error| wrong("query", &error))
     }
 }
 
@@ -82,14 +76,9 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
         match AxumPath::from_request_parts(parts, state).await {
             Ok(AxumPath(value)) => Ok(Path(value)),
             Err(PathRejection::FailedToDeserializePathParams(failed)) => match failed.into_kind() {
-                ErrorKind::ParseErrorAtKey {
-                    key,
-                    value,
-                    expected_type,
-                } => Err(ApiError::invalid(
-                    key,
-                    format!("{value:?} is no {expected_type}"),
-                )),
+                ErrorKind::ParseErrorAtKey { key, value, expected_type } => {
+                    Err(ApiError::invalid(key, format!("{value:?} is no {expected_type}")))
+                }
                 ErrorKind::InvalidUtf8InPathParam { key } => {
                     Err(ApiError::invalid(key, "is not UTF-8"))
                 }
@@ -108,10 +97,7 @@ fn wrong<E: std::fmt::Display>(part: &str, error: &serde_path_to_error::Error<E>
     let problem = error.inner().to_string();
     let path = error.path().to_string();
     // An unknown or missing field is named in the text only; the path is that of what should hold it.
-    let named = problem
-        .split('`')
-        .nth(1)
-        .filter(|_| problem.contains(" field `"));
+    let named = problem.split('`').nth(1).filter(|_| problem.contains(" field `"));
     let field = match (path.as_str(), named) {
         ("." | "?", None) => part.to_owned(),
         ("." | "?", Some(name)) => name.to_owned(),

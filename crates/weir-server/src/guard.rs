@@ -61,10 +61,7 @@ pub(crate) async fn guard(
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => error.into_response(),
     };
-    response.extensions_mut().insert(Passed {
-        route: declared.path,
-        subject: caller,
-    });
+    response.extensions_mut().insert(Passed { route: declared.path, subject: caller });
     response
 }
 
@@ -83,21 +80,16 @@ async fn admit(
     let params = RawPathParams::from_request_parts(parts, &()).await;
     let find = |name: &str| {
         let params = params.as_ref().ok()?;
-        params
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, value)| value)
+        params.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     };
     let checked =
-        need.check(caller.as_deref(), &parts.method, find)
-            .map_err(|denied| match denied {
-                Denied::Unknown => unauthorized("send X-API-Key or Authorization: Bearer"),
-                Denied::Forbidden => ApiError::new(
-                    Code::Forbidden,
-                    "the credentials are valid, but not for this",
-                )
-                .with("scope_needed", need.text()),
-            });
+        need.check(caller.as_deref(), &parts.method, find).map_err(|denied| match denied {
+            Denied::Unknown => unauthorized("send X-API-Key or Authorization: Bearer"),
+            Denied::Forbidden => {
+                ApiError::new(Code::Forbidden, "the credentials are valid, but not for this")
+                    .with("scope_needed", need.text())
+            }
+        });
     if let Some(caller) = &caller {
         parts.extensions.insert(Caller(Arc::clone(caller)));
     }
@@ -136,9 +128,7 @@ fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h st
         return Ok(None);
     };
     if values.next().is_some() {
-        return Err(unauthorized(&format!(
-            "the header {name} was sent more than once"
-        )));
+        return Err(unauthorized(&format!("the header {name} was sent more than once")));
     }
     let text = value
         .to_str()
@@ -148,20 +138,15 @@ fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h st
 
 fn bearer(text: &str) -> Option<&str> {
     let (scheme, token) = text.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then_some(token.trim())
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
 fn refusal(error: AuthError) -> ApiError {
     match error {
         AuthError::Store(error) => match ApiError::from(error) {
             error if error.code() == Code::ServiceUnavailable => error,
-            error => ApiError::new(
-                Code::ServiceUnavailable,
-                "credentials cannot be checked now",
-            )
-            .because(error.cause.unwrap_or(error.detail)),
+            error => ApiError::new(Code::ServiceUnavailable, "credentials cannot be checked now")
+                .because(error.cause.unwrap_or(error.detail)),
         },
         AuthError::Token(TokenError::Expired) => {
             unauthorized("the token has expired").because("expired")

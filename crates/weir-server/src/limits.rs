@@ -50,20 +50,14 @@ impl RateLimit {
 
     /// Puts the headers into an answer.
     pub fn tell(&self, headers: &mut HeaderMap) {
-        headers.extend(
-            self.headers()
-                .into_iter()
-                .map(|(name, value)| (Some(name), value)),
-        );
+        headers.extend(self.headers().into_iter().map(|(name, value)| (Some(name), value)));
     }
 
     /// Puts the headers, and when to come back, into a refusal.
     #[must_use]
     pub fn refuse(&self, error: ApiError) -> ApiError {
         let refused = retry_after(error, self.reset_secs);
-        self.headers()
-            .into_iter()
-            .fold(refused, |error, (name, value)| error.header(name, value))
+        self.headers().into_iter().fold(refused, |error, (name, value)| error.header(name, value))
     }
 }
 

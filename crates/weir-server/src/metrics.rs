@@ -17,9 +17,8 @@ use crate::app::App;
 use crate::jobs::Outcome;
 
 /// Upper bounds of the buckets of a request's duration, in seconds.
-const DURATIONS: [f64; 12] = [
-    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0,
-];
+const DURATIONS: [f64; 12] =
+    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
@@ -101,11 +100,7 @@ impl Metrics {
         registry.register("build", "The version that runs", build);
         registry.register("http_requests", "Requests answered", self.requests.clone());
         let help = "How long requests took";
-        registry.register(
-            "http_request_duration_seconds",
-            help,
-            self.durations.clone(),
-        );
+        registry.register("http_request_duration_seconds", help, self.durations.clone());
         registry.register(
             "http_requests_refused",
             "Requests cut short by the server",
@@ -116,34 +111,14 @@ impl Metrics {
             "Requests being answered",
             self.under_way.clone(),
         );
-        registry.register(
-            "job_lag_seconds",
-            "How far a job is behind",
-            self.job_lag.clone(),
-        );
-        registry.register(
-            "job_runs",
-            "Runs of a job, on all instances",
-            self.job_runs.clone(),
-        );
-        registry.register(
-            "job_failures",
-            "Failed runs of a job",
-            self.job_failures.clone(),
-        );
-        registry.register(
-            "job_failed",
-            "Whether a job's last run failed",
-            self.job_failed.clone(),
-        );
+        registry.register("job_lag_seconds", "How far a job is behind", self.job_lag.clone());
+        registry.register("job_runs", "Runs of a job, on all instances", self.job_runs.clone());
+        registry.register("job_failures", "Failed runs of a job", self.job_failures.clone());
+        registry.register("job_failed", "Whether a job's last run failed", self.job_failed.clone());
         let help = "Token checks answered without the store";
         registry.register("auth_revocation_hits", help, self.revocation_hits.clone());
         let help = "Token checks that asked the store";
-        registry.register(
-            "auth_revocation_misses",
-            help,
-            self.revocation_misses.clone(),
-        );
+        registry.register("auth_revocation_misses", help, self.revocation_misses.clone());
         registry.register(
             "resident_memory_bytes",
             "Memory the process holds",
@@ -160,16 +135,8 @@ impl Metrics {
         status: u16,
         took: Duration,
     ) {
-        self.requests
-            .get_or_create(&Request {
-                method,
-                route,
-                status,
-            })
-            .inc();
-        self.durations
-            .get_or_create(&Route { route })
-            .observe(took.as_secs_f64());
+        self.requests.get_or_create(&Request { method, route, status }).inc();
+        self.durations.get_or_create(&Route { route }).observe(took.as_secs_f64());
     }
 
     pub(crate) fn refused(&self, reason: Refusal) {
@@ -187,19 +154,11 @@ impl Metrics {
 
     /// Takes the figures that others keep.
     fn look(&self, app: &App) {
-        for status in app
-            .jobs()
-            .map(crate::jobs::Running::statuses)
-            .unwrap_or_default()
-        {
+        for status in app.jobs().map(crate::jobs::Running::statuses).unwrap_or_default() {
             let job = Job { job: status.name };
-            self.job_lag
-                .get_or_create(&job)
-                .set(status.lag_ms as f64 / 1000.0);
+            self.job_lag.get_or_create(&job).set(status.lag_ms as f64 / 1000.0);
             self.job_runs.get_or_create(&job).set(gauge(status.runs));
-            self.job_failures
-                .get_or_create(&job)
-                .set(gauge(status.failures));
+            self.job_failures.get_or_create(&job).set(gauge(status.failures));
             let failed = status.last_outcome == Some(Outcome::Failed);
             self.job_failed.get_or_create(&job).set(i64::from(failed));
         }
@@ -216,9 +175,7 @@ impl Metrics {
                 ("log_bytes", stats.log_bytes),
                 ("checkpoints", stats.checkpoints),
             ] {
-                self.store
-                    .get_or_create(&Store { figure })
-                    .set(gauge(value));
+                self.store.get_or_create(&Store { figure }).set(gauge(value));
             }
         }
     }

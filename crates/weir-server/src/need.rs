@@ -67,21 +67,14 @@ impl Need {
             return Ok(());
         }
         let grants = &caller.ok_or(Denied::Unknown)?.grants;
-        let access = if method.is_safe() {
-            Access::Read
-        } else {
-            Access::Write
-        };
+        let access = if method.is_safe() { Access::Read } else { Access::Write };
         let named = self.parameter().and_then(parameters_of(&parameters));
         let allowed = match (self, named) {
             (Need::Anyone, _) => true,
             (Need::Nothing(_) | Need::Admin, _) => grants.is_admin(),
             (Need::Org, Some(org)) => {
                 let tenant = match parameters("app") {
-                    Some(app) => Tenant::App {
-                        org: org.to_owned(),
-                        app: app.to_owned(),
-                    },
+                    Some(app) => Tenant::App { org: org.to_owned(), app: app.to_owned() },
                     None => Tenant::Org(org.to_owned()),
                 };
                 grants.allows(&tenant, access)
@@ -91,11 +84,7 @@ impl Need {
             // A path that names no tenant belongs to nobody but the operator.
             (_, None) => grants.is_admin(),
         };
-        if allowed {
-            Ok(())
-        } else {
-            Err(Denied::Forbidden)
-        }
+        if allowed { Ok(()) } else { Err(Denied::Forbidden) }
     }
 }
 
@@ -110,11 +99,7 @@ mod tests {
     use super::*;
 
     fn caller(scope: &str) -> Identity {
-        Identity {
-            subject: "someone".into(),
-            grants: scope.parse().unwrap(),
-            claims: None,
-        }
+        Identity { subject: "someone".into(), grants: scope.parse().unwrap(), claims: None }
     }
 
     fn check(
@@ -124,11 +109,8 @@ mod tests {
         path: &[(&str, &str)],
     ) -> Result<(), Denied> {
         let caller = scope.map(caller);
-        let find = |name: &str| {
-            path.iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| *value)
-        };
+        let find =
+            |name: &str| path.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
         need.check(caller.as_ref(), &method, find)
     }
 
@@ -153,35 +135,11 @@ mod tests {
             (Need::Org, Some("org:a app:y"), Method::GET, a_x, forbidden),
             (Need::Org, Some("org:a app:x"), Method::GET, a, forbidden),
             (Need::Namespace, Some("ns:default"), Method::POST, ns, ok),
-            (
-                Need::Namespace,
-                Some("org:default"),
-                Method::GET,
-                ns,
-                forbidden,
-            ),
-            (
-                Need::Namespace,
-                Some("ns:default"),
-                Method::GET,
-                a,
-                forbidden,
-            ),
+            (Need::Namespace, Some("org:default"), Method::GET, ns, forbidden),
+            (Need::Namespace, Some("ns:default"), Method::GET, a, forbidden),
             (Need::Namespace, Some("admin"), Method::GET, a, ok),
-            (
-                Need::Owner,
-                Some("owner:me"),
-                Method::GET,
-                &[("owner", "me")],
-                ok,
-            ),
-            (
-                Need::Owner,
-                Some("owner:me"),
-                Method::GET,
-                &[("owner", "you")],
-                forbidden,
-            ),
+            (Need::Owner, Some("owner:me"), Method::GET, &[("owner", "me")], ok),
+            (Need::Owner, Some("owner:me"), Method::GET, &[("owner", "you")], forbidden),
         ] {
             let told = check(need, scope, method.clone(), path);
             assert_eq!(told, expected, "{need:?} {scope:?} {method} {path:?}");

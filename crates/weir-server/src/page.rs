@@ -39,10 +39,7 @@ impl PageParams {
     pub fn limit(&self) -> Result<u32, ApiError> {
         match self.limit.unwrap_or(LIMIT_DEFAULT) {
             limit @ 1..=LIMIT_MAX => Ok(limit),
-            _ => Err(ApiError::invalid(
-                "limit",
-                format!("must be from 1 to {LIMIT_MAX}"),
-            )),
+            _ => Err(ApiError::invalid("limit", format!("must be from 1 to {LIMIT_MAX}"))),
         }
     }
 }

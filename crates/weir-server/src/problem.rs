@@ -72,16 +72,8 @@ pub(crate) fn early(error: &ApiError) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = error.code.status();
     let id = RequestId::of(&HeaderMap::new());
-    write(
-        &mut response,
-        error,
-        id.text(),
-        Clock::System.now_ms(),
-        false,
-    );
-    response
-        .headers_mut()
-        .insert(request_id::HEADER, id.value());
+    write(&mut response, error, id.text(), Clock::System.now_ms(), false);
+    response.headers_mut().insert(request_id::HEADER, id.value());
     response
 }
 
@@ -94,28 +86,14 @@ impl From<Problem> for Error {
 
 /// The same of a problem's members.
 pub(crate) fn to_error(members: &Map<String, Value>) -> Error {
-    let detail = members
-        .get("detail")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let detail = members.get("detail").and_then(Value::as_str).unwrap_or_default();
     let none = Map::new();
-    from_details(
-        members
-            .get("details")
-            .and_then(Value::as_object)
-            .unwrap_or(&none),
-        detail,
-    )
+    from_details(members.get("details").and_then(Value::as_object).unwrap_or(&none), detail)
 }
 
 fn from_details(details: &Map<String, Value>, detail: &str) -> Error {
-    let text = |name: &str| {
-        details
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let text =
+        |name: &str| details.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     match text("kind").as_str() {
         "invalid" => Error::invalid(text("field"), text("problem")),
         "no-such-table" => Error::NoSuchTable(text("table")),
@@ -123,9 +101,7 @@ fn from_details(details: &Map<String, Value>, detail: &str) -> Error {
             table: text("table"),
             differences: texts(details.get("differences")),
         },
-        "read-only" => Error::ReadOnly {
-            reason: text("reason"),
-        },
+        "read-only" => Error::ReadOnly { reason: text("reason") },
         "conflict" => Error::Conflict,
         "throttled" => Error::Throttled,
         "unavailable" => Error::Unavailable(text("cause")),
@@ -165,9 +141,7 @@ mod tests {
                 table: "orders".into(),
                 differences: vec!["ttl: expected None, found Some".into(), "feed".into()],
             },
-            Error::ReadOnly {
-                reason: "the disk is full".into(),
-            },
+            Error::ReadOnly { reason: "the disk is full".into() },
             Error::Unavailable("no route".into()),
             Error::Conflict,
             Error::Throttled,

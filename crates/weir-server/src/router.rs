@@ -47,9 +47,7 @@ fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
         // Everyone with a token
         .route(Need::Anyone, routes!(tokens::whoami))
         .route(public_keys, routes!(admin::jwks));
-    services
-        .iter()
-        .fold(api, |api, service| service.routes(api))
+    services.iter().fold(api, |api, service| service.routes(api))
 }
 
 /// What the socket in the data folder serves beside the API: the verbs of the table, for commands.
@@ -57,10 +55,7 @@ fn table_verbs() -> Router<App> {
     Router::new()
         .route("/local/server", get(tables::server))
         .route("/local/tables", get(tables::list).post(tables::create))
-        .route(
-            "/local/tables/{name}",
-            get(tables::describe).delete(tables::remove),
-        )
+        .route("/local/tables/{name}", get(tables::describe).delete(tables::remove))
         .route("/local/verify", post(tables::verify))
         .route("/local/get", post(tables::get))
         .route("/local/query", post(tables::query))
@@ -119,22 +114,14 @@ fn framed(router: Router<App>) -> Router<App> {
 }
 
 fn edged(router: Router<App>, app: &App, local: bool) -> Router {
-    router
-        .layer(from_fn_with_state(Edge::new(app.clone(), local), edge))
-        .with_state(app.clone())
+    router.layer(from_fn_with_state(Edge::new(app.clone(), local), edge)).with_state(app.clone())
 }
 
 fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    tracing::error!(
-        panic = text.as_deref().unwrap_or("unknown"),
-        "a handler panicked"
-    );
-    ApiError::new(
-        Code::InternalError,
-        "the server's log says why, under this request's id",
-    )
-    .because("a handler panicked")
-    .into_response()
+    tracing::error!(panic = text.as_deref().unwrap_or("unknown"), "a handler panicked");
+    ApiError::new(Code::InternalError, "the server's log says why, under this request's id")
+        .because("a handler panicked")
+        .into_response()
 }

@@ -33,9 +33,7 @@ pub struct Server {
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server")
-            .field("listen", &self.listen)
-            .finish_non_exhaustive()
+        f.debug_struct("Server").field("listen", &self.listen).finish_non_exhaustive()
     }
 }
 
@@ -86,14 +84,7 @@ async fn serve(
     ready: impl FnOnce(Started),
     mut stop: impl AsyncFnMut(),
 ) -> Result<()> {
-    let Server {
-        store,
-        services,
-        settings,
-        listen,
-        listen_settings,
-        data,
-    } = server;
+    let Server { store, services, settings, listen, listen_settings, data } = server;
     let drain_max = listen_settings.drain_timeout;
     let listener = Listener::bind(&listen, listen_settings).await?;
     let app = App::open(store, settings, data.clone(), &services).await?;
@@ -109,10 +100,7 @@ async fn serve(
     let origin = listener.origin();
     let routes = router::public(&app, &services);
     serving.spawn(listener.serve(routes, stopped(told)));
-    ready(Started {
-        origin,
-        admin_key_file,
-    });
+    ready(Started { origin, admin_key_file });
 
     stop().await;
     tracing::info!("stopping; requests under way are finished first");

@@ -18,27 +18,16 @@ const NAME: &str = "admin.key";
 pub fn save_admin_key(data: &Path, key: &Secret) -> Result<PathBuf> {
     let path = data.join(NAME);
     let making = data.join(format!(".{NAME}.new"));
-    let failed = |source| {
-        Error::io(
-            format!("saving the admin key in {}", path.display()),
-            source,
-        )
-    };
+    let failed = |source| Error::io(format!("saving the admin key in {}", path.display()), source);
     // Made anew and moved into place: nobody can read it before its mode is right.
     match fs::remove_file(&making) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
     let mut options = OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&making)
-        .map_err(failed)?;
-    writeln!(file, "{}", key.expose())
-        .and_then(|()| file.sync_all())
-        .map_err(failed)?;
+    let mut file =
+        options.write(true).create_new(true).mode(0o600).open(&making).map_err(failed)?;
+    writeln!(file, "{}", key.expose()).and_then(|()| file.sync_all()).map_err(failed)?;
     fs::rename(&making, &path).map_err(failed)?;
     Ok(path)
 }

@@ -96,11 +96,7 @@ mod tests {
         assert!(connect(data).await.unwrap().is_some());
         let mode = fs::metadata(data.join(NAME)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert_eq!(
-            fs::read_dir(data).unwrap().count(),
-            1,
-            "nothing is left over"
-        );
+        assert_eq!(fs::read_dir(data).unwrap().count(), 1, "nothing is left over");
         remove(data).unwrap();
         assert!(connect(data).await.unwrap().is_none());
     }
@@ -121,11 +117,6 @@ mod tests {
     #[tokio::test]
     async fn a_folder_that_is_not_there_has_no_server() {
         let folder = tempfile::tempdir().unwrap();
-        assert!(
-            connect(&folder.path().join("none"))
-                .await
-                .unwrap()
-                .is_none()
-        );
+        assert!(connect(&folder.path().join("none")).await.unwrap().is_none());
     }
 }

@@ -84,18 +84,10 @@ impl TestApp {
     /// A server with settings of its own.
     #[must_use]
     pub fn builder(services: Vec<Box<dyn Service>>) -> Builder {
-        let mut settings = Settings {
-            run_jobs: true,
-            clock: Clock::manual(NOON_MS),
-            ..Settings::default()
-        };
+        let mut settings =
+            Settings { run_jobs: true, clock: Clock::manual(NOON_MS), ..Settings::default() };
         settings.auth.admin_key = Some(Secret::new(ADMIN_KEY));
-        Builder {
-            services,
-            settings,
-            store: None,
-            listen: listen::Settings::default(),
-        }
+        Builder { services, settings, store: None, listen: listen::Settings::default() }
     }
 
     /// The folder of its embedded store, with the socket in it.
@@ -211,17 +203,11 @@ impl Builder {
 async fn own_store(folder: &Path, clock: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
     use weir_table::embedded::{Embedded, Options};
     let data = folder.join("data");
-    let options = Options {
-        clock: clock.clone(),
-        ..Options::new(&data)
-    };
+    let options = Options { clock: clock.clone(), ..Options::new(&data) };
     let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
     let embedded = opened.expect("opening").expect("an embedded store");
     let cursors = embedded.cursor_key();
-    (
-        Store::new(AnyBackend::Embedded(embedded), cursors),
-        Some(data),
-    )
+    (Store::new(AnyBackend::Embedded(embedded), cursors), Some(data))
 }
 
 #[cfg(not(feature = "embedded"))]
@@ -275,13 +261,10 @@ impl Call {
 
     /// Sends it on a connection of its own.
     pub async fn send(self) -> Reply {
-        let stream = tokio::net::TcpStream::connect(self.address)
-            .await
-            .expect("a connection");
+        let stream = tokio::net::TcpStream::connect(self.address).await.expect("a connection");
         let io = TokioIo::new(stream);
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(io)
-            .await
-            .expect("HTTP");
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(io).await.expect("HTTP");
         let connection = tokio::spawn(connection);
         let mut request = Request::builder().method(self.method).uri(self.path);
         if let Some(headers) = request.headers_mut() {
@@ -293,11 +276,7 @@ impl Call {
         let (parts, body) = answer.into_parts();
         let body = body.collect().await.expect("the whole answer").to_bytes();
         connection.abort();
-        Reply {
-            status: parts.status.as_u16(),
-            headers: parts.headers,
-            body,
-        }
+        Reply { status: parts.status.as_u16(), headers: parts.headers, body }
     }
 }
 
@@ -322,10 +301,7 @@ impl Reply {
     /// A header, or nothing.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
-        self.headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default()
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
     /// Its body, parsed.
@@ -346,12 +322,7 @@ impl Reply {
     /// Checks that it is a problem, whole and consistent, and returns it.
     pub fn any_problem(&self) -> Problem {
         let text = self.text();
-        assert_eq!(
-            self.header("content-type"),
-            problem::CONTENT_TYPE,
-            "{} {text}",
-            self.status
-        );
+        assert_eq!(self.header("content-type"), problem::CONTENT_TYPE, "{} {text}", self.status);
         assert_eq!(self.header("cache-control"), "no-store", "{text}");
         let told: Problem = self.json();
         let code = Code::ALL.iter().find(|code| code.text() == told.error);
@@ -361,10 +332,7 @@ impl Reply {
         assert_eq!(told.title, code.title(), "{text}");
         assert_eq!(told.message, told.detail, "{text}");
         assert_eq!(told.request_id, self.header("x-request-id"), "{text}");
-        assert!(
-            !told.detail.is_empty() && told.kind.starts_with("urn:weir:problem:"),
-            "{text}"
-        );
+        assert!(!told.detail.is_empty() && told.kind.starts_with("urn:weir:problem:"), "{text}");
         assert!(told.timestamp.parse::<jiff::Timestamp>().is_ok(), "{text}");
         told
     }

@@ -23,10 +23,7 @@ use crate::spec::TableSpec;
 #[non_exhaustive]
 #[cfg_attr(
     all(feature = "embedded", feature = "dynamodb"),
-    expect(
-        clippy::large_enum_variant,
-        reason = "a process has one or two, behind an Arc"
-    )
+    expect(clippy::large_enum_variant, reason = "a process has one or two, behind an Arc")
 )]
 pub enum AnyBackend {
     /// On this machine.
@@ -76,10 +73,7 @@ impl AnyBackend {
     /// What was written last could not be brought to the disk.
     #[cfg_attr(
         not(feature = "embedded"),
-        expect(
-            clippy::unused_async,
-            reason = "only an embedded store has something to write out"
-        )
+        expect(clippy::unused_async, reason = "only an embedded store has something to write out")
     )]
     pub async fn close(&self) -> Result<()> {
         match self {

@@ -102,10 +102,7 @@ fn index_units(spec: &TableSpec, index: &IndexSpec, old: Option<&Item>, new: Opt
 }
 
 fn same_key(index: &IndexSpec, old: &Item, new: &Item) -> bool {
-    [&index.partition]
-        .into_iter()
-        .chain(&index.sort)
-        .all(|name| old.get(name) == new.get(name))
+    [&index.partition].into_iter().chain(&index.sort).all(|name| old.get(name) == new.get(name))
 }
 
 /// What an index holds of an item; nothing when the item lacks a key attribute of it.
@@ -116,10 +113,7 @@ fn entry(spec: &TableSpec, index: &IndexSpec, item: &Item) -> Option<Item> {
     }
     let attrs = item.attrs().iter();
     let held = attrs.filter(|(name, _)| index.holds(spec, name));
-    Some(
-        held.map(|(name, value)| (name.clone(), value.clone()))
-            .collect(),
-    )
+    Some(held.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
 fn steps(bytes: usize, step: usize) -> u64 {
@@ -142,11 +136,7 @@ mod tests {
     fn item(group: &str, x: &str, bytes: usize) -> Item {
         let item = Item::new().with("pk", "p").with("x", x);
         let item = item.with("fill", "f".repeat(bytes));
-        if group.is_empty() {
-            item
-        } else {
-            item.with("g", group)
-        }
+        if group.is_empty() { item } else { item.with("g", group) }
     }
 
     fn units(old: Option<Item>, new: Option<Item>) -> (u64, [u64; 3]) {
@@ -157,13 +147,9 @@ mod tests {
 
     #[test]
     fn reads_are_paid_by_4_kb() {
-        for (bytes, strong) in [
-            (0, 1000),
-            (1, 1000),
-            (4096, 1000),
-            (4097, 2000),
-            (409_600, 100_000),
-        ] {
+        for (bytes, strong) in
+            [(0, 1000), (1, 1000), (4096, 1000), (4097, 2000), (409_600, 100_000)]
+        {
             assert_eq!(read_milliunits(bytes, Consistency::Strong), strong);
             assert_eq!(read_milliunits(bytes, Consistency::Eventual), strong / 2);
             assert_eq!(transact_read_milliunits(bytes), strong * 2);
@@ -186,22 +172,10 @@ mod tests {
         assert_eq!(units(None, a()), (2, [2, 1, 1]), "enters");
         assert_eq!(units(a(), None), (2, [2, 1, 1]), "leaves");
         assert_eq!(units(a(), a()), (2, [0, 0, 0]), "stays");
-        assert_eq!(
-            units(a(), Some(item("a", "1", 1400))),
-            (2, [2, 0, 0]),
-            "fill"
-        );
+        assert_eq!(units(a(), Some(item("a", "1", 1400))), (2, [2, 0, 0]), "fill");
         assert_eq!(units(a(), Some(item("a", "2", 1500))), (2, [2, 0, 1]), "x");
-        assert_eq!(
-            units(a(), Some(item("b", "1", 1500))),
-            (2, [4, 2, 2]),
-            "key"
-        );
-        assert_eq!(
-            units(a(), Some(item("", "1", 1500))),
-            (2, [2, 1, 1]),
-            "no key"
-        );
+        assert_eq!(units(a(), Some(item("b", "1", 1500))), (2, [4, 2, 2]), "key");
+        assert_eq!(units(a(), Some(item("", "1", 1500))), (2, [2, 1, 1]), "no key");
     }
 
     #[test]

@@ -49,20 +49,14 @@ pub fn item(spec: &TableSpec, item: &Item) -> Result<()> {
     for (name, value) in item.attrs() {
         if name.is_empty() || name.len() > limits::NAME_MAX {
             let max = limits::NAME_MAX;
-            return Err(Error::invalid(
-                "item",
-                format!("an attribute name has 1 to {max} bytes"),
-            ));
+            return Err(Error::invalid("item", format!("an attribute name has 1 to {max} bytes")));
         }
         expr::check::value(name, value)?;
         size += name.len() + value.size();
     }
     if size > limits::ITEM_MAX {
         let max = limits::ITEM_MAX;
-        return Err(Error::invalid(
-            "item",
-            format!("has {size} bytes; at most {max} are allowed"),
-        ));
+        return Err(Error::invalid("item", format!("has {size} bytes; at most {max} are allowed")));
     }
     index_keys(spec, item)
 }
@@ -92,16 +86,10 @@ fn index_key(
 ) -> Result<()> {
     let declared = spec.attributes.get(name).copied().unwrap_or(Kind::S);
     let wrong = |problem: String| {
-        Error::invalid(
-            name.as_str(),
-            format!("the key of index {index:?} {problem}"),
-        )
+        Error::invalid(name.as_str(), format!("the key of index {index:?} {problem}"))
     };
     if value.kind() != declared {
-        return Err(wrong(format!(
-            "is declared {declared}, not {}",
-            value.kind()
-        )));
+        return Err(wrong(format!("is declared {declared}, not {}", value.kind())));
     }
     match value.kind() {
         Kind::N => Ok(()),
@@ -145,14 +133,8 @@ pub(crate) fn batch_write(specs: &[std::sync::Arc<TableSpec>], writes: &[Write])
 pub(crate) fn gets(gets: &[Get], max: usize) -> Result<()> {
     count("gets", gets.len(), max)?;
     let mut seen = BTreeSet::new();
-    match gets
-        .iter()
-        .position(|get| !seen.insert((&get.table, &get.key)))
-    {
-        Some(twice) => Err(Error::invalid(
-            format!("gets[{twice}]"),
-            "reads an item a second time",
-        )),
+    match gets.iter().position(|get| !seen.insert((&get.table, &get.key))) {
+        Some(twice) => Err(Error::invalid(format!("gets[{twice}]"), "reads an item a second time")),
         None => Ok(()),
     }
 }
@@ -161,10 +143,7 @@ fn count(field: &str, found: usize, max: usize) -> Result<()> {
     if (1..=max).contains(&found) {
         return Ok(());
     }
-    Err(Error::invalid(
-        field,
-        format!("there are {found}; 1 to {max} are allowed"),
-    ))
+    Err(Error::invalid(field, format!("there are {found}; 1 to {max} are allowed")))
 }
 
 fn no_item_twice(specs: &[std::sync::Arc<TableSpec>], writes: &[Write]) -> Result<()> {
@@ -207,15 +186,11 @@ pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<()> {
         None => (&spec.partition, spec.sort.as_ref()),
     };
     match &query.extent {
-        Extent::Partition {
-            partition, sort, ..
-        } => {
+        Extent::Partition { partition, sort, .. } => {
             spec.check_key_value(partition_name, partition, limits::PARTITION_KEY_MAX)?;
             sort_range(spec, sort_name, sort)?;
         }
-        Extent::Everything {
-            segment: Some((number, of)),
-        } => {
+        Extent::Everything { segment: Some((number, of)) } => {
             if !(1..=1_000_000).contains(of) || number >= of {
                 return Err(Error::invalid(
                     "segment",
@@ -229,10 +204,7 @@ pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<()> {
         return Err(Error::invalid("limit", "must be at least 1"));
     }
     if query.count_only && query.projection.is_some() {
-        return Err(Error::invalid(
-            "projection",
-            "counting returns no items to project",
-        ));
+        return Err(Error::invalid("projection", "counting returns no items to project"));
     }
     if let Some(filter) = &query.filter {
         expr::check::condition("filter", filter)?;
@@ -276,14 +248,12 @@ fn sort_range(spec: &TableSpec, name: Option<&Name>, range: &SortRange) -> Resul
         spec.check_key_value(name, value, limits::SORT_KEY_MAX)?;
     }
     match range {
-        SortRange::BeginsWith(KeyValue::N(_)) => Err(Error::invalid(
-            name.as_str(),
-            "begins_with takes S or B, not N",
-        )),
-        SortRange::Between(low, high) if low > high => Err(Error::invalid(
-            name.as_str(),
-            "BETWEEN has its bounds the wrong way round",
-        )),
+        SortRange::BeginsWith(KeyValue::N(_)) => {
+            Err(Error::invalid(name.as_str(), "begins_with takes S or B, not N"))
+        }
+        SortRange::Between(low, high) if low > high => {
+            Err(Error::invalid(name.as_str(), "BETWEEN has its bounds the wrong way round"))
+        }
         _ => Ok(()),
     }
 }
@@ -315,20 +285,10 @@ fn projection(paths: Option<&[expr::Path]>) -> Result<()> {
     }
     for (position, path) in paths.iter().enumerate() {
         if path.attribute.is_empty() || path.steps.len() >= limits::NESTING_MAX {
-            return Err(Error::invalid(
-                format!("projection[{position}]"),
-                "is not a path",
-            ));
+            return Err(Error::invalid(format!("projection[{position}]"), "is not a path"));
         }
-        if paths
-            .iter()
-            .skip(position + 1)
-            .any(|other| path.overlaps(other))
-        {
-            return Err(Error::invalid(
-                path.to_string(),
-                "two paths of the projection overlap",
-            ));
+        if paths.iter().skip(position + 1).any(|other| path.overlaps(other)) {
+            return Err(Error::invalid(path.to_string(), "two paths of the projection overlap"));
         }
     }
     Ok(())

@@ -23,18 +23,13 @@ impl Clock {
 
     /// Milliseconds since 1970.
     #[must_use]
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place that reads the clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub fn now_ms(&self) -> u64 {
         match self {
             Clock::Manual(now) => now.load(Ordering::SeqCst),
             Clock::System => std::time::SystemTime::now()
                 .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| {
-                    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-                }),
+                .map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)),
         }
     }
 

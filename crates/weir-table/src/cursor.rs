@@ -35,11 +35,7 @@ impl CursorKey {
     }
 
     fn mac(&self, query: &Query, last: &[u8]) -> Result<Hmac<Sha256>> {
-        let bound = Query {
-            limit: None,
-            cursor: None,
-            ..query.clone()
-        };
+        let bound = Query { limit: None, cursor: None, ..query.clone() };
         let bound = serde_json::to_vec(&bound)
             .map_err(|source| Error::backend("writing the query of a cursor", source))?;
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0)
@@ -76,9 +72,7 @@ impl CursorKey {
         if *version != VERSION {
             return Err(refused());
         }
-        self.mac(query, last)?
-            .verify_truncated_left(tag)
-            .map_err(|_| refused())?;
+        self.mac(query, last)?.verify_truncated_left(tag).map_err(|_| refused())?;
         let json = serde_json::from_slice(last).map_err(|_| refused())?;
         json::item_from_json(&json).map_err(|_| refused())
     }

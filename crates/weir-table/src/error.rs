@@ -101,18 +101,12 @@ pub enum Error {
 impl Error {
     /// A wrong request.
     pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> Error {
-        Error::Invalid {
-            field: field.into(),
-            problem: problem.into(),
-        }
+        Error::Invalid { field: field.into(), problem: problem.into() }
     }
 
     /// Wraps what the operating system answered.
     pub fn io(doing: impl Into<String>, source: std::io::Error) -> Error {
-        Error::Io {
-            doing: doing.into(),
-            source,
-        }
+        Error::Io { doing: doing.into(), source }
     }
 
     /// Wraps what a back-end answered.
@@ -120,10 +114,7 @@ impl Error {
         doing: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Error {
-        Error::Backend {
-            doing: doing.into(),
-            source: source.into(),
-        }
+        Error::Backend { doing: doing.into(), source: source.into() }
     }
 
     /// The request itself is wrong; sending it again cannot help.
@@ -147,19 +138,12 @@ impl Error {
     /// Trying again later may help.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        matches!(
-            self,
-            Error::Conflict | Error::Throttled | Error::Unavailable(_)
-        )
+        matches!(self, Error::Conflict | Error::Throttled | Error::Unavailable(_))
     }
 
     /// The attribute or parameter a wrong request is about.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
-        if let Error::Invalid { field, .. } = self {
-            Some(field)
-        } else {
-            None
-        }
+        if let Error::Invalid { field, .. } = self { Some(field) } else { None }
     }
 }

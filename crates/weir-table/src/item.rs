@@ -83,29 +83,19 @@ impl Item {
     /// The item's size by DynamoDB's rules: names and values.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.attrs
-            .iter()
-            .map(|(name, value)| name.len() + value.size())
-            .sum()
+        self.attrs.iter().map(|(name, value)| name.len() + value.size()).sum()
     }
 }
 
 impl From<Attrs> for Item {
     fn from(attrs: Attrs) -> Item {
-        Item {
-            attrs: Arc::new(attrs),
-        }
+        Item { attrs: Arc::new(attrs) }
     }
 }
 
 impl<N: Into<Name>, V: Into<Value>> FromIterator<(N, V)> for Item {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(entries: I) -> Item {
-        Item::from(
-            entries
-                .into_iter()
-                .map(|(n, v)| (n.into(), v.into()))
-                .collect::<Attrs>(),
-        )
+        Item::from(entries.into_iter().map(|(n, v)| (n.into(), v.into())).collect::<Attrs>())
     }
 }
 

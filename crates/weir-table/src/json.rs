@@ -23,31 +23,17 @@ pub fn value_to_json(value: &Value) -> Json {
         Value::Null => ("NULL", Json::from(true)),
         Value::L(values) => ("L", values.iter().map(value_to_json).collect()),
         Value::M(map) => ("M", attrs_to_json(map)),
-        Value::Ss(set) => (
-            "SS",
-            set.iter().map(|text| Json::from(text.as_str())).collect(),
-        ),
-        Value::Ns(set) => (
-            "NS",
-            set.iter()
-                .map(|number| Json::from(number.to_string()))
-                .collect(),
-        ),
-        Value::Bs(set) => (
-            "BS",
-            set.iter()
-                .map(|bytes| Json::from(STANDARD.encode(bytes)))
-                .collect(),
-        ),
+        Value::Ss(set) => ("SS", set.iter().map(|text| Json::from(text.as_str())).collect()),
+        Value::Ns(set) => ("NS", set.iter().map(|number| Json::from(number.to_string())).collect()),
+        Value::Bs(set) => {
+            ("BS", set.iter().map(|bytes| Json::from(STANDARD.encode(bytes))).collect())
+        }
     };
     Json::Object(Map::from_iter([(kind.to_owned(), json)]))
 }
 
 fn attrs_to_json(attrs: &Attrs) -> Json {
-    attrs
-        .iter()
-        .map(|(name, value)| (name.to_string(), value_to_json(value)))
-        .collect()
+    attrs.iter().map(|(name, value)| (name.to_string(), value_to_json(value))).collect()
 }
 
 /// The DynamoDB JSON of an item.
@@ -81,11 +67,9 @@ pub fn value_from_json(json: &Json, at: &str) -> Result<Value, String> {
         "S" => Value::S(text(inner, at)?.to_owned()),
         "N" => Value::N(number(inner, at)?),
         "B" => Value::B(bytes(inner, at)?),
-        "BOOL" => Value::Bool(
-            inner
-                .as_bool()
-                .ok_or_else(|| format!("{at}: BOOL is true or false"))?,
-        ),
+        "BOOL" => {
+            Value::Bool(inner.as_bool().ok_or_else(|| format!("{at}: BOOL is true or false"))?)
+        }
         "NULL" if inner == &Json::Bool(true) => Value::Null,
         "NULL" => return wrong("NULL is written {\"NULL\": true}"),
         "L" => Value::L(
@@ -96,57 +80,44 @@ pub fn value_from_json(json: &Json, at: &str) -> Result<Value, String> {
                 .collect::<Result<_, _>>()?,
         ),
         "M" => Value::M(attrs_from_json(inner, at)?),
-        "SS" => Value::Ss(set(inner, at, |json, at| {
-            text(json, at).map(str::to_owned)
-        })?),
+        "SS" => Value::Ss(set(inner, at, |json, at| text(json, at).map(str::to_owned))?),
         "NS" => Value::Ns(set(inner, at, number)?),
         "BS" => Value::Bs(set(inner, at, bytes)?),
         other => {
-            return wrong(&format!(
-                "unknown type {other:?}; one of S N B BOOL NULL L M SS NS BS"
-            ));
+            return wrong(&format!("unknown type {other:?}; one of S N B BOOL NULL L M SS NS BS"));
         }
     })
 }
 
 fn attrs_from_json(json: &Json, at: &str) -> Result<BTreeMap<Name, Value>, String> {
-    let object = json
-        .as_object()
-        .ok_or_else(|| format!("{at}: expected an object of attributes"))?;
+    let object =
+        json.as_object().ok_or_else(|| format!("{at}: expected an object of attributes"))?;
     let dot = if at.is_empty() { "" } else { "." };
     object
         .iter()
         .map(|(name, json)| {
-            Ok((
-                Name::from(name.as_str()),
-                value_from_json(json, &format!("{at}{dot}{name}"))?,
-            ))
+            Ok((Name::from(name.as_str()), value_from_json(json, &format!("{at}{dot}{name}"))?))
         })
         .collect()
 }
 
 fn text<'a>(json: &'a Json, at: &str) -> Result<&'a str, String> {
-    json.as_str()
-        .ok_or_else(|| format!("{at}: expected a text"))
+    json.as_str().ok_or_else(|| format!("{at}: expected a text"))
 }
 
 fn number(json: &Json, at: &str) -> Result<Number, String> {
     let text = json
         .as_str()
         .ok_or_else(|| format!("{at}: a number is written as a text, like \"1.5\""))?;
-    text.parse()
-        .map_err(|problem| format!("{at}: {text:?} {problem}"))
+    text.parse().map_err(|problem| format!("{at}: {text:?} {problem}"))
 }
 
 fn bytes(json: &Json, at: &str) -> Result<Vec<u8>, String> {
-    STANDARD
-        .decode(text(json, at)?)
-        .map_err(|problem| format!("{at}: not base64: {problem}"))
+    STANDARD.decode(text(json, at)?).map_err(|problem| format!("{at}: not base64: {problem}"))
 }
 
 fn array<'a>(json: &'a Json, at: &str) -> Result<&'a Vec<Json>, String> {
-    json.as_array()
-        .ok_or_else(|| format!("{at}: expected a list"))
+    json.as_array().ok_or_else(|| format!("{at}: expected a list"))
 }
 
 fn set<T: Ord>(
@@ -155,10 +126,7 @@ fn set<T: Ord>(
     read: impl Fn(&Json, &str) -> Result<T, String>,
 ) -> Result<BTreeSet<T>, String> {
     let elements = array(json, at)?;
-    let set: BTreeSet<T> = elements
-        .iter()
-        .map(|json| read(json, at))
-        .collect::<Result<_, _>>()?;
+    let set: BTreeSet<T> = elements.iter().map(|json| read(json, at)).collect::<Result<_, _>>()?;
     if set.len() == elements.len() {
         Ok(set)
     } else {
@@ -217,10 +185,7 @@ mod tests {
             problem(r#"{"a": {"M": {"b": {"N": "x"}}}}"#),
             "a.b: \"x\" is not a decimal number"
         );
-        assert_eq!(
-            problem(r#"{"a": {"SS": ["x", "x"]}}"#),
-            "a: a set holds no element twice"
-        );
+        assert_eq!(problem(r#"{"a": {"SS": ["x", "x"]}}"#), "a: a set holds no element twice");
         assert!(problem(r#"{"a": "x"}"#).starts_with("a: expected an object with one type"));
         assert!(problem(r#"{"a": {"L": [{"Q": 1}]}}"#).starts_with("a[0]: unknown type \"Q\""));
     }

@@ -133,18 +133,12 @@ pub struct Key {
 impl Key {
     /// A key of both parts.
     pub fn new(partition: impl Into<KeyValue>, sort: impl Into<KeyValue>) -> Key {
-        Key {
-            partition: partition.into(),
-            sort: Some(sort.into()),
-        }
+        Key { partition: partition.into(), sort: Some(sort.into()) }
     }
 
     /// A key of a table without a sort value.
     pub fn partition(partition: impl Into<KeyValue>) -> Key {
-        Key {
-            partition: partition.into(),
-            sort: None,
-        }
+        Key { partition: partition.into(), sort: None }
     }
 
     /// The key attributes as an item, named as `spec` names them.

@@ -40,10 +40,7 @@ pub struct Number {
 
 impl Number {
     /// Zero.
-    pub const ZERO: Number = Number {
-        mantissa: 0,
-        exponent: 0,
-    };
+    pub const ZERO: Number = Number { mantissa: 0, exponent: 0 };
 
     /// Builds `mantissa × 10^exponent`.
     ///
@@ -75,10 +72,7 @@ impl Number {
         }
         let mantissa = i128::try_from(magnitude).map_err(|_| NumberError::Precision)?;
         let exponent = i16::try_from(exp).map_err(|_| NumberError::Range)?;
-        Ok(Number {
-            mantissa: if negative { -mantissa } else { mantissa },
-            exponent,
-        })
+        Ok(Number { mantissa: if negative { -mantissa } else { mantissa }, exponent })
     }
 
     /// The digits, as an integer without trailing zeros.
@@ -96,21 +90,13 @@ impl Number {
     /// How many significant digits the number has; zero has none.
     #[must_use]
     pub fn digits(&self) -> u32 {
-        if self.mantissa == 0 {
-            0
-        } else {
-            digits_of(self.mantissa.unsigned_abs())
-        }
+        if self.mantissa == 0 { 0 } else { digits_of(self.mantissa.unsigned_abs()) }
     }
 
     /// Power of ten of the first digit; zero for zero.
     #[must_use]
     pub fn magnitude(&self) -> i32 {
-        if self.mantissa == 0 {
-            0
-        } else {
-            i32::from(self.exponent) + self.digits() as i32 - 1
-        }
+        if self.mantissa == 0 { 0 } else { i32::from(self.exponent) + self.digits() as i32 - 1 }
     }
 
     /// The number as an `i64` when it is a whole number that fits.
@@ -134,11 +120,8 @@ impl Number {
         if self.mantissa == 0 || other.mantissa == 0 {
             return Ok(if self.mantissa == 0 { other } else { self });
         }
-        let (high, low) = if self.exponent >= other.exponent {
-            (self, other)
-        } else {
-            (other, self)
-        };
+        let (high, low) =
+            if self.exponent >= other.exponent { (self, other) } else { (other, self) };
         let shift = u32::try_from(high.exponent - low.exponent).map_err(|_| NumberError::Range)?;
         // A shifted magnitude that does not fit u128 leaves at least 39 digits after any
         // subtraction, because the lower number has at most 38.
@@ -149,9 +132,7 @@ impl Number {
         let low_magnitude = low.mantissa.unsigned_abs();
         let exp = i32::from(low.exponent);
         if (high.mantissa < 0) == (low.mantissa < 0) {
-            let sum = high_magnitude
-                .checked_add(low_magnitude)
-                .ok_or(NumberError::Precision)?;
+            let sum = high_magnitude.checked_add(low_magnitude).ok_or(NumberError::Precision)?;
             Self::from_parts(high.mantissa < 0, sum, exp)
         } else if high_magnitude >= low_magnitude {
             Self::from_parts(high.mantissa < 0, high_magnitude - low_magnitude, exp)
@@ -165,10 +146,7 @@ impl Number {
     /// # Errors
     /// As [`Number::checked_add`].
     pub fn checked_sub(self, other: Number) -> Result<Number, NumberError> {
-        self.checked_add(Number {
-            mantissa: -other.mantissa,
-            exponent: other.exponent,
-        })
+        self.checked_add(Number { mantissa: -other.mantissa, exponent: other.exponent })
     }
 
     /// Bytes that sort as the numbers do: a sign, the magnitude, 38 digits. Used in keys.
@@ -214,11 +192,7 @@ impl Ord for Number {
             .magnitude()
             .cmp(&other.magnitude())
             .then_with(|| self.full_digits().cmp(&other.full_digits()));
-        if self.mantissa < 0 {
-            by_size.reverse()
-        } else {
-            by_size
-        }
+        if self.mantissa < 0 { by_size.reverse() } else { by_size }
     }
 }
 
@@ -290,20 +264,12 @@ impl fmt::Display for Number {
         let exp = i32::from(self.exponent);
         let point = digits.len() as i32 + exp;
         if exp >= 0 && point <= 40 {
-            write!(
-                f,
-                "{sign}{digits}{}",
-                "0".repeat(exp.unsigned_abs() as usize)
-            )
+            write!(f, "{sign}{digits}{}", "0".repeat(exp.unsigned_abs() as usize))
         } else if exp < 0 && point > 0 {
             let (whole, fraction) = digits.split_at(point.unsigned_abs() as usize);
             write!(f, "{sign}{whole}.{fraction}")
         } else if exp < 0 && point > -20 {
-            write!(
-                f,
-                "{sign}0.{}{digits}",
-                "0".repeat(point.unsigned_abs() as usize)
-            )
+            write!(f, "{sign}0.{}{digits}", "0".repeat(point.unsigned_abs() as usize))
         } else {
             write!(f, "{sign}{digits}E{exp}")
         }
@@ -350,10 +316,7 @@ mod tests {
             ("-0.001", "-0.001"),
             ("1e3", "1000"),
             ("12.5E-1", "1.25"),
-            (
-                "99999999999999999999999999999999999999",
-                "99999999999999999999999999999999999999",
-            ),
+            ("99999999999999999999999999999999999999", "99999999999999999999999999999999999999"),
             ("1e125", "1E125"),
             ("1e-130", "1E-130"),
             (".5", "0.5"),
@@ -365,18 +328,15 @@ mod tests {
 
     #[test]
     fn bad_texts_say_why() {
-        for text in [
-            "", "-", ".", "1e", "1e+", "abc", "1 ", "1_0", "0x1", "1.2.3", "NaN", "--1", "é",
-        ] {
+        for text in
+            ["", "-", ".", "1e", "1e+", "abc", "1 ", "1_0", "0x1", "1.2.3", "NaN", "--1", "é"]
+        {
             assert_eq!(text.parse::<Number>(), Err(NumberError::Syntax), "{text:?}");
         }
         assert_eq!("1e126".parse::<Number>(), Err(NumberError::Range));
         assert_eq!("1e-131".parse::<Number>(), Err(NumberError::Range));
         assert_eq!("1e99999999999".parse::<Number>(), Err(NumberError::Range));
-        assert_eq!(
-            format!("{}1", "1".repeat(38)).parse::<Number>(),
-            Err(NumberError::Precision)
-        );
+        assert_eq!(format!("{}1", "1".repeat(38)).parse::<Number>(), Err(NumberError::Precision));
     }
 
     #[test]
@@ -387,10 +347,7 @@ mod tests {
         assert_eq!(n("1e40").checked_add(n("1")), Err(NumberError::Precision));
         assert_eq!(n("9e125").checked_add(n("9e125")), Err(NumberError::Range));
         let big = n(&"9".repeat(38));
-        assert_eq!(
-            big.checked_add(n("80000000000000000000000000000000000001")),
-            Ok(n("18e37"))
-        );
+        assert_eq!(big.checked_add(n("80000000000000000000000000000000000001")), Ok(n("18e37")));
     }
 
     #[test]

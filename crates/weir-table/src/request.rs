@@ -48,12 +48,7 @@ pub struct Get {
 impl Get {
     /// Reads a whole item, strongly consistent.
     pub fn new(table: impl Into<Name>, key: Key) -> Get {
-        Get {
-            table: table.into(),
-            key,
-            consistency: Consistency::Strong,
-            projection: None,
-        }
+        Get { table: table.into(), key, consistency: Consistency::Strong, projection: None }
     }
 
     /// Allows a read that is a moment behind.
@@ -102,12 +97,7 @@ pub struct Write {
 
 impl Write {
     fn new(table: impl Into<Name>, action: Action) -> Write {
-        Write {
-            table: table.into(),
-            action,
-            condition: None,
-            durability: Durability::Synced,
-        }
+        Write { table: table.into(), action, condition: None, durability: Durability::Synced }
     }
 
     /// Stores `item`.
@@ -184,10 +174,7 @@ pub struct Transaction {
 impl Transaction {
     /// A transaction of `writes`.
     pub fn new(writes: impl IntoIterator<Item = Write>) -> Transaction {
-        Transaction {
-            writes: writes.into_iter().collect(),
-            token: None,
-        }
+        Transaction { writes: writes.into_iter().collect(), token: None }
     }
 
     /// Makes a retry with the same token do nothing.
@@ -336,14 +323,7 @@ impl Query {
     /// The items of one partition.
     pub fn partition(table: impl Into<Name>, partition: impl Into<KeyValue>) -> Query {
         let sort = SortRange::All;
-        Query::new(
-            table,
-            Extent::Partition {
-                partition: partition.into(),
-                sort,
-                reverse: false,
-            },
-        )
+        Query::new(table, Extent::Partition { partition: partition.into(), sort, reverse: false })
     }
 
     /// Every item of the table.

@@ -126,15 +126,9 @@ impl TableSpec {
     /// # Errors
     /// When there is none.
     pub fn find_index(&self, name: &str) -> Result<&IndexSpec> {
-        self.indexes
-            .iter()
-            .find(|index| index.name == name)
-            .ok_or_else(|| {
-                Error::invalid(
-                    "index",
-                    format!("table {:?} has no index {name:?}", self.name),
-                )
-            })
+        self.indexes.iter().find(|index| index.name == name).ok_or_else(|| {
+            Error::invalid("index", format!("table {:?} has no index {name:?}", self.name))
+        })
     }
 
     /// The key of `item`, checked.
@@ -155,10 +149,7 @@ impl TableSpec {
             .get(name)
             .ok_or_else(|| Error::invalid(name.as_str(), "the key attribute is missing"))?;
         let key = KeyValue::from_value(value).ok_or_else(|| {
-            Error::invalid(
-                name.as_str(),
-                format!("a key is S, N or B, not {}", value.kind()),
-            )
+            Error::invalid(name.as_str(), format!("a key is S, N or B, not {}", value.kind()))
         })?;
         self.check_key_value(name, &key, max)?;
         Ok(key)
@@ -173,14 +164,12 @@ impl TableSpec {
         match (&self.sort, &key.sort) {
             (Some(name), Some(value)) => self.check_key_value(name, value, limits::SORT_KEY_MAX),
             (None, None) => Ok(()),
-            (Some(name), None) => Err(Error::invalid(
-                name.as_str(),
-                "the key attribute is missing",
-            )),
-            (None, Some(_)) => Err(Error::invalid(
-                "key.sort",
-                format!("table {:?} has no sort key", self.name),
-            )),
+            (Some(name), None) => {
+                Err(Error::invalid(name.as_str(), "the key attribute is missing"))
+            }
+            (None, Some(_)) => {
+                Err(Error::invalid("key.sort", format!("table {:?} has no sort key", self.name)))
+            }
         }
     }
 
@@ -226,16 +215,10 @@ impl TableSpec {
         self.check_declared("partition", Some(&self.partition))?;
         self.check_declared("sort", self.sort.as_ref())?;
         if self.sort.as_ref() == Some(&self.partition) {
-            return Err(Error::invalid(
-                "sort",
-                "the sort attribute is the partition attribute",
-            ));
+            return Err(Error::invalid("sort", "the sort attribute is the partition attribute"));
         }
         if self.indexes.len() > limits::INDEXES_MAX {
-            return Err(Error::invalid(
-                "indexes",
-                format!("at most {}", limits::INDEXES_MAX),
-            ));
+            return Err(Error::invalid("indexes", format!("at most {}", limits::INDEXES_MAX)));
         }
         let mut used: BTreeSet<&Name> = self.sort.iter().chain([&self.partition]).collect();
         let mut names = BTreeSet::new();
@@ -254,10 +237,7 @@ impl TableSpec {
                 ));
             }
             if index.projection == Projection::Include(BTreeSet::new()) {
-                return Err(Error::invalid(
-                    format!("{at}.projection"),
-                    "includes no attribute",
-                ));
+                return Err(Error::invalid(format!("{at}.projection"), "includes no attribute"));
             }
             used.extend(index.sort.iter().chain([&index.partition]));
         }
@@ -289,28 +269,13 @@ impl TableSpec {
                 found.push(format!("{what}: expected {ours}, found {theirs}"));
             }
         };
-        compare(
-            "partition",
-            self.partition.to_string(),
-            other.partition.to_string(),
-        );
-        compare(
-            "sort",
-            format!("{:?}", self.sort),
-            format!("{:?}", other.sort),
-        );
-        compare(
-            "attributes",
-            format!("{:?}", self.attributes),
-            format!("{:?}", other.attributes),
-        );
+        compare("partition", self.partition.to_string(), other.partition.to_string());
+        compare("sort", format!("{:?}", self.sort), format!("{:?}", other.sort));
+        compare("attributes", format!("{:?}", self.attributes), format!("{:?}", other.attributes));
         compare("ttl", format!("{:?}", self.ttl), format!("{:?}", other.ttl));
         compare("feed", self.feed.to_string(), other.feed.to_string());
         let by_name = |spec: &TableSpec| -> BTreeMap<String, String> {
-            spec.indexes
-                .iter()
-                .map(|i| (i.name.clone(), format!("{i:?}")))
-                .collect()
+            spec.indexes.iter().map(|i| (i.name.clone(), format!("{i:?}"))).collect()
         };
         let (ours, theirs) = (by_name(self), by_name(other));
         for name in ours.keys().chain(theirs.keys()).collect::<BTreeSet<_>>() {
@@ -327,10 +292,7 @@ fn check_name(at: &str, name: &str) -> Result<()> {
     if (3..=255).contains(&name.len()) && name.chars().all(good) {
         return Ok(());
     }
-    Err(Error::invalid(
-        at,
-        format!("{name:?}: 3 to 255 of letters, digits, '_', '-' and '.'"),
-    ))
+    Err(Error::invalid(at, format!("{name:?}: 3 to 255 of letters, digits, '_', '-' and '.'")))
 }
 
 impl IndexSpec {

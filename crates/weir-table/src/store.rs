@@ -23,9 +23,7 @@ pub struct Store<B> {
 
 impl<B> Clone for Store<B> {
     fn clone(&self) -> Self {
-        Store {
-            inner: Arc::clone(&self.inner),
-        }
+        Store { inner: Arc::clone(&self.inner) }
     }
 }
 
@@ -40,13 +38,7 @@ impl<B: Backend> Store<B> {
     /// Tables of `backend`, with cursors sealed by `cursors`.
     pub fn new(backend: B, cursors: CursorKey) -> Store<B> {
         let specs = RwLock::new(HashMap::new());
-        Store {
-            inner: Arc::new(Inner {
-                backend,
-                specs,
-                cursors,
-            }),
-        }
+        Store { inner: Arc::new(Inner { backend, specs, cursors }) }
     }
 
     /// The back-end, for what only it can do.
@@ -78,15 +70,9 @@ impl<B: Backend> Store<B> {
             .ok_or_else(|| Error::NoSuchTable(spec.name.clone()))?;
         let differences = spec.differences(&found);
         if !differences.is_empty() {
-            return Err(Error::SpecMismatch {
-                table: spec.name.clone(),
-                differences,
-            });
+            return Err(Error::SpecMismatch { table: spec.name.clone(), differences });
         }
-        self.inner
-            .specs
-            .write()
-            .insert(spec.name.clone(), Arc::new(found));
+        self.inner.specs.write().insert(spec.name.clone(), Arc::new(found));
         Ok(())
     }
 
@@ -117,10 +103,7 @@ impl<B: Backend> Store<B> {
         }
         let found = self.inner.backend.describe(table).await?;
         let spec = Arc::new(found.ok_or_else(|| Error::NoSuchTable(table.to_owned()))?);
-        self.inner
-            .specs
-            .write()
-            .insert(table.to_owned(), Arc::clone(&spec));
+        self.inner.specs.write().insert(table.to_owned(), Arc::clone(&spec));
         Ok(spec)
     }
 
@@ -151,10 +134,7 @@ impl<B: Backend> Store<B> {
     /// The request is invalid or the back-end fails.
     pub async fn write(&self, write: Write) -> Result<Written> {
         if matches!(write.action, crate::request::Action::Check(_)) {
-            return Err(Error::invalid(
-                "action",
-                "a check stands only in a transaction",
-            ));
+            return Err(Error::invalid("action", "a check stands only in a transaction"));
         }
         check::write(&*self.spec(&write.table).await?, &write)?;
         self.inner.backend.write(write).await
@@ -179,10 +159,7 @@ impl<B: Backend> Store<B> {
             && !(1..=limits::TOKEN_MAX).contains(&token.len())
         {
             let max = limits::TOKEN_MAX;
-            return Err(Error::invalid(
-                "token",
-                format!("has 1 to {max} characters"),
-            ));
+            return Err(Error::invalid("token", format!("has 1 to {max} characters")));
         }
         let specs = self.check_writes(&transaction.writes).await?;
         check::transaction(&specs, &transaction.writes)?;
@@ -226,12 +203,7 @@ impl<B: Backend> Store<B> {
             Some(last) => Some(self.inner.cursors.seal(query, last)?),
             None => None,
         };
-        Ok(Page {
-            items: page.items,
-            count: page.count,
-            scanned: page.scanned,
-            cursor,
-        })
+        Ok(Page { items: page.items, count: page.count, scanned: page.scanned, cursor })
     }
 
     /// The shards of a table's change feed.
@@ -257,24 +229,15 @@ impl<B: Backend> Store<B> {
         self.check_fed(table).await?;
         if !(1..=limits::FEED_READ_MAX).contains(&limit) {
             let max = limits::FEED_READ_MAX;
-            return Err(Error::invalid(
-                "limit",
-                format!("is {limit}; 1 to {max} are allowed"),
-            ));
+            return Err(Error::invalid("limit", format!("is {limit}; 1 to {max} are allowed")));
         }
-        self.inner
-            .backend
-            .feed_read(table, shard, from, limit)
-            .await
+        self.inner.backend.feed_read(table, shard, from, limit).await
     }
 
     async fn check_fed(&self, table: &str) -> Result<()> {
         if self.spec(table).await?.feed {
             return Ok(());
         }
-        Err(Error::invalid(
-            "table",
-            format!("{table:?} has no change feed"),
-        ))
+        Err(Error::invalid("table", format!("{table:?} has no change feed")))
     }
 }

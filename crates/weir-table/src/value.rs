@@ -118,12 +118,7 @@ impl Value {
 
     /// A map.
     pub fn map<K: Into<Name>, V: Into<Value>>(entries: impl IntoIterator<Item = (K, V)>) -> Value {
-        Value::M(
-            entries
-                .into_iter()
-                .map(|(name, value)| (name.into(), value.into()))
-                .collect(),
-        )
+        Value::M(entries.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
     }
 
     /// A list.
@@ -134,21 +129,13 @@ impl Value {
     /// The text, if this is one.
     #[must_use]
     pub fn as_s(&self) -> Option<&str> {
-        if let Value::S(text) = self {
-            Some(text)
-        } else {
-            None
-        }
+        if let Value::S(text) = self { Some(text) } else { None }
     }
 
     /// The number, if this is one.
     #[must_use]
     pub fn as_n(&self) -> Option<Number> {
-        if let Value::N(number) = self {
-            Some(*number)
-        } else {
-            None
-        }
+        if let Value::N(number) = self { Some(*number) } else { None }
     }
 
     /// The whole number, if this is one that fits.
@@ -160,11 +147,7 @@ impl Value {
     /// The boolean, if this is one.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
-        if let Value::Bool(value) = self {
-            Some(*value)
-        } else {
-            None
-        }
+        if let Value::Bool(value) = self { Some(*value) } else { None }
     }
 
     /// Bytes the value counts for in an item's size, by DynamoDB's rules: text and bytes by length,
@@ -179,10 +162,7 @@ impl Value {
             Value::Bool(_) | Value::Null => 1,
             Value::L(values) => 3 + values.iter().map(|value| 1 + value.size()).sum::<usize>(),
             Value::M(map) => {
-                3 + map
-                    .iter()
-                    .map(|(name, value)| 1 + name.len() + value.size())
-                    .sum::<usize>()
+                3 + map.iter().map(|(name, value)| 1 + name.len() + value.size()).sum::<usize>()
             }
             Value::Ss(set) => set.iter().map(String::len).sum(),
             Value::Ns(set) => set.iter().map(number_size).sum(),

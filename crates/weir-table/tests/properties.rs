@@ -31,10 +31,7 @@ fn fit(exact: &BigDecimal) -> Result<(), NumberError> {
     Ok(())
 }
 
-#[expect(
-    clippy::unwrap_used,
-    reason = "what a number shows is a decimal number"
-)]
+#[expect(clippy::unwrap_used, reason = "what a number shows is a decimal number")]
 fn exact(number: Number) -> BigDecimal {
     BigDecimal::from_str(&number.to_string()).unwrap()
 }
@@ -42,35 +39,21 @@ fn exact(number: Number) -> BigDecimal {
 /// A decimal text: sign, digits with a point somewhere, an exponent.
 fn text() -> impl Strategy<Value = String> {
     let digits = prop_oneof!["[0-9]{1,5}", "[0-9]{30,45}", "0{0,5}[1-9]0{0,50}"];
-    let exponent = prop_oneof![
-        Just(String::new()),
-        "[eE][+-]?[0-9]{1,2}",
-        "[eE]-?1[0-9]{2}"
-    ];
-    (
-        "[+-]?",
-        digits,
-        any::<prop::sample::Index>(),
-        any::<bool>(),
-        exponent,
-    )
-        .prop_map(|(sign, mut digits, point, pointed, exponent)| {
+    let exponent = prop_oneof![Just(String::new()), "[eE][+-]?[0-9]{1,2}", "[eE]-?1[0-9]{2}"];
+    ("[+-]?", digits, any::<prop::sample::Index>(), any::<bool>(), exponent).prop_map(
+        |(sign, mut digits, point, pointed, exponent)| {
             if pointed {
                 digits.insert(point.index(digits.len() + 1), '.');
             }
             format!("{sign}{digits}{exponent}")
-        })
+        },
+    )
 }
 
 /// Any number, small ones and those at the ends more often.
 fn number() -> impl Strategy<Value = Number> {
     let largest = 10i128.pow(MAX_DIGITS) - 1;
-    let mantissa = prop_oneof![
-        -1000i128..1000,
-        -largest..=largest,
-        Just(largest),
-        Just(-largest),
-    ];
+    let mantissa = prop_oneof![-1000i128..1000, -largest..=largest, Just(largest), Just(-largest),];
     let exponent = prop_oneof![-5i32..5, -167i32..126, Just(88), Just(-130)];
     let fits = |(mantissa, exponent)| Number::new(mantissa, exponent).ok();
     (mantissa, exponent).prop_filter_map("out of range", fits)

@@ -43,11 +43,7 @@ impl Dynoxide {
             // Ending the runtime drops open connections too: a test that is over waits for none.
             .spawn(move || runtime.block_on(serve))
             .map_err(io("start a thread"))?;
-        Ok(Self {
-            endpoint: format!("http://{address}"),
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Self { endpoint: format!("http://{address}"), stop: Some(stop), thread: Some(thread) })
     }
 
     /// The address, as `http://HOST:PORT`.
@@ -75,9 +71,5 @@ fn listen() -> std::io::Result<(TcpListener, SocketAddr)> {
 }
 
 fn io(doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {
-    move |source| Error::Io {
-        doing,
-        server: "dynoxide",
-        source,
-    }
+    move |source| Error::Io { doing, server: "dynoxide", source }
 }

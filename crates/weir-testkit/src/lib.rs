@@ -82,10 +82,7 @@ pub fn dynamo_local_endpoint() -> Result<&'static str, &'static Error> {
     static OWN: OnceLock<Result<DynamoLocal, Error>> = OnceLock::new();
     match SHARED.get_or_init(|| env::var(DYNAMO_LOCAL_VAR).ok()) {
         Some(url) => Ok(url),
-        None => OWN
-            .get_or_init(DynamoLocal::start)
-            .as_ref()
-            .map(DynamoLocal::endpoint),
+        None => OWN.get_or_init(DynamoLocal::start).as_ref().map(DynamoLocal::endpoint),
     }
 }
 
@@ -108,9 +105,7 @@ pub fn moto_endpoint() -> Result<&'static str, &'static Error> {
 /// When it cannot open a socket or its in-memory database.
 pub fn dynoxide_endpoint() -> Result<&'static str, &'static Error> {
     static OWN: OnceLock<Result<Dynoxide, Error>> = OnceLock::new();
-    OWN.get_or_init(Dynoxide::start)
-        .as_ref()
-        .map(Dynoxide::endpoint)
+    OWN.get_or_init(Dynoxide::start).as_ref().map(Dynoxide::endpoint)
 }
 
 /// A table-name prefix that no other test uses, such as `orders-1f00ba4c5d6e7a89-`.

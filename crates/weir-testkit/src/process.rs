@@ -122,12 +122,9 @@ impl Process {
         let (tell, told) = mpsc::channel();
         let (stop, stopped) = mpsc::channel();
         let keep = move || {
-            let started = command
-                .spawn()
-                .map_err(io(server, "run setpriv"))
-                .and_then(|child| {
-                    Running(child).until_ready(server, address, deadline, &mut output)
-                });
+            let started = command.spawn().map_err(io(server, "run setpriv")).and_then(|child| {
+                Running(child).until_ready(server, address, deadline, &mut output)
+            });
             let (running, answer) = match started {
                 Ok(running) => (Some(running), Ok(())),
                 Err(error) => (None, Err(error)),
@@ -141,11 +138,8 @@ impl Process {
             .name(format!("{server} keeper"))
             .spawn(keep)
             .map_err(io(server, "start a thread"))?;
-        let process = Self {
-            endpoint: format!("http://{address}"),
-            stop: Some(stop),
-            keeper: Some(keeper),
-        };
+        let process =
+            Self { endpoint: format!("http://{address}"), stop: Some(stop), keeper: Some(keeper) };
         match told.recv() {
             Ok(answer) => answer.map(|()| process),
             Err(mpsc::RecvError) => Err(not_ready(server, "lost its keeper thread", String::new())),
@@ -179,11 +173,7 @@ impl Running {
             let answers = probe::answers(address);
             // Looked at after the answer, which may have come from someone else on a taken port.
             if let Some(status) = self.0.try_wait().map_err(io(server, "wait"))? {
-                return Err(not_ready(
-                    server,
-                    &format!("ended with {status}"),
-                    end_of(output),
-                ));
+                return Err(not_ready(server, &format!("ended with {status}"), end_of(output)));
             }
             if answers {
                 return Ok(self);
@@ -236,25 +226,15 @@ fn free_address() -> std::io::Result<SocketAddr> {
 fn end_of(output: &mut File) -> String {
     let mut bytes = Vec::new();
     let length = output.seek(SeekFrom::End(0)).unwrap_or(0);
-    output
-        .seek(SeekFrom::Start(length.saturating_sub(OUTPUT_BYTES_MAX)))
-        .ok();
+    output.seek(SeekFrom::Start(length.saturating_sub(OUTPUT_BYTES_MAX))).ok();
     output.read_to_end(&mut bytes).ok();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn not_ready(server: &'static str, what: &str, output: String) -> Error {
-    Error::NotReady {
-        server,
-        what: what.to_owned(),
-        output,
-    }
+    Error::NotReady { server, what: what.to_owned(), output }
 }
 
 fn io(server: &'static str, doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {
-    move |source| Error::Io {
-        doing,
-        server,
-        source,
-    }
+    move |source| Error::Io { doing, server, source }
 }

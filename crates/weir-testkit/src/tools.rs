@@ -12,9 +12,7 @@ const TOOLS_VAR: &str = "WEIR_TOOLS";
 pub(crate) fn installed(file: &str) -> Result<PathBuf, Error> {
     let folder = env::var_os(TOOLS_VAR).map_or_else(default_folder, PathBuf::from);
     let path = folder.join(file);
-    path.canonicalize().map_err(|_missing| Error::NotInstalled {
-        path: path.display().to_string(),
-    })
+    path.canonicalize().map_err(|_missing| Error::NotInstalled { path: path.display().to_string() })
 }
 
 fn default_folder() -> PathBuf {

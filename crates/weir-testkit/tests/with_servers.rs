@@ -1,9 +1,6 @@
 //! The `with-servers` program: what the command sees, and that no server is left behind.
 
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of tests may unwrap like the tests"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap like the tests")]
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -49,33 +46,21 @@ fn goes_away(address: &str) -> bool {
 #[test]
 fn passes_the_exit_status_on_and_stops_the_servers() {
     let (mut child, addresses) = start(&format!("{SHOW_SERVERS}; read line; exit 7"));
-    assert!(
-        addresses.iter().all(|address| listens(address)),
-        "{addresses:?}"
-    );
+    assert!(addresses.iter().all(|address| listens(address)), "{addresses:?}");
 
     drop(child.stdin.take());
     assert_eq!(child.wait().unwrap().code(), Some(7));
-    assert!(
-        addresses.iter().all(|address| goes_away(address)),
-        "{addresses:?}"
-    );
+    assert!(addresses.iter().all(|address| goes_away(address)), "{addresses:?}");
 }
 
 #[test]
 fn servers_die_with_a_killed_process() {
     let (mut child, addresses) = start(&format!("{SHOW_SERVERS}; read line"));
-    assert!(
-        addresses.iter().all(|address| listens(address)),
-        "{addresses:?}"
-    );
+    assert!(addresses.iter().all(|address| listens(address)), "{addresses:?}");
 
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(
-        addresses.iter().all(|address| goes_away(address)),
-        "{addresses:?}"
-    );
+    assert!(addresses.iter().all(|address| goes_away(address)), "{addresses:?}");
 }
 
 #[test]
@@ -103,8 +88,5 @@ fn says_how_to_install_what_is_missing() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        message.contains("DynamoDBLocal.jar is missing: run `make setup`"),
-        "{message}"
-    );
+    assert!(message.contains("DynamoDBLocal.jar is missing: run `make setup`"), "{message}");
 }

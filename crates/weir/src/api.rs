@@ -27,10 +27,7 @@ impl Api {
         act: impl AsyncFnOnce(&Api) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let place = Place::of(&loaded.config.store);
-        let settings = Settings {
-            run_jobs: false,
-            ..settings::server(&loaded.config)?
-        };
+        let settings = Settings { run_jobs: false, ..settings::server(&loaded.config)? };
         let services = crate::services();
         let reach = async |tables: &Tables| {
             let api = Api::reach(tables, settings, &place, &services).await?;
@@ -109,10 +106,7 @@ impl From<Refusal> for Failure {
             Refusal::Unreachable(error) => return error.into(),
             Refusal::Problem(problem) => problem,
         };
-        let cause = problem
-            .details
-            .get("cause")
-            .and_then(serde_json::Value::as_str);
+        let cause = problem.details.get("cause").and_then(serde_json::Value::as_str);
         let failure = match problem.status {
             400 | 413 | 415 | 422 => Failure::usage(problem.detail),
             500..=599 => Failure::fault(problem.detail),

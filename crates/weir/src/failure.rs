@@ -34,12 +34,7 @@ pub struct Failure {
 
 impl Failure {
     fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure {
-            exit,
-            message: message.into(),
-            causes: Vec::new(),
-            help: None,
-        }
+        Failure { exit, message: message.into(), causes: Vec::new(), help: None }
     }
 
     /// The store, the disk or the network failed.
@@ -112,9 +107,7 @@ impl From<Error> for Failure {
                 .help("`weir tables list` shows what there is"),
             Error::SpecMismatch { table, differences } => {
                 let message = format!("table {table:?} is not as the spec declares it");
-                differences
-                    .iter()
-                    .fold(Failure::differs(message), Failure::because)
+                differences.iter().fold(Failure::differs(message), Failure::because)
             }
             Error::InUse { path } => Failure::refused(format!("{} is in use", path.display()))
                 .help(

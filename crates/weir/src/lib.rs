@@ -61,10 +61,7 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a process has one, and moves it once"
-)]
+#[expect(clippy::large_enum_variant, reason = "a process has one, and moves it once")]
 enum Command {
     /// Serve until told to stop (SIGTERM or Ctrl-C)
     Serve(serve::ServeArgs),

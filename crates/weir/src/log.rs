@@ -22,9 +22,7 @@ pub(crate) fn start(log: &Log) -> Result<(), Failure> {
     let registry = tracing_subscriber::registry().with(level);
     let lines = fmt::layer().with_writer(io::stderr);
     let started = if pretty {
-        let lines = lines
-            .with_ansi(io::stderr().is_terminal())
-            .with_target(false);
+        let lines = lines.with_ansi(io::stderr().is_terminal()).with_target(false);
         registry.with(lines).try_init()
     } else {
         registry.with(lines.json().flatten_event(true)).try_init()

@@ -29,9 +29,7 @@ pub fn table(
     numbers: &[usize],
 ) -> io::Result<()> {
     let mut table = Table::new();
-    table
-        .load_style(UTF8_FULL_CONDENSED.with_rounded_corners())
-        .set_header(header);
+    table.load_style(UTF8_FULL_CONDENSED.with_rounded_corners()).set_header(header);
     for row in rows {
         table.add_row(row);
     }
@@ -43,9 +41,7 @@ pub fn table(
     let term = Term::stdout();
     if term.is_term() {
         let (_, width) = term.size();
-        table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(width);
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
     }
     line(table.trim_fmt())
 }
@@ -57,11 +53,7 @@ pub fn good(text: &str) -> io::Result<()> {
 
 /// Prints a line about something that may become a problem.
 pub fn warning(text: &str) -> io::Result<()> {
-    line(format!(
-        "{} {}",
-        style("!").yellow().bold(),
-        printable(text)
-    ))
+    line(format!("{} {}", style("!").yellow().bold(), printable(text)))
 }
 
 /// Prints a line about something that is wrong.
@@ -97,13 +89,7 @@ pub fn failure(message: &str, causes: &[String], help: Option<&str>) {
     let label = style("error:").red().bold().for_stderr();
     writeln!(err, "{label} {}", printable(message)).ok();
     for cause in causes {
-        writeln!(
-            err,
-            "  {} {}",
-            style("-").dim().for_stderr(),
-            printable(cause)
-        )
-        .ok();
+        writeln!(err, "  {} {}", style("-").dim().for_stderr(), printable(cause)).ok();
     }
     if let Some(help) = help {
         let label = style("help:").cyan().bold().for_stderr();

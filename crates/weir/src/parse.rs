@@ -29,14 +29,8 @@ pub(crate) fn key_value(
         ))
     };
     match spec.attributes.get(name) {
-        Some(Kind::N) => text
-            .parse::<Number>()
-            .map(KeyValue::N)
-            .map_err(|_| wrong("not a number")),
-        Some(Kind::B) => STANDARD
-            .decode(text)
-            .map(KeyValue::B)
-            .map_err(|_| wrong("not base64")),
+        Some(Kind::N) => text.parse::<Number>().map(KeyValue::N).map_err(|_| wrong("not a number")),
+        Some(Kind::B) => STANDARD.decode(text).map(KeyValue::B).map_err(|_| wrong("not base64")),
         _ => Ok(KeyValue::S(text.to_owned())),
     }
 }
@@ -48,10 +42,7 @@ pub(crate) fn key(spec: &TableSpec, pk: &str, sk: Option<&str>) -> Result<Key, F
         (Some(name), Some(text)) => Some(key_value(spec, name, text, "--sk")?),
         (None, None) => None,
         (Some(name), None) => {
-            let problem = format!(
-                "--sk is missing: table {:?} has the sort key {name}",
-                spec.name
-            );
+            let problem = format!("--sk is missing: table {:?} has the sort key {name}", spec.name);
             return Err(Failure::usage(problem));
         }
         (None, Some(_)) => {
@@ -126,9 +117,9 @@ pub(crate) fn filter(text: &str) -> Result<Condition, String> {
         return match build {
             Build::Alone(build) if given.is_empty() => Ok(build(subject)),
             Build::Alone(_) => Err(format!("{operator} takes no value, and {given:?} follows")),
-            Build::With(_) if given.is_empty() => Err(format!(
-                "a value is missing after {operator}; empty text is written \"\""
-            )),
+            Build::With(_) if given.is_empty() => {
+                Err(format!("a value is missing after {operator}; empty text is written \"\""))
+            }
             Build::With(build) => Ok(build(subject, Operand::Value(value(given)?))),
         };
     }
@@ -172,9 +163,9 @@ pub(crate) fn read(file: &str) -> Result<String, Failure> {
             .and_then(|opened| opened.take(INPUT_MAX).read_to_string(&mut text)),
     };
     match read {
-        Ok(bytes) if bytes as u64 >= INPUT_MAX => Err(Failure::usage(format!(
-            "{file}: longer than {INPUT_MAX} bytes"
-        ))),
+        Ok(bytes) if bytes as u64 >= INPUT_MAX => {
+            Err(Failure::usage(format!("{file}: longer than {INPUT_MAX} bytes")))
+        }
         Ok(_) => Ok(text),
         Err(error) => Err(Failure::usage(format!("cannot read {file}")).because(error)),
     }
@@ -202,10 +193,7 @@ mod tests {
     #[test]
     fn filters_read_as_people_write_them() {
         for (text, expected) in [
-            (
-                "total >= 10.5",
-                attr("total").ge("10.5".parse::<Number>().unwrap()),
-            ),
+            ("total >= 10.5", attr("total").ge("10.5".parse::<Number>().unwrap())),
             ("total>=10", attr("total").ge(10)),
             ("a = true", attr("a").eq(true)),
             ("a = null", attr("a").eq(Value::Null)),
@@ -213,10 +201,7 @@ mod tests {
             ("a = two words ", attr("a").eq("two words")),
             ("a = \"\"", attr("a").eq("")),
             ("a < b", attr("a").lt("b")),
-            (
-                "a.b[1][2].c > 1",
-                attr("a").field("b").element(1).element(2).field("c").gt(1),
-            ),
+            ("a.b[1][2].c > 1", attr("a").field("b").element(1).element(2).field("c").gt(1)),
             ("n begins_with ORDER#", attr("n").begins_with("ORDER#")),
             ("n contains x", attr("n").contains("x")),
             ("existsx exists", attr("existsx").exists()),

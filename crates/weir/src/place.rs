@@ -98,12 +98,10 @@ impl Place {
             }
             Place::Embedded(data) => {
                 if missing == Missing::Refuse && !holds_something(data) {
-                    return Err(
-                        Failure::refused(format!("no store in {}", data.display())).help(
-                            "name its folder with --data; \
+                    return Err(Failure::refused(format!("no store in {}", data.display())).help(
+                        "name its folder with --data; \
                          `weir tables create` and `weir serve` make a new one",
-                        ),
-                    );
+                    ));
                 }
                 open_embedded(data, None).await
             }
@@ -187,10 +185,8 @@ impl DynamoPlace {
     #[cfg(not(feature = "dynamodb"))]
     #[expect(clippy::unused_async, reason = "the same call as with the feature")]
     async fn connect(&self, _cursors: CursorKey) -> Result<Store<AnyBackend>, Failure> {
-        Err(
-            Failure::usage("this build of weir has no DynamoDB back-end")
-                .help("build it with the cargo feature `dynamodb`, which is on by default"),
-        )
+        Err(Failure::usage("this build of weir has no DynamoDB back-end")
+            .help("build it with the cargo feature `dynamodb`, which is on by default"))
     }
 }
 
@@ -229,9 +225,7 @@ fn dynamo_place(text: &str) -> Result<DynamoPlace, String> {
             Some(("prefix", prefix)) => prefix.clone_into(&mut place.prefix),
             Some(("region", region)) => place.region = Some(region.to_owned()),
             _ => {
-                return Err(format!(
-                    "{parameter:?} is unknown; there are region=R and prefix=P"
-                ));
+                return Err(format!("{parameter:?} is unknown; there are region=R and prefix=P"));
             }
         }
     }

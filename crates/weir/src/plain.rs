@@ -43,34 +43,22 @@ fn value(raw: &RawValue, at: &str, depth: usize) -> Result<Value, String> {
                 let value = value(raw, &format!("{at}{dot}{name}"), depth + 1)?;
                 Ok((Name::from(name), value))
             };
-            Value::M(
-                fields
-                    .into_iter()
-                    .map(field)
-                    .collect::<Result<_, String>>()?,
-            )
+            Value::M(fields.into_iter().map(field).collect::<Result<_, String>>()?)
         }
         Some(b'[') => {
             let elements: Vec<&RawValue> = serde_json::from_str(text).map_err(json)?;
             let element = |(position, raw): (usize, &&RawValue)| {
                 value(raw, &format!("{at}[{position}]"), depth + 1)
             };
-            Value::L(
-                elements
-                    .iter()
-                    .enumerate()
-                    .map(element)
-                    .collect::<Result<_, String>>()?,
-            )
+            Value::L(elements.iter().enumerate().map(element).collect::<Result<_, String>>()?)
         }
         Some(b'"') => Value::S(serde_json::from_str(text).map_err(json)?),
         Some(b't') => Value::Bool(true),
         Some(b'f') => Value::Bool(false),
         Some(b'n') => Value::Null,
-        _ => Value::N(
-            text.parse::<Number>()
-                .map_err(|problem| wrong(&format!("{text} {problem}")))?,
-        ),
+        _ => {
+            Value::N(text.parse::<Number>().map_err(|problem| wrong(&format!("{text} {problem}")))?)
+        }
     })
 }
 
@@ -99,10 +87,8 @@ impl Serialize for PlainValue<'_> {
             Value::Ss(set) => serializer.collect_seq(set),
             Value::Bs(set) => serializer.collect_seq(set.iter().map(|b| STANDARD.encode(b))),
             Value::Ns(set) => {
-                let numbers: Vec<_> = set
-                    .iter()
-                    .map(raw_number)
-                    .collect::<Result<_, S::Error>>()?;
+                let numbers: Vec<_> =
+                    set.iter().map(raw_number).collect::<Result<_, S::Error>>()?;
                 serializer.collect_seq(numbers)
             }
         }

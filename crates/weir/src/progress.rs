@@ -8,11 +8,7 @@ const TICK: Duration = Duration::from_millis(120);
 
 /// A bar of bytes.
 pub(crate) fn bytes(title: &str) -> ProgressBar {
-    bar(
-        title,
-        Some(0),
-        "{prefix} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}",
-    )
+    bar(title, Some(0), "{prefix} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
 }
 
 /// A bar of items; one that only counts when the total is not known.

@@ -62,9 +62,7 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
 fn tell(started: Started) {
     if let Some(file) = &started.admin_key_file {
         let file = file.display();
-        output::note(format!(
-            "the admin key was made and saved in {file} (send it as X-API-Key)"
-        ));
+        output::note(format!("the admin key was made and saved in {file} (send it as X-API-Key)"));
     }
     let origin = started.origin;
     output::line(format!("listening on {origin}")).ok();
@@ -78,6 +76,5 @@ fn cursor_key(auth: &Auth) -> Result<Option<CursorKey>, Failure> {
     };
     let bytes = secret.key_bytes().and_then(|bytes| bytes.try_into().ok());
     let key = bytes.map(CursorKey::new);
-    key.map(Some)
-        .ok_or_else(|| Failure::usage("auth.cursor_key is not base64 of 32 bytes"))
+    key.map(Some).ok_or_else(|| Failure::usage("auth.cursor_key is not base64 of 32 bytes"))
 }

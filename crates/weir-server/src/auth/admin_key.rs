@@ -208,11 +208,7 @@ impl<B: Backend> AdminKey<B> {
     }
 
     fn learn(&self, hash: Option<Hash>) {
-        *self.known.lock() = Known {
-            hash,
-            read_ms: Some(self.clock.now_ms()),
-            failed_ms: None,
-        };
+        *self.known.lock() = Known { hash, read_ms: Some(self.clock.now_ms()), failed_ms: None };
     }
 
     fn put(&self, hash: &Hash) -> Write {
@@ -225,10 +221,7 @@ impl<B: Backend> AdminKey<B> {
 
 fn generate() -> Result<Secret> {
     let bytes = random::<32>()?;
-    Ok(Secret::new(format!(
-        "{PREFIX}{}",
-        URL_SAFE_NO_PAD.encode(bytes.as_slice())
-    )))
+    Ok(Secret::new(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes.as_slice()))))
 }
 
 #[cfg(test)]
@@ -248,11 +241,7 @@ mod tests {
     fn the_stored_hash_is_sha_256() {
         // The first of NIST's examples for SHA-256.
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        let hash: String = Hash::of("abc")
-            .0
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash: String = Hash::of("abc").0.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hash, expected);
         assert_eq!(format!("{:?}", Hash::of("abc")), "•••");
         assert!(Hash::of("abc").matches(&Hash::of("abc")));

@@ -96,8 +96,7 @@ impl Claims {
         if self.iss != issuer {
             return Err(TokenError::WrongIssuer);
         }
-        self.problem()
-            .map_or(Ok(()), |what| Err(TokenError::Malformed(what)))
+        self.problem().map_or(Ok(()), |what| Err(TokenError::Malformed(what)))
     }
 
     /// What is wrong with the claims themselves.

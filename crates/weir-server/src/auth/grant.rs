@@ -130,10 +130,7 @@ impl Grants {
         }
         let list = unique.into_iter();
         let list = list.map(|(tenant, access)| Grant { tenant, access });
-        let grants = Grants {
-            admin,
-            list: list.collect(),
-        };
+        let grants = Grants { admin, list: list.collect() };
         grants.check()?;
         Ok(grants)
     }

@@ -93,12 +93,7 @@ impl<B: Backend> Auth<B> {
             return Err(Error::invalid("name", "is empty"));
         }
         let subject = issued::subject(name);
-        let holder = Holder {
-            subject: &subject,
-            org_id: None,
-            app_id: None,
-            grants,
-        };
+        let holder = Holder { subject: &subject, org_id: None, app_id: None, grants };
         let issued_ms = self.issue_time(&subject).await?;
         let access = holder.mint(TokenType::Access, lifetime_secs, None);
         let minted = self.tokens.mint(&access, issued_ms)?;

@@ -138,10 +138,7 @@ impl<B: Backend> Issued<B> {
         // Not the query's filter: a cursor is bound to its query, and the time goes on.
         let tokens = page.items.iter().filter_map(IssuedToken::from_item);
         let alive = tokens.filter(|token| token.expires > now_ms / 1000);
-        Ok(IssuedPage {
-            items: alive.collect(),
-            cursor: page.cursor,
-        })
+        Ok(IssuedPage { items: alive.collect(), cursor: page.cursor })
     }
 
     /// Notes that a token was revoked. Revoking it is [`super::revocation`]'s to do.

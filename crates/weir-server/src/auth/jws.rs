@@ -36,11 +36,7 @@ struct Header<'a> {
 
 /// Signs `claims` with `key`.
 pub(super) fn seal(key: &SigningKey, claims: &impl Serialize) -> Result<String> {
-    let header = Written {
-        alg: key.algorithm().name(),
-        typ: "JWT",
-        kid: key.kid(),
-    };
+    let header = Written { alg: key.algorithm().name(), typ: "JWT", kid: key.kid() };
     let writing = |source| Error::backend("writing a token", source);
     let header = serde_json::to_vec(&header).map_err(writing)?;
     let claims = serde_json::to_vec(claims).map_err(writing)?;
@@ -67,9 +63,7 @@ pub(super) fn open<'k>(
         return Err(malformed("it is longer than 8 KiB"));
     }
     let (message, signature) = text.rsplit_once('.').ok_or(malformed("not three parts"))?;
-    let (header, claims) = message
-        .split_once('.')
-        .ok_or(malformed("not three parts"))?;
+    let (header, claims) = message.split_once('.').ok_or(malformed("not three parts"))?;
     let decode = |part: &str| URL_SAFE_NO_PAD.decode(part);
     let header = decode(header).map_err(|_| malformed("the header is not base64url"))?;
     let header: Header<'_> =

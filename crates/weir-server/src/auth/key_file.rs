@@ -79,16 +79,11 @@ fn doing(verb: &str, path: &Path) -> String {
 }
 
 fn generate() -> Result<Secret> {
-    Ok(Secret::new(
-        URL_SAFE_NO_PAD.encode(random::<32>()?.as_slice()),
-    ))
+    Ok(Secret::new(URL_SAFE_NO_PAD.encode(random::<32>()?.as_slice())))
 }
 
 fn write(data: &Path, current: &Secret, previous: Option<&Secret>) -> Result<NamedTempFile> {
-    let keeping = Keeping {
-        current: current.expose(),
-        previous: previous.map(Secret::expose),
-    };
+    let keeping = Keeping { current: current.expose(), previous: previous.map(Secret::expose) };
     let text = serde_json::to_vec(&keeping)
         .map(Zeroizing::new)
         .map_err(|source| Error::backend("writing the signing key", source))?;

@@ -30,9 +30,7 @@ pub fn tables() -> [TableSpec; 2] {
 /// The shape of [`EDGE`].
 #[must_use]
 pub fn edge() -> TableSpec {
-    TableSpec::new(EDGE, PK, Kind::S)
-        .sort(SK, Kind::S)
-        .ttl(EXPIRES)
+    TableSpec::new(EDGE, PK, Kind::S).sort(SK, Kind::S).ttl(EXPIRES)
 }
 
 /// The shape of [`REVOKED`].

@@ -99,11 +99,7 @@ impl<B: Backend> Auth<B> {
                 verified => verified?,
             }
         }
-        let admin = Identity {
-            subject: "admin".to_owned(),
-            grants: Grants::admin(),
-            claims: None,
-        };
+        let admin = Identity { subject: "admin".to_owned(), grants: Grants::admin(), claims: None };
         Ok(Auth {
             clock,
             access_secs: settings.access_secs,

@@ -142,10 +142,7 @@ impl<B: Backend> Revocations<B> {
         let (Written::Applied(item) | Written::Refused(item)) = self.store.write(write).await?;
         let mut made = self.made.lock();
         *made += 1;
-        let known = OfSubject {
-            valid_after_ms: valid_after(item.as_ref()),
-            read_ms: now_ms,
-        };
+        let known = OfSubject { valid_after_ms: valid_after(item.as_ref()), read_ms: now_ms };
         self.subjects.insert(subject.to_owned(), known);
         Ok(())
     }
@@ -220,10 +217,7 @@ impl<B: Backend> Revocations<B> {
                 };
                 self.tokens.insert(jti.to_owned(), known);
             }
-            let known = OfSubject {
-                valid_after_ms,
-                read_ms,
-            };
+            let known = OfSubject { valid_after_ms, read_ms };
             self.subjects.insert(claims.sub.clone(), known);
         }
         Ok(revoked)
@@ -243,9 +237,7 @@ impl<B: Backend> Revocations<B> {
 /// The ids by which a token can be revoked, each once.
 fn ids(claims: &Claims) -> impl Iterator<Item = &str> {
     let parent = claims.parent_jti.iter().filter(|id| **id != claims.jti);
-    std::iter::once(&claims.jti)
-        .chain(parent)
-        .map(String::as_str)
+    std::iter::once(&claims.jti).chain(parent).map(String::as_str)
 }
 
 fn is_before(claims: &Claims, valid_after_ms: Option<u64>) -> bool {

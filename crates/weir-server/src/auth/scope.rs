@@ -95,9 +95,8 @@ impl Parts {
             return Ok(());
         }
         let wrong = |problem| GrantError::new(part, problem);
-        let (kind, rest) = part
-            .split_once(':')
-            .ok_or_else(|| wrong("is not admin, org:, app:, ns: or owner:"))?;
+        let (kind, rest) =
+            part.split_once(':').ok_or_else(|| wrong("is not admin, org:, app:, ns: or owner:"))?;
         let (access, id) = match rest.split_once(':') {
             None => (Access::Write, rest),
             Some(("read", id)) => (Access::Read, id),
@@ -234,17 +233,11 @@ mod tests {
         let access = || prop_oneof![Just(Access::Read), Just(Access::Write)];
         let orgs = prop::collection::vec((id().prop_map(Tenant::Org), access()), 0..5);
         let apps = (id(), prop::collection::vec((id(), access()), 1..5)).prop_map(|(org, apps)| {
-            let tenant = |app| Tenant::App {
-                org: org.clone(),
-                app,
-            };
+            let tenant = |app| Tenant::App { org: org.clone(), app };
             let apps = apps.into_iter();
             apps.map(|(app, access)| (tenant(app), access)).collect()
         });
-        let other = prop_oneof![
-            id().prop_map(Tenant::Namespace),
-            id().prop_map(Tenant::Owner)
-        ];
+        let other = prop_oneof![id().prop_map(Tenant::Namespace), id().prop_map(Tenant::Owner)];
         let others = prop::collection::vec((other, access()), 0..5);
         let all = (any::<bool>(), prop_oneof![orgs, apps], others);
         all.prop_map(|(admin, mut list, others): (_, Vec<_>, _)| {

@@ -52,10 +52,7 @@ mod tests {
     #[test]
     fn a_secret_is_shown_only_to_who_asks_for_it() {
         let secret = Secret::new("tide");
-        assert_eq!(
-            format!("{secret:?} {:#?}", Some(&secret)),
-            "••• Some(\n    •••,\n)"
-        );
+        assert_eq!(format!("{secret:?} {:#?}", Some(&secret)), "••• Some(\n    •••,\n)");
         assert_eq!(secret.expose(), "tide");
         let read: Secret = serde_json::from_str("\"tide\"").unwrap();
         assert_eq!(read.expose(), "tide");

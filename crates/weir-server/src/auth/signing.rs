@@ -114,10 +114,7 @@ impl SigningKey {
         )
         .map_err(|_| wrong("is no private key on the curve P-256"))?;
         let public = digest::digest(&digest::SHA256, pair.public_key().as_ref());
-        Ok(SigningKey {
-            kid: kid(public.as_ref()),
-            material: Material::Es256(pair),
-        })
+        Ok(SigningKey { kid: kid(public.as_ref()), material: Material::Es256(pair) })
     }
 
     /// The key's id.
@@ -238,9 +235,7 @@ impl Keyring {
     #[must_use]
     pub fn jwks(&self) -> Jwks {
         let keys = std::iter::once(&self.current).chain(&self.previous);
-        Jwks {
-            keys: keys.filter_map(SigningKey::jwk).collect(),
-        }
+        Jwks { keys: keys.filter_map(SigningKey::jwk).collect() }
     }
 }
 
@@ -321,10 +316,7 @@ mod tests {
         assert_eq!(key.kid(), es256(RFC_PEM).unwrap().kid());
         assert_eq!(key.kid().len(), 16);
         assert!(key.kid().bytes().all(|byte| byte.is_ascii_hexdigit()));
-        assert_eq!(
-            format!("{key:?}"),
-            format!("SigningKey(ES256 {})", key.kid())
-        );
+        assert_eq!(format!("{key:?}"), format!("SigningKey(ES256 {})", key.kid()));
     }
 
     #[test]

@@ -176,16 +176,9 @@ impl Tokens {
         let grants = claims.scope.parse::<Grants>();
         let grants = grants.map_err(|_| TokenError::Malformed("the scope is not one of ours"))?;
         let claims = Arc::new(claims);
-        let identity = Identity {
-            subject: claims.sub.clone(),
-            grants,
-            claims: Some(Arc::clone(&claims)),
-        };
-        Ok(Verified {
-            claims,
-            identity: Arc::new(identity),
-            kid: key.kid().to_owned(),
-        })
+        let identity =
+            Identity { subject: claims.sub.clone(), grants, claims: Some(Arc::clone(&claims)) };
+        Ok(Verified { claims, identity: Arc::new(identity), kid: key.kid().to_owned() })
     }
 
     /// How many verified tokens are remembered.

@@ -67,10 +67,7 @@ pub(super) struct Bell {
 pub(super) fn desk(phase: watch::Receiver<Phase>) -> (Bell, Desk) {
     let (sender, asks) = mpsc::channel(ASKS_MAX);
     let wake = Arc::new(Notify::new());
-    let bell = Bell {
-        wake: Arc::clone(&wake),
-        asks: sender,
-    };
+    let bell = Bell { wake: Arc::clone(&wake), asks: sender };
     (bell, Desk { wake, asks, phase })
 }
 

@@ -89,12 +89,8 @@ impl Jobs {
             settings: self.settings,
             phase: heard,
         });
-        let mut running = Running {
-            hub,
-            phase,
-            jobs: BTreeMap::new(),
-            tasks: Mutex::new(JoinSet::new()),
-        };
+        let mut running =
+            Running { hub, phase, jobs: BTreeMap::new(), tasks: Mutex::new(JoinSet::new()) };
         for job in self.periodic {
             running.start_periodic(job)?;
         }
@@ -141,10 +137,7 @@ impl Running {
         let entry = (Arc::clone(&board), bell);
         match self.jobs.insert(name.to_owned(), entry) {
             None => Ok(board),
-            Some(_) => Err(Error::invalid(
-                "job",
-                format!("there are two named {name:?}"),
-            )),
+            Some(_) => Err(Error::invalid("job", format!("there are two named {name:?}"))),
         }
     }
 
@@ -171,9 +164,7 @@ impl Running {
         let now_ms = self.hub.now_ms();
         let stopping = *self.phase.borrow() != Phase::Serving;
         let boards = self.jobs.values();
-        boards
-            .map(|(board, _)| board.status(now_ms, stopping))
-            .collect()
+        boards.map(|(board, _)| board.status(now_ms, stopping)).collect()
     }
 
     /// Stops: begins no runs any more, lets those under way finish for as long as `within`, drops
@@ -197,10 +188,7 @@ impl Running {
     fn bell(&self, name: &str) -> Result<&Bell> {
         match self.jobs.get(name) {
             Some((_, bell)) => Ok(bell),
-            None => Err(Error::invalid(
-                "job",
-                format!("there is none named {name:?}"),
-            )),
+            None => Err(Error::invalid("job", format!("there is none named {name:?}"))),
         }
     }
 }

@@ -80,9 +80,6 @@ mod tests {
     #[test]
     fn causes_are_told_too() {
         let error = weir_table::Error::backend("reading prices", "no route to the host");
-        assert_eq!(
-            Failure::from(error).text(),
-            "reading prices: no route to the host"
-        );
+        assert_eq!(Failure::from(error).text(), "reading prices: no route to the host");
     }
 }

@@ -88,11 +88,8 @@ impl FedTask {
                 (ran, wait.min(self.hub.settings.feed_poll))
             }
             End::Ended(Ok(Read::Done(done))) => {
-                let wait = if done.more {
-                    self.hub.settings.rest
-                } else {
-                    self.hub.settings.feed_poll
-                };
+                let wait =
+                    if done.more { self.hub.settings.rest } else { self.hub.settings.feed_poll };
                 self.went_well(started, &done, call.is_wanted()).await;
                 (Ran::Done(done), wait)
             }

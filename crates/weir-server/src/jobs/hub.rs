@@ -53,10 +53,7 @@ impl Hub {
     }
 
     pub(super) fn start(&self) -> Started {
-        Started {
-            at_ms: self.now_ms(),
-            at: Instant::now(),
-        }
+        Started { at_ms: self.now_ms(), at: Instant::now() }
     }
 
     /// How a run that began at `started` ended.
@@ -70,10 +67,7 @@ impl Hub {
             duration_ms: millis(started.at.elapsed()),
             items: done.items,
             detail: detail.filter(|text| !text.is_empty()),
-            error: result
-                .as_ref()
-                .err()
-                .map(|failure| failure.text().to_owned()),
+            error: result.as_ref().err().map(|failure| failure.text().to_owned()),
         }
     }
 }

@@ -37,10 +37,7 @@ impl Done {
     /// All that there was: `items` of it.
     #[must_use]
     pub fn all(items: u64) -> Done {
-        Done {
-            items,
-            ..Done::default()
-        }
+        Done { items, ..Done::default() }
     }
 
     /// This round and the one after it.

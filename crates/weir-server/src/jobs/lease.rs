@@ -31,11 +31,7 @@ pub(super) struct Held {
 
 impl Lease {
     pub(super) fn new(hub: Arc<Hub>, job: &str) -> Lease {
-        Lease {
-            hub,
-            job: job.to_owned(),
-            watched: None,
-        }
+        Lease { hub, job: job.to_owned(), watched: None }
     }
 
     /// Reads the job's item. Returns it and for how long it has been the same.
@@ -198,12 +194,8 @@ mod tests {
         let (of_b, taken) = b.take(&seen, false).await.unwrap().unwrap();
         assert!(!a.renew(of_a.fence).await);
         let ended = ended();
-        let finish = Finish {
-            ended: &ended,
-            failed_in_row: 1,
-            due_in: Duration::from_secs(1),
-            pass: None,
-        };
+        let finish =
+            Finish { ended: &ended, failed_in_row: 1, due_in: Duration::from_secs(1), pass: None };
         assert_eq!(a.end(of_a, &finish).await, None);
         a.release(of_a).await;
         assert_eq!(a.look().await.unwrap().0, taken);

@@ -8,10 +8,7 @@ use super::settings::{JITTER_PART, Settings};
 pub(super) fn backoff(in_row: u64, settings: &Settings) -> Duration {
     let doublings = u32::try_from(in_row.saturating_sub(1)).unwrap_or(u32::MAX);
     let factor = 2_u32.checked_pow(doublings).unwrap_or(u32::MAX);
-    settings
-        .backoff_first
-        .saturating_mul(factor)
-        .min(settings.backoff_max)
+    settings.backoff_first.saturating_mul(factor).min(settings.backoff_max)
 }
 
 /// `wait` and up to a tenth of it more, so that instances do not act in step.

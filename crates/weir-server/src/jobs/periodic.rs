@@ -56,11 +56,7 @@ impl PeriodicTask {
         }
         let mut wait = Duration::ZERO;
         while let Some(call) = self.desk.next(wait).await {
-            wait = if is_alone {
-                self.alone(call).await
-            } else {
-                self.everywhere(call).await
-            };
+            wait = if is_alone { self.alone(call).await } else { self.everywhere(call).await };
         }
         self.tally.tell(&self.hub, self.job.name()).await;
     }

@@ -42,11 +42,7 @@ pub(super) fn plan(
         return Step::Take;
     }
     let left = left(record.due_ms, record.due_in_ms);
-    if asked || left.is_zero() {
-        Step::Take
-    } else {
-        Step::NotDue(left)
-    }
+    if asked || left.is_zero() { Step::Take } else { Step::NotDue(left) }
 }
 
 #[cfg(test)]
@@ -65,19 +61,12 @@ mod tests {
     }
 
     fn ended() -> Record {
-        Record {
-            due_ms: 1_100,
-            due_in_ms: 100,
-            ..Record::default()
-        }
+        Record { due_ms: 1_100, due_in_ms: 100, ..Record::default() }
     }
 
     #[test]
     fn a_job_that_never_ran_is_due() {
-        assert_eq!(
-            plan(&Record::default(), "me", 0, Duration::ZERO, false),
-            Step::Take
-        );
+        assert_eq!(plan(&Record::default(), "me", 0, Duration::ZERO, false), Step::Take);
     }
 
     #[test]

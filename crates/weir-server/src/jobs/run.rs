@@ -56,11 +56,7 @@ async fn catching<T>(mut work: Boxed<'_, Result<T>>) -> Result<T> {
 }
 
 async fn cut_off(mut phase: watch::Receiver<Phase>) {
-    if phase
-        .wait_for(|phase| *phase == Phase::CutOff)
-        .await
-        .is_err()
-    {
+    if phase.wait_for(|phase| *phase == Phase::CutOff).await.is_err() {
         // The driver is gone, and its tasks go with it.
         pending::<()>().await;
     }

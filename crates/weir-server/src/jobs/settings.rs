@@ -125,20 +125,11 @@ mod tests {
     #[test]
     fn the_usual_settings_hold_and_bad_ones_are_named() {
         assert!(Settings::default().check().is_ok());
-        let bad = Settings {
-            changes_max: 0,
-            ..Settings::default()
-        };
+        let bad = Settings { changes_max: 0, ..Settings::default() };
         assert_eq!(bad.check().unwrap_err().field(), Some("changes_max"));
-        let bad = Settings {
-            lease: Duration::from_millis(1),
-            ..Settings::default()
-        };
+        let bad = Settings { lease: Duration::from_millis(1), ..Settings::default() };
         assert_eq!(bad.check().unwrap_err().field(), Some("lease"));
-        let bad = Settings {
-            pass_poll: Duration::MAX,
-            ..Settings::default()
-        };
+        let bad = Settings { pass_poll: Duration::MAX, ..Settings::default() };
         assert_eq!(bad.check().unwrap_err().field(), Some("pass_poll"));
     }
 }

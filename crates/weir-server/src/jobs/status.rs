@@ -106,13 +106,7 @@ impl Board {
             lag_ms: 0,
             leased_by: None,
         };
-        Board {
-            inner: Mutex::new(Inner {
-                status,
-                due_ms: None,
-                behind_ms: None,
-            }),
-        }
+        Board { inner: Mutex::new(Inner { status, due_ms: None, behind_ms: None }) }
     }
 
     /// The status at `now_ms`.

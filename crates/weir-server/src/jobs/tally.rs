@@ -36,10 +36,7 @@ impl Tally {
         let told = Some((last.outcome(), Instant::now()));
         match hub.write(write).await {
             Ok(_) => {
-                *self = Tally {
-                    told,
-                    ..Tally::default()
-                };
+                *self = Tally { told, ..Tally::default() };
             }
             Err(error) => {
                 tracing::warn!(job, %error, "a job's result could not be stored");

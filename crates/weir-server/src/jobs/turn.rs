@@ -29,12 +29,7 @@ impl Turn {
         phase: watch::Receiver<Phase>,
         lost: watch::Receiver<bool>,
     ) -> Turn {
-        Turn {
-            now_ms,
-            items_max,
-            phase,
-            lost,
-        }
+        Turn { now_ms, items_max, phase, lost }
     }
 
     /// A turn outside any driver, which nothing stops: for a domain's own tests.

@@ -46,10 +46,7 @@ pub(super) fn take(
     if owe {
         let write = update(job, taken.add(PASSES_OWED, 1)).when(unchanged);
         // A pass that is owed must not be forgotten, or changes would never be seen.
-        return Write {
-            durability: weir_table::Durability::Synced,
-            ..write
-        };
+        return Write { durability: weir_table::Durability::Synced, ..write };
     }
     update(job, taken).when(unchanged)
 }
@@ -100,12 +97,7 @@ pub(super) fn failed(ended: &Ended) -> u64 {
 }
 
 fn give_back(update: Update) -> Update {
-    update
-        .remove(OWNER)
-        .remove(LEASE_UNTIL)
-        .remove(LEASE)
-        .remove(FENCE)
-        .add(BEAT, 1)
+    update.remove(OWNER).remove(LEASE_UNTIL).remove(LEASE).remove(FENCE).add(BEAT, 1)
 }
 
 fn result(ended: &Ended, runs: u64, failures: u64) -> Update {

@@ -64,10 +64,7 @@ pub(super) async fn run(
 /// Whether the connection failed rather than the listener.
 fn is_the_clients(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    matches!(
-        error.kind(),
-        ConnectionAborted | ConnectionRefused | ConnectionReset
-    )
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
 /// The open connections, each with the means to tell it to stop. One channel each rather than one
@@ -81,12 +78,7 @@ struct Connections {
 
 impl Connections {
     fn new(max: usize) -> Connections {
-        Connections {
-            tasks: JoinSet::new(),
-            stops: HashMap::new(),
-            max,
-            warned: false,
-        }
+        Connections { tasks: JoinSet::new(), stops: HashMap::new(), max, warned: false }
     }
 
     fn has_room(&self) -> bool {
@@ -95,9 +87,7 @@ impl Connections {
 
     fn add(&mut self, host: &Arc<Host>, stream: TcpStream, peer: SocketAddr) {
         let (tell, told) = oneshot::channel();
-        let task = self
-            .tasks
-            .spawn(serve(Arc::clone(host), stream, peer, told));
+        let task = self.tasks.spawn(serve(Arc::clone(host), stream, peer, told));
         self.stops.insert(task.id(), tell);
         if !self.has_room() && !std::mem::replace(&mut self.warned, true) {
             tracing::warn!(
@@ -129,10 +119,7 @@ impl Connections {
         let all_ended = async { while self.tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(timeout, all_ended).await.is_err() {
             let connections = self.tasks.len();
-            tracing::warn!(
-                connections,
-                "gave up waiting for requests; they are cut off"
-            );
+            tracing::warn!(connections, "gave up waiting for requests; they are cut off");
         }
     }
 }

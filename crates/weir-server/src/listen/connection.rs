@@ -179,8 +179,7 @@ impl Future for Answering {
             Answering::Refused(refusal) => refusal.take(),
             Answering::Routed(answer, ours) => {
                 let answer = ready!(Pin::new(answer).poll(cx))?;
-                ours.take()
-                    .map(|ours| answer.map(|body| Answer::new(body, ours)))
+                ours.take().map(|ours| answer.map(|body| Answer::new(body, ours)))
             }
         };
         // Both are there until the future is done; hyper does not ask again after that.

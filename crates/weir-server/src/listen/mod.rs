@@ -71,16 +71,8 @@ impl Listener {
         let tls = settings.tls.clone().map(Tls::read).transpose()?;
         let failed = |source| Error::io(format!("listening on {address}"), source);
         let tcp = bind(address).await.map_err(failed)?;
-        let origin = Origin {
-            tls: tls.is_some(),
-            address: tcp.local_addr().map_err(failed)?,
-        };
-        Ok(Listener {
-            tcp,
-            settings,
-            tls,
-            origin,
-        })
+        let origin = Origin { tls: tls.is_some(), address: tcp.local_addr().map_err(failed)? };
+        Ok(Listener { tcp, settings, tls, origin })
     }
 
     /// Where clients reach it.
@@ -139,13 +131,9 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_in_use_is_named() {
-        let first = Listener::bind("127.0.0.1:0", Settings::default())
-            .await
-            .unwrap();
+        let first = Listener::bind("127.0.0.1:0", Settings::default()).await.unwrap();
         let taken = first.origin().address.to_string();
-        let error = Listener::bind(&taken, Settings::default())
-            .await
-            .unwrap_err();
+        let error = Listener::bind(&taken, Settings::default()).await.unwrap_err();
         assert_eq!(error.to_string(), format!("listening on {taken}"));
         assert_eq!(first.origin().to_string(), format!("http://{taken}"));
     }

@@ -33,10 +33,7 @@ fn room_in(limit: usize) -> usize {
 /// The limit in force afterwards.
 fn raise() -> usize {
     let old = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: old.maximum,
-        maximum: old.maximum,
-    };
+    let raised = Rlimit { current: old.maximum, maximum: old.maximum };
     let current = match setrlimit(Resource::Nofile, raised) {
         Ok(()) => old.maximum,
         Err(error) => {
@@ -44,9 +41,7 @@ fn raise() -> usize {
             old.current
         }
     };
-    current.map_or(usize::MAX, |limit| {
-        usize::try_from(limit).unwrap_or(usize::MAX)
-    })
+    current.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 #[cfg(test)]

@@ -130,10 +130,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
 
     /// Reads and drops what the client still sends, for a while.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        let linger = self.linger.get_or_insert_with(|| Linger {
-            over: Box::pin(sleep(LINGER_MAX)),
-            bytes: 0,
-        });
+        let linger = self
+            .linger
+            .get_or_insert_with(|| Linger { over: Box::pin(sleep(LINGER_MAX)), bytes: 0 });
         while linger.bytes < LINGER_BYTES_MAX && linger.over.as_mut().poll(cx).is_pending() {
             let mut piece = [MaybeUninit::uninit(); LINGER_PIECE];
             let mut piece = ReadBuf::uninit(&mut piece);

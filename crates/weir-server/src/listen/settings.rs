@@ -82,10 +82,8 @@ impl Settings {
         ];
         for (name, time) in times {
             if time.is_zero() || time > TIME_MAX {
-                let problem = format!(
-                    "it must be more than 0 s and at most {} s",
-                    TIME_MAX.as_secs()
-                );
+                let problem =
+                    format!("it must be more than 0 s and at most {} s", TIME_MAX.as_secs());
                 return Err(Error::invalid(name, problem));
             }
         }
@@ -101,26 +99,11 @@ mod tests {
     fn settings_that_serve_nobody_are_refused() {
         let zero = Duration::ZERO;
         let cases = [
-            Settings {
-                connections_max: 0,
-                ..Settings::default()
-            },
-            Settings {
-                header_bytes_max: 100,
-                ..Settings::default()
-            },
-            Settings {
-                header_timeout: zero,
-                ..Settings::default()
-            },
-            Settings {
-                idle_timeout: Duration::MAX,
-                ..Settings::default()
-            },
-            Settings {
-                tls_check_interval: zero,
-                ..Settings::default()
-            },
+            Settings { connections_max: 0, ..Settings::default() },
+            Settings { header_bytes_max: 100, ..Settings::default() },
+            Settings { header_timeout: zero, ..Settings::default() },
+            Settings { idle_timeout: Duration::MAX, ..Settings::default() },
+            Settings { tls_check_interval: zero, ..Settings::default() },
         ];
         for settings in cases {
             assert!(settings.check().is_err(), "{settings:?}");

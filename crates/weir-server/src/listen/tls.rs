@@ -130,10 +130,7 @@ struct Pair {
 
 impl Pair {
     fn read(files: &TlsFiles) -> Result<Pair> {
-        Ok(Pair {
-            cert: read(&files.cert, "certificate")?,
-            key: read(&files.key, "private key")?,
-        })
+        Ok(Pair { cert: read(&files.cert, "certificate")?, key: read(&files.key, "private key")? })
     }
 
     fn into_config(self, files: &TlsFiles) -> Result<Arc<ServerConfig>> {

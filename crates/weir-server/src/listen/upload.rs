@@ -29,13 +29,7 @@ pub(super) struct Upload {
 
 impl Upload {
     pub(super) fn new(body: Incoming, turn: Arc<Turn>, timeout: Duration) -> Upload {
-        Upload {
-            body,
-            turn,
-            timeout,
-            alarm: None,
-            ended: false,
-        }
+        Upload { body, turn, timeout, alarm: None, ended: false }
     }
 
     fn earn_time(&mut self, frame: &Frame<Bytes>) {

@@ -21,10 +21,7 @@ pub struct About {
 }
 
 pub(crate) async fn server() -> Json<About> {
-    Json(About {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        pid: std::process::id(),
-    })
+    Json(About { version: env!("CARGO_PKG_VERSION").to_owned(), pid: std::process::id() })
 }
 
 pub(crate) async fn list(State(app): State<App>) -> Reply<Vec<String>> {

@@ -31,10 +31,7 @@ pub(crate) async fn rotate_admin_key(
 ) -> Result<impl IntoResponse, ApiError> {
     let key = app.auth().rotate_admin_key().await?;
     let admin_key = key.expose().to_owned();
-    Ok((
-        [(header::CACHE_CONTROL, "no-store")],
-        Json(NewAdminKey { admin_key }),
-    ))
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(NewAdminKey { admin_key })))
 }
 
 /// Replaces the key that signs tokens; those signed so far still count

@@ -16,21 +16,14 @@ use crate::extract::Path;
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
 static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
-    Arc::new(
-        Config::from("/openapi.json")
-            .try_it_out_enabled(true)
-            .persist_authorization(false),
-    )
+    Arc::new(Config::from("/openapi.json").try_it_out_enabled(true).persist_authorization(false))
 });
 
 /// The API's description
 #[utoipa::path(get, path = "/openapi.json", tag = "health",
     responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
 pub(crate) async fn openapi(State(app): State<App>) -> impl IntoResponse {
-    (
-        [(header::CONTENT_TYPE, "application/json")],
-        app.openapi().to_owned(),
-    )
+    ([(header::CONTENT_TYPE, "application/json")], app.openapi().to_owned())
 }
 
 pub(crate) async fn index() -> Redirect {

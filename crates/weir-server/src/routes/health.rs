@@ -44,10 +44,7 @@ pub(crate) struct Readiness {
 /// Answers as long as the process serves
 #[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = Alive)))]
 pub(crate) async fn process() -> Json<Alive> {
-    Json(Alive {
-        status: "ok",
-        version: env!("CARGO_PKG_VERSION"),
-    })
+    Json(Alive { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
 /// Tells whether the store answers, and how fast
@@ -97,8 +94,5 @@ async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
     (status = 200, description = "OpenMetrics text", body = String,
      content_type = "application/openmetrics-text")))]
 pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
-    (
-        [(header::CONTENT_TYPE, METRICS_TYPE)],
-        app.metrics().text(&app),
-    )
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], app.metrics().text(&app))
 }

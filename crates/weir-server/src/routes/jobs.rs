@@ -67,10 +67,7 @@ pub struct Run {
 pub(crate) async fn list(State(app): State<App>) -> Json<Page<Job>> {
     let statuses = app.jobs().map(jobs::Running::statuses).unwrap_or_default();
     let items = statuses.into_iter().map(Job::from).collect();
-    Json(Page {
-        items,
-        next_cursor: None,
-    })
+    Json(Page { items, next_cursor: None })
 }
 
 /// Runs a job now and tells what came of it
@@ -91,22 +88,14 @@ pub(crate) async fn run(
         Ran::Done(done) => ("done", done),
         Ran::Elsewhere(_) => ("elsewhere", jobs::Done::default()),
         Ran::Stopping => {
-            return Err(ApiError::new(
-                Code::ServiceUnavailable,
-                "the server is stopping",
-            ));
+            return Err(ApiError::new(Code::ServiceUnavailable, "the server is stopping"));
         }
         Ran::Failed(failure) => {
             let error = ApiError::new(Code::InternalError, "the job failed; GET /v1/jobs says how");
             return Err(error.because(failure.text()));
         }
     };
-    Ok(Json(Run {
-        name,
-        outcome: outcome.to_owned(),
-        items: done.items,
-        detail: done.detail,
-    }))
+    Ok(Json(Run { name, outcome: outcome.to_owned(), items: done.items, detail: done.detail }))
 }
 
 impl From<jobs::Status> for Job {

@@ -99,10 +99,8 @@ pub(crate) async fn issue(
             format!("must have 1 to {NAME_MAX} characters, none of them a control character");
         return Err(ApiError::invalid("name", problem));
     }
-    let grants: Grants = new
-        .scope
-        .parse()
-        .map_err(|error| ApiError::invalid("scope", format!("{error}")))?;
+    let grants: Grants =
+        new.scope.parse().map_err(|error| ApiError::invalid("scope", format!("{error}")))?;
     let lifetime_secs = match new.expires_in.unwrap_or(LIFETIME_DEFAULT_SECS) {
         secs @ 1..=LIFETIME_MAX_SECS => secs,
         _ => {
@@ -112,10 +110,7 @@ pub(crate) async fn issue(
             ));
         }
     };
-    let minted = app
-        .auth()
-        .issue_operator(&new.name, &grants, lifetime_secs)
-        .await?;
+    let minted = app.auth().issue_operator(&new.name, &grants, lifetime_secs).await?;
     let made = MadeToken {
         id: minted.claims.jti.clone(),
         name: new.name,
@@ -124,11 +119,7 @@ pub(crate) async fn issue(
         token_type: "Bearer".to_owned(),
         expires_in: lifetime_secs,
     };
-    Ok((
-        StatusCode::CREATED,
-        [(header::CACHE_CONTROL, "no-store")],
-        Json(made),
-    ))
+    Ok((StatusCode::CREATED, [(header::CACHE_CONTROL, "no-store")], Json(made)))
 }
 
 /// Lists the tokens that have not expired
@@ -138,15 +129,9 @@ pub(crate) async fn list(
     State(app): State<App>,
     Query(page): Query<PageParams>,
 ) -> Result<Json<Page<Token>>, ApiError> {
-    let tokens = app
-        .auth()
-        .operator_tokens(page.limit()?, page.cursor.as_deref())
-        .await?;
+    let tokens = app.auth().operator_tokens(page.limit()?, page.cursor.as_deref()).await?;
     let items = tokens.items.into_iter().map(Token::from).collect();
-    Ok(Json(Page {
-        items,
-        next_cursor: tokens.cursor,
-    }))
+    Ok(Json(Page { items, next_cursor: tokens.cursor }))
 }
 
 /// Revokes a token
@@ -168,10 +153,7 @@ pub(crate) async fn whoami(Extension(Caller(caller)): Extension<Caller>) -> Json
     Json(Whoami {
         subject: caller.subject.clone(),
         scope: caller.grants.to_string(),
-        expires_at: caller
-            .claims
-            .as_ref()
-            .map(|claims| rfc3339(claims.exp * 1000)),
+        expires_at: caller.claims.as_ref().map(|claims| rfc3339(claims.exp * 1000)),
     })
 }
 

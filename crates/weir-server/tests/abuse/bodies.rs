@@ -49,11 +49,7 @@ async fn an_endless_body_is_cut() {
 #[tokio::test]
 async fn chunks_that_are_none_end_the_request() {
     let site = Site::open(Settings::default()).await;
-    for bad in [
-        "zz\r\nabc\r\n",
-        "ffffffffffffffffff\r\nabc",
-        "-1\r\nabc\r\n",
-    ] {
+    for bad in ["zz\r\nabc\r\n", "ffffffffffffffffff\r\nabc", "-1\r\nabc\r\n"] {
         let answer = site.ask(format!("{CHUNKED}{bad}")).await;
         assert_eq!(status(&answer), "400", "{bad}: {answer}");
         site.serves().await;
@@ -66,14 +62,10 @@ async fn chunks_that_are_none_end_the_request() {
 
 #[tokio::test]
 async fn a_body_that_trickles_is_cut() {
-    let site = Site::open(Settings {
-        body_timeout: Duration::from_secs(1),
-        ..Settings::default()
-    })
-    .await;
-    let mut stream = site
-        .send("POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n")
-        .await;
+    let site =
+        Site::open(Settings { body_timeout: Duration::from_secs(1), ..Settings::default() }).await;
+    let mut stream =
+        site.send("POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n").await;
     let trickle = async {
         while stream.write_all(b"x").await.is_ok() {
             sleep(Duration::from_millis(50)).await;
@@ -85,11 +77,8 @@ async fn a_body_that_trickles_is_cut() {
 
 #[tokio::test]
 async fn a_slow_body_with_some_pace_is_taken() {
-    let site = Site::open(Settings {
-        body_timeout: Duration::from_secs(1),
-        ..Settings::default()
-    })
-    .await;
+    let site =
+        Site::open(Settings { body_timeout: Duration::from_secs(1), ..Settings::default() }).await;
     let mut stream = site
         .send(
             "POST /count HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 40960\r\n\r\n",

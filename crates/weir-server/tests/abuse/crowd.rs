@@ -95,11 +95,7 @@ fn raise_open_files() {
 
 #[tokio::test]
 async fn at_the_bound_new_connections_wait_for_their_turn() {
-    let site = Site::open(Settings {
-        connections_max: 2,
-        ..Settings::default()
-    })
-    .await;
+    let site = Site::open(Settings { connections_max: 2, ..Settings::default() }).await;
     let mut first = site.send(HELLO).await;
     assert!(is_hello(&answer(&mut first, "hello").await));
     let mut second = site.send(HELLO).await;
@@ -120,10 +116,7 @@ fn running_out_of_descriptors_is_survived() {
     let ran = again(name, "WEIR_TEST_OUT_OF_FILES", "1");
     let output = ran.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success() && said.contains("1 passed"),
-        "{said}"
-    );
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 /// Does nothing when run by itself.

@@ -20,11 +20,7 @@ async fn a_stop_closes_what_is_idle_and_finishes_what_is_under_way() {
 
     site.tell_to_stop();
     assert_eq!(rest(&mut used).await, "", "closed while idle");
-    assert_eq!(
-        rest(&mut unused).await,
-        "",
-        "closed before its first request"
-    );
+    assert_eq!(rest(&mut unused).await, "", "closed before its first request");
     let refused = TcpStream::connect(site.address()).await;
     assert!(refused.is_err(), "a new connection was taken");
 
@@ -37,11 +33,9 @@ async fn a_stop_closes_what_is_idle_and_finishes_what_is_under_way() {
 
 #[tokio::test]
 async fn a_stop_does_not_wait_for_ever() {
-    let mut site = Site::open(Settings {
-        drain_timeout: Duration::from_millis(200),
-        ..Settings::default()
-    })
-    .await;
+    let mut site =
+        Site::open(Settings { drain_timeout: Duration::from_millis(200), ..Settings::default() })
+            .await;
     let mut busy = site.send(SLOW).await;
     soon(site.entered.acquire()).await.unwrap().forget();
     site.tell_to_stop();

@@ -138,10 +138,7 @@ async fn one_answer(stream: &mut tokio::net::TcpStream) -> String {
     while !text.ends_with("\r\n\r\n") {
         text.push(char::from(soon(stream.read_u8()).await.unwrap()));
     }
-    let length = text
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length: "))
-        .unwrap();
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
     let mut body = vec![0; length.parse().unwrap()];
     soon(stream.read_exact(&mut body)).await.unwrap();
     text + &String::from_utf8(body).unwrap()
@@ -150,11 +147,7 @@ async fn one_answer(stream: &mut tokio::net::TcpStream) -> String {
 #[tokio::test]
 async fn a_half_closed_socket_ends_cleanly() {
     let site = site().await;
-    for sent in [
-        "",
-        "GET /",
-        "POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab",
-    ] {
+    for sent in ["", "GET /", "POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab"] {
         let mut stream = site.send(sent).await;
         soon(stream.shutdown()).await.unwrap();
         rest(&mut stream).await;

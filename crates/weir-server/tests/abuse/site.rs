@@ -46,13 +46,7 @@ impl Site {
         let serving = tokio::spawn(listener.serve(routes, async {
             stopped.await.ok();
         }));
-        Site {
-            origin,
-            entered,
-            gate,
-            stop: Some(stop),
-            serving,
-        }
+        Site { origin, entered, gate, stop: Some(stop), serving }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -102,10 +96,7 @@ fn routes(entered: Arc<Semaphore>, gate: Arc<Semaphore>) -> Router {
         .route("/slow", get(slow))
         .route("/panic", get(panics))
         .route("/big", get(async || Body::from(vec![b'x'; BIG])))
-        .route(
-            "/peer",
-            get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string()),
-        )
+        .route("/peer", get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string()))
         .layer(DefaultBodyLimit::max(BODY_MAX))
 }
 

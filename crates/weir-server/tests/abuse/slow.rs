@@ -14,11 +14,9 @@ const DRIP: Duration = Duration::from_millis(100);
 
 #[tokio::test]
 async fn heads_that_drip_are_cut_while_others_are_served() {
-    let site = Site::open(Settings {
-        header_timeout: Duration::from_secs(2),
-        ..Settings::default()
-    })
-    .await;
+    let site =
+        Site::open(Settings { header_timeout: Duration::from_secs(2), ..Settings::default() })
+            .await;
     let mut slow = JoinSet::new();
     for _ in 0..SLOW_CLIENTS {
         let mut stream = site.send("GET /hello HTTP/1.1\r\nHost: x\r\n").await;
@@ -40,11 +38,9 @@ async fn heads_that_drip_are_cut_while_others_are_served() {
 
 #[tokio::test]
 async fn a_second_head_that_drips_is_cut_too() {
-    let site = Site::open(Settings {
-        header_timeout: Duration::from_secs(1),
-        ..Settings::default()
-    })
-    .await;
+    let site =
+        Site::open(Settings { header_timeout: Duration::from_secs(1), ..Settings::default() })
+            .await;
     let mut stream = site.send(HELLO).await;
     assert!(is_hello(&answer(&mut stream, "hello").await));
     let dripping = async {
@@ -59,20 +55,12 @@ async fn a_second_head_that_drips_is_cut_too() {
 #[tokio::test]
 async fn connections_that_say_nothing_are_closed() {
     let short = Duration::from_millis(500);
-    let site = Site::open(Settings {
-        header_timeout: short,
-        ..Settings::default()
-    })
-    .await;
+    let site = Site::open(Settings { header_timeout: short, ..Settings::default() }).await;
     let mut silent = site.connect().await;
     assert_eq!(rest(&mut silent).await, "");
     site.serves().await;
 
-    let site = Site::open(Settings {
-        idle_timeout: short,
-        ..Settings::default()
-    })
-    .await;
+    let site = Site::open(Settings { idle_timeout: short, ..Settings::default() }).await;
     let mut idle = site.send(HELLO).await;
     let said = rest(&mut idle).await;
     assert!(is_hello(&said), "{said}");
@@ -100,11 +88,9 @@ async fn a_request_may_take_longer_than_every_wait_for_its_client() {
 
 #[tokio::test]
 async fn a_client_that_never_reads_is_cut() {
-    let site = Site::open(Settings {
-        write_timeout: Duration::from_millis(500),
-        ..Settings::default()
-    })
-    .await;
+    let site =
+        Site::open(Settings { write_timeout: Duration::from_millis(500), ..Settings::default() })
+            .await;
     let request = "GET /big HTTP/1.1\r\nHost: x\r\n\r\n";
     let mut deaf = site.send(request).await;
     // One that reads gets all of it, though it pauses now and then.
@@ -127,11 +113,9 @@ async fn a_client_that_never_reads_is_cut() {
 
 #[tokio::test]
 async fn a_client_that_only_asks_and_never_reads_is_cut() {
-    let site = Site::open(Settings {
-        write_timeout: Duration::from_millis(500),
-        ..Settings::default()
-    })
-    .await;
+    let site =
+        Site::open(Settings { write_timeout: Duration::from_millis(500), ..Settings::default() })
+            .await;
     let mut stream = site.connect().await;
     let many = HELLO.repeat(1000);
     let asking = async { while stream.write_all(many.as_bytes()).await.is_ok() {} };

@@ -34,10 +34,7 @@ impl Vault {
     }
 
     fn files(&self) -> TlsFiles {
-        TlsFiles {
-            cert: self.0.path().join("cert.pem"),
-            key: self.0.path().join("key.pem"),
-        }
+        TlsFiles { cert: self.0.path().join("cert.pem"), key: self.0.path().join("key.pem") }
     }
 
     /// A client that trusts the certificate in place, and no other.
@@ -54,10 +51,7 @@ impl Vault {
     }
 
     fn settings(&self) -> Settings {
-        Settings {
-            tls: Some(self.files()),
-            ..Settings::default()
-        }
+        Settings { tls: Some(self.files()), ..Settings::default() }
     }
 }
 
@@ -84,11 +78,9 @@ async fn requests_are_served_over_tls() {
 #[tokio::test]
 async fn clients_that_cannot_shake_hands_harm_nobody() {
     let vault = Vault::new();
-    let site = Site::open(Settings {
-        handshake_timeout: Duration::from_secs(2),
-        ..vault.settings()
-    })
-    .await;
+    let site =
+        Site::open(Settings { handshake_timeout: Duration::from_secs(2), ..vault.settings() })
+            .await;
     let client = vault.trusted();
     let garbage: [&[u8]; 3] = [
         b"\x16\x03\x01\xff\xff garbage after a header that looks right",
@@ -150,22 +142,18 @@ async fn a_stop_closes_idle_and_half_open_tls_connections() {
 #[tokio::test]
 async fn a_new_certificate_is_taken_up_without_a_restart() {
     let vault = Vault::new();
-    let site = Site::open(Settings {
-        tls_check_interval: Duration::from_millis(50),
-        ..vault.settings()
-    })
-    .await;
+    let site =
+        Site::open(Settings { tls_check_interval: Duration::from_millis(50), ..vault.settings() })
+            .await;
     taken_up(&site, &vault, || {}).await;
 }
 
 #[tokio::test]
 async fn a_hangup_reads_the_certificate_again() {
     let vault = Vault::new();
-    let site = Site::open(Settings {
-        tls_check_interval: Duration::from_secs(3600),
-        ..vault.settings()
-    })
-    .await;
+    let site =
+        Site::open(Settings { tls_check_interval: Duration::from_secs(3600), ..vault.settings() })
+            .await;
     let hang_up = || kill_process(getpid(), Signal::HUP).unwrap();
     taken_up(&site, &vault, hang_up).await;
 }
@@ -210,10 +198,7 @@ async fn files_that_cannot_be_used_are_named() {
     ];
     for (cert, key, problem) in cases {
         let settings = Settings {
-            tls: Some(TlsFiles {
-                cert: cert.to_owned(),
-                key: key.to_owned(),
-            }),
+            tls: Some(TlsFiles { cert: cert.to_owned(), key: key.to_owned() }),
             ..Settings::default()
         };
         let error = Listener::bind("127.0.0.1:0", settings).await.unwrap_err();

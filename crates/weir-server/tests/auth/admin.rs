@@ -144,10 +144,8 @@ async fn a_store_that_fails_lets_nobody_in_on_a_guess() {
 async fn a_configured_key_counts_instead_of_the_stored_one() {
     let place = Place::new();
     let stored = made(&place.open().await).await;
-    let mut settings = Settings {
-        admin_key: Some(Secret::new("sixteen letters!")),
-        ..Settings::default()
-    };
+    let mut settings =
+        Settings { admin_key: Some(Secret::new("sixteen letters!")), ..Settings::default() };
     let auth = place.open_with(&settings).await.unwrap();
     assert!(is_let_in(&auth, "sixteen letters!").await);
     assert!(!is_let_in(&auth, stored.expose()).await);

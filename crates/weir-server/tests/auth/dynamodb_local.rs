@@ -32,10 +32,7 @@ impl Shared {
         let dynamo = Dynamo::connect(options).await.unwrap();
         // Tokens expire by this clock, items by DynamoDB's: it must not be behind.
         let clock = Clock::manual(START_MS.max(Clock::System.now_ms()));
-        Shared {
-            store: Store::new(dynamo, CursorKey::new([7; 32])),
-            clock,
-        }
+        Shared { store: Store::new(dynamo, CursorKey::new([7; 32])), clock }
     }
 
     async fn open(&self) -> Auth<Dynamo> {
@@ -109,10 +106,7 @@ async fn operators_tokens_are_listed_and_revoked() {
     }
     let page = auth.operator_tokens(1, None).await.unwrap();
     assert_eq!(page.items[0].name, "second");
-    let rest = auth
-        .operator_tokens(1, page.cursor.as_deref())
-        .await
-        .unwrap();
+    let rest = auth.operator_tokens(1, page.cursor.as_deref()).await.unwrap();
     assert_eq!(rest.items[0].name, "first");
     let revoked = auth.revoke_operator(&rest.items[0].jti).await.unwrap();
     assert_eq!(revoked.unwrap().name, "first");

@@ -14,15 +14,9 @@ async fn a_client_gets_a_pair_and_then_further_access_tokens() {
     assert_eq!(access.claims.exp - access.claims.iat, 3600);
     assert_eq!(refresh.claims.exp - refresh.claims.iat, 30 * 24 * 3600);
     assert_eq!(access.claims.parent_jti.as_ref(), Some(&refresh.claims.jti));
-    let identity = auth
-        .authenticate_bearer(access.token.expose())
-        .await
-        .unwrap();
+    let identity = auth.authenticate_bearer(access.token.expose()).await.unwrap();
     assert_eq!(identity.subject, CLIENT);
-    let app = Tenant::App {
-        org: "7".into(),
-        app: "x".into(),
-    };
+    let app = Tenant::App { org: "7".into(), app: "x".into() };
     assert!(identity.grants.allows(&app, Access::Write));
     let wrong = refusal(&auth, refresh.token.expose()).await;
     assert_eq!(wrong, Some(TokenError::WrongType));
@@ -40,10 +34,7 @@ async fn a_client_gets_a_pair_and_then_further_access_tokens() {
 #[tokio::test]
 async fn an_access_token_does_not_outlive_its_refresh_token() {
     let place = Place::new();
-    let settings = Settings {
-        refresh_secs: 3600,
-        ..Settings::default()
-    };
+    let settings = Settings { refresh_secs: 3600, ..Settings::default() };
     let auth = place.open_with(&settings).await.unwrap();
     let refresh = pair(&auth, CLIENT).await.refresh;
     place.later_secs(3599);
@@ -74,10 +65,7 @@ async fn operators_tokens_are_listed_the_newest_first_until_they_expire() {
     assert_eq!(page.items[0].expires - page.items[0].created, 3600);
     // Time goes on between two pages.
     place.later_secs(1);
-    let rest = auth
-        .operator_tokens(2, page.cursor.as_deref())
-        .await
-        .unwrap();
+    let rest = auth.operator_tokens(2, page.cursor.as_deref()).await.unwrap();
     assert_eq!(names(&rest.items), ["first"]);
     place.later_secs(3600 - 31);
     let alive = auth.operator_tokens(100, None).await.unwrap();
@@ -92,10 +80,7 @@ async fn operators_tokens_are_listed_the_newest_first_until_they_expire() {
 async fn an_operator_s_token_is_revoked_by_its_id() {
     let place = Place::new();
     let auth = place.open().await;
-    let minted = auth
-        .issue_operator("ci", &Grants::admin(), 3600)
-        .await
-        .unwrap();
+    let minted = auth.issue_operator("ci", &Grants::admin(), 3600).await.unwrap();
     let (text, jti) = (minted.token.expose(), minted.claims.jti.as_str());
     assert_eq!(minted.claims.sub, "operator:ci");
     assert_eq!(refusal(&auth, text).await, None);
@@ -116,9 +101,5 @@ async fn an_operator_s_token_is_revoked_by_its_id() {
         assert!(auth.revoke_operator(id).await.is_err());
     }
     assert!(auth.issue_operator("", &Grants::admin(), 1).await.is_err());
-    assert!(
-        auth.issue_operator("ci", &Grants::admin(), 0)
-            .await
-            .is_err()
-    );
+    assert!(auth.issue_operator("ci", &Grants::admin(), 0).await.is_err());
 }

@@ -13,17 +13,9 @@ use crate::place::{CLIENT, Place, pair, refusal};
 fn the_key_is_made_once_and_only_its_owner_may_read_it() {
     let dir = tempfile::tempdir().unwrap();
     let first = load(dir.path()).unwrap();
-    let mode = || {
-        fs::metadata(dir.path().join("signing.key"))
-            .unwrap()
-            .permissions()
-            .mode()
-    };
+    let mode = || fs::metadata(dir.path().join("signing.key")).unwrap().permissions().mode();
     assert_eq!(mode() & 0o777, 0o600);
-    assert_eq!(
-        load(dir.path()).unwrap().current().kid(),
-        first.current().kid()
-    );
+    assert_eq!(load(dir.path()).unwrap().current().kid(), first.current().kid());
     assert!(first.jwks().keys.is_empty());
     let second = rotate(dir.path()).unwrap();
     assert_eq!(mode() & 0o777, 0o600);
@@ -56,10 +48,7 @@ fn a_file_that_others_may_read_or_that_is_damaged_is_refused() {
     let text = fs::read_to_string(&path).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
     let refused = load(dir.path()).unwrap_err().to_string();
-    assert!(
-        refused.contains("others than its owner may use the file"),
-        "{refused}"
-    );
+    assert!(refused.contains("others than its owner may use the file"), "{refused}");
     fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
     for damaged in ["", "{}", &text[1..], r#"{"current":"c2hvcnQ"}"#] {
         fs::write(&path, damaged).unwrap();
@@ -96,10 +85,7 @@ async fn a_shared_store_needs_a_configured_key() {
     let mut settings = Settings::default();
     let refused = Auth::open(store.clone(), clock.clone(), &settings, None).await;
     let refused = refused.unwrap_err().to_string();
-    assert!(
-        refused.starts_with("signing.key: must be configured"),
-        "{refused}"
-    );
+    assert!(refused.starts_with("signing.key: must be configured"), "{refused}");
 
     let secret = "a secret that all the instances know";
     settings.signing = Some(KeySource::Hs256(Secret::new(secret)));
@@ -122,55 +108,15 @@ async fn wrong_settings_are_named() {
     let usual = Settings::default;
     let key = || Some(KeySource::Hs256(Secret::new("k".repeat(32))));
     let cases = [
-        (
-            "issuer",
-            Settings {
-                issuer: String::new(),
-                ..usual()
-            },
-        ),
-        (
-            "access_secs: is 0",
-            Settings {
-                access_secs: 0,
-                ..usual()
-            },
-        ),
-        (
-            "refresh_secs: is shorter",
-            Settings {
-                refresh_secs: 5,
-                ..usual()
-            },
-        ),
-        (
-            "cache_secs: is 0",
-            Settings {
-                cache_secs: 0,
-                ..usual()
-            },
-        ),
-        (
-            "cache_secs: is 3601",
-            Settings {
-                cache_secs: 3601,
-                ..usual()
-            },
-        ),
-        (
-            "signing.previous: is set without",
-            Settings {
-                previous: key(),
-                ..usual()
-            },
-        ),
+        ("issuer", Settings { issuer: String::new(), ..usual() }),
+        ("access_secs: is 0", Settings { access_secs: 0, ..usual() }),
+        ("refresh_secs: is shorter", Settings { refresh_secs: 5, ..usual() }),
+        ("cache_secs: is 0", Settings { cache_secs: 0, ..usual() }),
+        ("cache_secs: is 3601", Settings { cache_secs: 3601, ..usual() }),
+        ("signing.previous: is set without", Settings { previous: key(), ..usual() }),
         (
             "signing.previous: is the current",
-            Settings {
-                signing: key(),
-                previous: key(),
-                ..usual()
-            },
+            Settings { signing: key(), previous: key(), ..usual() },
         ),
     ];
     for (problem, settings) in cases {

@@ -1,9 +1,5 @@
 //! Authentication as its users see it: on a real store, with a clock that the test moves.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod admin;
 #[cfg(feature = "dynamodb")]

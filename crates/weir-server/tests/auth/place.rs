@@ -35,16 +35,8 @@ impl Place {
         let tables = Embedded::open(options).unwrap();
         let cursors = tables.cursor_key();
         let control = Arc::<Control>::default();
-        let watched = Watched {
-            tables,
-            control: Arc::clone(&control),
-        };
-        Place {
-            dir,
-            clock,
-            control,
-            store: Store::new(watched, cursors),
-        }
+        let watched = Watched { tables, control: Arc::clone(&control) };
+        Place { dir, clock, control, store: Store::new(watched, cursors) }
     }
 
     pub(crate) fn dir(&self) -> &Path {

@@ -163,18 +163,11 @@ async fn a_check_costs_one_read_and_then_none_for_the_cache_time() {
         for _ in 0..100 {
             assert_eq!(refusal(&auth, text).await, None);
         }
-        assert_eq!(
-            place.control.reads(),
-            1,
-            "jti, parent and subject in one batch"
-        );
+        assert_eq!(place.control.reads(), 1, "jti, parent and subject in one batch");
         place.later_secs(60);
     }
     let counts = auth.revocation_counts();
-    assert_eq!(
-        (counts.hits, counts.misses, counts.revocations),
-        (297, 3, 0)
-    );
+    assert_eq!((counts.hits, counts.misses, counts.revocations), (297, 3, 0));
     auth.revoke(text).await.unwrap();
     place.later_secs(600);
     place.control.reads();
@@ -229,10 +222,7 @@ async fn revoking_what_does_not_count_is_no_error() {
     assert_eq!(auth.revoke("no token").await.unwrap(), None);
     let tokens = pair(&auth, CLIENT).await;
     place.later_secs(3600);
-    assert_eq!(
-        auth.revoke(tokens.access.token.expose()).await.unwrap(),
-        None
-    );
+    assert_eq!(auth.revoke(tokens.access.token.expose()).await.unwrap(), None);
     assert!(auth.revoke_all("").await.is_err());
     assert!(auth.revoke_all(&"s".repeat(513)).await.is_err());
 }

@@ -104,21 +104,10 @@ fn a_key_made_into_a_secret_gets_nowhere() {
     let part = |name: &str| jwks["keys"][0][name].as_str().unwrap().to_owned();
     let coordinate = |name| URL_SAFE_NO_PAD.decode(part(name)).unwrap();
     let point = [&[4][..], &coordinate("x"), &coordinate("y")].concat();
-    for key in [
-        &point[..],
-        &point[1..],
-        jwks.to_string().as_bytes(),
-        PEM.as_bytes(),
-    ] {
+    for key in [&point[..], &point[1..], jwks.to_string().as_bytes(), PEM.as_bytes()] {
         let forged = |alg| forge(&json!({"alg": alg, "kid": kid}), &good_claims(), key);
-        assert_eq!(
-            refusal(&tokens, &forged("HS256"), START_MS),
-            TokenError::WrongAlgorithm
-        );
-        assert_eq!(
-            refusal(&tokens, &forged("ES256"), START_MS),
-            TokenError::BadSignature
-        );
+        assert_eq!(refusal(&tokens, &forged("HS256"), START_MS), TokenError::WrongAlgorithm);
+        assert_eq!(refusal(&tokens, &forged("ES256"), START_MS), TokenError::BadSignature);
     }
 }
 
@@ -126,47 +115,21 @@ fn a_key_made_into_a_secret_gets_nowhere() {
 fn a_token_cannot_choose_how_it_is_checked() {
     let tokens = tokens(secret(SECRET), None);
     let kid = tokens.current_kid();
-    for alg in [
-        "none", "None", "NONE", "", "hs256", "HS384", "HS512", "ES256", "RS256",
-    ] {
-        let forged = forge(
-            &json!({"alg": alg, "kid": kid}),
-            &good_claims(),
-            SECRET.as_bytes(),
-        );
-        assert_eq!(
-            refusal(&tokens, &forged, START_MS),
-            TokenError::WrongAlgorithm,
-            "{alg}"
-        );
+    for alg in ["none", "None", "NONE", "", "hs256", "HS384", "HS512", "ES256", "RS256"] {
+        let forged = forge(&json!({"alg": alg, "kid": kid}), &good_claims(), SECRET.as_bytes());
+        assert_eq!(refusal(&tokens, &forged, START_MS), TokenError::WrongAlgorithm, "{alg}");
         let (unsigned, _) = forged.rsplit_once('.').unwrap();
         let unsigned = format!("{unsigned}.");
-        assert_eq!(
-            refusal(&tokens, &unsigned, START_MS),
-            TokenError::WrongAlgorithm
-        );
+        assert_eq!(refusal(&tokens, &unsigned, START_MS), TokenError::WrongAlgorithm);
     }
-    let forged = forge(
-        &json!({"alg": "HS256", "kid": kid}),
-        &good_claims(),
-        SECRET.as_bytes(),
-    );
-    assert!(
-        tokens.verify(&forged, START_MS).is_ok(),
-        "the forger's hand is right otherwise"
-    );
+    let forged = forge(&json!({"alg": "HS256", "kid": kid}), &good_claims(), SECRET.as_bytes());
+    assert!(tokens.verify(&forged, START_MS).is_ok(), "the forger's hand is right otherwise");
     let (unsigned, _) = forged.rsplit_once('.').unwrap();
     let unsigned = format!("{unsigned}.");
-    assert_eq!(
-        refusal(&tokens, &unsigned, START_MS),
-        TokenError::BadSignature
-    );
+    assert_eq!(refusal(&tokens, &unsigned, START_MS), TokenError::BadSignature);
     let critical = json!({"alg": "HS256", "kid": kid, "crit": ["b64"], "b64": false});
     let critical = forge(&critical, &good_claims(), SECRET.as_bytes());
-    assert!(matches!(
-        refusal(&tokens, &critical, START_MS),
-        TokenError::Malformed(_)
-    ));
+    assert!(matches!(refusal(&tokens, &critical, START_MS), TokenError::Malformed(_)));
 }
 
 #[test]
@@ -193,11 +156,7 @@ fn the_previous_key_verifies_and_the_current_one_signs() {
     assert_eq!(header(signed.expose())["alg"], "ES256");
     both.replace_keys(Keyring::new(pem(), None).unwrap());
     let gone = refusal(&both, text.expose(), START_MS);
-    assert_eq!(
-        gone,
-        TokenError::UnknownKey,
-        "also when it was verified before"
-    );
+    assert_eq!(gone, TokenError::UnknownKey, "also when it was verified before");
     assert!(both.verify(signed.expose(), START_MS).is_ok());
 }
 
@@ -226,10 +185,7 @@ fn another_issuer_s_token_is_refused() {
     let theirs = Tokens::new("other", Keyring::new(secret(SECRET), None).unwrap());
     let text = mint(&theirs, TokenType::Access).token;
     let ours = tokens(secret(SECRET), None);
-    assert_eq!(
-        refusal(&ours, text.expose(), START_MS),
-        TokenError::WrongIssuer
-    );
+    assert_eq!(refusal(&ours, text.expose(), START_MS), TokenError::WrongIssuer);
 }
 
 #[test]
@@ -241,14 +197,8 @@ fn a_token_counts_from_its_issue_to_its_expiry() {
         if remembered {
             tokens.verify(text, START_MS).unwrap();
         }
-        assert_eq!(
-            refusal(&tokens, text, START_MS + 3_600_000),
-            TokenError::Expired
-        );
-        assert_eq!(
-            refusal(&tokens, text, START_MS - 61_000),
-            TokenError::NotYetValid
-        );
+        assert_eq!(refusal(&tokens, text, START_MS + 3_600_000), TokenError::Expired);
+        assert_eq!(refusal(&tokens, text, START_MS - 61_000), TokenError::NotYetValid);
         assert!(tokens.verify(text, START_MS + 3_599_999).is_ok());
         assert!(tokens.verify(text, START_MS - 60_000).is_ok());
     }
@@ -257,10 +207,9 @@ fn a_token_counts_from_its_issue_to_its_expiry() {
 #[test]
 fn a_refresh_token_is_no_access_token() {
     let tokens = tokens(secret(SECRET), None);
-    for (minted, asked) in [
-        (TokenType::Refresh, TokenType::Access),
-        (TokenType::Access, TokenType::Refresh),
-    ] {
+    for (minted, asked) in
+        [(TokenType::Refresh, TokenType::Access), (TokenType::Access, TokenType::Refresh)]
+    {
         let text = mint(&tokens, minted).token;
         let verify = |asked| tokens.verify_as(asked, text.expose(), START_MS);
         assert_eq!(verify(asked).unwrap_err(), TokenError::WrongType);
@@ -319,27 +268,16 @@ fn what_cannot_be_a_token_is_not_minted() {
     };
     assert!(tokens.mint(&mint, START_MS).is_ok());
     let refused = |mint: &Mint<'_>, at| tokens.mint(mint, at).unwrap_err().to_string();
-    let endless = Mint {
-        lifetime_secs: u64::MAX,
-        ..mint
-    };
+    let endless = Mint { lifetime_secs: u64::MAX, ..mint };
     assert!(refused(&endless, START_MS).starts_with("lifetime_secs: "));
-    let nobody = Mint {
-        subject: "",
-        ..mint
-    };
+    let nobody = Mint { subject: "", ..mint };
     assert!(refused(&nobody, START_MS).contains("the subject is empty"));
     assert!(refused(&mint, u64::MAX).contains("too far in the future"));
     let long = Grants::new([weir_server::auth::grant::Grant::write(
         weir_server::auth::grant::Tenant::Owner("o".repeat(4000)),
     )]);
     let (long, control) = (long.unwrap(), "\u{1}".repeat(512));
-    let long = Mint {
-        grants: &long,
-        subject: &control,
-        org_id: Some(&control),
-        ..mint
-    };
+    let long = Mint { grants: &long, subject: &control, org_id: Some(&control), ..mint };
     assert!(refused(&long, START_MS).contains("at most 8192"));
 }
 

@@ -32,22 +32,13 @@ async fn a_token_does_what_its_scope_says_until_it_ends() {
     let app = TestApp::start(vec![]).await;
     let (admin, tenant) = (app.token("admin").await, app.token("ns:default").await);
     assert_eq!(app.get("/v1/jobs").bearer(&admin).send().await.status, 200);
-    app.get("/v1/jobs")
-        .bearer(&tenant)
-        .send()
-        .await
-        .problem(Code::Forbidden);
+    app.get("/v1/jobs").bearer(&tenant).send().await.problem(Code::Forbidden);
     let me: Value = app.get("/v1/whoami").bearer(&tenant).send().await.json();
     assert_eq!(me["subject"], "operator:test");
     assert_eq!(me["scope"], "ns:default");
     assert_eq!(me["expires_at"], "2026-01-15T13:00:00.000Z");
     app.clock.advance_ms(3_600_000);
-    let told = app
-        .get("/v1/whoami")
-        .bearer(&tenant)
-        .send()
-        .await
-        .problem(Code::Unauthorized);
+    let told = app.get("/v1/whoami").bearer(&tenant).send().await.problem(Code::Unauthorized);
     assert_eq!(told.detail, "the token has expired");
 }
 
@@ -63,16 +54,8 @@ async fn tokens_are_listed_and_revoked() {
     let revoked = app.request(Method::DELETE, &path).admin().send().await;
     assert_eq!(revoked.status, 200);
     app.clock.advance_ms(61_000);
-    app.get("/v1/jobs")
-        .bearer(&token)
-        .send()
-        .await
-        .problem(Code::Unauthorized);
-    app.request(Method::DELETE, "/v1/tokens/none")
-        .admin()
-        .send()
-        .await
-        .problem(Code::NotFound);
+    app.get("/v1/jobs").bearer(&token).send().await.problem(Code::Unauthorized);
+    app.request(Method::DELETE, "/v1/tokens/none").admin().send().await.problem(Code::NotFound);
 }
 
 #[tokio::test]
@@ -80,19 +63,12 @@ async fn lists_go_on_where_they_ended() {
     let app = TestApp::start(vec![]).await;
     for n in 0..5 {
         let new = json!({"name": format!("t{n}"), "scope": "ns:default"});
-        assert_eq!(
-            app.post("/v1/tokens", &new).admin().send().await.status,
-            201
-        );
+        assert_eq!(app.post("/v1/tokens", &new).admin().send().await.status, 201);
     }
     let (mut seen, mut cursor) = (Vec::new(), String::new());
     loop {
-        let page: Value = app
-            .get(&format!("/v1/tokens?limit=2{cursor}"))
-            .admin()
-            .send()
-            .await
-            .json();
+        let page: Value =
+            app.get(&format!("/v1/tokens?limit=2{cursor}")).admin().send().await.json();
         seen.extend(
             page["items"]
                 .as_array()
@@ -112,22 +88,15 @@ async fn lists_go_on_where_they_ended() {
 #[tokio::test]
 async fn a_configured_admin_key_is_not_rotated() {
     let app = TestApp::start(vec![]).await;
-    let told = app
-        .post("/v1/admin-key/rotate", &json!({}))
-        .admin()
-        .send()
-        .await
-        .any_problem();
+    let told = app.post("/v1/admin-key/rotate", &json!({})).admin().send().await.any_problem();
     assert_eq!(told.status, 400, "{told:?}");
     assert_eq!(app.get("/v1/jobs").admin().send().await.status, 200);
 }
 
 #[tokio::test]
 async fn a_generated_admin_key_is_saved_and_rotated() {
-    let app = TestApp::builder(vec![])
-        .settings(|settings| settings.auth.admin_key = None)
-        .start()
-        .await;
+    let app =
+        TestApp::builder(vec![]).settings(|settings| settings.auth.admin_key = None).start().await;
     let file = app.data().unwrap().join("admin.key");
     let mode =
         std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
@@ -135,16 +104,10 @@ async fn a_generated_admin_key_is_saved_and_rotated() {
     let key = std::fs::read_to_string(&file).unwrap().trim().to_owned();
     let jobs = |key: &str| app.get("/v1/jobs").header("x-api-key", key).send();
     assert_eq!(jobs(&key).await.status, 200);
-    let rotated = app
-        .post("/v1/admin-key/rotate", &json!({}))
-        .header("x-api-key", &key)
-        .send()
-        .await;
+    let rotated =
+        app.post("/v1/admin-key/rotate", &json!({})).header("x-api-key", &key).send().await;
     assert_eq!(rotated.header("cache-control"), "no-store");
-    let new = rotated.json::<Value>()["admin_key"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let new = rotated.json::<Value>()["admin_key"].as_str().unwrap().to_owned();
     jobs(&key).await.problem(Code::Unauthorized);
     assert_eq!(jobs(&new).await.status, 200);
 }
@@ -153,20 +116,12 @@ async fn a_generated_admin_key_is_saved_and_rotated() {
 async fn tokens_outlive_a_new_signing_key() {
     let app = TestApp::start(vec![]).await;
     let old = app.token("admin").await;
-    let rotated = app
-        .post("/v1/signing-key/rotate", &json!({}))
-        .admin()
-        .send()
-        .await;
+    let rotated = app.post("/v1/signing-key/rotate", &json!({})).admin().send().await;
     assert_eq!(rotated.status, 200, "{}", rotated.text());
     let new = app.token("admin").await;
     for token in [&old, &new] {
         assert_eq!(app.get("/v1/jobs").bearer(token).send().await.status, 200);
     }
     let keys: Value = app.get("/.well-known/jwks.json").send().await.json();
-    assert_eq!(
-        keys["keys"],
-        json!([]),
-        "a shared secret has no public part"
-    );
+    assert_eq!(keys["keys"], json!([]), "a shared secret has no public part");
 }

@@ -27,9 +27,7 @@ async fn large() -> Json<Vec<u32>> {
 impl Service for Odd {
     fn routes(&self, api: Api) -> Api {
         let open = Need::Nothing("a test");
-        api.route(open, routes!(slow))
-            .route(open, routes!(panics))
-            .route(open, routes!(large))
+        api.route(open, routes!(slow)).route(open, routes!(panics)).route(open, routes!(large))
     }
 }
 
@@ -38,23 +36,14 @@ async fn a_request_that_takes_too_long_is_ended() {
     let short = |settings: &mut weir_server::Settings| {
         settings.edge.request_timeout = Duration::from_millis(50)
     };
-    let app = TestApp::builder(vec![Box::new(Odd)])
-        .settings(short)
-        .start()
-        .await;
-    app.get("/odd/slow")
-        .send()
-        .await
-        .problem(Code::RequestTimeout);
+    let app = TestApp::builder(vec![Box::new(Odd)]).settings(short).start().await;
+    app.get("/odd/slow").send().await.problem(Code::RequestTimeout);
 }
 
 #[tokio::test]
 async fn more_requests_than_allowed_are_told_to_come_back() {
     let one = |settings: &mut weir_server::Settings| settings.edge.requests_max = 1;
-    let app = TestApp::builder(vec![Box::new(Odd)])
-        .settings(one)
-        .start()
-        .await;
+    let app = TestApp::builder(vec![Box::new(Odd)]).settings(one).start().await;
     let first = tokio::spawn(app.get("/odd/slow").send());
     let refused = loop {
         let reply = app.get("/healthz").send().await;
@@ -82,19 +71,11 @@ async fn answers_are_compressed_for_those_who_ask() {
     let app = TestApp::start(vec![Box::new(Odd)]).await;
     let plain = app.get("/odd/large").send().await;
     assert_eq!(plain.header("content-encoding"), "");
-    let packed = app
-        .get("/odd/large")
-        .header("accept-encoding", "gzip")
-        .send()
-        .await;
+    let packed = app.get("/odd/large").header("accept-encoding", "gzip").send().await;
     assert_eq!(packed.header("content-encoding"), "gzip");
     assert!(packed.body.len() * 2 < plain.body.len());
     assert_eq!(packed.header("vary"), "accept-encoding");
-    let small = app
-        .get("/healthz")
-        .header("accept-encoding", "gzip")
-        .send()
-        .await;
+    let small = app.get("/healthz").header("accept-encoding", "gzip").send().await;
     assert_eq!(small.header("content-encoding"), "");
 }
 
@@ -102,11 +83,7 @@ async fn answers_are_compressed_for_those_who_ask() {
 async fn a_server_that_stops_finishes_what_it_has_begun() {
     let app = TestApp::start(vec![]).await;
     assert_eq!(
-        app.post("/v1/tokens", &json!({"name": "a", "scope": "admin"}))
-            .admin()
-            .send()
-            .await
-            .status,
+        app.post("/v1/tokens", &json!({"name": "a", "scope": "admin"})).admin().send().await.status,
         201
     );
     app.stop().await.unwrap();

@@ -6,34 +6,15 @@ use weir_server::testing::TestApp;
 #[tokio::test]
 async fn every_mistake_has_the_same_form() {
     let app = TestApp::start(vec![]).await;
-    app.get("/no/such/path")
-        .send()
-        .await
-        .problem(Code::NotFound);
-    app.request(Method::PATCH, "/v1/jobs")
-        .send()
-        .await
-        .problem(Code::MethodNotAllowed);
+    app.get("/no/such/path").send().await.problem(Code::NotFound);
+    app.request(Method::PATCH, "/v1/jobs").send().await.problem(Code::MethodNotAllowed);
     app.get("/v1/jobs").send().await.problem(Code::Unauthorized);
-    app.post("/v1/tokens", &json!({}))
-        .admin()
-        .send()
-        .await
-        .problem(Code::InvalidRequest);
-    let text = app
-        .request(Method::POST, "/v1/tokens")
-        .admin()
-        .body("name=x");
+    app.post("/v1/tokens", &json!({})).admin().send().await.problem(Code::InvalidRequest);
+    let text = app.request(Method::POST, "/v1/tokens").admin().body("name=x");
     text.send().await.problem(Code::UnsupportedMediaType);
-    let large = app
-        .post("/v1/tokens", &json!({"name": "x".repeat(2 << 20)}))
-        .admin();
+    let large = app.post("/v1/tokens", &json!({"name": "x".repeat(2 << 20)})).admin();
     large.send().await.problem(Code::PayloadTooLarge);
-    app.post("/v1/jobs/nothing/run", &json!({}))
-        .admin()
-        .send()
-        .await
-        .problem(Code::NotFound);
+    app.post("/v1/jobs/nothing/run", &json!({})).admin().send().await.problem(Code::NotFound);
 }
 
 #[tokio::test]
@@ -48,60 +29,25 @@ async fn a_405_names_the_methods_there_are() {
 async fn what_is_wrong_with_a_body_is_named() {
     let app = TestApp::start(vec![]).await;
     for (body, field, problem) in [
-        (
-            r#"{"name": "a", "scope": "admin", "expires": 1}"#,
-            "expires",
-            "unknown field `expires`",
-        ),
+        (r#"{"name": "a", "scope": "admin", "expires": 1}"#, "expires", "unknown field `expires`"),
         (r#"{"name": "a"}"#, "scope", "missing field `scope`"),
         (
             r#"{"name": 7, "scope": "admin"}"#,
             "name",
             "invalid type: integer `7`, expected a string",
         ),
-        (
-            r#"{"name": "a", "name": "b", "scope": "x"}"#,
-            "name",
-            "duplicate field `name`",
-        ),
-        (
-            r#"{"name": "a", "scope": "admin"} x"#,
-            "body",
-            "trailing characters",
-        ),
-        (
-            r#"{"name": "a", "scope": "admin""#,
-            "body",
-            "EOF while parsing",
-        ),
-        (
-            r#"{"name": "", "scope": "admin"}"#,
-            "name",
-            "must have 1 to 128",
-        ),
-        (
-            r#"{"name": "a", "scope": "everything"}"#,
-            "scope",
-            "everything",
-        ),
-        (
-            r#"{"name": "a", "scope": "admin", "expires_in": 0}"#,
-            "expires_in",
-            "must be from 1",
-        ),
+        (r#"{"name": "a", "name": "b", "scope": "x"}"#, "name", "duplicate field `name`"),
+        (r#"{"name": "a", "scope": "admin"} x"#, "body", "trailing characters"),
+        (r#"{"name": "a", "scope": "admin""#, "body", "EOF while parsing"),
+        (r#"{"name": "", "scope": "admin"}"#, "name", "must have 1 to 128"),
+        (r#"{"name": "a", "scope": "everything"}"#, "scope", "everything"),
+        (r#"{"name": "a", "scope": "admin", "expires_in": 0}"#, "expires_in", "must be from 1"),
     ] {
         let call = app.request(Method::POST, "/v1/tokens").admin();
-        let reply = call
-            .header("content-type", "application/json")
-            .body(body)
-            .send()
-            .await;
+        let reply = call.header("content-type", "application/json").body(body).send().await;
         let told = reply.problem(Code::InvalidRequest);
         assert_eq!(told.details["field"], field, "{body}");
-        assert!(
-            told.details["problem"].as_str().unwrap().contains(problem),
-            "{body}: {told:?}"
-        );
+        assert!(told.details["problem"].as_str().unwrap().contains(problem), "{body}: {told:?}");
     }
     let page: serde_json::Value = app.get("/v1/tokens").admin().send().await.json();
     assert_eq!(page["items"], json!([]), "nothing was written");
@@ -127,22 +73,10 @@ async fn what_is_wrong_with_a_query_is_named() {
 #[tokio::test]
 async fn a_request_keeps_its_id() {
     let app = TestApp::start(vec![]).await;
-    let reply = app
-        .get("/healthz")
-        .header("x-request-id", "mine-1")
-        .send()
-        .await;
+    let reply = app.get("/healthz").header("x-request-id", "mine-1").send().await;
     assert_eq!(reply.header("x-request-id"), "mine-1");
-    let reply = app
-        .get("/nowhere")
-        .header("x-request-id", "mine-2")
-        .send()
-        .await;
+    let reply = app.get("/nowhere").header("x-request-id", "mine-2").send().await;
     assert_eq!(reply.problem(Code::NotFound).request_id, "mine-2");
-    let reply = app
-        .get("/healthz")
-        .header("x-request-id", "not usable")
-        .send()
-        .await;
+    let reply = app.get("/healthz").header("x-request-id", "not usable").send().await;
     assert_eq!(reply.header("x-request-id").len(), 32);
 }

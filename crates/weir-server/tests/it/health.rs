@@ -29,10 +29,7 @@ async fn metrics_are_for_the_operator_and_count_requests() {
     let count = r#"weir_http_requests_total{method="GET",route="/healthz",status="200"} 3"#;
     assert!(text.contains(count), "{text}");
     assert!(text.contains(r#"route="none",status="404"} 1"#), "{text}");
-    assert!(
-        !text.contains("nowhere"),
-        "a path that was asked for is no label"
-    );
+    assert!(!text.contains("nowhere"), "a path that was asked for is no label");
     assert!(text.contains("weir_resident_memory_bytes "), "{text}");
     assert!(text.contains(r#"weir_store{figure="commits"}"#), "{text}");
     assert!(text.trim_end().ends_with("# EOF"));
@@ -46,15 +43,7 @@ async fn a_bearer_of_the_admin_key_may_scrape() {
         })
         .start()
         .await;
-    let reply = app
-        .get("/metrics")
-        .bearer("wak_0123456789abcdef")
-        .send()
-        .await;
+    let reply = app.get("/metrics").bearer("wak_0123456789abcdef").send().await;
     assert_eq!(reply.status, 200);
-    app.get("/metrics")
-        .bearer("wak_0123456789abcdeg")
-        .send()
-        .await
-        .problem(Code::Unauthorized);
+    app.get("/metrics").bearer("wak_0123456789abcdeg").send().await.problem(Code::Unauthorized);
 }

@@ -50,11 +50,7 @@ const CREDENTIALS: &[Credentials] = &[
         scope: None,
         opens: |scope, _, _| if scope == "none" { 200 } else { 401 },
     },
-    Credentials {
-        name: "admin",
-        scope: Some("admin"),
-        opens: |_, _, _| 200,
-    },
+    Credentials { name: "admin", scope: Some("admin"), opens: |_, _, _| 200 },
     Credentials {
         name: "own org",
         scope: Some("org:mine ns:mine owner:mine"),
@@ -73,22 +69,14 @@ const CREDENTIALS: &[Credentials] = &[
         name: "another tenant",
         scope: Some("org:other ns:other owner:other"),
         opens: |scope, _, _| {
-            if matches!(scope, "none" | "any") {
-                200
-            } else {
-                403
-            }
+            if matches!(scope, "none" | "any") { 200 } else { 403 }
         },
     },
     Credentials {
         name: "another app",
         scope: Some("org:mine app:y"),
         opens: |scope, _, _| {
-            if matches!(scope, "none" | "any") {
-                200
-            } else {
-                403
-            }
+            if matches!(scope, "none" | "any") { 200 } else { 403 }
         },
     },
 ];
@@ -123,11 +111,7 @@ async fn forged_expired_and_revoked_credentials_open_nothing() {
     let good = app.token("admin").await;
     let page: Value = app.get("/v1/tokens").admin().send().await.json();
     let id = page["items"][0]["id"].as_str().unwrap().to_owned();
-    let revoked = app
-        .request(Method::DELETE, &format!("/v1/tokens/{id}"))
-        .admin()
-        .send()
-        .await;
+    let revoked = app.request(Method::DELETE, &format!("/v1/tokens/{id}")).admin().send().await;
     assert_eq!(revoked.status, 200);
     let expired = app.token("admin").await;
     app.clock.advance_ms(3_601_000);
@@ -135,29 +119,11 @@ async fn forged_expired_and_revoked_credentials_open_nothing() {
     let (head, tail) = fresh.rsplit_once('.').unwrap();
     let flipped = if tail.starts_with('A') { 'B' } else { 'A' };
     let tampered = format!("{head}.{flipped}{}", &tail[1..]);
-    for token in [
-        &good,
-        &expired,
-        &tampered,
-        "",
-        "x",
-        "a.b.c",
-        "..",
-        &format!("{head}."),
-    ] {
+    for token in [&good, &expired, &tampered, "", "x", "a.b.c", "..", &format!("{head}.")] {
         for (path, method, scope) in operations(&told) {
             if scope != "none" {
-                let reply = app
-                    .request(method.clone(), &filled(&path))
-                    .bearer(token)
-                    .send()
-                    .await;
-                assert_eq!(
-                    reply.status,
-                    401,
-                    "{method} {path} {token:?}: {}",
-                    reply.text()
-                );
+                let reply = app.request(method.clone(), &filled(&path)).bearer(token).send().await;
+                assert_eq!(reply.status, 401, "{method} {path} {token:?}: {}", reply.text());
                 reply.any_problem();
             }
         }

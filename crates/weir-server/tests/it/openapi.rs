@@ -31,16 +31,12 @@ async fn every_operation_says_what_it_needs_and_how_it_fails() {
     for (path, item) in told["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             let at = format!("{method} {path}");
-            let scope = operation["x-weir-scope"]
-                .as_str()
-                .unwrap_or_else(|| panic!("{at} names no scope"));
+            let scope =
+                operation["x-weir-scope"].as_str().unwrap_or_else(|| panic!("{at} names no scope"));
             let open = operation["security"].as_array().unwrap().is_empty();
             assert_eq!(open, scope == "none", "{at}");
             let failure = &operation["responses"]["default"]["content"]["application/problem+json"];
-            assert_eq!(
-                failure["schema"]["$ref"], "#/components/schemas/Problem",
-                "{at}"
-            );
+            assert_eq!(failure["schema"]["$ref"], "#/components/schemas/Problem", "{at}");
             assert!(operation["summary"].is_string(), "{at} has no summary");
             assert!(
                 ids.insert(operation["operationId"].clone().to_string()),
@@ -58,15 +54,8 @@ async fn the_page_for_people_asks_nobody_else() {
     let page = app.get("/docs/").send().await;
     assert_eq!(page.status, 200);
     assert!(page.header("content-type").starts_with("text/html"));
-    assert!(
-        page.header("content-security-policy")
-            .starts_with("default-src 'self'")
-    );
-    for file in [
-        "swagger-ui-bundle.js",
-        "swagger-ui.css",
-        "swagger-initializer.js",
-    ] {
+    assert!(page.header("content-security-policy").starts_with("default-src 'self'"));
+    for file in ["swagger-ui-bundle.js", "swagger-ui.css", "swagger-initializer.js"] {
         let reply = app.get(&format!("/docs/{file}")).send().await;
         assert_eq!(reply.status, 200, "{file}");
         assert!(page.text().contains(file), "{file}");
@@ -75,8 +64,5 @@ async fn the_page_for_people_asks_nobody_else() {
     assert!(start.contains("/openapi.json"), "{start}");
     assert!(!page.text().contains("https://"), "{}", page.text());
     app.get("/docs/../../etc/passwd").send().await.any_problem();
-    app.get("/docs/nothing.js")
-        .send()
-        .await
-        .problem(weir_server::Code::NotFound);
+    app.get("/docs/nothing.js").send().await.problem(weir_server::Code::NotFound);
 }

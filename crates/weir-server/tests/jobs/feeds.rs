@@ -57,11 +57,7 @@ async fn changes_are_counted_once_though_drivers_are_killed_all_the_time(place: 
     until_total(&place.store, sum(written)).await;
     until(&last, "count", |status| status.lag_ms == 0).await;
     last.run_now("count").await.unwrap();
-    assert_eq!(
-        total(&place.store).await,
-        sum(written),
-        "after {kills} kills"
-    );
+    assert_eq!(total(&place.store).await, sum(written), "after {kills} kills");
 }
 
 #[tokio::test]
@@ -236,18 +232,10 @@ async fn lag_is_the_age_of_what_was_handled_last_while_there_is_more() {
     let job = Gated(gate.clone(), Rounds::new());
     let running = start(&place, "a", settings, job.clone());
     job.1.reach(1).await;
-    assert_eq!(
-        status(&running, "gated").lag_ms,
-        5_000,
-        "of the first that waits"
-    );
+    assert_eq!(status(&running, "gated").lag_ms, 5_000, "of the first that waits");
     gate.add_permits(1);
     job.1.reach(2).await;
-    assert_eq!(
-        status(&running, "gated").lag_ms,
-        5_000,
-        "the first is the last handled"
-    );
+    assert_eq!(status(&running, "gated").lag_ms, 5_000, "the first is the last handled");
     gate.add_permits(1);
     let status = until(&running, "gated", |status| status.runs == 1).await;
     assert_eq!((status.lag_ms, status.last_items), (0, Some(2)));

@@ -75,10 +75,7 @@ async fn a_job_of_a_killed_instance_is_taken_over_when_its_lease_is_over(place: 
     let heir = Script::idle();
     let b = jobs(&place, "b", quick()).periodic(heir.clone()).start();
     let b = b.unwrap();
-    let status = until(&b, "script", |status| {
-        status.state == State::WaitingForLease
-    })
-    .await;
+    let status = until(&b, "script", |status| status.state == State::WaitingForLease).await;
     assert_eq!(status.leased_by.as_deref(), Some("a"));
     let ran = b.run_now("script").await.unwrap();
     assert_eq!(ran, Ran::Elsewhere("a".into()));
@@ -100,10 +97,7 @@ async fn a_drained_instance_gives_its_job_over_at_once(place: Place) {
     let heir = Script::idle();
     let b = jobs(&place, "b", quick()).periodic(heir.clone()).start();
     let b = b.unwrap();
-    until(&b, "script", |status| {
-        status.state == State::WaitingForLease
-    })
-    .await;
+    until(&b, "script", |status| status.state == State::WaitingForLease).await;
     assert_eq!(a.drain(Duration::from_millis(5)).await, 1);
     // The clock stands still, so the lease that a had is not over.
     heir.begun().reach(1).await;
@@ -129,10 +123,7 @@ async fn a_lease_is_renewed_while_a_long_run_goes_on() {
     settings.lease = Duration::from_millis(900);
     let job = Script::new(|_, turn| async move {
         tokio::time::sleep(Duration::from_millis(2_000)).await;
-        Ok(Done {
-            detail: Some(turn.stopping().to_string()),
-            ..Done::default()
-        })
+        Ok(Done { detail: Some(turn.stopping().to_string()), ..Done::default() })
     });
     let a = jobs(&place, "a", settings.clone()).periodic(job.clone());
     let a = a.start().unwrap();
@@ -160,10 +151,7 @@ async fn a_run_whose_lease_is_lost_is_told_to_stop() {
     let a = a.unwrap();
     heeds.begun().reach(1).await;
     seize(&place).await;
-    until(&a, "script", |status| {
-        status.state == State::WaitingForLease
-    })
-    .await;
+    until(&a, "script", |status| status.state == State::WaitingForLease).await;
     assert_eq!(heeds.begun().count(), 1);
 }
 
@@ -177,14 +165,8 @@ async fn a_run_that_does_not_heed_the_loss_of_its_lease_is_dropped() {
     let a = a.unwrap();
     job.begun().reach(1).await;
     seize(&place).await;
-    let status = until(&a, "script", |status| {
-        status.leased_by.as_deref() == Some("z")
-    })
-    .await;
-    assert_eq!(
-        status.last_error.unwrap(),
-        "the lease was lost during the run"
-    );
+    let status = until(&a, "script", |status| status.leased_by.as_deref() == Some("z")).await;
+    assert_eq!(status.last_error.unwrap(), "the lease was lost during the run");
 }
 
 /// Another instance takes the job over.
@@ -220,10 +202,6 @@ async fn a_clock_set_back_does_not_keep_a_job_from_running() {
     place.clock = Clock::manual(NOW_MS - 20 * 365 * 24 * 3_600_000);
     let begun = heir.begun().count();
     let c = jobs(&place, "c", quick()).periodic(heir.clone()).start();
-    soon(
-        "a run after the clock was set back",
-        heir.begun().reach(begun + 1),
-    )
-    .await;
+    soon("a run after the clock was set back", heir.begun().reach(begun + 1)).await;
     drop(c);
 }

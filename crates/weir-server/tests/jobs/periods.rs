@@ -55,11 +55,7 @@ async fn a_failed_job_says_why_until_it_runs_again() {
             _ => Ok(Done::all(0)),
         }
     });
-    let running = jobs(&place, "a")
-        .settings(settings)
-        .periodic(job)
-        .start()
-        .unwrap();
+    let running = jobs(&place, "a").settings(settings).periodic(job).start().unwrap();
     let status = until(&running, "script", |status| status.state == State::Failed).await;
     assert_eq!(status.last_error.as_deref(), Some("the wind has turned"));
     assert_eq!((status.runs, status.failures), (1, 1));
@@ -104,11 +100,7 @@ async fn a_run_past_its_deadline_is_dropped() {
 #[tokio::test]
 async fn a_job_with_more_to_do_goes_on_at_once() {
     let act = |round, _| async move {
-        Ok(Done {
-            items: 10,
-            more: round < 8,
-            detail: Some(format!("round {round}")),
-        })
+        Ok(Done { items: 10, more: round < 8, detail: Some(format!("round {round}")) })
     };
     for job in [Script::new(act), Script::new(act).everywhere()] {
         let place = embedded().await;
@@ -196,10 +188,7 @@ async fn jobs_that_cannot_be_run_are_refused() {
     let place = embedded().await;
     let start = |jobs: Jobs| jobs.start().err().unwrap().to_string();
     let twice = jobs(&place, "a").periodic(Script::idle());
-    assert_eq!(
-        start(twice.periodic(Script::idle())),
-        "job: there are two named \"script\""
-    );
+    assert_eq!(start(twice.periodic(Script::idle())), "job: there are two named \"script\"");
     let never = jobs(&place, "a").periodic(Script::idle().every_ms(0));
     assert_eq!(start(never), "every: of the job \"script\" is zero");
     let nobody = jobs(&place, "").feed(Count::new());

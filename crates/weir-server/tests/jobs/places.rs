@@ -66,9 +66,7 @@ pub(crate) async fn dynamodb() -> Place {
         table_prefix: weir_testkit::unique_prefix("jobs"),
         ..Default::default()
     };
-    let dynamo = weir_table::dynamodb::Dynamo::connect(options)
-        .await
-        .unwrap();
+    let dynamo = weir_table::dynamodb::Dynamo::connect(options).await.unwrap();
     prepared(AnyBackend::Dynamo(dynamo), Clock::manual(NOW_MS), None).await
 }
 
@@ -76,19 +74,10 @@ async fn prepared(backend: AnyBackend, clock: Clock, folder: Option<tempfile::Te
     let store = Store::new(backend, CursorKey::new([1; 32]));
     let orders = TableSpec::new(ORDERS, "id", Kind::S).feed();
     let totals = TableSpec::new(TOTALS, "id", Kind::S);
-    for spec in [
-        orders,
-        totals,
-        positions_spec(POSITIONS_TABLE),
-        table_spec(),
-    ] {
+    for spec in [orders, totals, positions_spec(POSITIONS_TABLE), table_spec()] {
         store.create_table(&spec).await.unwrap();
     }
-    Place {
-        store,
-        clock,
-        _folder: folder,
-    }
+    Place { store, clock, _folder: folder }
 }
 
 /// Settings that wait for nothing but what a test is about.
@@ -107,9 +96,7 @@ pub(crate) fn quick() -> Settings {
 /// Puts orders numbered so.
 pub(crate) async fn order(store: &Store<AnyBackend>, numbers: std::ops::Range<i64>) {
     for number in numbers {
-        let item = Item::new()
-            .with("id", format!("order-{number}"))
-            .with("number", number);
+        let item = Item::new().with("id", format!("order-{number}")).with("number", number);
         let put = Write::put(ORDERS, item).flushed();
         store.write(put).await.unwrap();
     }

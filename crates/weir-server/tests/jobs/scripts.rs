@@ -149,11 +149,7 @@ pub(crate) struct Count {
 
 impl Count {
     pub(crate) fn new() -> Count {
-        Count {
-            pause: Duration::ZERO,
-            begun: Rounds::new(),
-            passes: Rounds::new(),
-        }
+        Count { pause: Duration::ZERO, begun: Rounds::new(), passes: Rounds::new() }
     }
 }
 

@@ -103,9 +103,7 @@ async fn get_groups(
             .await
             .map_err(|failed| dynamo.error(failed, "reading a batch", table))?
             .value;
-        dynamo
-            .meter
-            .consumed(Verb::BatchGet, answer.consumed_capacity());
+        dynamo.meter.consumed(Verb::BatchGet, answer.consumed_capacity());
         for (wire_name, items) in answer.responses.unwrap_or_default() {
             let name = wire_name.strip_prefix(&dynamo.prefix).unwrap_or_default();
             if let Some(group) = groups.get(name) {
@@ -123,21 +121,13 @@ fn wire_group(group: &Group<'_>) -> Result<KeysAndAttributes> {
     let spec = &group.spec;
     let mut placeholders = Placeholders::default();
     // The key attributes are asked for too: they tell which request an item answers.
-    let keys: Vec<Path> = key_names(spec)
-        .map(|name| Path::new(name.clone()))
-        .collect();
+    let keys: Vec<Path> = key_names(spec).map(|name| Path::new(name.clone())).collect();
     let projection = group.projection.map(|paths| {
         let others = paths.iter().filter(|path| !spec.is_key(&path.attribute));
         placeholders.projection(others.chain(&keys))
     });
     KeysAndAttributes::builder()
-        .set_keys(Some(
-            group
-                .places
-                .keys()
-                .map(|key| convert::key(spec, key))
-                .collect(),
-        ))
+        .set_keys(Some(group.places.keys().map(|key| convert::key(spec, key)).collect()))
         .consistent_read(group.consistency == Consistency::Strong)
         .set_projection_expression(projection)
         .set_expression_attribute_names(placeholders.names())
@@ -162,10 +152,7 @@ fn place(group: &Group<'_>, items: Vec<WireItem>, found: &mut [Option<Item>]) ->
                 }
             }
         }
-        let slot = group
-            .places
-            .get(&key)
-            .and_then(|place| found.get_mut(*place));
+        let slot = group.places.get(&key).and_then(|place| found.get_mut(*place));
         match slot {
             Some(slot) => *slot = Some(item),
             None => {
@@ -200,9 +187,7 @@ pub(super) async fn write(dynamo: &Dynamo, writes: Vec<Write>) -> Result<()> {
             .await
             .map_err(|failed| dynamo.error(failed, "writing a batch", table))?
             .value;
-        dynamo
-            .meter
-            .consumed(Verb::BatchWrite, answer.consumed_capacity());
+        dynamo.meter.consumed(Verb::BatchWrite, answer.consumed_capacity());
         wanted = answer.unprocessed_items.unwrap_or_default();
         let left = wanted.values().map(Vec::len).sum();
         patience.wait(call, left).await?;
@@ -230,11 +215,7 @@ fn wire_write(spec: &TableSpec, write: &Write) -> Result<WriteRequest> {
 }
 
 fn calling(verb: Verb, table: &str) -> Call<'_> {
-    Call {
-        verb,
-        table,
-        repeatable: true,
-    }
+    Call { verb, table, repeatable: true }
 }
 
 /// The table all are of; empty when there are several.
@@ -270,11 +251,7 @@ impl<'a> Patience<'a> {
             return Ok(());
         }
         let progress = left < self.left && self.left != usize::MAX;
-        self.without_progress = if progress {
-            1
-        } else {
-            self.without_progress + 1
-        };
+        self.without_progress = if progress { 1 } else { self.without_progress + 1 };
         self.left = left;
         let meter = &self.dynamo.meter;
         meter.throttled(call.verb, call.table);

@@ -59,10 +59,7 @@ impl Dynamo {
 fn check(options: &Options) -> Result<()> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !options.table_prefix.chars().all(good) {
-        return Err(Error::invalid(
-            "table_prefix",
-            "takes letters, digits, '_', '-' and '.'",
-        ));
+        return Err(Error::invalid("table_prefix", "takes letters, digits, '_', '-' and '.'"));
     }
     if let Some(endpoint) = &options.endpoint
         && host(endpoint).is_none()
@@ -80,12 +77,8 @@ fn check(options: &Options) -> Result<()> {
 
 async fn load(options: &Options) -> Result<SdkConfig> {
     let ring = tls::Provider::Rustls(tls::rustls_provider::CryptoMode::Ring);
-    let http = aws_smithy_http_client::Builder::new()
-        .tls_provider(ring)
-        .build_https();
-    let timeouts = TimeoutConfig::builder()
-        .connect_timeout(options.timeouts.connect)
-        .build();
+    let http = aws_smithy_http_client::Builder::new().tls_provider(ring).build_https();
+    let timeouts = TimeoutConfig::builder().connect_timeout(options.timeouts.connect).build();
     let mut loader = aws_config::defaults(BehaviorVersion::latest())
         .http_client(http)
         .retry_config(RetryConfig::disabled())
@@ -129,9 +122,7 @@ fn region(options: &Options) -> Option<String> {
 
 /// The host of an `http` or `https` URL that names no user.
 fn host(url: &str) -> Option<&str> {
-    let rest = url
-        .strip_prefix("http://")
-        .or_else(|| url.strip_prefix("https://"))?;
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"))?;
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = match authority.strip_prefix('[') {
         Some(v6) => v6.split_once(']')?.0,
@@ -177,20 +168,8 @@ mod tests {
     #[tokio::test]
     async fn wrong_options_are_named() {
         for (options, field) in [
-            (
-                Options {
-                    endpoint: Some("localhost:8000".into()),
-                    ..Options::default()
-                },
-                "endpoint",
-            ),
-            (
-                Options {
-                    table_prefix: "a/".into(),
-                    ..Options::default()
-                },
-                "table_prefix",
-            ),
+            (Options { endpoint: Some("localhost:8000".into()), ..Options::default() }, "endpoint"),
+            (Options { table_prefix: "a/".into(), ..Options::default() }, "table_prefix"),
         ] {
             let error = Dynamo::connect(options).await.unwrap_err();
             assert_eq!(error.field(), Some(field));

@@ -35,10 +35,7 @@ pub(super) fn value(value: &Value) -> AttributeValue {
 }
 
 fn attrs(attrs: &Attrs) -> WireItem {
-    attrs
-        .iter()
-        .map(|(name, value)| (name.to_string(), self::value(value)))
-        .collect()
+    attrs.iter().map(|(name, value)| (name.to_string(), self::value(value))).collect()
 }
 
 /// An item for the wire.
@@ -91,23 +88,12 @@ macro_rules! readers {
     };
 }
 
-readers!(
-    read_value,
-    read_item,
-    aws_sdk_dynamodb::types::AttributeValue
-);
-readers!(
-    read_stream_value,
-    read_stream_item,
-    aws_sdk_dynamodbstreams::types::AttributeValue
-);
+readers!(read_value, read_item, aws_sdk_dynamodb::types::AttributeValue);
+readers!(read_stream_value, read_stream_item, aws_sdk_dynamodbstreams::types::AttributeValue);
 
 fn number(text: &str) -> Result<Number> {
     text.parse().map_err(|problem| {
-        Error::backend(
-            "reading an item of DynamoDB",
-            format!("the number {text:?} {problem}"),
-        )
+        Error::backend("reading an item of DynamoDB", format!("the number {text:?} {problem}"))
     })
 }
 

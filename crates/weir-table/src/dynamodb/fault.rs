@@ -163,11 +163,7 @@ mod tests {
     fn codes_tell_what_became_of_the_request() {
         for (code, status, fault) in [
             ("ThrottlingException", 400, Fault::Throttled),
-            (
-                "ProvisionedThroughputExceededException",
-                400,
-                Fault::Throttled,
-            ),
+            ("ProvisionedThroughputExceededException", 400, Fault::Throttled),
             ("InternalServerError", 500, Fault::Lost),
             ("", 503, Fault::Lost),
             ("", 429, Fault::Throttled),

@@ -80,10 +80,7 @@ impl Verb {
     }
 
     fn writes(self) -> bool {
-        matches!(
-            self,
-            Verb::Put | Verb::Update | Verb::Delete | Verb::BatchWrite | Verb::Transact
-        )
+        matches!(self, Verb::Put | Verb::Update | Verb::Delete | Verb::BatchWrite | Verb::Transact)
     }
 }
 
@@ -157,11 +154,7 @@ impl Meter {
 
     pub(super) fn capacity(&self) -> Capacity {
         Capacity {
-            verbs: self
-                .verbs
-                .iter()
-                .map(|(verb, counters)| (*verb, counters.usage()))
-                .collect(),
+            verbs: self.verbs.iter().map(|(verb, counters)| (*verb, counters.usage())).collect(),
             tables: self.tables.lock().clone(),
         }
     }
@@ -246,11 +239,7 @@ fn units(verb: Verb, report: &ConsumedCapacity) -> (u64, u64) {
 fn milli(units: Option<f64>) -> u64 {
     // Units are small multiples of a half, so the rounding is exact.
     let milli = units.unwrap_or_default() * 1000.0;
-    if milli.is_finite() && milli > 0.0 {
-        milli.round() as u64
-    } else {
-        0
-    }
+    if milli.is_finite() && milli > 0.0 { milli.round() as u64 } else { 0 }
 }
 
 #[cfg(test)]

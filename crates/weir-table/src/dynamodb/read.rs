@@ -17,10 +17,7 @@ pub(super) async fn get(dynamo: &Dynamo, get: &Get) -> Result<Option<Item>> {
     let table = get.table.as_str();
     let spec = tables::spec(dynamo, table).await?;
     let mut placeholders = Placeholders::default();
-    let projection = get
-        .projection
-        .as_ref()
-        .map(|paths| placeholders.projection(paths));
+    let projection = get.projection.as_ref().map(|paths| placeholders.projection(paths));
     let request = dynamo
         .tables
         .get_item()
@@ -42,11 +39,7 @@ pub(super) async fn get(dynamo: &Dynamo, get: &Get) -> Result<Option<Item>> {
 }
 
 fn reading(verb: Verb, table: &str) -> Call<'_> {
-    Call {
-        verb,
-        table,
-        repeatable: true,
-    }
+    Call { verb, table, repeatable: true }
 }
 
 /// Reads the page of `query` that follows `after`.
@@ -74,9 +67,7 @@ fn select(query: &Query) -> Option<Select> {
 }
 
 fn wire_limit(query: &Query) -> Option<i32> {
-    query
-        .limit
-        .map(|limit| i32::try_from(limit).unwrap_or(i32::MAX))
+    query.limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX))
 }
 
 async fn partition_page(
@@ -85,12 +76,7 @@ async fn partition_page(
     query: &Query,
     after: Option<&Item>,
 ) -> Result<RawPage> {
-    let Extent::Partition {
-        partition,
-        sort,
-        reverse,
-    } = &query.extent
-    else {
+    let Extent::Partition { partition, sort, reverse } = &query.extent else {
         return Ok(RawPage::default());
     };
     let (partition_name, sort_name) = keys(spec, query)?;
@@ -116,21 +102,12 @@ async fn partition_page(
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
     let answer = dynamo
         .retries
-        .run(&dynamo.meter, reading(Verb::Query, &query.table), || {
-            request.clone().send()
-        })
+        .run(&dynamo.meter, reading(Verb::Query, &query.table), || request.clone().send())
         .await
         .map_err(|failed| dynamo.error(failed, "reading a partition", &query.table))?
         .value;
-    dynamo
-        .meter
-        .consumed(Verb::Query, &answer.consumed_capacity);
-    raw_page(
-        answer.items,
-        answer.count,
-        answer.scanned_count,
-        answer.last_evaluated_key,
-    )
+    dynamo.meter.consumed(Verb::Query, &answer.consumed_capacity);
+    raw_page(answer.items, answer.count, answer.scanned_count, answer.last_evaluated_key)
 }
 
 async fn scan_page(dynamo: &Dynamo, query: &Query, after: Option<&Item>) -> Result<RawPage> {
@@ -159,19 +136,12 @@ async fn scan_page(dynamo: &Dynamo, query: &Query, after: Option<&Item>) -> Resu
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
     let answer = dynamo
         .retries
-        .run(&dynamo.meter, reading(Verb::Scan, &query.table), || {
-            request.clone().send()
-        })
+        .run(&dynamo.meter, reading(Verb::Scan, &query.table), || request.clone().send())
         .await
         .map_err(|failed| dynamo.error(failed, "scanning a table", &query.table))?
         .value;
     dynamo.meter.consumed(Verb::Scan, &answer.consumed_capacity);
-    raw_page(
-        answer.items,
-        answer.count,
-        answer.scanned_count,
-        answer.last_evaluated_key,
-    )
+    raw_page(answer.items, answer.count, answer.scanned_count, answer.last_evaluated_key)
 }
 
 fn expressions(
@@ -182,10 +152,7 @@ fn expressions(
         Some(filter) => Some(placeholders.condition("filter", filter)?),
         None => None,
     };
-    let projection = query
-        .projection
-        .as_ref()
-        .map(|paths| placeholders.projection(paths));
+    let projection = query.projection.as_ref().map(|paths| placeholders.projection(paths));
     Ok((filter, projection))
 }
 

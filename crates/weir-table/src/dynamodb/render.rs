@@ -123,11 +123,7 @@ impl Placeholders {
             .iter()
             .map(|part| {
                 let text = self.condition_text(part);
-                if is_compound(part) {
-                    format!("({text})")
-                } else {
-                    text
-                }
+                if is_compound(part) { format!("({text})") } else { text }
             })
             .collect();
         texts.join(by)
@@ -156,16 +152,11 @@ impl Placeholders {
                 Change::Delete(_, value) => delete.push(format!("{path} {}", self.value(value))),
             }
         }
-        let clauses: Vec<_> = [
-            ("SET", set),
-            ("REMOVE", remove),
-            ("ADD", add),
-            ("DELETE", delete),
-        ]
-        .into_iter()
-        .filter(|(_, changes)| !changes.is_empty())
-        .map(|(clause, changes)| format!("{clause} {}", changes.join(", ")))
-        .collect();
+        let clauses: Vec<_> = [("SET", set), ("REMOVE", remove), ("ADD", add), ("DELETE", delete)]
+            .into_iter()
+            .filter(|(_, changes)| !changes.is_empty())
+            .map(|(clause, changes)| format!("{clause} {}", changes.join(", ")))
+            .collect();
         if clauses.is_empty() {
             return Ok(None);
         }
@@ -213,11 +204,8 @@ impl Placeholders {
             return text;
         };
         let name = self.name(sort);
-        let values: Vec<_> = range
-            .values()
-            .into_iter()
-            .map(|value| self.value(&value.to_value()))
-            .collect();
+        let values: Vec<_> =
+            range.values().into_iter().map(|value| self.value(&value.to_value())).collect();
         let first = values.first().cloned().unwrap_or_default();
         let last = values.last().cloned().unwrap_or_default();
         let narrowed = match range {
@@ -262,10 +250,7 @@ fn bounded(at: &str, text: String) -> Result<String> {
     if text.len() <= max {
         return Ok(text);
     }
-    let problem = format!(
-        "is {} bytes of expression; at most {max} are allowed",
-        text.len()
-    );
+    let problem = format!("is {} bytes of expression; at most {max} are allowed", text.len());
     Err(Error::invalid(at, problem))
 }
 
@@ -276,9 +261,7 @@ mod tests {
     use crate::key::KeyValue;
 
     fn condition(condition: Condition) -> String {
-        Placeholders::default()
-            .condition("condition", &condition)
-            .unwrap()
+        Placeholders::default().condition("condition", &condition).unwrap()
     }
 
     #[test]
@@ -291,15 +274,9 @@ mod tests {
             (attr("a").is_in([1, 2]), "#n0 IN (:v0, :v1)"),
             (attr("a").exists(), "attribute_exists(#n0)"),
             (attr("a.b").absent(), "attribute_not_exists(#n0)"),
-            (
-                attr("a").is_kind(crate::value::Kind::Ss),
-                "attribute_type(#n0, :v0)",
-            ),
+            (attr("a").is_kind(crate::value::Kind::Ss), "attribute_type(#n0, :v0)"),
             (attr("a").begins_with("x"), "begins_with(#n0, :v0)"),
-            (
-                attr("m").field("x").element(2).contains("y"),
-                "contains(#n0.#n1[2], :v0)",
-            ),
+            (attr("m").field("x").element(2).contains("y"), "contains(#n0.#n1[2], :v0)"),
             (!attr("a").exists(), "NOT (attribute_exists(#n0))"),
         ] {
             assert_eq!(condition(tree), text);
@@ -317,10 +294,7 @@ mod tests {
         let nested = Condition::And(vec![Condition::Or(vec![a()]), a()]);
         assert_eq!(condition(nested), "#n0 = :v0 AND #n0 = :v0");
         let wrapped = Condition::And(vec![Condition::Or(vec![a().and(a())]), a()]);
-        assert_eq!(
-            condition(wrapped),
-            "(#n0 = :v0 AND #n0 = :v0) AND #n0 = :v0"
-        );
+        assert_eq!(condition(wrapped), "(#n0 = :v0 AND #n0 = :v0) AND #n0 = :v0");
     }
 
     #[test]
@@ -336,19 +310,15 @@ mod tests {
             "SET #n0 = #n1 + :v0, #n5 = if_not_exists(#n5, :v0), #n6 = list_append(#n6, :v2) \
              REMOVE #n2[0] ADD #n3 :v0 DELETE #n4 :v1"
         );
-        assert_eq!(
-            Placeholders::default().update(&Update::default()).unwrap(),
-            None
-        );
+        assert_eq!(Placeholders::default().update(&Update::default()).unwrap(), None);
     }
 
     #[test]
     fn one_request_shares_its_placeholders() {
         let mut placeholders = Placeholders::default();
         placeholders.update(&add("a", 1)).unwrap();
-        let text = placeholders
-            .condition("condition", &attr("a").lt(1).and(attr("b").lt(2)))
-            .unwrap();
+        let text =
+            placeholders.condition("condition", &attr("a").lt(1).and(attr("b").lt(2))).unwrap();
         assert_eq!(text, "#n0 < :v0 AND #n1 < :v1");
         assert_eq!(placeholders.names().unwrap().len(), 2);
         assert_eq!(placeholders.values().unwrap().len(), 2);
@@ -366,14 +336,8 @@ mod tests {
         let v = || KeyValue::from("x");
         assert_eq!(text(SortRange::All), "#n0 = :v0");
         assert_eq!(text(SortRange::Le(v())), "#n0 = :v0 AND #n1 <= :v1");
-        assert_eq!(
-            text(SortRange::Between(v(), v())),
-            "#n0 = :v0 AND #n1 BETWEEN :v1 AND :v1"
-        );
-        assert_eq!(
-            text(SortRange::BeginsWith(v())),
-            "#n0 = :v0 AND begins_with(#n1, :v1)"
-        );
+        assert_eq!(text(SortRange::Between(v(), v())), "#n0 = :v0 AND #n1 BETWEEN :v1 AND :v1");
+        assert_eq!(text(SortRange::BeginsWith(v())), "#n0 = :v0 AND begins_with(#n1, :v1)");
     }
 
     #[test]

@@ -78,34 +78,24 @@ struct Budget {
 impl Budget {
     fn new(tokens: u32) -> Budget {
         let max = u64::from(tokens) * TOKEN_PARTS;
-        Budget {
-            tenths: AtomicU64::new(max),
-            max,
-        }
+        Budget { tenths: AtomicU64::new(max), max }
     }
 
     fn take(&self) -> bool {
         let taken = |tenths: u64| tenths.checked_sub(TOKEN_PARTS);
-        self.tenths
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken)
-            .is_ok()
+        self.tenths.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).is_ok()
     }
 
     fn give_back(&self) {
         let given = |tenths: u64| (tenths < self.max).then_some(tenths + 1);
-        let _ = self
-            .tenths
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, given);
+        let _ = self.tenths.fetch_update(Ordering::Relaxed, Ordering::Relaxed, given);
     }
 }
 
 /// The longest wait before attempt `number` (from 1).
 fn wait_ceiling(options: &RetryOptions, number: u32) -> Duration {
     let doubled = 2u32.saturating_pow(number.saturating_sub(1).min(20));
-    options
-        .wait_base
-        .saturating_mul(doubled)
-        .min(options.wait_max)
+    options.wait_base.saturating_mul(doubled).min(options.wait_max)
 }
 
 /// How a call is made.
@@ -161,11 +151,7 @@ pub(super) struct Retries {
 impl Retries {
     pub(super) fn new(options: RetryOptions, timeouts: Timeouts) -> Retries {
         let budget = Budget::new(options.budget);
-        Retries {
-            options,
-            timeouts,
-            budget,
-        }
+        Retries { options, timeouts, budget }
     }
 
     /// Makes `call` with the usual meaning of errors.
@@ -267,9 +253,7 @@ mod tests {
     #[test]
     fn waits_double_up_to_the_longest() {
         let options = RetryOptions::default();
-        let ms: Vec<_> = (1..9)
-            .map(|number| wait_ceiling(&options, number).as_millis())
-            .collect();
+        let ms: Vec<_> = (1..9).map(|number| wait_ceiling(&options, number).as_millis()).collect();
         assert_eq!(ms, [20, 40, 80, 160, 320, 640, 1000, 1000]);
     }
 

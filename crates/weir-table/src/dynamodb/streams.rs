@@ -56,8 +56,7 @@ impl Readers {
 
     fn keep(&mut self, place: (String, String, String), iterator: String) {
         if self.iterators.len() >= ITERATORS_MAX {
-            self.iterators
-                .retain(|_, (_, since)| since.elapsed() < ITERATOR_AGE_MAX);
+            self.iterators.retain(|_, (_, since)| since.elapsed() < ITERATOR_AGE_MAX);
         }
         if self.iterators.len() >= ITERATORS_MAX {
             self.iterators.clear();
@@ -67,21 +66,13 @@ impl Readers {
 }
 
 fn call(table: &str) -> Call<'_> {
-    Call {
-        verb: Verb::Feed,
-        table,
-        repeatable: true,
-    }
+    Call { verb: Verb::Feed, table, repeatable: true }
 }
 
 /// The shards of a table's stream.
 pub(super) async fn shards(dynamo: &Dynamo, table: &str) -> Result<Vec<FeedShard>> {
     let stream = tables::stream(dynamo, table).await?;
-    dynamo
-        .readers
-        .lock()
-        .streams
-        .insert(table.to_owned(), stream.clone());
+    dynamo.readers.lock().streams.insert(table.to_owned(), stream.clone());
     let mut shards = Vec::new();
     let mut after = None;
     for _ in 0..SHARD_PAGES_MAX {
@@ -98,15 +89,10 @@ pub(super) async fn shards(dynamo: &Dynamo, table: &str) -> Result<Vec<FeedShard
             .value
             .stream_description;
         let Some(page) = page else { break };
-        shards.extend(
-            page.shards
-                .unwrap_or_default()
-                .into_iter()
-                .map(|shard| FeedShard {
-                    id: shard.shard_id.unwrap_or_default(),
-                    parent: shard.parent_shard_id,
-                }),
-        );
+        shards.extend(page.shards.unwrap_or_default().into_iter().map(|shard| FeedShard {
+            id: shard.shard_id.unwrap_or_default(),
+            parent: shard.parent_shard_id,
+        }));
         after = page.last_evaluated_shard_id;
         if after.is_none() {
             break;
@@ -154,11 +140,7 @@ pub(super) async fn read(
         let place = place(table, shard, &next);
         dynamo.readers.lock().keep(place, iterator);
     }
-    Ok(FeedPage {
-        changes,
-        next,
-        ended,
-    })
+    Ok(FeedPage { changes, next, ended })
 }
 
 fn iterator_position(iterator: &str) -> Position {
@@ -208,10 +190,9 @@ async fn read_afresh(
     let (kind, sequence) = match from {
         Position::Oldest => (ShardIteratorType::TrimHorizon, None),
         Position::Latest => (ShardIteratorType::Latest, None),
-        Position::After(sequence) => (
-            ShardIteratorType::AfterSequenceNumber,
-            Some(sequence.clone()),
-        ),
+        Position::After(sequence) => {
+            (ShardIteratorType::AfterSequenceNumber, Some(sequence.clone()))
+        }
     };
     let request = dynamo
         .streams
@@ -220,10 +201,7 @@ async fn read_afresh(
         .shard_id(shard)
         .shard_iterator_type(kind)
         .set_sequence_number(sequence);
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, call(table), || request.clone().send())
-        .await;
+    let answer = dynamo.retries.run(&dynamo.meter, call(table), || request.clone().send()).await;
     let iterator = match answer {
         Ok(answered) => answered.value.shard_iterator.unwrap_or_default(),
         Err(Failed::Answer(error)) if error.is_resource_not_found_exception() => {
@@ -254,10 +232,7 @@ async fn records(
         .get_records()
         .shard_iterator(iterator)
         .limit(i32::try_from(limit).unwrap_or(i32::MAX));
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, call(table), || request.clone().send())
-        .await;
+    let answer = dynamo.retries.run(&dynamo.meter, call(table), || request.clone().send()).await;
     match answer {
         Ok(answered) => Ok(answered.value),
         Err(Failed::Answer(

@@ -27,11 +27,7 @@ const LOOK_WAIT_MAX: Duration = Duration::from_secs(2);
 const NAME_PAGES_MAX: usize = 1000;
 
 fn call(table: &str) -> Call<'_> {
-    Call {
-        verb: Verb::Tables,
-        table,
-        repeatable: true,
-    }
+    Call { verb: Verb::Tables, table, repeatable: true }
 }
 
 fn wire_fault(problem: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -68,10 +64,7 @@ pub(super) async fn create(dynamo: &Dynamo, spec: &TableSpec) -> Result<()> {
             .map_err(wire_fault)?;
         request = request.stream_specification(stream);
     }
-    let made = dynamo
-        .retries
-        .run(&dynamo.meter, call(table), || request.clone().send())
-        .await;
+    let made = dynamo.retries.run(&dynamo.meter, call(table), || request.clone().send()).await;
     match made {
         Ok(_) => {}
         Err(Failed::Answer(error)) if error.is_resource_in_use_exception() => {}
@@ -154,14 +147,8 @@ async fn wait(
 }
 
 async fn look(dynamo: &Dynamo, table: &str) -> Result<Option<TableDescription>> {
-    let request = dynamo
-        .tables
-        .describe_table()
-        .table_name(dynamo.wire_name(table));
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, call(table), || request.clone().send())
-        .await;
+    let request = dynamo.tables.describe_table().table_name(dynamo.wire_name(table));
+    let answer = dynamo.retries.run(&dynamo.meter, call(table), || request.clone().send()).await;
     match answer {
         Ok(answered) => Ok(answered.value.table),
         Err(Failed::Answer(error)) if error.is_resource_not_found_exception() => Ok(None),
@@ -183,10 +170,7 @@ async fn expire_by(dynamo: &Dynamo, table: &str, attribute: &Name) -> Result<()>
         .update_time_to_live()
         .table_name(dynamo.wire_name(table))
         .time_to_live_specification(wanted);
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, call(table), || request.clone().send())
-        .await;
+    let answer = dynamo.retries.run(&dynamo.meter, call(table), || request.clone().send()).await;
     match answer {
         Ok(_) => Ok(()),
         // Another instance may have been first.
@@ -198,10 +182,7 @@ async fn expire_by(dynamo: &Dynamo, table: &str, attribute: &Name) -> Result<()>
 }
 
 async fn ttl(dynamo: &Dynamo, table: &str) -> Result<Option<Name>> {
-    let request = dynamo
-        .tables
-        .describe_time_to_live()
-        .table_name(dynamo.wire_name(table));
+    let request = dynamo.tables.describe_time_to_live().table_name(dynamo.wire_name(table));
     let answer = dynamo
         .retries
         .run(&dynamo.meter, call(table), || request.clone().send())
@@ -223,14 +204,8 @@ async fn ttl(dynamo: &Dynamo, table: &str) -> Result<Option<Name>> {
 pub(super) async fn delete(dynamo: &Dynamo, table: &str) -> Result<()> {
     dynamo.specs.write().remove(table);
     dynamo.readers.lock().forget(table);
-    let request = dynamo
-        .tables
-        .delete_table()
-        .table_name(dynamo.wire_name(table));
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, call(table), || request.clone().send())
-        .await;
+    let request = dynamo.tables.delete_table().table_name(dynamo.wire_name(table));
+    let answer = dynamo.retries.run(&dynamo.meter, call(table), || request.clone().send()).await;
     match answer {
         Ok(_) => {}
         Err(Failed::Answer(error)) if error.is_resource_in_use_exception() => {}
@@ -357,10 +332,7 @@ pub(super) async fn names(dynamo: &Dynamo) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut after = None;
     for _ in 0..NAME_PAGES_MAX {
-        let request = dynamo
-            .tables
-            .list_tables()
-            .set_exclusive_start_table_name(after.take());
+        let request = dynamo.tables.list_tables().set_exclusive_start_table_name(after.take());
         let page = dynamo
             .retries
             .run(&dynamo.meter, call(""), || request.clone().send())

@@ -114,9 +114,9 @@ fn wire_write(dynamo: &Dynamo, spec: &TableSpec, write: &Write) -> Result<Transa
         };
     }
     Ok(match &write.action {
-        Action::Put(item) => wire.put(finished!(
-            Put::builder().set_item(Some(convert::item(item)))
-        )),
+        Action::Put(item) => {
+            wire.put(finished!(Put::builder().set_item(Some(convert::item(item)))))
+        }
         Action::Update(key, _) => {
             let update = rendered.update.take().unwrap_or_else(|| {
                 let names = rendered.names.get_or_insert_default();
@@ -161,10 +161,7 @@ fn judge_get(error: &SdkError<TransactGetItemsError, HttpResponse>) -> Fault {
 /// A conflict hides what the conditions would have said, and throttling too.
 fn judge_reasons(reasons: &[CancellationReason]) -> Fault {
     let any = |codes: &[&str]| {
-        reasons
-            .iter()
-            .filter_map(CancellationReason::code)
-            .any(|code| codes.contains(&code))
+        reasons.iter().filter_map(CancellationReason::code).any(|code| codes.contains(&code))
     };
     if any(&["TransactionConflict"]) {
         Fault::Conflict
@@ -284,26 +281,19 @@ pub(super) async fn get(dynamo: &Dynamo, gets: &[Get]) -> Result<Vec<Option<Item
             failed => dynamo.error(failed, "reading a transaction", call.table),
         })?
         .value;
-    dynamo
-        .meter
-        .consumed(Verb::TransactGet, answer.consumed_capacity());
+    dynamo.meter.consumed(Verb::TransactGet, answer.consumed_capacity());
     let found = answer.responses.unwrap_or_default();
     if found.len() != gets.len() {
         let problem = format!("{} answers to {} requests", found.len(), gets.len());
         return Err(Error::backend("reading a transaction", problem));
     }
-    found
-        .into_iter()
-        .map(|found| convert::read_optional(found.item))
-        .collect()
+    found.into_iter().map(|found| convert::read_optional(found.item)).collect()
 }
 
 fn wire_get(dynamo: &Dynamo, spec: &TableSpec, get: &Get) -> Result<TransactGetItem> {
     let mut placeholders = Placeholders::default();
-    let projection = get
-        .projection
-        .as_ref()
-        .map(|paths: &Vec<Path>| placeholders.projection(paths));
+    let projection =
+        get.projection.as_ref().map(|paths: &Vec<Path>| placeholders.projection(paths));
     let wire = WireGet::builder()
         .table_name(dynamo.wire_name(&get.table))
         .set_key(Some(convert::key(spec, &get.key)))
@@ -319,10 +309,7 @@ mod tests {
     use super::*;
 
     fn reasons(codes: &[&str]) -> Vec<CancellationReason> {
-        codes
-            .iter()
-            .map(|code| CancellationReason::builder().code(*code).build())
-            .collect()
+        codes.iter().map(|code| CancellationReason::builder().code(*code).build()).collect()
     }
 
     #[test]
@@ -338,15 +325,9 @@ mod tests {
     fn a_conflict_beats_throttling_beats_a_refused_condition() {
         for (codes, fault) in [
             (&["None", "ConditionalCheckFailed"][..], Fault::Answer),
-            (
-                &["ConditionalCheckFailed", "TransactionConflict"],
-                Fault::Conflict,
-            ),
+            (&["ConditionalCheckFailed", "TransactionConflict"], Fault::Conflict),
             (&["ThrottlingError", "TransactionConflict"], Fault::Conflict),
-            (
-                &["ConditionalCheckFailed", "ThrottlingError"],
-                Fault::Throttled,
-            ),
+            (&["ConditionalCheckFailed", "ThrottlingError"], Fault::Throttled),
             (&["ProvisionedThroughputExceeded"], Fault::Throttled),
             (&["ValidationError"], Fault::Answer),
         ] {

@@ -44,12 +44,7 @@ pub(super) fn render(write: &Write) -> Result<Rendered> {
         Some(condition) => Some(placeholders.condition("condition", condition)?),
         None => None,
     };
-    Ok(Rendered {
-        update,
-        condition,
-        names: placeholders.names(),
-        values: placeholders.values(),
-    })
+    Ok(Rendered { update, condition, names: placeholders.names(), values: placeholders.values() })
 }
 
 /// Puts, updates or deletes an item.
@@ -60,19 +55,12 @@ pub(super) async fn write(dynamo: &Dynamo, write: Write) -> Result<Written> {
         Action::Put(item) => put(dynamo, &write, item, rendered).await,
         Action::Update(key, change) => update(dynamo, &spec, &write, (key, change), rendered).await,
         Action::Delete(key) => delete(dynamo, &spec, &write, key, rendered).await,
-        Action::Check(_) => Err(Error::invalid(
-            "action",
-            "a check stands only in a transaction",
-        )),
+        Action::Check(_) => Err(Error::invalid("action", "a check stands only in a transaction")),
     }
 }
 
 fn calling(verb: Verb, write: &Write) -> Call<'_> {
-    Call {
-        verb,
-        table: &write.table,
-        repeatable: is_repeatable(write),
-    }
+    Call { verb, table: &write.table, repeatable: is_repeatable(write) }
 }
 
 async fn put(dynamo: &Dynamo, write: &Write, item: &Item, rendered: Rendered) -> Result<Written> {
@@ -88,10 +76,7 @@ async fn put(dynamo: &Dynamo, write: &Write, item: &Item, rendered: Rendered) ->
         .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
     let call = calling(Verb::Put, write);
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, call, || request.clone().send())
-        .await;
+    let answer = dynamo.retries.run(&dynamo.meter, call, || request.clone().send()).await;
     match answer {
         Ok(Answered { value, repeated }) => {
             dynamo.meter.consumed(Verb::Put, &value.consumed_capacity);
@@ -129,15 +114,10 @@ async fn update(
         .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
     let call = calling(Verb::Update, write);
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, call, || request.clone().send())
-        .await;
+    let answer = dynamo.retries.run(&dynamo.meter, call, || request.clone().send()).await;
     match answer {
         Ok(Answered { value, .. }) => {
-            dynamo
-                .meter
-                .consumed(Verb::Update, &value.consumed_capacity);
+            dynamo.meter.consumed(Verb::Update, &value.consumed_capacity);
             Ok(Written::Applied(convert::read_optional(value.attributes)?))
         }
         Err(Failed::Answer(UpdateItemError::ConditionalCheckFailedException(refusal))) => {
@@ -170,15 +150,10 @@ async fn delete(
         .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
     let call = calling(Verb::Delete, write);
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, call, || request.clone().send())
-        .await;
+    let answer = dynamo.retries.run(&dynamo.meter, call, || request.clone().send()).await;
     match answer {
         Ok(Answered { value, repeated }) => {
-            dynamo
-                .meter
-                .consumed(Verb::Delete, &value.consumed_capacity);
+            dynamo.meter.consumed(Verb::Delete, &value.consumed_capacity);
             let old = old_item(value.attributes)?;
             if repeated && old.is_none() {
                 return Err(lost());

@@ -94,10 +94,7 @@ fn check_empty(dir: &Path) -> Result<()> {
     let mut entries = fs::read_dir(dir)
         .map_err(|source| Error::io(format!("reading {}", dir.display()), source))?;
     if entries.next().is_some() {
-        return Err(Error::invalid(
-            "folder",
-            format!("{} is not empty", dir.display()),
-        ));
+        return Err(Error::invalid("folder", format!("{} is not empty", dir.display())));
     }
     Ok(())
 }
@@ -117,11 +114,7 @@ pub(super) fn backup(
     };
     let writing = |source| Error::io(format!("writing the backup {}", to.display()), source);
     let file = File::create(to.join(DATA)).map_err(writing)?;
-    let mut out = Summing {
-        inner: BufWriter::new(file),
-        crc: crc32fast::Hasher::new(),
-        bytes: 0,
-    };
+    let mut out = Summing { inner: BufWriter::new(file), crc: crc32fast::Hasher::new(), bytes: 0 };
     let total = snapshot.len_estimate();
     let mut entries = 0;
     for (number, space) in (0u8..).zip(SPACES) {
@@ -138,18 +131,9 @@ pub(super) fn backup(
         }
     }
     let (bytes, checksum) = (out.bytes, out.crc.finalize());
-    let file = out
-        .inner
-        .into_inner()
-        .map_err(|error| writing(error.into_error()))?;
+    let file = out.inner.into_inner().map_err(|error| writing(error.into_error()))?;
     file.sync_all().map_err(writing)?;
-    let report = BackupReport {
-        format: open::FORMAT,
-        seq,
-        entries,
-        bytes,
-        checksum,
-    };
+    let report = BackupReport { format: open::FORMAT, seq, entries, bytes, checksum };
     let manifest = serde_json::to_vec_pretty(&report)
         .map_err(|source| Error::backend("writing the manifest", source))?;
     // Last: a folder without a manifest is a backup that did not finish.
@@ -169,10 +153,7 @@ pub(super) fn backup(
 pub fn restore(from: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<BackupReport> {
     let manifest = fs::read(from.join(MANIFEST)).map_err(|source| {
         Error::io(
-            format!(
-                "{} is not a finished backup: reading its manifest",
-                from.display()
-            ),
+            format!("{} is not a finished backup: reading its manifest", from.display()),
             source,
         )
     })?;
@@ -180,11 +161,7 @@ pub fn restore(from: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Ba
         .map_err(|source| Error::backend("reading the backup's manifest", source))?;
     if report.format > open::FORMAT {
         let (path, found) = (from.to_owned(), report.format);
-        return Err(Error::NewerFormat {
-            path,
-            found,
-            known: open::FORMAT,
-        });
+        return Err(Error::NewerFormat { path, found, known: open::FORMAT });
     }
     verify(from, &report)?;
     check_empty(to)?;
@@ -207,11 +184,7 @@ fn finish(to: &Path) -> Result<()> {
 }
 
 fn damaged(from: &Path, offset: u64, what: impl Into<String>) -> Error {
-    Error::Corrupt {
-        path: from.join(DATA),
-        offset,
-        what: what.into(),
-    }
+    Error::Corrupt { path: from.join(DATA), offset, what: what.into() }
 }
 
 /// Checks the whole data file before anything is written.
@@ -229,18 +202,10 @@ fn verify(from: &Path, report: &BackupReport) -> Result<()> {
         bytes += len as u64;
     }
     if bytes != report.bytes {
-        return Err(damaged(
-            from,
-            bytes,
-            format!("has {bytes} bytes, not {}", report.bytes),
-        ));
+        return Err(damaged(from, bytes, format!("has {bytes} bytes, not {}", report.bytes)));
     }
     if crc.finalize() != report.checksum {
-        return Err(damaged(
-            from,
-            0,
-            "its checksum is not the one in the manifest",
-        ));
+        return Err(damaged(from, 0, "its checksum is not the one in the manifest"));
     }
     Ok(())
 }
@@ -249,21 +214,11 @@ fn load(from: &Path, to: &Path, report: &BackupReport, progress: &dyn Fn(u64, u6
     let reading = |source| Error::io("reading the backup", source);
     let base = Base::open(&to.join("store"), 16 * 1024 * 1024)?;
     let file = BufReader::new(File::open(from.join(DATA)).map_err(reading)?);
-    let mut input = Summing {
-        inner: file,
-        crc: crc32fast::Hasher::new(),
-        bytes: 0,
-    };
+    let mut input = Summing { inner: file, crc: crc32fast::Hasher::new(), bytes: 0 };
     let mut chunk: Vec<(Space, Vec<u8>, Vec<u8>)> = Vec::with_capacity(LOAD_CHUNK);
     for entry in 0..report.entries {
-        let number = usize::from(
-            input
-                .take(1)
-                .map_err(reading)?
-                .first()
-                .copied()
-                .unwrap_or_default(),
-        );
+        let number =
+            usize::from(input.take(1).map_err(reading)?.first().copied().unwrap_or_default());
         let space = SPACES.get(number).copied();
         let space = space.ok_or_else(|| damaged(from, input.bytes, "an unknown space"))?;
         let key = input.part().map_err(reading)?;

@@ -53,11 +53,7 @@ fn keyspace_of(spaces: &[Keyspace; 4], space: Space) -> &Keyspace {
 /// Small tables and memtables: the store stops readers for a moment when it installs a table or
 /// frees a memtable, and that moment grows with their size.
 fn keyspace_options(memtable_bytes: u64) -> KeyspaceCreateOptions {
-    let compression = [
-        CompressionType::None,
-        CompressionType::None,
-        CompressionType::Lz4,
-    ];
+    let compression = [CompressionType::None, CompressionType::None, CompressionType::Lz4];
     KeyspaceCreateOptions::default()
         .max_memtable_size(memtable_bytes)
         .manual_journal_persist(true)
@@ -65,9 +61,7 @@ fn keyspace_options(memtable_bytes: u64) -> KeyspaceCreateOptions {
         .data_block_compression_policy(CompressionPolicy::new(compression))
         .expect_point_read_hits(false)
         .compaction_strategy(Arc::new(
-            Leveled::default()
-                .with_l0_threshold(4)
-                .with_table_target_size(8 * MIB),
+            Leveled::default().with_l0_threshold(4).with_table_target_size(8 * MIB),
         ))
 }
 
@@ -87,9 +81,7 @@ impl Base {
             .journal_compression(CompressionType::None)
             .manual_journal_persist(true);
         let db = background::starting(|| {
-            database
-                .open()
-                .map_err(failed("opening the key-value store"))
+            database.open().map_err(failed("opening the key-value store"))
         })?;
         let keyspace = |name: &str, memtable_bytes: u64| {
             db.keyspace(name, || keyspace_options(memtable_bytes))
@@ -110,9 +102,7 @@ impl Base {
 
     /// What a key holds. Blocks.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>> {
-        self.space(space)
-            .get(key)
-            .map_err(failed("reading the store"))
+        self.space(space).get(key).map_err(failed("reading the store"))
     }
 
     /// The keys of a range, from its front or its back. Blocks.
@@ -122,15 +112,9 @@ impl Base {
         range: &KeyRange,
         reverse: bool,
     ) -> impl Iterator<Item = Result<(Slice, Slice)>> + use<> {
-        let mut keys = self
-            .space(space)
-            .range(range.low.clone()..range.high.clone());
+        let mut keys = self.space(space).range(range.low.clone()..range.high.clone());
         std::iter::from_fn(move || {
-            let next = if reverse {
-                keys.next_back()
-            } else {
-                keys.next()
-            };
+            let next = if reverse { keys.next_back() } else { keys.next() };
             next.map(|guard| guard.into_inner().map_err(failed("reading the store")))
         })
     }
@@ -141,10 +125,7 @@ impl Base {
         match bytes.as_deref().map(<[u8; 8]>::try_from) {
             None => Ok(0),
             Some(Ok(bytes)) => Ok(u64::from_be_bytes(bytes)),
-            Some(Err(_)) => Err(Error::backend(
-                "reading the applied sequence",
-                "it is damaged",
-            )),
+            Some(Err(_)) => Err(Error::backend("reading the applied sequence", "it is damaged")),
         }
     }
 
@@ -175,9 +156,7 @@ impl Base {
             });
         }
         batch.insert(self.space(Space::Meta), APPLIED, applied.to_be_bytes());
-        batch
-            .commit()
-            .map_err(failed("folding commits into the store"))
+        batch.commit().map_err(failed("folding commits into the store"))
     }
 
     /// Writes raw entries and the applied sequence; for restoring a backup. Blocks.
@@ -199,18 +178,13 @@ impl Base {
     /// Removes keys. Blocks.
     pub(super) fn remove(&self, space: Space, keys: &[Slice]) -> Result<()> {
         let mut batch = self.db.batch();
-        keys.iter()
-            .for_each(|key| batch.remove(self.space(space), key.clone()));
-        batch
-            .commit()
-            .map_err(failed("removing keys from the store"))
+        keys.iter().for_each(|key| batch.remove(self.space(space), key.clone()));
+        batch.commit().map_err(failed("removing keys from the store"))
     }
 
     /// Makes everything folded so far last through a power cut. Blocks.
     pub(super) fn persist(&self) -> Result<()> {
-        self.db
-            .persist(PersistMode::SyncAll)
-            .map_err(failed("making the store durable"))
+        self.db.persist(PersistMode::SyncAll).map_err(failed("making the store durable"))
     }
 }
 
@@ -223,20 +197,14 @@ pub(super) struct Snapshot {
 impl Base {
     /// Keeps the store as it is now readable.
     pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            snapshot: self.db.snapshot(),
-            spaces: self.spaces.clone(),
-        }
+        Snapshot { snapshot: self.db.snapshot(), spaces: self.spaces.clone() }
     }
 }
 
 impl Snapshot {
     /// Roughly how many entries there are.
     pub(super) fn len_estimate(&self) -> u64 {
-        self.spaces
-            .iter()
-            .map(|space| space.approximate_len() as u64)
-            .sum()
+        self.spaces.iter().map(|space| space.approximate_len() as u64).sum()
     }
 
     fn space(&self, space: Space) -> &Keyspace {
@@ -245,9 +213,7 @@ impl Snapshot {
 
     /// What a key holds. Blocks.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>> {
-        self.snapshot
-            .get(self.space(space), key)
-            .map_err(failed("reading the store's snapshot"))
+        self.snapshot.get(self.space(space), key).map_err(failed("reading the store's snapshot"))
     }
 
     /// Every entry of a space, in order. Blocks.
@@ -255,10 +221,8 @@ impl Snapshot {
         &self,
         space: Space,
     ) -> impl Iterator<Item = Result<(Slice, Slice)>> + use<> {
-        self.snapshot.iter(self.space(space)).map(|guard| {
-            guard
-                .into_inner()
-                .map_err(failed("reading the store's snapshot"))
-        })
+        self.snapshot
+            .iter(self.space(space))
+            .map(|guard| guard.into_inner().map_err(failed("reading the store's snapshot")))
     }
 }

@@ -30,12 +30,8 @@ pub(super) struct ItemCache {
 impl ItemCache {
     /// A cache of at most about `bytes`.
     pub(super) fn new(bytes: u64) -> ItemCache {
-        let estimated = usize::try_from(bytes / EXPECTED_ITEM)
-            .unwrap_or(usize::MAX)
-            .max(16);
-        ItemCache {
-            cache: Cache::with_weighter(estimated, bytes, Weight),
-        }
+        let estimated = usize::try_from(bytes / EXPECTED_ITEM).unwrap_or(usize::MAX).max(16);
+        ItemCache { cache: Cache::with_weighter(estimated, bytes, Weight) }
     }
 
     /// The item, or that there is none, if either is known.

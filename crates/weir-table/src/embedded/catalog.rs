@@ -73,10 +73,8 @@ impl Catalog {
                 }
             }
             (Some((&DROPPED_PREFIX, id)), Some(_)) => {
-                let id = id
-                    .try_into()
-                    .map(u32::from_be_bytes)
-                    .map_err(|_| Malformed("a table id"))?;
+                let id =
+                    id.try_into().map(u32::from_be_bytes).map_err(|_| Malformed("a table id"))?;
                 self.next_id = self.next_id.max(id + 1);
             }
             _ => {}

@@ -61,16 +61,9 @@ pub(super) struct MetaChange {
 
 /// The body of a record: meta entries, then changed items with both images.
 pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Durability) -> Vec<u8> {
-    let images: usize = changes
-        .iter()
-        .map(|c| image_len(&c.old) + image_len(&c.new) + 96)
-        .sum();
+    let images: usize = changes.iter().map(|c| image_len(&c.old) + image_len(&c.new) + 96).sum();
     let mut out = Vec::with_capacity(images + 64);
-    out.push(if changes.is_empty() {
-        KIND_META
-    } else {
-        KIND_CHANGES
-    });
+    out.push(if changes.is_empty() { KIND_META } else { KIND_CHANGES });
     out.push(u8::from(durability == Durability::Synced));
     codec::put_varint(&mut out, meta.len() as u128);
     for change in meta {
@@ -138,9 +131,7 @@ impl RawChange<'_> {
     /// The table's id, which every item key begins with.
     pub(super) fn table_id(&self) -> Result<u32, Malformed> {
         let bytes = self.key.get(..4).and_then(|bytes| bytes.try_into().ok());
-        bytes
-            .map(u32::from_be_bytes)
-            .ok_or(Malformed("a change without a table"))
+        bytes.map(u32::from_be_bytes).ok_or(Malformed("a change without a table"))
     }
 }
 
@@ -172,11 +163,7 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
             let flags = input.byte()?;
             let key = input.bytes()?;
             let mut image = |bit: u8| {
-                if flags & bit == 0 {
-                    Ok(None)
-                } else {
-                    input.bytes().map(Some)
-                }
+                if flags & bit == 0 { Ok(None) } else { input.bytes().map(Some) }
             };
             let (new, old) = (image(HAS_NEW)?, image(HAS_OLD)?);
             Ok(RawChange {
@@ -196,19 +183,9 @@ pub(super) type SideEntry = (Space, keys::Bytes, Payload);
 
 /// Puts a change's item into a generation.
 pub(super) fn apply_item(generation: &Generation, change: &ItemChange, seq: u64, synced: u64) {
-    let payload = change
-        .new
-        .as_ref()
-        .map_or(Payload::Gone, |new| Payload::Bytes(Arc::clone(&new.bytes)));
-    generation.insert(
-        Space::Items,
-        &change.key,
-        Entry {
-            seq,
-            synced,
-            payload,
-        },
-    );
+    let payload =
+        change.new.as_ref().map_or(Payload::Gone, |new| Payload::Bytes(Arc::clone(&new.bytes)));
+    generation.insert(Space::Items, &change.key, Entry { seq, synced, payload });
 }
 
 /// The index and expiry entries that a change makes and removes.
@@ -249,9 +226,7 @@ fn index_entries(
 ) {
     let Table { id, spec, .. } = change.table.as_ref();
     let place = |image: &Option<Image>| {
-        image
-            .as_ref()
-            .and_then(|image| keys::index(*id, number, spec, index, &image.item))
+        image.as_ref().and_then(|image| keys::index(*id, number, spec, index, &image.item))
     };
     let (old_key, new_key) = (place(&change.old), place(&change.new));
     if let Some(old_key) = &old_key
@@ -264,11 +239,7 @@ fn index_entries(
     };
     let moved = old_key.as_ref() != Some(&new_key);
     match &index.projection {
-        Projection::All => each((
-            Space::Index,
-            new_key,
-            Payload::Bytes(Arc::clone(&new.bytes)),
-        )),
+        Projection::All => each((Space::Index, new_key, Payload::Bytes(Arc::clone(&new.bytes)))),
         projection => {
             let projected = project(spec, index, projection, &new.item);
             let same = !moved
@@ -286,12 +257,8 @@ fn index_entries(
 
 /// What an index holds of an item.
 fn project(spec: &TableSpec, index: &IndexSpec, projection: &Projection, item: &Item) -> Item {
-    let keys = [
-        Some(&spec.partition),
-        spec.sort.as_ref(),
-        Some(&index.partition),
-        index.sort.as_ref(),
-    ];
+    let keys =
+        [Some(&spec.partition), spec.sort.as_ref(), Some(&index.partition), index.sort.as_ref()];
     let included = match projection {
         Projection::Include(names) => Some(names),
         Projection::All | Projection::KeysOnly => None,

@@ -30,8 +30,7 @@ impl Engine {
         let count = self.checkpoints.load(Ordering::Relaxed);
         if thorough || (folded && count.is_multiple_of(PERSIST_EVERY)) {
             self.base.persist().map_err(|error| self.log.fail(error))?;
-            self.persisted
-                .store(self.applied.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.persisted.store(self.applied.load(Ordering::Relaxed), Ordering::Relaxed);
             self.purge_dropped()?;
             self.trim_log()?;
         }
@@ -58,11 +57,7 @@ impl Engine {
             let frozen = std::mem::take(&mut gate.active);
             gate.frozen = Some(Arc::clone(&frozen));
             gate.number += 1;
-            (
-                frozen,
-                self.log.last_seq(),
-                self.appended.load(Ordering::Relaxed),
-            )
+            (frozen, self.log.last_seq(), self.appended.load(Ordering::Relaxed))
         };
         // The store must never be ahead of what the log has on disk: after a power cut an item
         // would be there that the feed has never told of.
@@ -98,15 +93,9 @@ impl Engine {
     /// Removes what is left in the store of tables that were deleted.
     fn purge_dropped(&self) -> Result<()> {
         let marks = KeyRange::of_prefix(vec![DROPPED_PREFIX]);
-        let dropped: Vec<_> = self
-            .base
-            .range(Space::Meta, &marks, false)
-            .collect::<Result<_>>()?;
+        let dropped: Vec<_> = self.base.range(Space::Meta, &marks, false).collect::<Result<_>>()?;
         for (mark, _) in dropped {
-            let Some(id) = mark
-                .get(1..)
-                .and_then(|id| id.try_into().ok())
-                .map(u32::from_be_bytes)
+            let Some(id) = mark.get(1..).and_then(|id| id.try_into().ok()).map(u32::from_be_bytes)
             else {
                 continue;
             };
@@ -136,12 +125,7 @@ impl Engine {
         let needed = self.oldest_position()?;
         let now_ms = self.options.clock.now_ms();
         let age_max = self.options.feed_age_max.as_millis();
-        let mut total: u64 = self
-            .log
-            .segments()
-            .iter()
-            .map(|segment| segment.len())
-            .sum();
+        let mut total: u64 = self.log.segments().iter().map(|segment| segment.len()).sum();
         self.log.trim(|segment, next_first_seq| {
             // Kept whole while the store, after a power cut, would have to replay it.
             if next_first_seq > persisted + 1 {
@@ -167,15 +151,11 @@ impl Engine {
         let applied = self.applied.load(Ordering::Relaxed);
         let mut catalog = Catalog::clone(&self.catalog.read());
         let segments = self.log.segments();
-        let read = scan::read_from(
-            &segments,
-            applied + 1,
-            self.log.flushed_at_rest(),
-            |header, body| {
+        let read =
+            scan::read_from(&segments, applied + 1, self.log.flushed_at_rest(), |header, body| {
                 replay(&mut catalog, &rebuilt, header, body)?;
                 Ok(true)
-            },
-        );
+            });
         if let Err(error) = read {
             tracing::error!(%error, "the log cannot be read back; unanswered writes may be visible");
             return;
@@ -203,36 +183,19 @@ pub(super) fn replay(
     let seq = header.seq;
     generation.note_seq(seq);
     for (key, value) in body.meta {
-        catalog
-            .note(key, value)
-            .map_err(|source| unreadable(Box::new(source)))?;
+        catalog.note(key, value).map_err(|source| unreadable(Box::new(source)))?;
         let payload = value.map_or(Payload::Gone, |value| Payload::Bytes(Arc::from(value)));
-        generation.insert(
-            Space::Meta,
-            key,
-            Entry {
-                seq,
-                synced,
-                payload,
-            },
-        );
+        generation.insert(Space::Meta, key, Entry { seq, synced, payload });
     }
     for raw in body.changes {
-        let id = raw
-            .table_id()
-            .map_err(|source| unreadable(Box::new(source)))?;
+        let id = raw.table_id().map_err(|source| unreadable(Box::new(source)))?;
         // A table that was deleted later: its items go nowhere.
         let Some(table) = catalog.by_id(id) else {
             continue;
         };
-        let (old, new) = raw
-            .images()
-            .map_err(|source| unreadable(Box::new(source)))?;
+        let (old, new) = raw.images().map_err(|source| unreadable(Box::new(source)))?;
         let image = |item: Option<Item>, bytes: Option<&[u8]>| {
-            item.map(|item| Image {
-                item,
-                bytes: bytes.unwrap_or_default().into(),
-            })
+            item.map(|item| Image { item, bytes: bytes.unwrap_or_default().into() })
         };
         let change = ItemChange {
             table: Arc::clone(table),
@@ -244,15 +207,7 @@ pub(super) fn replay(
         };
         change::apply_item(generation, &change, seq, synced);
         change::side_entries(&change, |(space, key, payload)| {
-            generation.insert(
-                space,
-                &key,
-                Entry {
-                    seq,
-                    synced,
-                    payload,
-                },
-            );
+            generation.insert(space, &key, Entry { seq, synced, payload });
         });
     }
     Ok(())

@@ -44,14 +44,9 @@ pub(super) fn put_delta(out: &mut Vec<u8>, old: &Item, new: &Item) {
     let added = new.attrs().keys().filter(|name| old.get(name).is_none());
     let names: Vec<&Name> = added.collect();
     put_len(&mut body, names.len());
-    names
-        .iter()
-        .for_each(|name| put_bytes(&mut body, name.as_bytes()));
-    let changed: Vec<(&Name, &Value)> = old
-        .attrs()
-        .iter()
-        .filter(|(name, value)| new.get(name) != Some(*value))
-        .collect();
+    names.iter().for_each(|name| put_bytes(&mut body, name.as_bytes()));
+    let changed: Vec<(&Name, &Value)> =
+        old.attrs().iter().filter(|(name, value)| new.get(name) != Some(*value)).collect();
     put_len(&mut body, changed.len());
     for (name, value) in changed {
         put_bytes(&mut body, name.as_bytes());
@@ -166,10 +161,7 @@ pub(super) struct Input<'a> {
 
 impl<'a> Input<'a> {
     pub(super) fn take(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
-        let (taken, rest) = self
-            .rest
-            .split_at_checked(len)
-            .ok_or(Malformed("cut short"))?;
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or(Malformed("cut short"))?;
         self.rest = rest;
         Ok(taken)
     }
@@ -194,11 +186,7 @@ impl<'a> Input<'a> {
         let len =
             usize::try_from(self.varint()?).map_err(|_| Malformed("a length out of range"))?;
         // Every counted thing has at least one byte, so a larger count is damage.
-        if len > self.rest.len() {
-            Err(Malformed("a length past the end"))
-        } else {
-            Ok(len)
-        }
+        if len > self.rest.len() { Err(Malformed("a length past the end")) } else { Ok(len) }
     }
 
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], Malformed> {
@@ -211,18 +199,12 @@ impl<'a> Input<'a> {
     }
 
     pub(super) fn u64(&mut self) -> Result<u64, Malformed> {
-        let bytes = self
-            .take(8)?
-            .try_into()
-            .map_err(|_| Malformed("cut short"))?;
+        let bytes = self.take(8)?.try_into().map_err(|_| Malformed("cut short"))?;
         Ok(u64::from_le_bytes(bytes))
     }
 
     pub(super) fn u32(&mut self) -> Result<u32, Malformed> {
-        let bytes = self
-            .take(4)?
-            .try_into()
-            .map_err(|_| Malformed("cut short"))?;
+        let bytes = self.take(4)?.try_into().map_err(|_| Malformed("cut short"))?;
         Ok(u32::from_le_bytes(bytes))
     }
 }
@@ -250,11 +232,7 @@ fn take_value(input: &mut Input<'_>, depth: usize) -> Result<Value, Malformed> {
         b'0' => Value::Null,
         b'L' => {
             let len = input.len()?;
-            Value::L(
-                (0..len)
-                    .map(|_| take_value(input, depth + 1))
-                    .collect::<Result<_, _>>()?,
-            )
+            Value::L((0..len).map(|_| take_value(input, depth + 1)).collect::<Result<_, _>>()?)
         }
         b'M' => Value::M(take_attrs(input, depth + 1)?),
         b's' => Value::Ss(take_set(input, |input| Ok(input.text()?.to_owned()))?),
@@ -288,10 +266,7 @@ mod tests {
     #[test]
     fn a_delta_makes_the_old_item_from_the_new_one() {
         let old = Item::new().with("a", 1).with("b", "x").with("gone", true);
-        let new = Item::new()
-            .with("a", 2)
-            .with("b", "x")
-            .with("added", Value::Null);
+        let new = Item::new().with("a", 2).with("b", "x").with("added", Value::Null);
         let mut out = Vec::new();
         put_delta(&mut out, &old, &new);
         let delta = Input { rest: &out }.bytes().unwrap();
@@ -302,10 +277,7 @@ mod tests {
     fn items_come_back_and_every_cut_is_noticed() {
         let item = Item::new()
             .with("PK", "ORG#1")
-            .with(
-                "n",
-                "-12345678901234567890.5e-10".parse::<Number>().unwrap(),
-            )
+            .with("n", "-12345678901234567890.5e-10".parse::<Number>().unwrap())
             .with("min", Number::new(-(10i128.pow(38) - 1), 88).unwrap())
             .with("b", vec![0u8, 1, 255])
             .with("yes", true)

@@ -109,12 +109,7 @@ impl Engine {
             Action::Update(key, _) | Action::Delete(key) | Action::Check(key) => key.clone(),
         };
         let key = keys::item(table.id, &item_key);
-        Ok(Target {
-            table,
-            key,
-            item_key,
-            write,
-        })
+        Ok(Target { table, key, item_key, write })
     }
 
     async fn commit(
@@ -131,9 +126,7 @@ impl Engine {
             }
             let wanted: Vec<keys::Bytes> =
                 targets.iter().map(|target| target.key.clone()).collect();
-            loaded = self
-                .load(wanted, token.as_ref().map(|token| token.key.clone()))
-                .await?;
+            loaded = self.load(wanted, token.as_ref().map(|token| token.key.clone())).await?;
         }
         let engine = Arc::clone(self);
         let commit = move || {
@@ -186,21 +179,11 @@ impl Engine {
             results.push((item(&seen.old), item(&new)));
             if !same(&seen.old, &new) {
                 let (table, key) = (Arc::clone(&target.table), target.key.clone());
-                changes.push(ItemChange {
-                    table,
-                    key,
-                    old: seen.old,
-                    new,
-                    expired: false,
-                });
+                changes.push(ItemChange { table, key, old: seen.old, new, expired: false });
             }
         }
         let meta: Vec<MetaChange> = token.iter().map(|token| token.change(now_ms)).collect();
-        let durability = targets
-            .iter()
-            .map(|t| t.write.durability)
-            .max()
-            .unwrap_or_default();
+        let durability = targets.iter().map(|t| t.write.durability).max().unwrap_or_default();
         if changes.is_empty() && meta.is_empty() {
             // What the write asks for is there already, but perhaps not yet as safe as it asks.
             return Ok(Round::Applied(results, rests.at_least(durability)));
@@ -222,10 +205,7 @@ impl Engine {
             .collect();
         stripes.sort_unstable();
         stripes.dedup();
-        stripes
-            .into_iter()
-            .filter_map(|stripe| self.lock_stripe(stripe))
-            .collect()
+        stripes.into_iter().filter_map(|stripe| self.lock_stripe(stripe)).collect()
     }
 
     /// Appends a commit to the log and shows it to readers. The caller holds the items' stripes.
@@ -243,42 +223,20 @@ impl Engine {
     ) -> Result<Rests> {
         let body = change::body(changes, meta, durability);
         let seq = self.log.append(&body, now_ms)?;
-        let rests = Rests {
-            flushed: seq,
-            synced: seen.synced,
-        }
-        .at_least(durability);
+        let rests = Rests { flushed: seq, synced: seen.synced }.at_least(durability);
         let synced = rests.synced;
-        self.appended
-            .fetch_add(body.len() as u64, Ordering::Relaxed);
+        self.appended.fetch_add(body.len() as u64, Ordering::Relaxed);
         for change in meta {
             let payload = change.value.clone().map_or(Payload::Gone, Payload::Bytes);
-            gate.active.insert(
-                Space::Meta,
-                &change.key,
-                Entry {
-                    seq,
-                    synced,
-                    payload,
-                },
-            );
+            gate.active.insert(Space::Meta, &change.key, Entry { seq, synced, payload });
         }
         for change in changes {
             change::apply_item(&gate.active, change, seq, synced);
             change::side_entries(change, |(space, key, payload)| {
                 if space == Space::Index {
-                    self.delayed
-                        .apply(&gate.active, seq, synced, (space, key, payload));
+                    self.delayed.apply(&gate.active, seq, synced, (space, key, payload));
                 } else {
-                    gate.active.insert(
-                        space,
-                        &key,
-                        Entry {
-                            seq,
-                            synced,
-                            payload,
-                        },
-                    );
+                    gate.active.insert(space, &key, Entry { seq, synced, payload });
                 }
             });
         }
@@ -310,17 +268,9 @@ fn refuse(targets: &[Target], seen: &[Seen]) -> Result<Option<Round>> {
     let nothing = Item::new();
     let holds = |target: &Target, seen: &Seen| {
         let item = seen.old.as_ref().map_or(&nothing, |old| &old.item);
-        target
-            .write
-            .condition
-            .as_ref()
-            .is_none_or(|condition| expr::eval::holds(condition, item))
+        target.write.condition.as_ref().is_none_or(|condition| expr::eval::holds(condition, item))
     };
-    if targets
-        .iter()
-        .zip(seen)
-        .all(|(target, seen)| holds(target, seen))
-    {
+    if targets.iter().zip(seen).all(|(target, seen)| holds(target, seen)) {
         return Ok(None);
     }
     let mut rests = Rests::default();

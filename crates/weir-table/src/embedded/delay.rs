@@ -25,10 +25,7 @@ pub(super) struct DelayedIndex {
 
 impl DelayedIndex {
     pub(super) fn new(delay: Option<Duration>) -> DelayedIndex {
-        DelayedIndex {
-            delay,
-            waiting: Mutex::default(),
-        }
+        DelayedIndex { delay, waiting: Mutex::default() }
     }
 
     /// Applies an entry, now or later.
@@ -37,12 +34,7 @@ impl DelayedIndex {
             None => put(generation, seq, synced, entry),
             Some(delay) => {
                 let due = Instant::now() + delay;
-                self.waiting.lock().push_back(Waiting {
-                    due,
-                    seq,
-                    synced,
-                    entry,
-                });
+                self.waiting.lock().push_back(Waiting { due, seq, synced, entry });
             }
         }
     }
@@ -71,13 +63,5 @@ impl DelayedIndex {
 
 fn put(generation: &Generation, seq: u64, synced: u64, entry: SideEntry) {
     let (space, key, payload) = entry;
-    generation.insert(
-        space,
-        &key,
-        Entry {
-            seq,
-            synced,
-            payload,
-        },
-    );
+    generation.insert(space, &key, Entry { seq, synced, payload });
 }

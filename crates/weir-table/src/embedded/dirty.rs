@@ -45,9 +45,7 @@ impl Space {
     }
 
     fn shard(self, key: &[u8]) -> usize {
-        self.bucket_at()
-            .and_then(|at| key.get(at))
-            .map_or(0, |bucket| usize::from(*bucket))
+        self.bucket_at().and_then(|at| key.get(at)).map_or(0, |bucket| usize::from(*bucket))
     }
 
     fn slot(self) -> usize {
@@ -104,18 +102,10 @@ pub(super) struct Generation {
 impl Default for Generation {
     fn default() -> Generation {
         let shards = SPACES.map(|space| {
-            let count = if space.bucket_at().is_some() {
-                SHARDS
-            } else {
-                1
-            };
+            let count = if space.bucket_at().is_some() { SHARDS } else { 1 };
             (0..count).map(|_| Shard::default()).collect()
         });
-        Generation {
-            shards,
-            bytes: AtomicUsize::new(0),
-            last_seq: AtomicU64::new(0),
-        }
+        Generation { shards, bytes: AtomicUsize::new(0), last_seq: AtomicU64::new(0) }
     }
 }
 
@@ -146,17 +136,12 @@ impl Generation {
         }
         map.insert(key.to_vec(), entry);
         drop(map);
-        self.bytes
-            .fetch_add(key.len() + weight + ENTRY_OVERHEAD, Ordering::Relaxed);
+        self.bytes.fetch_add(key.len() + weight + ENTRY_OVERHEAD, Ordering::Relaxed);
     }
 
     /// What the key holds here.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Option<Entry> {
-        self.shards(space)
-            .get(space.shard(key))?
-            .read()
-            .get(key)
-            .cloned()
+        self.shards(space).get(space.shard(key))?.read().get(key).cloned()
     }
 
     /// Up to `limit` entries of `range`, from its front or its back.
@@ -212,10 +197,7 @@ impl Generation {
     /// Calls `each` with every entry of a space, in key order within a table.
     pub(super) fn for_each(&self, space: Space, mut each: impl FnMut(&Bytes, &Entry)) {
         for shard in self.shards(space) {
-            shard
-                .read()
-                .iter()
-                .for_each(|(key, entry)| each(key, entry));
+            shard.read().iter().for_each(|(key, entry)| each(key, entry));
         }
     }
 
@@ -251,13 +233,9 @@ pub(super) struct Generations {
 impl Generations {
     /// What the key holds in memory.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Option<Entry> {
-        [
-            Some(&self.active),
-            self.frozen.as_ref(),
-            self.folded.as_ref(),
-        ]
-        .into_iter()
-        .flatten()
-        .find_map(|generation| generation.get(space, key))
+        [Some(&self.active), self.frozen.as_ref(), self.folded.as_ref()]
+            .into_iter()
+            .flatten()
+            .find_map(|generation| generation.get(space, key))
     }
 }

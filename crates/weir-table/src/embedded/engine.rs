@@ -82,28 +82,19 @@ impl Rests {
     pub(super) fn at_least(self, durability: Durability) -> Rests {
         match durability {
             Durability::Flushed => self,
-            Durability::Synced => Rests {
-                synced: self.flushed,
-                ..self
-            },
+            Durability::Synced => Rests { synced: self.flushed, ..self },
         }
     }
 
     /// An answer that rests on what both rest on.
     pub(super) fn and(self, other: Rests) -> Rests {
-        Rests {
-            flushed: self.flushed.max(other.flushed),
-            synced: self.synced.max(other.synced),
-        }
+        Rests { flushed: self.flushed.max(other.flushed), synced: self.synced.max(other.synced) }
     }
 }
 
 impl From<&Entry> for Rests {
     fn from(entry: &Entry) -> Rests {
-        Rests {
-            flushed: entry.seq,
-            synced: entry.synced,
-        }
+        Rests { flushed: entry.seq, synced: entry.synced }
     }
 }
 
@@ -123,12 +114,7 @@ impl Engine {
             catalog: RwLock::new(Arc::new(parts.catalog)),
             altering: tokio::sync::Mutex::new(()),
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
-            generations: RwLock::new(Generations {
-                number: 1,
-                active,
-                frozen: None,
-                folded: None,
-            }),
+            generations: RwLock::new(Generations { number: 1, active, frozen: None, folded: None }),
             log: parts.log,
             base: parts.base,
             cache: ItemCache::new(options.cache_bytes),
@@ -151,8 +137,7 @@ impl Engine {
 
     /// The table called `name`.
     pub(super) fn table(&self, name: &str) -> Result<Arc<Table>> {
-        self.find_table(name)
-            .ok_or_else(|| Error::NoSuchTable(name.to_owned()))
+        self.find_table(name).ok_or_else(|| Error::NoSuchTable(name.to_owned()))
     }
 
     /// The table called `name`, if there is one.
@@ -234,12 +219,7 @@ impl Engine {
             synced_seq: self.log.synced_seq(),
             applied_seq: self.applied.load(Ordering::Relaxed),
             dirty_bytes: (generations.active.bytes() + frozen) as u64,
-            log_bytes: self
-                .log
-                .segments()
-                .iter()
-                .map(|segment| segment.len())
-                .sum(),
+            log_bytes: self.log.segments().iter().map(|segment| segment.len()).sum(),
             checkpoints: self.checkpoints.load(Ordering::Relaxed),
             ..self.opened
         }
@@ -271,10 +251,7 @@ impl Threads {
                 .spawn(move || work(&engine, &closing))
                 .map_err(|source| Error::io("starting a store thread", source))
         };
-        let mut running = vec![
-            spawn("weir-sync", sync_loop)?,
-            spawn("weir-fold", fold_loop)?,
-        ];
+        let mut running = vec![spawn("weir-sync", sync_loop)?, spawn("weir-fold", fold_loop)?];
         if engine.options.sweep_interval.is_some() {
             running.push(spawn("weir-sweep", sweep_loop)?);
         }
@@ -282,11 +259,7 @@ impl Threads {
             running.push(spawn("weir-index", index_loop)?);
         }
         running.extend(engine.readers.start()?);
-        Ok(Threads {
-            closing,
-            engine: Arc::clone(engine),
-            running: Mutex::new(running),
-        })
+        Ok(Threads { closing, engine: Arc::clone(engine), running: Mutex::new(running) })
     }
 
     /// Stops them and waits. Nobody would sync or fold a later commit, so none is taken.
@@ -311,10 +284,7 @@ impl Drop for Threads {
 
 fn sync_loop(engine: &Engine, closing: &AtomicBool) {
     while !closing.load(Ordering::SeqCst) {
-        if engine
-            .log
-            .wait_for_sync_request(engine.options.sync_interval)
-        {
+        if engine.log.wait_for_sync_request(engine.options.sync_interval) {
             // A failure is kept in the log and told to every writer; here there is nobody to tell.
             if engine.log.sync().is_err() {
                 engine.forget_unwritten();
@@ -331,9 +301,7 @@ fn fold_loop(engine: &Engine, closing: &AtomicBool) {
         {
             let mut wanted = engine.wanted.lock();
             if !*wanted {
-                engine
-                    .wake
-                    .wait_for(&mut wanted, engine.options.checkpoint_interval);
+                engine.wake.wait_for(&mut wanted, engine.options.checkpoint_interval);
             }
             *wanted = false;
         }

@@ -36,22 +36,15 @@ impl Engine {
         limit: usize,
     ) -> Result<FeedPage> {
         if shard != SHARD {
-            return Err(Error::invalid(
-                "shard",
-                format!("{shard:?}: the one shard is {SHARD:?}"),
-            ));
+            return Err(Error::invalid("shard", format!("{shard:?}: the one shard is {SHARD:?}")));
         }
         let table = self.table(table)?;
         let last_seq = self.log.flushed_seq();
         let (seq, skip) = match from {
             Position::Latest => return Ok(page(Vec::new(), last_seq, 0)),
-            Position::Oldest => (
-                self.log
-                    .segments()
-                    .first()
-                    .map_or(1, |segment| segment.first_seq),
-                0,
-            ),
+            Position::Oldest => {
+                (self.log.segments().first().map_or(1, |segment| segment.first_seq), 0)
+            }
             Position::After(position) => parse(position)?,
         };
         // Nobody was ever told such a position of this log: it is from before a restore.
@@ -59,11 +52,7 @@ impl Engine {
             return Err(Error::Trimmed);
         }
         if seq > last_seq {
-            return Ok(FeedPage {
-                changes: Vec::new(),
-                next: from.clone(),
-                ended: false,
-            });
+            return Ok(FeedPage { changes: Vec::new(), next: from.clone(), ended: false });
         }
         let engine = Arc::clone(self);
         let read = move || engine.read_changes(&table, seq, skip, last_seq, limit);
@@ -98,11 +87,7 @@ impl Engine {
             Ok(true)
         })?;
         let (seq, skip) = reached;
-        Ok(FeedPage {
-            changes,
-            next: Position::After(format!("{seq}-{skip}")),
-            ended: false,
-        })
+        Ok(FeedPage { changes, next: Position::After(format!("{seq}-{skip}")), ended: false })
     }
 
     /// The first sequence that some registered consumer has yet to read; all are passed when there
@@ -134,11 +119,7 @@ impl Engine {
 
 fn page(changes: Vec<Change>, last_seq: u64, skip: usize) -> FeedPage {
     let next = Position::After(format!("{}-{skip}", last_seq + 1));
-    FeedPage {
-        changes,
-        next,
-        ended: false,
-    }
+    FeedPage { changes, next, ended: false }
 }
 
 /// A position is where to read next: a sequence, and changes of it to pass over.
@@ -155,16 +136,12 @@ fn decode(
     number: usize,
     raw: &change::RawChange<'_>,
 ) -> Result<Change> {
-    let (old, new) = raw
-        .images()
-        .map_err(|source| Error::backend("decoding an item of the feed", source))?;
+    let (old, new) =
+        raw.images().map_err(|source| Error::backend("decoding an item of the feed", source))?;
     let key: Key = match new.as_ref().or(old.as_ref()) {
         Some(item) => table.spec.key_of(item)?,
         None => {
-            return Err(Error::backend(
-                "reading the feed",
-                "a change without an item",
-            ));
+            return Err(Error::backend("reading the feed", "a change without an item"));
         }
     };
     Ok(Change {

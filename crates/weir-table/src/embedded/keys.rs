@@ -131,10 +131,7 @@ pub(super) struct KeyRange {
 impl KeyRange {
     /// Every key that begins with `prefix`.
     pub(super) fn of_prefix(prefix: Bytes) -> KeyRange {
-        KeyRange {
-            high: successor(&prefix),
-            low: prefix,
-        }
+        KeyRange { high: successor(&prefix), low: prefix }
     }
 
     /// A partition, below `prefix`, narrowed to a range of sort values.
@@ -153,26 +150,13 @@ impl KeyRange {
         match sort {
             SortRange::All => all,
             SortRange::Eq(value) => KeyRange::of_prefix(with(value)),
-            SortRange::Lt(value) => KeyRange {
-                high: with(value),
-                ..all
-            },
-            SortRange::Le(value) => KeyRange {
-                high: successor(&with(value)),
-                ..all
-            },
-            SortRange::Gt(value) => KeyRange {
-                low: successor(&with(value)),
-                ..all
-            },
-            SortRange::Ge(value) => KeyRange {
-                low: with(value),
-                ..all
-            },
-            SortRange::Between(low, high) => KeyRange {
-                low: with(low),
-                high: successor(&with(high)),
-            },
+            SortRange::Lt(value) => KeyRange { high: with(value), ..all },
+            SortRange::Le(value) => KeyRange { high: successor(&with(value)), ..all },
+            SortRange::Gt(value) => KeyRange { low: successor(&with(value)), ..all },
+            SortRange::Ge(value) => KeyRange { low: with(value), ..all },
+            SortRange::Between(low, high) => {
+                KeyRange { low: with(low), high: successor(&with(high)) }
+            }
             SortRange::BeginsWith(KeyValue::S(text)) => begins_with(prefix, text.as_bytes()),
             SortRange::BeginsWith(KeyValue::B(bytes)) => begins_with(prefix, bytes),
             SortRange::BeginsWith(value @ KeyValue::N(_)) => KeyRange::of_prefix(with(value)),
@@ -188,10 +172,7 @@ impl KeyRange {
                 Err(_) => successor(&prefix),
             }
         };
-        KeyRange {
-            low: border(number),
-            high: border(number + 1),
-        }
+        KeyRange { low: border(number), high: border(number + 1) }
     }
 
     /// What follows `last` in the direction of reading.
@@ -247,18 +228,7 @@ mod tests {
 
     #[test]
     fn text_sorts_as_it_is() {
-        let mut texts = vec![
-            "",
-            "\0",
-            "\0\0",
-            "a",
-            "a\0",
-            "a\0b",
-            "ab",
-            "b",
-            "é",
-            "\u{10ffff}",
-        ];
+        let mut texts = vec!["", "\0", "\0\0", "a", "a\0", "a\0b", "ab", "b", "é", "\u{10ffff}"];
         let encoded = |text: &&str| {
             let mut out = Vec::new();
             put_text(&mut out, text.as_bytes());
@@ -280,9 +250,7 @@ mod tests {
         let number = (-999i64..999, -3i32..3)
             .prop_map(|(digits, exp)| Number::new(digits.into(), exp).unwrap_or_default());
         match kind {
-            0 => "[\0\x01a\u{ff}\u{ffff}\u{10000}]{1,4}"
-                .prop_map(KeyValue::from)
-                .boxed(),
+            0 => "[\0\x01a\u{ff}\u{ffff}\u{10000}]{1,4}".prop_map(KeyValue::from).boxed(),
             1 => number.prop_map(KeyValue::N).boxed(),
             _ => prop::collection::vec(prop::sample::select(vec![0u8, 1, 254, 255]), 1..5)
                 .prop_map(KeyValue::from)

@@ -124,11 +124,7 @@ impl Embedded {
         let (engine, cursor_key) = open::open(options)?;
         let engine = Arc::new(engine);
         let threads = engine::Threads::start(&engine)?;
-        Ok(Embedded {
-            engine,
-            cursor_key,
-            threads,
-        })
+        Ok(Embedded { engine, cursor_key, threads })
     }
 
     /// The key that seals cursors, kept in the folder.
@@ -227,10 +223,7 @@ impl Backend for Embedded {
     }
 
     async fn describe(&self, table: &str) -> Result<Option<TableSpec>> {
-        Ok(self
-            .engine
-            .find_table(table)
-            .map(|table| table.spec.clone()))
+        Ok(self.engine.find_table(table).map(|table| table.spec.clone()))
     }
 
     async fn table_names(&self) -> Result<Vec<String>> {
@@ -266,10 +259,7 @@ impl Backend for Embedded {
     }
 
     async fn feed_shards(&self, _table: &str) -> Result<Vec<FeedShard>> {
-        Ok(vec![FeedShard {
-            id: feed::SHARD.to_owned(),
-            parent: None,
-        }])
+        Ok(vec![FeedShard { id: feed::SHARD.to_owned(), parent: None }])
     }
 
     async fn feed_read(

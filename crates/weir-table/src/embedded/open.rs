@@ -73,15 +73,8 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
         scanned.last_seq,
     )?;
     log.sync()?;
-    let parts = Parts {
-        catalog,
-        replayed: generation,
-        log,
-        base,
-        applied: folded_to,
-        opened,
-        lock,
-    };
+    let parts =
+        Parts { catalog, replayed: generation, log, base, applied: folded_to, opened, lock };
     Ok((Engine::new(options, parts), cursor_key))
 }
 
@@ -95,9 +88,7 @@ fn lock(dir: &Path) -> Result<File> {
         .map_err(|source| Error::io(format!("opening {}", path.display()), source))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::InUse {
-            path: dir.to_owned(),
-        }),
+        Err(TryLockError::WouldBlock) => Err(Error::InUse { path: dir.to_owned() }),
         Err(TryLockError::Error(source)) => {
             Err(Error::io(format!("locking {}", path.display()), source))
         }
@@ -131,11 +122,7 @@ fn read_format(dir: &Path) -> Result<bool> {
                 what: "is not a format number".into(),
             })?;
             if found > FORMAT {
-                return Err(Error::NewerFormat {
-                    path: dir.to_owned(),
-                    found,
-                    known: FORMAT,
-                });
+                return Err(Error::NewerFormat { path: dir.to_owned(), found, known: FORMAT });
             }
             Ok(true)
         }
@@ -148,12 +135,8 @@ fn read_format(dir: &Path) -> Result<bool> {
 pub(super) fn write_durably(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let (path, draft) = (dir.join(name), dir.join(format!("{name}.new")));
     let write = || -> std::io::Result<()> {
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(true)
-            .write(true)
-            .mode(0o600)
-            .open(&draft)?;
+        let mut file =
+            OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&draft, &path)?;
@@ -191,9 +174,7 @@ fn read_catalog(base: &Base) -> Result<Catalog> {
     for prefix in [TABLE_PREFIX, DROPPED_PREFIX] {
         for next in base.range(Space::Meta, &KeyRange::of_prefix(vec![prefix]), false) {
             let (key, value) = next?;
-            catalog
-                .note(&key, Some(&value))
-                .map_err(|m| Error::backend("reading a table", m))?;
+            catalog.note(&key, Some(&value)).map_err(|m| Error::backend("reading a table", m))?;
         }
     }
     Ok(catalog)

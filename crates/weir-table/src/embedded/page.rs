@@ -46,11 +46,7 @@ impl Engine {
         range: KeyRange,
         reverse: bool,
     ) -> Result<(RawPage, Rests)> {
-        let index = query
-            .index
-            .as_deref()
-            .map(|name| table.spec.find_index(name))
-            .transpose()?;
+        let index = query.index.as_deref().map(|name| table.spec.find_index(name)).transpose()?;
         let limit = query.limit.map_or(u64::MAX, u64::from);
         let (mut page, mut rests, mut bytes) = (RawPage::default(), Rests::default(), 0);
         for entry in self.merged(space, range, reverse) {
@@ -58,10 +54,8 @@ impl Engine {
             rests = rests.and(grounds);
             page.scanned += 1;
             bytes += item.size();
-            let passes = query
-                .filter
-                .as_ref()
-                .is_none_or(|filter| expr::eval::holds(filter, &item));
+            let passes =
+                query.filter.as_ref().is_none_or(|filter| expr::eval::holds(filter, &item));
             if passes {
                 page.count += 1;
                 if !query.count_only {
@@ -86,20 +80,19 @@ impl Engine {
         range: KeyRange,
         reverse: bool,
     ) -> impl Iterator<Item = Result<(Item, Rests)>> + use<> {
-        self.merged_entries(space, range, reverse)
-            .filter_map(|next| match next {
-                Err(error) => Some(Err(error)),
-                Ok((_, Found::Dirty(entry))) => match &entry.payload {
-                    Payload::Bytes(bytes) => {
-                        let rests = Rests::from(&entry);
-                        Some(read::decode_item(bytes).map(|item| (item, rests)))
-                    }
-                    Payload::Gone => None,
-                },
-                Ok((_, Found::Stored(bytes))) => {
-                    Some(read::decode_item(&bytes).map(|item| (item, Rests::default())))
+        self.merged_entries(space, range, reverse).filter_map(|next| match next {
+            Err(error) => Some(Err(error)),
+            Ok((_, Found::Dirty(entry))) => match &entry.payload {
+                Payload::Bytes(bytes) => {
+                    let rests = Rests::from(&entry);
+                    Some(read::decode_item(bytes).map(|item| (item, rests)))
                 }
-            })
+                Payload::Gone => None,
+            },
+            Ok((_, Found::Stored(bytes))) => {
+                Some(read::decode_item(&bytes).map(|item| (item, Rests::default())))
+            }
+        })
     }
 
     /// Every entry of a range, removed ones included, with its key.
@@ -127,12 +120,7 @@ impl Engine {
                     .map(|next| next.map(|(key, value)| (key.to_vec(), value.to_vec()))),
             )
         };
-        Merged {
-            active,
-            frozen,
-            stored: stored.peekable(),
-            reverse,
-        }
+        Merged { active, frozen, stored: stored.peekable(), reverse }
     }
 }
 
@@ -162,31 +150,18 @@ impl Iterator for Merged {
             return Some(error.map(|(key, value)| (key, Found::Stored(value))));
         }
         let active = self.active.peek().map(|(key, _)| key);
-        let frozen = self
-            .frozen
-            .as_mut()
-            .and_then(|frozen| frozen.peek().map(|(key, _)| key));
-        let stored = self
-            .stored
-            .peek()
-            .and_then(|next| next.as_ref().ok().map(|(key, _)| key));
+        let frozen = self.frozen.as_mut().and_then(|frozen| frozen.peek().map(|(key, _)| key));
+        let stored = self.stored.peek().and_then(|next| next.as_ref().ok().map(|(key, _)| key));
         let order = |a: &keys::Bytes, b: &keys::Bytes| -> Ordering {
             if self.reverse { b.cmp(a) } else { a.cmp(b) }
         };
-        let first = [active, frozen, stored]
-            .into_iter()
-            .flatten()
-            .min_by(|a, b| order(a, b))?
-            .clone();
+        let first =
+            [active, frozen, stored].into_iter().flatten().min_by(|a, b| order(a, b))?.clone();
         // Every source that has the key moves on; the newest one's value counts.
         let newest = self.active.next_if(|(key, _)| *key == first);
-        let older = self
-            .frozen
-            .as_mut()
-            .and_then(|frozen| frozen.next_if(|(key, _)| *key == first));
-        let oldest = self
-            .stored
-            .next_if(|next| next.as_ref().is_ok_and(|(key, _)| *key == first));
+        let older =
+            self.frozen.as_mut().and_then(|frozen| frozen.next_if(|(key, _)| *key == first));
+        let oldest = self.stored.next_if(|next| next.as_ref().is_ok_and(|(key, _)| *key == first));
         match (newest.or(older), oldest) {
             (Some((_, entry)), _) => Some(Ok((first, Found::Dirty(entry)))),
             (None, Some(Ok((_, value)))) => Some(Ok((first, Found::Stored(value)))),
@@ -211,9 +186,7 @@ impl Iterator for DirtyKeys {
         if let Some(next) = self.chunk.next() {
             return Some(next);
         }
-        let chunk = self
-            .generation
-            .chunk(self.space, &self.range, self.reverse, CHUNK);
+        let chunk = self.generation.chunk(self.space, &self.range, self.reverse, CHUNK);
         if let Some((last, _)) = chunk.last() {
             self.range = self.range.clone().after(last, self.reverse);
         }
@@ -225,21 +198,13 @@ impl Iterator for DirtyKeys {
 fn plan(table: &Table, query: &Query, after: Option<&Item>) -> Result<(Space, KeyRange, bool)> {
     let number = match &query.index {
         Some(name) => {
-            let position = table
-                .spec
-                .indexes
-                .iter()
-                .position(|index| &index.name == name);
-            Some(
-                position
-                    .and_then(|at| u16::try_from(at).ok())
-                    .ok_or_else(|| {
-                        Error::invalid(
-                            "index",
-                            format!("table {:?} has no index {name:?}", table.spec.name),
-                        )
-                    })?,
-            )
+            let position = table.spec.indexes.iter().position(|index| &index.name == name);
+            Some(position.and_then(|at| u16::try_from(at).ok()).ok_or_else(|| {
+                Error::invalid(
+                    "index",
+                    format!("table {:?} has no index {name:?}", table.spec.name),
+                )
+            })?)
         }
         None => None,
     };
@@ -248,14 +213,12 @@ fn plan(table: &Table, query: &Query, after: Option<&Item>) -> Result<(Space, Ke
         None => (Space::Items, keys::item_prefix(table.id)),
     };
     let (range, reverse) = match &query.extent {
-        Extent::Partition {
-            partition,
-            sort,
-            reverse,
-        } => (KeyRange::of_partition(prefix, partition, sort), *reverse),
-        Extent::Everything {
-            segment: Some((number, of)),
-        } => (KeyRange::of_segment(prefix, *number, *of), false),
+        Extent::Partition { partition, sort, reverse } => {
+            (KeyRange::of_partition(prefix, partition, sort), *reverse)
+        }
+        Extent::Everything { segment: Some((number, of)) } => {
+            (KeyRange::of_segment(prefix, *number, *of), false)
+        }
         Extent::Everything { segment: None } => (KeyRange::of_prefix(prefix), false),
     };
     let Some(last) = after else {

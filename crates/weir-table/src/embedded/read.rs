@@ -56,12 +56,7 @@ impl Engine {
         if let Some(entry) = gate.get(Space::Items, key) {
             return Ok(Some(seen(entry)));
         }
-        let durable = |stored| {
-            Some(Seen {
-                stored,
-                rests: Rests::default(),
-            })
-        };
+        let durable = |stored| Some(Seen { stored, rests: Rests::default() });
         if let Some(stored) = self.cache.get(key) {
             return Ok(durable(stored));
         }
@@ -97,19 +92,13 @@ impl Engine {
             Patience::Memory => Ok(None),
             Patience::Disk => {
                 let stored = self.base.get(Space::Meta, key)?;
-                Ok(Some((
-                    stored.map(|bytes| Arc::from(&*bytes)),
-                    Rests::default(),
-                )))
+                Ok(Some((stored.map(|bytes| Arc::from(&*bytes)), Rests::default())))
             }
         }
     }
 
     fn read_base(&self, key: &[u8]) -> Result<Option<Arc<[u8]>>> {
-        Ok(self
-            .base
-            .get(Space::Items, key)?
-            .map(|bytes| Arc::from(&*bytes)))
+        Ok(self.base.get(Space::Items, key)?.map(|bytes| Arc::from(&*bytes)))
     }
 
     /// Reads items (and a meta fact) from the store, off the async threads, into the cache.
@@ -119,9 +108,7 @@ impl Engine {
         meta: Option<Vec<u8>>,
     ) -> Result<Loaded> {
         let engine = Arc::clone(self);
-        self.readers
-            .run(move || engine.load_now(wanted, meta))
-            .await
+        self.readers.run(move || engine.load_now(wanted, meta)).await
     }
 
     fn load_now(&self, wanted: Vec<keys::Bytes>, meta: Option<Vec<u8>>) -> Result<Loaded> {
@@ -147,11 +134,7 @@ impl Engine {
                 }
             }
         }
-        Ok(Loaded {
-            number,
-            items,
-            meta: facts,
-        })
+        Ok(Loaded { number, items, meta: facts })
     }
 
     /// Reads an item.
@@ -176,10 +159,7 @@ impl Engine {
             if loaded.number == gate.number
                 && let Some((_, stored)) = loaded.items.into_iter().next()
             {
-                return Ok(Seen {
-                    stored,
-                    rests: Rests::default(),
-                });
+                return Ok(Seen { stored, rests: Rests::default() });
             }
         }
         let engine = Arc::clone(self);
@@ -228,26 +208,15 @@ impl Engine {
         let mut stripes: Vec<usize> = wanted.iter().map(|key| Engine::stripe_of(key)).collect();
         stripes.sort_unstable();
         stripes.dedup();
-        let _locked: Vec<_> = stripes
-            .into_iter()
-            .map(|stripe| self.lock_stripe(stripe))
-            .collect();
+        let _locked: Vec<_> = stripes.into_iter().map(|stripe| self.lock_stripe(stripe)).collect();
         let gate = self.generations.read();
-        wanted
-            .iter()
-            .map(|key| self.find_item(&gate, key, loaded, patience))
-            .collect()
+        wanted.iter().map(|key| self.find_item(&gate, key, loaded, patience)).collect()
     }
 
     async fn answer_all(&self, gets: &[Get], found: Vec<Seen>) -> Result<Vec<Option<Item>>> {
-        let rests = found
-            .iter()
-            .fold(Rests::default(), |rests, seen| rests.and(seen.rests));
+        let rests = found.iter().fold(Rests::default(), |rests, seen| rests.and(seen.rests));
         self.settle(rests).await?;
-        gets.iter()
-            .zip(found)
-            .map(|(get, seen)| answer(get, seen))
-            .collect()
+        gets.iter().zip(found).map(|(get, seen)| answer(get, seen)).collect()
     }
 }
 
@@ -283,10 +252,8 @@ pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Image> {
 
 /// What of an item lies at these paths, in the shape it has there. Lists close up.
 pub(super) fn project(item: &Item, paths: &[Path]) -> Item {
-    let mut steps: Vec<(&str, &[Step])> = paths
-        .iter()
-        .map(|path| (path.attribute.as_str(), path.steps.as_slice()))
-        .collect();
+    let mut steps: Vec<(&str, &[Step])> =
+        paths.iter().map(|path| (path.attribute.as_str(), path.steps.as_slice())).collect();
     steps.sort_unstable();
     let mut out = Item::new();
     for group in steps.chunk_by(|(a, _), (b, _)| a == b) {
@@ -307,11 +274,7 @@ fn pick(value: &Value, paths: &[&[Step]]) -> Option<Value> {
     }
     let split: Vec<(&Step, &[Step])> = paths.iter().filter_map(|path| path.split_first()).collect();
     let below = |step: &Step| -> Vec<&[Step]> {
-        split
-            .iter()
-            .filter(|(first, _)| *first == step)
-            .map(|(_, rest)| *rest)
-            .collect()
+        split.iter().filter(|(first, _)| *first == step).map(|(_, rest)| *rest).collect()
     };
     match value {
         Value::M(map) => {
@@ -319,18 +282,10 @@ fn pick(value: &Value, paths: &[&[Step]]) -> Option<Value> {
                 .iter()
                 .filter_map(|(name, value)| {
                     let paths = below(&Step::Field(name.clone()));
-                    if paths.is_empty() {
-                        None
-                    } else {
-                        Some((name.clone(), pick(value, &paths)?))
-                    }
+                    if paths.is_empty() { None } else { Some((name.clone(), pick(value, &paths)?)) }
                 })
                 .collect();
-            if picked.is_empty() {
-                None
-            } else {
-                Some(Value::M(picked))
-            }
+            if picked.is_empty() { None } else { Some(Value::M(picked)) }
         }
         Value::L(list) => {
             let picked: Vec<Value> = list
@@ -338,18 +293,10 @@ fn pick(value: &Value, paths: &[&[Step]]) -> Option<Value> {
                 .enumerate()
                 .filter_map(|(position, value)| {
                     let paths = below(&Step::Element(position));
-                    if paths.is_empty() {
-                        None
-                    } else {
-                        pick(value, &paths)
-                    }
+                    if paths.is_empty() { None } else { pick(value, &paths) }
                 })
                 .collect();
-            if picked.is_empty() {
-                None
-            } else {
-                Some(Value::L(picked))
-            }
+            if picked.is_empty() { None } else { Some(Value::L(picked)) }
         }
         _ => None,
     }

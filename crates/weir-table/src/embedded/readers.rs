@@ -63,9 +63,7 @@ impl Readers {
             // A caller that has gone away needs no answer.
             let _ = done.send(work());
         }));
-        answer
-            .await
-            .map_err(|_| Error::backend("reading the store", "the read did not end"))?
+        answer.await.map_err(|_| Error::backend("reading the store", "the read did not end"))?
     }
 
     fn enqueue(&self, job: Job) {

@@ -72,11 +72,7 @@ impl Engine {
             return Ok(false);
         };
         let old = read::decode(old)?;
-        let expiry = table
-            .spec
-            .ttl
-            .as_ref()
-            .and_then(|ttl| expiry_of(&old.item, ttl));
+        let expiry = table.spec.ttl.as_ref().and_then(|ttl| expiry_of(&old.item, ttl));
         if !expiry.is_some_and(|expiry| (oldest..=now_secs).contains(&expiry)) {
             return Ok(false);
         }

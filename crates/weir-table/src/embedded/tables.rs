@@ -17,15 +17,9 @@ impl Engine {
             return Ok(());
         }
         let id = self.catalog.read().next_id();
-        let table = serde_json::to_vec(&Table {
-            id,
-            spec: spec.clone(),
-        })
-        .map_err(|source| Error::backend("writing a table's declaration", source))?;
-        let fact = MetaChange {
-            key: table_key(&spec.name),
-            value: Some(Arc::from(table)),
-        };
+        let table = serde_json::to_vec(&Table { id, spec: spec.clone() })
+            .map_err(|source| Error::backend("writing a table's declaration", source))?;
+        let fact = MetaChange { key: table_key(&spec.name), value: Some(Arc::from(table)) };
         self.alter(vec![fact]).await
     }
 
@@ -33,14 +27,8 @@ impl Engine {
     pub(super) async fn delete_table(&self, name: &str) -> Result<()> {
         let _one_at_a_time = self.altering.lock().await;
         let table = self.table(name)?;
-        let gone = MetaChange {
-            key: table_key(name),
-            value: None,
-        };
-        let dropped = MetaChange {
-            key: dropped_key(table.id),
-            value: Some(Arc::from(*b"")),
-        };
+        let gone = MetaChange { key: table_key(name), value: None };
+        let dropped = MetaChange { key: dropped_key(table.id), value: Some(Arc::from(*b"")) };
         self.alter(vec![gone, dropped]).await
     }
 

@@ -28,20 +28,14 @@ impl Token {
         };
         let json = serde_json::to_vec(&transaction.writes)
             .map_err(|source| Error::backend("writing a transaction's digest", source))?;
-        Ok(Some(Token {
-            key: token_key(token),
-            digest: Sha256::digest(json).into(),
-        }))
+        Ok(Some(Token { key: token_key(token), digest: Sha256::digest(json).into() }))
     }
 
     /// What the commit writes: until when the token counts, and the digest.
     pub(super) fn change(&self, now_ms: u64) -> MetaChange {
         let until = (now_ms + limits::TOKEN_TTL_MS).to_be_bytes();
         let value = Arc::from([until.as_slice(), &self.digest].concat());
-        MetaChange {
-            key: self.key.clone(),
-            value: Some(value),
-        }
+        MetaChange { key: self.key.clone(), value: Some(value) }
     }
 
     /// Whether `stored` says that this transaction has been done already.
@@ -55,19 +49,13 @@ impl Token {
         if is_over(until, now_ms) {
             return Ok(false);
         }
-        if digest == self.digest {
-            Ok(true)
-        } else {
-            Err(Error::TokenReused)
-        }
+        if digest == self.digest { Ok(true) } else { Err(Error::TokenReused) }
     }
 }
 
 /// Whether a stored token no longer counts.
 pub(super) fn is_over(stored: &[u8], now_ms: u64) -> bool {
-    let until = stored
-        .get(..8)
-        .and_then(|bytes| bytes.try_into().ok())
-        .map_or(0, u64::from_be_bytes);
+    let until =
+        stored.get(..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_be_bytes);
     until <= now_ms
 }

@@ -62,10 +62,7 @@ impl Engine {
             let snapshot = self.base.snapshot();
             (Moment { snapshot, catalog }, self.base.applied()?)
         };
-        let mut found = Verification {
-            seq,
-            ..Verification::default()
-        };
+        let mut found = Verification { seq, ..Verification::default() };
         moment.check_items(&mut found)?;
         moment.check_index(&mut found)?;
         moment.check_ttl(&mut found)?;
@@ -83,10 +80,7 @@ impl Moment {
     /// The item at `key`, as the change that makes it from nothing.
     fn birth(&self, table: &Arc<Table>, key: &[u8]) -> Result<Option<ItemChange>> {
         let bytes = self.snapshot.get(Space::Items, key)?;
-        let Some(new) = bytes
-            .map(|bytes| read::decode(Arc::from(&*bytes)))
-            .transpose()?
-        else {
+        let Some(new) = bytes.map(|bytes| read::decode(Arc::from(&*bytes))).transpose()? else {
             return Ok(None);
         };
         Ok(Some(ItemChange {
@@ -129,11 +123,7 @@ impl Moment {
     ) -> Result<()> {
         let stored = self.snapshot.get(space, place)?;
         if stored.as_deref() != payload.bytes() {
-            let state = if stored.is_some() {
-                "differs"
-            } else {
-                "is missing"
-            };
+            let state = if stored.is_some() { "differs" } else { "is missing" };
             found.problem(format!("{}: the {space:?} entry {state}", name(birth)));
         }
         Ok(())

@@ -54,10 +54,7 @@ fn evaluate(term: &Term, target: &Path, old: &Item) -> Result<Value> {
         value.as_n().ok_or_else(|| {
             Error::invalid(
                 target.to_string(),
-                format!(
-                    "arithmetic needs a number, and an operand is {}",
-                    value.kind()
-                ),
+                format!("arithmetic needs a number, and an operand is {}", value.kind()),
             )
         })
     };
@@ -127,19 +124,12 @@ fn without(path: &Path, set: &Value, elements: &Value) -> Result<Option<Value>> 
 fn mismatch(path: &Path, verb: &str, old: &Value, value: &Value) -> Error {
     Error::invalid(
         path.to_string(),
-        format!(
-            "cannot {verb} a value of kind {} with one of kind {}",
-            old.kind(),
-            value.kind()
-        ),
+        format!("cannot {verb} a value of kind {} with one of kind {}", old.kind(), value.kind()),
     )
 }
 
 fn nowhere(path: &Path) -> Error {
-    Error::invalid(
-        path.to_string(),
-        "the path leads into something the item does not have",
-    )
+    Error::invalid(path.to_string(), "the path leads into something the item does not have")
 }
 
 fn put(attrs: &mut Attrs, path: &Path, value: Value) -> Result<()> {
@@ -192,15 +182,11 @@ fn take(attrs: &mut Attrs, path: &Path) -> Result<()> {
 }
 
 fn descend<'a>(attrs: &'a mut Attrs, path: &Path, steps: &[Step]) -> Option<&'a mut Value> {
-    steps
-        .iter()
-        .try_fold(attrs.get_mut(&path.attribute)?, |value, step| {
-            match (step, value) {
-                (Step::Field(name), Value::M(map)) => map.get_mut(name),
-                (Step::Element(position), Value::L(list)) => list.get_mut(*position),
-                _ => None,
-            }
-        })
+    steps.iter().try_fold(attrs.get_mut(&path.attribute)?, |value, step| match (step, value) {
+        (Step::Field(name), Value::M(map)) => map.get_mut(name),
+        (Step::Element(position), Value::L(list)) => list.get_mut(*position),
+        _ => None,
+    })
 }
 
 #[cfg(test)]
@@ -212,10 +198,7 @@ mod tests {
     fn terms_read_the_item_as_it_was() {
         let old = Item::new().with("a", 1).with("b", 2);
         let swap = set("a", Term::path("b")).set("b", Term::path("a"));
-        assert_eq!(
-            apply(&swap, &old).unwrap(),
-            Item::new().with("a", 2).with("b", 1)
-        );
+        assert_eq!(apply(&swap, &old).unwrap(), Item::new().with("a", 2).with("b", 1));
     }
 
     #[test]
@@ -235,12 +218,7 @@ mod tests {
     fn wrong_kinds_name_the_path() {
         let old = Item::new().with("s", "x");
         assert_eq!(apply(&add("s", 1), &old).unwrap_err().field(), Some("s"));
-        assert_eq!(
-            apply(&set("t", Term::path("gone")), &old)
-                .unwrap_err()
-                .field(),
-            Some("gone")
-        );
+        assert_eq!(apply(&set("t", Term::path("gone")), &old).unwrap_err().field(), Some("gone"));
         let unneeded = set("t", Term::path_or("s", Term::path("gone")));
         assert_eq!(apply(&unneeded, &old).unwrap_err().field(), Some("gone"));
         let deep = remove(Path::new("s").field("x"));

@@ -18,10 +18,7 @@ pub fn condition(at: &str, condition: &Condition) -> Result<()> {
     check_condition(at, condition, &mut operators, 0)?;
     if operators > limits::EXPRESSION_OPERATORS_MAX {
         let max = limits::EXPRESSION_OPERATORS_MAX;
-        return Err(Error::invalid(
-            at,
-            format!("has {operators} operators; at most {max}"),
-        ));
+        return Err(Error::invalid(at, format!("has {operators} operators; at most {max}")));
     }
     text::bounded(at, text::of_condition(condition))
 }
@@ -50,9 +47,7 @@ fn check_condition(
                     format!("IN takes 1 to {max} values, not {}", any.len()),
                 ));
             }
-            any.iter()
-                .chain([operand])
-                .try_for_each(|operand| check_operand(at, operand))?;
+            any.iter().chain([operand]).try_for_each(|operand| check_operand(at, operand))?;
             check_distinct(operand, any)
         }
         Condition::Exists(path) | Condition::Absent(path) | Condition::IsKind(path, _) => {
@@ -82,8 +77,7 @@ fn check_condition(
             if all.is_empty() {
                 return Err(Error::invalid(at, "an empty list of conditions"));
             }
-            all.iter()
-                .try_for_each(|inner| check_condition(at, inner, operators, depth + 1))
+            all.iter().try_for_each(|inner| check_condition(at, inner, operators, depth + 1))
         }
         Condition::Not(inner) => check_condition(at, inner, operators, depth + 1),
     }
@@ -139,9 +133,7 @@ fn check_compare(at: &str, left: &Operand, compare: Compare, right: &Operand) ->
 }
 
 fn check_between(at: &str, operand: &Operand, low: &Operand, high: &Operand) -> Result<()> {
-    [operand, low, high]
-        .into_iter()
-        .try_for_each(|operand| check_operand(at, operand))?;
+    [operand, low, high].into_iter().try_for_each(|operand| check_operand(at, operand))?;
     check_distinct(operand, [low, high])?;
     for bound in [operand, low, high].into_iter().filter_map(literal) {
         if !is_ordered(bound) {
@@ -155,11 +147,7 @@ fn check_between(at: &str, operand: &Operand, low: &Operand, high: &Operand) -> 
         if low.kind() != high.kind() {
             return Err(Error::invalid(
                 named(at, operand),
-                format!(
-                    "BETWEEN bounds are of kinds {} and {}",
-                    low.kind(),
-                    high.kind()
-                ),
+                format!("BETWEEN bounds are of kinds {} and {}", low.kind(), high.kind()),
             ));
         }
         if is_greater(low, high) {
@@ -186,11 +174,7 @@ fn is_greater(low: &Value, high: &Value) -> bool {
 }
 
 fn literal(operand: &Operand) -> Option<&Value> {
-    if let Operand::Value(value) = operand {
-        Some(value)
-    } else {
-        None
-    }
+    if let Operand::Value(value) = operand { Some(value) } else { None }
 }
 
 fn named(at: &str, operand: &Operand) -> String {
@@ -213,10 +197,7 @@ fn check_path(at: &str, path: &Path) -> Result<()> {
     }
     if path.steps.len() >= limits::NESTING_MAX {
         let max = limits::NESTING_MAX;
-        return Err(Error::invalid(
-            path.to_string(),
-            format!("a path of more than {max} steps"),
-        ));
+        return Err(Error::invalid(path.to_string(), format!("a path of more than {max} steps")));
     }
     Ok(())
 }
@@ -254,11 +235,7 @@ fn value_at(at: &str, value: &Value, depth: usize) -> Result<()> {
         }
         _ => false,
     };
-    if empty {
-        Err(Error::invalid(at, "a set must not be empty"))
-    } else {
-        Ok(())
-    }
+    if empty { Err(Error::invalid(at, "a set must not be empty")) } else { Ok(()) }
 }
 
 /// Checks an update against the table it is for.
@@ -274,21 +251,10 @@ pub fn update(spec: &TableSpec, update: &Update) -> Result<()> {
         let path = change.path();
         check_path("update", path)?;
         if spec.is_key(&path.attribute) {
-            return Err(Error::invalid(
-                path.to_string(),
-                "a key attribute cannot be changed",
-            ));
+            return Err(Error::invalid(path.to_string(), "a key attribute cannot be changed"));
         }
-        if update
-            .changes
-            .iter()
-            .skip(position + 1)
-            .any(|other| path.overlaps(other.path()))
-        {
-            return Err(Error::invalid(
-                path.to_string(),
-                "two changes of one update overlap here",
-            ));
+        if update.changes.iter().skip(position + 1).any(|other| path.overlaps(other.path())) {
+            return Err(Error::invalid(path.to_string(), "two changes of one update overlap here"));
         }
         check_change(path, change)?;
     }
@@ -305,20 +271,14 @@ fn check_change(path: &Path, change: &Change) -> Result<()> {
             if matches!(value.kind(), Kind::N | Kind::Ss | Kind::Ns | Kind::Bs) {
                 return Ok(());
             }
-            Err(Error::invalid(
-                at,
-                format!("add takes a number or a set, not {}", value.kind()),
-            ))
+            Err(Error::invalid(at, format!("add takes a number or a set, not {}", value.kind())))
         }
         Change::Delete(_, value) => {
             self::value(&at, value)?;
             if matches!(value.kind(), Kind::Ss | Kind::Ns | Kind::Bs) {
                 return Ok(());
             }
-            Err(Error::invalid(
-                at,
-                format!("delete takes a set, not {}", value.kind()),
-            ))
+            Err(Error::invalid(at, format!("delete takes a set, not {}", value.kind())))
         }
     }
 }
@@ -332,10 +292,9 @@ fn check_term(at: &str, term: &Term, depth: usize) -> Result<()> {
         ));
     }
     let operand = |side: &Term, wanted: Kind, what: &str| match side {
-        Term::Value(value) if value.kind() != wanted => Err(Error::invalid(
-            at,
-            format!("{what} takes {wanted}, not {}", value.kind()),
-        )),
+        Term::Value(value) if value.kind() != wanted => {
+            Err(Error::invalid(at, format!("{what} takes {wanted}, not {}", value.kind())))
+        }
         _ => check_term(at, side, depth + 1),
     };
     match term {
@@ -412,11 +371,7 @@ mod tests {
         }
         let element = || a().element(0);
         assert_eq!(field(element().lt(element())).as_deref(), Some("a[0]"));
-        for condition in [
-            size("a").eq(size("a")),
-            size("a").eq(a()),
-            a().eq(a().field("a")),
-        ] {
+        for condition in [size("a").eq(size("a")), size("a").eq(a()), a().eq(a().field("a"))] {
             assert_eq!(field(condition), None);
         }
     }
@@ -427,10 +382,7 @@ mod tests {
             (size("a").lt(true), Some("a")),
             (size("a").lt("3"), None),
             (size("a").ne(Value::Null), None),
-            (
-                Operand::from(true).between(attr("a"), attr("b")),
-                Some("condition"),
-            ),
+            (Operand::from(true).between(attr("a"), attr("b")), Some("condition")),
             (attr("a").begins_with(size("b")), Some("a")),
             (attr("a").contains(Value::list([1])), None),
         ] {
@@ -448,10 +400,7 @@ mod tests {
         assert_eq!(field(any(!equal(), 100)), None);
         assert_eq!(field(any(!equal(), 101)).as_deref(), Some("condition"));
         assert_eq!(field(any(size("a").eq(1), 100)), None);
-        assert_eq!(
-            field(any(size("a").eq(1), 101)).as_deref(),
-            Some("condition")
-        );
+        assert_eq!(field(any(size("a").eq(1), 101)).as_deref(), Some("condition"));
     }
 
     #[test]
@@ -462,15 +411,9 @@ mod tests {
         assert!(check(sum()).is_none());
         assert!(check(Term::path_or("a", 1).minus(Term::path_or("b", 2))).is_none());
         assert!(check(Term::path_or("a", Term::path("a"))).is_some());
-        for nested in [
-            sum().plus(1),
-            Term::path_or("a", sum()),
-            sum().append(sum()),
-        ] {
+        for nested in [sum().plus(1), Term::path_or("a", sum()), sum().append(sum())] {
             assert_eq!(
-                check(nested)
-                    .and_then(|e| e.field().map(str::to_owned))
-                    .as_deref(),
+                check(nested).and_then(|e| e.field().map(str::to_owned)).as_deref(),
                 Some("x")
             );
         }

@@ -21,8 +21,7 @@ pub fn holds(condition: &Condition, item: &Item) -> bool {
         }
         Condition::In(operand, any) => {
             let value = resolve(operand, item);
-            any.iter()
-                .any(|other| compare_values(value.clone(), Compare::Eq, resolve(other, item)))
+            any.iter().any(|other| compare_values(value.clone(), Compare::Eq, resolve(other, item)))
         }
         Condition::Exists(path) => path.find(item).is_some(),
         Condition::Absent(path) => path.find(item).is_none(),
@@ -47,9 +46,7 @@ fn resolve<'a>(operand: &'a Operand, item: &'a Item) -> Option<Cow<'a, Value>> {
         Operand::Path(path) => path.find(item).map(Cow::Borrowed),
         Operand::Size(path) => {
             let size = size_of(path.find(item)?)?;
-            Some(Cow::Owned(Value::from(
-                u64::try_from(size).unwrap_or(u64::MAX),
-            )))
+            Some(Cow::Owned(Value::from(u64::try_from(size).unwrap_or(u64::MAX))))
         }
     }
 }
@@ -84,10 +81,7 @@ fn compare_values(
         Compare::Lt => order(&left, &right) == Some(Ordering::Less),
         Compare::Le => matches!(order(&left, &right), Some(Ordering::Less | Ordering::Equal)),
         Compare::Gt => order(&left, &right) == Some(Ordering::Greater),
-        Compare::Ge => matches!(
-            order(&left, &right),
-            Some(Ordering::Greater | Ordering::Equal)
-        ),
+        Compare::Ge => matches!(order(&left, &right), Some(Ordering::Greater | Ordering::Equal)),
     }
 }
 

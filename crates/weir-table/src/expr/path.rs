@@ -30,10 +30,7 @@ pub struct Path {
 impl Path {
     /// The attribute called `name`; dots in it are part of the name.
     pub fn new(name: impl Into<Name>) -> Path {
-        Path {
-            attribute: name.into(),
-            steps: Vec::new(),
-        }
+        Path { attribute: name.into(), steps: Vec::new() }
     }
 
     /// A field of the map at this path.
@@ -53,26 +50,18 @@ impl Path {
     /// The value at this path of `item`.
     #[must_use]
     pub fn find<'a>(&self, item: &'a Item) -> Option<&'a Value> {
-        self.steps
-            .iter()
-            .try_fold(item.get(&self.attribute)?, |value, step| {
-                match (step, value) {
-                    (Step::Field(name), Value::M(map)) => map.get(name),
-                    (Step::Element(position), Value::L(list)) => list.get(*position),
-                    _ => None,
-                }
-            })
+        self.steps.iter().try_fold(item.get(&self.attribute)?, |value, step| match (step, value) {
+            (Step::Field(name), Value::M(map)) => map.get(name),
+            (Step::Element(position), Value::L(list)) => list.get(*position),
+            _ => None,
+        })
     }
 
     /// Whether two paths cannot stand in one request: one is the other or leads into it, or they
     /// part where one takes what is there for a map and the other for a list.
     #[must_use]
     pub fn overlaps(&self, other: &Path) -> bool {
-        let parting = self
-            .steps
-            .iter()
-            .zip(&other.steps)
-            .find(|(ours, theirs)| ours != theirs);
+        let parting = self.steps.iter().zip(&other.steps).find(|(ours, theirs)| ours != theirs);
         self.attribute == other.attribute
             && !matches!(
                 parting,

@@ -40,10 +40,9 @@ pub(super) fn of_condition(condition: &Condition) -> usize {
         Condition::IsKind(at, _) => "attribute_type(, )".len() + path(at) + PLACEHOLDER,
         Condition::BeginsWith(at, prefix) => "begins_with(, )".len() + path(at) + operand(prefix),
         Condition::Contains(at, part) => "contains(, )".len() + path(at) + operand(part),
-        Condition::And(parts) | Condition::Or(parts) => parts
-            .iter()
-            .map(|part| "() AND ".len() + of_condition(part))
-            .sum(),
+        Condition::And(parts) | Condition::Or(parts) => {
+            parts.iter().map(|part| "() AND ".len() + of_condition(part)).sum()
+        }
         Condition::Not(inner) => "NOT ()".len() + of_condition(inner),
     }
 }
@@ -102,10 +101,7 @@ mod tests {
             (attr("a").between(1, 2), "#n999 BETWEEN :v999 AND :v999"),
             (attr("a").exists(), "attribute_exists(#n999)"),
             (attr("a").absent(), "attribute_not_exists(#n999)"),
-            (
-                attr("a").field("b").contains(1),
-                "contains(#n999.#n999, :v999)",
-            ),
+            (attr("a").field("b").contains(1), "contains(#n999.#n999, :v999)"),
             (!size("a").ne(1), "NOT (size(#n999) <> :v999)"),
         ] {
             assert_eq!(of_condition(&condition), text.len(), "{text}");

@@ -143,10 +143,7 @@ impl<B: Backend> Consumer<B> {
                 continue;
             };
             let from = held.reached.clone();
-            let page = self
-                .store
-                .feed_read(&self.table, &shard, &from, max)
-                .await?;
+            let page = self.store.feed_read(&self.table, &shard, &from, max).await?;
             self.last_read.clone_from(&shard);
             if !page.changes.is_empty() {
                 return Ok(self.batch(shard, page, now_ms));
@@ -247,9 +244,7 @@ impl<B: Backend> Consumer<B> {
     fn batch(&self, shard: String, page: FeedPage, now_ms: u64) -> Option<Batch> {
         let from = self.held.get(&shard)?.stored.clone();
         let until_ms = now_ms + self.lease_ms;
-        let checkpoint = self
-            .writes(&shard)
-            .advance(&from, &page.next, page.ended, until_ms);
+        let checkpoint = self.writes(&shard).advance(&from, &page.next, page.ended, until_ms);
         Some(Batch {
             shard,
             changes: page.changes,
@@ -300,9 +295,7 @@ impl<B: Backend> Consumer<B> {
             return Ok(());
         };
         let reached = held.reached.clone();
-        let write = self
-            .writes(shard)
-            .advance(&held.stored, &reached, ended, until_ms);
+        let write = self.writes(shard).advance(&held.stored, &reached, ended, until_ms);
         let kept = self.store.write(write).await?.is_applied();
         match self.held.get_mut(shard) {
             Some(held) if kept && !ended => {

@@ -68,10 +68,7 @@ mod tests {
             shard("orders", "totals", "shard-1").to_string(),
             "FEED#orders#totals | SHARD#shard-1"
         );
-        assert_eq!(
-            start("orders", "totals").to_string(),
-            "FEED#orders#totals | START"
-        );
+        assert_eq!(start("orders", "totals").to_string(), "FEED#orders#totals | START");
     }
 
     #[test]

@@ -45,15 +45,10 @@ impl Lease {
         let number = |name: &str| item.i64(name).and_then(|n| u64::try_from(n).ok());
         let position = match item.s(POSITION_ATTRIBUTE) {
             Some(position) => Position::After(position.to_owned()),
-            None => item
-                .s(START)
-                .and_then(start_from_text)
-                .ok_or_else(|| damaged("position"))?,
+            None => item.s(START).and_then(start_from_text).ok_or_else(|| damaged("position"))?,
         };
         Ok(Lease {
-            shard: keys::shard_of(item)
-                .ok_or_else(|| damaged("shard"))?
-                .to_owned(),
+            shard: keys::shard_of(item).ok_or_else(|| damaged("shard"))?.to_owned(),
             generation: number(GENERATION).ok_or_else(|| damaged("generation"))?,
             position,
             owner: item.s(OWNER).map(str::to_owned),
@@ -85,9 +80,7 @@ pub(super) fn start_from_text(text: &str) -> Option<Position> {
     match text {
         "oldest" => Some(Position::Oldest),
         "latest" => Some(Position::Latest),
-        other => other
-            .strip_prefix("after ")
-            .map(|position| Position::After(position.to_owned())),
+        other => other.strip_prefix("after ").map(|position| Position::After(position.to_owned())),
     }
 }
 
@@ -125,10 +118,7 @@ impl LeaseWrites<'_> {
 
     /// Takes the lease if it is free: nobody's, ours or over.
     pub(super) fn acquire(&self, generation: u64, now_ms: u64, until_ms: u64) -> Write {
-        let free = attr(OWNER)
-            .absent()
-            .or(self.is_ours())
-            .or(attr(LEASE_UNTIL).le(now_ms));
+        let free = attr(OWNER).absent().or(self.is_ours()).or(attr(LEASE_UNTIL).le(now_ms));
         let open = attr(GENERATION).eq(generation).and(attr(ENDED).absent());
         let taken = set(OWNER, self.owner).set(LEASE_UNTIL, until_ms);
         self.update(taken, open.and(free))
@@ -168,11 +158,8 @@ impl LeaseWrites<'_> {
 
     /// Removes the item of an older start.
     pub(super) fn forget_older(&self, generation: u64) -> Write {
-        Write::delete(self.table.clone(), self.key.clone()).when(
-            attr(GENERATION)
-                .lt(generation)
-                .or(attr(GENERATION).absent()),
-        )
+        Write::delete(self.table.clone(), self.key.clone())
+            .when(attr(GENERATION).lt(generation).or(attr(GENERATION).absent()))
     }
 }
 
@@ -182,11 +169,7 @@ mod tests {
 
     #[test]
     fn starts_come_back() {
-        for start in [
-            Position::Oldest,
-            Position::Latest,
-            Position::After("7-1".into()),
-        ] {
+        for start in [Position::Oldest, Position::Latest, Position::After("7-1".into())] {
             assert_eq!(start_from_text(&start_to_text(&start)), Some(start));
         }
         assert_eq!(start_from_text("somewhere"), None);

@@ -73,11 +73,7 @@ impl<B: Backend> Consumer<B> {
             if let Some(start) = self.find_start().await? {
                 return Ok(start);
             }
-            let start = Start {
-                generation: 1,
-                from: self.first.clone(),
-                shards: shards.clone(),
-            };
+            let start = Start { generation: 1, from: self.first.clone(), shards: shards.clone() };
             let write = self.start_write(&start).when(attr(GENERATION).absent());
             if self.store.write(write).await?.is_applied() {
                 return Ok(start);
@@ -88,10 +84,7 @@ impl<B: Backend> Consumer<B> {
 
     async fn find_start(&self) -> Result<Option<Start>> {
         let key = keys::start(&self.table, &self.name);
-        let found = self
-            .store
-            .get(&Get::new(self.positions.clone(), key))
-            .await?;
+        let found = self.store.get(&Get::new(self.positions.clone(), key)).await?;
         let Some(item) = found else { return Ok(None) };
         let generation = item.i64(GENERATION).and_then(|n| u64::try_from(n).ok());
         let from = item.s(START).and_then(start_from_text);
@@ -103,11 +96,7 @@ impl<B: Backend> Consumer<B> {
             Some(Value::Ss(shards)) => shards.clone(),
             _ => BTreeSet::new(),
         };
-        Ok(Some(Start {
-            generation,
-            from,
-            shards,
-        }))
+        Ok(Some(Start { generation, from, shards }))
     }
 
     fn start_write(&self, start: &Start) -> Write {
@@ -157,23 +146,14 @@ impl<B: Backend> Consumer<B> {
             keys::start(&self.table, &self.name),
             attr(GENERATION).eq(start.generation),
         );
-        let register = self
-            .writes(shard)
-            .register(from, start.generation, until_ms);
-        let registered = self
-            .store
-            .transact(Transaction::new([same_start, register]))
-            .await;
+        let register = self.writes(shard).register(from, start.generation, until_ms);
+        let registered = self.store.transact(Transaction::new([same_start, register])).await;
         match registered {
             Ok(transacted) if transacted.is_applied() => {}
             Ok(_) | Err(Error::Conflict) => return Ok(false),
             Err(error) => return Err(error),
         }
-        let held = Held {
-            stored: from.clone(),
-            reached: from.clone(),
-            until_ms,
-        };
+        let held = Held { stored: from.clone(), reached: from.clone(), until_ms };
         self.held.insert(shard.to_owned(), held);
         Ok(true)
     }
@@ -191,11 +171,7 @@ impl<B: Backend> Consumer<B> {
         let stored = Lease::read(item)?.position;
         let known = self.held.remove(shard).filter(|held| held.stored == stored);
         let reached = known.map_or_else(|| stored.clone(), |held| held.reached);
-        let held = Held {
-            stored,
-            reached,
-            until_ms,
-        };
+        let held = Held { stored, reached, until_ms };
         self.held.insert(shard.to_owned(), held);
         Ok(true)
     }
@@ -206,11 +182,7 @@ impl<B: Backend> Consumer<B> {
         let listed = self.store.feed_shards(&self.table).await?;
         let shards = listed.into_iter().map(|shard| shard.id).collect();
         let before = self.find_start().await?.map_or(0, |start| start.generation);
-        let start = Start {
-            generation: before + 1,
-            from,
-            shards,
-        };
+        let start = Start { generation: before + 1, from, shards };
         let unchanged = match before {
             0 => attr(GENERATION).absent(),
             before => attr(GENERATION).eq(before),
@@ -232,13 +204,9 @@ impl<B: Backend> Consumer<B> {
             };
             if held.reached == Position::Latest {
                 let latest = Position::Latest;
-                let page = self
-                    .store
-                    .feed_read(&self.table, &shard, &latest, 1)
-                    .await?;
+                let page = self.store.feed_read(&self.table, &shard, &latest, 1).await?;
                 if page.changes.is_empty() {
-                    self.passed_nothing(&shard, page, self.clock.now_ms())
-                        .await?;
+                    self.passed_nothing(&shard, page, self.clock.now_ms()).await?;
                 }
             }
         }

@@ -19,11 +19,7 @@ pub(super) struct Start {
 impl Start {
     /// Where reading of a shard begins. One that came later is read whole.
     pub(super) fn of(&self, shard: &str) -> Position {
-        if self.shards.contains(shard) {
-            self.from.clone()
-        } else {
-            Position::Oldest
-        }
+        if self.shards.contains(shard) { self.from.clone() } else { Position::Oldest }
     }
 }
 
@@ -97,10 +93,7 @@ mod tests {
     use super::*;
 
     fn shard(id: &str, parent: Option<&str>) -> FeedShard {
-        FeedShard {
-            id: id.into(),
-            parent: parent.map(str::to_owned),
-        }
+        FeedShard { id: id.into(), parent: parent.map(str::to_owned) }
     }
 
     fn lease(shard: &str, owner: Option<&str>, ended: bool) -> Lease {
@@ -115,20 +108,12 @@ mod tests {
     }
 
     fn start(from: Position) -> Start {
-        Start {
-            generation: 2,
-            from,
-            shards: ["a".to_owned()].into(),
-        }
+        Start { generation: 2, from, shards: ["a".to_owned()].into() }
     }
 
     #[test]
     fn children_wait_for_their_parents() {
-        let listed = [
-            shard("a", None),
-            shard("b", Some("a")),
-            shard("c", Some("b")),
-        ];
+        let listed = [shard("a", None), shard("b", Some("a")), shard("c", Some("b"))];
         let moves = |leases: &[Lease]| plan(&start(Position::Latest), &listed, leases, "me", 0);
         assert_eq!(moves(&[]), [Move::Register("a".into(), Position::Latest)]);
         assert_eq!(
@@ -151,12 +136,8 @@ mod tests {
 
     #[test]
     fn from_now_on_begins_in_all_open_shards_at_once() {
-        let listed = [
-            shard("a", None),
-            shard("b", Some("a")),
-            shard("c", Some("a")),
-            shard("d", Some("c")),
-        ];
+        let listed =
+            [shard("a", None), shard("b", Some("a")), shard("c", Some("a")), shard("d", Some("c"))];
         let mut start = start(Position::Latest);
         start.shards = ["a", "b", "c"].map(str::to_owned).into();
         let moves = plan(&start, &listed, &[], "me", 0);
@@ -190,10 +171,7 @@ mod tests {
     #[test]
     fn items_of_an_older_start_are_void() {
         let listed = [shard("a", None)];
-        let old = Lease {
-            generation: 1,
-            ..lease("a", Some("you"), false)
-        };
+        let old = Lease { generation: 1, ..lease("a", Some("you"), false) };
         let moves = plan(&start(Position::Oldest), &listed, &[old], "me", 0);
         assert_eq!(moves, [Move::Register("a".into(), Position::Oldest)]);
     }

@@ -69,9 +69,7 @@ pub(crate) fn dynamodb_local(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dyn
 }
 
 pub(crate) fn moto(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
-    on_dynamodb("moto", scenario, body, || {
-        Some(weir_testkit::moto_endpoint().unwrap().to_owned())
-    });
+    on_dynamodb("moto", scenario, body, || Some(weir_testkit::moto_endpoint().unwrap().to_owned()));
 }
 
 pub(crate) fn dynoxide(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
@@ -141,11 +139,7 @@ fn skipped(backend: &str, scenario: &str) -> bool {
 }
 
 fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap()
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
 }
 
 /// Plays a scenario; its tables are removed even when it fails.

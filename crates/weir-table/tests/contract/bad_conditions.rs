@@ -52,14 +52,7 @@ async fn between_takes_its_bounds_in_order<B: Backend>(t: &Fixture<B>) {
 }
 
 async fn between_takes_no_list<B: Backend>(t: &Fixture<B>) {
-    refused(
-        t,
-        attr("m")
-            .field("x")
-            .between(Value::list([1]), Value::list([2])),
-        "m.x",
-    )
-    .await;
+    refused(t, attr("m").field("x").between(Value::list([1]), Value::list([2])), "m.x").await;
 }
 
 async fn between_takes_no_flag_as_its_first_operand<B: Backend>(t: &Fixture<B>) {
@@ -116,20 +109,9 @@ async fn a_wrong_filter_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let query = |filter| items.partition("a").filter(filter);
-    assert_eq!(
-        items.query_fault(&query(attr("v").begins_with(1))).await,
-        "v"
-    );
-    assert_eq!(
-        items.query_fault(&query(attr("v").is_in(0..101))).await,
-        "filter"
-    );
-    assert_eq!(
-        items
-            .query_fault(&items.scan().filter(size("v").lt(true)))
-            .await,
-        "v"
-    );
+    assert_eq!(items.query_fault(&query(attr("v").begins_with(1))).await, "v");
+    assert_eq!(items.query_fault(&query(attr("v").is_in(0..101))).await, "filter");
+    assert_eq!(items.query_fault(&items.scan().filter(size("v").lt(true))).await, "v");
 }
 
 async fn a_path_of_too_many_steps_is_refused<B: Backend>(t: &Fixture<B>) {
@@ -139,9 +121,7 @@ async fn a_path_of_too_many_steps_is_refused<B: Backend>(t: &Fixture<B>) {
 }
 
 async fn a_wrong_condition_inside_not_and_or_is_found<B: Backend>(t: &Fixture<B>) {
-    let wrong = !(attr("v")
-        .eq(1)
-        .and(attr("w").exists().or(attr("deep").begins_with(7))));
+    let wrong = !(attr("v").eq(1).and(attr("w").exists().or(attr("deep").begins_with(7))));
     refused(t, wrong, "deep").await;
 }
 

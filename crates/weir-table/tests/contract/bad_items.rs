@@ -33,14 +33,8 @@ async fn an_empty_text_key_is_refused<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.put_fault(row("", "1")).await, "pk");
     assert_eq!(items.put_fault(row("a", "")).await, "sk");
     assert_eq!(items.update_fault(key("a", ""), set("v", 1)).await, "sk");
-    assert_eq!(
-        items.fault(Write::delete("items", key("", "1"))).await,
-        "pk"
-    );
-    assert_eq!(
-        fault(t.store.get(&Get::new("items", key("a", ""))).await),
-        "sk"
-    );
+    assert_eq!(items.fault(Write::delete("items", key("", "1"))).await, "pk");
+    assert_eq!(fault(t.store.get(&Get::new("items", key("a", ""))).await), "sk");
     nothing_written(&items).await;
 }
 
@@ -55,21 +49,9 @@ async fn an_empty_binary_key_is_refused<B: Backend>(t: &Fixture<B>) {
 
 async fn an_empty_set_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    for empty in [
-        Value::Ss([].into()),
-        Value::Ns([].into()),
-        Value::Bs([].into()),
-    ] {
-        assert_eq!(
-            items
-                .put_fault(row("a", "1").with("set", empty.clone()))
-                .await,
-            "set"
-        );
-        assert_eq!(
-            items.update_fault(key("a", "1"), set("set", empty)).await,
-            "set"
-        );
+    for empty in [Value::Ss([].into()), Value::Ns([].into()), Value::Bs([].into())] {
+        assert_eq!(items.put_fault(row("a", "1").with("set", empty.clone())).await, "set");
+        assert_eq!(items.update_fault(key("a", "1"), set("set", empty)).await, "set");
     }
     nothing_written(&items).await;
 }
@@ -77,10 +59,7 @@ async fn an_empty_set_is_refused<B: Backend>(t: &Fixture<B>) {
 async fn an_empty_set_deep_inside_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let value = Value::list([Value::map([("x", Value::Ss([].into()))])]);
-    assert_eq!(
-        items.put_fault(row("a", "1").with("l", value)).await,
-        "l[0].x"
-    );
+    assert_eq!(items.put_fault(row("a", "1").with("l", value)).await, "l[0].x");
     nothing_written(&items).await;
 }
 
@@ -88,18 +67,8 @@ async fn a_key_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     assert_eq!(items.put_fault(row("a", "1").with("sk", 1)).await, "sk");
     assert_eq!(items.put_fault(row("a", "1").with("pk", true)).await, "pk");
-    assert_eq!(
-        items.update_fault(Key::new(1, "1"), set("v", 1)).await,
-        "pk"
-    );
-    assert_eq!(
-        fault(
-            t.store
-                .get(&Get::new("items", Key::new("a", vec![1])))
-                .await
-        ),
-        "sk"
-    );
+    assert_eq!(items.update_fault(Key::new(1, "1"), set("v", 1)).await, "pk");
+    assert_eq!(fault(t.store.get(&Get::new("items", Key::new("a", vec![1]))).await), "sk");
     let write = Write::delete("items", Key::new("a", 1));
     assert_eq!(t.transact_fault([write]).await, "sk");
     nothing_written(&items).await;
@@ -109,59 +78,30 @@ async fn a_missing_key_attribute_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     assert_eq!(items.put_fault(Item::new().with("pk", "a")).await, "sk");
     assert_eq!(items.put_fault(Item::new().with("sk", "1")).await, "pk");
-    assert_eq!(
-        items.update_fault(Key::partition("a"), set("v", 1)).await,
-        "sk"
-    );
+    assert_eq!(items.update_fault(Key::partition("a"), set("v", 1)).await, "sk");
     nothing_written(&items).await;
 }
 
 async fn a_key_with_a_sort_value_too_many_is_refused<B: Backend>(t: &Fixture<B>) {
     let singles = t.singles().await;
-    assert_eq!(
-        singles.update_fault(key("a", "1"), set("v", 1)).await,
-        "key.sort"
-    );
-    assert_eq!(
-        fault(t.store.get(&Get::new("singles", key("a", "1"))).await),
-        "key.sort"
-    );
+    assert_eq!(singles.update_fault(key("a", "1"), set("v", 1)).await, "key.sort");
+    assert_eq!(fault(t.store.get(&Get::new("singles", key("a", "1"))).await), "key.sort");
     nothing_written(&singles).await;
 }
 
 async fn an_index_key_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    assert_eq!(
-        orders.put_fault(row("a", "1").with("owner", 5)).await,
-        "owner"
-    );
-    assert_eq!(
-        orders.put_fault(row("a", "1").with("at", "now")).await,
-        "at"
-    );
-    assert_eq!(
-        orders
-            .put_fault(row("a", "1").with("state", Value::Null))
-            .await,
-        "state"
-    );
-    assert_eq!(
-        orders.update_fault(key("a", "1"), set("at", "now")).await,
-        "at"
-    );
+    assert_eq!(orders.put_fault(row("a", "1").with("owner", 5)).await, "owner");
+    assert_eq!(orders.put_fault(row("a", "1").with("at", "now")).await, "at");
+    assert_eq!(orders.put_fault(row("a", "1").with("state", Value::Null)).await, "state");
+    assert_eq!(orders.update_fault(key("a", "1"), set("at", "now")).await, "at");
     nothing_written(&orders).await;
 }
 
 async fn an_empty_index_key_is_refused<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    assert_eq!(
-        orders.put_fault(row("a", "1").with("owner", "")).await,
-        "owner"
-    );
-    assert_eq!(
-        orders.update_fault(key("a", "1"), set("state", "")).await,
-        "state"
-    );
+    assert_eq!(orders.put_fault(row("a", "1").with("owner", "")).await, "owner");
+    assert_eq!(orders.update_fault(key("a", "1"), set("state", "")).await, "state");
     nothing_written(&orders).await;
 }
 
@@ -178,10 +118,7 @@ async fn an_index_key_of_the_wrong_kind_is_refused_in_a_transaction<B: Backend>(
 async fn an_empty_attribute_name_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     assert_eq!(items.put_fault(row("a", "1").with("", 1)).await, "item");
-    assert_eq!(
-        items.update_fault(key("a", "1"), set("", 1)).await,
-        "update"
-    );
+    assert_eq!(items.update_fault(key("a", "1"), set("", 1)).await, "update");
     nothing_written(&items).await;
 }
 
@@ -195,10 +132,7 @@ async fn an_item_twice_in_a_transaction_is_refused<B: Backend>(t: &Fixture<B>) {
         Write::check("items", key("a", "1"), attr("pk").absent()),
     ] {
         let between = Write::put("items", row("a", "2"));
-        assert_eq!(
-            t.transact_fault([put(), between, second]).await,
-            "writes[2]"
-        );
+        assert_eq!(t.transact_fault([put(), between, second]).await, "writes[2]");
     }
     nothing_written(&items).await;
 }
@@ -214,11 +148,7 @@ async fn a_check_without_a_condition_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let mut check = Write::check("items", key("a", "1"), attr("pk").absent());
     check.condition = None;
-    assert_eq!(
-        t.transact_fault([check, Write::put("items", row("a", "2"))])
-            .await,
-        "condition"
-    );
+    assert_eq!(t.transact_fault([check, Write::put("items", row("a", "2"))]).await, "condition");
     nothing_written(&items).await;
 }
 
@@ -229,10 +159,7 @@ async fn an_unknown_table_is_told<B: Backend>(t: &Fixture<B>) {
         other => panic!("{other:?}"),
     };
     let put = Write::put("nowhere", row("a", "1"));
-    assert_eq!(
-        told(t.store.write(put.clone()).await.unwrap_err()),
-        "nowhere"
-    );
+    assert_eq!(told(t.store.write(put.clone()).await.unwrap_err()), "nowhere");
     let get = Get::new("nowhere", key("a", "1"));
     assert_eq!(told(t.store.get(&get).await.unwrap_err()), "nowhere");
     let query = weir_table::Query::scan("nowhere");
@@ -244,10 +171,7 @@ async fn an_unknown_table_is_told<B: Backend>(t: &Fixture<B>) {
 
 async fn one_bad_write_of_a_batch_stops_it_before_it_starts<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let writes = vec![
-        Write::put("items", row("a", "1")),
-        Write::put("items", row("a", "")),
-    ];
+    let writes = vec![Write::put("items", row("a", "1")), Write::put("items", row("a", ""))];
     assert_eq!(fault(t.store.batch_write(writes).await), "sk");
     nothing_written(&items).await;
 }

@@ -32,10 +32,7 @@ contract! {
 
 async fn a_limit_of_zero_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    assert_eq!(
-        items.query_fault(&items.partition("a").limit(0)).await,
-        "limit"
-    );
+    assert_eq!(items.query_fault(&items.partition("a").limit(0)).await, "limit");
     assert_eq!(items.query_fault(&items.scan().limit(0)).await, "limit");
 }
 
@@ -48,24 +45,13 @@ async fn a_strong_read_of_an_index_is_refused<B: Backend>(t: &Fixture<B>) {
 
 async fn an_unknown_index_is_refused<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    assert_eq!(
-        orders
-            .query_fault(&orders.partition("ada").index("by-nothing"))
-            .await,
-        "index"
-    );
-    assert_eq!(
-        orders.query_fault(&orders.scan().index("by-nothing")).await,
-        "index"
-    );
+    assert_eq!(orders.query_fault(&orders.partition("ada").index("by-nothing")).await, "index");
+    assert_eq!(orders.query_fault(&orders.scan().index("by-nothing")).await, "index");
 }
 
 async fn a_partition_value_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    assert_eq!(
-        orders.query_fault(&Query::partition("orders", 1)).await,
-        "pk"
-    );
+    assert_eq!(orders.query_fault(&Query::partition("orders", 1)).await, "pk");
     let query = Query::partition("orders", vec![1]).index("by-owner");
     assert_eq!(orders.query_fault(&query).await, "owner");
 }
@@ -73,12 +59,7 @@ async fn a_partition_value_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<
 async fn an_empty_partition_value_is_refused<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
     assert_eq!(orders.query_fault(&orders.partition("")).await, "pk");
-    assert_eq!(
-        orders
-            .query_fault(&orders.partition("").index("by-owner"))
-            .await,
-        "owner"
-    );
+    assert_eq!(orders.query_fault(&orders.partition("").index("by-owner")).await, "owner");
 }
 
 async fn a_sort_value_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<B>) {
@@ -91,22 +72,12 @@ async fn a_sort_value_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<B>) {
 
 async fn begins_with_on_a_number_key_is_refused<B: Backend>(t: &Fixture<B>) {
     let table = t.sorted_by(Kind::N).await;
-    assert_eq!(
-        table
-            .query_fault(&table.partition("a").begins_with(1))
-            .await,
-        "sk"
-    );
+    assert_eq!(table.query_fault(&table.partition("a").begins_with(1)).await, "sk");
 }
 
 async fn a_range_the_wrong_way_round_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    assert_eq!(
-        items
-            .query_fault(&items.partition("a").between("c", "b"))
-            .await,
-        "sk"
-    );
+    assert_eq!(items.query_fault(&items.partition("a").between("c", "b")).await, "sk");
 }
 
 async fn a_range_without_a_sort_key_is_refused<B: Backend>(t: &Fixture<B>) {
@@ -117,20 +88,12 @@ async fn a_range_without_a_sort_key_is_refused<B: Backend>(t: &Fixture<B>) {
 
 async fn a_filter_on_the_queried_key_is_refused<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    let query = orders
-        .partition("a")
-        .filter(attr("v").exists().or(attr("sk").gt("1")));
+    let query = orders.partition("a").filter(attr("v").exists().or(attr("sk").gt("1")));
     assert_eq!(orders.query_fault(&query).await, "sk");
-    let query = orders
-        .partition("ada")
-        .index("by-owner")
-        .filter(attr("at").gt(1));
+    let query = orders.partition("ada").index("by-owner").filter(attr("at").gt(1));
     assert_eq!(orders.query_fault(&query).await, "at");
     // The keys of the table are ordinary attributes of an index.
-    let query = orders
-        .partition("ada")
-        .index("by-owner")
-        .filter(attr("sk").gt("1"));
+    let query = orders.partition("ada").index("by-owner").filter(attr("sk").gt("1"));
     assert_eq!(orders.page(&query).await.count, 0);
 }
 
@@ -142,14 +105,9 @@ async fn an_empty_projection_is_refused<B: Backend>(t: &Fixture<B>) {
 
 async fn overlapping_projections_are_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let query = items
-        .partition("a")
-        .project([Path::new("m"), Path::new("m").field("x")]);
+    let query = items.partition("a").project([Path::new("m"), Path::new("m").field("x")]);
     assert_eq!(items.query_fault(&query).await, "m");
-    assert_eq!(
-        items.query_fault(&items.scan().project(["v", "v"])).await,
-        "v"
-    );
+    assert_eq!(items.query_fault(&items.scan().project(["v", "v"])).await, "v");
 }
 
 async fn a_projection_of_a_count_is_refused<B: Backend>(t: &Fixture<B>) {
@@ -161,10 +119,7 @@ async fn a_projection_of_a_count_is_refused<B: Backend>(t: &Fixture<B>) {
 async fn a_segment_out_of_range_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     for (number, of) in [(3, 3), (0, 0), (0, 1_000_001)] {
-        assert_eq!(
-            items.query_fault(&items.scan().segment(number, of)).await,
-            "segment"
-        );
+        assert_eq!(items.query_fault(&items.scan().segment(number, of)).await, "segment");
     }
 }
 
@@ -178,27 +133,14 @@ async fn cursor<B: Backend>(table: &Table<'_, B>, query: &Query) -> String {
 async fn a_cursor_of_another_partition_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let cursor = cursor(&items, &items.partition("a")).await;
-    assert_eq!(
-        items
-            .query_fault(&items.partition("b").after(&*cursor))
-            .await,
-        "cursor"
-    );
-    assert_eq!(
-        items.query_fault(&items.scan().after(&*cursor)).await,
-        "cursor"
-    );
+    assert_eq!(items.query_fault(&items.partition("b").after(&*cursor)).await, "cursor");
+    assert_eq!(items.query_fault(&items.scan().after(&*cursor)).await, "cursor");
 }
 
 async fn a_cursor_of_another_table_is_refused<B: Backend>(t: &Fixture<B>) {
     let (items, others) = (t.items().await, t.others().await);
     let cursor = cursor(&items, &items.partition("a")).await;
-    assert_eq!(
-        others
-            .query_fault(&others.partition("a").after(cursor))
-            .await,
-        "cursor"
-    );
+    assert_eq!(others.query_fault(&others.partition("a").after(cursor)).await, "cursor");
 }
 
 async fn a_cursor_of_another_range_or_direction_is_refused<B: Backend>(t: &Fixture<B>) {
@@ -208,34 +150,16 @@ async fn a_cursor_of_another_range_or_direction_is_refused<B: Backend>(t: &Fixtu
     assert_eq!(items.page(&same).await.count, 2);
     assert_eq!(items.query_fault(&same.clone().reverse()).await, "cursor");
     assert_eq!(items.query_fault(&same.begins_with("1")).await, "cursor");
-    assert_eq!(
-        items.query_fault(&items.partition("a").after(cursor)).await,
-        "cursor"
-    );
+    assert_eq!(items.query_fault(&items.partition("a").after(cursor)).await, "cursor");
 }
 
 async fn a_cursor_of_another_filter_or_projection_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let query = || items.partition("a").filter(attr("v").absent());
     let cursor = cursor(&items, &query()).await;
-    assert_eq!(
-        items
-            .query_fault(&items.partition("a").after(&*cursor))
-            .await,
-        "cursor"
-    );
-    assert_eq!(
-        items
-            .query_fault(&query().project(["sk"]).after(&*cursor))
-            .await,
-        "cursor"
-    );
-    assert_eq!(
-        items
-            .query_fault(&query().count_only().after(&*cursor))
-            .await,
-        "cursor"
-    );
+    assert_eq!(items.query_fault(&items.partition("a").after(&*cursor)).await, "cursor");
+    assert_eq!(items.query_fault(&query().project(["sk"]).after(&*cursor)).await, "cursor");
+    assert_eq!(items.query_fault(&query().count_only().after(&*cursor)).await, "cursor");
     assert_eq!(items.page(&query().after(cursor)).await.count, 2);
 }
 
@@ -249,16 +173,8 @@ async fn a_cursor_of_an_index_is_refused_by_the_table<B: Backend>(t: &Fixture<B>
 async fn a_cursor_of_another_segment_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let cursor = cursor(&items, &items.scan().segment(0, 1)).await;
-    assert_eq!(
-        items
-            .query_fault(&items.scan().segment(1, 2).after(&*cursor))
-            .await,
-        "cursor"
-    );
-    assert_eq!(
-        items.query_fault(&items.scan().after(cursor)).await,
-        "cursor"
-    );
+    assert_eq!(items.query_fault(&items.scan().segment(1, 2).after(&*cursor)).await, "cursor");
+    assert_eq!(items.query_fault(&items.scan().after(cursor)).await, "cursor");
 }
 
 async fn a_tampered_cursor_is_refused<B: Backend>(t: &Fixture<B>) {
@@ -270,24 +186,12 @@ async fn a_tampered_cursor_is_refused<B: Backend>(t: &Fixture<B>) {
         bytes[position] = if bytes[position] == b'A' { b'B' } else { b'A' };
         let tampered = String::from_utf8(bytes).unwrap();
         let query = items.partition("a").after(tampered);
-        assert_eq!(
-            items.query_fault(&query).await,
-            "cursor",
-            "changed at {position}"
-        );
+        assert_eq!(items.query_fault(&query).await, "cursor", "changed at {position}");
     }
     let shorter = &cursor[..cursor.len() - 4];
-    assert_eq!(
-        items
-            .query_fault(&items.partition("a").after(shorter))
-            .await,
-        "cursor"
-    );
+    assert_eq!(items.query_fault(&items.partition("a").after(shorter)).await, "cursor");
     let longer = format!("{cursor}AAAA");
-    assert_eq!(
-        items.query_fault(&items.partition("a").after(longer)).await,
-        "cursor"
-    );
+    assert_eq!(items.query_fault(&items.partition("a").after(longer)).await, "cursor");
 }
 
 async fn what_is_no_cursor_is_refused<B: Backend>(t: &Fixture<B>) {

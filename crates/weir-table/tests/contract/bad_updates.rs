@@ -41,10 +41,7 @@ fn before() -> Item {
 async fn refused<B: Backend>(t: &Fixture<B>, update: Update, field: &str) {
     let items = t.items().await;
     items.put(before()).await;
-    assert_eq!(
-        items.update_fault(key("a", "1"), update.clone()).await,
-        field
-    );
+    assert_eq!(items.update_fault(key("a", "1"), update.clone()).await, field);
     let other = Write::put("items", row("a", "2"));
     let write = Write::update("items", key("a", "1"), update);
     assert_eq!(t.transact_fault([other, write]).await, field);
@@ -59,12 +56,7 @@ async fn a_key_attribute_cannot_be_updated<B: Backend>(t: &Fixture<B>) {
 async fn overlapping_paths_are_refused<B: Backend>(t: &Fixture<B>) {
     refused(t, set("m", 1).set(Path::new("m").field("x"), 2), "m").await;
     refused(t, add("n", 1).remove("n"), "n").await;
-    refused(
-        t,
-        remove(Path::new("l").element(0)).set(Path::new("l").element(0), 1),
-        "l[0]",
-    )
-    .await;
+    refused(t, remove(Path::new("l").element(0)).set(Path::new("l").element(0), 1), "l[0]").await;
 }
 
 async fn add_takes_a_number_or_a_set<B: Backend>(t: &Fixture<B>) {
@@ -118,22 +110,12 @@ async fn appending_to_what_is_no_list_is_refused<B: Backend>(t: &Fixture<B>) {
 
 async fn a_path_into_nothing_is_refused<B: Backend>(t: &Fixture<B>) {
     refused(t, set(Path::new("gone").field("x"), 1), "gone.x").await;
-    refused(
-        t,
-        set(Path::new("m").field("gone").field("x"), 1),
-        "m.gone.x",
-    )
-    .await;
+    refused(t, set(Path::new("m").field("gone").field("x"), 1), "m.gone.x").await;
     refused(t, add(Path::new("gone").field("x"), 1), "gone.x").await;
     refused(t, set(Path::new("gone").element(0), 1), "gone[0]").await;
     refused(t, remove(Path::new("gone").field("x")), "gone.x").await;
     let elements = Value::strings(["x"]);
-    refused(
-        t,
-        delete_from(Path::new("gone").field("x"), elements),
-        "gone.x",
-    )
-    .await;
+    refused(t, delete_from(Path::new("gone").field("x"), elements), "gone.x").await;
 }
 
 async fn a_path_into_another_kind_is_refused<B: Backend>(t: &Fixture<B>) {
@@ -155,18 +137,14 @@ async fn a_sum_out_of_range_is_refused<B: Backend>(t: &Fixture<B>) {
 async fn a_refused_condition_comes_before_a_wrong_update<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(before()).await;
-    let written = items
-        .update_when(key("a", "1"), add("s", 1), attr("n").gt(5))
-        .await;
+    let written = items.update_when(key("a", "1"), add("s", 1), attr("n").gt(5)).await;
     assert!(!written.is_applied());
     assert_eq!(written.item(), Some(&before()));
 }
 
 async fn a_wrong_update_makes_no_item<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let field = items
-        .update_fault(key("a", "1"), set("v", Term::path("gone")))
-        .await;
+    let field = items.update_fault(key("a", "1"), set("v", Term::path("gone"))).await;
     assert_eq!(field, "gone");
     assert_eq!(items.all(&items.scan()).await, []);
 }

@@ -27,23 +27,15 @@ contract! {
 }
 
 fn rows(count: usize) -> Vec<Item> {
-    (0..count)
-        .map(|i| row("a", &format!("{i:03}")).with("v", i as u64))
-        .collect()
+    (0..count).map(|i| row("a", &format!("{i:03}")).with("v", i as u64)).collect()
 }
 
 fn puts(items: Vec<Item>) -> Vec<Write> {
-    items
-        .into_iter()
-        .map(|item| Write::put("items", item))
-        .collect()
+    items.into_iter().map(|item| Write::put("items", item)).collect()
 }
 
 fn gets(items: &[Item]) -> Vec<Get> {
-    texts_of(items, "sk")
-        .iter()
-        .map(|sk| Get::new("items", key("a", sk)))
-        .collect()
+    texts_of(items, "sk").iter().map(|sk| Get::new("items", key("a", sk))).collect()
 }
 
 async fn a_batch_puts_and_deletes<B: Backend>(t: &Fixture<B>) {
@@ -72,14 +64,8 @@ async fn a_batch_write_spans_tables<B: Backend>(t: &Fixture<B>) {
 async fn a_batch_put_replaces_what_is_there<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("old", 1)).await;
-    t.store
-        .batch_write(vec![Write::put("items", row("a", "1").with("new", 1))])
-        .await
-        .unwrap();
-    assert_eq!(
-        items.get(key("a", "1")).await,
-        Some(row("a", "1").with("new", 1))
-    );
+    t.store.batch_write(vec![Write::put("items", row("a", "1").with("new", 1))]).await.unwrap();
+    assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1").with("new", 1)));
 }
 
 async fn a_batch_write_of_25_is_allowed<B: Backend>(t: &Fixture<B>) {
@@ -90,18 +76,13 @@ async fn a_batch_write_of_25_is_allowed<B: Backend>(t: &Fixture<B>) {
 
 async fn a_batch_delete_of_what_is_missing_is_done<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    t.store
-        .batch_write(vec![Write::delete("items", key("a", "1"))])
-        .await
-        .unwrap();
+    t.store.batch_write(vec![Write::delete("items", key("a", "1"))]).await.unwrap();
     assert_eq!(items.all(&items.scan()).await, []);
 }
 
 async fn a_batch_write_is_seen_by_indexes<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .put(row("a", "gone").with("owner", "ada").with("at", 9))
-        .await;
+    orders.put(row("a", "gone").with("owner", "ada").with("at", 9)).await;
     let writes = vec![
         Write::put("orders", row("a", "1").with("owner", "ada").with("at", 1)),
         Write::delete("orders", key("a", "gone")),
@@ -113,21 +94,11 @@ async fn a_batch_write_is_seen_by_indexes<B: Backend>(t: &Fixture<B>) {
 
 async fn a_batch_get_answers_in_order<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .fill([row("a", "1"), row("b", "2"), row("a", "3")])
-        .await;
+    items.fill([row("a", "1"), row("b", "2"), row("a", "3")]).await;
     let gets = [("a", "3"), ("none", "1"), ("b", "2"), ("a", "1")]
         .map(|(pk, sk)| Get::new("items", key(pk, sk)));
     let got = t.store.batch_get(&gets).await.unwrap();
-    assert_eq!(
-        got,
-        [
-            Some(row("a", "3")),
-            None,
-            Some(row("b", "2")),
-            Some(row("a", "1"))
-        ]
-    );
+    assert_eq!(got, [Some(row("a", "3")), None, Some(row("b", "2")), Some(row("a", "1"))]);
 }
 
 async fn a_batch_get_spans_tables<B: Backend>(t: &Fixture<B>) {
@@ -136,10 +107,7 @@ async fn a_batch_get_spans_tables<B: Backend>(t: &Fixture<B>) {
     others.put(row("a", "1").with("in", "others")).await;
     let gets = ["others", "items"].map(|table| Get::new(table, key("a", "1")));
     let got = t.store.batch_get(&gets).await.unwrap();
-    let places: Vec<_> = got
-        .iter()
-        .map(|item| item.as_ref().unwrap().s("in"))
-        .collect();
+    let places: Vec<_> = got.iter().map(|item| item.as_ref().unwrap().s("in")).collect();
     assert_eq!(places, [Some("others"), Some("items")]);
 }
 
@@ -160,11 +128,7 @@ async fn each_get_of_a_batch_has_its_own_projection<B: Backend>(t: &Fixture<B>) 
         Get::new("items", key("a", "3")),
     ];
     let got = t.store.batch_get(&gets).await.unwrap();
-    let expected = [
-        Item::new().with("x", 1),
-        Item::new().with("y", 2).with("sk", "2"),
-        item("3"),
-    ];
+    let expected = [Item::new().with("x", 1), Item::new().with("y", 2).with("sk", "2"), item("3")];
     assert_eq!(got, expected.map(Some));
 }
 
@@ -178,10 +142,7 @@ async fn an_eventual_batch_get_sees_the_items_in_the_end<B: Backend>(t: &Fixture
 
 async fn a_batch_get_of_more_than_16_mb_returns_everything<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let large: Vec<Item> = rows(44)
-        .into_iter()
-        .map(|r| r.with("b", vec![7; 390 * 1024]))
-        .collect();
+    let large: Vec<Item> = rows(44).into_iter().map(|r| r.with("b", vec![7; 390 * 1024])).collect();
     for item in &large {
         items.put(item.clone()).await;
     }
@@ -197,10 +158,7 @@ async fn a_batch_write_takes_no_conditions_and_no_updates<B: Backend>(t: &Fixtur
         Write::update("items", key("a", "2"), add("v", 1)),
         Write::check("items", key("a", "2"), attr("pk").absent()),
     ] {
-        assert_eq!(
-            fault(t.store.batch_write(vec![good(), bad]).await),
-            "writes[1]"
-        );
+        assert_eq!(fault(t.store.batch_write(vec![good(), bad]).await), "writes[1]");
     }
     assert_eq!(items.all(&items.scan()).await, []);
 }

@@ -25,13 +25,7 @@ contract! {
 async fn equality_is_by_kind_and_value<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items
-        .put(
-            row("a", "1")
-                .with("n", 5)
-                .with("s", "5")
-                .with("b", b"5".to_vec())
-                .with("t", true),
-        )
+        .put(row("a", "1").with("n", 5).with("s", "5").with("b", b"5".to_vec()).with("t", true))
         .await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
     assert!(holds(attr("n").eq(5)).await);
@@ -46,9 +40,7 @@ async fn equality_is_by_kind_and_value<B: Backend>(t: &Fixture<B>) {
 
 async fn equal_numbers_are_equal_in_every_notation<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("n", n("120")).with("z", n("-0.0")))
-        .await;
+    items.put(row("a", "1").with("n", n("120")).with("z", n("-0.0"))).await;
     for same in ["120.00", "1.2e2", "0012E1"] {
         assert!(items.holds(key("a", "1"), attr("n").eq(n(same))).await);
     }
@@ -85,13 +77,8 @@ async fn what_is_missing_is_in_no_order<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
     let gone = || attr("gone");
-    for condition in [
-        gone().lt(1),
-        gone().le(1),
-        gone().gt(1),
-        gone().ge(1),
-        gone().between(0, 9),
-    ] {
+    for condition in [gone().lt(1), gone().le(1), gone().gt(1), gone().ge(1), gone().between(0, 9)]
+    {
         assert!(!items.holds(key("a", "1"), condition.clone()).await);
         assert!(items.holds(key("a", "1"), !condition).await);
     }
@@ -111,14 +98,7 @@ async fn kinds_that_differ_are_in_no_order<B: Backend>(t: &Fixture<B>) {
 async fn numbers_are_ordered_by_value<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let large = "12345678901234567890123456789012345678";
-    items
-        .put(
-            row("a", "1")
-                .with("n", 10)
-                .with("neg", n("-0.5"))
-                .with("large", n(large)),
-        )
-        .await;
+    items.put(row("a", "1").with("n", 10).with("neg", n("-0.5")).with("large", n(large))).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
     assert!(holds(attr("n").gt(9)).await);
     assert!(holds(attr("n").lt(n("10.0000000001"))).await);
@@ -130,9 +110,7 @@ async fn numbers_are_ordered_by_value<B: Backend>(t: &Fixture<B>) {
 
 async fn texts_are_ordered_by_their_bytes<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("s", "b").with("wide", "\u{FFFD}"))
-        .await;
+    items.put(row("a", "1").with("s", "b").with("wide", "\u{FFFD}")).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
     assert!(holds(attr("s").gt("aaa")).await);
     assert!(holds(attr("s").gt("B")).await);
@@ -165,9 +143,7 @@ async fn between_includes_both_ends<B: Backend>(t: &Fixture<B>) {
 
 async fn in_holds_for_any_of_its_values<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("n", 5).with("l", Value::list([1])))
-        .await;
+    items.put(row("a", "1").with("n", 5).with("l", Value::list([1]))).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
     assert!(holds(attr("n").is_in([4, 5])).await);
     assert!(holds(attr("n").is_in(0..100)).await);
@@ -178,9 +154,7 @@ async fn in_holds_for_any_of_its_values<B: Backend>(t: &Fixture<B>) {
 
 async fn two_attributes_can_be_compared<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("used", 3).with("quota", 5))
-        .await;
+    items.put(row("a", "1").with("used", 3).with("quota", 5)).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
     assert!(holds(attr("used").lt(attr("quota"))).await);
     assert!(holds(attr("quota").ne(attr("used"))).await);
@@ -190,9 +164,7 @@ async fn two_attributes_can_be_compared<B: Backend>(t: &Fixture<B>) {
 
 async fn a_given_value_may_stand_on_the_left<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("low", 1).with("high", 9))
-        .await;
+    items.put(row("a", "1").with("low", 1).with("high", 9)).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
     assert!(holds(Operand::from(5).between(attr("low"), attr("high"))).await);
     assert!(holds(Operand::from(5).gt(attr("low"))).await);
@@ -202,9 +174,7 @@ async fn a_given_value_may_stand_on_the_left<B: Backend>(t: &Fixture<B>) {
 
 async fn and_or_and_not_nest<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("yes", true).with("no", false))
-        .await;
+    items.put(row("a", "1").with("yes", true).with("no", false)).await;
     let yes = || attr("yes").eq(true);
     let no = || attr("no").eq(true);
     let holds = async |condition: Condition| items.holds(key("a", "1"), condition).await;

@@ -94,13 +94,7 @@ async fn a_concurrent_conditional_put_has_one_winner<B: Backend>(t: &Fixture<B>)
         write(&store, Write::put("items", item).when(attr("pk").absent())).await
     })
     .await;
-    assert_eq!(
-        written
-            .iter()
-            .filter(|written| written.is_applied())
-            .count(),
-        1
-    );
+    assert_eq!(written.iter().filter(|written| written.is_applied()).count(), 1);
     let winner = items.get(key("a", "1")).await;
     // The losers all saw the winner's item.
     for written in written.into_iter().filter(|written| !written.is_applied()) {
@@ -113,16 +107,11 @@ async fn concurrent_takes_never_overdraw<B: Backend>(t: &Fixture<B>) {
     items.put(row("a", "1").with("tokens", 10)).await;
     let taken = at_once(t, 25, |store, _| async move {
         let take = Write::update("items", key("a", "1"), add("tokens", -1));
-        write(&store, take.when(attr("tokens").ge(1)))
-            .await
-            .is_applied()
+        write(&store, take.when(attr("tokens").ge(1))).await.is_applied()
     })
     .await;
     assert_eq!(taken.into_iter().filter(|taken| *taken).count(), 10);
-    assert_eq!(
-        items.get(key("a", "1")).await.unwrap().i64("tokens"),
-        Some(0)
-    );
+    assert_eq!(items.get(key("a", "1")).await.unwrap().i64("tokens"), Some(0));
 }
 
 async fn concurrent_version_checks_apply_each_version_once<B: Backend>(t: &Fixture<B>) {
@@ -143,10 +132,7 @@ async fn concurrent_version_checks_apply_each_version_once<B: Backend>(t: &Fixtu
     .await;
     let item = items.get(key("a", "1")).await.unwrap();
     assert_eq!(item.i64("version"), Some(6));
-    assert!(
-        (0..6).all(|number| item.i64(&format!("by-{number}")) == Some(1)),
-        "{item:?}"
-    );
+    assert!((0..6).all(|number| item.i64(&format!("by-{number}")) == Some(1)), "{item:?}");
 }
 
 async fn concurrent_members_are_all_in_the_set<B: Backend>(t: &Fixture<B>) {
@@ -158,20 +144,14 @@ async fn concurrent_members_are_all_in_the_set<B: Backend>(t: &Fixture<B>) {
     })
     .await;
     let item = items.get(key("a", "1")).await.unwrap();
-    assert_eq!(
-        item.get("members"),
-        Some(&Value::strings((0..16).map(name)))
-    );
+    assert_eq!(item.get("members"), Some(&Value::strings((0..16).map(name))));
 }
 
 async fn concurrent_deletes_find_the_item_once<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let found = at_once(t, 8, |store, _| async move {
-        write(&store, Write::delete("items", key("a", "1")))
-            .await
-            .item()
-            .is_some()
+        write(&store, Write::delete("items", key("a", "1"))).await.item().is_some()
     })
     .await;
     assert_eq!(found.into_iter().filter(|found| *found).count(), 1);
@@ -198,11 +178,8 @@ async fn concurrent_transfers_keep_the_sum<B: Backend>(t: &Fixture<B>) {
     at_once(t, 6, |store, number| async move {
         for round in 0..6 {
             let amount = 10 * (round as i64 + 1);
-            transact(
-                &store,
-                transfer(number + round, number + round + 1 + round % 3, amount),
-            )
-            .await;
+            transact(&store, transfer(number + round, number + round + 1 + round % 3, amount))
+                .await;
         }
     })
     .await;
@@ -229,11 +206,8 @@ async fn transact_get_never_sees_half_a_transfer<B: Backend>(t: &Fixture<B>) {
             }
             match store.transact_get(&gets).await {
                 Ok(pair) => {
-                    let sum: i64 = pair
-                        .iter()
-                        .flatten()
-                        .map(|item| item.i64("balance").unwrap())
-                        .sum();
+                    let sum: i64 =
+                        pair.iter().flatten().map(|item| item.i64("balance").unwrap()).sum();
                     assert_eq!(sum, 200);
                 }
                 Err(error) => give_way(error).await,
@@ -242,23 +216,14 @@ async fn transact_get_never_sees_half_a_transfer<B: Backend>(t: &Fixture<B>) {
     })
     .await;
     let left = items.all(&items.partition("bank")).await;
-    assert_eq!(
-        left.iter()
-            .map(|item| item.i64("balance").unwrap())
-            .sum::<i64>(),
-        200
-    );
+    assert_eq!(left.iter().map(|item| item.i64("balance").unwrap()).sum::<i64>(), 200);
 }
 
 async fn concurrent_transactions_apart_are_all_applied<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     at_once(t, 8, |store, number| async move {
         let put = |sk: &str| Write::put("items", row(&format!("p{number}"), sk));
-        assert!(
-            transact(&store, Transaction::new([put("1"), put("2")]))
-                .await
-                .is_applied()
-        );
+        assert!(transact(&store, Transaction::new([put("1"), put("2")])).await.is_applied());
     })
     .await;
     assert_eq!(items.all(&items.scan()).await.len(), 16);
@@ -287,11 +252,7 @@ async fn concurrent_transactions_and_updates_both_count<B: Backend>(t: &Fixture<
                 write(&store, count).await;
             } else {
                 let other = Write::update("items", key("a", "2"), add("v", 1));
-                assert!(
-                    transact(&store, Transaction::new([count, other]))
-                        .await
-                        .is_applied()
-                );
+                assert!(transact(&store, Transaction::new([count, other])).await.is_applied());
             }
         }
     })
@@ -302,18 +263,12 @@ async fn concurrent_transactions_and_updates_both_count<B: Backend>(t: &Fixture<
 
 async fn a_query_during_writes_sees_each_item_once<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .fill((0..20).map(|i| row("a", &format!("{i:02}")).with("v", 0)))
-        .await;
+    items.fill((0..20).map(|i| row("a", &format!("{i:02}")).with("v", 0))).await;
     at_once(t, 4, |store, number| async move {
         for round in 0..15 {
             if number == 0 {
                 let page = store.query(&Query::partition("items", "a")).await.unwrap();
-                let sorts: Vec<_> = page
-                    .items
-                    .iter()
-                    .map(|item| item.s("sk").unwrap())
-                    .collect();
+                let sorts: Vec<_> = page.items.iter().map(|item| item.s("sk").unwrap()).collect();
                 assert!(sorts.is_sorted_by(|a, b| a < b), "{sorts:?}");
                 assert_eq!(sorts.len(), 20);
             } else {
@@ -323,12 +278,8 @@ async fn a_query_during_writes_sees_each_item_once<B: Backend>(t: &Fixture<B>) {
         }
     })
     .await;
-    let total: i64 = items
-        .all(&items.partition("a"))
-        .await
-        .iter()
-        .map(|item| item.i64("v").unwrap())
-        .sum();
+    let total: i64 =
+        items.all(&items.partition("a")).await.iter().map(|item| item.i64("v").unwrap()).sum();
     assert_eq!(total, 45);
 }
 

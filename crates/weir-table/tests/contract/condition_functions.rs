@@ -22,9 +22,7 @@ contract! {
 
 async fn begins_with_matches_text<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("s", "apple").with("n", 12))
-        .await;
+    items.put(row("a", "1").with("s", "apple").with("n", 12)).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
     assert!(holds(attr("s").begins_with("app")).await);
     assert!(holds(attr("s").begins_with("apple")).await);
@@ -84,22 +82,13 @@ async fn a_kind_can_be_asked_for<B: Backend>(t: &Fixture<B>) {
         ("ns", Kind::Ns, Value::numbers([1])),
         ("bs", Kind::Bs, byte_set([b"x"])),
     ];
-    let item = kinds.iter().fold(row("a", "1"), |item, (name, _, v)| {
-        item.with(*name, v.clone())
-    });
+    let item = kinds.iter().fold(row("a", "1"), |item, (name, _, v)| item.with(*name, v.clone()));
     items.put(item).await;
     for (name, kind, _) in &kinds {
-        assert!(
-            items.holds(key("a", "1"), attr(*name).is_kind(*kind)).await,
-            "{kind}"
-        );
+        assert!(items.holds(key("a", "1"), attr(*name).is_kind(*kind)).await, "{kind}");
     }
     assert!(!items.holds(key("a", "1"), attr("s").is_kind(Kind::B)).await);
-    assert!(
-        !items
-            .holds(key("a", "1"), attr("gone").is_kind(Kind::Null))
-            .await
-    );
+    assert!(!items.holds(key("a", "1"), attr("gone").is_kind(Kind::Null)).await);
 }
 
 async fn size_counts_by_kind<B: Backend>(t: &Fixture<B>) {
@@ -122,9 +111,7 @@ async fn size_counts_by_kind<B: Backend>(t: &Fixture<B>) {
 
 async fn sizes_can_be_compared_with_each_other<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("l", Value::list([1, 2])).with("s", "x"))
-        .await;
+    items.put(row("a", "1").with("l", Value::list([1, 2])).with("s", "x")).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
     assert!(holds(size("l").gt(size("s"))).await);
     assert!(holds(size("l").eq(size("l"))).await);

@@ -21,26 +21,17 @@ async fn conditional_put_keeps_the_first_writer<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let first = row("a", "1").with("by", "first");
     let absent = || attr("pk").absent();
-    assert_eq!(
-        items.put_when(first.clone(), absent()).await,
-        Written::Applied(None)
-    );
-    let second = items
-        .put_when(row("a", "1").with("by", "second"), absent())
-        .await;
+    assert_eq!(items.put_when(first.clone(), absent()).await, Written::Applied(None));
+    let second = items.put_when(row("a", "1").with("by", "second"), absent()).await;
     assert!(!second.is_applied());
     assert_eq!(items.get(key("a", "1")).await, Some(first));
 }
 
 async fn a_refused_put_returns_the_item_that_is_there<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let there = row("a", "1")
-        .with("v", 1)
-        .with("tags", Value::strings(["x"]));
+    let there = row("a", "1").with("v", 1).with("tags", Value::strings(["x"]));
     items.put(there.clone()).await;
-    let written = items
-        .put_when(row("a", "1").with("v", 2), attr("v").gt(1))
-        .await;
+    let written = items.put_when(row("a", "1").with("v", 2), attr("v").gt(1)).await;
     assert_eq!(written, Written::Refused(Some(there)));
 }
 
@@ -48,9 +39,7 @@ async fn a_refused_update_returns_the_old_item_and_changes_nothing<B: Backend>(t
     let items = t.items().await;
     let there = row("a", "1").with("tokens", 3);
     items.put(there.clone()).await;
-    let written = items
-        .update_when(key("a", "1"), add("tokens", -5), attr("tokens").ge(5))
-        .await;
+    let written = items.update_when(key("a", "1"), add("tokens", -5), attr("tokens").ge(5)).await;
     assert_eq!(written, Written::Refused(Some(there.clone())));
     assert_eq!(items.get(key("a", "1")).await, Some(there));
 }
@@ -85,9 +74,7 @@ async fn a_condition_on_a_missing_item_sees_no_attributes<B: Backend>(t: &Fixtur
 
 async fn an_update_refused_on_a_missing_item_makes_none<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let written = items
-        .update_when(key("a", "1"), set("v", 1), attr("pk").exists())
-        .await;
+    let written = items.update_when(key("a", "1"), set("v", 1), attr("pk").exists()).await;
     assert_eq!(written, Written::Refused(None));
     assert_eq!(items.get(key("a", "1")).await, None);
 }
@@ -96,18 +83,8 @@ async fn a_condition_may_name_the_key<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let sort = attr("sk").begins_with("1").and(attr("pk").eq("a"));
-    assert!(
-        items
-            .update_when(key("a", "1"), set("v", 1), sort.clone())
-            .await
-            .is_applied()
-    );
-    assert!(
-        !items
-            .update_when(key("a", "2"), set("v", 1), sort)
-            .await
-            .is_applied()
-    );
+    assert!(items.update_when(key("a", "1"), set("v", 1), sort.clone()).await.is_applied());
+    assert!(!items.update_when(key("a", "2"), set("v", 1), sort).await.is_applied());
     assert_eq!(items.get(key("a", "2")).await, None);
 }
 
@@ -115,12 +92,8 @@ async fn a_version_check_lets_one_of_two_updates_through<B: Backend>(t: &Fixture
     let items = t.items().await;
     items.put(row("a", "1").with("version", 1)).await;
     let bump = || add("version", 1).set(Path::new("by"), "someone");
-    let first = items
-        .update_when(key("a", "1"), bump(), attr("version").eq(1))
-        .await;
-    let second = items
-        .update_when(key("a", "1"), bump(), attr("version").eq(1))
-        .await;
+    let first = items.update_when(key("a", "1"), bump(), attr("version").eq(1)).await;
+    let second = items.update_when(key("a", "1"), bump(), attr("version").eq(1)).await;
     assert_eq!(first.item().unwrap().i64("version"), Some(2));
     assert_eq!(second, Written::Refused(first.item().cloned()));
 }

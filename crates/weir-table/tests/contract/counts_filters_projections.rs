@@ -26,10 +26,7 @@ async fn fill<B: Backend>(t: &Fixture<B>) -> Table<'_, B> {
         row("p", &format!("{i:02}"))
             .with("v", i)
             .with("m", Value::map([("x", i), ("y", -i)]))
-            .with(
-                "tags",
-                Value::strings([if i % 2 == 0 { "even" } else { "odd" }]),
-            )
+            .with("tags", Value::strings([if i % 2 == 0 { "even" } else { "odd" }]))
     };
     items.fill((0..10).map(item)).await;
     items
@@ -38,10 +35,7 @@ async fn fill<B: Backend>(t: &Fixture<B>) -> Table<'_, B> {
 async fn count_only_returns_no_items<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
     let page = items.page(&items.partition("p").count_only()).await;
-    assert_eq!(
-        (page.items.len(), page.count, page.scanned, page.cursor),
-        (0, 10, 10, None)
-    );
+    assert_eq!((page.items.len(), page.count, page.scanned, page.cursor), (0, 10, 10, None));
 }
 
 async fn count_only_counts_what_the_filter_lets_through<B: Backend>(t: &Fixture<B>) {
@@ -53,11 +47,7 @@ async fn count_only_counts_what_the_filter_lets_through<B: Backend>(t: &Fixture<
 
 async fn counts_of_pages_add_up<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
-    let query = items
-        .partition("p")
-        .filter(attr("tags").contains("odd"))
-        .count_only()
-        .limit(3);
+    let query = items.partition("p").filter(attr("tags").contains("odd")).count_only().limit(3);
     let pages = items.pages(&query).await;
     assert_eq!(pages.iter().map(|page| page.count).sum::<u64>(), 5);
     assert_eq!(pages.iter().map(|page| page.scanned).sum::<u64>(), 10);
@@ -65,40 +55,23 @@ async fn counts_of_pages_add_up<B: Backend>(t: &Fixture<B>) {
 
 async fn a_filter_lets_matching_items_through<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
-    let page = items
-        .page(&items.partition("p").filter(attr("v").between(3, 5)))
-        .await;
+    let page = items.page(&items.partition("p").filter(attr("v").between(3, 5))).await;
     assert_eq!(texts_of(&page.items, "sk"), ["03", "04", "05"]);
     assert_eq!((page.count, page.scanned), (3, 10));
 }
 
 async fn a_filter_may_join_conditions<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
-    let filter = attr("tags")
-        .contains("odd")
-        .and(attr("m").field("y").lt(-4));
+    let filter = attr("tags").contains("odd").and(attr("m").field("y").lt(-4));
     let filter = filter.or(size("tags").gt(1)).or(attr("v").eq(0));
-    assert_eq!(
-        items.sorts(&items.partition("p").filter(filter)).await,
-        ["00", "05", "07", "09"]
-    );
+    assert_eq!(items.sorts(&items.partition("p").filter(filter)).await, ["00", "05", "07", "09"]);
 }
 
 async fn a_filter_on_what_is_missing_skips_the_item<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
     items.put(row("p", "99").with("other", 1)).await;
-    assert_eq!(
-        items
-            .sorts(&items.partition("p").filter(attr("other").ge(1)))
-            .await,
-        ["99"]
-    );
-    assert_eq!(
-        items
-            .sorts(&items.partition("p").filter(attr("v").absent()))
-            .await,
-        ["99"]
-    );
+    assert_eq!(items.sorts(&items.partition("p").filter(attr("other").ge(1))).await, ["99"]);
+    assert_eq!(items.sorts(&items.partition("p").filter(attr("v").absent())).await, ["99"]);
 }
 
 async fn a_filter_may_look_at_what_is_not_projected<B: Backend>(t: &Fixture<B>) {
@@ -110,62 +83,35 @@ async fn a_filter_may_look_at_what_is_not_projected<B: Backend>(t: &Fixture<B>) 
 async fn a_query_returns_only_projected_attributes<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
     let query = items.partition("p").between("01", "02");
-    let found = items
-        .all(&query.project([Path::new("v"), Path::new("m").field("x")]))
-        .await;
+    let found = items.all(&query.project([Path::new("v"), Path::new("m").field("x")])).await;
     let expected = [1, 2].map(|i: i32| Item::new().with("v", i).with("m", Value::map([("x", i)])));
     assert_eq!(found, expected);
 }
 
 async fn an_item_without_projected_attributes_is_returned_empty<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .fill([
-            row("p", "1").with("v", 1),
-            row("p", "2"),
-            row("p", "3").with("v", 3),
-        ])
-        .await;
+    items.fill([row("p", "1").with("v", 1), row("p", "2"), row("p", "3").with("v", 3)]).await;
     let page = items.page(&items.partition("p").project(["v"])).await;
-    assert_eq!(
-        page.items,
-        [
-            Item::new().with("v", 1),
-            Item::new(),
-            Item::new().with("v", 3)
-        ]
-    );
+    assert_eq!(page.items, [Item::new().with("v", 1), Item::new(), Item::new().with("v", 3)]);
     assert_eq!(page.count, 3);
 }
 
 async fn a_projection_may_leave_out_the_keys<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
     let found = items.all(&items.partition("p").project(["v"])).await;
-    assert_eq!(
-        found,
-        (0..10)
-            .map(|i| Item::new().with("v", i))
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(found, (0..10).map(|i| Item::new().with("v", i)).collect::<Vec<_>>());
 }
 
 async fn a_projected_query_goes_on_by_cursor<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
     let query = items.partition("p").project(["v"]).reverse().limit(3);
-    let found: Vec<_> = items
-        .all(&query)
-        .await
-        .iter()
-        .map(|item| item.i64("v").unwrap())
-        .collect();
+    let found: Vec<_> = items.all(&query).await.iter().map(|item| item.i64("v").unwrap()).collect();
     assert_eq!(found, (0..10).rev().collect::<Vec<_>>());
 }
 
 async fn a_count_of_an_index_follows_it<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .fill((0..6).map(|i| row("p", &i.to_string()).with("owner", "ada").with("at", i)))
-        .await;
+    orders.fill((0..6).map(|i| row("p", &i.to_string()).with("owner", "ada").with("at", i))).await;
     let query = orders.partition("ada").index("by-owner").count_only();
     eventually((6, 6), async || {
         let page = orders.page(&query).await;

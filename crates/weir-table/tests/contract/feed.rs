@@ -35,10 +35,7 @@ contract! {
 }
 
 fn images(changes: &[Change]) -> Vec<(Option<Item>, Option<Item>)> {
-    changes
-        .iter()
-        .map(|change| (change.old.clone(), change.new.clone()))
-        .collect()
+    changes.iter().map(|change| (change.old.clone(), change.new.clone())).collect()
 }
 
 async fn a_put_is_fed_with_the_new_image<B: Backend>(t: &Fixture<B>) {
@@ -56,10 +53,7 @@ async fn a_put_over_an_item_is_fed_with_both_images<B: Backend>(t: &Fixture<B>) 
     events.put(old.clone()).await;
     events.put(new.clone()).await;
     let changes = Follower::new(t, "events").await.until(2).await;
-    assert_eq!(
-        images(&changes),
-        [(None, Some(old.clone())), (Some(old), Some(new))]
-    );
+    assert_eq!(images(&changes), [(None, Some(old.clone())), (Some(old), Some(new))]);
 }
 
 async fn an_update_is_fed_with_both_images<B: Backend>(t: &Fixture<B>) {
@@ -68,10 +62,7 @@ async fn an_update_is_fed_with_both_images<B: Backend>(t: &Fixture<B>) {
     events.put(made.clone()).await;
     let changed = events.update(key("a", "1"), add("v", 1)).await;
     let changes = Follower::new(t, "events").await.until(2).await;
-    assert_eq!(
-        images(&changes),
-        [(None, Some(made.clone())), (Some(made), Some(changed))]
-    );
+    assert_eq!(images(&changes), [(None, Some(made.clone())), (Some(made), Some(changed))]);
 }
 
 async fn an_update_that_makes_an_item_is_fed_once<B: Backend>(t: &Fixture<B>) {
@@ -112,10 +103,7 @@ async fn a_change_names_its_table_and_key<B: Backend>(t: &Fixture<B>) {
     let events = t.events().await;
     events.put(row("a", "1").with("v", 1)).await;
     let changes = Follower::new(t, "events").await.until(1).await;
-    assert_eq!(
-        (&*changes[0].table, &changes[0].key),
-        ("events", &key("a", "1"))
-    );
+    assert_eq!((&*changes[0].table, &changes[0].key), ("events", &key("a", "1")));
 }
 
 async fn changes_of_an_item_come_in_order<B: Backend>(t: &Fixture<B>) {
@@ -174,17 +162,12 @@ async fn a_write_that_changes_nothing_is_not_fed<B: Backend>(t: &Fixture<B>) {
     events.update(key("a", "1"), set("v", 1)).await;
     events.put(row("a", "last")).await;
     let changes = Follower::new(t, "events").await.until(2).await;
-    assert_eq!(
-        images(&changes),
-        [(None, Some(item)), (None, Some(row("a", "last")))]
-    );
+    assert_eq!(images(&changes), [(None, Some(item)), (None, Some(row("a", "last")))]);
 }
 
 async fn a_transaction_feeds_every_change<B: Backend>(t: &Fixture<B>) {
     let events = t.events().await;
-    events
-        .fill([row("a", "1").with("v", 1), row("a", "2"), row("a", "3")])
-        .await;
+    events.fill([row("a", "1").with("v", 1), row("a", "2"), row("a", "3")]).await;
     t.transact([
         Write::update("events", key("a", "1"), add("v", 1)),
         Write::delete("events", key("a", "2")),
@@ -195,11 +178,7 @@ async fn a_transaction_feeds_every_change<B: Backend>(t: &Fixture<B>) {
     let mut changes = images(&Follower::new(t, "events").await.until(6).await[3..]);
     changes.sort_by_key(|(old, _)| old.as_ref().map(|old| old.s("sk").unwrap().to_owned()));
     let one = |v: i32| Some(row("a", "1").with("v", v));
-    let expected = [
-        (None, Some(row("a", "4"))),
-        (one(1), one(2)),
-        (Some(row("a", "2")), None),
-    ];
+    let expected = [(None, Some(row("a", "4"))), (one(1), one(2)), (Some(row("a", "2")), None)];
     assert_eq!(changes, expected);
 }
 
@@ -221,12 +200,7 @@ async fn a_batch_feeds_every_item<B: Backend>(t: &Fixture<B>) {
     events.fill(rows.clone()).await;
     let mut changes = images(&Follower::new(t, "events").await.until(25).await);
     changes.sort_by_key(|(_, new)| new.as_ref().unwrap().s("sk").unwrap().to_owned());
-    assert_eq!(
-        changes,
-        rows.into_iter()
-            .map(|row| (None, Some(row)))
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(changes, rows.into_iter().map(|row| (None, Some(row))).collect::<Vec<_>>());
 }
 
 async fn a_feed_is_read_again_from_the_oldest<B: Backend>(t: &Fixture<B>) {
@@ -251,11 +225,7 @@ async fn reading_goes_on_after_a_position<B: Backend>(t: &Fixture<B>) {
     let from: Position = serde_json::from_str(&kept).unwrap();
     let page = t.store.feed_read("events", &shard, &from, 2).await.unwrap();
     assert_eq!(page.changes, all[3..5]);
-    let rest = t
-        .store
-        .feed_read("events", &shard, &page.next, 100)
-        .await
-        .unwrap();
+    let rest = t.store.feed_read("events", &shard, &page.next, 100).await.unwrap();
     assert_eq!(rest.changes, all[5..]);
 }
 
@@ -277,17 +247,9 @@ async fn a_read_returns_at_most_its_limit<B: Backend>(t: &Fixture<B>) {
     let mut follower = Follower::new(t, "events").await;
     let all = follower.until(5).await;
     let shard = follower.shard_of(&all[0]);
-    let page = t
-        .store
-        .feed_read("events", &shard, &Position::Oldest, 2)
-        .await
-        .unwrap();
+    let page = t.store.feed_read("events", &shard, &Position::Oldest, 2).await.unwrap();
     assert_eq!(page.changes, all[..2]);
-    let page = t
-        .store
-        .feed_read("events", &shard, &page.next, 2)
-        .await
-        .unwrap();
+    let page = t.store.feed_read("events", &shard, &page.next, 2).await.unwrap();
     assert_eq!(page.changes, all[2..4]);
 }
 
@@ -295,10 +257,7 @@ async fn a_limit_out_of_range_is_refused<B: Backend>(t: &Fixture<B>) {
     let _events = t.events().await;
     let shard = t.store.feed_shards("events").await.unwrap()[0].id.clone();
     for limit in [0, 1001] {
-        let read = t
-            .store
-            .feed_read("events", &shard, &Position::Oldest, limit)
-            .await;
+        let read = t.store.feed_read("events", &shard, &Position::Oldest, limit).await;
         assert_eq!(fault(read), "limit");
     }
 }

@@ -36,8 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The fed table, and a consumer's clock that stands still until it is moved.
 async fn events<B: Backend>(t: &Fixture<B>) -> (Table<'_, B>, Clock) {
-    t.table(POSITIONS_TABLE, positions_spec(POSITIONS_TABLE))
-        .await;
+    t.table(POSITIONS_TABLE, positions_spec(POSITIONS_TABLE)).await;
     (t.events().await, Clock::manual(1_000_000))
 }
 
@@ -53,16 +52,7 @@ fn started<B: Backend>(
     start: Position,
 ) -> Consumer<B> {
     let store = t.store.clone();
-    Consumer::new(
-        store,
-        "events",
-        name,
-        owner,
-        POSITIONS_TABLE,
-        start,
-        clock.clone(),
-    )
-    .unwrap()
+    Consumer::new(store, "events", name, owner, POSITIONS_TABLE, start, clock.clone()).unwrap()
 }
 
 async fn put_some<B: Backend>(events: &Table<'_, B>, sorts: std::ops::Range<i32>) {
@@ -97,10 +87,7 @@ async fn drain<B: Backend>(consumer: &mut Consumer<B>, count: usize) -> Vec<Stri
 }
 
 fn sorts(changes: &[Change]) -> Vec<String> {
-    changes
-        .iter()
-        .map(|change| change.key.sort.as_ref().unwrap().to_string())
-        .collect()
+    changes.iter().map(|change| change.key.sort.as_ref().unwrap().to_string()).collect()
 }
 
 async fn a_consumer_gets_every_change_once<B: Backend>(t: &Fixture<B>) {
@@ -108,10 +95,7 @@ async fn a_consumer_gets_every_change_once<B: Backend>(t: &Fixture<B>) {
     put_some(&events, 0..10).await;
     let mut reader = consumer(t, "totals", "one", &clock);
     let seen = drain(&mut reader, 10).await;
-    assert_eq!(
-        seen,
-        (0..10).map(|sk| format!("{sk:02}")).collect::<Vec<_>>()
-    );
+    assert_eq!(seen, (0..10).map(|sk| format!("{sk:02}")).collect::<Vec<_>>());
     put_some(&events, 10..12).await;
     assert_eq!(drain(&mut reader, 2).await, ["10", "11"]);
 }
@@ -155,21 +139,9 @@ async fn a_checkpoint_in_a_transaction_counts_once<B: Backend>(t: &Fixture<B>) {
     let mut done = 0;
     while done < 6 {
         let batch = next(&mut reader, 4).await;
-        assert!(
-            t.store
-                .transact(counted(&batch))
-                .await
-                .unwrap()
-                .is_applied()
-        );
+        assert!(t.store.transact(counted(&batch)).await.unwrap().is_applied());
         // The answer was lost, and the same batch is sent once more.
-        assert!(
-            !t.store
-                .transact(counted(&batch))
-                .await
-                .unwrap()
-                .is_applied()
-        );
+        assert!(!t.store.transact(counted(&batch)).await.unwrap().is_applied());
         reader.committed(&batch);
         done += batch.changes.len();
     }
@@ -185,13 +157,7 @@ async fn a_refused_checkpoint_undoes_the_count<B: Backend>(t: &Fixture<B>) {
     clock.advance_ms(LEASE_MS * 2);
     let mut quick = consumer(t, "totals", "quick", &clock);
     let batch = next(&mut quick, 4).await;
-    assert!(
-        t.store
-            .transact(counted(&batch))
-            .await
-            .unwrap()
-            .is_applied()
-    );
+    assert!(t.store.transact(counted(&batch)).await.unwrap().is_applied());
     assert!(!t.store.transact(counted(&late)).await.unwrap().is_applied());
     slow.lost(&late);
     assert_eq!(count(&items).await, Some(1));
@@ -261,10 +227,7 @@ async fn two_instances_share_the_work<B: Backend>(t: &Fixture<B>) {
         clock.advance_ms(1);
     }
     seen.sort();
-    assert_eq!(
-        seen,
-        (0..12).map(|sk| format!("{sk:02}")).collect::<Vec<_>>()
-    );
+    assert_eq!(seen, (0..12).map(|sk| format!("{sk:02}")).collect::<Vec<_>>());
 }
 
 async fn consumers_of_other_names_each_get_every_change<B: Backend>(t: &Fixture<B>) {
@@ -322,8 +285,7 @@ async fn a_consumer_name_with_a_separator_is_refused<B: Backend>(t: &Fixture<B>)
 }
 
 async fn a_consumer_needs_a_feed<B: Backend>(t: &Fixture<B>) {
-    t.table(POSITIONS_TABLE, positions_spec(POSITIONS_TABLE))
-        .await;
+    t.table(POSITIONS_TABLE, positions_spec(POSITIONS_TABLE)).await;
     t.items().await;
     let store = t.store.clone();
     let mut reader = Consumer::new(

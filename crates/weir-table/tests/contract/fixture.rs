@@ -29,11 +29,7 @@ pub(crate) struct Fixture<B> {
 impl<B: Backend> Fixture<B> {
     /// A fixture on `store`, which has no tables that the scenario could meet.
     pub(crate) fn new(store: Store<B>) -> Fixture<B> {
-        Fixture {
-            store,
-            made: Mutex::default(),
-            unique: weir_testkit::unique_prefix(""),
-        }
+        Fixture { store, made: Mutex::default(), unique: weir_testkit::unique_prefix("") }
     }
 
     /// Makes a table.
@@ -41,10 +37,7 @@ impl<B: Backend> Fixture<B> {
         assert_eq!(spec.name, name);
         self.made.lock().unwrap().push(name);
         self.store.create_table(&spec).await.unwrap();
-        Table {
-            store: &self.store,
-            name,
-        }
+        Table { store: &self.store, name }
     }
 
     /// The table `items`: partition `pk`, sort `sk`, both text.
@@ -59,8 +52,7 @@ impl<B: Backend> Fixture<B> {
 
     /// The table `singles`: partition `pk`, text, and no sort key.
     pub(crate) async fn singles(&self) -> Table<'_, B> {
-        self.table("singles", TableSpec::new("singles", "pk", Kind::S))
-            .await
+        self.table("singles", TableSpec::new("singles", "pk", Kind::S)).await
     }
 
     /// The table `sorted`: partition `pk`, text, and sort `sk` of `kind`.
@@ -131,10 +123,8 @@ impl<B: Backend> Table<'_, B> {
 
     /// Puts many items, in batches.
     pub(crate) async fn fill(&self, items: impl IntoIterator<Item = Item>) {
-        let mut writes: Vec<_> = items
-            .into_iter()
-            .map(|item| Write::put(self.name, item))
-            .collect();
+        let mut writes: Vec<_> =
+            items.into_iter().map(|item| Write::put(self.name, item)).collect();
         while !writes.is_empty() {
             let rest = writes.split_off(writes.len().min(25));
             self.store.batch_write(writes).await.unwrap();
@@ -154,8 +144,7 @@ impl<B: Backend> Table<'_, B> {
 
     /// Puts an item on a condition.
     pub(crate) async fn put_when(&self, item: Item, condition: Condition) -> Written {
-        self.write(Write::put(self.name, item).when(condition))
-            .await
+        self.write(Write::put(self.name, item).when(condition)).await
     }
 
     /// Updates an item on a condition.
@@ -165,14 +154,12 @@ impl<B: Backend> Table<'_, B> {
         update: Update,
         condition: Condition,
     ) -> Written {
-        self.write(Write::update(self.name, key, update).when(condition))
-            .await
+        self.write(Write::update(self.name, key, update).when(condition)).await
     }
 
     /// Deletes an item on a condition.
     pub(crate) async fn delete_when(&self, key: Key, condition: Condition) -> Written {
-        self.write(Write::delete(self.name, key).when(condition))
-            .await
+        self.write(Write::delete(self.name, key).when(condition)).await
     }
 
     /// Reads an item.
@@ -212,11 +199,7 @@ impl<B: Backend> Table<'_, B> {
 
     /// The items of every page.
     pub(crate) async fn all(&self, query: &Query) -> Vec<Item> {
-        self.pages(query)
-            .await
-            .into_iter()
-            .flat_map(|page| page.items)
-            .collect()
+        self.pages(query).await.into_iter().flat_map(|page| page.items).collect()
     }
 
     /// The text of `sk` of the items of every page.
@@ -229,20 +212,10 @@ impl<B: Backend> Table<'_, B> {
     pub(crate) async fn holds(&self, key: Key, condition: Condition) -> bool {
         let found = self.get(key.clone()).await.unwrap();
         let written = self.put_when(found.clone(), condition.clone()).await;
-        assert_eq!(
-            written.item(),
-            Some(&found),
-            "the condition saw another item"
-        );
-        let query = self
-            .partition(&key.partition.to_string())
-            .filter(condition.clone());
+        assert_eq!(written.item(), Some(&found), "the condition saw another item");
+        let query = self.partition(&key.partition.to_string()).filter(condition.clone());
         let passes = self.page(&query).await.items.contains(&found);
-        assert_eq!(
-            written.is_applied(),
-            passes,
-            "as a condition and as a filter: {condition:?}"
-        );
+        assert_eq!(written.is_applied(), passes, "as a condition and as a filter: {condition:?}");
         passes
     }
 
@@ -307,10 +280,7 @@ pub(crate) fn byte_set<const N: usize>(elements: [&[u8]; N]) -> Value {
 
 /// The text of one attribute of each item.
 pub(crate) fn texts_of(items: &[Item], name: &str) -> Vec<String> {
-    items
-        .iter()
-        .map(|item| item.s(name).unwrap().to_owned())
-        .collect()
+    items.iter().map(|item| item.s(name).unwrap().to_owned()).collect()
 }
 
 /// Looks until `look` sees `expected`; when it never does, says what was seen last.
@@ -321,10 +291,7 @@ pub(crate) async fn eventually<T: PartialEq + Debug>(expected: T, look: impl Asy
         if seen == expected {
             return;
         }
-        assert!(
-            Instant::now() < deadline,
-            "expected {expected:?}, and saw {seen:?} to the end"
-        );
+        assert!(Instant::now() < deadline, "expected {expected:?}, and saw {seen:?} to the end");
         sleep(PAUSE).await;
     }
 }

@@ -28,24 +28,14 @@ pub(crate) struct Follower<'t, B> {
 impl<'t, B: Backend> Follower<'t, B> {
     /// Follows from the oldest change.
     pub(crate) async fn new(t: &'t Fixture<B>, table: &'static str) -> Self {
-        let mut follower = Follower {
-            t,
-            table,
-            positions: BTreeMap::new(),
-            seen: Vec::new(),
-        };
+        let mut follower = Follower { t, table, positions: BTreeMap::new(), seen: Vec::new() };
         follower.poll().await;
         follower
     }
 
     /// Follows from now on.
     pub(crate) async fn latest(t: &'t Fixture<B>, table: &'static str) -> Self {
-        let mut follower = Follower {
-            t,
-            table,
-            positions: BTreeMap::new(),
-            seen: Vec::new(),
-        };
+        let mut follower = Follower { t, table, positions: BTreeMap::new(), seen: Vec::new() };
         for shard in t.store.feed_shards(table).await.unwrap() {
             follower.positions.insert(shard.id, Some(Position::Latest));
         }
@@ -68,12 +58,7 @@ impl<'t, B: Backend> Follower<'t, B> {
 
     /// The shard that a seen change came from.
     pub(crate) fn shard_of(&self, change: &Change) -> String {
-        self.seen
-            .iter()
-            .find(|(_, seen)| seen == change)
-            .unwrap()
-            .0
-            .clone()
+        self.seen.iter().find(|(_, seen)| seen == change).unwrap().0.clone()
     }
 
     /// Reads every shard to its present end. A shard comes after its parent, so an item's changes
@@ -84,31 +69,20 @@ impl<'t, B: Backend> Follower<'t, B> {
             if parent.is_some_and(Option::is_some) {
                 continue;
             }
-            self.positions
-                .entry(shard.id.clone())
-                .or_insert(Some(Position::Oldest));
+            self.positions.entry(shard.id.clone()).or_insert(Some(Position::Oldest));
             self.read_to_end(&shard.id).await;
         }
     }
 
     async fn read_to_end(&mut self, shard: &str) {
         while let Some(Some(from)) = self.positions.get(shard).cloned() {
-            let page = self
-                .t
-                .store
-                .feed_read(self.table, shard, &from, READ)
-                .await
-                .unwrap();
+            let page = self.t.store.feed_read(self.table, shard, &from, READ).await.unwrap();
             let next = if page.ended { None } else { Some(page.next) };
             self.positions.insert(shard.to_owned(), next);
             if page.changes.is_empty() {
                 return;
             }
-            self.seen.extend(
-                page.changes
-                    .into_iter()
-                    .map(|change| (shard.to_owned(), change)),
-            );
+            self.seen.extend(page.changes.into_iter().map(|change| (shard.to_owned(), change)));
         }
     }
 }

@@ -21,20 +21,13 @@ async fn projected<B: Backend>(t: &Fixture<B>) -> Table<'_, B> {
     let spec = texts("projected")
         .attribute("group", Kind::S)
         .index(IndexSpec::new("keys", "group").sort("sk").keys_only())
-        .index(
-            IndexSpec::new("some", "group")
-                .sort("sk")
-                .include(["v", "m"]),
-        )
+        .index(IndexSpec::new("some", "group").sort("sk").include(["v", "m"]))
         .index(IndexSpec::new("all", "group").sort("sk"));
     t.table("projected", spec).await
 }
 
 fn member() -> Item {
-    keys()
-        .with("v", 1)
-        .with("w", 2)
-        .with("m", Value::map([("x", 1), ("y", 2)]))
+    keys().with("v", 1).with("w", 2).with("m", Value::map([("x", 1), ("y", 2)]))
 }
 
 fn keys() -> Item {
@@ -69,9 +62,7 @@ async fn an_index_of_all_holds_everything<B: Backend>(t: &Fixture<B>) {
 async fn an_included_attribute_follows_the_item<B: Backend>(t: &Fixture<B>) {
     let table = projected(t).await;
     table.put(member()).await;
-    table
-        .update(key("p", "1"), set("v", 9).remove("m").set("w", 9))
-        .await;
+    table.update(key("p", "1"), set("v", 9).remove("m").set("w", 9)).await;
     see(&table, "some", keys().with("v", 9)).await;
     table.update(key("p", "1"), remove("v")).await;
     see(&table, "some", keys()).await;
@@ -99,26 +90,12 @@ async fn a_filter_on_an_index_sees_what_the_index_holds<B: Backend>(t: &Fixture<
 async fn what_an_index_does_not_hold_cannot_be_asked_for<B: Backend>(t: &Fixture<B>) {
     let table = projected(t).await;
     let of = |index: &str| table.partition("g").index(index);
-    assert_eq!(
-        table.query_fault(&of("keys").filter(attr("v").eq(1))).await,
-        "v"
-    );
-    assert_eq!(
-        table.query_fault(&of("some").filter(attr("w").eq(1))).await,
-        "w"
-    );
-    assert_eq!(
-        table.query_fault(&of("some").project(["sk", "w"])).await,
-        "w"
-    );
+    assert_eq!(table.query_fault(&of("keys").filter(attr("v").eq(1))).await, "v");
+    assert_eq!(table.query_fault(&of("some").filter(attr("w").eq(1))).await, "w");
+    assert_eq!(table.query_fault(&of("some").project(["sk", "w"])).await, "w");
     let nested = Path::new("m").field("x");
     assert_eq!(table.query_fault(&of("keys").project([nested])).await, "m");
-    assert_eq!(
-        table
-            .query_fault(&table.scan().index("keys").project(["v"]))
-            .await,
-        "v"
-    );
+    assert_eq!(table.query_fault(&table.scan().index("keys").project(["v"])).await, "v");
 }
 
 async fn a_projection_narrows_what_an_index_holds<B: Backend>(t: &Fixture<B>) {
@@ -129,9 +106,7 @@ async fn a_projection_narrows_what_an_index_holds<B: Backend>(t: &Fixture<B>) {
         Path::new("m").field("x"),
         Path::new("gone"),
     ]);
-    let expected = Item::new()
-        .with("sk", "1")
-        .with("m", Value::map([("x", 1)]));
+    let expected = Item::new().with("sk", "1").with("m", Value::map([("x", 1)]));
     eventually(vec![expected], async || table.all(&query).await).await;
 }
 

@@ -40,13 +40,7 @@ async fn see<B: Backend>(orders: &Table<'_, B>, owner: &str, sorts: &[&str]) {
 
 async fn an_index_finds_items_by_its_key<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .fill([
-            order("1", "ada", 1),
-            order("2", "bob", 1),
-            order("3", "ada", 2),
-        ])
-        .await;
+    orders.fill([order("1", "ada", 1), order("2", "bob", 1), order("3", "ada", 2)]).await;
     see(&orders, "ada", &["1", "3"]).await;
     see(&orders, "bob", &["2"]).await;
     see(&orders, "eve", &[]).await;
@@ -54,13 +48,7 @@ async fn an_index_finds_items_by_its_key<B: Backend>(t: &Fixture<B>) {
 
 async fn an_index_is_ordered_by_its_sort_key<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .fill([
-            order("1", "ada", 30),
-            order("2", "ada", -5),
-            order("3", "ada", 7),
-        ])
-        .await;
+    orders.fill([order("1", "ada", 30), order("2", "ada", -5), order("3", "ada", 7)]).await;
     see(&orders, "ada", &["2", "3", "1"]).await;
     let reversed = orders.partition("ada").index("by-owner").reverse();
     assert_eq!(orders.sorts(&reversed).await, ["1", "3", "2"]);
@@ -68,19 +56,11 @@ async fn an_index_is_ordered_by_its_sort_key<B: Backend>(t: &Fixture<B>) {
 
 async fn an_index_range_narrows_by_sort_key<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .fill((1..=6).map(|at| order(&at.to_string(), "ada", at)))
-        .await;
+    orders.fill((1..=6).map(|at| order(&at.to_string(), "ada", at))).await;
     see(&orders, "ada", &["1", "2", "3", "4", "5", "6"]).await;
-    let found = async |range| {
-        orders
-            .sorts(&orders.partition("ada").index("by-owner").sort(range))
-            .await
-    };
-    assert_eq!(
-        found(SortRange::Between(2.into(), 4.into())).await,
-        ["2", "3", "4"]
-    );
+    let found =
+        async |range| orders.sorts(&orders.partition("ada").index("by-owner").sort(range)).await;
+    assert_eq!(found(SortRange::Between(2.into(), 4.into())).await, ["2", "3", "4"]);
     assert_eq!(found(SortRange::Lt(3.into())).await, ["1", "2"]);
     assert_eq!(found(SortRange::Ge(5.into())).await, ["5", "6"]);
     assert_eq!(found(SortRange::Eq(4.into())).await, ["4"]);
@@ -114,9 +94,7 @@ async fn an_item_that_gains_the_key_enters_the_index<B: Backend>(t: &Fixture<B>)
 
 async fn an_item_that_loses_the_key_leaves_the_index<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .fill([order("1", "ada", 1), order("2", "ada", 2)])
-        .await;
+    orders.fill([order("1", "ada", 1), order("2", "ada", 2)]).await;
     see(&orders, "ada", &["1", "2"]).await;
     orders.update(key("p", "1"), remove("owner")).await;
     see(&orders, "ada", &["2"]).await;
@@ -142,9 +120,7 @@ async fn an_item_whose_key_changes_moves_in_the_index<B: Backend>(t: &Fixture<B>
 
 async fn an_item_whose_sort_value_changes_is_found_once<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .fill([order("1", "ada", 1), order("2", "ada", 2)])
-        .await;
+    orders.fill([order("1", "ada", 1), order("2", "ada", 2)]).await;
     see(&orders, "ada", &["1", "2"]).await;
     orders.update(key("p", "1"), set("at", 3)).await;
     see(&orders, "ada", &["2", "1"]).await;
@@ -160,9 +136,7 @@ async fn a_put_without_the_key_takes_the_item_out<B: Backend>(t: &Fixture<B>) {
 
 async fn a_deleted_item_leaves_the_index<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .fill([order("1", "ada", 1), order("2", "ada", 2)])
-        .await;
+    orders.fill([order("1", "ada", 1), order("2", "ada", 2)]).await;
     see(&orders, "ada", &["1", "2"]).await;
     orders.delete(key("p", "2")).await;
     see(&orders, "ada", &["1"]).await;
@@ -180,16 +154,9 @@ async fn an_index_shows_the_item_as_it_is<B: Backend>(t: &Fixture<B>) {
 
 async fn equal_sort_values_are_all_found<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .fill((0..8).map(|i| order(&i.to_string(), "ada", 5)))
-        .await;
-    orders
-        .fill((0..8).map(|i| row("q", &i.to_string()).with("owner", "ada").with("at", 5)))
-        .await;
-    let query = orders
-        .partition("ada")
-        .index("by-owner")
-        .sort(SortRange::Eq(5.into()));
+    orders.fill((0..8).map(|i| order(&i.to_string(), "ada", 5))).await;
+    orders.fill((0..8).map(|i| row("q", &i.to_string()).with("owner", "ada").with("at", 5))).await;
+    let query = orders.partition("ada").index("by-owner").sort(SortRange::Eq(5.into()));
     eventually(16, async || orders.all(&query).await.len()).await;
 }
 
@@ -207,14 +174,9 @@ async fn an_item_is_in_several_indexes<B: Backend>(t: &Fixture<B>) {
 async fn an_index_may_use_the_keys_of_the_table<B: Backend>(t: &Fixture<B>) {
     let spec = texts("inverted").index(IndexSpec::new("by-sort", "sk").sort("pk"));
     let inverted = t.table("inverted", spec).await;
-    inverted
-        .fill([row("a", "x"), row("b", "x"), row("a", "y")])
-        .await;
+    inverted.fill([row("a", "x"), row("b", "x"), row("a", "y")]).await;
     let query = inverted.partition("x").index("by-sort");
-    eventually(vec![row("a", "x"), row("b", "x")], async || {
-        inverted.all(&query).await
-    })
-    .await;
+    eventually(vec![row("a", "x"), row("b", "x")], async || inverted.all(&query).await).await;
 }
 
 async fn an_index_may_have_binary_keys<B: Backend>(t: &Fixture<B>) {
@@ -223,14 +185,9 @@ async fn an_index_may_have_binary_keys<B: Backend>(t: &Fixture<B>) {
         .attribute("part", Kind::B)
         .index(IndexSpec::new("by-hash", "hash").sort("part"));
     let digests = t.table("digests", spec).await;
-    let item = |sk: &str, part: u8| {
-        row("p", sk)
-            .with("hash", vec![0, 0xFF])
-            .with("part", vec![part])
-    };
-    digests
-        .fill([item("1", 0xFF), item("2", 0x00), item("3", 0x80)])
-        .await;
+    let item =
+        |sk: &str, part: u8| row("p", sk).with("hash", vec![0, 0xFF]).with("part", vec![part]);
+    digests.fill([item("1", 0xFF), item("2", 0x00), item("3", 0x80)]).await;
     let query = weir_table::Query::partition("digests", vec![0, 0xFF]).index("by-hash");
     let expected = ["2", "3", "1"].map(str::to_owned).to_vec();
     eventually(expected, async || digests.sorts(&query).await).await;
@@ -244,10 +201,7 @@ async fn a_deleted_and_remade_item_is_in_the_index_once<B: Backend>(t: &Fixture<
     }
     orders.put(order("1", "ada", 9)).await;
     let query = orders.partition("ada").index("by-owner");
-    eventually(vec![order("1", "ada", 9)], async || {
-        orders.all(&query).await
-    })
-    .await;
+    eventually(vec![order("1", "ada", 9)], async || orders.all(&query).await).await;
 }
 
 async fn many_changes_leave_the_index_in_step<B: Backend>(t: &Fixture<B>) {
@@ -258,21 +212,14 @@ async fn many_changes_leave_the_index_in_step<B: Backend>(t: &Fixture<B>) {
         let owner = owners[usize::try_from(round % 2).unwrap()];
         match round % 3 {
             0 => drop(orders.put(order(&sk, owner, round)).await),
-            1 => drop(
-                orders
-                    .update(key("p", &sk), set("owner", owner).set("at", round))
-                    .await,
-            ),
+            1 => drop(orders.update(key("p", &sk), set("owner", owner).set("at", round)).await),
             _ => t.transact([Write::delete("orders", key("p", &sk))]).await,
         }
     }
     let items = orders.all(&orders.partition("p")).await;
     for owner in owners {
-        let mut expected: Vec<Item> = items
-            .iter()
-            .filter(|item| item.s("owner") == Some(owner))
-            .cloned()
-            .collect();
+        let mut expected: Vec<Item> =
+            items.iter().filter(|item| item.s("owner") == Some(owner)).cloned().collect();
         expected.sort_by_key(|item| item.i64("at"));
         let query = orders.partition(owner).index("by-owner");
         eventually(expected, async || orders.all(&query).await).await;

@@ -46,11 +46,7 @@ async fn an_item_of_400_kb_is_stored<B: Backend>(t: &Fixture<B>) {
 async fn an_item_of_one_byte_more_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     assert_eq!(items.put_fault(item_of(ITEM_MAX + 1)).await, "item");
-    assert_eq!(
-        t.transact_fault([Write::put("items", item_of(ITEM_MAX + 1))])
-            .await,
-        "item"
-    );
+    assert_eq!(t.transact_fault([Write::put("items", item_of(ITEM_MAX + 1))]).await, "item");
     let batch = vec![Write::put("items", item_of(ITEM_MAX + 1))];
     assert_eq!(fault(t.store.batch_write(batch).await), "item");
     assert_eq!(items.get(key("a", "1")).await, None);
@@ -63,11 +59,7 @@ async fn an_update_that_outgrows_400_kb_is_refused<B: Backend>(t: &Fixture<B>) {
     let grow = || set("more", "1234567");
     assert_eq!(items.update_fault(key("a", "1"), grow()).await, "item");
     let update = Write::update("items", key("a", "1"), grow());
-    assert_eq!(
-        t.transact_fault([update, Write::put("items", row("a", "2"))])
-            .await,
-        "item"
-    );
+    assert_eq!(t.transact_fault([update, Write::put("items", row("a", "2"))]).await, "item");
     assert!(items.get(key("a", "1")).await == Some(item));
     assert_eq!(items.get(key("a", "2")).await, None);
 }
@@ -108,12 +100,7 @@ async fn a_longer_sort_key_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let long = "k".repeat(1025);
     assert_eq!(items.put_fault(row("a", &long)).await, "sk");
-    assert_eq!(
-        items
-            .query_fault(&items.partition("a").begins_with(long))
-            .await,
-        "sk"
-    );
+    assert_eq!(items.query_fault(&items.partition("a").begins_with(long)).await, "sk");
     assert_eq!(items.all(&items.scan()).await, []);
 }
 
@@ -122,10 +109,7 @@ async fn a_longer_index_key_is_refused<B: Backend>(t: &Fixture<B>) {
     let long = "k".repeat(2049);
     let item = row("a", "1").with("owner", long.as_str()).with("at", 1);
     assert_eq!(orders.put_fault(item).await, "owner");
-    assert_eq!(
-        orders.update_fault(key("a", "1"), set("owner", long)).await,
-        "owner"
-    );
+    assert_eq!(orders.update_fault(key("a", "1"), set("owner", long)).await, "owner");
     assert_eq!(orders.all(&orders.scan()).await, []);
 }
 
@@ -142,9 +126,7 @@ async fn values_nest_32_deep<B: Backend>(t: &Fixture<B>) {
 
 async fn values_nested_deeper_are_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let field = items
-        .put_fault(row("a", "1").with("deep", nested(40)))
-        .await;
+    let field = items.put_fault(row("a", "1").with("deep", nested(40))).await;
     assert!(field.starts_with("deep"), "{field}");
     assert_eq!(items.get(key("a", "1")).await, None);
 }
@@ -170,12 +152,7 @@ async fn a_transaction_of_101_writes_is_refused<B: Backend>(t: &Fixture<B>) {
 }
 
 fn large_writes(count: usize) -> impl Iterator<Item = Write> {
-    (0..count).map(|i| {
-        Write::put(
-            "items",
-            row("a", &i.to_string()).with("b", vec![1; 390 * 1024]),
-        )
-    })
+    (0..count).map(|i| Write::put("items", row("a", &i.to_string()).with("b", vec![1; 390 * 1024])))
 }
 
 async fn a_transaction_of_more_than_4_mb_is_refused<B: Backend>(t: &Fixture<B>) {
@@ -202,9 +179,7 @@ async fn names_of_255_bytes_are_allowed<B: Backend>(t: &Fixture<B>) {
     let name = "n".repeat(255);
     let spec = TableSpec::new("long-names", name.as_str(), Kind::S);
     let table = t.table("long-names", spec).await;
-    let item = Item::new()
-        .with(name.as_str(), "a")
-        .with("x".repeat(5000), 1);
+    let item = Item::new().with(name.as_str(), "a").with("x".repeat(5000), 1);
     table.put(item.clone()).await;
     assert_eq!(table.get(weir_table::Key::partition("a")).await, Some(item));
 }

@@ -89,10 +89,7 @@ const THEMES: &[(&str, &[&str])] = &[
     ("concurrency", concurrency::SCENARIOS),
     ("condition_functions", condition_functions::SCENARIOS),
     ("conditions", conditions::SCENARIOS),
-    (
-        "counts_filters_projections",
-        counts_filters_projections::SCENARIOS,
-    ),
+    ("counts_filters_projections", counts_filters_projections::SCENARIOS),
     ("feed", feed::SCENARIOS),
     ("feed_consumer", feed_consumer::SCENARIOS),
     ("index_projections", index_projections::SCENARIOS),
@@ -114,25 +111,15 @@ const THEMES: &[(&str, &[&str])] = &[
 
 #[test]
 fn skips_are_counted() {
-    let names: Vec<&str> = THEMES
-        .iter()
-        .flat_map(|(_, names)| *names)
-        .copied()
-        .collect();
+    let names: Vec<&str> = THEMES.iter().flat_map(|(_, names)| *names).copied().collect();
     let known: BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(known.len(), names.len(), "two scenarios have one name");
     assert!(names.len() >= 150, "there are {} scenarios", names.len());
     println!("{} scenarios in {} themes", names.len(), THEMES.len());
     for backend in backends::NAMES {
-        let skips: Vec<_> = skips::SKIPS
-            .iter()
-            .filter(|skip| skip.backend == *backend)
-            .collect();
+        let skips: Vec<_> = skips::SKIPS.iter().filter(|skip| skip.backend == *backend).collect();
         let skipped: usize = skips.iter().map(|skip| skip.scenarios.len()).sum();
-        println!(
-            "{backend}: {} run, {skipped} skipped",
-            names.len() - skipped
-        );
+        println!("{backend}: {} run, {skipped} skipped", names.len() - skipped);
         for skip in skips {
             for scenario in skip.scenarios {
                 println!("  skipped: {scenario} because {}", skip.reason);
@@ -140,17 +127,10 @@ fn skips_are_counted() {
         }
     }
     if !backends::aws_is_named() {
-        println!(
-            "aws: in fact all skipped because {} is not 1",
-            backends::AWS_VAR
-        );
+        println!("aws: in fact all skipped because {} is not 1", backends::AWS_VAR);
     }
     for skip in skips::SKIPS {
-        assert!(
-            backends::NAMES.contains(&skip.backend),
-            "no back-end {}",
-            skip.backend
-        );
+        assert!(backends::NAMES.contains(&skip.backend), "no back-end {}", skip.backend);
         for scenario in skip.scenarios {
             assert!(known.contains(scenario), "no scenario {scenario}");
         }

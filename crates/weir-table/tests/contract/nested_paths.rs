@@ -30,10 +30,7 @@ contract! {
 fn profile() -> Item {
     let city = Value::map([("name", Value::from("Ulm")), ("zip", 89073.into())]);
     let stops = Value::list([Value::map([("n", 1)]), Value::map([("n", 2)])]);
-    row("a", "1").with(
-        "m",
-        Value::map([("city", city), ("stops", stops), ("visits", 3.into())]),
-    )
+    row("a", "1").with("m", Value::map([("city", city), ("stops", stops), ("visits", 3.into())]))
 }
 
 fn city(field: &str) -> Path {
@@ -87,17 +84,11 @@ async fn a_field_is_removed<B: Backend>(t: &Fixture<B>) {
 
 async fn a_set_in_a_map_changes_by_element<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("m", Value::map([("tags", Value::strings(["x"]))])))
-        .await;
+    items.put(row("a", "1").with("m", Value::map([("tags", Value::strings(["x"]))]))).await;
     let tags = Path::new("m").field("tags");
-    let new = items
-        .update(key("a", "1"), add(tags.clone(), Value::strings(["y"])))
-        .await;
+    let new = items.update(key("a", "1"), add(tags.clone(), Value::strings(["y"]))).await;
     assert_eq!(tags.find(&new), Some(&Value::strings(["x", "y"])));
-    let new = items
-        .update(key("a", "1"), delete_from(tags, Value::strings(["x", "y"])))
-        .await;
+    let new = items.update(key("a", "1"), delete_from(tags, Value::strings(["x", "y"]))).await;
     assert_eq!(new.get("m"), Some(&Value::M([].into())));
 }
 
@@ -114,10 +105,7 @@ async fn a_field_is_computed_from_another<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(profile()).await;
     let visits = Path::new("m").field("visits");
-    let update = set(
-        city("zip"),
-        Term::path(city("zip")).plus(Term::path(visits)),
-    );
+    let update = set(city("zip"), Term::path(city("zip")).plus(Term::path(visits)));
     let new = items.update(key("a", "1"), update).await;
     assert_eq!(city("zip").find(&new), Some(&89076.into()));
 }
@@ -126,10 +114,7 @@ async fn a_list_in_a_map_is_appended_to<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(profile()).await;
     let stops = Path::new("m").field("stops");
-    let update = set(
-        stops.clone(),
-        Term::path(stops.clone()).append(Value::list([3])),
-    );
+    let update = set(stops.clone(), Term::path(stops.clone()).append(Value::list([3])));
     let new = items.update(key("a", "1"), update).await;
     assert_eq!(stops.element(2).find(&new), Some(&3.into()));
 }
@@ -158,9 +143,7 @@ async fn a_path_into_another_kind_finds_nothing<B: Backend>(t: &Fixture<B>) {
 
 async fn field_names_may_have_dots_and_spaces<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("m", Value::map([("a.b c", 1)])))
-        .await;
+    items.put(row("a", "1").with("m", Value::map([("a.b c", 1)]))).await;
     let path = Path::new("m").field("a.b c");
     let new = items.update(key("a", "1"), add(path.clone(), 1)).await;
     assert_eq!(path.find(&new), Some(&2.into()));
@@ -172,28 +155,17 @@ async fn a_deep_path_is_read_and_written<B: Backend>(t: &Fixture<B>) {
     let value = (0..20).fold(Value::from("core"), |inner, _| Value::map([("d", inner)]));
     items.put(row("a", "1").with("m", value)).await;
     let path = (0..20).fold(Path::new("m"), |path, _| path.field("d"));
-    assert!(
-        items
-            .holds(key("a", "1"), Operand::from(path.clone()).eq("core"))
-            .await
-    );
-    let new = items
-        .update(key("a", "1"), set(path.clone(), "changed"))
-        .await;
+    assert!(items.holds(key("a", "1"), Operand::from(path.clone()).eq("core")).await);
+    let new = items.update(key("a", "1"), set(path.clone(), "changed")).await;
     assert_eq!(path.find(&new), Some(&"changed".into()));
 }
 
 async fn projected<B: Backend>(t: &Fixture<B>, item: Item, paths: &[Path]) -> Item {
     let items = t.items().await;
     items.put(item).await;
-    let got = t
-        .store
-        .get(&Get::new("items", key("a", "1")).project(paths.to_vec()))
-        .await;
+    let got = t.store.get(&Get::new("items", key("a", "1")).project(paths.to_vec())).await;
     let got = got.unwrap().unwrap();
-    let queried = items
-        .all(&items.partition("a").project(paths.to_vec()))
-        .await;
+    let queried = items.all(&items.partition("a").project(paths.to_vec())).await;
     assert_eq!(queried, std::slice::from_ref(&got));
     got
 }
@@ -206,11 +178,7 @@ async fn a_projection_keeps_the_shape_of_maps<B: Backend>(t: &Fixture<B>) {
 
 async fn a_projection_of_elements_closes_the_gaps<B: Backend>(t: &Fixture<B>) {
     let item = row("a", "1").with("l", Value::list([10, 11, 12, 13]));
-    let paths = [
-        Path::new("l").element(3),
-        Path::new("l").element(1),
-        Path::new("l").element(9),
-    ];
+    let paths = [Path::new("l").element(3), Path::new("l").element(1), Path::new("l").element(9)];
     let got = projected(t, item, &paths).await;
     assert_eq!(got, Item::new().with("l", Value::list([11, 13])));
 }
@@ -226,11 +194,7 @@ async fn a_projection_joins_paths_of_one_attribute<B: Backend>(t: &Fixture<B>) {
 }
 
 async fn a_projection_of_a_path_into_nothing_is_left_out<B: Backend>(t: &Fixture<B>) {
-    let paths = [
-        city("gone"),
-        Path::new("m").field("visits").field("x"),
-        Path::new("pk"),
-    ];
+    let paths = [city("gone"), Path::new("m").field("visits").field("x"), Path::new("pk")];
     let got = projected(t, profile(), &paths).await;
     assert_eq!(got, Item::new().with("pk", "a"));
 }

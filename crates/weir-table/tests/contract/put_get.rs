@@ -47,14 +47,9 @@ async fn an_item_of_every_kind_is_read_back<B: Backend>(t: &Fixture<B>) {
 
 async fn a_put_replaces_the_whole_item<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("old", 1).with("both", 1))
-        .await;
+    items.put(row("a", "1").with("old", 1).with("both", 1)).await;
     items.put(row("a", "1").with("both", 2)).await;
-    assert_eq!(
-        items.get(key("a", "1")).await,
-        Some(row("a", "1").with("both", 2))
-    );
+    assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1").with("both", 2)));
 }
 
 async fn a_put_returns_the_item_before_it<B: Backend>(t: &Fixture<B>) {
@@ -81,11 +76,7 @@ async fn a_delete_returns_the_item_it_removed<B: Backend>(t: &Fixture<B>) {
 
 async fn deleting_what_is_not_there_is_applied<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let written = t
-        .store
-        .write(Write::delete(items.name, key("a", "1")))
-        .await
-        .unwrap();
+    let written = t.store.write(Write::delete(items.name, key("a", "1"))).await.unwrap();
     assert_eq!(written, Written::Applied(None));
 }
 
@@ -93,10 +84,7 @@ async fn an_eventual_read_sees_the_item_in_the_end<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let get = Get::new(items.name, key("a", "1")).eventual();
-    eventually(Some(row("a", "1")), async || {
-        t.store.get(&get).await.unwrap()
-    })
-    .await;
+    eventually(Some(row("a", "1")), async || t.store.get(&get).await.unwrap()).await;
 }
 
 async fn items_of_a_partition_are_told_apart_by_sort_key<B: Backend>(t: &Fixture<B>) {
@@ -105,10 +93,7 @@ async fn items_of_a_partition_are_told_apart_by_sort_key<B: Backend>(t: &Fixture
     items.put(row("a", "2").with("v", "two")).await;
     items.delete(key("a", "1")).await;
     assert_eq!(items.get(key("a", "1")).await, None);
-    assert_eq!(
-        items.get(key("a", "2")).await,
-        Some(row("a", "2").with("v", "two"))
-    );
+    assert_eq!(items.get(key("a", "2")).await, Some(row("a", "2").with("v", "two")));
 }
 
 async fn a_table_without_sort_key_has_one_item_a_partition<B: Backend>(t: &Fixture<B>) {
@@ -130,19 +115,16 @@ async fn empty_text_and_bytes_are_values<B: Backend>(t: &Fixture<B>) {
 
 async fn empty_lists_and_maps_are_values<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let item = row("a", "1").with("l", Value::L(Vec::new())).with(
-        "m",
-        Value::map([("m", Value::map([("l", Value::L(Vec::new()))]))]),
-    );
+    let item = row("a", "1")
+        .with("l", Value::L(Vec::new()))
+        .with("m", Value::map([("m", Value::map([("l", Value::L(Vec::new()))]))]));
     items.put(item.clone()).await;
     assert_eq!(items.get(key("a", "1")).await, Some(item));
 }
 
 async fn a_get_returns_only_projected_attributes<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("x", 1).with("y", 2).with("z", 3))
-        .await;
+    items.put(row("a", "1").with("x", 1).with("y", 2).with("z", 3)).await;
     let get = Get::new(items.name, key("a", "1")).project(["x", "z", "gone"]);
     let seen = t.store.get(&get).await.unwrap();
     assert_eq!(seen, Some(Item::new().with("x", 1).with("z", 3)));
@@ -159,96 +141,50 @@ async fn a_get_that_projects_nothing_there_returns_an_empty_item<B: Backend>(t: 
 
 async fn attribute_names_may_be_any_text<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let names = [
-        "name",
-        "size",
-        "a b",
-        "#x",
-        ":y",
-        "with-dash",
-        "Ünïcode 🦀",
-        "1",
-        "[0]",
-        "\"q\"",
-    ];
-    let item = names
-        .iter()
-        .fold(row("a", "1"), |item, name| item.with(*name, *name));
+    let names = ["name", "size", "a b", "#x", ":y", "with-dash", "Ünïcode 🦀", "1", "[0]", "\"q\""];
+    let item = names.iter().fold(row("a", "1"), |item, name| item.with(*name, *name));
     items.put(item.clone()).await;
-    let all = names.iter().fold(attr("pk").exists(), |all, name| {
-        all.and(attr(*name).eq(*name))
-    });
-    let update = names
-        .iter()
-        .fold(set("seen", true), |update, name| update.set(*name, 1));
+    let all = names.iter().fold(attr("pk").exists(), |all, name| all.and(attr(*name).eq(*name)));
+    let update = names.iter().fold(set("seen", true), |update, name| update.set(*name, 1));
     let written = items.update_when(key("a", "1"), update, all).await;
     assert!(written.is_applied());
     let get = Get::new(items.name, key("a", "1")).project(names);
-    let expected = names
-        .iter()
-        .fold(Item::new(), |item, name| item.with(*name, 1));
+    let expected = names.iter().fold(Item::new(), |item, name| item.with(*name, 1));
     assert_eq!(t.store.get(&get).await.unwrap(), Some(expected));
 }
 
 async fn a_dot_in_a_name_is_part_of_the_name<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let item = row("a", "1")
-        .with("m.x", "dotted")
-        .with("m", Value::map([("x", "nested")]));
+    let item = row("a", "1").with("m.x", "dotted").with("m", Value::map([("x", "nested")]));
     items.put(item).await;
     let project = |path: Path| Get::new(items.name, key("a", "1")).project([path]);
     let dotted = t.store.get(&project(Path::new("m.x"))).await.unwrap();
     assert_eq!(dotted, Some(Item::new().with("m.x", "dotted")));
-    let nested = t
-        .store
-        .get(&project(Path::new("m").field("x")))
-        .await
-        .unwrap();
-    assert_eq!(
-        nested,
-        Some(Item::new().with("m", Value::map([("x", "nested")])))
-    );
+    let nested = t.store.get(&project(Path::new("m").field("x"))).await.unwrap();
+    assert_eq!(nested, Some(Item::new().with("m", Value::map([("x", "nested")]))));
 }
 
 async fn a_flushed_write_is_read_back<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    t.store
-        .write(Write::put(items.name, row("a", "1")).flushed())
-        .await
-        .unwrap();
+    t.store.write(Write::put(items.name, row("a", "1")).flushed()).await.unwrap();
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1")));
 }
 
 async fn numbers_are_partition_keys_by_value<B: Backend>(t: &Fixture<B>) {
-    let numbered = t
-        .table("numbered", TableSpec::new("numbered", "id", Kind::N))
-        .await;
-    numbered
-        .put(Item::new().with("id", n("1.50")).with("v", "first"))
-        .await;
-    let before = numbered
-        .put(Item::new().with("id", n("15e-1")).with("v", "second"))
-        .await;
+    let numbered = t.table("numbered", TableSpec::new("numbered", "id", Kind::N)).await;
+    numbered.put(Item::new().with("id", n("1.50")).with("v", "first")).await;
+    let before = numbered.put(Item::new().with("id", n("15e-1")).with("v", "second")).await;
     assert_eq!(before.unwrap().s("v"), Some("first"));
     let found = numbered.get(Key::partition(n("1.5"))).await;
-    assert_eq!(
-        found,
-        Some(Item::new().with("id", n("1.5")).with("v", "second"))
-    );
+    assert_eq!(found, Some(Item::new().with("id", n("1.5")).with("v", "second")));
 }
 
 async fn bytes_are_partition_keys<B: Backend>(t: &Fixture<B>) {
     let spec = TableSpec::new("hashed", "id", Kind::B).sort("sk", Kind::B);
     let hashed = t.table("hashed", spec).await;
-    let item = Item::new()
-        .with("id", vec![0, 0xFF])
-        .with("sk", vec![0])
-        .with("v", 1);
+    let item = Item::new().with("id", vec![0, 0xFF]).with("sk", vec![0]).with("v", 1);
     hashed.put(item.clone()).await;
-    assert_eq!(
-        hashed.get(Key::new(vec![0, 0xFF], vec![0])).await,
-        Some(item)
-    );
+    assert_eq!(hashed.get(Key::new(vec![0, 0xFF], vec![0])).await, Some(item));
     assert_eq!(hashed.get(Key::new(vec![0], vec![0xFF, 0])).await, None);
 }
 
@@ -257,10 +193,7 @@ async fn an_item_put_after_its_delete_is_new<B: Backend>(t: &Fixture<B>) {
     items.put(row("a", "1").with("v", 1)).await;
     items.delete(key("a", "1")).await;
     assert_eq!(items.put(row("a", "1").with("w", 2)).await, None);
-    assert_eq!(
-        items.get(key("a", "1")).await,
-        Some(row("a", "1").with("w", 2))
-    );
+    assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1").with("w", 2)));
 }
 
 async fn numbers_keep_all_38_digits<B: Backend>(t: &Fixture<B>) {

@@ -46,41 +46,22 @@ async fn a_query_of_an_empty_partition_is_empty<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.fill(letters()).await;
     let page = items.page(&items.partition("none")).await;
-    assert_eq!(
-        (page.items.len(), page.count, page.scanned, page.cursor),
-        (0, 0, 0, None)
-    );
+    assert_eq!((page.items.len(), page.count, page.scanned, page.cursor), (0, 0, 0, None));
 }
 
 async fn a_query_sees_no_other_partition<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .fill([row("o", "z"), row("p", "a"), row("q", "a")])
-        .await;
+    items.fill([row("o", "z"), row("p", "a"), row("q", "a")]).await;
     assert_eq!(items.all(&items.partition("p")).await, [row("p", "a")]);
-    assert_eq!(
-        items.all(&items.partition("p").reverse()).await,
-        [row("p", "a")]
-    );
+    assert_eq!(items.all(&items.partition("p").reverse()).await, [row("p", "a")]);
 }
 
 async fn partitions_that_share_a_prefix_are_apart<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items
         .fill(
-            [
-                row("p", "pp"),
-                row("pp", "p"),
-                row("ppp", ""),
-                row("p\0", "p"),
-            ]
-            .map(|item| {
-                if item.s("sk") == Some("") {
-                    item.with("sk", "x")
-                } else {
-                    item
-                }
-            }),
+            [row("p", "pp"), row("pp", "p"), row("ppp", ""), row("p\0", "p")]
+                .map(|item| if item.s("sk") == Some("") { item.with("sk", "x") } else { item }),
         )
         .await;
     assert_eq!(items.sorts(&items.partition("p")).await, ["pp"]);
@@ -91,13 +72,9 @@ async fn partitions_that_share_a_prefix_are_apart<B: Backend>(t: &Fixture<B>) {
 async fn a_sort_value_can_be_asked_for<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.fill(letters()).await;
-    let found = items
-        .sorts(&items.partition("p").sort(SortRange::Eq("c".into())))
-        .await;
+    let found = items.sorts(&items.partition("p").sort(SortRange::Eq("c".into()))).await;
     assert_eq!(found, ["c"]);
-    let found = items
-        .sorts(&items.partition("p").sort(SortRange::Eq("cc".into())))
-        .await;
+    let found = items.sorts(&items.partition("p").sort(SortRange::Eq("cc".into()))).await;
     assert_eq!(found, [""; 0]);
 }
 
@@ -115,23 +92,14 @@ async fn before_and_after_include_or_spare_the_bound<B: Backend>(t: &Fixture<B>)
 async fn between_takes_both_ends_in<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.fill(letters()).await;
-    assert_eq!(
-        items.sorts(&items.partition("p").between("b", "d")).await,
-        ["b", "c", "d"]
-    );
-    assert_eq!(
-        items.sorts(&items.partition("p").between("aa", "cz")).await,
-        ["b", "c"]
-    );
+    assert_eq!(items.sorts(&items.partition("p").between("b", "d")).await, ["b", "c", "d"]);
+    assert_eq!(items.sorts(&items.partition("p").between("aa", "cz")).await, ["b", "c"]);
 }
 
 async fn between_equal_ends_is_one_item<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.fill(letters()).await;
-    assert_eq!(
-        items.sorts(&items.partition("p").between("b", "b")).await,
-        ["b"]
-    );
+    assert_eq!(items.sorts(&items.partition("p").between("b", "b")).await, ["b"]);
 }
 
 async fn ranges_may_lie_where_nothing_is<B: Backend>(t: &Fixture<B>) {
@@ -140,24 +108,14 @@ async fn ranges_may_lie_where_nothing_is<B: Backend>(t: &Fixture<B>) {
     let found = async |range| items.sorts(&items.partition("p").sort(range)).await;
     assert_eq!(found(SortRange::Lt("a".into())).await, [""; 0]);
     assert_eq!(found(SortRange::Gt("e".into())).await, [""; 0]);
-    assert_eq!(
-        found(SortRange::Between("ca".into(), "cz".into())).await,
-        [""; 0]
-    );
+    assert_eq!(found(SortRange::Between("ca".into(), "cz".into())).await, [""; 0]);
 }
 
 async fn a_range_can_be_read_backwards<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.fill(letters()).await;
-    let found = async |range| {
-        items
-            .sorts(&items.partition("p").sort(range).reverse())
-            .await
-    };
-    assert_eq!(
-        found(SortRange::Between("b".into(), "d".into())).await,
-        ["d", "c", "b"]
-    );
+    let found = async |range| items.sorts(&items.partition("p").sort(range).reverse()).await;
+    assert_eq!(found(SortRange::Between("b".into(), "d".into())).await, ["d", "c", "b"]);
     assert_eq!(found(SortRange::Gt("c".into())).await, ["e", "d"]);
     assert_eq!(found(SortRange::Le("b".into())).await, ["b", "a"]);
 }
@@ -166,10 +124,7 @@ async fn a_query_sees_the_last_write<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     for i in 0..5 {
         items.put(row("p", "a").with("v", i)).await;
-        assert_eq!(
-            items.all(&items.partition("p")).await,
-            [row("p", "a").with("v", i)]
-        );
+        assert_eq!(items.all(&items.partition("p")).await, [row("p", "a").with("v", i)]);
     }
 }
 
@@ -179,10 +134,7 @@ async fn a_deleted_item_leaves_the_query<B: Backend>(t: &Fixture<B>) {
     items.delete(key("p", "c")).await;
     items.delete(key("p", "a")).await;
     assert_eq!(items.sorts(&items.partition("p")).await, ["b", "d", "e"]);
-    assert_eq!(
-        items.sorts(&items.partition("p").reverse()).await,
-        ["e", "d", "b"]
-    );
+    assert_eq!(items.sorts(&items.partition("p").reverse()).await, ["e", "d", "b"]);
 }
 
 async fn an_eventual_query_sees_the_items_in_the_end<B: Backend>(t: &Fixture<B>) {
@@ -194,18 +146,14 @@ async fn an_eventual_query_sees_the_items_in_the_end<B: Backend>(t: &Fixture<B>)
 
 async fn a_query_of_a_table_without_sort_key_finds_one<B: Backend>(t: &Fixture<B>) {
     let singles = t.singles().await;
-    singles
-        .fill(["a", "b"].map(|pk| Item::new().with("pk", pk)))
-        .await;
+    singles.fill(["a", "b"].map(|pk| Item::new().with("pk", pk))).await;
     let found = singles.all(&Query::partition("singles", "a")).await;
     assert_eq!(found, [Item::new().with("pk", "a")]);
 }
 
 async fn a_query_returns_whole_items<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let item = row("p", "a")
-        .with("v", 1)
-        .with("null", weir_table::Value::Null);
+    let item = row("p", "a").with("v", 1).with("null", weir_table::Value::Null);
     items.put(item.clone()).await;
     assert_eq!(items.all(&items.partition("p")).await, [item]);
 }

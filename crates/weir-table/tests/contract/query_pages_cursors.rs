@@ -51,12 +51,7 @@ async fn pages_cover_a_partition_backwards<B: Backend>(t: &Fixture<B>) {
     let mut sorts = fill(&items, 23).await;
     sorts.reverse();
     for limit in [1, 5, 22] {
-        assert_eq!(
-            items
-                .sorts(&items.partition("p").reverse().limit(limit))
-                .await,
-            sorts
-        );
+        assert_eq!(items.sorts(&items.partition("p").reverse().limit(limit)).await, sorts);
     }
 }
 
@@ -91,13 +86,7 @@ async fn the_last_page_has_no_cursor<B: Backend>(t: &Fixture<B>) {
 /// Twelve items of 100 kB each: more than a page, less than two.
 async fn large<B: Backend>(items: &Table<'_, B>) -> Vec<String> {
     let sorts: Vec<String> = (0..12).map(|i| format!("{i:02}")).collect();
-    items
-        .fill(
-            sorts
-                .iter()
-                .map(|sk| row("p", sk).with("b", vec![1; 100_000])),
-        )
-        .await;
+    items.fill(sorts.iter().map(|sk| row("p", sk).with("b", vec![1; 100_000]))).await;
     sorts
 }
 
@@ -106,16 +95,9 @@ async fn a_page_without_limit_ends_at_1_mb<B: Backend>(t: &Fixture<B>) {
     let sorts = large(&items).await;
     let pages = items.pages(&items.partition("p")).await;
     assert_eq!(pages.len(), 2);
-    assert!(
-        (10..=11).contains(&pages[0].items.len()),
-        "{}",
-        pages[0].items.len()
-    );
+    assert!((10..=11).contains(&pages[0].items.len()), "{}", pages[0].items.len());
     assert_eq!(
-        pages
-            .iter()
-            .flat_map(|page| texts_of(&page.items, "sk"))
-            .collect::<Vec<_>>(),
+        pages.iter().flat_map(|page| texts_of(&page.items, "sk")).collect::<Vec<_>>(),
         sorts
     );
 }
@@ -127,10 +109,7 @@ async fn a_reverse_page_ends_at_1_mb<B: Backend>(t: &Fixture<B>) {
     let pages = items.pages(&items.partition("p").reverse()).await;
     assert_eq!(pages.len(), 2);
     assert_eq!(
-        pages
-            .iter()
-            .flat_map(|page| texts_of(&page.items, "sk"))
-            .collect::<Vec<_>>(),
+        pages.iter().flat_map(|page| texts_of(&page.items, "sk")).collect::<Vec<_>>(),
         sorts
     );
 }
@@ -152,10 +131,7 @@ async fn the_limit_counts_items_before_the_filter<B: Backend>(t: &Fixture<B>) {
     let page = items.page(&query).await;
     assert_eq!(texts_of(&page.items, "sk"), ["001", "003"]);
     assert_eq!((page.count, page.scanned), (2, 4));
-    assert_eq!(
-        items.sorts(&query).await,
-        ["001", "003", "005", "007", "009"]
-    );
+    assert_eq!(items.sorts(&query).await, ["001", "003", "005", "007", "009"]);
 }
 
 async fn a_page_may_be_empty_and_have_a_cursor<B: Backend>(t: &Fixture<B>) {
@@ -172,9 +148,7 @@ async fn the_limit_may_change_between_pages<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let sorts = fill(&items, 10).await;
     let first = items.page(&items.partition("p").limit(3)).await;
-    let rest = items
-        .sorts(&items.partition("p").limit(5).after(first.cursor.unwrap()))
-        .await;
+    let rest = items.sorts(&items.partition("p").limit(5).after(first.cursor.unwrap())).await;
     assert_eq!(rest, sorts[3..]);
 }
 
@@ -183,9 +157,7 @@ async fn a_cursor_outlives_the_item_it_ended_at<B: Backend>(t: &Fixture<B>) {
     let sorts = fill(&items, 10).await;
     let first = items.page(&items.partition("p").limit(3)).await;
     items.delete(key("p", "002")).await;
-    let rest = items
-        .sorts(&items.partition("p").after(first.cursor.unwrap()))
-        .await;
+    let rest = items.sorts(&items.partition("p").after(first.cursor.unwrap())).await;
     assert_eq!(rest, sorts[3..]);
 }
 
@@ -193,23 +165,15 @@ async fn items_added_behind_the_cursor_are_found<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     fill(&items, 4).await;
     let first = items.page(&items.partition("p").limit(2)).await;
-    items
-        .fill([row("p", "0000"), row("p", "0011"), row("p", "9")])
-        .await;
-    let rest = items
-        .sorts(&items.partition("p").after(first.cursor.unwrap()))
-        .await;
+    items.fill([row("p", "0000"), row("p", "0011"), row("p", "9")]).await;
+    let rest = items.sorts(&items.partition("p").after(first.cursor.unwrap())).await;
     assert_eq!(rest, ["0011", "002", "003", "9"]);
 }
 
 async fn a_cursor_can_be_used_twice<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let sorts = fill(&items, 6).await;
-    let cursor = items
-        .page(&items.partition("p").limit(2))
-        .await
-        .cursor
-        .unwrap();
+    let cursor = items.page(&items.partition("p").limit(2)).await.cursor.unwrap();
     let next = items.partition("p").after(cursor);
     assert_eq!(items.sorts(&next).await, sorts[2..]);
     assert_eq!(items.sorts(&next).await, sorts[2..]);
@@ -233,31 +197,16 @@ async fn index_pages_cover<B: Backend>(t: &Fixture<B>, query: Query, rows: &[Ite
 
 async fn pages_of_an_index_cover_equal_sort_values<B: Backend>(t: &Fixture<B>) {
     let rows: Vec<Item> = (0..12)
-        .map(|i| {
-            row(&format!("p{}", i % 5), &format!("{i:02}"))
-                .with("owner", "ada")
-                .with("at", 7)
-        })
+        .map(|i| row(&format!("p{}", i % 5), &format!("{i:02}")).with("owner", "ada").with("at", 7))
         .collect();
-    index_pages_cover(
-        t,
-        Query::partition("orders", "ada").index("by-owner"),
-        &rows,
-    )
-    .await;
+    index_pages_cover(t, Query::partition("orders", "ada").index("by-owner"), &rows).await;
 }
 
 async fn pages_of_an_index_cover_it_backwards<B: Backend>(t: &Fixture<B>) {
     let rows: Vec<Item> = (0..12)
-        .map(|i| {
-            row("p", &format!("{i:02}"))
-                .with("owner", "ada")
-                .with("at", i / 3)
-        })
+        .map(|i| row("p", &format!("{i:02}")).with("owner", "ada").with("at", i / 3))
         .collect();
-    let query = Query::partition("orders", "ada")
-        .index("by-owner")
-        .reverse();
+    let query = Query::partition("orders", "ada").index("by-owner").reverse();
     index_pages_cover(t, query, &rows).await;
 }
 
@@ -265,26 +214,13 @@ async fn pages_of_an_index_without_sort_key_cover_it<B: Backend>(t: &Fixture<B>)
     let rows: Vec<Item> = (0..12)
         .map(|i| row(&format!("p{}", i % 4), &format!("{i:02}")).with("state", "open"))
         .collect();
-    index_pages_cover(
-        t,
-        Query::partition("orders", "open").index("by-state"),
-        &rows,
-    )
-    .await;
+    index_pages_cover(t, Query::partition("orders", "open").index("by-state"), &rows).await;
 }
 
 async fn pages_of_number_keys_cover_them<B: Backend>(t: &Fixture<B>) {
     let table = t.sorted_by(weir_table::Kind::N).await;
     let numbers = [-100, -20, -3, 0, 1, 2, 10, 11, 200];
-    table
-        .fill(numbers.map(|v| Item::new().with("pk", "p").with("sk", v)))
-        .await;
+    table.fill(numbers.map(|v| Item::new().with("pk", "p").with("sk", v))).await;
     let found = table.all(&table.partition("p").limit(2)).await;
-    assert_eq!(
-        found
-            .iter()
-            .map(|i| i.i64("sk").unwrap())
-            .collect::<Vec<_>>(),
-        numbers
-    );
+    assert_eq!(found.iter().map(|i| i.i64("sk").unwrap()).collect::<Vec<_>>(), numbers);
 }

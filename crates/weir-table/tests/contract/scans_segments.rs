@@ -24,9 +24,8 @@ contract! {
 
 /// Forty items in eight partitions.
 async fn fill<B: Backend>(table: &Table<'_, B>) -> BTreeSet<String> {
-    let rows: Vec<Item> = (0..40)
-        .map(|i| row(&format!("p{}", i % 8), &format!("{i:02}")).with("v", i))
-        .collect();
+    let rows: Vec<Item> =
+        (0..40).map(|i| row(&format!("p{}", i % 8), &format!("{i:02}")).with("v", i)).collect();
     table.fill(rows.clone()).await;
     names(&rows)
 }
@@ -49,20 +48,14 @@ async fn a_scan_sees_every_item_once<B: Backend>(t: &Fixture<B>) {
 async fn a_scan_of_an_empty_table_is_empty<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let page = items.page(&items.scan()).await;
-    assert_eq!(
-        (page.items.len(), page.count, page.scanned, page.cursor),
-        (0, 0, 0, None)
-    );
+    assert_eq!((page.items.len(), page.count, page.scanned, page.cursor), (0, 0, 0, None));
 }
 
 async fn pages_of_a_scan_cover_it<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let expected = fill(&items).await;
     for limit in [1, 7, 40] {
-        assert_eq!(
-            names(&items.all(&items.scan().limit(limit)).await),
-            expected
-        );
+        assert_eq!(names(&items.all(&items.scan().limit(limit)).await), expected);
     }
 }
 
@@ -81,10 +74,7 @@ async fn segments_cover_the_table_without_overlap<B: Backend>(t: &Fixture<B>) {
 async fn one_segment_is_the_whole_table<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let expected = fill(&items).await;
-    assert_eq!(
-        names(&items.all(&items.scan().segment(0, 1)).await),
-        expected
-    );
+    assert_eq!(names(&items.all(&items.scan().segment(0, 1)).await), expected);
 }
 
 async fn pages_of_a_segment_stay_in_it<B: Backend>(t: &Fixture<B>) {
@@ -107,18 +97,13 @@ async fn a_scan_filters_and_counts<B: Backend>(t: &Fixture<B>) {
     let page = items.page(&query).await;
     assert_eq!((page.items.len(), page.count, page.scanned), (10, 10, 40));
     let counted = items.page(&query.count_only()).await;
-    assert_eq!(
-        (counted.items.len(), counted.count, counted.scanned),
-        (0, 10, 40)
-    );
+    assert_eq!((counted.items.len(), counted.count, counted.scanned), (0, 10, 40));
 }
 
 async fn a_scan_may_filter_by_key<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     fill(&items).await;
-    let query = items
-        .scan()
-        .filter(attr("pk").eq("p3").and(attr("sk").gt("20")));
+    let query = items.scan().filter(attr("pk").eq("p3").and(attr("sk").gt("20")));
     let found = names(&items.all(&query).await);
     assert_eq!(found.into_iter().collect::<Vec<_>>(), ["p3/27", "p3/35"]);
 }
@@ -148,18 +133,11 @@ async fn orders<B: Backend>(t: &Fixture<B>) -> (Table<'_, B>, BTreeSet<String>) 
     let rows: Vec<Item> = (0..20)
         .map(|i| {
             let item = row(&format!("p{}", i % 3), &format!("{i:02}")).with("at", i % 4);
-            if i % 5 == 0 {
-                item
-            } else {
-                item.with("owner", format!("o{}", i % 2))
-            }
+            if i % 5 == 0 { item } else { item.with("owner", format!("o{}", i % 2)) }
         })
         .collect();
     orders.fill(rows.clone()).await;
-    let owned: Vec<Item> = rows
-        .into_iter()
-        .filter(|item| item.get("owner").is_some())
-        .collect();
+    let owned: Vec<Item> = rows.into_iter().filter(|item| item.get("owner").is_some()).collect();
     (orders, names(&owned))
 }
 
@@ -175,10 +153,7 @@ async fn pages_of_an_index_scan_cover_it<B: Backend>(t: &Fixture<B>) {
         let query = orders.scan().index("by-owner").limit(limit);
         eventually(expected.clone(), async || {
             let found = orders.all(&query).await;
-            found
-                .iter()
-                .map(|i| format!("{}/{}", i.s("pk").unwrap(), i.s("sk").unwrap()))
-                .collect()
+            found.iter().map(|i| format!("{}/{}", i.s("pk").unwrap(), i.s("sk").unwrap())).collect()
         })
         .await;
     }

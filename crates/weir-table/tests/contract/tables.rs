@@ -34,11 +34,7 @@ fn full(name: &str) -> TableSpec {
         .attribute("hash", Kind::B)
         .index(IndexSpec::new("by-owner", "owner").sort("at"))
         .index(IndexSpec::new("by-hash", "hash").keys_only())
-        .index(
-            IndexSpec::new("by-time", "at")
-                .sort("sk")
-                .include(["v", "w"]),
-        )
+        .index(IndexSpec::new("by-time", "at").sort("sk").include(["v", "w"]))
         .ttl("expires")
         .feed()
 }
@@ -50,10 +46,7 @@ async fn a_table_is_described_as_it_was_declared<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found.name, "full");
     let plain = TableSpec::new("plain", "id", Kind::N);
     t.table("plain", plain.clone()).await;
-    assert_eq!(
-        t.store.backend().describe("plain").await.unwrap(),
-        Some(plain)
-    );
+    assert_eq!(t.store.backend().describe("plain").await.unwrap(), Some(plain));
     assert_eq!(t.store.backend().describe("none").await.unwrap(), None);
 }
 
@@ -76,10 +69,7 @@ async fn a_table_of_another_shape_is_told_with_the_differences<B: Backend>(t: &F
     items.put(row("a", "1")).await;
     let other = TableSpec::new("items", "pk", Kind::S).sort("other", Kind::N);
     let told = differences(t.store.create_table(&other).await);
-    assert!(
-        told.contains("sort") && told.contains("attributes"),
-        "{told}"
-    );
+    assert!(told.contains("sort") && told.contains("attributes"), "{told}");
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1")));
 }
 
@@ -108,10 +98,7 @@ async fn every_kind_of_difference_is_told<B: Backend>(t: &Fixture<B>) {
 
 async fn verifying_a_table_that_is_not_there_is_told<B: Backend>(t: &Fixture<B>) {
     let error = t.store.verify_table(&texts("nowhere")).await.unwrap_err();
-    assert!(
-        matches!(&error, Error::NoSuchTable(name) if name == "nowhere"),
-        "{error:?}"
-    );
+    assert!(matches!(&error, Error::NoSuchTable(name) if name == "nowhere"), "{error:?}");
 }
 
 async fn verifying_the_same_shape_is_fine<B: Backend>(t: &Fixture<B>) {
@@ -131,10 +118,7 @@ async fn table_names_are_listed_in_order<B: Backend>(t: &Fixture<B>) {
     t.others().await;
     t.items().await;
     t.singles().await;
-    assert_eq!(
-        t.store.table_names().await.unwrap(),
-        ["items", "others", "singles"]
-    );
+    assert_eq!(t.store.table_names().await.unwrap(), ["items", "others", "singles"]);
 }
 
 async fn a_removed_table_is_gone<B: Backend>(t: &Fixture<B>) {
@@ -142,20 +126,13 @@ async fn a_removed_table_is_gone<B: Backend>(t: &Fixture<B>) {
     items.put(row("a", "1")).await;
     t.store.delete_table("items").await.unwrap();
     assert_eq!(t.store.table_names().await.unwrap(), [""; 0]);
-    let error = t
-        .store
-        .write(Write::put("items", row("a", "1")))
-        .await
-        .unwrap_err();
+    let error = t.store.write(Write::put("items", row("a", "1"))).await.unwrap_err();
     assert!(matches!(error, Error::NoSuchTable(_)), "{error:?}");
 }
 
 async fn removing_an_unknown_table_is_told<B: Backend>(t: &Fixture<B>) {
     let error = t.store.delete_table("nowhere").await.unwrap_err();
-    assert!(
-        matches!(&error, Error::NoSuchTable(name) if name == "nowhere"),
-        "{error:?}"
-    );
+    assert!(matches!(&error, Error::NoSuchTable(name) if name == "nowhere"), "{error:?}");
 }
 
 async fn a_remade_table_is_empty<B: Backend>(t: &Fixture<B>) {
@@ -200,27 +177,12 @@ async fn an_index_key_of_an_undeclared_attribute_is_refused<B: Backend>(t: &Fixt
 }
 
 async fn a_declared_attribute_that_no_key_uses_is_refused<B: Backend>(t: &Fixture<B>) {
-    refused(
-        t,
-        texts("items").attribute("extra", Kind::S),
-        "attributes.extra",
-    )
-    .await;
+    refused(t, texts("items").attribute("extra", Kind::S), "attributes.extra").await;
 }
 
 async fn a_key_of_a_kind_that_cannot_be_one_is_refused<B: Backend>(t: &Fixture<B>) {
-    refused(
-        t,
-        TableSpec::new("items", "pk", Kind::Bool),
-        "attributes.pk",
-    )
-    .await;
-    refused(
-        t,
-        TableSpec::new("items", "pk", Kind::S).sort("sk", Kind::L),
-        "attributes.sk",
-    )
-    .await;
+    refused(t, TableSpec::new("items", "pk", Kind::Bool), "attributes.pk").await;
+    refused(t, TableSpec::new("items", "pk", Kind::S).sort("sk", Kind::L), "attributes.sk").await;
 }
 
 async fn bad_names_are_refused<B: Backend>(t: &Fixture<B>) {
@@ -233,12 +195,7 @@ async fn bad_names_are_refused<B: Backend>(t: &Fixture<B>) {
 
 async fn two_indexes_of_one_name_are_refused<B: Backend>(t: &Fixture<B>) {
     let index = || IndexSpec::new("twice", "sk");
-    refused(
-        t,
-        texts("items").index(index()).index(index()),
-        "indexes.twice",
-    )
-    .await;
+    refused(t, texts("items").index(index()).index(index()), "indexes.twice").await;
 }
 
 async fn an_index_that_includes_nothing_is_refused<B: Backend>(t: &Fixture<B>) {
@@ -247,12 +204,7 @@ async fn an_index_that_includes_nothing_is_refused<B: Backend>(t: &Fixture<B>) {
 }
 
 async fn a_sort_key_that_is_the_partition_key_is_refused<B: Backend>(t: &Fixture<B>) {
-    refused(
-        t,
-        TableSpec::new("items", "pk", Kind::S).sort("pk", Kind::S),
-        "sort",
-    )
-    .await;
+    refused(t, TableSpec::new("items", "pk", Kind::S).sort("pk", Kind::S), "sort").await;
     let index = IndexSpec::new("same", "sk").sort("sk");
     refused(t, texts("items").index(index), "indexes.same.sort").await;
 }

@@ -21,13 +21,7 @@ fn count(by: i32, token: &str) -> Transaction {
 async fn a_token_seen_before_does_nothing_again<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     for _ in 0..3 {
-        assert!(
-            t.store
-                .transact(count(5, &t.token("1")))
-                .await
-                .unwrap()
-                .is_applied()
-        );
+        assert!(t.store.transact(count(5, &t.token("1"))).await.unwrap().is_applied());
     }
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(5));
 }
@@ -77,20 +71,9 @@ async fn an_answer_to_a_repeat_hides_later_changes<B: Backend>(t: &Fixture<B>) {
 async fn an_empty_or_long_token_is_refused<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     assert_eq!(fault(t.store.transact(count(1, "")).await), "token");
-    assert_eq!(
-        fault(
-            t.store
-                .transact(count(1, &format!("{:x<37}", t.token(""))))
-                .await
-        ),
-        "token"
-    );
+    assert_eq!(fault(t.store.transact(count(1, &format!("{:x<37}", t.token("")))).await), "token");
     assert_eq!(items.get(key("a", "1")).await, None);
     assert!(
-        t.store
-            .transact(count(1, &format!("{:x<36}", t.token(""))))
-            .await
-            .unwrap()
-            .is_applied()
+        t.store.transact(count(1, &format!("{:x<36}", t.token("")))).await.unwrap().is_applied()
     );
 }

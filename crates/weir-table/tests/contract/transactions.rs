@@ -38,23 +38,13 @@ async fn a_transaction_applies_every_write<B: Backend>(t: &Fixture<B>) {
     ])
     .await;
     let left = items.all(&items.partition("a")).await;
-    assert_eq!(
-        left,
-        [
-            row("a", "put").with("v", 1),
-            row("a", "updated").with("v", 2)
-        ]
-    );
+    assert_eq!(left, [row("a", "put").with("v", 1), row("a", "updated").with("v", 2)]);
 }
 
 async fn a_transaction_spans_tables<B: Backend>(t: &Fixture<B>) {
     let (items, others) = (t.items().await, t.others().await);
     // One key in two tables is two items.
-    t.transact([
-        Write::put("items", row("a", "1")),
-        Write::put("others", row("a", "1")),
-    ])
-    .await;
+    t.transact([Write::put("items", row("a", "1")), Write::put("others", row("a", "1"))]).await;
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1")));
     assert_eq!(others.get(key("a", "1")).await, Some(row("a", "1")));
 }
@@ -68,10 +58,7 @@ async fn a_refused_transaction_writes_nothing<B: Backend>(t: &Fixture<B>) {
         Write::update("items", key("a", "none"), add("v", 1)).when(attr("pk").exists()),
     ]);
     assert!(!t.store.transact(transaction).await.unwrap().is_applied());
-    assert_eq!(
-        items.all(&items.scan()).await,
-        [row("a", "kept").with("v", 1)]
-    );
+    assert_eq!(items.all(&items.scan()).await, [row("a", "kept").with("v", 1)]);
     assert_eq!(others.all(&others.scan()).await, []);
 }
 
@@ -111,10 +98,7 @@ async fn a_condition_that_fails_on_a_missing_item_is_told_with_none<B: Backend>(
         Write::put("items", row("a", "2")),
     ]);
     let refused = t.store.transact(transaction).await.unwrap();
-    assert_eq!(
-        refused,
-        Transacted::Refused(vec![Verdict::Failed(None), Verdict::Held])
-    );
+    assert_eq!(refused, Transacted::Refused(vec![Verdict::Failed(None), Verdict::Held]));
 }
 
 async fn a_check_guards_without_changing<B: Backend>(t: &Fixture<B>) {
@@ -130,11 +114,7 @@ async fn a_check_guards_without_changing<B: Backend>(t: &Fixture<B>) {
     t.transact(order("order-1")).await;
     assert_eq!(items.get(key("a", "account")).await, Some(account));
     items.update(key("a", "account"), set("open", false)).await;
-    let refused = t
-        .store
-        .transact(Transaction::new(order("order-2")))
-        .await
-        .unwrap();
+    let refused = t.store.transact(Transaction::new(order("order-2"))).await.unwrap();
     let closed = row("a", "account").with("open", false);
     let expected = vec![Verdict::Failed(Some(closed)), Verdict::Held];
     assert_eq!(refused, Transacted::Refused(expected));
@@ -153,13 +133,7 @@ async fn a_check_of_a_missing_item_makes_none<B: Backend>(t: &Fixture<B>) {
 
 async fn a_transaction_mixes_puts_updates_deletes_and_checks<B: Backend>(t: &Fixture<B>) {
     let (items, others) = (t.items().await, t.others().await);
-    items
-        .fill([
-            row("a", "1").with("v", 1),
-            row("a", "2"),
-            row("a", "3").with("v", 3),
-        ])
-        .await;
+    items.fill([row("a", "1").with("v", 1), row("a", "2"), row("a", "3").with("v", 3)]).await;
     t.transact([
         Write::check("items", key("a", "3"), attr("v").eq(3)),
         Write::put("others", row("b", "1")).when(attr("pk").absent()),
@@ -168,42 +142,20 @@ async fn a_transaction_mixes_puts_updates_deletes_and_checks<B: Backend>(t: &Fix
     ])
     .await;
     let left = items.all(&items.partition("a")).await;
-    assert_eq!(
-        left,
-        [row("a", "1").with("v", 11), row("a", "3").with("v", 3)]
-    );
+    assert_eq!(left, [row("a", "1").with("v", 11), row("a", "3").with("v", 3)]);
     assert_eq!(others.get(key("b", "1")).await, Some(row("b", "1")));
 }
 
 async fn updates_of_a_transaction_compute_from_the_item<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .fill([
-            row("a", "1").with("v", n("0.1")),
-            row("a", "2").with("v", 1),
-        ])
-        .await;
+    items.fill([row("a", "1").with("v", n("0.1")), row("a", "2").with("v", 1)]).await;
     t.transact([
-        Write::update(
-            "items",
-            key("a", "1"),
-            set("v", Term::path("v").plus(n("0.2"))),
-        ),
-        Write::update(
-            "items",
-            key("a", "2"),
-            set("w", Term::path("v")).remove("v"),
-        ),
+        Write::update("items", key("a", "1"), set("v", Term::path("v").plus(n("0.2")))),
+        Write::update("items", key("a", "2"), set("w", Term::path("v")).remove("v")),
     ])
     .await;
     let left = items.all(&items.partition("a")).await;
-    assert_eq!(
-        left,
-        [
-            row("a", "1").with("v", n("0.3")),
-            row("a", "2").with("w", 1)
-        ]
-    );
+    assert_eq!(left, [row("a", "1").with("v", n("0.3")), row("a", "2").with("w", 1)]);
 }
 
 async fn a_transaction_of_one_write_is_allowed<B: Backend>(t: &Fixture<B>) {
@@ -215,16 +167,14 @@ async fn a_transaction_of_one_write_is_allowed<B: Backend>(t: &Fixture<B>) {
 async fn a_transaction_of_100_writes_is_allowed<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let rows: Vec<Item> = (0..100).map(|i| row("a", &format!("{i:03}"))).collect();
-    t.transact(rows.iter().map(|row| Write::put("items", row.clone())))
-        .await;
+    t.transact(rows.iter().map(|row| Write::put("items", row.clone()))).await;
     assert_eq!(items.all(&items.partition("a")).await, rows);
 }
 
 async fn a_transaction_may_be_done_twice_without_a_token<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     for _ in 0..2 {
-        t.transact([Write::update("items", key("a", "1"), add("v", 1))])
-            .await;
+        t.transact([Write::update("items", key("a", "1"), add("v", 1))]).await;
     }
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(2));
 }
@@ -242,9 +192,7 @@ async fn a_transaction_moves_items_between_partitions<B: Backend>(t: &Fixture<B>
 
 async fn a_transaction_is_seen_by_indexes<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
-    orders
-        .put(row("a", "old").with("owner", "ada").with("at", 1))
-        .await;
+    orders.put(row("a", "old").with("owner", "ada").with("at", 1)).await;
     t.transact([
         Write::delete("orders", key("a", "old")),
         Write::put("orders", row("a", "new").with("owner", "ada").with("at", 2)),
@@ -268,10 +216,7 @@ async fn a_wrong_kind_in_one_update_undoes_the_transaction<B: Backend>(t: &Fixtu
         ])
         .await;
     assert_eq!(field, "v");
-    assert_eq!(
-        items.all(&items.scan()).await,
-        [row("a", "2").with("v", "text")]
-    );
+    assert_eq!(items.all(&items.scan()).await, [row("a", "2").with("v", "text")]);
 }
 
 async fn transact_get_answers_in_order<B: Backend>(t: &Fixture<B>) {
@@ -307,10 +252,8 @@ async fn transact_get_reads_100_items<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let rows: Vec<Item> = (0..100).map(|i| row("a", &format!("{i:03}"))).collect();
     items.fill(rows.clone()).await;
-    let gets: Vec<Get> = rows
-        .iter()
-        .map(|row| Get::new("items", key("a", row.s("sk").unwrap())))
-        .collect();
+    let gets: Vec<Get> =
+        rows.iter().map(|row| Get::new("items", key("a", row.s("sk").unwrap()))).collect();
     let got = t.store.transact_get(&gets).await.unwrap();
     assert_eq!(got, rows.into_iter().map(Some).collect::<Vec<_>>());
 }

@@ -24,9 +24,7 @@ fn seconds_from_now(seconds: i64) -> i64 {
 }
 
 fn expiring(sk: &str, seconds: i64) -> Item {
-    row("a", sk)
-        .with("expires", seconds_from_now(seconds))
-        .with("kind", "session")
+    row("a", sk).with("expires", seconds_from_now(seconds)).with("kind", "session")
 }
 
 async fn sessions<B: Backend>(t: &Fixture<B>) -> Table<'_, B> {
@@ -40,13 +38,7 @@ async fn sessions<B: Backend>(t: &Fixture<B>) -> Table<'_, B> {
 
 async fn the_expiry_attribute_is_part_of_the_shape<B: Backend>(t: &Fixture<B>) {
     let _sessions = sessions(t).await;
-    let found = t
-        .store
-        .backend()
-        .describe("sessions")
-        .await
-        .unwrap()
-        .unwrap();
+    let found = t.store.backend().describe("sessions").await.unwrap().unwrap();
     assert_eq!(found.ttl.as_deref(), Some("expires"));
 }
 
@@ -83,18 +75,14 @@ async fn an_item_without_expiry_stays<B: Backend>(t: &Fixture<B>) {
 
 async fn an_expired_item_is_removed_in_the_end<B: Backend>(t: &Fixture<B>) {
     let sessions = sessions(t).await;
-    sessions
-        .fill([expiring("1", -60), expiring("2", 3600), row("a", "3")])
-        .await;
+    sessions.fill([expiring("1", -60), expiring("2", 3600), row("a", "3")]).await;
     eventually(None, async || sessions.get(key("a", "1")).await).await;
     assert_eq!(sessions.sorts(&sessions.partition("a")).await, ["2", "3"]);
 }
 
 async fn an_expired_item_leaves_the_index<B: Backend>(t: &Fixture<B>) {
     let sessions = sessions(t).await;
-    sessions
-        .fill([expiring("1", -60), expiring("2", 3600)])
-        .await;
+    sessions.fill([expiring("1", -60), expiring("2", 3600)]).await;
     let query = sessions.partition("session").index("by-kind");
     eventually(vec!["2".to_owned()], async || sessions.sorts(&query).await).await;
 }
@@ -116,8 +104,5 @@ async fn an_item_whose_expiry_moves_on_stays<B: Backend>(t: &Fixture<B>) {
     sessions.update(key("a", "1"), set("expires", later)).await;
     sessions.put(expiring("2", 3)).await;
     eventually(None, async || sessions.get(key("a", "2")).await).await;
-    assert_eq!(
-        sessions.get(key("a", "1")).await.unwrap().i64("expires"),
-        Some(later)
-    );
+    assert_eq!(sessions.get(key("a", "1")).await.unwrap().i64("expires"), Some(later));
 }

@@ -38,9 +38,7 @@ async fn adding_to_what_is_missing_starts_from_zero<B: Backend>(t: &Fixture<B>) 
 
 async fn an_update_returns_the_new_item<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("kept", "x").with("count", 1))
-        .await;
+    items.put(row("a", "1").with("kept", "x").with("count", 1)).await;
     let new = items.update(key("a", "1"), add("count", 2)).await;
     assert_eq!(new, row("a", "1").with("kept", "x").with("count", 3));
 }
@@ -54,10 +52,7 @@ async fn an_update_makes_an_item_that_is_missing<B: Backend>(t: &Fixture<B>) {
 
 async fn an_empty_update_makes_an_item_of_its_key<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    assert_eq!(
-        items.update(key("a", "1"), Update::default()).await,
-        row("a", "1")
-    );
+    assert_eq!(items.update(key("a", "1"), Update::default()).await, row("a", "1"));
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1")));
 }
 
@@ -77,21 +72,11 @@ async fn sums_of_decimals_are_exact<B: Backend>(t: &Fixture<B>) {
 
 async fn sums_keep_38_digits<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("n", n("99999999999999999999999999999999999998")))
-        .await;
+    items.put(row("a", "1").with("n", n("99999999999999999999999999999999999998"))).await;
     let new = items.update(key("a", "1"), add("n", 1)).await;
-    assert_eq!(
-        new.get("n"),
-        Some(&n("99999999999999999999999999999999999999").into())
-    );
-    let new = items
-        .update(key("a", "1"), set("n", Term::path("n").minus(n("1e37"))))
-        .await;
-    assert_eq!(
-        new.get("n"),
-        Some(&n("89999999999999999999999999999999999999").into())
-    );
+    assert_eq!(new.get("n"), Some(&n("99999999999999999999999999999999999999").into()));
+    let new = items.update(key("a", "1"), set("n", Term::path("n").minus(n("1e37")))).await;
+    assert_eq!(new.get("n"), Some(&n("89999999999999999999999999999999999999").into()));
 }
 
 async fn set_computes_sums_and_differences<B: Backend>(t: &Fixture<B>) {
@@ -102,49 +87,26 @@ async fn set_computes_sums_and_differences<B: Backend>(t: &Fixture<B>) {
         .set("x", Term::path("x").plus(1))
         .set("y", Term::from(1).minus(Term::path("y")));
     let new = items.update(key("a", "1"), update).await;
-    let expected = row("a", "1")
-        .with("x", 11)
-        .with("y", -3)
-        .with("sum", 14)
-        .with("difference", 6);
+    let expected = row("a", "1").with("x", 11).with("y", -3).with("sum", 14).with("difference", 6);
     assert_eq!(new, expected);
 }
 
 async fn set_counts_from_a_default<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let update = || set("left", Term::path_or("left", 100).minus(7));
-    assert_eq!(
-        items.update(key("a", "1"), update()).await.i64("left"),
-        Some(93)
-    );
-    assert_eq!(
-        items.update(key("a", "1"), update()).await.i64("left"),
-        Some(86)
-    );
+    assert_eq!(items.update(key("a", "1"), update()).await.i64("left"), Some(93));
+    assert_eq!(items.update(key("a", "1"), update()).await.i64("left"), Some(86));
 }
 
 async fn terms_read_the_item_before_the_update<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(
-            row("a", "1")
-                .with("x", "was x")
-                .with("y", "was y")
-                .with("z", 1),
-        )
-        .await;
+    items.put(row("a", "1").with("x", "was x").with("y", "was y").with("z", 1)).await;
     let update = set("x", Term::path("y"))
         .set("y", Term::path("x"))
         .set("z_before", Term::path("z"))
         .remove("z");
     let new = items.update(key("a", "1"), update).await;
-    assert_eq!(
-        new,
-        row("a", "1")
-            .with("x", "was y")
-            .with("y", "was x")
-            .with("z_before", 1)
-    );
+    assert_eq!(new, row("a", "1").with("x", "was y").with("y", "was x").with("z_before", 1));
 }
 
 async fn set_if_absent_keeps_what_is_there<B: Backend>(t: &Fixture<B>) {
@@ -158,54 +120,36 @@ async fn set_if_absent_keeps_what_is_there<B: Backend>(t: &Fixture<B>) {
 async fn set_may_change_the_kind<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
-    let new = items
-        .update(key("a", "1"), set("v", Value::strings(["x"])))
-        .await;
+    let new = items.update(key("a", "1"), set("v", Value::strings(["x"]))).await;
     assert_eq!(new, row("a", "1").with("v", Value::strings(["x"])));
 }
 
 async fn set_copies_another_attribute<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("v", Value::map([("x", 1)])))
-        .await;
-    let new = items
-        .update(key("a", "1"), set("copy", Term::path("v")))
-        .await;
+    items.put(row("a", "1").with("v", Value::map([("x", 1)]))).await;
+    let new = items.update(key("a", "1"), set("copy", Term::path("v"))).await;
     assert_eq!(new.get("copy"), Some(&Value::map([("x", 1)])));
 }
 
 async fn set_copies_a_key_attribute<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
-    let new = items
-        .update(key("a", "1"), set("copy", Term::path("sk")))
-        .await;
+    let new = items.update(key("a", "1"), set("copy", Term::path("sk"))).await;
     assert_eq!(new, row("a", "1").with("copy", "1"));
-    let made = items
-        .update(key("a", "2"), set("copy", Term::path_or("gone", "none")))
-        .await;
+    let made = items.update(key("a", "2"), set("copy", Term::path_or("gone", "none"))).await;
     assert_eq!(made, row("a", "2").with("copy", "none"));
 }
 
 async fn removing_what_is_missing_changes_nothing<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1).with("w", 2)).await;
-    let new = items
-        .update(key("a", "1"), remove("gone").remove("w"))
-        .await;
+    let new = items.update(key("a", "1"), remove("gone").remove("w")).await;
     assert_eq!(new, row("a", "1").with("v", 1));
 }
 
 async fn many_changes_apply_together<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(
-            row("a", "1")
-                .with("gone", 1)
-                .with("set", Value::strings(["x", "y"])),
-        )
-        .await;
+    items.put(row("a", "1").with("gone", 1).with("set", Value::strings(["x", "y"]))).await;
     let update = set("s", "text")
         .add("n", 3)
         .remove("gone")
@@ -222,9 +166,7 @@ async fn many_changes_apply_together<B: Backend>(t: &Fixture<B>) {
 
 async fn an_update_keeps_what_it_does_not_name<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let item = row("a", "1")
-        .with("m", Value::map([("x", 1)]))
-        .with("b", vec![1, 2]);
+    let item = row("a", "1").with("m", Value::map([("x", 1)])).with("b", vec![1, 2]);
     items.put(item.clone()).await;
     items.update(key("a", "1"), add("count", 1)).await;
     assert_eq!(items.get(key("a", "1")).await, Some(item.with("count", 1)));
@@ -233,26 +175,15 @@ async fn an_update_keeps_what_it_does_not_name<B: Backend>(t: &Fixture<B>) {
 async fn a_conditional_update_returns_the_new_item<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("tokens", 10)).await;
-    let written = items
-        .update_when(key("a", "1"), add("tokens", -4), attr("tokens").ge(4))
-        .await;
-    assert_eq!(
-        written,
-        Written::Applied(Some(row("a", "1").with("tokens", 6)))
-    );
+    let written = items.update_when(key("a", "1"), add("tokens", -4), attr("tokens").ge(4)).await;
+    assert_eq!(written, Written::Applied(Some(row("a", "1").with("tokens", 6))));
 }
 
 async fn an_update_that_changes_nothing_is_applied<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
-    assert_eq!(
-        items.update(key("a", "1"), set("v", 1)).await,
-        row("a", "1").with("v", 1)
-    );
-    assert_eq!(
-        items.update(key("a", "1"), add("v", 0)).await,
-        row("a", "1").with("v", 1)
-    );
+    assert_eq!(items.update(key("a", "1"), set("v", 1)).await, row("a", "1").with("v", 1));
+    assert_eq!(items.update(key("a", "1"), add("v", 0)).await, row("a", "1").with("v", 1));
 }
 
 async fn counting_to_zero_keeps_the_attribute<B: Backend>(t: &Fixture<B>) {

@@ -28,20 +28,14 @@ contract! {
 
 async fn adding_to_a_missing_set_makes_it<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let new = items
-        .update(key("a", "1"), add("tags", Value::strings(["x"])))
-        .await;
+    let new = items.update(key("a", "1"), add("tags", Value::strings(["x"]))).await;
     assert_eq!(new, row("a", "1").with("tags", Value::strings(["x"])));
 }
 
 async fn adding_to_a_set_merges<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("tags", Value::strings(["x", "y"])))
-        .await;
-    let new = items
-        .update(key("a", "1"), add("tags", Value::strings(["y", "z"])))
-        .await;
+    items.put(row("a", "1").with("tags", Value::strings(["x", "y"]))).await;
+    let new = items.update(key("a", "1"), add("tags", Value::strings(["y", "z"]))).await;
     assert_eq!(new.get("tags"), Some(&Value::strings(["x", "y", "z"])));
 }
 
@@ -49,23 +43,12 @@ async fn adding_what_the_set_has_changes_nothing<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let item = row("a", "1").with("tags", Value::strings(["x", "y"]));
     items.put(item.clone()).await;
-    assert_eq!(
-        items
-            .update(key("a", "1"), add("tags", Value::strings(["x"])))
-            .await,
-        item
-    );
+    assert_eq!(items.update(key("a", "1"), add("tags", Value::strings(["x"]))).await, item);
 }
 
 async fn number_and_byte_sets_merge_by_value<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(
-            row("a", "1")
-                .with("ns", Value::numbers([1, 2]))
-                .with("bs", byte_set([b"x"])),
-        )
-        .await;
+    items.put(row("a", "1").with("ns", Value::numbers([1, 2])).with("bs", byte_set([b"x"]))).await;
     let update = add("ns", Value::Ns([n("2.00"), n("3")].into())).add("bs", byte_set([b"x", b"y"]));
     let new = items.update(key("a", "1"), update).await;
     assert_eq!(new.get("ns"), Some(&Value::numbers([1, 2, 3])));
@@ -83,17 +66,13 @@ async fn deleting_elements_leaves_the_rest<B: Backend>(t: &Fixture<B>) {
     let new = items.update(key("a", "1"), update).await;
     assert_eq!(
         new,
-        row("a", "1")
-            .with("ss", Value::strings(["y"]))
-            .with("ns", Value::numbers([2]))
+        row("a", "1").with("ss", Value::strings(["y"])).with("ns", Value::numbers([2]))
     );
 }
 
 async fn deleting_the_last_element_removes_the_set<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("ss", Value::strings(["x", "y"])))
-        .await;
+    items.put(row("a", "1").with("ss", Value::strings(["x", "y"]))).await;
     let update = delete_from("ss", Value::strings(["y", "x"]));
     assert_eq!(items.update(key("a", "1"), update).await, row("a", "1"));
 }
@@ -101,9 +80,7 @@ async fn deleting_the_last_element_removes_the_set<B: Backend>(t: &Fixture<B>) {
 async fn deleting_from_a_missing_set_changes_nothing<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
-    let new = items
-        .update(key("a", "1"), delete_from("gone", Value::strings(["x"])))
-        .await;
+    let new = items.update(key("a", "1"), delete_from("gone", Value::strings(["x"]))).await;
     assert_eq!(new, row("a", "1").with("v", 1));
 }
 
@@ -111,25 +88,15 @@ async fn deleting_elements_that_are_not_there_changes_nothing<B: Backend>(t: &Fi
     let items = t.items().await;
     let item = row("a", "1").with("ss", Value::strings(["x"]));
     items.put(item.clone()).await;
-    let new = items
-        .update(key("a", "1"), delete_from("ss", Value::strings(["X"])))
-        .await;
+    let new = items.update(key("a", "1"), delete_from("ss", Value::strings(["X"]))).await;
     assert_eq!(new, item);
 }
 
 async fn append_adds_to_either_end_of_a_list<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(
-            row("a", "1")
-                .with("back", Value::list([1]))
-                .with("front", Value::list([1])),
-        )
-        .await;
-    let update = set("back", Term::path("back").append(Value::list([2, 3]))).set(
-        "front",
-        Term::from(Value::list([-1, 0])).append(Term::path("front")),
-    );
+    items.put(row("a", "1").with("back", Value::list([1])).with("front", Value::list([1]))).await;
+    let update = set("back", Term::path("back").append(Value::list([2, 3])))
+        .set("front", Term::from(Value::list([-1, 0])).append(Term::path("front")));
     let new = items.update(key("a", "1"), update).await;
     assert_eq!(new.get("back"), Some(&Value::list([1, 2, 3])));
     assert_eq!(new.get("front"), Some(&Value::list([-1, 0, 1])));
@@ -137,12 +104,8 @@ async fn append_adds_to_either_end_of_a_list<B: Backend>(t: &Fixture<B>) {
 
 async fn append_starts_a_list_that_is_missing<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let push = |v: i32| {
-        set(
-            "log",
-            Term::path_or("log", Value::L(Vec::new())).append(Value::list([v])),
-        )
-    };
+    let push =
+        |v: i32| set("log", Term::path_or("log", Value::L(Vec::new())).append(Value::list([v])));
     items.update(key("a", "1"), push(1)).await;
     let new = items.update(key("a", "1"), push(2)).await;
     assert_eq!(new.get("log"), Some(&Value::list([1, 2])));
@@ -150,24 +113,15 @@ async fn append_starts_a_list_that_is_missing<B: Backend>(t: &Fixture<B>) {
 
 async fn set_replaces_an_element<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("l", Value::list([1, 2, 3])))
-        .await;
-    let new = items
-        .update(key("a", "1"), set(Path::new("l").element(1), "two"))
-        .await;
-    assert_eq!(
-        new.get("l"),
-        Some(&Value::L(vec![1.into(), "two".into(), 3.into()]))
-    );
+    items.put(row("a", "1").with("l", Value::list([1, 2, 3]))).await;
+    let new = items.update(key("a", "1"), set(Path::new("l").element(1), "two")).await;
+    assert_eq!(new.get("l"), Some(&Value::L(vec![1.into(), "two".into(), 3.into()])));
 }
 
 async fn setting_past_the_end_appends<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([1]))).await;
-    let new = items
-        .update(key("a", "1"), set(Path::new("l").element(9), 2))
-        .await;
+    let new = items.update(key("a", "1"), set(Path::new("l").element(9), 2)).await;
     assert_eq!(new.get("l"), Some(&Value::list([1, 2])));
 }
 
@@ -181,9 +135,7 @@ async fn several_elements_set_past_the_end_append_in_order<B: Backend>(t: &Fixtu
 
 async fn removed_elements_are_those_of_the_old_list<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("l", Value::list([10, 11, 12, 13])))
-        .await;
+    items.put(row("a", "1").with("l", Value::list([10, 11, 12, 13]))).await;
     let update = remove(Path::new("l").element(0)).remove(Path::new("l").element(2));
     let new = items.update(key("a", "1"), update).await;
     assert_eq!(new.get("l"), Some(&Value::list([11, 13])));
@@ -192,26 +144,20 @@ async fn removed_elements_are_those_of_the_old_list<B: Backend>(t: &Fixture<B>) 
 async fn removing_past_the_end_changes_nothing<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([1]))).await;
-    let new = items
-        .update(key("a", "1"), remove(Path::new("l").element(4)))
-        .await;
+    let new = items.update(key("a", "1"), remove(Path::new("l").element(4))).await;
     assert_eq!(new.get("l"), Some(&Value::list([1])));
 }
 
 async fn removing_every_element_leaves_an_empty_list<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([1]))).await;
-    let new = items
-        .update(key("a", "1"), remove(Path::new("l").element(0)))
-        .await;
+    let new = items.update(key("a", "1"), remove(Path::new("l").element(0))).await;
     assert_eq!(new.get("l"), Some(&Value::L(Vec::new())));
 }
 
 async fn elements_are_set_and_removed_together<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    items
-        .put(row("a", "1").with("l", Value::list([10, 11, 12])))
-        .await;
+    items.put(row("a", "1").with("l", Value::list([10, 11, 12]))).await;
     let update = remove(Path::new("l").element(0)).set(Path::new("l").element(1), 21);
     let new = items.update(key("a", "1"), update).await;
     assert_eq!(new.get("l"), Some(&Value::list([21, 12])));
@@ -221,12 +167,7 @@ async fn a_member_is_added_once_by_condition<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let join = || add("members", Value::strings(["ada"])).add("count", 1);
     let new_member = || !attr("members").contains("ada");
-    assert!(
-        items
-            .update_when(key("a", "1"), join(), new_member())
-            .await
-            .is_applied()
-    );
+    assert!(items.update_when(key("a", "1"), join(), new_member()).await.is_applied());
     let again = items.update_when(key("a", "1"), join(), new_member()).await;
     assert!(!again.is_applied());
     assert_eq!(again.item().unwrap().i64("count"), Some(1));

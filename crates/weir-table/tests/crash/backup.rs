@@ -35,10 +35,9 @@ async fn a_backup_under_load_is_the_store_at_one_moment() {
         let run = Run::new(seed, Model::new(seed).done());
         let writing = {
             let (run, store, acks) = (run.clone(), store.clone(), Arc::clone(&acks));
-            tokio::spawn(async move {
-                run.go(&store, move |ack| acks.lock().unwrap().push(ack))
-                    .await
-            })
+            tokio::spawn(
+                async move { run.go(&store, move |ack| acks.lock().unwrap().push(ack)).await },
+            )
         };
         tokio::time::sleep(Duration::from_millis(100)).await;
         let before = acks.lock().unwrap().clone();
@@ -58,15 +57,10 @@ async fn a_backup_under_load_is_the_store_at_one_moment() {
         model.note(after);
         model.check_with(&copy, &before).await;
         // The copy is a store of its own.
-        let run = Run {
-            steps_max: 5,
-            ..Run::new(seed, model.done())
-        };
+        let run = Run { steps_max: 5, ..Run::new(seed, model.done()) };
         let acks: Arc<Mutex<Vec<Ack>>> = Arc::default();
         let told = Arc::clone(&acks);
-        let failures = run
-            .go(&copy, move |ack| told.lock().unwrap().push(ack))
-            .await;
+        let failures = run.go(&copy, move |ack| told.lock().unwrap().push(ack)).await;
         assert!(failures.is_empty(), "{failures:?}");
         model.note(acks.lock().unwrap().drain(..));
         model.check(&copy).await;
@@ -74,10 +68,7 @@ async fn a_backup_under_load_is_the_store_at_one_moment() {
 }
 
 fn item(n: u64) -> Item {
-    Item::new()
-        .with("PK", "p")
-        .with("SK", format!("{n:04}"))
-        .with("n", n)
+    Item::new().with("PK", "p").with("SK", format!("{n:04}")).with("n", n)
 }
 
 /// A store of `count` items and its backup.
@@ -85,10 +76,7 @@ async fn backed_up(folder: &Folder, count: u64) -> std::path::PathBuf {
     let store = workload::open(options(&folder.data())).unwrap();
     workload::prepare(&store).await.unwrap();
     for n in 0..count {
-        store
-            .write(Write::put(MAIN, item(n)).flushed())
-            .await
-            .unwrap();
+        store.write(Write::put(MAIN, item(n)).flushed()).await.unwrap();
     }
     let to = folder.path().join("backup");
     store.backend().backup(&to, |_, _| {}).await.unwrap();
@@ -139,14 +127,7 @@ async fn a_backup_of_a_newer_format_is_refused() {
     let told = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, told.replace("\"format\": 1", "\"format\": 2")).unwrap();
     let refused = embedded::restore(&from, &folder.path().join("restored"), &|_, _| {});
-    assert!(matches!(
-        refused,
-        Err(Error::NewerFormat {
-            found: 2,
-            known: 1,
-            ..
-        })
-    ));
+    assert!(matches!(refused, Err(Error::NewerFormat { found: 2, known: 1, .. })));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -182,11 +163,7 @@ async fn the_feed_goes_on_after_a_restore() {
         let store = store.clone();
         async move { store.feed_read(MAIN, "log", &from, 100).await }
     };
-    let old = store
-        .feed_read(MAIN, "log", &Position::Oldest, 10)
-        .await
-        .unwrap()
-        .next;
+    let old = store.feed_read(MAIN, "log", &Position::Oldest, 10).await.unwrap().next;
     let at_the_backup = read(&store, Position::Oldest).await.unwrap().next;
     for n in 30..60 {
         store.write(Write::put(MAIN, item(n))).await.unwrap();

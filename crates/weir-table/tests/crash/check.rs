@@ -119,10 +119,8 @@ impl Model {
                 continue;
             };
             self.changes += feed.follow(store, &spec.name).await;
-            let told: BTreeMap<Key, Item> = items
-                .iter()
-                .map(|item| (spec.key_of(item).unwrap(), item.clone()))
-                .collect();
+            let told: BTreeMap<Key, Item> =
+                items.iter().map(|item| (spec.key_of(item).unwrap(), item.clone())).collect();
             assert_eq!(feed.images, told, "the feed's last images are the items");
         }
         match store.backend().verify().await {
@@ -209,19 +207,12 @@ impl Model {
         );
         let (least, most) = (least.transfers[task], most.transfers[task]);
         let reached = there.last().copied().unwrap_or(0).max(least);
-        assert!(
-            reached <= most + 1,
-            "transfers of task {task}: {reached} was never asked for"
-        );
+        assert!(reached <= most + 1, "transfers of task {task}: {reached} was never asked for");
         for ack in &self.acks {
             if (ack.kind, ack.task) == (Work::Transfer, task) && ack.step <= reached {
                 // A step that a crash had hidden the answer of is refused when it is asked again.
                 let is_there = there.contains(&ack.step);
-                assert!(
-                    is_there || !ack.applied,
-                    "transfer {} of task {task} is gone",
-                    ack.step
-                );
+                assert!(is_there || !ack.applied, "transfer {} of task {task} is gone", ack.step);
                 assert!(
                     !is_there || ack.applied || self.ledger[task].contains(&ack.step),
                     "transfer {} of task {task} was refused and is there",
@@ -235,14 +226,9 @@ impl Model {
 
     fn check_shared(&mut self, found: &BTreeMap<(String, String), Item>, kept: &[Ack]) {
         let key = ("COUNTER#shared".to_owned(), "n".to_owned());
-        let count = found
-            .get(&key)
-            .map_or(0, |item| item.i64("n").unwrap() as u64);
+        let count = found.get(&key).map_or(0, |item| item.i64("n").unwrap() as u64);
         let of = |acks: &[Ack]| acks.iter().filter(|ack| ack.kind == Work::Shared).count() as u64;
-        let (least, most) = (
-            self.shared + of(kept),
-            self.shared + of(&self.acks) + TASKS as u64,
-        );
+        let (least, most) = (self.shared + of(kept), self.shared + of(&self.acks) + TASKS as u64);
         assert!(
             (least..=most).contains(&count),
             "the shared counter is {count}, not {least} to {most}"
@@ -263,10 +249,7 @@ impl Model {
         assert_eq!(accounts.len(), expected.len());
         for (number, balance) in (0..).zip(expected) {
             let name = workload::account(number);
-            let account = accounts
-                .iter()
-                .find(|item| item.s("PK") == Some(name.as_str()))
-                .unwrap();
+            let account = accounts.iter().find(|item| item.s("PK") == Some(name.as_str())).unwrap();
             assert_eq!(
                 account.i64("bal"),
                 Some(balance),
@@ -311,14 +294,9 @@ fn check_counter(
     most: &Progress,
 ) -> u64 {
     let key = (format!("COUNTER#{task}"), "n".to_owned());
-    let count = found
-        .get(&key)
-        .map_or(0, |item| item.i64("n").unwrap() as u64);
+    let count = found.get(&key).map_or(0, |item| item.i64("n").unwrap() as u64);
     let (least, most) = (least.counters[task], most.counters[task] + 1);
-    assert!(
-        (least..=most).contains(&count),
-        "counter {task} is {count}, not {least} to {most}"
-    );
+    assert!((least..=most).contains(&count), "counter {task} is {count}, not {least} to {most}");
     count
 }
 
@@ -346,16 +324,8 @@ fn projected(spec: &TableSpec, index: &IndexSpec, item: &Item) -> Option<Item> {
         Projection::KeysOnly => None,
         Projection::Include(names) => Some(names),
     };
-    let names = keys
-        .into_iter()
-        .chain(of_table)
-        .flatten()
-        .chain(included.into_iter().flatten());
-    Some(
-        names
-            .filter_map(|name| Some((name.clone(), item.get(name)?.clone())))
-            .collect(),
-    )
+    let names = keys.into_iter().chain(of_table).flatten().chain(included.into_iter().flatten());
+    Some(names.filter_map(|name| Some((name.clone(), item.get(name)?.clone()))).collect())
 }
 
 async fn check_index(store: &Store<Embedded>, spec: &TableSpec, index: &IndexSpec, items: &[Item]) {
@@ -366,10 +336,7 @@ async fn check_index(store: &Store<Embedded>, spec: &TableSpec, index: &IndexSpe
     };
     let query = Query::scan(spec.name.as_str()).index(index.name.as_str());
     let found = scan(store, query).await;
-    let expected = items
-        .iter()
-        .filter_map(|item| projected(spec, index, item))
-        .collect();
+    let expected = items.iter().filter_map(|item| projected(spec, index, item)).collect();
     assert_eq!(
         sorted(found),
         sorted(expected),
@@ -404,15 +371,7 @@ impl Feed {
                 );
                 if change.expired {
                     assert_eq!(change.new, None);
-                    assert!(
-                        change
-                            .key
-                            .sort
-                            .as_ref()
-                            .unwrap()
-                            .to_string()
-                            .starts_with('E')
-                    );
+                    assert!(change.key.sort.as_ref().unwrap().to_string().starts_with('E'));
                 }
             }
             count += page.changes.len() as u64;

@@ -15,9 +15,7 @@ async fn a_folder_has_one_owner() {
     let folder = Folder::new();
     let store = workload::open(Options::new(folder.data())).unwrap();
     let second = Embedded::open(Options::new(folder.data()));
-    let Err(Error::InUse { path }) = second else {
-        panic!("{second:?}")
-    };
+    let Err(Error::InUse { path }) = second else { panic!("{second:?}") };
     assert_eq!(path, folder.data());
     store.backend().close().await.unwrap();
     // Closed, but still readable: it is in use until it is dropped.
@@ -61,10 +59,9 @@ async fn closing_under_load_answers_every_writer() {
         let run = Run::new(seed, model.done());
         let writing = {
             let (run, store, acks) = (run.clone(), store.clone(), Arc::clone(&acks));
-            tokio::spawn(async move {
-                run.go(&store, move |ack| acks.lock().unwrap().push(ack))
-                    .await
-            })
+            tokio::spawn(
+                async move { run.go(&store, move |ack| acks.lock().unwrap().push(ack)).await },
+            )
         };
         tokio::time::sleep(Duration::from_millis(60 + 40 * seed)).await;
         store.backend().close().await.unwrap();
@@ -75,10 +72,7 @@ async fn closing_under_load_answers_every_writer() {
             assert!(matches!(failure, Error::Closed), "{failure:?}");
         }
         let stats = store.backend().stats();
-        assert_eq!(
-            stats.applied_seq, stats.last_seq,
-            "closing folds everything"
-        );
+        assert_eq!(stats.applied_seq, stats.last_seq, "closing folds everything");
         drop(store);
         let store = workload::open(options).unwrap();
         assert_eq!(store.backend().stats().replayed, 0);

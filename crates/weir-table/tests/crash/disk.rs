@@ -56,13 +56,8 @@ pub(crate) struct TestDisk {
 
 impl TestDisk {
     pub(crate) fn new() -> TestDisk {
-        let state = State {
-            room: AtomicU64::new(u64::MAX),
-            ..State::default()
-        };
-        TestDisk {
-            state: Arc::new(state),
-        }
+        let state = State { room: AtomicU64::new(u64::MAX), ..State::default() };
+        TestDisk { state: Arc::new(state) }
     }
 
     /// How long a sync takes.
@@ -163,9 +158,7 @@ impl State {
             held = self.released.wait(held).unwrap();
         }
         drop(held);
-        std::thread::sleep(Duration::from_micros(
-            self.sync_time_us.load(Ordering::SeqCst),
-        ));
+        std::thread::sleep(Duration::from_micros(self.sync_time_us.load(Ordering::SeqCst)));
         let number = self.syncs.fetch_add(1, Ordering::SeqCst) + 1;
         if number == self.failing_sync.load(Ordering::SeqCst) {
             return Err(io::Error::from_raw_os_error(EIO));
@@ -182,14 +175,8 @@ impl Disk for TestDisk {
         let len = file.metadata()?.len();
         let mut files = self.state.files.lock().unwrap();
         // What was there before this disk is safe.
-        files
-            .entry(path.to_owned())
-            .or_insert(Safe { len, name: !is_new });
-        Ok(Arc::new(TestFile {
-            file,
-            path: path.to_owned(),
-            state: Arc::clone(&self.state),
-        }))
+        files.entry(path.to_owned()).or_insert(Safe { len, name: !is_new });
+        Ok(Arc::new(TestFile { file, path: path.to_owned(), state: Arc::clone(&self.state) }))
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {

@@ -30,9 +30,7 @@ async fn write_until_refused(store: &Store<Embedded>, model: &Model) -> (Vec<Ack
 fn assert_read_only(failures: &[Error], reason: &str) {
     assert!(!failures.is_empty());
     for failure in failures {
-        let Error::ReadOnly { reason: told } = failure else {
-            panic!("{failure:?}")
-        };
+        let Error::ReadOnly { reason: told } = failure else { panic!("{failure:?}") };
         assert!(told.contains(reason), "{told}");
     }
 }
@@ -44,10 +42,7 @@ async fn check_refusing(store: &Store<Embedded>, model: &Model, acks: &[Ack], di
     let syncs = disk.syncs();
     let write = |item| store.write(Write::put(MAIN, item));
     let refused = write(Item::new().with("PK", "late").with("SK", "x")).await;
-    assert!(
-        matches!(refused, Err(Error::ReadOnly { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(Error::ReadOnly { .. })), "{refused:?}");
     let get = Get::new(MAIN, Key::new("late", "x"));
     assert_eq!(store.get(&get).await.unwrap(), None);
     let mut model = model.clone();
@@ -55,11 +50,7 @@ async fn check_refusing(store: &Store<Embedded>, model: &Model, acks: &[Ack], di
     model.check(store).await;
     assert!(store.backend().checkpoint().await.is_err());
     assert!(store.backend().close().await.is_err());
-    assert_eq!(
-        disk.syncs(),
-        syncs,
-        "an fsync that failed is never tried again"
-    );
+    assert_eq!(disk.syncs(), syncs, "an fsync that failed is never tried again");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -75,10 +66,7 @@ async fn a_failed_fsync_stops_writes_and_loses_nothing() {
         disk.sync_takes(Duration::from_micros(random.one_of(&[0, 2_000])));
         disk.fail_sync_after(random.below(30));
         let (acks, failures) = write_until_refused(&store, &model).await;
-        assert_read_only(
-            &failures,
-            "making the log durable failed (Input/output error",
-        );
+        assert_read_only(&failures, "making the log durable failed (Input/output error");
         check_refusing(&store, &model, &acks, &disk).await;
         drop(store);
         disk.revive();
@@ -152,10 +140,7 @@ impl SmallDisk {
 
     fn grow(&self, mib: u32) {
         let size = format!("remount,size={mib}m");
-        let done = Command::new("mount")
-            .args(["-o", &size])
-            .arg(self.0.path())
-            .status();
+        let done = Command::new("mount").args(["-o", &size]).arg(self.0.path()).status();
         assert!(done.unwrap().success());
     }
 }

@@ -27,20 +27,11 @@ async fn fixture() -> Fixture {
     let clock = options.clock.clone();
     let store = workload::open(options).unwrap();
     workload::prepare(&store).await.unwrap();
-    Fixture {
-        _folder: folder,
-        clock,
-        store,
-    }
+    Fixture { _folder: folder, clock, store }
 }
 
 fn item(name: &str, ttl: u64) -> Item {
-    Item::new()
-        .with("PK", "p")
-        .with("SK", name)
-        .with("G1", "a")
-        .with("G1S", 1)
-        .with("ttl", ttl)
+    Item::new().with("PK", "p").with("SK", name).with("G1", "a").with("G1S", 1).with("ttl", ttl)
 }
 
 fn key(name: &str) -> Key {
@@ -57,10 +48,7 @@ async fn what_has_expired_is_removed_and_the_feed_says_why() {
     for folded in [false, true] {
         let Fixture { clock, store, .. } = &fixture().await;
         for (name, ttl) in [("past", NOW - 1), ("now", NOW), ("soon", NOW + 10)] {
-            store
-                .write(Write::put(MAIN, item(name, ttl)))
-                .await
-                .unwrap();
+            store.write(Write::put(MAIN, item(name, ttl))).await.unwrap();
         }
         if folded {
             store.backend().checkpoint().await.unwrap();
@@ -102,12 +90,9 @@ async fn an_item_that_was_given_more_time_is_kept() {
         store.write(replaced).await.unwrap();
         clock.advance_ms(20_000);
         assert_eq!(store.backend().sweep().await.unwrap(), 1);
-        for (name, there) in [
-            ("extended", true),
-            ("forever", true),
-            ("replaced", true),
-            ("left", false),
-        ] {
+        for (name, there) in
+            [("extended", true), ("forever", true), ("replaced", true), ("left", false)]
+        {
             let found = store.get(&Get::new(MAIN, key(name))).await.unwrap();
             assert_eq!(found.is_some(), there, "{name}");
         }
@@ -120,15 +105,10 @@ async fn an_item_that_was_given_more_time_is_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_expiry_of_more_than_five_years_ago_is_taken_for_a_mistake() {
     let Fixture { store, .. } = &fixture().await;
-    for (name, ttl) in [
-        ("zero", 0),
-        ("ancient", NOW - FIVE_YEARS - 1),
-        ("old", NOW - FIVE_YEARS + 1),
-    ] {
-        store
-            .write(Write::put(MAIN, item(name, ttl)))
-            .await
-            .unwrap();
+    for (name, ttl) in
+        [("zero", 0), ("ancient", NOW - FIVE_YEARS - 1), ("old", NOW - FIVE_YEARS + 1)]
+    {
+        store.write(Write::put(MAIN, item(name, ttl))).await.unwrap();
     }
     assert_eq!(store.backend().sweep().await.unwrap(), 1);
     let left = check::scan(store, Query::scan(MAIN)).await;
@@ -143,20 +123,11 @@ async fn what_deleted_tables_left_does_not_stop_the_sweeper() {
     // More than one sweep takes, and all of them before the one that matters.
     for n in 0..10_100 {
         let item = Item::new().with("PK", n).with("ttl", NOW - 1000);
-        store
-            .write(Write::put("doomed", item).flushed())
-            .await
-            .unwrap();
+        store.write(Write::put("doomed", item).flushed()).await.unwrap();
     }
     store.backend().checkpoint().await.unwrap();
     store.delete_table("doomed").await.unwrap();
-    store
-        .write(Write::put(MAIN, item("past", NOW - 1)))
-        .await
-        .unwrap();
-    let swept = [
-        store.backend().sweep().await.unwrap(),
-        store.backend().sweep().await.unwrap(),
-    ];
+    store.write(Write::put(MAIN, item("past", NOW - 1))).await.unwrap();
+    let swept = [store.backend().sweep().await.unwrap(), store.backend().sweep().await.unwrap()];
     assert_eq!(swept.iter().sum::<u64>(), 1, "{swept:?}");
 }

@@ -11,9 +11,7 @@ pub(crate) struct Folder {
 impl Folder {
     pub(crate) fn new() -> Folder {
         let dir = tempfile::Builder::new().prefix("weir-crash-").tempdir();
-        Folder {
-            dir: Some(dir.unwrap()),
-        }
+        Folder { dir: Some(dir.unwrap()) }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -49,20 +47,15 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 
 /// The log's files, oldest first.
 pub(crate) fn segments(data: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = fs::read_dir(data.join("log"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(data.join("log")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
 
 /// Every file of the log with its bytes.
 pub(crate) fn log_bytes(data: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    segments(data)
-        .into_iter()
-        .map(|path| (path.clone(), fs::read(&path).unwrap()))
-        .collect()
+    segments(data).into_iter().map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
 }
 
 /// Changes one byte of a file.

@@ -36,10 +36,7 @@ fn everything() -> Item {
         .with("b", vec![0u8, 1, 255])
         .with("bool", true)
         .with("null", Value::Null)
-        .with(
-            "n",
-            Value::N("-12345678901234567890.123456789".parse().unwrap()),
-        )
+        .with("n", Value::N("-12345678901234567890.123456789".parse().unwrap()))
         .with("list", Value::L(vec![text("a"), Value::Bool(false)]))
         .with("map", Value::M([("k".into(), text("v"))].into()))
         .with("ss", Value::Ss(["a".into(), "b".into()].into()))
@@ -79,10 +76,7 @@ async fn fill(store: &Store<Embedded>) {
     store.delete_table("doomed").await.unwrap();
     store.write(Write::put(MAIN, everything())).await.unwrap();
     for n in 15..30 {
-        store
-            .write(Write::put(MAIN, item(n).with("late", true)))
-            .await
-            .unwrap();
+        store.write(Write::put(MAIN, item(n).with("late", true))).await.unwrap();
     }
     let gone = Key::new("p", "0003");
     store.write(Write::delete(MAIN, gone)).await.unwrap();
@@ -90,10 +84,7 @@ async fn fill(store: &Store<Embedded>) {
 }
 
 async fn check_filled(store: &Store<Embedded>) {
-    assert_eq!(
-        store.table_names().await.unwrap(),
-        [ACCOUNT_TABLE, MAIN, "weir-feeds"]
-    );
+    assert_eq!(store.table_names().await.unwrap(), [ACCOUNT_TABLE, MAIN, "weir-feeds"]);
     for spec in workload::specs() {
         store.verify_table(&spec).await.unwrap();
     }
@@ -117,10 +108,7 @@ async fn check_filled(store: &Store<Embedded>) {
     assert!(store.transact(transfer()).await.unwrap().is_applied());
     assert_eq!(store.backend().stats().last_seq, before);
     let get = Get::new(ACCOUNT_TABLE, Key::partition(workload::account(1)));
-    assert_eq!(
-        store.get(&get).await.unwrap().unwrap().i64("bal"),
-        Some(1007)
-    );
+    assert_eq!(store.get(&get).await.unwrap().unwrap().i64("bal"), Some(1007));
     let sound = store.backend().verify().await.unwrap();
     assert!(sound.is_sound(), "{sound:?}");
 }
@@ -160,10 +148,7 @@ async fn the_fixture_of_this_format_is_made_on_request() {
 async fn a_folder_of_format_1_opens() {
     let folder = Folder::new();
     tar(&["-Sxzf", fixture().to_str().unwrap()], folder.path());
-    assert_eq!(
-        fs::read_to_string(folder.data().join("FORMAT")).unwrap(),
-        "1\n"
-    );
+    assert_eq!(fs::read_to_string(folder.data().join("FORMAT")).unwrap(), "1\n");
     let store = workload::open(options(&folder.data())).unwrap();
     assert!(store.backend().stats().replayed > 0);
     check_filled(&store).await;
@@ -196,14 +181,7 @@ fn a_folder_of_a_newer_format_is_refused_and_left_alone() {
     fs::remove_file(folder.data().join("LOCK")).unwrap();
     let before = names(&folder.data());
     let refused = Embedded::open(options(&folder.data())).unwrap_err();
-    assert!(matches!(
-        refused,
-        Error::NewerFormat {
-            found: 2,
-            known: 1,
-            ..
-        }
-    ));
+    assert!(matches!(refused, Error::NewerFormat { found: 2, known: 1, .. }));
     let text = refused.to_string();
     assert!(text.contains("data format 2") && text.contains("use a newer weir"));
     assert_eq!(names(&folder.data()), before);

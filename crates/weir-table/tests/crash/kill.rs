@@ -29,11 +29,8 @@ fn the_process_that_is_killed() {
     let number = |name: &str| std::env::var(name).unwrap().parse::<u64>().unwrap();
     let (seed, round) = (number(SEED_VAR), number(ROUND_VAR));
     let done = Progress::from_text(&std::env::var(DONE_VAR).unwrap());
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let failures = runtime.block_on(write_until_killed(Path::new(&folder), seed, round, done));
     tell(&format!("! {failures:?}"));
 }
@@ -85,9 +82,8 @@ fn write_and_kill(folder: &Path, round: u64, model: &Model) -> Vec<Ack> {
     let output = BufReader::new(child.stdout.take().unwrap());
     let reader = std::thread::spawn(move || {
         let lines = output.lines().map_while(Result::ok);
-        let told: Vec<String> = lines
-            .filter_map(|line| line.strip_prefix('>').map(ToOwned::to_owned))
-            .collect();
+        let told: Vec<String> =
+            lines.filter_map(|line| line.strip_prefix('>').map(ToOwned::to_owned)).collect();
         told
     });
     // Now and then while it is still opening what the last one left.

@@ -29,11 +29,7 @@ fn options(data: &Path) -> Options {
 }
 
 fn item(n: u64) -> Item {
-    Item::new()
-        .with("PK", "p")
-        .with("SK", format!("{n:04}"))
-        .with("G1", "a")
-        .with("G1S", n)
+    Item::new().with("PK", "p").with("SK", format!("{n:04}")).with("G1", "a").with("G1S", n)
 }
 
 /// A store with `count` items, one record each.
@@ -83,12 +79,7 @@ fn put_back(log: &[(PathBuf, Vec<u8>)]) {
 fn assert_refused(data: &Path, path: &Path, offset: usize) {
     let before = folder::log_bytes(data);
     let refused = Embedded::open(options(data));
-    let Err(Error::Corrupt {
-        path: told,
-        offset: at,
-        ..
-    }) = &refused
-    else {
+    let Err(Error::Corrupt { path: told, offset: at, .. }) = &refused else {
         panic!("damage at {offset} of {}: {refused:?}", path.display())
     };
     assert_eq!((told.as_path(), *at), (path, offset as u64));
@@ -313,10 +304,7 @@ async fn the_feed_never_passes_over_damage() {
             let store = workload::open(options(&data)).unwrap();
             assert_eq!(count(&store).await, 60);
             let told = read_feed(&store).await;
-            assert!(
-                matches!(told, Err(Error::Corrupt { .. })),
-                "{what}: {told:?}"
-            );
+            assert!(matches!(told, Err(Error::Corrupt { .. })), "{what}: {told:?}");
         }
     };
     folder::flip(&log[1].0, records(&log[1].1)[1].start + 45);

@@ -43,10 +43,7 @@ async fn write_until_the_end(
     let run = Run::new(model.seed, model.done());
     let writing = {
         let (run, store, acks) = (run.clone(), store.clone(), Arc::clone(&acks));
-        tokio::spawn(async move {
-            run.go(&store, move |ack| acks.lock().unwrap().push(ack))
-                .await
-        })
+        tokio::spawn(async move { run.go(&store, move |ack| acks.lock().unwrap().push(ack)).await })
     };
     // Every answer in a sample rests on a commit up to the sample's sequence.
     let mut samples: Vec<(u64, usize)> = Vec::new();
@@ -65,11 +62,8 @@ async fn write_until_the_end(
     let acks = std::mem::take(&mut *acks.lock().unwrap());
     let safe = samples.iter().filter(|(seq, _)| *seq <= synced_seq);
     let safe = safe.map(|(_, answered)| *answered).max().unwrap_or(0);
-    let kept = acks[..safe]
-        .iter()
-        .chain(acks[safe..].iter().filter(|ack| ack.synced))
-        .copied()
-        .collect();
+    let kept =
+        acks[..safe].iter().chain(acks[safe..].iter().filter(|ack| ack.synced)).copied().collect();
     Ended { acks, kept }
 }
 
@@ -80,10 +74,7 @@ async fn cut_once(folder: &Folder, disk: &TestDisk, model: &mut Model, random: &
     workload::prepare(&store).await.unwrap();
     let life = Duration::from_millis(20 + random.below(200));
     let ended = write_until_the_end(store, model, disk, life).await;
-    disk.cut_power(
-        random.one_of(&[Leaves::Nothing, Leaves::SomeSectors]),
-        random,
-    );
+    disk.cut_power(random.one_of(&[Leaves::Nothing, Leaves::SomeSectors]), random);
     disk.revive();
     let store = workload::open(options(&data, disk, random)).unwrap();
     workload::prepare(&store).await.unwrap();
@@ -127,15 +118,10 @@ async fn a_store_that_lost_its_last_folds_replays_them() {
         // A store that was made durable once …
         let store = workload::open(options(&data, &disk, &mut random)).unwrap();
         workload::prepare(&store).await.unwrap();
-        let run = Run {
-            steps_max: 20,
-            ..Run::new(seed, model.done())
-        };
+        let run = Run { steps_max: 20, ..Run::new(seed, model.done()) };
         let acks: Arc<Mutex<Vec<Ack>>> = Arc::default();
         let told = Arc::clone(&acks);
-        let failures = run
-            .go(&store, move |ack| told.lock().unwrap().push(ack))
-            .await;
+        let failures = run.go(&store, move |ack| told.lock().unwrap().push(ack)).await;
         assert!(failures.is_empty(), "{failures:?}");
         model.note(acks.lock().unwrap().drain(..));
         model.check(&store).await;
@@ -232,10 +218,7 @@ async fn a_synced_write_that_changes_nothing_is_synced_all_the_same() {
     let (folder, disk) = (Folder::new(), TestDisk::new());
     let store = workload::open(lazy(&folder, &disk)).unwrap();
     workload::prepare(&store).await.unwrap();
-    store
-        .write(Write::put(MAIN, item(1)).flushed())
-        .await
-        .unwrap();
+    store.write(Write::put(MAIN, item(1)).flushed()).await.unwrap();
     store.write(Write::put(MAIN, item(1))).await.unwrap();
     disk.die();
     drop(store);
@@ -296,10 +279,7 @@ async fn a_flushed_write_is_synced_within_the_interval() {
     let store = workload::open(options).unwrap();
     workload::prepare(&store).await.unwrap();
     for n in 0..5 {
-        store
-            .write(Write::put(MAIN, item(n)).flushed())
-            .await
-            .unwrap();
+        store.write(Write::put(MAIN, item(n)).flushed()).await.unwrap();
         let written = store.backend().stats().last_seq;
         let began = Instant::now();
         while store.backend().stats().synced_seq < written {

@@ -21,23 +21,16 @@ fn options(data: &Path) -> Options {
 
 async fn write(store: &Store<Embedded>, numbers: std::ops::Range<u64>) {
     for n in numbers {
-        let item = Item::new()
-            .with("PK", "p")
-            .with("SK", format!("{n:05}"))
-            .with("pad", "x".repeat(100));
+        let item =
+            Item::new().with("PK", "p").with("SK", format!("{n:05}")).with("pad", "x".repeat(100));
         store.write(Write::put(MAIN, item).flushed()).await.unwrap();
     }
 }
 
 async fn stand_at(store: &Store<Embedded>, consumer: &str, position: &Position) {
-    let Position::After(position) = position else {
-        panic!("{position:?}")
-    };
+    let Position::After(position) = position else { panic!("{position:?}") };
     let item = workload::consumer(consumer).with("position", position.as_str());
-    store
-        .write(Write::put(POSITIONS_TABLE, item))
-        .await
-        .unwrap();
+    store.write(Write::put(POSITIONS_TABLE, item)).await.unwrap();
 }
 
 /// Reads `count` changes from `from`; returns where to go on.

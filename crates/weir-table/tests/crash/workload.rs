@@ -60,9 +60,8 @@ pub(crate) fn options(dir: &std::path::Path, random: &mut Random) -> Options {
     options.replay_bytes_max = random.one_of(&[128 * kib, kib * kib, 128 * kib * kib]);
     options.cache_bytes = random.one_of(&[0, 64 * kib, 64 * kib * kib]);
     options.checkpoint_interval = Duration::from_millis(random.one_of(&[5, 50, 5_000]));
-    options.sweep_interval = random
-        .one_of(&[None, Some(20), Some(10_000)])
-        .map(Duration::from_millis);
+    options.sweep_interval =
+        random.one_of(&[None, Some(20), Some(10_000)]).map(Duration::from_millis);
     options.sync_interval = Duration::from_millis(random.one_of(&[5, 100]));
     options.clock = Clock::manual(NOW_MS);
     options
@@ -93,10 +92,8 @@ pub(crate) async fn prepare(store: &Store<Embedded>) -> Result<()> {
     let write = Write::put(POSITIONS_TABLE, consumer("checker")).when(attr("PK").absent());
     store.write(write).await?;
     let accounts = (0..ACCOUNTS).map(|number| {
-        let account = Item::new()
-            .with("PK", account(number))
-            .with("band", "new")
-            .with("bal", BALANCE);
+        let account =
+            Item::new().with("PK", account(number)).with("band", "new").with("bal", BALANCE);
         Write::put(ACCOUNT_TABLE, account).when(attr("PK").absent())
     });
     store.transact(Transaction::new(accounts)).await?;
@@ -105,9 +102,7 @@ pub(crate) async fn prepare(store: &Store<Embedded>) -> Result<()> {
 
 /// The item that keeps where a consumer of the main table's feed stands.
 pub(crate) fn consumer(name: &str) -> Item {
-    Item::new()
-        .with("PK", format!("FEED#{MAIN}#{name}"))
-        .with("SK", "SHARD#log")
+    Item::new().with("PK", format!("FEED#{MAIN}#{name}")).with("SK", "SHARD#log")
 }
 
 pub(crate) fn account(number: u64) -> String {
@@ -124,11 +119,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn to_text(&self) -> String {
-        let all = self
-            .counters
-            .iter()
-            .chain(&self.items)
-            .chain(&self.transfers);
+        let all = self.counters.iter().chain(&self.items).chain(&self.transfers);
         all.map(u64::to_string).collect::<Vec<_>>().join(",")
     }
 
@@ -221,20 +212,13 @@ fn with_durability(write: Write, synced: bool) -> Write {
 }
 
 fn counter_write(task: usize, step: u64, synced: bool) -> Write {
-    let condition = if step == 1 {
-        attr("n").absent()
-    } else {
-        attr("n").eq(step - 1)
-    };
+    let condition = if step == 1 { attr("n").absent() } else { attr("n").eq(step - 1) };
     let update = add("n", 1)
         .set("G1", "counters")
         .set("G1S", step)
         .set("G3", format!("c{}", step % 5))
         .set("G3S", "x");
-    with_durability(
-        Write::update(MAIN, counter_key(task), update).when(condition),
-        synced,
-    )
+    with_durability(Write::update(MAIN, counter_key(task), update).when(condition), synced)
 }
 
 /// A step of a task that writes items of its own.
@@ -318,9 +302,7 @@ pub(crate) fn imagine(items: &mut BTreeMap<String, Item>, task: usize, step: Ite
             items.remove(&slot);
         }
         ItemStep::Update(slot, number) => {
-            let fresh = Item::new()
-                .with("PK", items_partition(task))
-                .with("SK", slot.clone());
+            let fresh = Item::new().with("PK", items_partition(task)).with("SK", slot.clone());
             let item = items.entry(slot).or_insert(fresh);
             item.set("v", number);
             item.set("G1", "moved");
@@ -358,12 +340,7 @@ pub(crate) fn ledger_partition(task: usize) -> String {
 }
 
 pub(crate) fn transfer_writes(seed: u64, task: usize, step: u64) -> Transaction {
-    let Transfer {
-        from,
-        to,
-        amount,
-        has_token,
-    } = transfer(seed, task, step);
+    let Transfer { from, to, amount, has_token } = transfer(seed, task, step);
     let synced = durable(seed, Work::Transfer, task, step);
     let band = format!("b{}", step % 3);
     let take = Write::update(
@@ -388,11 +365,7 @@ pub(crate) fn transfer_writes(seed: u64, task: usize, step: u64) -> Transaction 
     let note = Write::put(MAIN, line).when(attr("PK").absent());
     let writes = [take, give, note].map(|write| with_durability(write, synced));
     let transaction = Transaction::new(writes);
-    if has_token {
-        transaction.token(format!("{seed}-{task}-{step}"))
-    } else {
-        transaction
-    }
+    if has_token { transaction.token(format!("{seed}-{task}-{step}")) } else { transaction }
 }
 
 /// How often and how long a run writes.
@@ -407,12 +380,7 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(seed: u64, done: Progress) -> Run {
-        Run {
-            seed,
-            done,
-            stop: Arc::default(),
-            steps_max: u64::MAX,
-        }
+        Run { seed, done, stop: Arc::default(), steps_max: u64::MAX }
     }
 
     /// Writes until told to stop, or until a write fails; returns the failures.
@@ -450,23 +418,11 @@ impl Run {
             }
             let synced = durable(self.seed, kind, task, step);
             let (applied, committed) = self.step(store, kind, task, step, synced).await?;
-            report(Ack {
-                kind,
-                task,
-                step,
-                applied,
-                synced: synced && committed,
-            });
+            report(Ack { kind, task, step, applied, synced: synced && committed });
             if kind == Work::Counter {
                 let write = Write::update(MAIN, shared_key(), add("n", 1)).flushed();
                 store.write(write).await?;
-                report(Ack {
-                    kind: Work::Shared,
-                    task,
-                    step,
-                    applied: true,
-                    synced: false,
-                });
+                report(Ack { kind: Work::Shared, task, step, applied: true, synced: false });
             }
         }
         Ok(())
@@ -497,9 +453,7 @@ impl Run {
                 Ok((true, !is_delete || written.item().is_some()))
             }
             Work::Transfer => {
-                let done = store
-                    .transact(transfer_writes(self.seed, task, step))
-                    .await?;
+                let done = store.transact(transfer_writes(self.seed, task, step)).await?;
                 let applied = matches!(done, Transacted::Applied);
                 Ok((applied, applied))
             }

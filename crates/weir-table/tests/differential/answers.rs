@@ -61,12 +61,7 @@ pub(crate) async fn all_pages(side: &impl Side, query: &Query) -> Result<Pages> 
     let mut pages = Pages::default();
     let mut after = None;
     for _ in 0..PAGES_MAX {
-        let Page {
-            items,
-            count,
-            scanned,
-            next,
-        } = side.page(query, after).await?;
+        let Page { items, count, scanned, next } = side.page(query, after).await?;
         pages.items.extend(items);
         pages.counts.push((count, scanned));
         match next {
@@ -98,20 +93,12 @@ fn pages_agree(query: &Query, sort: Option<&Name>, ours: &Pages, theirs: &Pages)
     if ordered {
         return ours == theirs;
     }
-    let read = |pages: &Pages| {
-        pages
-            .counts
-            .iter()
-            .map(|(_, read)| *read)
-            .collect::<Vec<_>>()
-    };
+    let read = |pages: &Pages| pages.counts.iter().map(|(_, read)| *read).collect::<Vec<_>>();
     let returned = |pages: &Pages| pages.counts.iter().map(|(count, _)| count).sum::<u64>();
     let order = |pages: &Pages| match (&query.extent, sort) {
-        (Extent::Partition { .. }, Some(sort)) => pages
-            .items
-            .iter()
-            .map(|item| item.get(sort).cloned())
-            .collect(),
+        (Extent::Partition { .. }, Some(sort)) => {
+            pages.items.iter().map(|item| item.get(sort).cloned()).collect()
+        }
         _ => Vec::new(),
     };
     read(ours) == read(theirs)

@@ -139,10 +139,8 @@ impl Difference<'_> {
         let (Step::Query(query), Some(spec)) = (self.step, self.spec) else {
             return false;
         };
-        matches!(
-            (self.ours, self.theirs),
-            (Answer::Pages(_), Answer::Pages(_))
-        ) && matches!(query.extent, Extent::Everything { .. })
+        matches!((self.ours, self.theirs), (Answer::Pages(_), Answer::Pages(_)))
+            && matches!(query.extent, Extent::Everything { .. })
             && !index_holds(std::slice::from_ref(spec), query)
     }
 
@@ -176,8 +174,7 @@ impl Difference<'_> {
     fn is_number_set(&self) -> bool {
         let shown = format!("{:?} {:?} {:?}", self.step, self.ours, self.theirs);
         let sets = shown.split("Ns({").skip(1);
-        sets.filter_map(|set| set.split("})").next())
-            .any(|elements| elements.contains('E'))
+        sets.filter_map(|set| set.split("})").next()).any(|elements| elements.contains('E'))
     }
 
     fn is_transact_get_projection(&self) -> bool {

@@ -149,12 +149,7 @@ fn other_size() -> BoxedStrategy<Operand> {
 }
 
 fn between() -> BoxedStrategy<Condition> {
-    let texts = [
-        ("s", Kind::S),
-        ("n", Kind::N),
-        ("count", Kind::N),
-        ("b", Kind::B),
-    ];
+    let texts = [("s", Kind::S), ("n", Kind::N), ("count", Kind::N), ("b", Kind::B)];
     let likely = select(texts.to_vec()).prop_map(|(name, kind)| (Path::new(name), kind));
     prop_oneof![20 => likely, 1 => kinded_path()]
         .prop_flat_map(|(path, kind)| {
@@ -244,11 +239,7 @@ fn change(spec: &TableSpec) -> BoxedStrategy<Change> {
             (Just(Path::new(name)), term)
         })
     };
-    let number = select(vec![
-        Path::new("n"),
-        Path::new("count"),
-        Path::new("m").field("x"),
-    ]);
+    let number = select(vec![Path::new("n"), Path::new("count"), Path::new("m").field("x")]);
     let sets = select(vec![("ss", Kind::Ss), ("ns", Kind::Ns), ("bs", Kind::Bs)])
         .prop_flat_map(|(name, kind)| (Just(Path::new(name)), values::mostly(kind)));
     prop_oneof![
@@ -274,11 +265,7 @@ fn term(kind: Kind) -> BoxedStrategy<Term> {
     ];
     let sum =
         (operand(Kind::N), operand(Kind::N), any::<bool>()).prop_map(|(left, right, plus)| {
-            if plus {
-                left.plus(right)
-            } else {
-                left.minus(right)
-            }
+            if plus { left.plus(right) } else { left.minus(right) }
         });
     let append = (operand(Kind::L), operand(Kind::L)).prop_map(|(left, right)| left.append(right));
     let nested = (path(), operand(kind), operand(kind), 0..6).prop_map(
@@ -300,11 +287,7 @@ fn operand(kind: Kind) -> BoxedStrategy<Term> {
     let likely = select(if kind == Kind::L {
         vec![Path::new("l"), Path::new("m").field("l")]
     } else {
-        vec![
-            Path::new("n"),
-            Path::new("count"),
-            Path::new("m").field("x"),
-        ]
+        vec![Path::new("n"), Path::new("count"), Path::new("m").field("x")]
     });
     prop_oneof![
         4 => likely.clone().prop_map(Term::Path),

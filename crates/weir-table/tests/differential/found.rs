@@ -41,15 +41,10 @@ pub(crate) fn programs() -> Vec<(&'static str, Program)> {
 
 fn conditions() -> [Found; 5] {
     [
-        (
-            "a size is compared with a text",
-            vec![deleted_when(size("s").lt("3"))],
-        ),
+        ("a size is compared with a text", vec![deleted_when(size("s").lt("3"))]),
         (
             "a boolean is between paths",
-            vec![deleted_when(
-                Operand::from(true).between(attr("l"), attr("s")),
-            )],
+            vec![deleted_when(Operand::from(true).between(attr("l"), attr("s")))],
         ),
         (
             "a path is compared with itself",
@@ -58,10 +53,7 @@ fn conditions() -> [Found; 5] {
                 deleted_when(attr("s").contains(attr("s"))),
             ],
         ),
-        (
-            "a size is a prefix",
-            vec![deleted_when(attr("s").begins_with(size("l")))],
-        ),
+        ("a size is a prefix", vec![deleted_when(attr("s").begins_with(size("l")))]),
         (
             "text is counted in UTF-16 units",
             vec![deleted_when(size("s").eq(2)), deleted_when(size("s").eq(3))],
@@ -77,25 +69,16 @@ fn updates() -> [Found; 6] {
     let without = |path: Path| own(delete_from(path, Value::strings(["a"])));
     let refused = || update("b", set(gone(), 1)).when(attr("gone").exists());
     [
-        (
-            "a path stands in for itself",
-            vec![own(set("n", Term::path_or("n", Term::path("n"))))],
-        ),
+        ("a path stands in for itself", vec![own(set("n", Term::path_or("n", Term::path("n"))))]),
         (
             "what stands in is missing and not needed",
             vec![own(set("n", Term::path_or("s", Term::path("gone"))))],
         ),
         (
             "a sum is inside a term",
-            vec![
-                own(set("n", sum().plus(1))),
-                own(set("n", Term::path_or("n", sum()))),
-            ],
+            vec![own(set("n", sum().plus(1))), own(set("n", Term::path_or("n", sum())))],
         ),
-        (
-            "elements are deleted inside nothing",
-            vec![without(m().field("y")), without(gone())],
-        ),
+        ("elements are deleted inside nothing", vec![without(m().field("y")), without(gone())]),
         (
             "a bad update stands beside a refused write",
             vec![Step::Transact(Transaction::new([
@@ -142,9 +125,6 @@ fn program(steps: Vec<Step>) -> Program {
     Program {
         setting: Setting::Tiny,
         shapes: vec![0],
-        steps: [put("a"), Step::Checkpoint]
-            .into_iter()
-            .chain(steps)
-            .collect(),
+        steps: [put("a"), Step::Checkpoint].into_iter().chain(steps).collect(),
     }
 }

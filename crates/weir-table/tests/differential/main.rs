@@ -48,21 +48,13 @@ const REGRESSIONS: &str = "tests/differential/proptest-regressions/programs.txt"
 #[test]
 fn embedded_agrees_with_dynoxide() {
     let endpoint = weir_testkit::dynoxide_endpoint().unwrap();
-    differential(
-        Endpoint::Dynoxide,
-        endpoint,
-        programs(PROGRAMS.0, PROGRAMS_ALL.0),
-    );
+    differential(Endpoint::Dynoxide, endpoint, programs(PROGRAMS.0, PROGRAMS_ALL.0));
 }
 
 #[test]
 fn embedded_agrees_with_dynamodb_local() {
     let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
-    differential(
-        Endpoint::DynamoDbLocal,
-        endpoint,
-        programs(PROGRAMS.1, PROGRAMS_ALL.1),
-    );
+    differential(Endpoint::DynamoDbLocal, endpoint, programs(PROGRAMS.1, PROGRAMS_ALL.1));
 }
 
 fn at_full_length() -> bool {
@@ -70,18 +62,14 @@ fn at_full_length() -> bool {
 }
 
 fn programs(normal: u32, all: u32) -> u32 {
-    let given = std::env::var("WEIR_TEST_PROGRAMS")
-        .ok()
-        .and_then(|text| text.parse().ok());
+    let given = std::env::var("WEIR_TEST_PROGRAMS").ok().and_then(|text| text.parse().ok());
     given.unwrap_or(if at_full_length() { all } else { normal })
 }
 
 #[test]
 fn what_was_found_once_on_dynamodb_local_stays_repaired() {
-    let (tokio, reference) = reference(
-        Endpoint::DynamoDbLocal,
-        weir_testkit::dynamo_local_endpoint().unwrap(),
-    );
+    let (tokio, reference) =
+        reference(Endpoint::DynamoDbLocal, weir_testkit::dynamo_local_endpoint().unwrap());
     for (found, program) in found::programs() {
         let outcome = tokio.block_on(run::run(&program, &reference));
         assert_eq!(outcome, Ok(Vec::new()), "{found}");
@@ -90,22 +78,14 @@ fn what_was_found_once_on_dynamodb_local_stays_repaired() {
 
 #[expect(clippy::unwrap_used, reason = "called by tests only")]
 fn reference(endpoint: Endpoint, url: &str) -> (Runtime, Reference) {
-    let tokio = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let tokio =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let dynamo = tokio.block_on(sides::connect(url)).unwrap();
     let store = Store::new(dynamo, CursorKey::new([7; 32]));
     (tokio, Reference { endpoint, store })
 }
 
-#[expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "called by tests only"
-)]
+#[expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "called by tests only")]
 fn differential(endpoint: Endpoint, url: &str, programs: u32) {
     let (tokio, reference) = reference(endpoint, url);
     let excused = std::sync::Mutex::new(BTreeMap::<Exception, u64>::new());
@@ -122,10 +102,7 @@ fn differential(endpoint: Endpoint, url: &str, programs: u32) {
             Err(differs) => Err(TestCaseError::fail(differs)),
         }
     });
-    println!(
-        "{programs} programs on {endpoint:?}; excused: {:?}",
-        excused.lock().unwrap()
-    );
+    println!("{programs} programs on {endpoint:?}; excused: {:?}", excused.lock().unwrap());
     match outcome {
         Ok(()) => {}
         Err(TestError::Fail(differs, program)) => panic!("{differs}\n\nthe program: {program:#?}"),

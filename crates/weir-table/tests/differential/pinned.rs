@@ -30,15 +30,8 @@ async fn dynamodb_local() -> Dynamo {
 /// A connection to a table with one item.
 async fn with_table(endpoint: &str) -> Dynamo {
     let dynamo = connect(endpoint).await.unwrap();
-    dynamo
-        .create_table(&shape(LONE_NUMBER, TABLE))
-        .await
-        .unwrap();
-    let item = Item::new()
-        .with(PARTITION, 1)
-        .with("flag", true)
-        .with("gs", "a")
-        .with("gn", 1);
+    dynamo.create_table(&shape(LONE_NUMBER, TABLE)).await.unwrap();
+    let item = Item::new().with(PARTITION, 1).with("flag", true).with("gs", "a").with("gn", 1);
     dynamo.write(Write::put(TABLE, item)).await.unwrap();
     dynamo
 }
@@ -57,9 +50,7 @@ async fn one_item_pages(dynamo: &Dynamo) -> (RawPage, Option<RawPage>) {
 async fn dynamodb_local_looks_at_the_condition_before_a_key_change() {
     let dynamo = dynamodb_local().await;
     let change = Write::update(TABLE, Key::partition(1), set(PARTITION, 2));
-    let refused = dynamo
-        .write(change.clone().when(attr("gone").exists()))
-        .await;
+    let refused = dynamo.write(change.clone().when(attr("gone").exists())).await;
     assert!(matches!(refused, Ok(Written::Refused(_))), "{refused:?}");
     assert!(dynamo.write(change).await.unwrap_err().is_invalid());
 }
@@ -106,10 +97,7 @@ async fn dynamodb_local_ends_at_the_far_bound() {
     let spec = shape(WITH_SORT, "pinned-sorted");
     dynamo.create_table(&spec).await.unwrap();
     let item = Item::new().with(PARTITION, "p").with(SORT, "a");
-    dynamo
-        .write(Write::put("pinned-sorted", item))
-        .await
-        .unwrap();
+    dynamo.write(Write::put("pinned-sorted", item)).await.unwrap();
     for (range, ends) in [
         (SortRange::Le("a".into()), true),
         (SortRange::Le("b".into()), false),
@@ -135,9 +123,7 @@ async fn dynoxide_projects_transactional_reads_its_own_way() {
         let dynamo = &dynamo;
         async move { dynamo.transact_get(&[get]).await.unwrap() }
     };
-    let with_key = Item::new()
-        .with(PARTITION, Number::from(1))
-        .with("flag", true);
+    let with_key = Item::new().with(PARTITION, Number::from(1)).with("flag", true);
     assert_eq!(read(get().project(["flag"])).await, [Some(with_key)]);
     assert_eq!(read(get().project(["gone"])).await, [None]);
 }
@@ -147,10 +133,7 @@ async fn dynoxide_takes_number_sets_for_texts() {
     let dynamo = dynoxide().await;
     let tiny = Value::Ns([Number::new(1, -130).unwrap()].into());
     let item = Item::new().with(PARTITION, 2).with("ns", tiny.clone());
-    dynamo
-        .batch_write(vec![Write::put(TABLE, item)])
-        .await
-        .unwrap();
+    dynamo.batch_write(vec![Write::put(TABLE, item)]).await.unwrap();
     let again = Write::update(TABLE, Key::partition(2), add("ns", tiny));
     assert!(dynamo.write(again).await.unwrap_err().is_invalid());
 }

@@ -102,26 +102,20 @@ fn of_table<T: std::fmt::Debug + 'static>(
     specs: &[TableSpec],
     make: impl Fn(&TableSpec) -> BoxedStrategy<T> + 'static,
 ) -> BoxedStrategy<T> {
-    select(specs.to_vec())
-        .prop_flat_map(move |spec| make(&spec))
-        .boxed()
+    select(specs.to_vec()).prop_flat_map(move |spec| make(&spec)).boxed()
 }
 
 fn put(specs: &[TableSpec]) -> BoxedStrategy<Write> {
     of_table(specs, |spec| {
         let table = spec.name.clone();
-        item(spec)
-            .prop_map(move |item| Write::put(table.as_str(), item))
-            .boxed()
+        item(spec).prop_map(move |item| Write::put(table.as_str(), item)).boxed()
     })
 }
 
 fn delete(specs: &[TableSpec]) -> BoxedStrategy<Write> {
     of_table(specs, |spec| {
         let table = spec.name.clone();
-        key(spec)
-            .prop_map(move |key| Write::delete(table.as_str(), key))
-            .boxed()
+        key(spec).prop_map(move |key| Write::delete(table.as_str(), key)).boxed()
     })
 }
 
@@ -163,10 +157,7 @@ fn apart(
     write: impl Strategy<Value = Write> + 'static,
     count: std::ops::Range<usize>,
 ) -> BoxedStrategy<Vec<Write>> {
-    (
-        prop::collection::vec(write, count),
-        prop::bool::weighted(0.03),
-    )
+    (prop::collection::vec(write, count), prop::bool::weighted(0.03))
         .prop_map(|(all, keep)| {
             let mut seen: Vec<String> = Vec::new();
             let fresh = |write: &Write| {
@@ -187,14 +178,8 @@ fn item_named(write: &Write) -> String {
             format!("{:?} {:?}", part(shapes::PARTITION), part(shapes::SORT))
         }
         Action::Update(key, _) | Action::Delete(key) | Action::Check(key) => {
-            let sort = key
-                .sort
-                .as_ref()
-                .map(|sort| format!("{:?}", sort.to_value()));
-            format!(
-                "{:?} {sort:?}",
-                Some(format!("{:?}", key.partition.to_value()))
-            )
+            let sort = key.sort.as_ref().map(|sort| format!("{:?}", sort.to_value()));
+            format!("{:?} {sort:?}", Some(format!("{:?}", key.partition.to_value())))
         }
     }
 }
@@ -203,10 +188,7 @@ fn transaction(specs: &[TableSpec]) -> BoxedStrategy<Transaction> {
     let one = prop_oneof![4 => write(specs), 1 => checking(specs)];
     let token = prop::option::weighted(0.4, select(vec!["one", "two", "three"]));
     (apart(one, 1..5), token)
-        .prop_map(|(writes, token)| Transaction {
-            writes,
-            token: token.map(str::to_owned),
-        })
+        .prop_map(|(writes, token)| Transaction { writes, token: token.map(str::to_owned) })
         .boxed()
 }
 
@@ -248,41 +230,24 @@ fn dressed(specs: &[TableSpec], base: BoxedStrategy<Query>) -> BoxedStrategy<Que
     let (counting, as_it_is) = (prop::bool::weighted(0.15), prop::bool::weighted(0.1));
     let flags = (counting, as_it_is);
     (base, filter, projection(), limit, flags, consistency())
-        .prop_map(
-            move |(base, filter, projection, limit, flags, consistency)| {
-                let (counting, as_it_is) = flags;
-                let consistency = match base.index {
-                    Some(_) => Consistency::Eventual,
-                    None => consistency,
-                };
-                let plain = Query {
-                    count_only: counting,
-                    limit,
-                    consistency,
-                    ..base
-                };
-                let projection = projection.filter(|_| !counting);
-                let full = Query {
-                    filter,
-                    projection,
-                    ..plain.clone()
-                };
-                if as_it_is || index_holds(&specs, &full) {
-                    full
-                } else {
-                    plain
-                }
-            },
-        )
+        .prop_map(move |(base, filter, projection, limit, flags, consistency)| {
+            let (counting, as_it_is) = flags;
+            let consistency = match base.index {
+                Some(_) => Consistency::Eventual,
+                None => consistency,
+            };
+            let plain = Query { count_only: counting, limit, consistency, ..base };
+            let projection = projection.filter(|_| !counting);
+            let full = Query { filter, projection, ..plain.clone() };
+            if as_it_is || index_holds(&specs, &full) { full } else { plain }
+        })
         .boxed()
 }
 
 /// Whether the index that is read holds all that the query names; another query is refused.
 pub(crate) fn index_holds(specs: &[TableSpec], query: &Query) -> bool {
     let spec = specs.iter().find(|spec| query.table == spec.name);
-    let index = spec
-        .zip(query.index.as_ref())
-        .and_then(|(spec, name)| spec.find_index(name).ok());
+    let index = spec.zip(query.index.as_ref()).and_then(|(spec, name)| spec.find_index(name).ok());
     let Some((spec, index)) = spec.zip(index) else {
         return true;
     };
@@ -292,17 +257,8 @@ pub(crate) fn index_holds(specs: &[TableSpec], query: &Query) -> bool {
         Projection::Include(names) => Some(names),
     };
     let mut named = Vec::new();
-    query
-        .filter
-        .iter()
-        .for_each(|filter| check::attributes(filter, &mut named));
-    named.extend(
-        query
-            .projection
-            .iter()
-            .flatten()
-            .map(|path| &path.attribute),
-    );
+    query.filter.iter().for_each(|filter| check::attributes(filter, &mut named));
+    named.extend(query.projection.iter().flatten().map(|path| &path.attribute));
     named.iter().all(|name| {
         spec.is_key(name)
             || index.partition == **name
@@ -313,17 +269,11 @@ pub(crate) fn index_holds(specs: &[TableSpec], query: &Query) -> bool {
 
 /// The table itself or one of its indexes: name and key attributes.
 fn places(spec: &TableSpec) -> Vec<(Option<String>, Name, Option<Name>)> {
-    let indexes = spec.indexes.iter().map(|index| {
-        (
-            Some(index.name.clone()),
-            index.partition.clone(),
-            index.sort.clone(),
-        )
-    });
-    [(None, spec.partition.clone(), spec.sort.clone())]
-        .into_iter()
-        .chain(indexes)
-        .collect()
+    let indexes = spec
+        .indexes
+        .iter()
+        .map(|index| (Some(index.name.clone()), index.partition.clone(), index.sort.clone()));
+    [(None, spec.partition.clone(), spec.sort.clone())].into_iter().chain(indexes).collect()
 }
 
 fn query(specs: &[TableSpec]) -> BoxedStrategy<Query> {
@@ -339,11 +289,7 @@ fn query(specs: &[TableSpec]) -> BoxedStrategy<Query> {
                 (partition_value(&spec, &partition), range, any::<bool>()).prop_map(
                     move |(partition, sort, reverse)| Query {
                         index: index.clone(),
-                        extent: Extent::Partition {
-                            partition,
-                            sort,
-                            reverse,
-                        },
+                        extent: Extent::Partition { partition, sort, reverse },
                         ..Query::scan(table.clone())
                     },
                 )
@@ -379,10 +325,7 @@ fn scan(specs: &[TableSpec]) -> BoxedStrategy<Query> {
     let base = of_table(specs, |spec| {
         let table = Name::from(spec.name.as_str());
         select(places(spec))
-            .prop_map(move |(index, _, _)| Query {
-                index,
-                ..Query::scan(table.clone())
-            })
+            .prop_map(move |(index, _, _)| Query { index, ..Query::scan(table.clone()) })
             .boxed()
     });
     dressed(specs, base)

@@ -56,9 +56,7 @@ pub(crate) async fn run(
     program: &Program,
     reference: &Reference,
 ) -> Result<Vec<Exception>, String> {
-    let mut run = Run::start(program, reference)
-        .await
-        .map_err(failed("starting"))?;
+    let mut run = Run::start(program, reference).await.map_err(failed("starting"))?;
     let outcome = match run.steps().await {
         Ok(()) => run.compare_contents().await,
         differs => differs,
@@ -99,9 +97,7 @@ impl<'a> Run<'a> {
     }
 
     fn ours(&self) -> Result<&Store<Embedded>, String> {
-        self.ours
-            .as_ref()
-            .ok_or_else(|| "the store is closed".to_owned())
+        self.ours.as_ref().ok_or_else(|| "the store is closed".to_owned())
     }
 
     fn oracle(&self) -> Oracle<'a> {
@@ -110,9 +106,7 @@ impl<'a> Run<'a> {
 
     async fn steps(&mut self) -> Result<(), String> {
         for (place, step) in self.program.steps.iter().enumerate() {
-            self.step(step)
-                .await
-                .map_err(|differs| format!("step {place}: {differs}"))?;
+            self.step(step).await.map_err(|differs| format!("step {place}: {differs}"))?;
         }
         Ok(())
     }
@@ -172,9 +166,7 @@ impl<'a> Run<'a> {
                 self.excused.push(exception);
                 self.copy_to_oracle(step).await
             }
-            None => Err(format!(
-                "{step:#?}\nembedded: {ours:#?}\noracle: {theirs:#?}"
-            )),
+            None => Err(format!("{step:#?}\nembedded: {ours:#?}\noracle: {theirs:#?}")),
         }
     }
 
@@ -248,12 +240,8 @@ impl<'a> Run<'a> {
                     Some(index) => scan.index(index),
                     None => scan,
                 };
-                let ours = all_pages(self.ours()?, &scan)
-                    .await
-                    .map_err(failed("scanning"))?;
-                let theirs = all_pages(&self.oracle(), &scan)
-                    .await
-                    .map_err(failed("scanning"))?;
+                let ours = all_pages(self.ours()?, &scan).await.map_err(failed("scanning"))?;
+                let theirs = all_pages(&self.oracle(), &scan).await.map_err(failed("scanning"))?;
                 let (ours, theirs) = (in_any_order(&ours.items), in_any_order(&theirs.items));
                 if ours != theirs {
                     return Err(format!(
@@ -284,10 +272,7 @@ impl<'a> Run<'a> {
             Step::Write(write) => rename(&mut write.table),
             Step::BatchWrite(writes) => writes.iter_mut().for_each(|w| rename(&mut w.table)),
             Step::Transact(transaction) => {
-                transaction
-                    .writes
-                    .iter_mut()
-                    .for_each(|w| rename(&mut w.table));
+                transaction.writes.iter_mut().for_each(|w| rename(&mut w.table));
                 if let Some(token) = &mut transaction.token {
                     *token = format!("{}-{token}", self.token_prefix());
                 }

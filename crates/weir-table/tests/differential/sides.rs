@@ -139,18 +139,12 @@ impl Side for Oracle<'_> {
 
 /// Opens the embedded store in `dir`.
 pub(crate) fn open(dir: &Path, setting: Setting) -> Result<Store<Embedded>> {
-    let usual = Options {
-        sweep_interval: None,
-        ..Options::new(dir)
-    };
+    let usual = Options { sweep_interval: None, ..Options::new(dir) };
     let options = match setting {
         Setting::Usual => usual,
-        Setting::Tiny => Options {
-            cache_bytes: 1024,
-            dirty_bytes_max: 4096,
-            segment_bytes_max: 4096,
-            ..usual
-        },
+        Setting::Tiny => {
+            Options { cache_bytes: 1024, dirty_bytes_max: 4096, segment_bytes_max: 4096, ..usual }
+        }
     };
     let embedded = Embedded::open(options)?;
     let cursors = embedded.cursor_key();

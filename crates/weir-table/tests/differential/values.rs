@@ -94,9 +94,7 @@ pub(crate) fn of_kind(kind: Kind, depth: u32) -> BoxedStrategy<Value> {
         Kind::B => bytes().prop_map(Value::B).boxed(),
         Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
         Kind::Null => Just(Value::Null).boxed(),
-        Kind::L => prop::collection::vec(inner(depth), 0..4)
-            .prop_map(Value::L)
-            .boxed(),
+        Kind::L => prop::collection::vec(inner(depth), 0..4).prop_map(Value::L).boxed(),
         Kind::M => map(depth).boxed(),
         Kind::Ss => set(text()).prop_map(Value::Ss).boxed(),
         Kind::Ns => set(number()).prop_map(Value::Ns).boxed(),
@@ -162,18 +160,9 @@ pub(crate) fn mostly(kind: Kind) -> BoxedStrategy<Value> {
 
 fn partition_values(kind: Kind) -> Vec<KeyValue> {
     match kind {
-        Kind::N => ["0", "-7", "1e20"]
-            .iter()
-            .map(|text| key_number(text))
-            .collect(),
-        Kind::B => [&[0u8][..], &[255, 0]]
-            .iter()
-            .map(|b| KeyValue::from(b.to_vec()))
-            .collect(),
-        _ => ["p", "é#1"]
-            .iter()
-            .map(|text| KeyValue::from(*text))
-            .collect(),
+        Kind::N => ["0", "-7", "1e20"].iter().map(|text| key_number(text)).collect(),
+        Kind::B => [&[0u8][..], &[255, 0]].iter().map(|b| KeyValue::from(b.to_vec())).collect(),
+        _ => ["p", "é#1"].iter().map(|text| KeyValue::from(*text)).collect(),
     }
 }
 
@@ -239,9 +228,7 @@ pub(crate) fn key(spec: &TableSpec) -> BoxedStrategy<Key> {
         return partition.prop_map(Key::partition).boxed();
     };
     let sort = prop_oneof![150 => sort_value(spec, name).prop_map(Some), 1 => Just(None)];
-    (partition, sort)
-        .prop_map(|(partition, sort)| Key { partition, sort })
-        .boxed()
+    (partition, sort).prop_map(|(partition, sort)| Key { partition, sort }).boxed()
 }
 
 /// An item of the table: a key, some index keys, some plain attributes.
@@ -274,13 +261,9 @@ pub(crate) fn item(spec: &TableSpec) -> BoxedStrategy<Item> {
 pub(crate) fn index_key(spec: &TableSpec, name: &str) -> BoxedStrategy<Value> {
     let kind = declared(spec, name);
     let good = if kind == Kind::N {
-        select(sort_values(kind))
-            .prop_map(|key| key.to_value())
-            .boxed()
+        select(sort_values(kind)).prop_map(|key| key.to_value()).boxed()
     } else {
-        select(partition_values(kind))
-            .prop_map(|key| key.to_value())
-            .boxed()
+        select(partition_values(kind)).prop_map(|key| key.to_value()).boxed()
     };
     prop_oneof![150 => good, 1 => value()].boxed()
 }

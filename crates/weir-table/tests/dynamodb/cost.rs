@@ -27,43 +27,24 @@ struct Case {
 
 fn item(group: &str, x: i64, fill: usize) -> Item {
     let item = thing("a", 1).with("x", x).with("fill", "f".repeat(fill));
-    if group.is_empty() {
-        item
-    } else {
-        item.with("g", group).with("h", 1)
-    }
+    if group.is_empty() { item } else { item.with("g", group).with("h", 1) }
 }
 
 fn put(name: &'static str, old: Option<Item>, new: Item) -> Case {
     let write = Write::put(TABLE, new.clone());
     let new = Some(new);
-    Case {
-        name,
-        old,
-        write,
-        new,
-    }
+    Case { name, old, write, new }
 }
 
 fn update(name: &'static str, old: Option<Item>, update: Update, new: Item) -> Case {
     let write = Write::update(TABLE, Key::new("a", 1), update);
     let new = Some(new);
-    Case {
-        name,
-        old,
-        write,
-        new,
-    }
+    Case { name, old, write, new }
 }
 
 fn delete(name: &'static str, old: Option<Item>) -> Case {
     let write = Write::delete(TABLE, Key::new("a", 1));
-    Case {
-        name,
-        old,
-        write,
-        new: None,
-    }
+    Case { name, old, write, new: None }
 }
 
 fn cases() -> Vec<Case> {
@@ -76,16 +57,8 @@ fn cases() -> Vec<Case> {
         put("same", small(), item("", 1, 10)),
         put("smaller", large(), item("", 1, 10)),
         put("larger", small(), item("", 1, 5000)),
-        put(
-            "exactly 1 KB",
-            None,
-            thing("a", 1).with("fill", "f".repeat(1024 - 12)),
-        ),
-        put(
-            "1 KB and 1",
-            None,
-            thing("a", 1).with("fill", "f".repeat(1024 - 11)),
-        ),
+        put("exactly 1 KB", None, thing("a", 1).with("fill", "f".repeat(1024 - 12))),
+        put("1 KB and 1", None, thing("a", 1).with("fill", "f".repeat(1024 - 11))),
         put("enters the indexes", small(), item("g", 1, 1500)),
         put("new, in the indexes", None, item("g", 1, 1500)),
         put("leaves the indexes", indexed(), item("", 1, 1500)),
@@ -93,22 +66,9 @@ fn cases() -> Vec<Case> {
         put("stays as it is", indexed(), item("g", 1, 1500)),
         put("another fill", indexed(), item("g", 1, 1400)),
         put("another x", indexed(), item("g", 2, 1500)),
-        put(
-            "shrinks in the index",
-            Some(item("g", 1, 3500)),
-            item("g", 1, 10),
-        ),
-        put(
-            "grows in the index",
-            Some(item("g", 1, 10)),
-            item("g", 1, 3500),
-        ),
-        update(
-            "makes the item",
-            None,
-            set("x", 1),
-            thing("a", 1).with("x", 1),
-        ),
+        put("shrinks in the index", Some(item("g", 1, 3500)), item("g", 1, 10)),
+        put("grows in the index", Some(item("g", 1, 10)), item("g", 1, 3500)),
+        update("makes the item", None, set("x", 1), thing("a", 1).with("x", 1)),
         update("sets x", indexed(), set("x", 2), item("g", 2, 1500)),
         update("sets the same", indexed(), set("x", 1), item("g", 1, 1500)),
         update("removes the index key", indexed(), remove("g"), {
@@ -116,12 +76,7 @@ fn cases() -> Vec<Case> {
             item.remove("g");
             item
         }),
-        update(
-            "moves by sort key",
-            indexed(),
-            set("h", 2),
-            item("g", 1, 1500).with("h", 2),
-        ),
+        update("moves by sort key", indexed(), set("h", 2), item("g", 1, 1500).with("h", 2)),
         delete("of nothing", None),
         delete("of a large one", large()),
         delete("of an indexed one", indexed()),
@@ -148,8 +103,7 @@ fn verb(write: &Write) -> Verb {
 fn without_indexes() -> TableSpec {
     let mut spec = things();
     spec.indexes.clear();
-    spec.attributes
-        .retain(|name, _| name == "pk" || name == "sk");
+    spec.attributes.retain(|name, _| name == "pk" || name == "sk");
     spec
 }
 
@@ -178,10 +132,7 @@ async fn writes_cost_what_dynamodb_local_reports() {
             let units = units.transactional();
             let known = case.name == "of nothing";
             if reported != units.total() * 1000 && !known {
-                wrong.push(format!(
-                    "{} in a transaction: {units:?} but {reported}",
-                    case.name
-                ));
+                wrong.push(format!("{} in a transaction: {units:?} but {reported}", case.name));
             }
         }
         assert!(wrong.is_empty(), "{wrong:#?}");
@@ -197,10 +148,9 @@ async fn reads_cost_what_dynamodb_local_reports() {
         let size = item.size();
         store.write(Write::put(TABLE, item)).await.unwrap();
         let get = Get::new(TABLE, Key::new("a", number as i64));
-        for (get, consistency) in [
-            (get.clone(), Consistency::Strong),
-            (get.clone().eventual(), Consistency::Eventual),
-        ] {
+        for (get, consistency) in
+            [(get.clone(), Consistency::Strong), (get.clone().eventual(), Consistency::Eventual)]
+        {
             let (before, _) = used(&store, Verb::Get);
             store.get(&get).await.unwrap();
             let reported = used(&store, Verb::Get).0 - before;
@@ -254,10 +204,7 @@ async fn pages_cost_the_sum_of_what_was_read() {
 #[tokio::test]
 async fn a_refused_write_is_counted_by_the_item_that_is_there() {
     let store = connected::with_things().await;
-    store
-        .write(Write::put(TABLE, item("", 1, 2500)))
-        .await
-        .unwrap();
+    store.write(Write::put(TABLE, item("", 1, 2500))).await.unwrap();
     let (_, before) = used(&store, Verb::Update);
     let write = Write::update(TABLE, Key::new("a", 1), set("x", 2));
     let refused = store.write(write.when(attr("x").eq(9))).await.unwrap();

@@ -46,11 +46,7 @@ async fn throttling_and_accidents_are_tried_again() {
     assert_eq!(proxy.seen().len(), 4);
     let usage = store.backend().capacity().verbs[&Verb::Get];
     assert_eq!((usage.calls, usage.retries, usage.throttles), (1, 3, 2));
-    assert_eq!(
-        store.backend().capacity().tables[TABLE].throttles,
-        2,
-        "also counted by table"
-    );
+    assert_eq!(store.backend().capacity().tables[TABLE].throttles, 2, "also counted by table");
 }
 
 #[tokio::test]
@@ -133,28 +129,14 @@ async fn a_transaction_whose_answer_was_lost_is_done_once() {
     let (proxy, store) = behind_proxy(|_| {}).await;
     proxy.script([LoseAnswer, LoseAnswer, ACCIDENT, THROTTLED]);
     let transaction = Transaction::new([count(), Write::put(TABLE, thing("b", 1))]);
-    assert!(
-        store
-            .transact(transaction.clone())
-            .await
-            .unwrap()
-            .is_applied()
-    );
+    assert!(store.transact(transaction.clone()).await.unwrap().is_applied());
     assert_eq!(counted(&store).await, Some(1));
-    let tokens: Vec<_> = proxy
-        .seen()
-        .iter()
-        .map(|(_, body)| body["ClientRequestToken"].clone())
-        .take(5)
-        .collect();
+    let tokens: Vec<_> =
+        proxy.seen().iter().map(|(_, body)| body["ClientRequestToken"].clone()).take(5).collect();
     assert_eq!(tokens.len(), 5);
     assert!(tokens.iter().all(|token| *token == tokens[0]));
     assert!(store.transact(transaction).await.unwrap().is_applied());
-    assert_eq!(
-        counted(&store).await,
-        Some(2),
-        "another call, another token"
-    );
+    assert_eq!(counted(&store).await, Some(2), "another call, another token");
 }
 
 fn canceled(reasons: &[(&str, Option<&str>)]) -> Reaction {
@@ -181,18 +163,12 @@ async fn reasons_of_a_canceled_transaction_are_told_apart() {
     let transaction = || Transaction::new([count(), Write::put(TABLE, thing("b", 1))]);
     let item = r#"{"pk":{"S":"b"},"sk":{"N":"1"}}"#;
 
-    proxy.script([canceled(&[
-        ("None", None),
-        ("ConditionalCheckFailed", Some(item)),
-    ])]);
+    proxy.script([canceled(&[("None", None), ("ConditionalCheckFailed", Some(item))])]);
     let verdicts = vec![Verdict::Held, Verdict::Failed(Some(thing("b", 1)))];
     let refused = store.transact(transaction()).await.unwrap();
     assert_eq!(refused, Transacted::Refused(verdicts));
 
-    proxy.script([canceled(&[
-        ("ConditionalCheckFailed", None),
-        ("TransactionConflict", None),
-    ])]);
+    proxy.script([canceled(&[("ConditionalCheckFailed", None), ("TransactionConflict", None)])]);
     let error = store.transact(transaction()).await.unwrap_err();
     assert!(error.is_conflict(), "{error:?}");
     assert_eq!(proxy.seen().len(), 1, "a conflict is the caller's to retry");
@@ -201,13 +177,7 @@ async fn reasons_of_a_canceled_transaction_are_told_apart() {
     assert!(store.transact(transaction()).await.unwrap().is_applied());
 
     proxy.script([canceled(&[("None", None), ("ValidationError", None)])]);
-    assert!(
-        store
-            .transact(transaction())
-            .await
-            .unwrap_err()
-            .is_invalid()
-    );
+    assert!(store.transact(transaction()).await.unwrap_err().is_invalid());
 
     let too_large = ("ItemCollectionSizeLimitExceeded", None);
     proxy.script([canceled(&[("None", None), too_large])]);
@@ -231,10 +201,7 @@ async fn a_transaction_still_running_is_waited_for() {
     assert!(error.is_conflict(), "{error:?}");
     proxy.script([LoseAnswer, running(), running()]);
     let error = store.transact(transaction()).await.unwrap_err();
-    assert!(
-        matches!(error, Error::Unavailable(_)),
-        "our own may be running"
-    );
+    assert!(matches!(error, Error::Unavailable(_)), "our own may be running");
 }
 
 #[tokio::test]
@@ -382,19 +349,13 @@ async fn an_iterator_that_is_over_is_replaced_and_throttled_feeds_are_read_on() 
     store.write(Write::put(TABLE, thing("a", 2))).await.unwrap();
     let over = Refuse(400, "ExpiredIteratorException");
     proxy.script([over, Pass, Refuse(400, "LimitExceededException")]);
-    let next = store
-        .feed_read(TABLE, &shard, &page.next, 10)
-        .await
-        .unwrap();
+    let next = store.feed_read(TABLE, &shard, &page.next, 10).await.unwrap();
     assert_eq!(next.changes.len(), 1);
     let asked: Vec<_> = proxy.seen().into_iter().map(|(name, _)| name).collect();
     let fresh = ["GetRecords", "GetShardIterator", "GetRecords", "GetRecords"];
     assert_eq!(asked, fresh);
     proxy.script([]);
-    store
-        .feed_read(TABLE, &shard, &next.next, 10)
-        .await
-        .unwrap();
+    store.feed_read(TABLE, &shard, &next.next, 10).await.unwrap();
     assert_eq!(proxy.seen().len(), 1, "the iterator was remembered");
 }
 

@@ -159,9 +159,7 @@ async fn forward(head: &str, body: &[u8]) -> Vec<u8> {
     let local = weir_testkit::dynamo_local_endpoint().unwrap();
     let address = local.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let kept = head
-        .lines()
-        .filter(|line| !line.to_ascii_lowercase().starts_with("connection:"));
+    let kept = head.lines().filter(|line| !line.to_ascii_lowercase().starts_with("connection:"));
     let head: String = kept.map(|line| format!("{line}\r\n")).collect();
     let head = format!("{head}Connection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();

@@ -57,9 +57,7 @@ async fn a_batch_get_larger_than_an_answer_is_read_to_its_end() {
         let item = thing("p", number).with("fill", fill.as_str());
         store.write(Write::put(TABLE, item)).await.unwrap();
     }
-    let gets: Vec<_> = (0..50)
-        .map(|number| Get::new(TABLE, Key::new("p", number)))
-        .collect();
+    let gets: Vec<_> = (0..50).map(|number| Get::new(TABLE, Key::new("p", number))).collect();
     let found = store.batch_get(&gets).await.unwrap();
     for (number, item) in found.iter().enumerate() {
         assert_eq!(item.as_ref().unwrap().i64("sk"), Some(number as i64));
@@ -69,10 +67,8 @@ async fn a_batch_get_larger_than_an_answer_is_read_to_its_end() {
 #[tokio::test]
 async fn an_update_that_changes_nothing_makes_the_item() {
     let store = connected::with_things().await;
-    let made = store
-        .write(Write::update(TABLE, Key::new("a", 1), Update::default()))
-        .await
-        .unwrap();
+    let made =
+        store.write(Write::update(TABLE, Key::new("a", 1), Update::default())).await.unwrap();
     assert_eq!(made, Written::Applied(Some(thing("a", 1))));
     let write = Write::update(TABLE, Key::new("b", 1), Update::default());
     let transacted = store.transact(Transaction::new([write])).await.unwrap();
@@ -86,14 +82,8 @@ async fn writes_return_the_old_item_updates_the_new_refusals_the_one_there() {
     let store = connected::with_things().await;
     let (one, two) = (thing("a", 1).with("x", 1), thing("a", 1).with("x", 2));
     let put = |item: &Item| Write::put(TABLE, item.clone());
-    assert_eq!(
-        store.write(put(&one)).await.unwrap(),
-        Written::Applied(None)
-    );
-    assert_eq!(
-        store.write(put(&two)).await.unwrap(),
-        Written::Applied(Some(one.clone()))
-    );
+    assert_eq!(store.write(put(&one)).await.unwrap(), Written::Applied(None));
+    assert_eq!(store.write(put(&two)).await.unwrap(), Written::Applied(Some(one.clone())));
     let refused = store.write(put(&one).when(attr("pk").absent())).await;
     assert_eq!(refused.unwrap(), Written::Refused(Some(two.clone())));
     let key = Key::new("a", 1);
@@ -106,10 +96,7 @@ async fn writes_return_the_old_item_updates_the_new_refusals_the_one_there() {
     let delete = Write::delete(TABLE, key);
     let refused = store.write(delete.clone().when(attr("x").lt(0))).await;
     assert_eq!(refused.unwrap(), Written::Refused(Some(seven.clone())));
-    assert_eq!(
-        store.write(delete.clone()).await.unwrap(),
-        Written::Applied(Some(seven))
-    );
+    assert_eq!(store.write(delete.clone()).await.unwrap(), Written::Applied(Some(seven)));
     let refused = store.write(delete.when(attr("pk").exists())).await.unwrap();
     assert_eq!(refused, Written::Refused(None));
 }
@@ -126,12 +113,8 @@ async fn a_refused_transaction_says_which_conditions_failed() {
         Write::delete(TABLE, Key::new("d", 1)).when(attr("pk").absent()),
     ]);
     let answer = store.transact(transaction).await.unwrap();
-    let verdicts = vec![
-        Verdict::Held,
-        Verdict::Failed(Some(one)),
-        Verdict::Failed(None),
-        Verdict::Held,
-    ];
+    let verdicts =
+        vec![Verdict::Held, Verdict::Failed(Some(one)), Verdict::Failed(None), Verdict::Held];
     assert_eq!(answer, Transacted::Refused(verdicts));
     let untouched = store.get(&Get::new(TABLE, Key::new("b", 1))).await;
     assert_eq!(untouched.unwrap(), None);
@@ -182,10 +165,7 @@ async fn pages_follow_each_other_in_both_directions_and_in_an_index() {
         }
         assert_eq!(seen, expected);
     }
-    let count = Query::partition(TABLE, "p")
-        .between(2, 5)
-        .filter(attr("h").gt(96))
-        .count_only();
+    let count = Query::partition(TABLE, "p").between(2, 5).filter(attr("h").gt(96)).count_only();
     let page = store.query(&count).await.unwrap();
     assert_eq!((page.count, page.scanned, page.items.len()), (2, 4, 0));
 }
@@ -235,9 +215,7 @@ async fn a_batch_write_may_span_tables() {
     store.create_table(&other).await.unwrap();
     let gone = thing("a", 0);
     store.write(Write::put(TABLE, gone)).await.unwrap();
-    let mut writes: Vec<_> = (1..20)
-        .map(|number| Write::put(TABLE, thing("a", number)))
-        .collect();
+    let mut writes: Vec<_> = (1..20).map(|number| Write::put(TABLE, thing("a", number))).collect();
     writes.push(Write::delete(TABLE, Key::new("a", 0)));
     writes.push(Write::put("others", Item::new().with("id", 1)));
     store.batch_write(writes).await.unwrap();

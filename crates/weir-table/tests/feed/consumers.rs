@@ -45,27 +45,17 @@ async fn changes_come_with_both_images_in_order<B: Backend>(place: Place<B>) {
     let key = Key::partition("order-0");
     let update = Write::update(TABLE, key.clone(), set("state", "paid"));
     store.write(update).await.unwrap();
-    store
-        .write(Write::delete(TABLE, key.clone()))
-        .await
-        .unwrap();
+    store.write(Write::delete(TABLE, key.clone())).await.unwrap();
     let clock = Clock::default();
     let mut consumer = consumer(store, "a", Position::Oldest, &clock);
     let batch = consumer.poll(100).await.unwrap().unwrap();
     let made = Item::new().with("id", "order-0").with("number", 0);
     let paid = made.clone().with("state", "paid");
-    let images: Vec<_> = batch
-        .changes
-        .iter()
-        .map(|change| (change.old.clone(), change.new.clone()))
-        .collect();
+    let images: Vec<_> =
+        batch.changes.iter().map(|change| (change.old.clone(), change.new.clone())).collect();
     assert_eq!(
         images,
-        [
-            (None, Some(made.clone())),
-            (Some(made), Some(paid.clone())),
-            (Some(paid), None),
-        ]
+        [(None, Some(made.clone())), (Some(made), Some(paid.clone())), (Some(paid), None),]
     );
     let now_ms = clock.now_ms();
     for change in &batch.changes {
@@ -144,10 +134,7 @@ async fn a_lease_that_is_over_is_taken_over<B: Backend>(place: Place<B>) {
     let mut quick = consumer(&place.store, "quick", Position::Oldest, &clock);
     let fresh = quick.poll(2).await.unwrap().unwrap();
     assert_eq!(numbers(&fresh.changes), [0, 1]);
-    assert!(
-        !slow.commit(stale).await.unwrap(),
-        "its work does not count"
-    );
+    assert!(!slow.commit(stale).await.unwrap(), "its work does not count");
     assert!(quick.commit(fresh).await.unwrap());
     assert!(slow.poll(2).await.unwrap().is_none());
     assert_eq!(drain(&mut quick).await, [2, 3]);
@@ -195,9 +182,8 @@ async fn consumers_of_other_names_read_on_their_own<B: Backend>(place: Place<B>)
 async fn totals_are_exact_when_checkpoints_are_in_the_transaction<B: Backend>(place: Place<B>) {
     let clock = Clock::manual(1_000_000);
     let store = &place.store;
-    let mut instances: Vec<_> = ["a", "b", "c"]
-        .map(|owner| consumer(store, owner, Position::Oldest, &clock))
-        .into();
+    let mut instances: Vec<_> =
+        ["a", "b", "c"].map(|owner| consumer(store, owner, Position::Oldest, &clock)).into();
     let mut pending = Vec::new();
     for round in 0..12i64 {
         order(store, round * 5..round * 5 + 5).await;
@@ -223,11 +209,7 @@ async fn totals_are_exact_when_checkpoints_are_in_the_transaction<B: Backend>(pl
             last.lost(&batch);
         }
     }
-    let total = store
-        .get(&Get::new(OTHER, Key::partition("total")))
-        .await
-        .unwrap()
-        .unwrap();
+    let total = store.get(&Get::new(OTHER, Key::partition("total"))).await.unwrap().unwrap();
     assert_eq!(total.i64("count"), Some(60));
     assert_eq!(total.i64("sum"), Some((0..60).sum()));
 }

@@ -27,10 +27,7 @@ pub(crate) async fn prepared<B: Backend>(
     store.create_table(&totals).await.unwrap();
     let positions = positions_spec(POSITIONS_TABLE);
     store.create_table(&positions).await.unwrap();
-    Place {
-        store,
-        _folder: folder,
-    }
+    Place { store, _folder: folder }
 }
 
 pub(crate) async fn on_embedded() -> Place<Embedded> {
@@ -60,24 +57,14 @@ pub(crate) fn consumer<B: Backend>(
     start: Position,
     clock: &Clock,
 ) -> Consumer<B> {
-    Consumer::new(
-        store.clone(),
-        TABLE,
-        "totals",
-        owner,
-        POSITIONS_TABLE,
-        start,
-        clock.clone(),
-    )
-    .unwrap()
+    Consumer::new(store.clone(), TABLE, "totals", owner, POSITIONS_TABLE, start, clock.clone())
+        .unwrap()
 }
 
 /// Puts orders numbered `from..to`.
 pub(crate) async fn order<B: Backend>(store: &Store<B>, numbers: std::ops::Range<i64>) {
     for number in numbers {
-        let item = Item::new()
-            .with("id", format!("order-{number}"))
-            .with("number", number);
+        let item = Item::new().with("id", format!("order-{number}")).with("number", number);
         store.write(Write::put(TABLE, item)).await.unwrap();
     }
 }
@@ -101,9 +88,5 @@ pub(crate) async fn drain<B: Backend>(consumer: &mut Consumer<B>) -> Vec<i64> {
 
 pub(crate) fn numbers(changes: &[weir_table::feed::Change]) -> Vec<i64> {
     let image = |change: &weir_table::feed::Change| change.new.clone().or(change.old.clone());
-    changes
-        .iter()
-        .filter_map(image)
-        .filter_map(|item| item.i64("number"))
-        .collect()
+    changes.iter().filter_map(image).filter_map(|item| item.i64("number")).collect()
 }

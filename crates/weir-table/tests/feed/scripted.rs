@@ -28,10 +28,7 @@ pub(crate) struct Feed(Arc<Mutex<BTreeMap<String, Shard>>>);
 
 impl Feed {
     pub(crate) fn add(&self, id: &str, parent: Option<&str>) {
-        let shard = Shard {
-            parent: parent.map(str::to_owned),
-            ..Shard::default()
-        };
+        let shard = Shard { parent: parent.map(str::to_owned), ..Shard::default() };
         self.0.lock().unwrap().insert(id.to_owned(), shard);
     }
 
@@ -76,10 +73,9 @@ fn change(number: i64, place: usize) -> Change {
 impl Backend for Scripted {
     async fn feed_shards(&self, _table: &str) -> Result<Vec<FeedShard>> {
         let shards = self.feed.0.lock().unwrap();
-        let listed = shards.iter().map(|(id, shard)| FeedShard {
-            id: id.clone(),
-            parent: shard.parent.clone(),
-        });
+        let listed = shards
+            .iter()
+            .map(|(id, shard)| FeedShard { id: id.clone(), parent: shard.parent.clone() });
         Ok(listed.collect())
     }
 

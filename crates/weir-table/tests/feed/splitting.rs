@@ -12,10 +12,7 @@ async fn scripted() -> (Place<Scripted>, Feed, Clock) {
     let folder = tempfile::tempdir().unwrap();
     let options = embedded::Options::new(folder.path());
     let feed = Feed::default();
-    let backend = Scripted {
-        tables: Embedded::open(options).unwrap(),
-        feed: feed.clone(),
-    };
+    let backend = Scripted { tables: Embedded::open(options).unwrap(), feed: feed.clone() };
     let place = places::prepared(backend, Some(folder)).await;
     (place, feed, Clock::manual(1_000_000))
 }

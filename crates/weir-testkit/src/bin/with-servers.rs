@@ -11,10 +11,7 @@ use std::thread;
 
 use weir_testkit::{DYNAMO_LOCAL_VAR, MOTO_VAR, dynamo_local_endpoint, moto_endpoint};
 
-#[expect(
-    clippy::print_stderr,
-    reason = "a command-line program reports its failure there"
-)]
+#[expect(clippy::print_stderr, reason = "a command-line program reports its failure there")]
 fn main() -> ExitCode {
     run().unwrap_or_else(|error| {
         eprintln!("with-servers: {error}");
@@ -29,9 +26,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<ExitCode, Box<dyn Error>> {
     let mut arguments = env::args_os().skip(1);
-    let program = arguments
-        .next()
-        .ok_or("usage: with-servers COMMAND [ARGUMENT...]")?;
+    let program = arguments.next().ok_or("usage: with-servers COMMAND [ARGUMENT...]")?;
     // Both at once: each takes seconds.
     let (dynamo_local, moto) = thread::scope(|scope| {
         let dynamo_local = scope.spawn(dynamo_local_endpoint);
@@ -45,8 +40,5 @@ fn run() -> Result<ExitCode, Box<dyn Error>> {
         .status()
         .map_err(|error| format!("cannot run {}: {error}", program.display()))?;
     // A command ended by a signal has no code.
-    Ok(status
-        .code()
-        .and_then(|code| u8::try_from(code).ok())
-        .map_or(ExitCode::FAILURE, Into::into))
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, Into::into))
 }

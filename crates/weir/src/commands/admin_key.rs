@@ -51,17 +51,11 @@ pub(crate) async fn run(args: KeyArgs, source: &Source) -> Result<(), Failure> {
 pub(crate) async fn run_signing(args: KeyArgs, source: &Source) -> Result<(), Failure> {
     let Verb::Rotate = args.verb;
     let loaded = source.load(&args.store.given())?;
-    let rotate = async |api: &Api| {
-        api.post::<NewSigningKey>("/v1/signing-key/rotate", &())
-            .await
-    };
+    let rotate = async |api: &Api| api.post::<NewSigningKey>("/v1/signing-key/rotate", &()).await;
     let new = Api::with(&loaded, rotate).await?;
     if args.json {
         return Ok(output::json(&new)?);
     }
     output::note("tokens signed with the key before still count until they expire");
-    Ok(output::line(format!(
-        "tokens are signed with {} from now on",
-        new.kid
-    ))?)
+    Ok(output::line(format!("tokens are signed with {} from now on", new.kid))?)
 }

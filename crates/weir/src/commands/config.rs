@@ -47,10 +47,7 @@ pub(crate) fn run(args: &ConfigArgs, source: &Source) -> Result<(), Failure> {
     let keys = config::keys();
     let entries = keys.iter().map(|key| entry(key, &values, &loaded));
     if args.json {
-        output::json(&Answer {
-            items: entries.collect(),
-            next_cursor: None,
-        })?;
+        output::json(&Answer { items: entries.collect(), next_cursor: None })?;
     } else {
         let header = ["key", "value", "from"].map(str::to_owned);
         let rows = entries.map(|entry| vec![entry.key.clone(), entry.shown(), entry.from()]);

@@ -59,9 +59,8 @@ async fn list(api: &Api, json: bool) -> Result<(), Failure> {
     if json {
         return Ok(output::json(&jobs.items)?);
     }
-    let header = [
-        "job", "kind", "state", "last run", "outcome", "items", "runs", "failures", "lag ms",
-    ];
+    let header =
+        ["job", "kind", "state", "last run", "outcome", "items", "runs", "failures", "lag ms"];
     let rows = jobs.items.into_iter().map(|job| {
         let outcome = job.last_error.or(job.last_outcome).unwrap_or_default();
         vec![
@@ -76,25 +75,16 @@ async fn list(api: &Api, json: bool) -> Result<(), Failure> {
             output::thousands(job.lag_ms),
         ]
     });
-    Ok(output::table(
-        header.map(str::to_owned).to_vec(),
-        rows,
-        &[5, 6, 7, 8],
-    )?)
+    Ok(output::table(header.map(str::to_owned).to_vec(), rows, &[5, 6, 7, 8])?)
 }
 
 async fn run_now(api: &Api, name: &str, json: bool) -> Result<(), Failure> {
-    let run: Run = api
-        .post(&format!("/v1/jobs/{}/run", part(name)), &())
-        .await?;
+    let run: Run = api.post(&format!("/v1/jobs/{}/run", part(name)), &()).await?;
     if json {
         return Ok(output::json(&run)?);
     }
     if run.outcome != "done" {
         return Err(Failure::refused(format!("{name} runs on another instance")));
     }
-    Ok(output::line(format!(
-        "{name} worked on {}",
-        output::counted(run.items, "item")
-    ))?)
+    Ok(output::line(format!("{name} worked on {}", output::counted(run.items, "item")))?)
 }

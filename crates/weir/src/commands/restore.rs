@@ -43,11 +43,7 @@ pub(crate) async fn run(args: RestoreArgs, source: &Source) -> Result<(), Failur
     .await;
     bar.finish_and_clear();
     let report = restored.map_err(|error| Failure::fault("restoring").because(error))??;
-    output::line(format!(
-        "restored to {}: {}",
-        data.display(),
-        summary(&report)
-    ))?;
+    output::line(format!("restored to {}: {}", data.display(), summary(&report)))?;
     Ok(())
 }
 

@@ -103,25 +103,15 @@ pub(crate) async fn run(args: TablesArgs, source: &Source) -> Result<(), Failure
         Verb::Create(args) => create(&place, &args.spec).await,
         Verb::Verify(args) => verify(&place, &args.spec).await,
         Verb::List(args) => {
-            place
-                .with(Missing::Refuse, async |tables| {
-                    list(tables, args.json).await
-                })
-                .await
+            place.with(Missing::Refuse, async |tables| list(tables, args.json).await).await
         }
         Verb::Describe(args) => {
             let describe = async |tables: &Tables| Ok(tables.spec(&args.name).await?);
             let spec = place.with(Missing::Refuse, describe).await?;
-            Ok(if args.json {
-                output::json(&spec)
-            } else {
-                show(&spec)
-            }?)
+            Ok(if args.json { output::json(&spec) } else { show(&spec) }?)
         }
         Verb::Delete(args) => {
-            place
-                .with(Missing::Refuse, async |tables| delete(tables, &args).await)
-                .await
+            place.with(Missing::Refuse, async |tables| delete(tables, &args).await).await
         }
     }
 }
@@ -225,10 +215,7 @@ async fn list(tables: &Tables, json: bool) -> Result<(), Failure> {
         specs.push(tables.spec(&name).await?);
     }
     if json {
-        output::json(&List {
-            items: &specs,
-            next_cursor: None,
-        })?;
+        output::json(&List { items: &specs, next_cursor: None })?;
         return Ok(());
     }
     if specs.is_empty() {
@@ -237,11 +224,7 @@ async fn list(tables: &Tables, json: bool) -> Result<(), Failure> {
     }
     let header = ["table", "key", "indexes", "ttl", "feed"].map(str::to_owned);
     let rows = specs.iter().map(|spec| {
-        let indexes: Vec<_> = spec
-            .indexes
-            .iter()
-            .map(|index| index.name.as_str())
-            .collect();
+        let indexes: Vec<_> = spec.indexes.iter().map(|index| index.name.as_str()).collect();
         vec![
             spec.name.clone(),
             key_text(spec, &spec.partition, spec.sort.as_ref()),
@@ -259,20 +242,13 @@ fn key_text(spec: &TableSpec, partition: &Name, sort: Option<&Name>) -> String {
         Some(kind) => format!("{name} {kind}"),
         None => name.to_string(),
     };
-    let parts: Vec<_> = [Some(partition), sort]
-        .into_iter()
-        .flatten()
-        .map(part)
-        .collect();
+    let parts: Vec<_> = [Some(partition), sort].into_iter().flatten().map(part).collect();
     parts.join(", ")
 }
 
 fn show(spec: &TableSpec) -> std::io::Result<()> {
     output::line(format!("table  {}", spec.name))?;
-    output::line(format!(
-        "key    {}",
-        key_text(spec, &spec.partition, spec.sort.as_ref())
-    ))?;
+    output::line(format!("key    {}", key_text(spec, &spec.partition, spec.sort.as_ref())))?;
     output::line(format!("ttl    {}", spec.ttl.as_deref().unwrap_or("none")))?;
     output::line(format!("feed   {}", if spec.feed { "yes" } else { "no" }))?;
     if spec.indexes.is_empty() {

@@ -75,11 +75,8 @@ pub(crate) async fn run(args: TokenArgs, source: &Source) -> Result<(), Failure>
 }
 
 async fn issue(api: &Api, args: IssueArgs, json: bool) -> Result<(), Failure> {
-    let new = NewToken {
-        name: args.name,
-        scope: args.scope,
-        expires_in: Some(args.days * DAY_SECS),
-    };
+    let new =
+        NewToken { name: args.name, scope: args.scope, expires_in: Some(args.days * DAY_SECS) };
     let made: MadeToken = api.post("/v1/tokens", &new).await?;
     if json {
         return Ok(output::json(&made)?);
@@ -122,9 +119,5 @@ async fn revoke(api: &Api, id: &str, json: bool) -> Result<(), Failure> {
     if json {
         return Ok(output::json(&token)?);
     }
-    Ok(output::line(format!(
-        "{} of {} is revoked",
-        token.id,
-        output::printable(&token.name)
-    ))?)
+    Ok(output::line(format!("{} of {} is revoked", token.id, output::printable(&token.name)))?)
 }

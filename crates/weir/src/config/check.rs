@@ -25,9 +25,7 @@ pub(crate) fn failure(problems: &[String]) -> Option<Failure> {
         [one] => Failure::usage(one.as_str()),
         several => {
             let message = format!("the configuration has {} mistakes", several.len());
-            several
-                .iter()
-                .fold(Failure::usage(message), Failure::because)
+            several.iter().fold(Failure::usage(message), Failure::because)
         }
     };
     Some(failure.help("`weir config` shows what is in force, `weir config default` every key"))
@@ -80,10 +78,7 @@ fn signing_keys(loaded: &Loaded) -> Vec<String> {
     let (old_key, old_file) = (&auth.previous_signing_key, &auth.previous_signing_key_file);
     let twice = [
         ("auth.signing_key", key.is_some() && file.is_some()),
-        (
-            "auth.previous_signing_key",
-            old_key.is_some() && old_file.is_some(),
-        ),
+        ("auth.previous_signing_key", old_key.is_some() && old_file.is_some()),
     ];
     let has_old = old_key.is_some() || old_file.is_some();
     if has_old && key.is_none() && file.is_none() {
@@ -135,47 +130,15 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
     let (server, auth) = (&loaded.config.server, &loaded.config.auth);
     let interval = loaded.config.jobs.aggregate_interval_secs;
     let numbers: [(&str, u64, RangeInclusive<u64>); 10] = [
-        (
-            "server.body_bytes_max",
-            server.body_bytes_max as u64,
-            1..=1 << 30,
-        ),
-        (
-            "server.header_timeout_secs",
-            server.header_timeout_secs,
-            1..=3600,
-        ),
-        (
-            "server.request_timeout_secs",
-            server.request_timeout_secs,
-            1..=3600,
-        ),
-        (
-            "server.connections_max",
-            server.connections_max as u64,
-            1..=1_000_000,
-        ),
-        (
-            "server.requests_max",
-            server.requests_max as u64,
-            1..=1_000_000,
-        ),
-        (
-            "server.drain_timeout_secs",
-            server.drain_timeout_secs,
-            1..=3600,
-        ),
+        ("server.body_bytes_max", server.body_bytes_max as u64, 1..=1 << 30),
+        ("server.header_timeout_secs", server.header_timeout_secs, 1..=3600),
+        ("server.request_timeout_secs", server.request_timeout_secs, 1..=3600),
+        ("server.connections_max", server.connections_max as u64, 1..=1_000_000),
+        ("server.requests_max", server.requests_max as u64, 1..=1_000_000),
+        ("server.drain_timeout_secs", server.drain_timeout_secs, 1..=3600),
         ("auth.access_token_secs", auth.access_token_secs, 60..=DAY_S),
-        (
-            "auth.refresh_token_secs",
-            auth.refresh_token_secs,
-            60..=366 * DAY_S,
-        ),
-        (
-            "auth.revocation_cache_secs",
-            auth.revocation_cache_secs,
-            1..=3600,
-        ),
+        ("auth.refresh_token_secs", auth.refresh_token_secs, 60..=366 * DAY_S),
+        ("auth.revocation_cache_secs", auth.revocation_cache_secs, 1..=3600),
         ("jobs.aggregate_interval_secs", interval, 1..=3600),
     ];
     numbers
@@ -196,11 +159,7 @@ fn secrets(loaded: &Loaded) -> Vec<String> {
     let checks: [(&str, &Option<Secret>, Check); 4] = [
         ("auth.admin_key", &auth.admin_key, admin),
         ("auth.signing_key", &auth.signing_key, signing),
-        (
-            "auth.previous_signing_key",
-            &auth.previous_signing_key,
-            signing,
-        ),
+        ("auth.previous_signing_key", &auth.previous_signing_key, signing),
         ("auth.cursor_key", &auth.cursor_key, cursor),
     ];
     checks
@@ -218,9 +177,7 @@ fn admin(key: &Secret) -> Option<String> {
 }
 
 fn cursor(key: &Secret) -> Option<String> {
-    let is_wrong = key
-        .key_bytes()
-        .is_none_or(|bytes| bytes.len() != CURSOR_KEY);
+    let is_wrong = key.key_bytes().is_none_or(|bytes| bytes.len() != CURSOR_KEY);
     is_wrong.then(|| {
         format!("is not base64 of {CURSOR_KEY} bytes; `openssl rand -base64 32` makes one")
     })
@@ -247,9 +204,7 @@ pub(crate) fn check_shared_keys(loaded: &Loaded) -> Result<(), Failure> {
         return Ok(());
     }
     let message = "instances on DynamoDB share keys, so they must be configured";
-    let failure = missing
-        .iter()
-        .fold(Failure::usage(message), Failure::because);
+    let failure = missing.iter().fold(Failure::usage(message), Failure::because);
     Err(failure.help("`openssl rand -base64 32` makes one; give every instance the same"))
 }
 

@@ -35,10 +35,7 @@ fn entry(text: &mut String, key: &Key) {
         comment(text, line);
     }
     let flag = key.flag().map(|flag| format!(", flag {flag}"));
-    comment(
-        text,
-        &format!("Variable {}{}.", key.variable, flag.unwrap_or_default()),
-    );
+    comment(text, &format!("Variable {}{}.", key.variable, flag.unwrap_or_default()));
     match key.default() {
         Some(value) => writeln!(text, "#{} = {value}", key.name),
         None => writeln!(text, "#{} =", key.name),

@@ -14,11 +14,7 @@ fn tables() -> String {
     for section in keys::sections() {
         let about: Vec<_> = section.doc.iter().map(|line| line.trim()).collect();
         writeln!(text, "\n### `[{}]`\n\n{}\n", section.name, about.join(" ")).unwrap();
-        writeln!(
-            text,
-            "| key | default | variable, flag | meaning |\n|---|---|---|---|"
-        )
-        .unwrap();
+        writeln!(text, "| key | default | variable, flag | meaning |\n|---|---|---|---|").unwrap();
         for key in &section.keys {
             let default = key.default().map(|value| format!("`{value}`"));
             let flag = key.flag().map(|flag| format!(", `{flag}`"));

@@ -37,10 +37,8 @@ pub(super) fn settings(
 
 fn read(key: Key, text: OsString, findings: &mut Findings) {
     let origin = Origin::Variable(key.variable);
-    let parsed = text
-        .into_string()
-        .map_err(|_| "is not UTF-8".to_owned())
-        .and_then(|text| key.parse(&text));
+    let parsed =
+        text.into_string().map_err(|_| "is not UTF-8".to_owned()).and_then(|text| key.parse(&text));
     match parsed {
         Ok(value) => findings.settings.push(Setting { key, value, origin }),
         Err(problem) => findings.wrong(&key.path(), &problem, &origin),
@@ -102,10 +100,7 @@ mod tests {
             ("WEIR_PORT", "tcp://10.0.0.1:8080"),
         ] {
             let found = found(name, text);
-            assert!(
-                found.settings.is_empty() && found.problems.is_empty(),
-                "{name}"
-            );
+            assert!(found.settings.is_empty() && found.problems.is_empty(), "{name}");
         }
     }
 
@@ -120,10 +115,7 @@ mod tests {
             ("WEIR_XQZ", "weir config default"),
         ] {
             let problems = found(name, "x").problems;
-            assert!(
-                problems.iter().any(|told| told.contains(near)),
-                "{problems:?}"
-            );
+            assert!(problems.iter().any(|told| told.contains(near)), "{problems:?}");
         }
     }
 }

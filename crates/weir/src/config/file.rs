@@ -26,10 +26,7 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
     };
     let mut text = String::new();
     let file = File::open(path).map_err(failed)?;
-    let read = file
-        .take(BYTES_MAX + 1)
-        .read_to_string(&mut text)
-        .map_err(failed)?;
+    let read = file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(failed)?;
     if read as u64 > BYTES_MAX {
         return Err(Failure::usage(format!(
             "the configuration file {} is longer than {BYTES_MAX} bytes",
@@ -48,11 +45,7 @@ pub(super) fn settings(path: &Path, text: &str, keys: &[Key]) -> Findings {
             let start = error.span().map_or(0, |span| span.start);
             let before = text.get(..start).unwrap_or(text);
             let line = before.matches('\n').count() + 1;
-            findings.problems.push(format!(
-                "{}, line {line}: {}",
-                path.display(),
-                error.message()
-            ));
+            findings.problems.push(format!("{}, line {line}: {}", path.display(), error.message()));
             return findings;
         }
     };
@@ -68,15 +61,10 @@ fn section(name: &str, value: Value, origin: &Origin, keys: &[Key], findings: &m
     match value {
         Value::Table(table) if is_section => {
             for (leaf, value) in table {
-                match keys
-                    .iter()
-                    .find(|key| key.section == name && key.name == leaf)
-                {
-                    Some(key) => findings.settings.push(Setting {
-                        key: *key,
-                        value,
-                        origin: origin.clone(),
-                    }),
+                match keys.iter().find(|key| key.section == name && key.name == leaf) {
+                    Some(key) => {
+                        findings.settings.push(Setting { key: *key, value, origin: origin.clone() })
+                    }
                     None => {
                         let path = format!("{name}.{leaf}");
                         findings.wrong(&path, &unknown_key(Some(name), &leaf, keys), origin);
@@ -106,9 +94,7 @@ fn unknown_key(section: Option<&str>, name: &str, keys: &[Key]) -> String {
 }
 
 fn unknown_section(name: &str, keys: &[Key]) -> String {
-    let known = keys
-        .iter()
-        .map(|key| (key.section, vec![key.section.to_owned()]));
+    let known = keys.iter().map(|key| (key.section, vec![key.section.to_owned()]));
     match keys::nearest(name, known) {
         Some(near) => format!("is no section; did you mean [{near}]?"),
         None => "is no section; `weir config default` tells all".to_owned(),
@@ -128,24 +114,12 @@ mod tests {
     #[test]
     fn what_is_unknown_is_told_with_the_nearest() {
         for (text, says) in [
-            (
-                "[store]\ndta = 1",
-                "store.dta is unknown; did you mean store.data?",
-            ),
+            ("[store]\ndta = 1", "store.dta is unknown; did you mean store.data?"),
             ("[store]\nlisten = 1", "did you mean server.listen?"),
-            (
-                "listen = \"x\"",
-                "listen is unknown; did you mean server.listen?",
-            ),
-            (
-                "[sever]\nlisten = \"x\"",
-                "sever is no section; did you mean [server]?",
-            ),
+            ("listen = \"x\"", "listen is unknown; did you mean server.listen?"),
+            ("[sever]\nlisten = \"x\"", "sever is no section; did you mean [server]?"),
             ("server = 1", "server is a section; write [server]"),
-            (
-                "[store]\nqqq = 1",
-                "store.qqq is unknown; `weir config default`",
-            ),
+            ("[store]\nqqq = 1", "store.qqq is unknown; `weir config default`"),
             ("[qqq]", "qqq is no section; `weir config default`"),
         ] {
             let told = problem(text);

@@ -105,10 +105,7 @@ impl ServeFlags {
         self.store
             .given()
             .with("server.listen", self.listen.as_deref())
-            .with(
-                "jobs.aggregate_interval_secs",
-                self.aggregate_interval.as_deref(),
-            )
+            .with("jobs.aggregate_interval_secs", self.aggregate_interval.as_deref())
     }
 }
 
@@ -124,14 +121,8 @@ mod tests {
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         for key in keys::all() {
             let Some(flag) = key.flag() else { continue };
-            assert!(
-                help.contains(&format!("{flag} <")),
-                "{flag} is missing in {help}"
-            );
-            assert!(
-                help.contains(&format!("[env: {}]", key.variable)),
-                "{key:?}"
-            );
+            assert!(help.contains(&format!("{flag} <")), "{flag} is missing in {help}");
+            assert!(help.contains(&format!("[env: {}]", key.variable)), "{key:?}");
             if let Some(default) = key.default() {
                 let default = default.to_string().replace('"', "");
                 assert!(help.contains(&format!("[default: {default}]")), "{key:?}");

@@ -54,10 +54,7 @@ pub(super) fn sections() -> Vec<Section> {
 
 /// All keys, in the order of the types.
 pub(crate) fn all() -> Vec<Key> {
-    sections()
-        .into_iter()
-        .flat_map(|section| section.keys)
-        .collect()
+    sections().into_iter().flat_map(|section| section.keys).collect()
 }
 
 fn keys_of(section: &'static str, fields: &'static [Field]) -> Vec<Key> {
@@ -86,10 +83,7 @@ impl Key {
     /// The flag that sets it.
     pub(crate) fn flag(&self) -> Option<&'static str> {
         let path = self.path();
-        FLAGS
-            .iter()
-            .find(|(key, _)| *key == path)
-            .map(|(_, flag)| *flag)
+        FLAGS.iter().find(|(key, _)| *key == path).map(|(_, flag)| *flag)
     }
 
     /// What it means, line by line.
@@ -99,8 +93,7 @@ impl Key {
 
     /// The value it has when nobody sets it, as TOML.
     pub(crate) fn default(&self) -> Option<Value> {
-        self.default
-            .and_then(|default| Value::try_from(default).ok())
+        self.default.and_then(|default| Value::try_from(default).ok())
     }
 
     fn takes(&self) -> Takes {

@@ -3,27 +3,19 @@
 /// What is wrong with `HOST:PORT`; none when it is one.
 pub(super) fn problem(text: &str) -> Option<String> {
     let Some((host, port)) = text.rsplit_once(':') else {
-        return Some(format!(
-            "{text:?} has no port; write HOST:PORT, like 127.0.0.1:8080"
-        ));
+        return Some(format!("{text:?} has no port; write HOST:PORT, like 127.0.0.1:8080"));
     };
     if port.parse::<u16>().is_err() {
-        return Some(format!(
-            "{port:?} is no port; it is a number from 0 to 65535"
-        ));
+        return Some(format!("{port:?} is no port; it is a number from 0 to 65535"));
     }
-    let bare = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'));
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     match bare {
         Some(inside) if inside.parse::<std::net::Ipv6Addr>().is_ok() => None,
         None if host.contains(':') => Some(format!(
             "{host:?} is no host; an IPv6 address stands in brackets, like [::1]:8080"
         )),
         None if !host.is_empty() && !host.contains(char::is_whitespace) => None,
-        _ => Some(format!(
-            "{host:?} is no host; write HOST:PORT, like 127.0.0.1:8080"
-        )),
+        _ => Some(format!("{host:?} is no host; write HOST:PORT, like 127.0.0.1:8080")),
     }
 }
 

@@ -61,10 +61,7 @@ pub(crate) struct Loaded {
 impl Source {
     /// The file that `--config` names, if any, and this process's environment.
     pub(crate) fn new(file: Option<PathBuf>) -> Source {
-        Source {
-            file,
-            variables: std::env::vars_os().collect(),
-        }
+        Source { file, variables: std::env::vars_os().collect() }
     }
 
     /// The configuration, checked.
@@ -103,10 +100,7 @@ impl Source {
 
     /// The file to read: a named one must be there, the usual one may be.
     fn file(&self) -> Option<PathBuf> {
-        let variable = self
-            .variables
-            .iter()
-            .find(|(name, _)| name == environment::FILE);
+        let variable = self.variables.iter().find(|(name, _)| name == environment::FILE);
         let named = variable.filter(|(_, path)| !path.is_empty());
         let named = named.map(|(_, path)| PathBuf::from(path));
         let usual = || Some(PathBuf::from(file::USUAL)).filter(|file| file.exists());
@@ -134,11 +128,7 @@ fn lay(layers: Vec<Findings>) -> Result<(Loaded, Vec<String>), Failure> {
     }
     let config = Config::from_layer(whole)
         .map_err(|error| Failure::fault("making the configuration").because(error))?;
-    let loaded = Loaded {
-        config,
-        file: None,
-        origins,
-    };
+    let loaded = Loaded { config, file: None, origins };
     Ok((loaded, problems))
 }
 
@@ -151,12 +141,10 @@ fn layer_of(key: Key, value: Value) -> Result<Layer, String> {
     }
     let section = Table::from_iter([(key.name.to_owned(), value)]);
     let whole = Table::from_iter([(key.section.to_owned(), Value::Table(section))]);
-    Value::Table(whole)
-        .try_into()
-        .map_err(|error: toml::de::Error| {
-            let message = error.message();
-            message.replace("unknown variant", "has the unknown value")
-        })
+    Value::Table(whole).try_into().map_err(|error: toml::de::Error| {
+        let message = error.message();
+        message.replace("unknown variant", "has the unknown value")
+    })
 }
 
 /// What is wrong with a key, and which layer set it.
@@ -212,10 +200,7 @@ mod tests {
 
     fn source(variables: &[(&str, &str)]) -> Source {
         let pair = |(name, text): &(&str, &str)| (name.into(), text.into());
-        Source {
-            file: None,
-            variables: variables.iter().map(pair).collect(),
-        }
+        Source { file: None, variables: variables.iter().map(pair).collect() }
     }
 
     #[test]

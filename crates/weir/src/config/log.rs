@@ -35,10 +35,7 @@ pub(super) fn level_problem(text: &str) -> Option<String> {
         let (target, level) = part.split_once('=').unwrap_or(("all", part));
         target.trim().is_empty() || !LEVELS.contains(&level.trim())
     })?;
-    Some(format!(
-        "{wrong:?} is no level; there are {}, also as PART=LEVEL",
-        LEVELS.join(", ")
-    ))
+    Some(format!("{wrong:?} is no level; there are {}, also as PART=LEVEL", LEVELS.join(", ")))
 }
 
 #[cfg(test)]

@@ -79,10 +79,7 @@ mod tests {
     #[test]
     fn a_secret_is_seen_nowhere() {
         assert_eq!(format!("{:?}", Some(secret("hunter2"))), "Some(•••)");
-        assert_eq!(
-            serde_json::to_string(&secret("hunter2")).unwrap(),
-            "\"•••\""
-        );
+        assert_eq!(serde_json::to_string(&secret("hunter2")).unwrap(), "\"•••\"");
         let problem = serde_json::from_str::<Secret>("4711").unwrap_err();
         assert!(!problem.to_string().contains("4711"), "{problem}");
     }

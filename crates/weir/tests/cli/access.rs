@@ -53,12 +53,7 @@ fn a_configured_admin_key_counts_alone() {
     home.configure("[auth]\nadmin_key = \"configured-key-of-the-tests\"\n");
     let server = home.serve("weir-data");
     assert!(!home.path("weir-data/admin.key").exists());
-    assert_eq!(
-        server
-            .get_with("/v1/whoami", "configured-key-of-the-tests")
-            .0,
-        200
-    );
+    assert_eq!(server.get_with("/v1/whoami", "configured-key-of-the-tests").0, 200);
     home.weir("admin-key rotate").fails(2, &["admin_key"]);
 }
 
@@ -79,17 +74,10 @@ fn tokens_are_made_listed_and_revoked() {
         home.weir(&format!("token revoke {id}")).ok(),
         format!("{id} of report is revoked\n")
     );
-    assert_eq!(
-        server.get_as("/v1/whoami", &token).0,
-        401,
-        "this server hears of it at once"
-    );
-    home.weir("token revoke nobody")
-        .fails(3, &["there is no token \"nobody\""]);
-    home.weir("token issue x --scope everything")
-        .fails(2, &["scope", "everything"]);
-    home.weir("token issue x --scope admin --days 0")
-        .fails(2, &["--days"]);
+    assert_eq!(server.get_as("/v1/whoami", &token).0, 401, "this server hears of it at once");
+    home.weir("token revoke nobody").fails(3, &["there is no token \"nobody\""]);
+    home.weir("token issue x --scope everything").fails(2, &["scope", "everything"]);
+    home.weir("token issue x --scope admin --days 0").fails(2, &["--days"]);
 }
 
 #[test]
@@ -106,8 +94,7 @@ fn jobs_are_listed_and_an_unknown_one_is_named() {
     let home = Home::new();
     let _server = home.serve("weir-data");
     assert_eq!(home.weir("jobs list --json").json(), serde_json::json!([]));
-    home.weir("jobs run nothing")
-        .fails(3, &["there is no job \"nothing\""]);
+    home.weir("jobs run nothing").fails(3, &["there is no job \"nothing\""]);
 }
 
 #[test]

@@ -33,37 +33,13 @@ fn each_layer_stands_over_those_before_it() {
     };
     holds(shown(&[], ""), key, "127.0.0.1:8080", "default", None);
     home.configure("[server]\nlisten = \"127.0.0.1:1\"");
-    holds(
-        shown(&[], ""),
-        key,
-        "127.0.0.1:1",
-        "file",
-        Some("weir.toml"),
-    );
+    holds(shown(&[], ""), key, "127.0.0.1:1", "file", Some("weir.toml"));
     let variable = [("WEIR_LISTEN", "127.0.0.1:2")];
-    holds(
-        shown(&variable, ""),
-        key,
-        "127.0.0.1:2",
-        "environment",
-        Some("WEIR_LISTEN"),
-    );
+    holds(shown(&variable, ""), key, "127.0.0.1:2", "environment", Some("WEIR_LISTEN"));
     let flag = "--listen 127.0.0.1:3";
-    holds(
-        shown(&variable, flag),
-        key,
-        "127.0.0.1:3",
-        "flag",
-        Some("--listen"),
-    );
+    holds(shown(&variable, flag), key, "127.0.0.1:3", "flag", Some("--listen"));
     let empty = [("WEIR_LISTEN", "")];
-    holds(
-        shown(&empty, ""),
-        key,
-        "127.0.0.1:1",
-        "file",
-        Some("weir.toml"),
-    );
+    holds(shown(&empty, ""), key, "127.0.0.1:1", "file", Some("weir.toml"));
 }
 
 #[test]
@@ -71,27 +47,9 @@ fn values_keep_their_kind_whatever_layer_they_come_from() {
     let home = Home::new();
     let variables = [("WEIR_COMPRESSION", "no"), ("WEIR_REQUESTS_MAX", "7")];
     let shown = || home.weir_in(&variables, "config --json --aggregate-interval 3");
-    holds(
-        shown(),
-        "server.compression",
-        false,
-        "environment",
-        Some("WEIR_COMPRESSION"),
-    );
-    holds(
-        shown(),
-        "server.requests_max",
-        7,
-        "environment",
-        Some("WEIR_REQUESTS_MAX"),
-    );
-    holds(
-        shown(),
-        "jobs.aggregate_interval_secs",
-        3,
-        "flag",
-        Some("--aggregate-interval"),
-    );
+    holds(shown(), "server.compression", false, "environment", Some("WEIR_COMPRESSION"));
+    holds(shown(), "server.requests_max", 7, "environment", Some("WEIR_REQUESTS_MAX"));
+    holds(shown(), "jobs.aggregate_interval_secs", 3, "flag", Some("--aggregate-interval"));
     holds(shown(), "store.region", Value::Null, "default", None);
 }
 
@@ -102,37 +60,12 @@ fn the_file_can_be_named() {
     std::fs::write(home.path("other.toml"), "[log]\nlevel = \"debug\"").unwrap();
     let variable = [("WEIR_CONFIG", "other.toml")];
     let other = Some("other.toml");
-    holds(
-        home.weir("config --json --config other.toml"),
-        "log.level",
-        "debug",
-        "file",
-        other,
-    );
-    holds(
-        home.weir("--config other.toml config --json"),
-        "log.level",
-        "debug",
-        "file",
-        other,
-    );
-    holds(
-        home.weir_in(&variable, "config --json"),
-        "log.level",
-        "debug",
-        "file",
-        other,
-    );
+    holds(home.weir("config --json --config other.toml"), "log.level", "debug", "file", other);
+    holds(home.weir("--config other.toml config --json"), "log.level", "debug", "file", other);
+    holds(home.weir_in(&variable, "config --json"), "log.level", "debug", "file", other);
     let run = home.weir_in(&variable, "config --json --config weir.toml");
     holds(run, "log.level", "warn", "file", Some("weir.toml"));
-    for command in [
-        "config",
-        "tables list",
-        "table scan x",
-        "serve",
-        "backup x",
-        "restore x",
-    ] {
+    for command in ["config", "tables list", "table scan x", "serve", "backup x", "restore x"] {
         home.weir(&format!("{command} --config missing.toml"))
             .fails(2, &["missing.toml cannot be read", "No such file"]);
     }
@@ -147,21 +80,16 @@ fn commands_work_where_the_configuration_says() {
     home.weir("tables create --spec orders.json").ok();
     assert!(home.path("elsewhere/FORMAT").exists());
     home.weir("backup saved").ok();
-    let restored = home
-        .weir_in(&[("WEIR_DATA", "third")], "restore saved")
-        .ok();
+    let restored = home.weir_in(&[("WEIR_DATA", "third")], "restore saved").ok();
     assert!(restored.starts_with("restored to third"), "{restored}");
-    home.weir("tables list --data fourth")
-        .fails(3, &["no store in fourth"]);
+    home.weir("tables list --data fourth").fails(3, &["no store in fourth"]);
 }
 
 #[test]
 fn the_table_for_people_says_where_values_come_from() {
     let home = Home::new();
     home.configure("[log]\nformat = \"json\"");
-    let shown = home
-        .weir_in(&[("WEIR_REQUESTS_MAX", "7")], "config --data x")
-        .ok();
+    let shown = home.weir_in(&[("WEIR_REQUESTS_MAX", "7")], "config --data x").ok();
     for (key, value, from) in [
         ("store.kind", "embedded", "default"),
         ("store.region", "", "not set"),
@@ -169,16 +97,10 @@ fn the_table_for_people_says_where_values_come_from() {
         ("server.requests_max", "7", "WEIR_REQUESTS_MAX"),
         ("log.format", "json", "weir.toml"),
     ] {
-        let cells = |line: &str| {
-            line.split(['│', '┆'])
-                .map(|cell| cell.trim().to_owned())
-                .collect()
-        };
+        let cells =
+            |line: &str| line.split(['│', '┆']).map(|cell| cell.trim().to_owned()).collect();
         let rows: Vec<Vec<String>> = shown.lines().map(cells).collect();
-        let row = rows
-            .iter()
-            .find(|row| row.get(1).is_some_and(|cell| cell == key))
-            .unwrap();
+        let row = rows.iter().find(|row| row.get(1).is_some_and(|cell| cell == key)).unwrap();
         assert_eq!((row[2].as_str(), row[3].as_str()), (value, from), "{key}");
     }
 }
@@ -194,29 +116,15 @@ fn secrets_are_seen_nowhere() {
     let shown = home.weir_in(&cursor, "config").ok();
     assert_eq!(shown.matches("••• (set)").count(), 4, "{shown}");
     assert!(shown.contains("WEIR_CURSOR_KEY"), "{shown}");
-    holds(
-        home.weir("config --json"),
-        "auth.admin_key",
-        "•••",
-        "file",
-        Some("weir.toml"),
-    );
+    holds(home.weir("config --json"), "auth.admin_key", "•••", "file", Some("weir.toml"));
     let unseen = |run: Run| {
         for secret in [ADMIN_KEY, KEY, "hunter2", "c2VjcmV0"] {
-            assert!(
-                !run.out.contains(secret) && !run.err.contains(secret),
-                "{run:?}"
-            );
+            assert!(!run.out.contains(secret) && !run.err.contains(secret), "{run:?}");
         }
     };
-    for line in [
-        "config",
-        "config --json",
-        "doctor",
-        "doctor --json",
-        "tables list",
-        "config default",
-    ] {
+    for line in
+        ["config", "config --json", "doctor", "doctor --json", "tables list", "config default"]
+    {
         unseen(home.weir_in(&cursor, line));
     }
     // Nor when something is wrong with them, or with the line or the variable they stand in.
@@ -238,12 +146,7 @@ fn secrets_are_seen_nowhere() {
         }
     }
     std::fs::remove_file(home.path("weir.toml")).unwrap();
-    for name in [
-        "WEIR_ADMIN_KEY",
-        "WEIR_SIGNING_KEY",
-        "WEIR_CURSOR_KEY",
-        "WEIR_ADMIN_KY",
-    ] {
+    for name in ["WEIR_ADMIN_KEY", "WEIR_SIGNING_KEY", "WEIR_CURSOR_KEY", "WEIR_ADMIN_KY"] {
         let run = home.weir_in(&[(name, "hunter2")], "config");
         assert_eq!(run.code, Some(2), "{run:?}");
         unseen(run);
@@ -261,18 +164,11 @@ fn the_default_file_is_as_documented_and_loads() {
     assert_eq!(text, std::fs::read_to_string(documented).unwrap());
     let defaults = home.weir("config --json").json();
     home.configure(&text);
-    assert_eq!(
-        home.weir("config --json").json(),
-        defaults,
-        "all lines are comments"
-    );
+    assert_eq!(home.weir("config --json").json(), defaults, "all lines are comments");
     // Taken out of their comments, the defaults are still the defaults.
     let is_default =
         |line: &&str| line.starts_with('[') || line.starts_with('#') && !line.starts_with("# ");
-    let lines = text
-        .lines()
-        .filter(is_default)
-        .filter(|line| !line.ends_with('='));
+    let lines = text.lines().filter(is_default).filter(|line| !line.ends_with('='));
     let lines: Vec<_> = lines.map(|line| line.trim_start_matches('#')).collect();
     home.configure(&lines.join("\n"));
     let taken = home.weir("config --json").json();
@@ -280,11 +176,7 @@ fn the_default_file_is_as_documented_and_loads() {
         let key = item["key"].as_str().unwrap();
         let (value, layer, _) = entry(&taken, key);
         assert_eq!(value, item["value"], "{key}");
-        assert_eq!(
-            layer,
-            if value.is_null() { "default" } else { "file" },
-            "{key}"
-        );
+        assert_eq!(layer, if value.is_null() { "default" } else { "file" }, "{key}");
     }
 }
 

@@ -24,16 +24,8 @@ fn fill(home: &Home, data: &str, count: i64) {
             .with("total", n)
             .with("blob", vec![0u8, 255])
             .with("tags", Value::strings(["a", "b"]))
-            .with(
-                "price",
-                "123456789.123456789012345678"
-                    .parse::<weir_table::Number>()
-                    .unwrap(),
-            )
-            .with(
-                "lines",
-                Value::list([Value::map([("ok", Value::Bool(true))]), Value::Null]),
-            )
+            .with("price", "123456789.123456789012345678".parse::<weir_table::Number>().unwrap())
+            .with("lines", Value::list([Value::map([("ok", Value::Bool(true))]), Value::Null]))
     };
     let mut items: Vec<_> = (0..count).map(|n| ("orders", order(n))).collect();
     items.extend((0..3).map(|n| ("events", Item::new().with("id", n))));
@@ -61,10 +53,7 @@ fn every_table_arrives_and_nothing_else() {
     let tables = |data: &str| home.weir(&format!("tables list --json --data {data}")).ok();
     assert_eq!(tables("a"), tables("b"));
     let item = |data: &str| {
-        home.weir(&format!(
-            "table get orders --pk ORG#3 --sk ORDER#10 --json --data {data}"
-        ))
-        .ok()
+        home.weir(&format!("table get orders --pk ORG#3 --sk ORDER#10 --json --data {data}")).ok()
     };
     assert_eq!(item("a"), item("b"));
     let index = "table query orders --index by-customer --pk c1 --count --data b";
@@ -75,22 +64,13 @@ fn every_table_arrives_and_nothing_else() {
 fn a_finished_copy_only_compares_again() {
     let home = Home::new();
     fill(&home, "a", 30);
-    let first = verified(
-        &home,
-        "copy --from embedded:a --to embedded:b --tables orders",
-    );
+    let first = verified(&home, "copy --from embedded:a --to embedded:b --tables orders");
     assert_eq!(first[0]["copied"], 30);
-    let again = verified(
-        &home,
-        "copy --from embedded:a --to embedded:b --tables orders",
-    );
+    let again = verified(&home, "copy --from embedded:a --to embedded:b --tables orders");
     assert_eq!(again[0]["copied"], 0);
     assert_eq!(again[0]["checksum"], first[0]["checksum"]);
     let more = verified(&home, "copy --from embedded:a --to embedded:b");
-    assert_eq!(
-        (&more[0]["table"], &more[0]["copied"]),
-        (&json!("events"), &json!(3))
-    );
+    assert_eq!((&more[0]["table"], &more[0]["copied"]), (&json!("events"), &json!(3)));
 }
 
 #[test]
@@ -99,10 +79,7 @@ fn served_stores_are_copied_through_their_servers() {
     fill(&home, "a", 60);
     let (_from, _to) = (home.serve("a"), home.serve("b"));
     verified(&home, "copy --from embedded:a --to embedded:b");
-    assert_eq!(
-        home.weir("table scan orders --count --data b").ok(),
-        "60 items\n"
-    );
+    assert_eq!(home.weir("table scan orders --count --data b").ok(), "60 items\n");
 }
 
 #[test]
@@ -119,11 +96,7 @@ fn tables_go_to_dynamodb_local_and_back() {
     assert_eq!(direct[1]["checksum"], out[1]["checksum"]);
     let store = format!("--store dynamodb --dynamodb-endpoint {endpoint} --table-prefix {prefix}");
     let left = home.weir(&format!("tables list --json {store}")).json();
-    assert_eq!(
-        left["items"].as_array().unwrap().len(),
-        2,
-        "the position is gone: {left}"
-    );
+    assert_eq!(left["items"].as_array().unwrap().len(), 2, "the position is gone: {left}");
 }
 
 /// Starts a slow copy, kills it after a while, and lets a second run finish it. On a busy machine
@@ -143,23 +116,15 @@ fn killed_and_resumed(home: &Home, from: &str, to: impl Fn(u64) -> String, count
         std::thread::sleep(Duration::from_secs(patience));
         slow.kill().unwrap();
         assert_eq!(slow.wait().unwrap().code(), None, "it was still running");
-        let run = home.weir(&format!(
-            "copy --tables orders --from '{from}' --to '{to}' --json"
-        ));
+        let run = home.weir(&format!("copy --tables orders --from '{from}' --to '{to}' --json"));
         assert_eq!(run.code, Some(0), "{run:?}");
         let reports: serde_json::Value = serde_json::from_str(&run.out).unwrap();
-        assert_eq!(
-            (&reports[0]["items"], &reports[0]["verified"]),
-            (&json!(count), &json!(true))
-        );
+        assert_eq!((&reports[0]["items"], &reports[0]["verified"]), (&json!(count), &json!(true)));
         if !run.err.starts_with("orders: going on after ") {
             continue;
         }
         let copied = reports[0]["copied"].as_i64().unwrap();
-        assert!(
-            (1..count).contains(&copied),
-            "{copied} of {count} were left"
-        );
+        assert!((1..count).contains(&copied), "{copied} of {count} were left");
         return to;
     }
     panic!("no copy came anywhere before it was killed");
@@ -186,12 +151,7 @@ fn a_killed_copy_to_and_from_dynamodb_local_goes_on() {
 #[test]
 fn a_source_that_changes_meanwhile_is_found_and_copied_anew() {
     let home = Home::new();
-    let item = |n: i64| {
-        (
-            "orders",
-            Item::new().with("PK", "p").with("SK", format!("{n:04}")),
-        )
-    };
+    let item = |n: i64| ("orders", Item::new().with("PK", "p").with("SK", format!("{n:04}")));
     home.fill("a", &[orders()], &(0..800).map(item).collect::<Vec<_>>());
     let _server = home.serve("a");
     // On a busy machine the change may come before the copy has read the item: then it is copied
@@ -208,20 +168,14 @@ fn a_source_that_changes_meanwhile_is_found_and_copied_anew() {
             .spawn();
         std::thread::sleep(Duration::from_secs(patience));
         let changed = format!(r#"{{"PK":"p","SK":"0000","changed":{patience}}}"#);
-        home.weir(&format!(
-            "table put orders --data a --plain --item '{changed}'"
-        ))
-        .ok();
+        home.weir(&format!("table put orders --data a --plain --item '{changed}'")).ok();
         let output = slow.unwrap().wait_with_output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
         if output.status.code() == Some(0) {
             continue;
         }
         assert_eq!(output.status.code(), Some(4), "{err}");
-        assert!(
-            err.contains("table \"orders\": the source has 800 items"),
-            "{err}"
-        );
+        assert!(err.contains("table \"orders\": the source has 800 items"), "{err}");
         assert!(String::from_utf8(output.stdout).unwrap().contains("┆ NO"));
         let again = verified(&home, &line.join(" "));
         assert_eq!(again[0]["copied"], 800);
@@ -237,22 +191,9 @@ fn what_is_at_the_destination_is_not_written_over_unasked() {
     fill(&home, "b", 12);
     let before = home.weir("table scan orders --json --data b").ok();
     let run = home.weir("copy --from embedded:a --to embedded:b");
-    run.fails(
-        3,
-        &[
-            "table \"orders\" has other items",
-            "10 items",
-            "12 items",
-            "--overwrite",
-        ],
-    );
+    run.fails(3, &["table \"orders\" has other items", "10 items", "12 items", "--overwrite"]);
     assert_eq!(home.weir("table scan orders --json --data b").ok(), before);
-    assert!(
-        !home
-            .weir("tables list --data b")
-            .ok()
-            .contains("weir-copy-position")
-    );
+    assert!(!home.weir("tables list --data b").ok().contains("weir-copy-position"));
     let run = home.weir("copy --from embedded:a --to embedded:b --overwrite");
     assert_eq!(run.code, Some(4), "two items are too many: {run:?}");
 }
@@ -262,12 +203,8 @@ fn another_shape_at_the_destination_is_refused() {
     let home = Home::new();
     fill(&home, "a", 10);
     home.fill("b", &[TableSpec::new("orders", "PK", Kind::S)], &[]);
-    let says = [
-        "table \"orders\" is not as the spec declares it",
-        "sort: expected",
-    ];
-    home.weir("copy --from embedded:a --to embedded:b")
-        .fails(4, &says);
+    let says = ["table \"orders\" is not as the spec declares it", "sort: expected"];
+    home.weir("copy --from embedded:a --to embedded:b").fails(4, &says);
 }
 
 #[test]
@@ -294,26 +231,13 @@ fn items_whose_time_is_up_are_left_behind() {
     let home = Home::new();
     let now_s = i64::try_from(Clock::System.now_ms() / 1000).unwrap();
     let item = |sk: &str, expires: i64| {
-        (
-            "orders",
-            Item::new()
-                .with("PK", "p")
-                .with("SK", sk)
-                .with("expires", expires),
-        )
+        ("orders", Item::new().with("PK", "p").with("SK", sk).with("expires", expires))
     };
-    let items = [
-        item("past", now_s - 60),
-        item("soon", now_s + 600),
-        item("later", now_s + 86_400),
-    ];
+    let items =
+        [item("past", now_s - 60), item("soon", now_s + 600), item("later", now_s + 86_400)];
     home.fill("a", &[orders()], &items);
     let reports = verified(&home, "copy --from embedded:a --to embedded:b");
-    assert_eq!(
-        (&reports[0]["items"], &reports[0]["copied"]),
-        (&json!(1), &json!(2))
-    );
+    assert_eq!((&reports[0]["items"], &reports[0]["copied"]), (&json!(1), &json!(2)));
     home.weir("table get orders --pk p --sk soon --data b").ok();
-    home.weir("table get orders --pk p --sk past --data b")
-        .fails(3, &["no item"]);
+    home.weir("table get orders --pk p --sk past --data b").fails(3, &["no item"]);
 }

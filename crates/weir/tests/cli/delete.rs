@@ -11,15 +11,12 @@ use crate::home::{Home, wait};
 fn a_table_is_deleted_with_its_items() {
     let home = Home::with_orders();
     let server = home.serve("weir-data");
-    home.weir("tables delete orders")
-        .fails(3, &["was not confirmed", "--yes"]);
-    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#)
-        .ok();
+    home.weir("tables delete orders").fails(3, &["was not confirmed", "--yes"]);
+    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#).ok();
     let deleted = home.weir("tables delete orders --yes").ok();
     assert_eq!(deleted, "orders deleted, with all its items\n");
     assert_eq!(server.stop(), Some(0));
-    home.weir("tables delete orders --yes")
-        .fails(3, &["no table \"orders\""]);
+    home.weir("tables delete orders --yes").fails(3, &["no table \"orders\""]);
     home.weir("tables create --spec orders.json").ok();
     assert_eq!(home.weir("table scan orders --count").ok(), "0 items\n");
 }
@@ -30,13 +27,7 @@ fn answered(home: &Home, reply: &str) -> (String, Option<i32>) {
     grantpt(&master).unwrap();
     unlockpt(&master).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-    let terminal = || {
-        std::fs::File::options()
-            .read(true)
-            .write(true)
-            .open(&name)
-            .unwrap()
-    };
+    let terminal = || std::fs::File::options().read(true).write(true).open(&name).unwrap();
     let mut child = home
         .command()
         .args(["tables", "delete", "orders"])
@@ -62,10 +53,7 @@ fn answered(home: &Home, reply: &str) -> (String, Option<i32>) {
 fn a_terminal_is_asked() {
     let home = Home::with_orders();
     let (shown, code) = answered(&home, "\n");
-    assert!(
-        shown.contains("Delete table \"orders\" with all its items?"),
-        "{shown}"
-    );
+    assert!(shown.contains("Delete table \"orders\" with all its items?"), "{shown}");
     assert_eq!(code, Some(3));
     assert_eq!(answered(&home, "nonsense\n").1, Some(3));
     home.weir("tables describe orders").ok();

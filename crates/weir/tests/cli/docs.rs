@@ -43,10 +43,7 @@ fn what_the_documentation_shows_is_what_happens() {
             );
         }
     }
-    assert!(
-        commands > 10,
-        "the documentation shows only {commands} commands"
-    );
+    assert!(commands > 10, "the documentation shows only {commands} commands");
 }
 
 /// The documents whose `console` blocks are run.
@@ -81,11 +78,7 @@ fn steps(text: &str) -> Vec<Step> {
                 last.command = format!("{}\n{part}", last.command);
                 last.line = number + 1;
             } else {
-                steps.push(Step {
-                    command: part.to_owned(),
-                    shown: Vec::new(),
-                    line: number + 1,
-                });
+                steps.push(Step { command: part.to_owned(), shown: Vec::new(), line: number + 1 });
             }
             continued = line.ends_with('\\');
         } else if inside {
@@ -125,16 +118,11 @@ fn run(root: &Path, steps: &[Step]) -> Vec<Vec<String>> {
     home::wait(&mut shell);
     // A server that a document started and did not stop ends with its shell's group.
     let group = format!("-{}", shell.id());
-    Command::new("kill")
-        .args(["-s", "KILL", "--", &group])
-        .output()
-        .unwrap();
+    Command::new("kill").args(["-s", "KILL", "--", &group]).output().unwrap();
     let printed = fs::read_to_string(printed).unwrap();
     let mark = format!("\n{END_MARK}\n");
     let parts = printed.split(&mark).take(steps.len());
-    parts
-        .map(|part| part.lines().map(str::to_owned).collect())
-        .collect()
+    parts.map(|part| part.lines().map(str::to_owned).collect()).collect()
 }
 
 /// Whether `shown`, in which `…` stands for anything, is what was printed.

@@ -10,10 +10,7 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
 /// The line about one check.
 fn line<'a>(run: &'a Run, check: &str) -> &'a str {
-    let is_it = |line: &&str| {
-        line.split_once(' ')
-            .is_some_and(|(_, rest)| rest.starts_with(check))
-    };
+    let is_it = |line: &&str| line.split_once(' ').is_some_and(|(_, rest)| rest.starts_with(check));
     let found = run.out.lines().find(is_it);
     found.unwrap_or_else(|| panic!("no line about {check} in {run:?}"))
 }
@@ -33,24 +30,15 @@ fn mode(path: &Path, mode: u32) {
 fn all_is_well_where_all_is_well() {
     let home = healthy();
     let report = home.weir("doctor").ok();
-    assert!(
-        report.lines().all(|line| line.starts_with("✓ ")),
-        "{report}"
-    );
-    assert!(
-        report.contains("embedded:./weir-data has 1 table and answered in"),
-        "{report}"
-    );
+    assert!(report.lines().all(|line| line.starts_with("✓ ")), "{report}");
+    assert!(report.contains("embedded:./weir-data has 1 table and answered in"), "{report}");
     let server = home.serve("weir-data");
     let report = home.weir("doctor").ok();
     let running = format!("✓ server: process {} serves it", server.pid());
     assert!(report.contains(&running), "{report}");
     let answer = home.weir("doctor --json").json();
     let items = answer["items"].as_array().unwrap();
-    assert!(
-        items.len() >= 9 && items.iter().all(|item| item["state"] == "good"),
-        "{answer}"
-    );
+    assert!(items.len() >= 9 && items.iter().all(|item| item["state"] == "good"), "{answer}");
 }
 
 #[test]
@@ -86,10 +74,7 @@ fn a_folder_that_others_may_look_into_is_told() {
     let run = home.weir("doctor");
     assert_eq!(run.code, Some(4));
     let told = line(&run, "folder");
-    assert!(
-        told.starts_with("✗ folder: ./weir-data has mode 0755"),
-        "{told}"
-    );
+    assert!(told.starts_with("✗ folder: ./weir-data has mode 0755"), "{told}");
     assert!(told.ends_with("→ chmod 700 ./weir-data"), "{told}");
     mode(&home.path("weir-data"), 0o700);
     home.weir("doctor").ok();
@@ -104,10 +89,7 @@ fn a_secret_in_an_open_file_is_told() {
     mode(&home.path("weir.toml"), 0o644);
     let run = home.weir("doctor");
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(
-        line(&run, "configuration").ends_with("→ chmod 600 weir.toml"),
-        "{run:?}"
-    );
+    assert!(line(&run, "configuration").ends_with("→ chmod 600 weir.toml"), "{run:?}");
     mode(&home.path("weir.toml"), 0o600);
     assert!(line(&home.weir("doctor"), "configuration").starts_with("✓"));
 }
@@ -115,10 +97,7 @@ fn a_secret_in_an_open_file_is_told() {
 #[test]
 fn a_store_of_another_format_is_told() {
     let home = healthy();
-    for (format, says) in [
-        ("99", "99, and this version opens up to 1"),
-        ("x", "is not a number"),
-    ] {
+    for (format, says) in [("99", "99, and this version opens up to 1"), ("x", "is not a number")] {
         fs::write(home.path("weir-data/FORMAT"), format).unwrap();
         let run = home.weir("doctor");
         assert_eq!(run.code, Some(4));
@@ -131,19 +110,12 @@ fn a_store_of_another_format_is_told() {
 #[test]
 fn a_clock_behind_the_files_is_told() {
     let home = healthy();
-    let file = fs::File::options()
-        .write(true)
-        .open(home.path("weir-data/FORMAT"))
-        .unwrap();
+    let file = fs::File::options().write(true).open(home.path("weir-data/FORMAT")).unwrap();
     let written = file.metadata().unwrap().modified().unwrap();
-    file.set_modified(written + std::time::Duration::from_secs(3600))
-        .unwrap();
+    file.set_modified(written + std::time::Duration::from_secs(3600)).unwrap();
     let run = home.weir("doctor");
     assert_eq!(run.code, Some(4));
-    assert!(
-        line(&run, "clock").starts_with("✗ clock: files of the store are 3"),
-        "{run:?}"
-    );
+    assert!(line(&run, "clock").starts_with("✗ clock: files of the store are 3"), "{run:?}");
 }
 
 #[test]
@@ -153,36 +125,11 @@ fn certificates_are_looked_at() {
     mode(&home.path("key.pem"), 0o600);
     for (cert, key, code, says) in [
         ("good.pem", "key.pem", 0, "✓ TLS certificate: "),
-        (
-            "expired.pem",
-            "key.pem",
-            4,
-            "✗ TLS certificate: expired.pem expired on 2020-02-01",
-        ),
-        (
-            "orders.json",
-            "key.pem",
-            4,
-            "✗ TLS certificate: orders.json holds no certificate",
-        ),
-        (
-            "missing.pem",
-            "key.pem",
-            4,
-            "✗ TLS certificate: missing.pem cannot be read",
-        ),
-        (
-            "good.pem",
-            "missing.pem",
-            4,
-            "✗ TLS key: missing.pem cannot be read",
-        ),
-        (
-            "good.pem",
-            "good.pem",
-            4,
-            "✗ TLS key: good.pem holds no private key",
-        ),
+        ("expired.pem", "key.pem", 4, "✗ TLS certificate: expired.pem expired on 2020-02-01"),
+        ("orders.json", "key.pem", 4, "✗ TLS certificate: orders.json holds no certificate"),
+        ("missing.pem", "key.pem", 4, "✗ TLS certificate: missing.pem cannot be read"),
+        ("good.pem", "missing.pem", 4, "✗ TLS key: missing.pem cannot be read"),
+        ("good.pem", "good.pem", 4, "✗ TLS key: good.pem holds no private key"),
     ] {
         for name in ["good.pem", "expired.pem"] {
             fs::copy(Path::new(FIXTURES).join(name), home.path(name)).unwrap();

@@ -32,12 +32,7 @@ pub(crate) struct Run {
 impl Run {
     #[track_caller]
     pub(crate) fn ok(self) -> String {
-        assert_eq!(
-            (self.code, self.err.as_str()),
-            (Some(0), ""),
-            "{}",
-            self.out
-        );
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{}", self.out);
         self.out
     }
 
@@ -47,11 +42,7 @@ impl Run {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.out, "", "{self:?}");
         for text in says {
-            assert!(
-                self.err.contains(text),
-                "{text:?} is missing in {:?}",
-                self.err
-            );
+            assert!(self.err.contains(text), "{text:?} is missing in {:?}", self.err);
         }
     }
 
@@ -128,10 +119,7 @@ impl Home {
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || tell.send(lines.next().unwrap().unwrap()));
         let line = told.recv_timeout(WAIT_MAX).unwrap();
-        let address = line
-            .strip_prefix("listening on http://")
-            .unwrap()
-            .to_owned();
+        let address = line.strip_prefix("listening on http://").unwrap().to_owned();
         Server { child, address }
     }
 
@@ -144,9 +132,8 @@ impl Home {
                 store.create_table(spec).await.unwrap();
             }
             for batch in items.chunks(limits::BATCH_WRITE_MAX) {
-                let puts = batch
-                    .iter()
-                    .map(|(table, item)| Write::put(*table, item.clone()).flushed());
+                let puts =
+                    batch.iter().map(|(table, item)| Write::put(*table, item.clone()).flushed());
                 store.batch_write(puts.collect()).await.unwrap();
             }
             store.close().await.unwrap();
@@ -198,11 +185,8 @@ impl Server {
 
     fn ask(&self, path: &str, headers: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: x\r\n{headers}Connection: close\r\n\r\n"
-        )
-        .unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n{headers}Connection: close\r\n\r\n")
+            .unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -231,9 +215,7 @@ impl Drop for Server {
 }
 
 pub(crate) fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill")
-        .args(["-s", name, &pid.to_string()])
-        .status();
+    let sent = Command::new("kill").args(["-s", name, &pid.to_string()]).status();
     assert!(sent.unwrap().success());
 }
 

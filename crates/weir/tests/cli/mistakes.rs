@@ -7,102 +7,42 @@ const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IDMyYi4=";
 
 /// What the file says, and what is said about it.
 const IN_THE_FILE: &[(&str, &str)] = &[
-    (
-        "[store]\ndta = \"x\"",
-        "store.dta is unknown; did you mean store.data?",
-    ),
-    (
-        "[sevrer]\nlisten = \"x\"",
-        "sevrer is no section; did you mean [server]?",
-    ),
+    ("[store]\ndta = \"x\"", "store.dta is unknown; did you mean store.data?"),
+    ("[sevrer]\nlisten = \"x\"", "sevrer is no section; did you mean [server]?"),
     (
         "[store]\nkind = \"postgres\"",
         "store.kind has the unknown value `postgres`, expected `embedded` or `dynamodb`",
     ),
     ("[store]\ndata = \"\"", "store.data is empty"),
-    (
-        "[server]\nlisten = \"localhost\"",
-        "server.listen \"localhost\" has no port",
-    ),
-    (
-        "[server]\nlisten = \"localhost:70000\"",
-        "server.listen \"70000\" is no port",
-    ),
-    (
-        "[server]\ntls_cert = \"a.pem\"",
-        "server.tls_cert is set without server.tls_key",
-    ),
-    (
-        "[server]\ntls_key = \"a.pem\"",
-        "server.tls_key is set without server.tls_cert",
-    ),
+    ("[server]\nlisten = \"localhost\"", "server.listen \"localhost\" has no port"),
+    ("[server]\nlisten = \"localhost:70000\"", "server.listen \"70000\" is no port"),
+    ("[server]\ntls_cert = \"a.pem\"", "server.tls_cert is set without server.tls_key"),
+    ("[server]\ntls_key = \"a.pem\"", "server.tls_key is set without server.tls_cert"),
     (
         "[server]\nheader_timeout_secs = 0",
         "server.header_timeout_secs is 0; it may be from 1 to 3600",
     ),
-    (
-        "[server]\nrequest_timeout_secs = 0",
-        "server.request_timeout_secs is 0",
-    ),
-    (
-        "[server]\ndrain_timeout_secs = 3601",
-        "server.drain_timeout_secs is 3601",
-    ),
+    ("[server]\nrequest_timeout_secs = 0", "server.request_timeout_secs is 0"),
+    ("[server]\ndrain_timeout_secs = 3601", "server.drain_timeout_secs is 3601"),
     ("[server]\nbody_bytes_max = 0", "server.body_bytes_max is 0"),
-    (
-        "[server]\nconnections_max = -1",
-        "server.connections_max must not be negative",
-    ),
-    (
-        "[server]\nrequests_max = \"7\"",
-        "server.requests_max takes a whole number",
-    ),
-    (
-        "[server]\ncompression = \"yes\"",
-        "server.compression takes true or false",
-    ),
-    (
-        "[auth]\nadmin_key = \"short\"",
-        "auth.admin_key has fewer than 16 characters",
-    ),
+    ("[server]\nconnections_max = -1", "server.connections_max must not be negative"),
+    ("[server]\nrequests_max = \"7\"", "server.requests_max takes a whole number"),
+    ("[server]\ncompression = \"yes\"", "server.compression takes true or false"),
+    ("[auth]\nadmin_key = \"short\"", "auth.admin_key has fewer than 16 characters"),
     ("[auth]\nadmin_key = 1", "auth.admin_key takes text"),
-    (
-        "[auth]\nsigning_key = \"c2hvcnQ=\"",
-        "auth.signing_key has 5 bytes and needs at least 32",
-    ),
-    (
-        "[auth]\nsigning_key = \"***\"",
-        "auth.signing_key is not base64",
-    ),
-    (
-        "[auth]\nprevious_signing_key = \"c2hvcnQ=\"",
-        "auth.previous_signing_key has 5 bytes",
-    ),
-    (
-        "[auth]\ncursor_key = \"c2hvcnQ=\"",
-        "auth.cursor_key is not base64 of 32 bytes",
-    ),
-    (
-        "[auth]\naccess_token_secs = 1",
-        "auth.access_token_secs is 1",
-    ),
+    ("[auth]\nsigning_key = \"c2hvcnQ=\"", "auth.signing_key has 5 bytes and needs at least 32"),
+    ("[auth]\nsigning_key = \"***\"", "auth.signing_key is not base64"),
+    ("[auth]\nprevious_signing_key = \"c2hvcnQ=\"", "auth.previous_signing_key has 5 bytes"),
+    ("[auth]\ncursor_key = \"c2hvcnQ=\"", "auth.cursor_key is not base64 of 32 bytes"),
+    ("[auth]\naccess_token_secs = 1", "auth.access_token_secs is 1"),
     (
         "[auth]\nrefresh_token_secs = 3000",
         "auth.refresh_token_secs is less than auth.access_token_secs",
     ),
-    (
-        "[auth]\nrevocation_cache_secs = 0",
-        "auth.revocation_cache_secs is 0",
-    ),
-    (
-        "[jobs]\naggregate_interval_secs = 0",
-        "jobs.aggregate_interval_secs is 0",
-    ),
+    ("[auth]\nrevocation_cache_secs = 0", "auth.revocation_cache_secs is 0"),
+    ("[jobs]\naggregate_interval_secs = 0", "jobs.aggregate_interval_secs is 0"),
     ("[log]\nlevel = \"loud\"", "log.level \"loud\" is no level"),
-    (
-        "[log]\nformat = \"xml\"",
-        "log.format has the unknown value `xml`",
-    ),
+    ("[log]\nformat = \"xml\"", "log.format has the unknown value `xml`"),
     ("[log]\nlevel =", "weir.toml, line 2: "),
 ];
 
@@ -111,89 +51,46 @@ fn mistakes_in_the_file_name_the_key_and_the_file() {
     let home = Home::new();
     for (text, says) in IN_THE_FILE {
         home.configure(text);
-        home.weir("tables list")
-            .fails(2, &[says, "weir.toml", "help: "]);
+        home.weir("tables list").fails(2, &[says, "weir.toml", "help: "]);
     }
     let both = format!("[auth]\nsigning_key = \"{KEY}\"\nsigning_key_file = \"a.pem\"");
     home.configure(&both);
-    home.weir("tables list").fails(
-        2,
-        &["auth.signing_key and auth.signing_key_file are both set"],
-    );
+    home.weir("tables list").fails(2, &["auth.signing_key and auth.signing_key_file are both set"]);
     let old = both.replace("signing_key", "previous_signing_key");
     home.configure(&old);
-    home.weir("tables list")
-        .fails(2, &["auth.previous_signing_key_file are both set"]);
+    home.weir("tables list").fails(2, &["auth.previous_signing_key_file are both set"]);
     home.configure("[auth]\nprevious_signing_key_file = \"a.pem\"");
-    home.weir("tables list").fails(
-        2,
-        &["auth.previous_signing_key_file is set without auth.signing_key"],
-    );
-    home.configure(&format!("[auth]\nissuer = \"{}\"", "x".repeat(513)));
     home.weir("tables list")
-        .fails(2, &["auth.issuer is longer than 512 bytes"]);
+        .fails(2, &["auth.previous_signing_key_file is set without auth.signing_key"]);
+    home.configure(&format!("[auth]\nissuer = \"{}\"", "x".repeat(513)));
+    home.weir("tables list").fails(2, &["auth.issuer is longer than 512 bytes"]);
 }
 
 #[test]
 fn mistakes_in_variables_and_flags_name_them() {
     let home = Home::new();
     for (name, text, says) in [
-        (
-            "WEIR_DTA",
-            "x",
-            "the variable WEIR_DTA is unknown; did you mean WEIR_DATA?",
-        ),
+        ("WEIR_DTA", "x", "the variable WEIR_DTA is unknown; did you mean WEIR_DATA?"),
         ("WEIR_LOG_LEVEL", "x", "did you mean WEIR_LOG?"),
-        (
-            "WEIR_STORE",
-            "redis",
-            "store.kind has the unknown value `redis`",
-        ),
+        ("WEIR_STORE", "redis", "store.kind has the unknown value `redis`"),
         (
             "WEIR_REQUESTS_MAX",
             "many",
             "server.requests_max \"many\" is no whole number (from WEIR_REQUESTS_MAX)",
         ),
-        (
-            "WEIR_COMPRESSION",
-            "maybe",
-            "server.compression \"maybe\" is neither true nor false",
-        ),
-        (
-            "WEIR_HEADER_TIMEOUT_SECS",
-            "0",
-            "(from WEIR_HEADER_TIMEOUT_SECS)",
-        ),
-        (
-            "WEIR_TLS_KEY",
-            "x",
-            "server.tls_key is set without server.tls_cert",
-        ),
-        (
-            "WEIR_REGION",
-            "eu-central-1",
-            "store.region is set by WEIR_REGION",
-        ),
+        ("WEIR_COMPRESSION", "maybe", "server.compression \"maybe\" is neither true nor false"),
+        ("WEIR_HEADER_TIMEOUT_SECS", "0", "(from WEIR_HEADER_TIMEOUT_SECS)"),
+        ("WEIR_TLS_KEY", "x", "server.tls_key is set without server.tls_cert"),
+        ("WEIR_REGION", "eu-central-1", "store.region is set by WEIR_REGION"),
     ] {
-        home.weir_in(&[(name, text)], "tables list")
-            .fails(2, &[says]);
+        home.weir_in(&[(name, text)], "tables list").fails(2, &[says]);
     }
-    home.weir("serve --listen nowhere")
-        .fails(2, &["server.listen", "(from --listen)"]);
-    home.weir("serve --aggregate-interval 0").fails(
-        2,
-        &[
-            "jobs.aggregate_interval_secs is 0",
-            "(from --aggregate-interval)",
-        ],
-    );
-    home.weir("serve --aggregate-interval soon")
-        .fails(2, &["\"soon\" is no whole number"]);
+    home.weir("serve --listen nowhere").fails(2, &["server.listen", "(from --listen)"]);
+    home.weir("serve --aggregate-interval 0")
+        .fails(2, &["jobs.aggregate_interval_secs is 0", "(from --aggregate-interval)"]);
+    home.weir("serve --aggregate-interval soon").fails(2, &["\"soon\" is no whole number"]);
     home.weir("tables list --dynamodb-endpoint localhost:8000 --store dynamodb")
-        .fails(
-            2,
-            &["store.dynamodb_endpoint \"localhost:8000\" is no endpoint"],
-        );
+        .fails(2, &["store.dynamodb_endpoint \"localhost:8000\" is no endpoint"]);
     home.weir("tables list --table-prefix x --region y").fails(
         2,
         &[

@@ -24,11 +24,7 @@ fn it_answers_where_it_says_it_listens() {
     assert_eq!(ready["status"], "ready");
     assert_eq!(ready["store"], "embedded");
     assert!(ready["latency_ms"].as_f64().unwrap() >= 0.0);
-    assert_eq!(
-        server.get("/local/tables").0,
-        404,
-        "tables are for the socket only"
-    );
+    assert_eq!(server.get("/local/tables").0, 404, "tables are for the socket only");
 }
 
 #[test]
@@ -44,8 +40,7 @@ fn sigterm_closes_the_store_and_removes_the_socket() {
     let home = Home::new();
     let server = home.serve("weir-data");
     home.weir("tables create --spec orders.json").ok();
-    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#)
-        .ok();
+    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#).ok();
     assert_eq!(server.stop(), Some(0));
     assert!(!home.path("weir-data/weir.sock").exists());
     assert_eq!(home.weir("table scan orders --count").ok(), "1 item\n");
@@ -55,21 +50,12 @@ fn sigterm_closes_the_store_and_removes_the_socket() {
 fn a_server_follows_one_that_was_killed() {
     let home = Home::with_orders();
     let first = home.serve("weir-data");
-    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#)
-        .ok();
+    home.weir(r#"table put orders --plain --item '{"PK":"a","SK":"b"}'"#).ok();
     first.kill();
     assert!(home.path("weir-data/weir.sock").exists());
-    assert_eq!(
-        home.weir("table scan orders --count").ok(),
-        "1 item\n",
-        "without a server"
-    );
+    assert_eq!(home.weir("table scan orders --count").ok(), "1 item\n", "without a server");
     let _second = home.serve("weir-data");
-    assert_eq!(
-        home.weir("table scan orders --count").ok(),
-        "1 item\n",
-        "with the second"
-    );
+    assert_eq!(home.weir("table scan orders --count").ok(), "1 item\n", "with the second");
 }
 
 #[test]
@@ -98,8 +84,7 @@ fn it_does_not_start_on_a_store_that_does_not_answer() {
     home.configure(SHARED_KEYS);
     let serve =
         "serve --listen 127.0.0.1:0 --store dynamodb --dynamodb-endpoint http://127.0.0.1:9";
-    home.weir(serve)
-        .fails(1, &["the store did not answer", "check the endpoint"]);
+    home.weir(serve).fails(1, &["the store did not answer", "check the endpoint"]);
 }
 
 #[test]
@@ -109,13 +94,7 @@ fn it_does_not_start_on_a_shared_store_without_shared_keys() {
         "serve --listen 127.0.0.1:0 --store dynamodb --dynamodb-endpoint http://127.0.0.1:9";
     home.weir(serve).fails(
         2,
-        &[
-            "share keys",
-            "WEIR_SIGNING_KEY",
-            "auth.signing_key_file",
-            "WEIR_CURSOR_KEY",
-            "help: ",
-        ],
+        &["share keys", "WEIR_SIGNING_KEY", "auth.signing_key_file", "WEIR_CURSOR_KEY", "help: "],
     );
     let only_signing = SHARED_KEYS.replace("cursor_key", "#cursor_key");
     home.configure(&only_signing);
@@ -129,11 +108,7 @@ fn it_takes_what_it_needs_from_the_file() {
     let home = Home::new();
     home.configure("[store]\ndata = \"elsewhere\"\n[server]\nlisten = \"127.0.0.1:1\"");
     let server = home.serve_with(&["--aggregate-interval", "1"]);
-    assert_eq!(
-        server.get("/readyz").0,
-        200,
-        "the flag stands over the file"
-    );
+    assert_eq!(server.get("/readyz").0, 200, "the flag stands over the file");
     assert!(home.path("elsewhere/weir.sock").exists());
     assert!(!home.path("weir-data").exists());
     assert_eq!(server.stop(), Some(0));

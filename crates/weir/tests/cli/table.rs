@@ -13,16 +13,12 @@ fn both_ways(test: impl Fn(&Home)) {
 }
 
 fn put(home: &Home, item: &str) {
-    home.weir(&format!("table put orders --plain --item '{item}'"))
-        .ok();
+    home.weir(&format!("table put orders --plain --item '{item}'")).ok();
 }
 
 fn keys(answer: &serde_json::Value) -> Vec<&str> {
     let items = answer["items"].as_array().unwrap();
-    items
-        .iter()
-        .map(|item| item["SK"].as_str().unwrap())
-        .collect()
+    items.iter().map(|item| item["SK"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -30,15 +26,9 @@ fn tables_are_made_checked_listed_and_described() {
     both_ways(|home| {
         let create = home.weir("tables create --spec orders.json").ok();
         assert_eq!(create, "orders is there already, as declared\n");
-        assert_eq!(
-            home.weir("tables verify --spec orders.json").ok(),
-            "orders is as declared\n"
-        );
+        assert_eq!(home.weir("tables verify --spec orders.json").ok(), "orders is as declared\n");
         let list = home.weir("tables list").ok();
-        let orders = list
-            .lines()
-            .find(|line| line.contains("│ orders "))
-            .unwrap();
+        let orders = list.lines().find(|line| line.contains("│ orders ")).unwrap();
         assert!(orders.contains("┆ PK S, SK S ┆ by-customer"), "{list}");
         let described = home.weir("tables describe orders --json").json();
         let spec: TableSpec = serde_json::from_value(described).unwrap();
@@ -49,21 +39,14 @@ fn tables_are_made_checked_listed_and_described() {
 #[test]
 fn a_table_that_differs_is_told_with_every_difference() {
     both_ways(|home| {
-        let other = ORDERS
-            .replace("\"expires\"", "\"until\"")
-            .replace("true", "false");
+        let other = ORDERS.replace("\"expires\"", "\"until\"").replace("true", "false");
         std::fs::write(home.path("other.json"), other).unwrap();
-        let says = [
-            "orders: ttl: expected",
-            "orders: feed: expected false, found true",
-        ];
+        let says = ["orders: ttl: expected", "orders: feed: expected false, found true"];
         home.weir("tables verify --spec other.json").fails(4, &says);
-        home.weir("tables create --spec other.json")
-            .fails(4, &["ttl: expected"]);
+        home.weir("tables create --spec other.json").fails(4, &["ttl: expected"]);
         let missing = ORDERS.replace("\"orders\"", "\"missing\"");
         std::fs::write(home.path("missing.json"), missing).unwrap();
-        home.weir("tables verify --spec missing.json")
-            .fails(4, &["missing: is not there"]);
+        home.weir("tables verify --spec missing.json").fails(4, &["missing: is not there"]);
         assert!(!home.weir("tables list").ok().contains("missing"));
     });
 }
@@ -74,20 +57,11 @@ fn an_item_is_put_shown_and_deleted() {
         let item = r#"{"PK":{"S":"ORG#1"},"SK":{"S":"A"},"b":{"B":"AAE="},"n":{"N":"1.50"},"ss":{"SS":["x"]}}"#;
         let line = format!("table put orders --item '{item}'");
         assert_eq!(home.weir(&line).ok(), "put ORG#1 | A\n");
-        assert_eq!(
-            home.weir(&line).ok(),
-            "put ORG#1 | A, in place of what was there\n"
-        );
-        home.weir(&format!("{line} --if-absent"))
-            .fails(3, &["there is an item ORG#1 | A already"]);
-        let shown = home
-            .weir("table get orders --pk ORG#1 --sk A --json")
-            .json();
+        assert_eq!(home.weir(&line).ok(), "put ORG#1 | A, in place of what was there\n");
+        home.weir(&format!("{line} --if-absent")).fails(3, &["there is an item ORG#1 | A already"]);
+        let shown = home.weir("table get orders --pk ORG#1 --sk A --json").json();
         let expected = item.replace("1.50", "1.5");
-        assert_eq!(
-            shown,
-            serde_json::from_str::<serde_json::Value>(&expected).unwrap()
-        );
+        assert_eq!(shown, serde_json::from_str::<serde_json::Value>(&expected).unwrap());
         let plain = home.weir("table get orders --pk ORG#1 --sk A --plain-json --attrs n,ss");
         assert_eq!(plain.json(), serde_json::json!({"n": 1.5, "ss": ["x"]}));
         assert!(
@@ -95,14 +69,9 @@ fn an_item_is_put_shown_and_deleted() {
                 .ok()
                 .contains("│ n         ┆ N    ┆ 1.5")
         );
-        assert_eq!(
-            home.weir("table delete orders --pk ORG#1 --sk A").ok(),
-            "deleted ORG#1 | A\n"
-        );
-        home.weir("table delete orders --pk ORG#1 --sk A")
-            .fails(3, &["no item ORG#1 | A"]);
-        home.weir("table get orders --pk ORG#1 --sk A")
-            .fails(3, &["no item ORG#1 | A"]);
+        assert_eq!(home.weir("table delete orders --pk ORG#1 --sk A").ok(), "deleted ORG#1 | A\n");
+        home.weir("table delete orders --pk ORG#1 --sk A").fails(3, &["no item ORG#1 | A"]);
+        home.weir("table get orders --pk ORG#1 --sk A").fails(3, &["no item ORG#1 | A"]);
     });
 }
 
@@ -118,8 +87,7 @@ fn queries_narrow_reverse_filter_and_project() {
             );
         }
         let query = |flags: &str| {
-            home.weir(&format!("table query orders --pk p --plain-json {flags}"))
-                .json()
+            home.weir(&format!("table query orders --pk p --plain-json {flags}")).json()
         };
         assert_eq!(keys(&query("")), ["A#1", "A#2", "B#1"]);
         assert_eq!(keys(&query("--reverse --limit 2")), ["B#1", "A#2"]);
@@ -130,21 +98,14 @@ fn queries_narrow_reverse_filter_and_project() {
         assert_eq!(keys(&query("--le A#2")), ["A#1", "A#2"]);
         assert_eq!(keys(&query("--gt A#2")), ["B#1"]);
         assert_eq!(keys(&query("--ge A#2")), ["A#2", "B#1"]);
+        assert_eq!(keys(&query("--where 'total > 5' --where 'state = open'")), ["A#2"]);
         assert_eq!(
-            keys(&query("--where 'total > 5' --where 'state = open'")),
-            ["A#2"]
-        );
-        assert_eq!(
-            keys(&query(
-                "--where 'nothing absent' --where 'state contains pe'"
-            )),
+            keys(&query("--where 'nothing absent' --where 'state contains pe'")),
             ["A#1", "A#2"]
         );
         let index = "table query orders --index by-customer --pk ada --between 10 30 --plain-json --attrs SK";
         assert_eq!(keys(&home.weir(index).json()), ["A#2", "B#1"]);
-        let count = home
-            .weir("table scan orders --where 'state = open' --count")
-            .ok();
+        let count = home.weir("table scan orders --where 'state = open' --count").ok();
         assert_eq!(count, "2 items of 3 read\n");
         let json = home.weir("table query orders --pk p --count --json").json();
         assert_eq!(json, serde_json::json!({"count": 3, "scanned": 3}));
@@ -163,18 +124,9 @@ fn the_printed_command_shows_the_next_page() {
             let out = home.weir(&line).ok();
             let rows = out.lines().filter(|line| line.starts_with("│ p q"));
             shown.extend(rows.map(|row| {
-                row.split('┆')
-                    .nth(1)
-                    .unwrap()
-                    .trim()
-                    .trim_end_matches('│')
-                    .trim()
-                    .to_owned()
+                row.split('┆').nth(1).unwrap().trim().trim_end_matches('│').trim().to_owned()
             }));
-            match out
-                .lines()
-                .find_map(|line| line.strip_prefix("there is more: weir "))
-            {
+            match out.lines().find_map(|line| line.strip_prefix("there is more: weir ")) {
                 Some(next) => next.clone_into(&mut line),
                 None => break,
             }
@@ -190,26 +142,14 @@ fn a_limit_counts_what_is_shown_and_pages_lose_nothing() {
     let home = Home::new();
     let spec: TableSpec = serde_json::from_str(ORDERS).unwrap();
     let item = |n: i64| {
-        let item = Item::new()
-            .with("PK", "p")
-            .with("SK", format!("{n:05}"))
-            .with("n", n);
+        let item = Item::new().with("PK", "p").with("SK", format!("{n:05}")).with("n", n);
         // Matches come in clumps, so that pages bring too many and too few.
-        (
-            "orders",
-            if n % 700 < 20 {
-                item.with("hit", true)
-            } else {
-                item
-            },
-        )
+        ("orders", if n % 700 < 20 { item.with("hit", true) } else { item })
     };
     let items: Vec<_> = (0..3000).map(item).collect();
     home.fill("weir-data", &[spec], &items);
-    let expected: Vec<String> = (0..3000)
-        .filter(|n| n % 700 < 20)
-        .map(|n| format!("{n:05}"))
-        .collect();
+    let expected: Vec<String> =
+        (0..3000).filter(|n| n % 700 < 20).map(|n| format!("{n:05}")).collect();
     let (mut found, mut cursor) = (Vec::new(), String::new());
     loop {
         let line = format!(
@@ -232,18 +172,13 @@ fn keys_are_read_by_their_declared_kind() {
     let spec = r#"{"name":"kinds","attributes":{"n":"N","b":"B"},"partition":"n","sort":"b"}"#;
     std::fs::write(home.path("kinds.json"), spec).unwrap();
     home.weir("tables create --spec kinds.json").ok();
-    home.weir(r#"table put kinds --item '{"n":{"N":"-1.5"},"b":{"B":"AP8="}}'"#)
-        .ok();
+    home.weir(r#"table put kinds --item '{"n":{"N":"-1.5"},"b":{"B":"AP8="}}'"#).ok();
     home.weir("table get kinds --pk -1.50 --sk AP8=").ok();
     home.weir("table get kinds --pk x --sk AP8=")
         .fails(2, &["--pk: \"x\" is not a number", "declared N"]);
     home.weir("table get kinds --pk 1 --sk '!'")
         .fails(2, &["--sk: \"!\" is not base64", "declared B"]);
-    assert_eq!(
-        home.weir("table query kinds --pk -1.5 --ge AA== --count")
-            .ok(),
-        "1 item\n"
-    );
+    assert_eq!(home.weir("table query kinds --pk -1.5 --ge AA== --count").ok(), "1 item\n");
 }
 
 #[test]
@@ -251,10 +186,7 @@ fn control_characters_of_an_item_do_not_reach_the_terminal() {
     let home = Home::with_orders();
     put(&home, r#"{"PK":"p","SK":"s","evil":"\u001b[2Jgone"}"#);
     let out = home.weir("table scan orders").ok();
-    assert!(
-        out.contains("\\u{1b}[2Jgone") && !out.contains('\u{1b}'),
-        "{out}"
-    );
+    assert!(out.contains("\\u{1b}[2Jgone") && !out.contains('\u{1b}'), "{out}");
 }
 
 #[test]
@@ -265,47 +197,23 @@ fn long_values_are_cut_unless_asked_for() {
     let cut = format!("{}…", "x".repeat(39));
     assert!(home.weir("table scan orders").ok().contains(&cut));
     assert!(home.weir("table scan orders --full").ok().contains(&long));
-    assert!(
-        home.weir("table get orders --pk p --sk s --full")
-            .ok()
-            .contains(&long)
-    );
+    assert!(home.weir("table get orders --pk p --sk s --full").ok().contains(&long));
 }
 
 /// Wrong requests: what is run, the exit code, what is said.
 const WRONG: &[(&str, i32, &[&str])] = &[
-    (
-        "table get nothing --pk a",
-        3,
-        &["no table \"nothing\"", "weir tables list"],
-    ),
+    ("table get nothing --pk a", 3, &["no table \"nothing\"", "weir tables list"]),
     ("table scan nothing", 3, &["no table \"nothing\""]),
     ("table scan 'no/such?table'", 3, &["no table"]),
-    (
-        "table put nothing --plain --item '{\"a\":1}'",
-        3,
-        &["no table"],
-    ),
-    (
-        "table put orders --item '{\"PK\":'",
-        2,
-        &["--item is not JSON", "line 1 column 6"],
-    ),
+    ("table put nothing --plain --item '{\"a\":1}'", 3, &["no table"]),
+    ("table put orders --item '{\"PK\":'", 2, &["--item is not JSON", "line 1 column 6"]),
     (
         "table put orders --item '{\"PK\":\"x\"}'",
         2,
         &["PK: expected an object with one type", "--plain"],
     ),
-    (
-        "table put orders --plain --item '[]'",
-        2,
-        &["an item is an object"],
-    ),
-    (
-        "table put orders --plain --item '{\"PK\":\"x\"}'",
-        2,
-        &["SK: the key attribute is missing"],
-    ),
+    ("table put orders --plain --item '[]'", 2, &["an item is an object"]),
+    ("table put orders --plain --item '{\"PK\":\"x\"}'", 2, &["SK: the key attribute is missing"]),
     (
         "table put orders --plain --item '{\"PK\":1,\"SK\":\"x\"}'",
         2,
@@ -321,80 +229,32 @@ const WRONG: &[(&str, i32, &[&str])] = &[
         2,
         &["total"],
     ),
-    (
-        "table put orders --item @missing.json",
-        2,
-        &["cannot read missing.json"],
-    ),
-    (
-        "table get orders --pk a",
-        2,
-        &["--sk is missing", "sort key SK"],
-    ),
+    ("table put orders --item @missing.json", 2, &["cannot read missing.json"]),
+    ("table get orders --pk a", 2, &["--sk is missing", "sort key SK"]),
     ("table delete orders --pk a", 2, &["--sk is missing"]),
     (
         "table query orders --pk a --index nothing",
         2,
         &["no index \"nothing\"", "weir tables describe orders"],
     ),
-    (
-        "table query orders --index by-customer --pk a --ge x",
-        2,
-        &["--ge: \"x\" is not a number"],
-    ),
-    (
-        "table query orders --index by-customer --pk a --begins-with 1",
-        2,
-        &["begins_with"],
-    ),
-    (
-        "table query orders --pk a --where 'total ~ 3'",
-        2,
-        &["has no operator", "begins_with"],
-    ),
-    (
-        "table query orders --pk a --where 'SK = x'",
-        2,
-        &["SK", "key attribute"],
-    ),
-    (
-        "table query orders --pk a --between b a",
-        2,
-        &["wrong way round"],
-    ),
+    ("table query orders --index by-customer --pk a --ge x", 2, &["--ge: \"x\" is not a number"]),
+    ("table query orders --index by-customer --pk a --begins-with 1", 2, &["begins_with"]),
+    ("table query orders --pk a --where 'total ~ 3'", 2, &["has no operator", "begins_with"]),
+    ("table query orders --pk a --where 'SK = x'", 2, &["SK", "key attribute"]),
+    ("table query orders --pk a --between b a", 2, &["wrong way round"]),
     ("table query orders --pk a --limit 0", 2, &["--limit"]),
-    (
-        "table query orders --pk a --cursor x",
-        2,
-        &["not a cursor of this query"],
-    ),
+    ("table query orders --pk a --cursor x", 2, &["not a cursor of this query"]),
     ("table scan orders --attrs a,a.b", 2, &["overlap"]),
     ("tables describe nothing", 3, &["no table \"nothing\""]),
-    (
-        "tables create --spec missing.json",
-        2,
-        &["cannot read missing.json"],
-    ),
-    (
-        "tables create --spec bad-json.json",
-        2,
-        &["bad-json.json", "line 1"],
-    ),
-    (
-        "tables create --spec bad-field.json",
-        2,
-        &["unknown field `keys`", "weir tables --help"],
-    ),
+    ("tables create --spec missing.json", 2, &["cannot read missing.json"]),
+    ("tables create --spec bad-json.json", 2, &["bad-json.json", "line 1"]),
+    ("tables create --spec bad-field.json", 2, &["unknown field `keys`", "weir tables --help"]),
     (
         "tables create --spec bad-index.json",
         2,
         &["indexes.by-x.partition: unknown attribute \"x\""],
     ),
-    (
-        "tables create --spec bad-second.json",
-        2,
-        &["table \"second\"", "unknown attribute \"pk\""],
-    ),
+    ("tables create --spec bad-second.json", 2, &["table \"second\"", "unknown attribute \"pk\""]),
     ("tables list --store dynamo", 2, &["invalid value 'dynamo'"]),
     ("tables list --region x", 2, &["--store dynamodb"]),
 ];
@@ -435,14 +295,9 @@ fn wrong_requests_are_told_and_write_nothing() {
 #[test]
 fn a_store_that_is_not_there_is_not_made_by_looking() {
     let home = Home::new();
-    for line in [
-        "tables list",
-        "table scan orders",
-        "backup b",
-        "tables verify --spec orders.json",
-    ] {
-        home.weir(line)
-            .fails(3, &["no store in ./weir-data", "--data"]);
+    for line in ["tables list", "table scan orders", "backup b", "tables verify --spec orders.json"]
+    {
+        home.weir(line).fails(3, &["no store in ./weir-data", "--data"]);
     }
     assert!(!home.path("weir-data").exists());
 }
@@ -466,33 +321,20 @@ fn tables_on_dynamodb_local_are_used_by_the_same_commands() {
     let home = Home::new();
     let store = format!("--store dynamodb --dynamodb-endpoint {endpoint} --table-prefix {prefix}");
     let weir = |line: &str| home.weir(&format!("{line} {store}"));
-    assert_eq!(
-        weir("tables create --spec orders.json").ok(),
-        "orders created\n"
-    );
-    assert_eq!(
-        weir("tables verify --spec orders.json").ok(),
-        "orders is as declared\n"
-    );
+    assert_eq!(weir("tables create --spec orders.json").ok(), "orders created\n");
+    assert_eq!(weir("tables verify --spec orders.json").ok(), "orders is as declared\n");
     for sk in ["1", "2", "3"] {
-        weir(&format!(
-            r#"table put orders --plain --item '{{"PK":"p","SK":"{sk}"}}'"#
-        ))
-        .ok();
+        weir(&format!(r#"table put orders --plain --item '{{"PK":"p","SK":"{sk}"}}'"#)).ok();
     }
     weir(r#"table put orders --if-absent --plain --item '{"PK":"p","SK":"1"}'"#)
         .fails(3, &["already"]);
     let first = weir("table query orders --pk p --limit 2 --plain-json").json();
     assert_eq!(keys(&first), ["1", "2"]);
     let cursor = first["next_cursor"].as_str().unwrap();
-    let second = weir(&format!(
-        "table query orders --pk p --limit 2 --plain-json --cursor {cursor}"
-    ));
+    let second =
+        weir(&format!("table query orders --pk p --limit 2 --plain-json --cursor {cursor}"));
     assert_eq!(keys(&second.json()), ["3"]);
-    assert_eq!(
-        weir("table delete orders --pk p --sk 2").ok(),
-        "deleted p | 2\n"
-    );
+    assert_eq!(weir("table delete orders --pk p --sk 2").ok(), "deleted p | 2\n");
     weir("table get orders --pk p --sk 2").fails(3, &["no item p | 2"]);
     weir("backup b").fails(2, &["weir copy"]);
 }

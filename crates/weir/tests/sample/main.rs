@@ -19,19 +19,14 @@ fn the_page_shows_the_sample_as_it_is() {
     let mut page = std::fs::read_to_string(PAGE).unwrap();
     for (name, text) in FILES {
         let begin = format!("<!-- {name} -->\n```rust\n");
-        let at = page
-            .find(&begin)
-            .unwrap_or_else(|| panic!("the page has no {name}"))
-            + begin.len();
+        let at =
+            page.find(&begin).unwrap_or_else(|| panic!("the page has no {name}")) + begin.len();
         let end = at + page[at..].find("```\n").unwrap();
         if std::env::var_os("WEIR_TEST_BLESS").is_some() {
             page.replace_range(at..end, text);
             std::fs::write(PAGE, &page).unwrap();
         } else {
-            assert!(
-                &page[at..end] == text,
-                "{name} differs; WEIR_TEST_BLESS=1 rewrites the page"
-            );
+            assert!(&page[at..end] == text, "{name} differs; WEIR_TEST_BLESS=1 rewrites the page");
         }
     }
 }

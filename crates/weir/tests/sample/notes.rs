@@ -32,15 +32,10 @@ async fn add(
         return Err(ApiError::invalid("text", "must have 1 to 200 characters"));
     }
     let item = Item::new().with("PK", ns).with("SK", note.id.as_str());
-    let item = item
-        .with("text", note.text.as_str())
-        .with("at", app.now_ms());
+    let item = item.with("text", note.text.as_str()).with("at", app.now_ms());
     let put = Write::put(TABLE, item).when(attr("PK").absent());
     if !app.store().write(put).await?.is_applied() {
-        return Err(ApiError::new(
-            Code::AlreadyExists,
-            "there is a note with this id",
-        ));
+        return Err(ApiError::new(Code::AlreadyExists, "there is a note with this id"));
     }
     Ok(Created(note))
 }
@@ -53,14 +48,8 @@ async fn list(app: State<App>, ns: Path<String>, page: Query<PageParams>) -> Rep
     find.cursor = page.0.cursor;
     let found = app.store().query(&find).await?;
     let text = |item: &Item, name| item.s(name).unwrap_or_default().to_owned();
-    let note = |item| Note {
-        id: text(item, "SK"),
-        text: text(item, "text"),
-    };
-    Ok(Json(Page {
-        items: found.items.iter().map(note).collect(),
-        next_cursor: found.cursor,
-    }))
+    let note = |item| Note { id: text(item, "SK"), text: text(item, "text") };
+    Ok(Json(Page { items: found.items.iter().map(note).collect(), next_cursor: found.cursor }))
 }
 
 /// Removes notes that are older than a month.
@@ -77,20 +66,12 @@ impl Periodic for Tidy {
 
     async fn run(&self, turn: &Turn) -> jobs::Result<Done> {
         let old = attr("at").lt(turn.now_ms().saturating_sub(KEPT_MS));
-        let found = self
-            .0
-            .query(&weir_table::Query::scan(TABLE).filter(old))
-            .await?;
+        let found = self.0.query(&weir_table::Query::scan(TABLE).filter(old)).await?;
         for note in &found.items {
             let text = |name| note.s(name).unwrap_or_default();
-            self.0
-                .write(Write::delete(TABLE, Key::new(text("PK"), text("SK"))))
-                .await?;
+            self.0.write(Write::delete(TABLE, Key::new(text("PK"), text("SK")))).await?;
         }
-        Ok(Done {
-            more: found.cursor.is_some(),
-            ..Done::all(found.count)
-        })
+        Ok(Done { more: found.cursor.is_some(), ..Done::all(found.count) })
     }
 }
 

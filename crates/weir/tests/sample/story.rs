@@ -12,43 +12,18 @@ async fn notes_are_kept_for_a_month() {
     let (mine, other) = (app.token("ns:mine").await, app.token("ns:other").await);
     let path = "/v1/namespaces/mine/notes";
     let add = |body: Value| app.post(path, &body).bearer(&mine).send();
-    assert_eq!(
-        add(json!({"id": "1", "text": "mind the gap"})).await.status,
-        201
-    );
-    add(json!({"id": "1", "text": "again"}))
-        .await
-        .problem(Code::AlreadyExists);
-    add(json!({"id": "2", "text": ""}))
-        .await
-        .problem(Code::InvalidRequest);
-    app.get(path)
-        .bearer(&other)
-        .send()
-        .await
-        .problem(Code::Forbidden);
+    assert_eq!(add(json!({"id": "1", "text": "mind the gap"})).await.status, 201);
+    add(json!({"id": "1", "text": "again"})).await.problem(Code::AlreadyExists);
+    add(json!({"id": "2", "text": ""})).await.problem(Code::InvalidRequest);
+    app.get(path).bearer(&other).send().await.problem(Code::Forbidden);
 
     let socket = Client::find(app.data().unwrap()).await.unwrap().unwrap();
     let api = weir::api::Api::new(Door::Socket(socket));
-    run(
-        NotesArgs::parse_from(["notes", "mine", "add", "3", "hello"]),
-        &api,
-    )
-    .await
-    .unwrap();
-    run(NotesArgs::parse_from(["notes", "mine", "list"]), &api)
-        .await
-        .unwrap();
+    run(NotesArgs::parse_from(["notes", "mine", "add", "3", "hello"]), &api).await.unwrap();
+    run(NotesArgs::parse_from(["notes", "mine", "list"]), &api).await.unwrap();
 
     app.clock.advance_ms(31 * 24 * 60 * 60 * 1000);
-    let ran = app
-        .post("/v1/jobs/notes-tidy/run", &json!({}))
-        .admin()
-        .send()
-        .await;
+    let ran = app.post("/v1/jobs/notes-tidy/run", &json!({})).admin().send().await;
     assert_eq!(ran.json::<Value>()["items"], 2);
-    assert_eq!(
-        app.get(path).admin().send().await.json::<Value>()["items"],
-        json!([])
-    );
+    assert_eq!(app.get(path).admin().send().await.json::<Value>()["items"], json!([]));
 }

@@ -130,14 +130,7 @@ impl Log {
         tail.next_seq += 1;
         let synced = self.synced.load(Ordering::Relaxed);
         tail.buffer.reserve(HEADER_LEN + body.len());
-        Header {
-            body_len: body.len(),
-            body_crc,
-            seq,
-            synced,
-            at_ms,
-        }
-        .put(&mut tail.buffer);
+        Header { body_len: body.len(), body_crc, seq, synced, at_ms }.put(&mut tail.buffer);
         tail.buffer.extend_from_slice(body);
         Ok(seq)
     }
@@ -160,26 +153,18 @@ impl Log {
             let mut tail = self.tail.lock();
             std::mem::swap(&mut tail.buffer, &mut writer.spare);
             let next_seq = tail.next_seq;
-            (
-                std::mem::replace(&mut tail.first_seq, next_seq),
-                next_seq - 1,
-            )
+            (std::mem::replace(&mut tail.first_seq, next_seq), next_seq - 1)
         };
         if writer.spare.is_empty() {
             return Ok(());
         }
         let written = self.rotate_if_full(writer, first_seq).and_then(|()| {
-            writer
-                .file
-                .append(&writer.spare)
-                .map_err(|source| Error::io("writing the log", source))
+            writer.file.append(&writer.spare).map_err(|source| Error::io("writing the log", source))
         });
         if let Err(error) = written {
             return Err(self.fail(error));
         }
-        writer
-            .segment
-            .note_written(first_seq, last_seq, writer.spare.len() as u64);
+        writer.segment.note_written(first_seq, last_seq, writer.spare.len() as u64);
         writer.spare.clear();
         // A burst of large items must not keep its memory for ever.
         writer.spare.shrink_to(4 * 1024 * 1024);
@@ -218,13 +203,7 @@ impl Log {
         let synced = files
             .iter()
             .try_for_each(|file| file.sync())
-            .and_then(|()| {
-                if dir_changed {
-                    self.disk.sync_dir(&self.dir)
-                } else {
-                    Ok(())
-                }
-            });
+            .and_then(|()| if dir_changed { self.disk.sync_dir(&self.dir) } else { Ok(()) });
         if let Err(source) = synced {
             return Err(self.fail(Error::io("making the log durable", source)));
         }
@@ -253,11 +232,7 @@ impl Log {
         if reached.synced >= seq {
             return Ok(());
         }
-        let reason = reached
-            .failed
-            .as_deref()
-            .unwrap_or("the log was closed")
-            .to_owned();
+        let reason = reached.failed.as_deref().unwrap_or("the log was closed").to_owned();
         Err(Error::ReadOnly { reason })
     }
 
@@ -302,9 +277,7 @@ impl Log {
             return Ok(());
         }
         match &self.reached.borrow().failed {
-            Some(reason) => Err(Error::ReadOnly {
-                reason: reason.to_string(),
-            }),
+            Some(reason) => Err(Error::ReadOnly { reason: reason.to_string() }),
             None => Ok(()),
         }
     }

@@ -30,11 +30,7 @@ impl Header {
     pub(in super::super) fn put(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(MAGIC);
-        out.extend_from_slice(
-            &u32::try_from(self.body_len)
-                .unwrap_or(u32::MAX)
-                .to_le_bytes(),
-        );
+        out.extend_from_slice(&u32::try_from(self.body_len).unwrap_or(u32::MAX).to_le_bytes());
         out.extend_from_slice(&self.body_crc.to_le_bytes());
         out.extend_from_slice(&self.seq.to_le_bytes());
         out.extend_from_slice(&self.synced.to_le_bytes());
@@ -46,9 +42,7 @@ impl Header {
     /// Reads a header from the front of `bytes`.
     pub(in super::super) fn take(bytes: &[u8]) -> Result<Header, Malformed> {
         let mut input = Input { rest: bytes };
-        let checked = bytes
-            .get(..HEADER_LEN - 4)
-            .ok_or(Malformed("a record cut short"))?;
+        let checked = bytes.get(..HEADER_LEN - 4).ok_or(Malformed("a record cut short"))?;
         if input.take(4)? != MAGIC {
             return Err(Malformed("no record begins here"));
         }

@@ -34,65 +34,35 @@ pub(in super::super) fn replay(
     let mut segments = list(dir)?;
     drop_unborn(&mut segments)?;
     check_start(dir, &segments, applied)?;
-    let start = segments
-        .partition_point(|segment| segment.first_seq <= applied + 1)
-        .saturating_sub(1);
+    let start =
+        segments.partition_point(|segment| segment.first_seq <= applied + 1).saturating_sub(1);
     sync(dir, disk, segments.get(start..).unwrap_or_default())?;
-    let mut expected = segments
-        .get(start)
-        .map_or(applied + 1, |segment| segment.first_seq);
+    let mut expected = segments.get(start).map_or(applied + 1, |segment| segment.first_seq);
     for position in start..segments.len() {
         let Some(segment) = segments.get(position).cloned() else {
             break;
         };
         let bytes = read(&segment.path)?;
         let damage = read_segment(&segment, &bytes, &mut expected, |header, body| {
-            if header.seq > applied {
-                replay(header, body)
-            } else {
-                Ok(())
-            }
+            if header.seq > applied { replay(header, body) } else { Ok(()) }
         })?;
         if let Some((offset, what)) = damage {
-            let cut = cut_tail(
-                &mut segments,
-                position,
-                &bytes,
-                offset,
-                expected,
-                applied,
-                what,
-            )?;
-            return Ok(Scanned {
-                segments,
-                last_seq: expected - 1,
-                cut_bytes: cut,
-            });
+            let cut = cut_tail(&mut segments, position, &bytes, offset, expected, applied, what)?;
+            return Ok(Scanned { segments, last_seq: expected - 1, cut_bytes: cut });
         }
     }
     if expected <= applied {
         return Err(damaged(
             dir,
             0,
-            format!(
-                "the log ends at {}, the store is at {applied}",
-                expected - 1
-            ),
+            format!("the log ends at {}, the store is at {applied}", expected - 1),
         ));
     }
-    Ok(Scanned {
-        segments,
-        last_seq: expected - 1,
-        cut_bytes: 0,
-    })
+    Ok(Scanned { segments, last_seq: expected - 1, cut_bytes: 0 })
 }
 
 fn damaged(path: &Path, offset: usize, what: impl Into<String>) -> Error {
-    Error::Corrupt {
-        path: path.to_owned(),
-        offset: offset as u64,
-        what: what.into(),
-    }
+    Error::Corrupt { path: path.to_owned(), offset: offset as u64, what: what.into() }
 }
 
 fn list(dir: &Path) -> Result<Vec<Arc<Segment>>> {
@@ -207,20 +177,13 @@ fn cut_tail(
         fs::remove_file(&segment.path).map_err(cutting)?;
         return Ok(cut);
     }
-    let file = OpenOptions::new()
-        .write(true)
-        .open(&segment.path)
-        .map_err(cutting)?;
+    let file = OpenOptions::new().write(true).open(&segment.path).map_err(cutting)?;
     file.set_len(offset as u64).map_err(cutting)?;
     file.sync_all().map_err(cutting)?;
     let sound = Segment::new(segment.path.clone(), segment.first_seq, offset as u64);
     segments.truncate(position);
     segments.push(Arc::new(sound));
-    tracing::warn!(
-        bytes = cut,
-        last_seq = expected - 1,
-        "cut the torn end of the log"
-    );
+    tracing::warn!(bytes = cut, last_seq = expected - 1, "cut the torn end of the log");
     Ok(cut)
 }
 
@@ -242,9 +205,7 @@ fn later_synced(bytes: Option<&[u8]>, seq: u64) -> bool {
 }
 
 fn find_magic(bytes: &[u8]) -> Option<usize> {
-    bytes
-        .windows(MAGIC.len())
-        .position(|window| window == MAGIC)
+    bytes.windows(MAGIC.len()).position(|window| window == MAGIC)
 }
 
 /// Reads records from `seq` on, up to `last_seq`, until `each` says stop.
@@ -260,9 +221,7 @@ pub(in super::super) fn read_from(
     if segments.first().is_none_or(|first| seq < first.first_seq) {
         return Err(Error::Trimmed);
     }
-    let start = segments
-        .partition_point(|segment| segment.first_seq <= seq)
-        .saturating_sub(1);
+    let start = segments.partition_point(|segment| segment.first_seq <= seq).saturating_sub(1);
     let mut expected = seq;
     for (number, segment) in segments.iter().skip(start).enumerate() {
         let mut reader = Reader::open(segment, seq)?;
@@ -305,13 +264,7 @@ impl<'a> Reader<'a> {
             Err(source) => return Err(Error::io("opening a log segment", source)),
             Ok(file) => file,
         };
-        Ok(Reader {
-            segment,
-            file,
-            buffer: Vec::new(),
-            base: segment.start_for(seq),
-            at: 0,
-        })
+        Ok(Reader { segment, file, buffer: Vec::new(), base: segment.start_for(seq), at: 0 })
     }
 
     fn next(&mut self) -> Result<Option<(Header, &[u8])>> {
@@ -319,11 +272,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let wrong = |reader: &Self, what: &str| {
-            Err(damaged(
-                &reader.segment.path,
-                reader.base as usize + reader.at,
-                what,
-            ))
+            Err(damaged(&reader.segment.path, reader.base as usize + reader.at, what))
         };
         let header = match Header::take(self.buffer.get(self.at..).unwrap_or_default()) {
             Ok(header) => header,
@@ -351,10 +300,7 @@ impl<'a> Reader<'a> {
         let from = self.base + self.buffer.len() as u64;
         let written =
             usize::try_from(self.segment.len().saturating_sub(from)).unwrap_or(usize::MAX);
-        let want = len
-            .saturating_sub(self.buffer.len())
-            .max(PIECE)
-            .min(written);
+        let want = len.saturating_sub(self.buffer.len()).max(PIECE).min(written);
         let old = self.buffer.len();
         self.buffer.resize(old + want, 0);
         let target = self.buffer.get_mut(old..).unwrap_or_default();

@@ -32,12 +32,7 @@ impl Segment {
     /// A segment of `len` bytes.
     pub(in super::super) fn new(path: PathBuf, first_seq: u64, len: u64) -> Segment {
         let marks = Mutex::new(vec![(first_seq, HEADER_LEN)]);
-        Segment {
-            path,
-            first_seq,
-            len: AtomicU64::new(len),
-            marks,
-        }
+        Segment { path, first_seq, len: AtomicU64::new(len), marks }
     }
 
     /// Bytes written.
@@ -60,9 +55,7 @@ impl Segment {
     pub(in super::super) fn start_for(&self, seq: u64) -> u64 {
         let marks = self.marks.lock();
         let after = marks.partition_point(|(first, _)| *first <= seq);
-        marks
-            .get(after.saturating_sub(1))
-            .map_or(HEADER_LEN, |(_, at)| *at)
+        marks.get(after.saturating_sub(1)).map_or(HEADER_LEN, |(_, at)| *at)
     }
 }
 
@@ -73,11 +66,7 @@ pub(super) fn file_name(first_seq: u64) -> String {
 
 /// The first sequence a segment's file name says, or none when it is not a segment.
 pub(super) fn parse_name(path: &Path) -> Option<u64> {
-    path.file_name()?
-        .to_str()?
-        .strip_suffix(".log")?
-        .parse()
-        .ok()
+    path.file_name()?.to_str()?.strip_suffix(".log")?.parse().ok()
 }
 
 /// The bytes a segment begins with.
@@ -96,13 +85,7 @@ pub(super) fn create(
 ) -> Result<(Arc<Segment>, Arc<dyn DiskFile>)> {
     let path = dir.join(file_name(first_seq));
     let doing = || format!("making the log segment {}", path.display());
-    let file = disk
-        .append_to(&path)
-        .map_err(|source| Error::io(doing(), source))?;
-    file.append(&header(first_seq))
-        .map_err(|source| Error::io(doing(), source))?;
-    Ok((
-        Arc::new(Segment::new(path.clone(), first_seq, HEADER_LEN)),
-        file,
-    ))
+    let file = disk.append_to(&path).map_err(|source| Error::io(doing(), source))?;
+    file.append(&header(first_seq)).map_err(|source| Error::io(doing(), source))?;
+    Ok((Arc::new(Segment::new(path.clone(), first_seq, HEADER_LEN)), file))
 }

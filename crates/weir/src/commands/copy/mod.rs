@@ -113,9 +113,8 @@ pub(crate) async fn run(args: CopyArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let failure = Failure::differs("the destination is not the same as the source");
-    let failure = differing.iter().fold(failure, |failure, report| {
-        failure.because(report.difference())
-    });
+    let failure =
+        differing.iter().fold(failure, |failure, report| failure.because(report.difference()));
     Err(failure.help(
         "was the source written to meanwhile? Stop its writers and run the same command again: \
          it copies these tables anew. Items that only the destination has stay there",
@@ -279,9 +278,7 @@ impl Copy<'_> {
         }
         let report = self.compare(spec, copied).await?;
         if !report.verified() {
-            Position::start(&spec.name, &self.source)
-                .save(self.to)
-                .await?;
+            Position::start(&spec.name, &self.source).save(self.to).await?;
         }
         Ok(report)
     }
@@ -296,12 +293,7 @@ impl Copy<'_> {
             digest::of_table(self.to, spec, horizon_s, seen),
         );
         bar.finish_and_clear();
-        Ok(Report {
-            table: spec.name.clone(),
-            copied,
-            source: source?,
-            destination: destination?,
-        })
+        Ok(Report { table: spec.name.clone(), copied, source: source?, destination: destination? })
     }
 }
 

@@ -97,8 +97,7 @@ impl Position {
             item => item?,
         };
         let damaged = || Error::invalid(TABLE, format!("the position of {table:?} is damaged"));
-        item.map(|item| Position::from_item(&item).ok_or_else(damaged))
-            .transpose()
+        item.map(|item| Position::from_item(&item).ok_or_else(damaged)).transpose()
     }
 }
 
@@ -119,18 +118,12 @@ mod tests {
     #[test]
     fn a_position_comes_back() {
         let mut position = Position::start("orders", "embedded:/a");
-        assert_eq!(
-            Position::from_item(&position.to_item()),
-            Some(position.clone())
-        );
+        assert_eq!(Position::from_item(&position.to_item()), Some(position.clone()));
         position.cursor = Some("c".into());
         position.items = 7;
         for (stage, _) in Stage::ALL {
             position.stage = stage;
-            assert_eq!(
-                Position::from_item(&position.to_item()),
-                Some(position.clone())
-            );
+            assert_eq!(Position::from_item(&position.to_item()), Some(position.clone()));
         }
     }
 }

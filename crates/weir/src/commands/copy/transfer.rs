@@ -93,9 +93,7 @@ impl Copy<'_> {
             if batches.len() >= BATCHES_AT_ONCE {
                 joined(batches.join_next().await)?;
             }
-            let puts = batch
-                .iter()
-                .map(|item| Write::put(spec.name.as_str(), item.clone()));
+            let puts = batch.iter().map(|item| Write::put(spec.name.as_str(), item.clone()));
             batches.spawn(deliver_batch(self.to.clone(), puts.collect()));
         }
         while !batches.is_empty() {
@@ -121,10 +119,7 @@ fn note(bar: &ProgressBar, table: &str, before: u64, arrived: u64) {
     bar.inc(arrived);
     let after = before + arrived;
     if bar.is_hidden() && after / NOTE_EVERY > before / NOTE_EVERY {
-        output::note(format!(
-            "{table}: {} copied",
-            output::counted(after, "item")
-        ));
+        output::note(format!("{table}: {} copied", output::counted(after, "item")));
     }
 }
 
@@ -137,11 +132,7 @@ struct Pace {
 
 impl Pace {
     fn new(rate: Option<u32>) -> Pace {
-        Pace {
-            rate,
-            started: Instant::now(),
-            done: std::cell::Cell::new(0),
-        }
+        Pace { rate, started: Instant::now(), done: std::cell::Cell::new(0) }
     }
 
     fn page_items(&self) -> u32 {

@@ -62,11 +62,8 @@ fn format(data: &Path) -> Finding {
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) => {
-            return Finding::wrong(
-                "format",
-                format!("{} cannot be read: {error}", path.display()),
-            )
-            .next("is this the folder of a store? Name another with --data");
+            return Finding::wrong("format", format!("{} cannot be read: {error}", path.display()))
+                .next("is this the folder of a store? Name another with --data");
         }
     };
     match text.trim().parse::<u32>() {

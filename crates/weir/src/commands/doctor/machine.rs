@@ -39,21 +39,13 @@ pub(super) fn clock(now_ms: u64, data: Option<&Path>) -> Finding {
 /// When something in the folder or its log was last written.
 fn newest_file_ms(data: &Path) -> u64 {
     let folders = [data.to_owned(), data.join("log")];
-    let entries = folders
-        .iter()
-        .filter_map(|folder| fs::read_dir(folder).ok());
+    let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok());
     let written_ms = |entry: fs::DirEntry| {
         let modified = entry.metadata().ok()?.modified().ok()?;
         let since = modified.duration_since(UNIX_EPOCH).ok()?;
         u64::try_from(since.as_millis()).ok()
     };
-    entries
-        .flatten()
-        .flatten()
-        .take(FILES_MAX)
-        .filter_map(written_ms)
-        .max()
-        .unwrap_or(0)
+    entries.flatten().flatten().take(FILES_MAX).filter_map(written_ms).max().unwrap_or(0)
 }
 
 /// Whether as many connections fit as are configured. A server raises the soft limit to the hard one.

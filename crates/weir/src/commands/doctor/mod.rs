@@ -63,12 +63,7 @@ enum State {
 
 impl Finding {
     fn new(check: &'static str, state: State, detail: impl Into<String>) -> Finding {
-        Finding {
-            check,
-            state,
-            detail: detail.into(),
-            next: None,
-        }
+        Finding { check, state, detail: detail.into(), next: None }
     }
 
     fn good(check: &'static str, detail: impl Into<String>) -> Finding {
@@ -105,9 +100,7 @@ pub(crate) async fn run(args: DoctorArgs, source: &Source) -> Result<(), Failure
         Err(failure) => vec![Finding::failed("configuration", &failure)],
     };
     show(&findings, args.json)?;
-    let wrong = findings
-        .iter()
-        .filter(|finding| finding.state == State::Wrong);
+    let wrong = findings.iter().filter(|finding| finding.state == State::Wrong);
     match wrong.count() as u64 {
         0 => Ok(()),
         wrong => Err(Failure::differs(format!(
@@ -166,10 +159,7 @@ fn is_open_to_others(path: &Path) -> bool {
 fn keys(config: &Config) -> Finding {
     let missing = config::missing_shared_keys(config);
     if missing.is_empty() && config.store.kind == Kind::Embedded {
-        return Finding::good(
-            "keys",
-            "an embedded store makes those that are not configured",
-        );
+        return Finding::good("keys", "an embedded store makes those that are not configured");
     }
     if missing.is_empty() {
         return Finding::good("keys", "those that instances share are configured");
@@ -211,19 +201,11 @@ struct Answer<'a> {
 
 fn show(findings: &[Finding], json: bool) -> std::io::Result<()> {
     if json {
-        return output::json(&Answer {
-            items: findings,
-            next_cursor: None,
-        });
+        return output::json(&Answer { items: findings, next_cursor: None });
     }
     for finding in findings {
         let next = finding.next.as_ref().map(|next| format!(" → {next}"));
-        let text = format!(
-            "{}: {}{}",
-            finding.check,
-            finding.detail,
-            next.unwrap_or_default()
-        );
+        let text = format!("{}: {}{}", finding.check, finding.detail, next.unwrap_or_default());
         match finding.state {
             State::Good => output::good(&text)?,
             State::Warning => output::warning(&text)?,

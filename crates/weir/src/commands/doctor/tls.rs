@@ -33,11 +33,8 @@ fn certificate(path: &Path, now_ms: u64) -> Finding {
     };
     let chain = Certificate::load_pem_chain(&pem);
     let Some(first) = chain.ok().and_then(|chain| chain.into_iter().next()) else {
-        return Finding::wrong(
-            "TLS certificate",
-            format!("{name} holds no certificate as PEM"),
-        )
-        .next("see server.tls_cert");
+        return Finding::wrong("TLS certificate", format!("{name} holds no certificate as PEM"))
+            .next("see server.tls_cert");
     };
     let validity = first.tbs_certificate().validity();
     let begins = validity.not_before.to_unix_duration().as_millis();
@@ -46,17 +43,11 @@ fn certificate(path: &Path, now_ms: u64) -> Finding {
     let days = u64::try_from(ends.saturating_sub(now) / u128::from(DAY_MS)).unwrap_or(u64::MAX);
     let lasts = format!("{name} is good for {}", output::counted(days, "day"));
     if now >= ends {
-        Finding::wrong(
-            "TLS certificate",
-            format!("{name} expired on {}", validity.not_after),
-        )
-        .next("renew it; a running server reads the new files")
+        Finding::wrong("TLS certificate", format!("{name} expired on {}", validity.not_after))
+            .next("renew it; a running server reads the new files")
     } else if now < begins {
-        Finding::wrong(
-            "TLS certificate",
-            format!("{name} begins on {}", validity.not_before),
-        )
-        .next("check the machine's clock")
+        Finding::wrong("TLS certificate", format!("{name} begins on {}", validity.not_before))
+            .next("check the machine's clock")
     } else if ends - now < u128::from(RENEW_MS) {
         Finding::warning("TLS certificate", lasts).next("renew it now")
     } else {

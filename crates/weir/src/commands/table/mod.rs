@@ -116,10 +116,7 @@ async fn get(tables: &Tables, args: GetArgs) -> Result<(), Failure> {
     get.projection.clone_from(&args.format.attrs);
     match tables.get(&get).await? {
         Some(item) => Ok(show::item(&spec, &item, &args.format)?),
-        None => Err(Failure::refused(format!(
-            "no item {key} in table {:?}",
-            spec.name
-        ))),
+        None => Err(Failure::refused(format!("no item {key} in table {:?}", spec.name))),
     }
 }
 
@@ -154,9 +151,6 @@ async fn delete(tables: &Tables, args: DeleteArgs) -> Result<(), Failure> {
     let write = Write::delete(args.key.table.as_str(), key.clone());
     match tables.write(write).await? {
         Written::Applied(Some(_)) => Ok(output::line(format!("deleted {key}"))?),
-        _ => Err(Failure::refused(format!(
-            "no item {key} in table {:?}",
-            spec.name
-        ))),
+        _ => Err(Failure::refused(format!("no item {key} in table {:?}", spec.name))),
     }
 }

@@ -151,10 +151,9 @@ fn range(spec: &TableSpec, sort: Option<&Name>, args: RangeArgs) -> Result<SortR
         }
     }
     match args.between.as_deref() {
-        Some([low, high]) => Ok(SortRange::Between(
-            value("--between", low)?,
-            value("--between", high)?,
-        )),
+        Some([low, high]) => {
+            Ok(SortRange::Between(value("--between", low)?, value("--between", high)?))
+        }
         _ => Ok(SortRange::All),
     }
 }
@@ -198,11 +197,7 @@ async fn read(
     if args.format.json() {
         let json = |item| args.format.to_json(item);
         output::json(&List {
-            items: reading
-                .items
-                .iter()
-                .map(json)
-                .collect::<Result<Vec<_>, _>>()?,
+            items: reading.items.iter().map(json).collect::<Result<Vec<_>, _>>()?,
             scanned: reading.scanned,
             next_cursor: reading.cursor,
         })?;
@@ -211,10 +206,7 @@ async fn read(
     show::items(spec, &reading.items, &args.format)?;
     output::line(counted(reading.items.len() as u64, reading.scanned))?;
     if let Some(cursor) = &reading.cursor {
-        output::line(format!(
-            "there is more: {}",
-            continued(std::env::args(), cursor)
-        ))?;
+        output::line(format!("there is more: {}", continued(std::env::args(), cursor)))?;
     }
     Ok(())
 }
@@ -257,15 +249,7 @@ mod tests {
             "weir table query orders --pk 'ORG#1 x' --cursor c2"
         );
         assert_eq!(
-            run(&[
-                "weir",
-                "table",
-                "scan",
-                "--cursor",
-                "c1",
-                "orders",
-                "--cursor=c0"
-            ]),
+            run(&["weir", "table", "scan", "--cursor", "c1", "orders", "--cursor=c0"]),
             "weir table scan orders --cursor c2"
         );
     }

@@ -27,21 +27,14 @@ pub(crate) struct Reading {
 
 /// Reads until `wanted` items are there, or no more.
 pub(crate) async fn items(tables: &Tables, query: Query, wanted: u32) -> Result<Reading> {
-    let mut reading = Reading {
-        cursor: query.cursor.clone(),
-        ..Reading::default()
-    };
+    let mut reading = Reading { cursor: query.cursor.clone(), ..Reading::default() };
     let mut size = match query.filter {
         Some(_) => FILTERED_PAGE.max(wanted),
         None => wanted,
     };
     for _ in 0..PAGES_MAX {
         let missing = wanted.saturating_sub(u32::try_from(reading.items.len()).unwrap_or(wanted));
-        let asked = if query.filter.is_some() {
-            size.max(missing)
-        } else {
-            missing
-        };
+        let asked = if query.filter.is_some() { size.max(missing) } else { missing };
         let mut page_query = query.clone().limit(asked);
         page_query.cursor.clone_from(&reading.cursor);
         let page = tables.query(&page_query).await?;

@@ -46,21 +46,13 @@ impl FormatArgs {
 
     /// The item in the form of JSON that was asked for.
     pub(crate) fn to_json(&self, item: &Item) -> io::Result<Box<RawValue>> {
-        let raw = if self.plain_json {
-            to_raw_value(&PlainItem(item))
-        } else {
-            to_raw_value(item)
-        };
+        let raw = if self.plain_json { to_raw_value(&PlainItem(item)) } else { to_raw_value(item) };
         raw.map_err(io::Error::other)
     }
 
     fn text(&self, value: &Value, max: usize) -> String {
         let text = output::printable(&text(value));
-        if self.full {
-            text
-        } else {
-            output::cut(&text, max)
-        }
+        if self.full { text } else { output::cut(&text, max) }
     }
 }
 
@@ -77,11 +69,7 @@ pub(crate) fn item(spec: &TableSpec, item: &Item, format: &FormatArgs) -> io::Re
     let rows = names.iter().filter_map(|name| {
         let value = item.get(name)?;
         let name = output::printable(name);
-        Some(vec![
-            name,
-            value.kind().to_string(),
-            format.text(value, VALUE_MAX),
-        ])
+        Some(vec![name, value.kind().to_string(), format.text(value, VALUE_MAX)])
     });
     output::table(header.into(), rows, &[])
 }
@@ -97,26 +85,19 @@ pub(crate) fn items(spec: &TableSpec, items: &[Item], format: &FormatArgs) -> io
         Some(value) => format.text(value, CELL_MAX),
         None => String::new(),
     };
-    let rows = items
-        .iter()
-        .map(|item| names.iter().map(|name| cell(item, name)).collect());
+    let rows = items.iter().map(|item| names.iter().map(|name| cell(item, name)).collect());
     let is_number = |name: &Name| {
         let mut values = items.iter().filter_map(|item| item.get(name));
         values.all(|value| matches!(value, Value::N(_)))
     };
-    let numbers: Vec<usize> = (0..)
-        .zip(&names)
-        .filter_map(|(at, name)| is_number(name).then_some(at))
-        .collect();
+    let numbers: Vec<usize> =
+        (0..).zip(&names).filter_map(|(at, name)| is_number(name).then_some(at)).collect();
     let header = names.iter().map(|name| output::printable(name)).collect();
     output::table(header, rows, &numbers)?;
     if left_out.is_empty() {
         return Ok(());
     }
-    let names: Vec<_> = left_out
-        .iter()
-        .map(|name| output::printable(name))
-        .collect();
+    let names: Vec<_> = left_out.iter().map(|name| output::printable(name)).collect();
     output::line(format!(
         "not shown: {} (choose with --attrs, or see all with --full)",
         output::cut(&names.join(", "), VALUE_MAX)
@@ -131,12 +112,8 @@ fn columns<'a>(
 ) -> (Vec<Name>, Vec<Name>) {
     let mut present: BTreeSet<&Name> = items.into_iter().flat_map(|i| i.attrs().keys()).collect();
     let keys = [Some(&spec.partition), spec.sort.as_ref()];
-    let mut names: Vec<Name> = keys
-        .into_iter()
-        .flatten()
-        .filter(|name| present.remove(*name))
-        .cloned()
-        .collect();
+    let mut names: Vec<Name> =
+        keys.into_iter().flatten().filter(|name| present.remove(*name)).cloned().collect();
     names.extend(present.into_iter().cloned());
     let left_out = names.split_off(names.len().min(max));
     (names, left_out)
