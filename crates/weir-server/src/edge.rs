@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tokio::sync::Semaphore;
 
 use crate::app::App;
 use crate::error::{ApiError, Code};
+use crate::extract::too_large;
 use crate::guard::Passed;
 use crate::metrics::Refusal;
 use crate::request_id::{self, RequestId};
@@ -51,14 +52,15 @@ impl Default for Settings {
 pub(crate) struct Edge {
     app: App,
     turns: Arc<Semaphore>,
+    body_bytes_max: usize,
     /// On the socket causes are told: its user may read the log anyway.
     local: bool,
 }
 
 impl Edge {
-    pub(crate) fn new(app: App, local: bool) -> Edge {
+    pub(crate) fn new(app: App, body_bytes_max: usize, local: bool) -> Edge {
         let turns = Arc::new(Semaphore::new(app.bounds().requests_max.max(1)));
-        Edge { app, turns, local }
+        Edge { app, turns, body_bytes_max, local }
     }
 }
 
@@ -97,6 +99,10 @@ async fn bounded(edge: &Edge, request: Request, next: Next) -> Response {
             ApiError::new(Code::ServiceUnavailable, "the server has as much to do as it takes");
         return limits::retry_after(error, 1).into_response();
     };
+    // What says that it is too large need not be read to find that out.
+    if announced(request.headers()).is_some_and(|bytes| bytes > edge.body_bytes_max as u64) {
+        return too_large().into_response();
+    }
     metrics.under_way.inc();
     let answered = tokio::time::timeout(edge.app.bounds().request_timeout, next.run(request)).await;
     metrics.under_way.dec();
@@ -104,6 +110,11 @@ async fn bounded(edge: &Edge, request: Request, next: Next) -> Response {
         metrics.refused(Refusal::TimedOut);
         ApiError::new(Code::RequestTimeout, "the request was not done in time").into_response()
     })
+}
+
+/// The size of the body that a request says it has.
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// A method that this server knows; labels are bounded.

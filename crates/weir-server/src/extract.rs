@@ -39,12 +39,14 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
+pub(crate) fn too_large() -> ApiError {
+    ApiError::new(Code::PayloadTooLarge, "the body is larger than this server takes")
+}
+
 /// A body that could not be read: too large, cut off, or not allowed.
 fn unreadable(rejection: BytesRejection) -> ApiError {
     match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            ApiError::new(Code::PayloadTooLarge, "the body is larger than this server takes")
-        }
+        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
         _ => ApiError::invalid("body", "could not be read to its end"),
     }
 }

@@ -12,6 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+use weir_table::AnyBackend;
 
 use crate::app::App;
 use crate::jobs::Outcome;
@@ -66,6 +67,13 @@ pub struct Metrics {
     revocation_misses: Gauge,
     resident: Gauge,
     store: Family<Store, Gauge>,
+    dynamodb: Family<Verb, Gauge>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Verb {
+    verb: &'static str,
+    figure: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -89,6 +97,7 @@ impl Metrics {
             revocation_misses: Gauge::default(),
             resident: Gauge::default(),
             store: Family::default(),
+            dynamodb: Family::default(),
         };
         metrics.register();
         metrics
@@ -125,6 +134,8 @@ impl Metrics {
             self.resident.clone(),
         );
         registry.register("store", "Figures of the embedded store", self.store.clone());
+        let help = "Calls of DynamoDB and the capacity they took, by verb";
+        registry.register("dynamodb", help, self.dynamodb.clone());
     }
 
     /// Counts a request that was answered.
@@ -166,17 +177,41 @@ impl Metrics {
         self.revocation_hits.set(gauge(counts.hits));
         self.revocation_misses.set(gauge(counts.misses));
         self.resident.set(gauge(resident_bytes()));
-        #[cfg(feature = "embedded")]
-        if let weir_table::AnyBackend::Embedded(embedded) = app.store().backend() {
-            let stats = embedded.stats();
-            for (figure, value) in [
-                ("commits", stats.last_seq),
-                ("dirty_bytes", stats.dirty_bytes),
-                ("log_bytes", stats.log_bytes),
-                ("checkpoints", stats.checkpoints),
-            ] {
-                self.store.get_or_create(&Store { figure }).set(gauge(value));
+        self.look_at_store(app.store().backend());
+    }
+
+    fn look_at_store(&self, backend: &AnyBackend) {
+        match backend {
+            #[cfg(feature = "embedded")]
+            AnyBackend::Embedded(embedded) => {
+                let stats = embedded.stats();
+                for (figure, value) in [
+                    ("commits", stats.last_seq),
+                    ("dirty_bytes", stats.dirty_bytes),
+                    ("log_bytes", stats.log_bytes),
+                    ("checkpoints", stats.checkpoints),
+                ] {
+                    self.store.get_or_create(&Store { figure }).set(gauge(value));
+                }
             }
+            #[cfg(feature = "dynamodb")]
+            AnyBackend::Dynamo(dynamo) => {
+                for (verb, usage) in dynamo.capacity().verbs {
+                    let figures = [
+                        ("calls", usage.calls),
+                        ("retries", usage.retries),
+                        ("throttles", usage.throttles),
+                        ("refused", usage.refused),
+                        ("read_milliunits", usage.read_milliunits),
+                        ("write_milliunits", usage.write_milliunits),
+                    ];
+                    for (figure, value) in figures {
+                        let verb = Verb { verb: verb.name(), figure };
+                        self.dynamodb.get_or_create(&verb).set(gauge(value));
+                    }
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -82,7 +82,7 @@ pub fn public(app: &App, services: &[Box<dyn Service>]) -> Router {
     } else {
         router
     };
-    edged(router, app, false)
+    edged(router, app, app.bounds().body_bytes_max, false)
 }
 
 /// What the socket serves. Who may use it may do everything.
@@ -94,7 +94,7 @@ pub fn local(app: &App, services: &[Box<dyn Service>]) -> Router {
         std::future::ready(request)
     };
     let router = framed(api.merge(table_verbs())).layer(DefaultBodyLimit::max(LOCAL_BODY_MAX));
-    edged(router.layer(map_request(mark)), app, true)
+    edged(router.layer(map_request(mark)), app, LOCAL_BODY_MAX, true)
 }
 
 /// What was declared wrongly; a test asserts that nothing was.
@@ -113,8 +113,10 @@ fn framed(router: Router<App>) -> Router<App> {
         .layer(CatchPanicLayer::custom(panicked))
 }
 
-fn edged(router: Router<App>, app: &App, local: bool) -> Router {
-    router.layer(from_fn_with_state(Edge::new(app.clone(), local), edge)).with_state(app.clone())
+fn edged(router: Router<App>, app: &App, body_bytes_max: usize, local: bool) -> Router {
+    router
+        .layer(from_fn_with_state(Edge::new(app.clone(), body_bytes_max, local), edge))
+        .with_state(app.clone())
 }
 
 fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {

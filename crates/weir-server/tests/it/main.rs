@@ -3,6 +3,8 @@
 
 mod access;
 mod bounds;
+#[cfg(feature = "dynamodb")]
+mod dynamodb;
 mod errors;
 mod health;
 mod matrix;

@@ -1,5 +1,5 @@
 //! The sample service of `docs/add-a-route.md`, compiled, run, and compared with that page.
-#![expect(clippy::unwrap_used, unreachable_pub, reason = "a sample, in a test")]
+#![expect(unreachable_pub, reason = "a sample, in a test")]
 
 mod command;
 mod notes;

@@ -1,0 +1,63 @@
+//! The edge on a store that instances share: two servers on one DynamoDB endpoint.
+
+use serde_json::Value;
+use weir_server::auth::Secret;
+use weir_server::auth::signing::KeySource;
+use weir_server::testing::TestApp;
+use weir_server::{Code, Settings};
+use weir_table::clock::Clock;
+use weir_table::cursor::CursorKey;
+use weir_table::dynamodb::{Dynamo, Options};
+use weir_table::{AnyBackend, Store};
+
+async fn store(prefix: &str) -> Store<AnyBackend> {
+    let options = Options {
+        endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
+        table_prefix: prefix.to_owned(),
+        ..Options::default()
+    };
+    let dynamo = Dynamo::connect(options).await.unwrap();
+    Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]))
+}
+
+fn shared(settings: &mut Settings) {
+    let secret = Secret::new("a signing key that both instances know of");
+    settings.auth.signing = Some(KeySource::Hs256(secret));
+    // Tokens expire by this clock, items by DynamoDB's: it must not be behind.
+    settings.clock = Clock::manual(Clock::System.now_ms());
+}
+
+#[tokio::test]
+async fn instances_share_tokens_and_revocations() {
+    let prefix = weir_testkit::unique_prefix("edge");
+    let start = async || {
+        let store = store(&prefix).await;
+        TestApp::builder(vec![]).settings(shared).store(store).start().await
+    };
+    let (one, two) = (start().await, start().await);
+    let token = one.token("ns:default").await;
+    let me: Value = two.get("/v1/whoami").bearer(&token).send().await.json();
+    assert_eq!(me["scope"], "ns:default");
+    let listed: Value = two.get("/v1/tokens").admin().send().await.json();
+    let id = listed["items"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/tokens/{id}");
+    let revoked = one.request(axum::http::Method::DELETE, &path).admin().send().await;
+    assert_eq!(revoked.status, 200, "{}", revoked.text());
+    one.get("/v1/whoami").bearer(&token).send().await.problem(Code::Unauthorized);
+    two.clock.advance_ms(61_000);
+    two.get("/v1/whoami").bearer(&token).send().await.problem(Code::Unauthorized);
+    let ready: Value = two.get("/readyz").send().await.json();
+    assert_eq!(ready["store"], "dynamodb");
+    let metrics = two.get("/metrics").admin().send().await.text();
+    assert!(metrics.contains(r#"weir_dynamodb{verb="query",figure="calls"}"#), "{metrics}");
+    assert!(two.data().is_none(), "no folder, and no admin key saved anywhere");
+    two.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_shared_store_without_a_shared_key_is_refused() {
+    let store = store(&weir_testkit::unique_prefix("edge")).await;
+    let opened = weir_server::App::open(store, Settings::default(), None, &[]).await;
+    let problem = opened.unwrap_err().to_string();
+    assert!(problem.contains("signing.key"), "{problem}");
+}
