@@ -19,7 +19,7 @@ type Result<T, E = Error> = std::result::Result<T, E>;
 use crate::app::{App, Service};
 use crate::local::backup::{Event, Request as BackupRequest};
 pub use crate::local::tables::About;
-use crate::problem::{self, Problem};
+use crate::problem::Problem;
 use crate::{router, socket};
 
 /// How long one call may take. Making a table is the slowest.
@@ -239,7 +239,7 @@ impl Client {
                 match self.parse::<Event>(&line)? {
                     Event::Progress(done, total) => progress(done, total),
                     Event::Done(report) => return Ok(report),
-                    Event::Failed(members) => return Err(problem::to_error(&members)),
+                    Event::Failed(problem) => return Err((*problem).into()),
                 }
             }
         }

@@ -15,13 +15,15 @@ use crate::error::{ApiError, Code};
 use crate::extract::too_large;
 use crate::guard::Passed;
 use crate::metrics::Refusal;
+use crate::problem::Problem;
 use crate::request_id::{self, RequestId};
 use crate::{limits, problem};
 
 const NO_SNIFF: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
-/// What stands for the paths that no route has.
+/// What stands for the paths that no route has, and for the socket's own.
 const NO_ROUTE: &str = "none";
+const SOCKET: &str = "socket";
 
 /// The bounds of a request.
 #[derive(Debug, Clone)]
@@ -74,7 +76,8 @@ pub(crate) async fn edge(State(edge): State<Edge>, mut request: Request, next: N
     let mut response = bounded(&edge, request, next).await;
     let error = response.extensions_mut().remove::<Arc<ApiError>>();
     if let Some(error) = &error {
-        problem::write(&mut response, error, id.text(), edge.app.now_ms(), edge.local);
+        let problem = Problem::of(error, id.text(), edge.app.now_ms(), edge.local);
+        problem::write(&mut response, &problem);
     }
     let headers = response.headers_mut();
     headers.insert(request_id::HEADER, id.value());
@@ -82,7 +85,8 @@ pub(crate) async fn edge(State(edge): State<Edge>, mut request: Request, next: N
 
     let passed = response.extensions_mut().remove::<Passed>();
     let took = started.elapsed();
-    let route = passed.as_ref().map_or(NO_ROUTE, |passed| passed.route);
+    let unknown = if edge.local { SOCKET } else { NO_ROUTE };
+    let route = passed.as_ref().map_or(unknown, |passed| passed.route);
     let status = response.status();
     edge.app.metrics().answered(name_of(&method), route, status.as_u16(), took);
     let line = Line { id: &id, method: &method, path: path.as_deref(), status, took };
@@ -154,7 +158,7 @@ impl Line<'_> {
                     method = self.method.as_str(),
                     path = self.path.unwrap_or("-"),
                     status = self.status.as_u16(),
-                    duration_ms = self.took.as_secs_f64() * 1000.0,
+                    duration_ms = (self.took.as_secs_f64() * 1e6).round() / 1e3,
                     subject,
                     code,
                     cause,

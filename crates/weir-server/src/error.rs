@@ -6,7 +6,7 @@
 
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use weir_table::Error;
 
 /// Declares the codes: name, text on the wire, status, title, and what a caller does about it.
@@ -213,22 +213,4 @@ impl IntoResponse for ApiError {
         response.extensions_mut().insert(std::sync::Arc::new(self));
         response
     }
-}
-
-/// The body of a problem, without what only the edge knows.
-pub(crate) fn members(error: &ApiError, local: bool) -> Map<String, Value> {
-    let mut details = error.details.clone();
-    if local && let Some(cause) = &error.cause {
-        details.insert("cause".to_owned(), json!(cause));
-    }
-    let mut members = Map::new();
-    let kind = error.code.text().to_ascii_lowercase().replace('_', "-");
-    members.insert("type".to_owned(), json!(format!("urn:weir:problem:{kind}")));
-    members.insert("title".to_owned(), json!(error.code.title()));
-    members.insert("status".to_owned(), json!(error.code.status().as_u16()));
-    members.insert("detail".to_owned(), json!(error.detail));
-    members.insert("error".to_owned(), json!(error.code.text()));
-    members.insert("message".to_owned(), json!(error.detail));
-    members.insert("details".to_owned(), Value::Object(details));
-    members
 }

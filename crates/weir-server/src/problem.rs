@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use weir_table::Error;
 use weir_table::clock::Clock;
 
-use crate::error::{self, ApiError};
+use crate::error::ApiError;
 use crate::request_id::{self, RequestId};
 use crate::time;
 
@@ -48,19 +48,31 @@ pub struct Problem {
     pub request_id: String,
 }
 
-/// Writes the error that an answer carries into its body. Answers without one stay as they are.
-pub(crate) fn write(
-    response: &mut Response,
-    error: &ApiError,
-    request_id: &str,
-    now_ms: u64,
-    local: bool,
-) {
-    let mut members = error::members(error, local);
-    members.insert("timestamp".to_owned(), time::rfc3339(now_ms).into());
-    members.insert("request_id".to_owned(), request_id.into());
-    let body = serde_json::to_vec(&members).unwrap_or_default();
-    *response.body_mut() = Body::from(body);
+impl Problem {
+    /// What is told of an error. Causes are told to the socket only.
+    pub(crate) fn of(error: &ApiError, request_id: &str, now_ms: u64, local: bool) -> Problem {
+        let mut details = error.details.clone();
+        if let Some(cause) = error.cause.as_ref().filter(|_| local) {
+            details.insert("cause".to_owned(), cause.as_str().into());
+        }
+        let kind = error.code.text().to_ascii_lowercase().replace('_', "-");
+        Problem {
+            kind: format!("urn:weir:problem:{kind}"),
+            title: error.code.title().to_owned(),
+            status: error.code.status().as_u16(),
+            detail: error.detail.clone(),
+            error: error.code.text().to_owned(),
+            message: error.detail.clone(),
+            details,
+            timestamp: time::rfc3339(now_ms),
+            request_id: request_id.to_owned(),
+        }
+    }
+}
+
+/// Writes an error into the answer that carries it.
+pub(crate) fn write(response: &mut Response, problem: &Problem) {
+    *response.body_mut() = Body::from(serde_json::to_vec(problem).unwrap_or_default());
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
@@ -72,7 +84,7 @@ pub(crate) fn early(error: &ApiError) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = error.code.status();
     let id = RequestId::of(&HeaderMap::new());
-    write(&mut response, error, id.text(), Clock::System.now_ms(), false);
+    write(&mut response, &Problem::of(error, id.text(), Clock::System.now_ms(), false));
     response.headers_mut().insert(request_id::HEADER, id.value());
     response
 }
@@ -82,13 +94,6 @@ impl From<Problem> for Error {
     fn from(problem: Problem) -> Error {
         from_details(&problem.details, &problem.detail)
     }
-}
-
-/// The same of a problem's members.
-pub(crate) fn to_error(members: &Map<String, Value>) -> Error {
-    let detail = members.get("detail").and_then(Value::as_str).unwrap_or_default();
-    let none = Map::new();
-    from_details(members.get("details").and_then(Value::as_object).unwrap_or(&none), detail)
 }
 
 fn from_details(details: &Map<String, Value>, detail: &str) -> Error {
@@ -123,13 +128,9 @@ mod tests {
     use super::*;
 
     fn there_and_back(error: Error) -> Error {
-        let mut response = Response::default();
-        let error = ApiError::from(error);
-        let mut members = error::members(&error, true);
-        write(&mut response, &error, "r", 0, true);
-        members.insert("timestamp".into(), "t".into());
-        members.insert("request_id".into(), "r".into());
-        Error::from(serde_json::from_value::<Problem>(Value::Object(members)).unwrap())
+        let problem = Problem::of(&ApiError::from(error), "r", 0, true);
+        let text = serde_json::to_string(&problem).unwrap();
+        Error::from(serde_json::from_str::<Problem>(&text).unwrap())
     }
 
     #[test]
@@ -159,8 +160,8 @@ mod tests {
         let back = there_and_back(fault());
         let cause = std::error::Error::source(&back).unwrap().to_string();
         assert_eq!(cause, "writing the log: disk on fire");
-        let members = error::members(&ApiError::from(fault()), false);
-        let text = Value::Object(members).to_string();
+        let problem = Problem::of(&ApiError::from(fault()), "r", 0, false);
+        let text = serde_json::to_string(&problem).unwrap();
         assert!(!text.contains("disk") && !text.contains("log:"), "{text}");
     }
 }

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::path::PathBuf;
 
+use axum::Extension;
 use axum::body::{Body as StreamBody, Bytes};
 use axum::extract::State;
 use axum::http::header;
@@ -15,8 +16,10 @@ use weir_table::Error;
 use weir_table::embedded::BackupReport;
 
 use crate::app::App;
-use crate::error::{self, ApiError};
+use crate::error::ApiError;
 use crate::extract::Body;
+use crate::problem::Problem;
+use crate::request_id::RequestId;
 
 /// Events that wait for a slow client; progress beyond them is left out, never waited for.
 const EVENTS_WAITING_MAX: usize = 16;
@@ -38,12 +41,13 @@ pub(crate) enum Event {
     /// The backup is whole.
     Done(BackupReport),
     /// The backup failed; what is at the target is not one.
-    Failed(serde_json::Map<String, serde_json::Value>),
+    Failed(Box<Problem>),
 }
 
 /// Starts a backup and streams its events. It goes on when the caller leaves.
 pub(crate) async fn start(
     State(app): State<App>,
+    Extension(id): Extension<RequestId>,
     Body(request): Body<Request>,
 ) -> Result<Response, ApiError> {
     if !request.to.is_absolute() {
@@ -57,13 +61,17 @@ pub(crate) async fn start(
         };
         let end = match app.store().backend().backup(&request.to, progress).await {
             Ok(report) => Event::Done(report),
-            Err(error) => Event::Failed(error::members(&ApiError::from(error), true)),
+            Err(error) => Event::Failed(Box::new(failed(&app, &id, error))),
         };
         events.send(end).await.ok();
     });
     let lines = ReceiverStream::new(received).map(|event| Ok::<_, Infallible>(line(&event)));
     let kind = [(header::CONTENT_TYPE, "application/jsonl")];
     Ok((kind, StreamBody::from_stream(lines)).into_response())
+}
+
+fn failed(app: &App, id: &RequestId, error: Error) -> Problem {
+    Problem::of(&ApiError::from(error), id.text(), app.now_ms(), true)
 }
 
 fn line(event: &Event) -> Bytes {

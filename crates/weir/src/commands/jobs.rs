@@ -59,6 +59,10 @@ async fn list(api: &Api, json: bool) -> Result<(), Failure> {
     if json {
         return Ok(output::json(&jobs.items)?);
     }
+    if jobs.items.is_empty() {
+        output::note("no jobs run here");
+        return Ok(());
+    }
     let header =
         ["job", "kind", "state", "last run", "outcome", "items", "runs", "failures", "lag ms"];
     let rows = jobs.items.into_iter().map(|job| {
