@@ -2,16 +2,34 @@
 //! this process on a store it opens itself. Either way it is the same routes.
 
 use axum::http::Method;
+use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use weir_server::client::{Door, Refusal};
 use weir_server::{App, Service, Settings};
 
-use crate::config::Loaded;
+use crate::config::{Loaded, Source, StoreFlags};
 use crate::failure::Failure;
 use crate::place::{Missing, Place};
 use crate::settings;
 use crate::tables::Tables;
+
+/// Flags of every command that calls the API.
+#[derive(Debug, Args)]
+pub(crate) struct ApiFlags {
+    /// Answer with JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    store: StoreFlags,
+}
+
+impl ApiFlags {
+    /// The configuration, with these flags over it.
+    pub(crate) fn load(&self, source: &Source) -> Result<Loaded, Failure> {
+        source.load(&self.store.given())
+    }
+}
 
 /// The routes, and a way to them.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use clap::{Args, Subcommand};
 use weir_server::auth::Secret;
 use weir_server::routes::admin::{NewAdminKey, NewSigningKey};
 
-use crate::api::Api;
-use crate::config::{Source, StoreFlags};
+use crate::api::{Api, ApiFlags};
+use crate::config::Source;
 use crate::failure::Failure;
 use crate::output;
 use crate::place::Place;
@@ -15,11 +15,8 @@ use crate::place::Place;
 pub(crate) struct KeyArgs {
     #[command(subcommand)]
     verb: Verb,
-    /// Answer with JSON
-    #[arg(long, global = true)]
-    json: bool,
     #[command(flatten)]
-    store: StoreFlags,
+    api: ApiFlags,
 }
 
 #[derive(Debug, Subcommand)]
@@ -31,7 +28,7 @@ enum Verb {
 /// Replaces the admin key and prints the new one.
 pub(crate) async fn run(args: KeyArgs, source: &Source) -> Result<(), Failure> {
     let Verb::Rotate = args.verb;
-    let loaded = source.load(&args.store.given())?;
+    let loaded = args.api.load(source)?;
     let rotate = async |api: &Api| api.post::<NewAdminKey>("/v1/admin-key/rotate", &()).await;
     let new = Api::with(&loaded, rotate).await?;
     if let Some(data) = Place::of(&loaded.config.store).folder() {
@@ -41,7 +38,7 @@ pub(crate) async fn run(args: KeyArgs, source: &Source) -> Result<(), Failure> {
             file.display()
         ));
     }
-    if args.json {
+    if args.api.json {
         return Ok(output::json(&new)?);
     }
     Ok(output::line(&new.admin_key)?)
@@ -50,10 +47,10 @@ pub(crate) async fn run(args: KeyArgs, source: &Source) -> Result<(), Failure> {
 /// Replaces the key that signs tokens.
 pub(crate) async fn run_signing(args: KeyArgs, source: &Source) -> Result<(), Failure> {
     let Verb::Rotate = args.verb;
-    let loaded = source.load(&args.store.given())?;
+    let loaded = args.api.load(source)?;
     let rotate = async |api: &Api| api.post::<NewSigningKey>("/v1/signing-key/rotate", &()).await;
     let new = Api::with(&loaded, rotate).await?;
-    if args.json {
+    if args.api.json {
         return Ok(output::json(&new)?);
     }
     output::note("tokens signed with the key before still count until they expire");

@@ -4,8 +4,8 @@ use clap::{Args, Subcommand};
 use weir_server::page::Page;
 use weir_server::routes::jobs::{Job, Run};
 
-use crate::api::{Api, part};
-use crate::config::{Source, StoreFlags};
+use crate::api::{Api, ApiFlags, part};
+use crate::config::Source;
 use crate::failure::Failure;
 use crate::output;
 
@@ -22,11 +22,8 @@ Jobs run in servers; without one that has the store open there is nothing to lis
 pub(crate) struct JobsArgs {
     #[command(subcommand)]
     verb: Verb,
-    /// Answer with JSON
-    #[arg(long, global = true)]
-    json: bool,
     #[command(flatten)]
-    store: StoreFlags,
+    api: ApiFlags,
 }
 
 #[derive(Debug, Subcommand)]
@@ -45,9 +42,8 @@ struct RunArgs {
 
 /// Runs the verb.
 pub(crate) async fn run(args: JobsArgs, source: &Source) -> Result<(), Failure> {
-    let loaded = source.load(&args.store.given())?;
-    let json = args.json;
-    Api::with(&loaded, async |api| match args.verb {
+    let json = args.api.json;
+    Api::with(&args.api.load(source)?, async |api| match args.verb {
         Verb::List => list(api, json).await,
         Verb::Run(args) => run_now(api, &args.name, json).await,
     })

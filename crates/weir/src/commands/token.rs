@@ -4,8 +4,8 @@ use clap::{Args, Subcommand};
 use weir_server::page::Page;
 use weir_server::routes::tokens::{MadeToken, NewToken, Token};
 
-use crate::api::{Api, part};
-use crate::config::{Source, StoreFlags};
+use crate::api::{Api, ApiFlags, part};
+use crate::config::Source;
 use crate::failure::Failure;
 use crate::output;
 
@@ -27,11 +27,8 @@ const DAY_SECS: u64 = 24 * 60 * 60;
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
     verb: Verb,
-    /// Answer with JSON
-    #[arg(long, global = true)]
-    json: bool,
     #[command(flatten)]
-    store: StoreFlags,
+    api: ApiFlags,
 }
 
 #[derive(Debug, Subcommand)]
@@ -64,9 +61,8 @@ struct RevokeArgs {
 
 /// Runs the verb.
 pub(crate) async fn run(args: TokenArgs, source: &Source) -> Result<(), Failure> {
-    let loaded = source.load(&args.store.given())?;
-    let json = args.json;
-    Api::with(&loaded, async |api| match args.verb {
+    let json = args.api.json;
+    Api::with(&args.api.load(source)?, async |api| match args.verb {
         Verb::Issue(args) => issue(api, args, json).await,
         Verb::List => list(api, json).await,
         Verb::Revoke(args) => revoke(api, &args.id, json).await,
