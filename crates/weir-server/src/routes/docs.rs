@@ -19,7 +19,10 @@ static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
     Arc::new(
         Config::from("/openapi.json")
             .try_it_out_enabled(true)
-            .persist_authorization(false),
+            .persist_authorization(false)
+            .deep_linking(true)
+            // Without the bar that asks for the address of another description.
+            .use_base_layout(),
     )
 });
 
