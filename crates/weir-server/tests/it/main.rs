@@ -7,3 +7,5 @@ mod errors;
 mod health;
 mod matrix;
 mod openapi;
+mod sample;
+mod schemathesis;
