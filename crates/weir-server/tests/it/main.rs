@@ -3,6 +3,7 @@
 
 mod access;
 mod bounds;
+mod error_codes;
 mod errors;
 mod health;
 mod matrix;
