@@ -1,6 +1,7 @@
 //! The whole API against its own description, by a program that knows nothing else of it: requests
 //! that the description allows are taken, others are refused, and every answer is a described one.
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 use weir_server::testing::{ADMIN_KEY, TestApp};
@@ -17,9 +18,11 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
 
 #[tokio::test]
 async fn the_server_does_what_its_description_says() {
+    let program = weir_testkit::installed("python/bin/schemathesis");
+    let program = program.unwrap_or_else(|missing| panic!("{missing}"));
     let app = TestApp::start(vec![Box::new(Sample)]).await;
     let description = format!("http://{}/openapi.json", app.address);
-    let ran = tokio::task::spawn_blocking(move || schemathesis(&description));
+    let ran = tokio::task::spawn_blocking(move || schemathesis(&program, &description));
     let ran = ran.await.unwrap();
     let told = String::from_utf8_lossy(&ran.stdout);
     println!("{told}{}", String::from_utf8_lossy(&ran.stderr));
@@ -33,8 +36,7 @@ async fn the_server_does_what_its_description_says() {
     app.stop().await.unwrap();
 }
 
-fn schemathesis(description: &str) -> Output {
-    let program = weir_testkit::installed("python/bin/schemathesis").unwrap();
+fn schemathesis(program: &Path, description: &str) -> Output {
     let full_length = std::env::var_os("WEIR_TEST_ALL").is_some_and(|value| value == "1");
     let length: &[&str] = if full_length { &FULL_LENGTH } else { &SHORT };
     // It leaves files where it runs.
