@@ -114,6 +114,9 @@ pub(crate) async fn issue(
         .scope
         .parse()
         .map_err(|error| ApiError::invalid("scope", format!("{error}")))?;
+    if !grants.is_admin() && grants.list().is_empty() {
+        return Err(ApiError::invalid("scope", "grants nothing"));
+    }
     let lifetime_secs = match new.expires_in.unwrap_or(LIFETIME_DEFAULT_SECS) {
         secs @ 1..=LIFETIME_MAX_SECS => secs,
         _ => {

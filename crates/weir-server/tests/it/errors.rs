@@ -84,6 +84,8 @@ async fn what_is_wrong_with_a_body_is_named() {
             "scope",
             "everything",
         ),
+        (r#"{"name": "a", "scope": ""}"#, "scope", "grants nothing"),
+        (r#"{"name": "a", "scope": "  "}"#, "scope", "grants nothing"),
         (
             r#"{"name": "a", "scope": "admin", "expires_in": 0}"#,
             "expires_in",
