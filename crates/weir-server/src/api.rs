@@ -8,6 +8,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use crate::app::App;
 use crate::description::{dangling, describe, frame, operations};
 use crate::guard::{Declared, guard};
+use crate::links;
 use crate::need::Need;
 
 /// Routes being declared.
@@ -70,6 +71,8 @@ impl Api {
         for mistake in self.mistakes() {
             tracing::error!(mistake, "a route is declared wrongly");
         }
-        self.router.split_for_parts()
+        let (router, mut description) = self.router.split_for_parts();
+        links::connect(&mut description);
+        (router, description)
     }
 }

@@ -24,6 +24,7 @@ mod fraction;
 pub mod guard;
 pub mod jobs;
 pub mod limits;
+mod links;
 pub mod listen;
 pub mod local;
 pub mod metrics;

@@ -53,6 +53,19 @@ async fn every_operation_says_what_it_needs_and_how_it_fails() {
 }
 
 #[tokio::test]
+async fn what_was_made_is_linked_with_what_can_be_done_to_it() {
+    let app = TestApp::start(vec![Box::new(crate::sample::Sample)]).await;
+    let told: Value = app.get("/openapi.json").send().await.json();
+    let made = &told["paths"]["/s/namespaces/{ns}/limits"]["post"]["responses"]["201"];
+    for operation in ["sample_read_limit", "sample_remove_limit"] {
+        let link = &made["links"][operation];
+        assert_eq!(link["operationId"], operation);
+        assert_eq!(link["parameters"]["id"], "$response.body#/id");
+        assert_eq!(link["parameters"]["ns"], "$request.path.ns");
+    }
+}
+
+#[tokio::test]
 async fn the_page_for_people_asks_nobody_else() {
     let app = TestApp::start(vec![]).await;
     assert_eq!(app.get("/docs").send().await.status, 308);
