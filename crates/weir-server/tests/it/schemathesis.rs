@@ -1,5 +1,8 @@
 //! The whole API against its own description, by a program that knows nothing else of it: requests
 //! that the description allows are taken, others are refused, and every answer is a described one.
+//!
+//! All its checks are on. One of them, `object_level_authorization`, has nothing to do here because it
+//! wants two users of one path; who reaches whose things is the subject of `matrix.rs`.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -10,7 +13,7 @@ use crate::sample::Sample;
 
 /// Seed, and requests with made-up data for each operation: the same ones on every run, and no more
 /// than end within a minute.
-const SHORT: [&str; 4] = ["--seed", "2026", "--max-examples", "30"];
+const SHORT: [&str; 4] = ["--seed", "2026", "--max-examples", "100"];
 /// At full length: others on every run. The seed is printed.
 const FULL_LENGTH: [&str; 2] = ["--max-examples", "2000"];
 /// Its settings, and what it is told of our formats.
