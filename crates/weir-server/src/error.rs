@@ -70,6 +70,8 @@ codes! {
         "Choose another id, or change the one there is.";
     Conflict = "CONFLICT", CONFLICT, "Somebody else is changing the same thing",
         "Read it again, then repeat the request.";
+    SetByConfiguration = "SET_BY_CONFIGURATION", CONFLICT, "Configuration decides this",
+        "Change the configuration, then restart the server.";
     Gone = "GONE", GONE, "It was there, and is no more",
         "Begin anew; what the request refers to has ended.";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", PAYLOAD_TOO_LARGE, "The body is too large",

@@ -8,6 +8,7 @@ use axum::http::{StatusCode, header};
 use serde::de::DeserializeOwned;
 
 use crate::error::{ApiError, Code};
+use crate::fraction::without_empty_fractions;
 
 /// A JSON body. The type refuses unknown fields with `#[serde(deny_unknown_fields)]`.
 #[derive(Debug)]
@@ -31,16 +32,31 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             return Err(ApiError::new(Code::UnsupportedMediaType, detail));
         }
         let bytes = Bytes::from_request(request, state).await.map_err(unreadable)?;
-        let mut json = serde_json::Deserializer::from_slice(&bytes);
-        let value =
-            serde_path_to_error::deserialize(&mut json).map_err(|error| wrong("body", &error))?;
-        json.end().map_err(|error| ApiError::invalid("body", error.to_string()))?;
-        Ok(Body(value))
+        parsed(&bytes).map(Body)
     }
 }
 
 pub(crate) fn too_large() -> ApiError {
     ApiError::new(Code::PayloadTooLarge, "the body is larger than this server takes")
+}
+
+/// The value that a text stands for. A whole number may have a fraction of zeros: `7.0` is an
+/// integer to JSON Schema, and so to our description, but not to serde.
+fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
+    match parsed_as_it_is(text) {
+        Err(error) if error.detail.contains("invalid type: floating point") => {
+            parsed_as_it_is(&without_empty_fractions(text))
+        }
+        other => other,
+    }
+}
+
+fn parsed_as_it_is<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let value =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| wrong("body", &error))?;
+    json.end().map_err(|error| ApiError::invalid("body", error.to_string()))?;
+    Ok(value)
 }
 
 /// A body that could not be read: too large, cut off, or not allowed.

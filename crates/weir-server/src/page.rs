@@ -16,6 +16,7 @@ pub struct Page<T> {
     /// The things, in order.
     pub items: Vec<T>,
     /// Where to go on; `null` at the end.
+    #[schema(format = "cursor")]
     pub next_cursor: Option<String>,
 }
 
@@ -27,7 +28,8 @@ pub struct PageParams {
     /// How many things at most.
     #[param(minimum = 1, maximum = 100, default = 50)]
     pub limit: Option<u32>,
-    /// The `next_cursor` of the part before.
+    /// The `next_cursor` of the part before, as it is; another text is refused.
+    #[param(format = "cursor", min_length = 1)]
     pub cursor: Option<String>,
 }
 

@@ -100,7 +100,7 @@ pub fn local(app: &App, services: &[Box<dyn Service>]) -> Router {
 /// What was declared wrongly; a test asserts that nothing was.
 #[must_use]
 pub fn mistakes(app: &App, services: &[Box<dyn Service>]) -> Vec<String> {
-    declared(app, services).mistakes().to_vec()
+    declared(app, services).mistakes()
 }
 
 /// Gives paths and methods that are not there the same form of error as all others.

@@ -17,7 +17,7 @@
 //! No server checks signatures, but each wants to see one: sign with any region and any access
 //! key made of letters and digits (DynamoDB Local refuses other characters).
 //!
-//! The servers are installed by `make setup`.
+//! The servers are installed by `make setup`, like other programs of tests, which [`installed`] finds.
 
 mod dynoxide;
 mod probe;
@@ -30,6 +30,7 @@ use std::sync::OnceLock;
 
 pub use dynoxide::Dynoxide;
 pub use process::{DynamoLocal, Moto};
+pub use tools::installed;
 
 /// The environment variable that names a running DynamoDB Local, as `http://HOST:PORT`.
 pub const DYNAMO_LOCAL_VAR: &str = "WEIR_TEST_DYNAMODB_LOCAL";
@@ -37,11 +38,11 @@ pub const DYNAMO_LOCAL_VAR: &str = "WEIR_TEST_DYNAMODB_LOCAL";
 /// The environment variable that names a running moto, as `http://HOST:PORT`.
 pub const MOTO_VAR: &str = "WEIR_TEST_MOTO";
 
-/// Why a test server could not be started.
+/// Why a test server could not be started, or a program of tests not be found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file of the server is not where `make setup` puts it.
+    /// A file is not where `make setup` puts it.
     #[error("{path} is missing: run `make setup`")]
     NotInstalled {
         /// The file that was looked for.

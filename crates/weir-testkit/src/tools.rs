@@ -1,4 +1,4 @@
-//! Where `make setup` put the servers.
+//! Where `make setup` put the servers and programs.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,10 @@ use crate::Error;
 const TOOLS_VAR: &str = "WEIR_TOOLS";
 
 /// The absolute path of `file` inside the tools folder, once it is known to exist.
-pub(crate) fn installed(file: &str) -> Result<PathBuf, Error> {
+///
+/// # Errors
+/// It is not there.
+pub fn installed(file: &str) -> Result<PathBuf, Error> {
     let folder = env::var_os(TOOLS_VAR).map_or_else(default_folder, PathBuf::from);
     let path = folder.join(file);
     path.canonicalize().map_err(|_missing| Error::NotInstalled { path: path.display().to_string() })

@@ -6,9 +6,11 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use weir_table::Error;
 
 use crate::app::App;
-use crate::error::ApiError;
+use crate::error::{ApiError, Code};
+use crate::problem::Problem;
 
 /// A new admin key. It is told once.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -25,23 +27,39 @@ pub struct NewSigningKey {
 }
 
 /// Replaces the admin key
-#[utoipa::path(post, path = "/v1/admin-key/rotate", tag = "access", responses((status = 200, body = NewAdminKey)))]
+#[utoipa::path(post, path = "/v1/admin-key/rotate", tag = "access", responses(
+    (status = 200, body = NewAdminKey),
+    (status = 409, description = "Configuration sets the key", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn rotate_admin_key(
     State(app): State<App>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let key = app.auth().rotate_admin_key().await?;
+    let rotated = app.auth().rotate_admin_key().await;
+    let key = rotated.map_err(not_ours)?;
     let admin_key = key.expose().to_owned();
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(NewAdminKey { admin_key })))
 }
 
 /// Replaces the key that signs tokens; those signed so far still count
-#[utoipa::path(post, path = "/v1/signing-key/rotate", tag = "access", responses((status = 200, body = NewSigningKey)))]
+#[utoipa::path(post, path = "/v1/signing-key/rotate", tag = "access", responses(
+    (status = 200, body = NewSigningKey),
+    (status = 409, description = "Configuration sets the key", body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn rotate_signing_key(
     State(app): State<App>,
 ) -> Result<Json<NewSigningKey>, ApiError> {
-    app.auth().rotate_signing_key().await?;
+    app.auth().rotate_signing_key().await.map_err(not_ours)?;
     let kid = app.auth().current_kid();
     Ok(Json(NewSigningKey { kid }))
+}
+
+/// A key that configuration sets is not this server's to replace; the request as such is right.
+fn not_ours(error: Error) -> ApiError {
+    match error {
+        Error::Invalid { field, problem } => {
+            ApiError::new(Code::SetByConfiguration, format!("{field}: {problem}"))
+                .with("field", field)
+        }
+        other => other.into(),
+    }
 }
 
 /// The public keys with which tokens can be verified

@@ -16,7 +16,14 @@ use crate::extract::Path;
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
 static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
-    Arc::new(Config::from("/openapi.json").try_it_out_enabled(true).persist_authorization(false))
+    Arc::new(
+        Config::from("/openapi.json")
+            .try_it_out_enabled(true)
+            .persist_authorization(false)
+            .deep_linking(true)
+            // Without the bar that asks for the address of another description.
+            .use_base_layout(),
+    )
 });
 
 /// The API's description

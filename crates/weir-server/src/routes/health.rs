@@ -55,7 +55,7 @@ pub(crate) async fn store(State(app): State<App>) -> (StatusCode, Json<Readiness
     readiness(&app).await
 }
 
-/// The same as `/readyz`
+/// The same as /readyz
 #[utoipa::path(get, path = "/health", tag = "health", responses(
     (status = 200, body = Readiness),
     (status = 503, description = "The store does not answer", body = Readiness)))]

@@ -72,7 +72,7 @@ pub(crate) async fn list(State(app): State<App>) -> Json<Page<Job>> {
 
 /// Runs a job now and tells what came of it
 #[utoipa::path(post, path = "/v1/jobs/{name}/run", tag = "jobs",
-    params(("name" = String, Path, description = "The job's name", max_length = 64)),
+    params(("name" = String, Path, description = "The job's name", min_length = 1, max_length = 64, pattern = "^[a-z0-9_-]+$")),
     responses((status = 200, body = Run)))]
 pub(crate) async fn run(
     State(app): State<App>,

@@ -20,17 +20,23 @@ use crate::time::rfc3339;
 const LIFETIME_DEFAULT_SECS: u64 = 90 * 24 * 60 * 60;
 /// How long a token may count.
 const LIFETIME_MAX_SECS: u64 = 366 * 24 * 60 * 60;
-const NAME_MAX: usize = 128;
+/// Characters of a token's name; of the widest ones, as many as still fit into the token's subject.
+const NAME_MAX: usize = 100;
 
 /// The token to issue.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
     /// Whose it is, for people.
-    #[schema(min_length = 1, max_length = 128, example = "nightly-report")]
+    #[schema(
+        min_length = 1,
+        max_length = 100,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]+$",
+        example = "nightly-report"
+    )]
     pub name: String,
     /// What it may do: `admin`, or grants such as `org:ID`, `ns:NAME` and `owner:LOGIN`, separated by spaces.
-    #[schema(min_length = 1, max_length = 4096, example = "ns:default")]
+    #[schema(format = "scope", min_length = 1, max_length = 4096, example = "ns:default")]
     pub scope: String,
     /// How long it counts.
     #[schema(minimum = 1, maximum = 31_622_400, default = 7_776_000)]
@@ -101,6 +107,9 @@ pub(crate) async fn issue(
     }
     let grants: Grants =
         new.scope.parse().map_err(|error| ApiError::invalid("scope", format!("{error}")))?;
+    if !grants.is_admin() && grants.list().is_empty() {
+        return Err(ApiError::invalid("scope", "grants nothing"));
+    }
     let lifetime_secs = match new.expires_in.unwrap_or(LIFETIME_DEFAULT_SECS) {
         secs @ 1..=LIFETIME_MAX_SECS => secs,
         _ => {
@@ -136,7 +145,7 @@ pub(crate) async fn list(
 
 /// Revokes a token
 #[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "access",
-    params(("id" = String, Path, description = "The token's id", min_length = 1, max_length = 64)),
+    params(("id" = String, Path, description = "The token's id", format = "uuid")),
     responses((status = 200, body = Token)))]
 pub(crate) async fn revoke(
     State(app): State<App>,

@@ -39,8 +39,10 @@ async fn what_is_wrong_with_a_body_is_named() {
         (r#"{"name": "a", "name": "b", "scope": "x"}"#, "name", "duplicate field `name`"),
         (r#"{"name": "a", "scope": "admin"} x"#, "body", "trailing characters"),
         (r#"{"name": "a", "scope": "admin""#, "body", "EOF while parsing"),
-        (r#"{"name": "", "scope": "admin"}"#, "name", "must have 1 to 128"),
+        (r#"{"name": "", "scope": "admin"}"#, "name", "must have 1 to 100"),
         (r#"{"name": "a", "scope": "everything"}"#, "scope", "everything"),
+        (r#"{"name": "a", "scope": ""}"#, "scope", "grants nothing"),
+        (r#"{"name": "a", "scope": "  "}"#, "scope", "grants nothing"),
         (r#"{"name": "a", "scope": "admin", "expires_in": 0}"#, "expires_in", "must be from 1"),
     ] {
         let call = app.request(Method::POST, "/v1/tokens").admin();
@@ -51,6 +53,22 @@ async fn what_is_wrong_with_a_body_is_named() {
     }
     let page: serde_json::Value = app.get("/v1/tokens").admin().send().await.json();
     assert_eq!(page["items"], json!([]), "nothing was written");
+}
+
+#[tokio::test]
+async fn a_whole_number_may_be_written_with_a_fraction_of_zeros() {
+    let app = TestApp::start(vec![]).await;
+    for (lifetime, status) in [("60.0", 201), ("6e1", 400), ("60.5", 400), ("-60.0", 400)] {
+        let body = format!(r#"{{"name": "7.0", "scope": "admin", "expires_in": {lifetime}}}"#);
+        let call = app.request(Method::POST, "/v1/tokens").admin();
+        let call = call.header("content-type", "application/json").body(body);
+        let reply = call.send().await;
+        assert_eq!(reply.status, status, "{lifetime}: {}", reply.text());
+        if status == 201 {
+            let made: serde_json::Value = reply.json();
+            assert_eq!((&made["name"], &made["expires_in"]), (&json!("7.0"), &json!(60)));
+        }
+    }
 }
 
 #[tokio::test]

@@ -5,7 +5,10 @@ mod access;
 mod bounds;
 #[cfg(feature = "dynamodb")]
 mod dynamodb;
+mod error_codes;
 mod errors;
 mod health;
 mod matrix;
 mod openapi;
+mod sample;
+mod schemathesis;

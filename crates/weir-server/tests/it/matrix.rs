@@ -130,12 +130,26 @@ async fn forged_expired_and_revoked_credentials_open_nothing() {
     }
 }
 
+/// A route whose description refers to what it does not hold.
+#[utoipa::path(get, path = "/t/things/{id}", params(("id" = Unseen, Path)), responses((status = 200)))]
+async fn refers() {}
+
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described")]
+struct Unseen(String);
+
 #[tokio::test]
-async fn a_route_that_names_no_tenant_is_found() {
-    struct Wrong;
-    impl Service for Wrong {
+async fn a_route_that_is_declared_wrongly_is_found() {
+    struct NoTenant;
+    impl Service for NoTenant {
         fn routes(&self, api: Api) -> Api {
             api.route(Need::Namespace, routes!(read_org))
+        }
+    }
+    struct Dangling;
+    impl Service for Dangling {
+        fn routes(&self, api: Api) -> Api {
+            api.route(Need::Admin, routes!(refers))
         }
     }
     let app = TestApp::start(vec![]).await;
@@ -147,8 +161,10 @@ async fn a_route_that_names_no_tenant_is_found() {
     );
     let opened = opened.await.unwrap();
     assert_eq!(router::mistakes(&opened, &[]), Vec::<String>::new());
-    let found = router::mistakes(&opened, &[Box::new(Wrong)]);
-    assert_eq!(found.len(), 1, "{found:?}");
+    let found = router::mistakes(&opened, &[Box::new(NoTenant), Box::new(Dangling)]);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].contains("names no {ns}"), "{found:?}");
+    assert!(found[1].contains("#/components/schemas/Unseen"), "{found:?}");
 }
 
 /// Path, method and scope of every operation.

@@ -35,8 +35,12 @@ async fn every_operation_says_what_it_needs_and_how_it_fails() {
                 operation["x-weir-scope"].as_str().unwrap_or_else(|| panic!("{at} names no scope"));
             let open = operation["security"].as_array().unwrap().is_empty();
             assert_eq!(open, scope == "none", "{at}");
-            let failure = &operation["responses"]["default"]["content"]["application/problem+json"];
-            assert_eq!(failure["schema"]["$ref"], "#/components/schemas/Problem", "{at}");
+            let failure = &operation["responses"]["default"]["$ref"];
+            assert_eq!(failure, "#/components/responses/Failure", "{at}");
+            for (status, answer) in operation["responses"].as_object().unwrap() {
+                let told = answer["$ref"].is_string() || answer["description"].is_string();
+                assert!(told, "{at} says nothing about {status}");
+            }
             assert!(operation["summary"].is_string(), "{at} has no summary");
             assert!(
                 ids.insert(operation["operationId"].clone().to_string()),
@@ -45,6 +49,19 @@ async fn every_operation_says_what_it_needs_and_how_it_fails() {
         }
     }
     assert!(ids.len() >= 14, "{ids:?}");
+}
+
+#[tokio::test]
+async fn what_was_made_is_linked_with_what_can_be_done_to_it() {
+    let app = TestApp::start(vec![Box::new(crate::sample::Sample)]).await;
+    let told: Value = app.get("/openapi.json").send().await.json();
+    let made = &told["paths"]["/s/namespaces/{ns}/limits"]["post"]["responses"]["201"];
+    for operation in ["sample_read_limit", "sample_remove_limit"] {
+        let link = &made["links"][operation];
+        assert_eq!(link["operationId"], operation);
+        assert_eq!(link["parameters"]["id"], "$response.body#/id");
+        assert_eq!(link["parameters"]["ns"], "$request.path.ns");
+    }
 }
 
 #[tokio::test]

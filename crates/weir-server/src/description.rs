@@ -1,0 +1,194 @@
+//! What all operations share in the API's description: who may call them, how they fail, and what
+//! every answer carries. Routes say the rest of themselves.
+
+use std::collections::BTreeSet;
+
+use axum::http::StatusCode;
+use serde_json::Value;
+use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::schema::{Object, Type};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme,
+};
+use utoipa::openapi::{
+    Components, Content, Header, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, Response,
+    ResponseBuilder,
+};
+
+use crate::need::Need;
+use crate::problem::{self, Problem};
+
+const TEXT: &str = "\
+Usage control plane for AI applications: limits, budgets, metering and their records.\n\n\
+Errors are `application/problem+json`; every answer has `X-Request-Id`. Lists answer \
+`{items, next_cursor}` and take `limit` and `cursor`. Times are RFC 3339.";
+
+const REQUEST_ID: &str = "X-Request-Id";
+
+/// A way to fail that operations share.
+struct Failure {
+    /// Its name among the components.
+    name: &'static str,
+    /// The status, or `default`.
+    status: &'static str,
+    text: &'static str,
+    /// A header of its own, and what that says.
+    header: Option<(&'static str, &'static str)>,
+}
+
+const WRONG: Failure = failure("Wrong", "400", "The request is wrong; `details` names the field");
+const UNKNOWN_CALLER: Failure = Failure {
+    header: Some(("WWW-Authenticate", "How to say who asks")),
+    ..failure("UnknownCaller", "401", "Credentials are missing or not valid")
+};
+const FORBIDDEN: Failure = failure("Forbidden", "403", "The credentials do not reach this");
+const NOT_FOUND: Failure = failure("NotFound", "404", "There is no such thing");
+const TOO_LARGE: Failure = failure("TooLarge", "413", "The body is too large");
+const OTHER_TYPE: Failure = failure("OtherType", "415", "The body is not JSON");
+const ANY: Failure = failure("Failure", "default", "Any other error");
+
+const FAILURES: [Failure; 7] =
+    [WRONG, UNKNOWN_CALLER, FORBIDDEN, NOT_FOUND, TOO_LARGE, OTHER_TYPE, ANY];
+
+const fn failure(name: &'static str, status: &'static str, text: &'static str) -> Failure {
+    let header = None;
+    Failure { name, status, text, header }
+}
+
+impl Failure {
+    fn response(&self) -> Response {
+        let content = Content::new(Some(Ref::from_schema_name("Problem")));
+        let response = ResponseBuilder::new()
+            .description(self.text)
+            .header_ref(REQUEST_ID, request_id())
+            .content(problem::CONTENT_TYPE, content);
+        match self.header {
+            Some((name, text)) => response.header(name, header(text)).build(),
+            None => response.build(),
+        }
+    }
+}
+
+/// The description without any route.
+pub(crate) fn frame() -> OpenApi {
+    let mut components = Components::new();
+    let key = ApiKey::Header(ApiKeyValue::new("X-API-Key"));
+    components.add_security_scheme("admin_key", SecurityScheme::ApiKey(key));
+    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT");
+    components.add_security_scheme("token", SecurityScheme::Http(bearer.build()));
+    let name = <Problem as utoipa::ToSchema>::name();
+    let schema = <Problem as utoipa::PartialSchema>::schema();
+    components.schemas.insert(name.into_owned(), schema);
+    let id =
+        header("The request's id, as the server's log has it; the caller's own if it sent one");
+    components.headers.insert(REQUEST_ID.to_owned(), id.into());
+    for failure in &FAILURES {
+        let response = failure.response();
+        components.responses.insert(failure.name.to_owned(), response.into());
+    }
+    let info =
+        InfoBuilder::new().title("Weir").version(env!("CARGO_PKG_VERSION")).description(Some(TEXT));
+    OpenApiBuilder::new().info(info.build()).components(Some(components)).build()
+}
+
+fn header(text: &str) -> Header {
+    let schema = Object::with_type(Type::String);
+    HeaderBuilder::new().schema(Some(schema)).description(Some(text)).build()
+}
+
+fn request_id() -> Ref {
+    Ref::new(format!("#/components/headers/{REQUEST_ID}"))
+}
+
+/// The operations of a path.
+pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch]
+        .into_iter()
+        .flatten()
+}
+
+/// Adds what all operations share.
+pub(crate) fn describe(operation: &mut Operation, path: &str, need: Need) {
+    // Handlers of different things may have the same name; ids may not.
+    let tag = operation.tags.iter().flatten().next().cloned();
+    if let (Some(tag), Some(id)) = (tag, &mut operation.operation_id) {
+        *id = format!("{tag}_{id}");
+    }
+    let extensions = ExtensionsBuilder::new().add("x-weir-scope", need.text());
+    operation.extensions.get_or_insert_default().merge(extensions.build());
+    let schemes: &[&str] = match need {
+        Need::Nothing(_) => &[],
+        _ => &["admin_key", "token"],
+    };
+    let either = schemes.iter().map(|name| SecurityRequirement::new(*name, Vec::<String>::new()));
+    operation.security = Some(either.collect());
+    answers(operation);
+    failures(operation, path, need);
+}
+
+/// Says of every answer what its status says, unless its route did, and that it has an id.
+fn answers(operation: &mut Operation) {
+    for (status, response) in &mut operation.responses.responses {
+        let RefOr::T(response) = response else {
+            continue;
+        };
+        if response.description.is_empty() {
+            let status = status.parse::<StatusCode>().ok();
+            let reason = status.and_then(|status| status.canonical_reason());
+            response.description = reason.unwrap_or("An answer").to_owned();
+        }
+        response.headers.insert(REQUEST_ID.to_owned(), RefOr::Ref(request_id()));
+    }
+}
+
+/// Adds the ways in which an operation like this can fail; its own words about one stay.
+fn failures(operation: &mut Operation, path: &str, need: Need) {
+    let has_body = operation.request_body.is_some();
+    let has_parameters = operation.parameters.as_ref().is_some_and(|all| !all.is_empty());
+    let guarded = !matches!(need, Need::Nothing(_));
+    for (applies, failure) in [
+        (has_body || has_parameters, WRONG),
+        (guarded, UNKNOWN_CALLER),
+        (guarded, FORBIDDEN),
+        (path.contains('{'), NOT_FOUND),
+        (has_body, TOO_LARGE),
+        (has_body, OTHER_TYPE),
+        (true, ANY),
+    ] {
+        if applies {
+            let shared = RefOr::Ref(Ref::from_response_name(failure.name));
+            let responses = &mut operation.responses.responses;
+            responses.entry(failure.status.to_owned()).or_insert(shared);
+        }
+    }
+}
+
+/// References to components that are not there. A type that only a path parameter has is such a
+/// one: it is described in place with `inline(..)`.
+pub(crate) fn dangling(description: &OpenApi) -> BTreeSet<String> {
+    let whole = serde_json::to_value(description).unwrap_or_default();
+    let mut referred = BTreeSet::new();
+    references(&whole, &mut referred);
+    let there = |reference: &String| {
+        let pointer = reference.strip_prefix('#').unwrap_or_default();
+        whole.pointer(pointer).is_some()
+    };
+    referred.retain(|reference| !there(reference));
+    referred
+}
+
+/// Collects the references in a value. A description is as deep as the types it is made from.
+fn references(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(reference)) = members.get("$ref") {
+                found.insert(reference.clone());
+            }
+            members.values().for_each(|value| references(value, found));
+        }
+        Value::Array(values) => values.iter().for_each(|value| references(value, found)),
+        _ => {}
+    }
+}

@@ -1,0 +1,42 @@
+//! Where a thing that was made is found again, told by OpenAPI's links.
+//!
+//! They follow from how all our routes are named: `POST things` answers 201 with an `id`, and
+//! `things/{id}` is that thing.
+
+use utoipa::openapi::link::{Link, LinkBuilder};
+use utoipa::openapi::{OpenApi, RefOr};
+
+use crate::description::operations;
+
+/// Links what makes a thing with what is done to it.
+pub(crate) fn connect(description: &mut OpenApi) {
+    for (collection, id) in things(description) {
+        let item = description.paths.paths.get_mut(&collection);
+        let maker = item.and_then(|item| item.post.as_mut());
+        let made = maker.and_then(|maker| maker.responses.responses.get_mut("201"));
+        if let Some(RefOr::T(made)) = made {
+            let link = link(&collection, &id);
+            made.links.insert(id, link.into());
+        }
+    }
+}
+
+/// The operations on one thing: the path of all such things, and the operation's id.
+fn things(description: &mut OpenApi) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for (path, item) in &mut description.paths.paths {
+        if let Some(collection) = path.strip_suffix("/{id}") {
+            let ids = operations(item).filter_map(|operation| operation.operation_id.clone());
+            all.extend(ids.map(|id| (collection.to_owned(), id)));
+        }
+    }
+    all
+}
+
+/// The operation called `id` on what was made at `path`: the same path, and the new thing in it.
+fn link(path: &str, id: &str) -> Link {
+    let names = path.split('{').skip(1);
+    let names = names.filter_map(|part| Some(part.split_once('}')?.0));
+    let link = LinkBuilder::new().operation_id(id).parameter("id", "$response.body#/id");
+    names.fold(link, |link, name| link.parameter(name, format!("$request.path.{name}"))).build()
+}

@@ -1,0 +1,54 @@
+//! The whole API against its own description, by a program that knows nothing else of it: requests
+//! that the description allows are taken, others are refused, and every answer is a described one.
+//!
+//! All its checks are on. One of them, `object_level_authorization`, has nothing to do here because it
+//! wants two users of one path; who reaches whose things is the subject of `matrix.rs`.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use weir_server::testing::{ADMIN_KEY, TestApp};
+
+use crate::sample::Sample;
+
+/// Seed, and requests with made-up data for each operation: the same ones on every run, and no more
+/// than end within a minute.
+const SHORT: [&str; 4] = ["--seed", "2026", "--max-examples", "100"];
+/// At full length: others on every run. The seed is printed.
+const FULL_LENGTH: [&str; 2] = ["--max-examples", "2000"];
+/// Its settings, and what it is told of our formats.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
+
+#[tokio::test]
+async fn the_server_does_what_its_description_says() {
+    let program = weir_testkit::installed("python/bin/schemathesis");
+    let program = program.unwrap_or_else(|missing| panic!("{missing}"));
+    let app = TestApp::start(vec![Box::new(Sample)]).await;
+    let description = format!("http://{}/openapi.json", app.address);
+    let ran = tokio::task::spawn_blocking(move || schemathesis(&program, &description));
+    let ran = ran.await.unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout);
+    println!("{told}{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(ran.status.success(), "it found what is printed above");
+    for phase in ["Examples", "Coverage", "Fuzzing", "Stateful"] {
+        assert!(told.contains(&format!("✅  {phase}")), "{phase} did not run");
+    }
+    app.stop().await.unwrap();
+}
+
+fn schemathesis(program: &Path, description: &str) -> Output {
+    let full_length = std::env::var_os("WEIR_TEST_ALL").is_some_and(|value| value == "1");
+    let length: &[&str] = if full_length { &FULL_LENGTH } else { &SHORT };
+    // It leaves files where it runs.
+    let folder = tempfile::tempdir().unwrap();
+    Command::new(program)
+        .current_dir(&folder)
+        .env("PYTHONPATH", FOLDER)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .args(["--config-file", &format!("{FOLDER}/schemathesis.toml")])
+        .args(["run", description, "--checks", "all", "--no-color"])
+        .args(length)
+        .args(["--header", &format!("X-API-Key: {ADMIN_KEY}")])
+        .output()
+        .unwrap()
+}
