@@ -1,7 +1,7 @@
 //! `weir`: the server and the commands, in one binary.
 //!
 //! Each command is one file under `commands`. [`api`] calls the API of a running server or of a store
-//! opened here; [`place`] says where tables are and opens them, [`tables`] asks for their items;
+//! opened here; `place` says where tables are and opens them, `tables` asks for their items;
 //! [`output`] is the only file that prints.
 
 pub mod api;

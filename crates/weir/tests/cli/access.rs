@@ -54,7 +54,7 @@ fn a_configured_admin_key_counts_alone() {
     let server = home.serve("weir-data");
     assert!(!home.path("weir-data/admin.key").exists());
     assert_eq!(server.get_with("/v1/whoami", "configured-key-of-the-tests").0, 200);
-    home.weir("admin-key rotate").fails(2, &["admin_key"]);
+    home.weir("admin-key rotate").fails(3, &["configuration"]);
 }
 
 #[test]
