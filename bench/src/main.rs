@@ -8,6 +8,7 @@
     reason = "a benchmark that cannot go on should stop and say why"
 )]
 
+mod edge;
 mod measure;
 mod table;
 
@@ -27,10 +28,17 @@ struct Cli {
 enum Command {
     /// The table store: conditional updates, gets and queries beside dynoxide-rs.
     Table(table::Args),
+    /// The HTTP edge: routes of Weir's server beside a bare axum server.
+    Edge(edge::Args),
+    /// One of the servers that `edge` measures.
+    #[command(hide = true)]
+    EdgeServer(edge::ServerArgs),
 }
 
 fn main() {
     match Cli::parse().command {
         Command::Table(args) => table::run(&args),
+        Command::Edge(args) => edge::run(&args),
+        Command::EdgeServer(args) => edge::serve(args),
     }
 }
