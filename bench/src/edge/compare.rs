@@ -23,39 +23,37 @@ struct Route {
     counts: bool,
 }
 
+/// What the rounds of a route came to.
 struct Row {
     server: &'static str,
     route: &'static str,
     tool: Tool,
+    /// The middle ones of all rounds.
     answers: Answers,
-    /// Beside the mean of the bare runs before and after.
-    ratio: Option<f64>,
+    /// Beside the mean of the bare runs before and after: of every round, in order of size.
+    ratios: Vec<f64>,
     counts: bool,
 }
 
-pub(super) fn run(load: &Load, bare: &Child, weir: &Child, quick: bool) {
+pub(super) fn run(load: &Load, bare: &Child, weir: &Child, rounds: usize, quick: bool) {
     let hello = Request {
         method: "GET",
         url: bare.origin.clone(),
         ..Request::default()
     };
     let routes = routes(weir);
-    let tools: &[Tool] = if quick {
-        &[Tool::Wrk]
-    } else {
-        &[Tool::Wrk, Tool::Oha]
+    let tools: &[Tool] = match quick {
+        true => &[Tool::Wrk],
+        false => &[Tool::Wrk, Tool::Oha],
     };
     let mut rows = Vec::new();
     for tool in tools {
-        rows.extend(closed_loop(load, *tool, &hello, &routes));
+        rows.extend(closed_loop(load, *tool, &hello, &routes, rounds));
     }
     if !quick {
         rows.extend(open_loop(load, &hello, &routes, &rows));
     }
     print(&rows);
-    for tool in tools {
-        print_noise(*tool, &rows);
-    }
 }
 
 /// The routes, each of which has answered once.
@@ -104,69 +102,95 @@ fn routes(weir: &Child) -> Vec<Route> {
     routes
 }
 
-/// Bare, a route, bare, the next route, …, bare.
-fn closed_loop(load: &Load, tool: Tool, hello: &Request, routes: &[Route]) -> Vec<Row> {
-    let mut rows = vec![bare_row(load, tool, hello)];
-    for route in routes {
-        let answers = load.run(tool, &route.request);
-        let after = bare_row(load, tool, hello);
-        let before = rows
-            .last()
-            .map_or(after.answers.rate, |row| row.answers.rate);
-        let row = Row {
-            server: "weir",
-            route: route.name,
-            tool,
-            answers,
-            ratio: Some(answers.rate * 2.0 / (before + after.answers.rate)),
-            counts: route.counts,
-        };
-        progress(&row);
-        rows.extend([row, after]);
+/// Bare, a route, bare, the next route, …, bare; and that a few times, because what else a machine
+/// does comes and goes.
+fn closed_loop(
+    load: &Load,
+    tool: Tool,
+    hello: &Request,
+    routes: &[Route],
+    rounds: usize,
+) -> Vec<Row> {
+    let mut bare = vec![load.run(tool, hello)];
+    let mut measured: Vec<(Vec<Answers>, Vec<f64>)> = vec![Default::default(); routes.len()];
+    for round in 1..=rounds {
+        for (route, (answers, ratios)) in routes.iter().zip(&mut measured) {
+            let before = bare.last().map_or(f64::NAN, |bare| bare.rate);
+            let told = load.run(tool, &route.request);
+            let after = load.run(tool, hello);
+            let ratio = told.rate * 2.0 / (before + after.rate);
+            progress(&format!("round {round}, {}", route.name), tool, told, ratio);
+            answers.push(told);
+            ratios.push(ratio);
+            bare.push(after);
+        }
     }
-    rows
-}
-
-fn bare_row(load: &Load, tool: Tool, hello: &Request) -> Row {
-    let row = Row {
-        server: "bare axum",
-        route: "hello",
-        tool,
-        answers: load.run(tool, hello),
-        ratio: None,
-        counts: false,
-    };
-    progress(&row);
-    row
-}
-
-/// Each at about half of what oha measured of it.
-fn open_loop(load: &Load, hello: &Request, routes: &[Route], measured: &[Row]) -> Vec<Row> {
-    let half = |name: &str| {
-        let of_it = |row: &&Row| row.tool == Tool::Oha && row.route == name;
-        let row = measured.iter().rfind(of_it).expect("a closed loop");
-        Tool::OhaAt((row.answers.rate * OPEN_LOOP).round())
-    };
-    let mut rows = vec![bare_row(load, half("hello"), hello)];
-    for route in routes {
-        let tool = half(route.name);
-        let row = Row {
-            server: "weir",
-            route: route.name,
-            tool,
-            answers: load.run(tool, &route.request),
-            ratio: None,
-            counts: false,
-        };
-        progress(&row);
+    let first = bare.first().map_or(f64::NAN, |bare| bare.rate);
+    let to_first = bare.iter().map(|bare| bare.rate / first).collect();
+    let mut rows = vec![Row::new("bare axum", "hello", tool, &bare, to_first, false)];
+    for (route, (answers, ratios)) in routes.iter().zip(measured) {
+        let row = Row::new("weir", route.name, tool, &answers, ratios, route.counts);
         rows.push(row);
     }
     rows
 }
 
-fn progress(row: &Row) {
-    let (tool, rate) = (row.tool.name(), row.answers.rate);
-    println!("  {}, {}, {tool}: {rate:.0}/s", row.server, row.route);
+impl Row {
+    fn new(
+        server: &'static str,
+        route: &'static str,
+        tool: Tool,
+        answers: &[Answers],
+        mut ratios: Vec<f64>,
+        counts: bool,
+    ) -> Row {
+        ratios.sort_by(f64::total_cmp);
+        let of = |figure: fn(&Answers) -> f64| {
+            let mut all: Vec<f64> = answers.iter().map(figure).collect();
+            all.sort_by(f64::total_cmp);
+            middle(&all).unwrap_or(f64::NAN)
+        };
+        Row {
+            server,
+            route,
+            tool,
+            answers: Answers {
+                rate: of(|answers| answers.rate),
+                p50_ms: of(|answers| answers.p50_ms),
+                p99_ms: of(|answers| answers.p99_ms),
+            },
+            ratios,
+            counts,
+        }
+    }
+}
+
+fn middle(sorted: &[f64]) -> Option<f64> {
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// Each at about half of what oha measured of it.
+fn open_loop(load: &Load, hello: &Request, routes: &[Route], measured: &[Row]) -> Vec<Row> {
+    let all = std::iter::once(("bare axum", "hello", hello));
+    let all = all.chain(
+        routes
+            .iter()
+            .map(|route| ("weir", route.name, &route.request)),
+    );
+    let open = |(server, name, request)| {
+        let of_it = |row: &&Row| row.tool == Tool::Oha && row.route == name;
+        let row = measured.iter().find(of_it).expect("a closed loop");
+        let tool = Tool::OhaAt((row.answers.rate * OPEN_LOOP).round());
+        let answers = load.run(tool, request);
+        progress(name, tool, answers, f64::NAN);
+        Row::new(server, name, tool, &[answers], Vec::new(), false)
+    };
+    all.map(open).collect()
+}
+
+fn progress(what: &str, tool: Tool, answers: Answers, ratio: f64) {
+    let (tool, rate, percent) = (tool.name(), answers.rate, ratio * 100.0);
+    println!("  {what}, {tool}: {rate:.0}/s, {percent:.0} %");
     std::io::stdout().flush().expect("stdout");
 }
 
@@ -174,14 +198,21 @@ fn print(rows: &[Row]) {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
     table.set_header([
-        "server", "route", "tool", "req/s", "p50 ms", "p99 ms", "of bare", "target",
+        "server", "route", "tool", "req/s", "p50 ms", "p99 ms", "of bare", "range", "target",
     ]);
     for row in rows {
-        let target = match row.ratio {
+        let ratio = middle(&row.ratios);
+        let target = match ratio {
             Some(ratio) if row.counts && ratio >= TARGET => "≥ 45 %: met",
             Some(_) if row.counts => "≥ 45 %: missed",
             _ => "",
         };
+        let range = match (row.ratios.first(), row.ratios.last()) {
+            (Some(least), Some(most)) => format!("{:.0}–{:.0} %", least * 100.0, most * 100.0),
+            _ => String::new(),
+        };
+        // The bare server beside itself: its range is the noise.
+        let ratio = ratio.filter(|_| row.server == "weir");
         let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
         table.add_row([
             Cell::new(row.server),
@@ -190,24 +221,13 @@ fn print(rows: &[Row]) {
             right(format!("{:.0}", row.answers.rate)),
             right(format!("{:.2}", row.answers.p50_ms)),
             right(format!("{:.2}", row.answers.p99_ms)),
-            right(
-                row.ratio
-                    .map_or(String::new(), |ratio| format!("{:.0} %", ratio * 100.0)),
-            ),
+            right(ratio.map_or(String::new(), |ratio| format!("{:.0} %", ratio * 100.0))),
+            right(range),
             Cell::new(target),
         ]);
     }
     println!("{table}");
-}
-
-/// How far the runs of the bare server lay apart: a ratio is no better than that.
-fn print_noise(tool: Tool, rows: &[Row]) {
-    let bare = |row: &&Row| row.tool == tool && row.server == "bare axum";
-    let rates = rows.iter().filter(bare).map(|row| row.answers.rate);
-    let least = rates.clone().fold(f64::INFINITY, f64::min);
-    let most = rates.fold(0.0, f64::max);
     println!(
-        "noise: the bare runs of {} lay between {least:.0}/s and {most:.0}/s",
-        tool.name()
+        "figures are the middle ones of all rounds; the range of the bare rows, beside their own first, is the noise"
     );
 }

@@ -24,8 +24,11 @@ pub(crate) use server::{Args as ServerArgs, serve};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// How long each run of a route takes, in seconds.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 2)]
     seconds: u64,
+    /// How often each route is run.
+    #[arg(long, default_value_t = 7)]
+    rounds: usize,
     /// Connections that ask at the same time.
     #[arg(long, default_value_t = 64)]
     connections: usize,
@@ -46,7 +49,7 @@ pub(crate) fn run(args: &Args) {
         length: Duration::from_secs(args.seconds),
         connections: args.connections,
     };
-    compare::run(&load, &bare, &weir, args.quick);
+    compare::run(&load, &bare, &weir, args.rounds, args.quick);
     bare.stop();
     weir.stop();
     if !args.quick {
