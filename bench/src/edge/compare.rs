@@ -119,7 +119,12 @@ fn closed_loop(
             let told = load.run(tool, &route.request);
             let after = load.run(tool, hello);
             let ratio = told.rate * 2.0 / (before + after.rate);
-            progress(&format!("round {round}, {}", route.name), tool, told, ratio);
+            progress(
+                &format!("round {round}, {}", route.name),
+                tool,
+                told,
+                Some(ratio),
+            );
             answers.push(told);
             ratios.push(ratio);
             bare.push(after);
@@ -182,15 +187,16 @@ fn open_loop(load: &Load, hello: &Request, routes: &[Route], measured: &[Row]) -
         let row = measured.iter().find(of_it).expect("a closed loop");
         let tool = Tool::OhaAt((row.answers.rate * OPEN_LOOP).round());
         let answers = load.run(tool, request);
-        progress(name, tool, answers, f64::NAN);
+        progress(name, tool, answers, None);
         Row::new(server, name, tool, &[answers], Vec::new(), false)
     };
     all.map(open).collect()
 }
 
-fn progress(what: &str, tool: Tool, answers: Answers, ratio: f64) {
-    let (tool, rate, percent) = (tool.name(), answers.rate, ratio * 100.0);
-    println!("  {what}, {tool}: {rate:.0}/s, {percent:.0} %");
+fn progress(what: &str, tool: Tool, answers: Answers, ratio: Option<f64>) {
+    let (tool, rate) = (tool.name(), answers.rate);
+    let ratio = ratio.map_or(String::new(), |ratio| format!(", {:.0} %", ratio * 100.0));
+    println!("  {what}, {tool}: {rate:.0}/s{ratio}");
     std::io::stdout().flush().expect("stdout");
 }
 
