@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run setup build-setup check fmt clippy doc deny unused-deps typos \
-        test tests doc-tests test-all audit bench-table bench-table-long clean
+        test tests doc-tests test-all audit bench-table bench-table-long bench-edge clean
 # Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
 .NOTPARALLEL:
 
@@ -72,6 +72,10 @@ bench-table: build-setup ## Measure the table store beside dynoxide-rs
 
 bench-table-long: build-setup ## The same for ten minutes, with more data than cache
 	@$(STEP) "long table benchmark" cargo run --release --package weir-bench -- table --minutes 10 $(ARGS)
+
+bench-edge: build-setup ## Measure the HTTP edge beside a bare axum server (wants a machine with nothing else to do)
+	@$(STEP) "load generators" scripts/setup.sh bench
+	@$(STEP) "edge benchmark" cargo run --release --package weir-bench -- edge $(ARGS)
 
 clean: ## Remove what was built and installed in this folder
 	cargo clean

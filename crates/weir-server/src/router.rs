@@ -7,7 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{Predicate as _, SizeAbove};
+use tower_http::compression::predicate::{DefaultPredicate, Predicate as _, SizeAbove};
 use utoipa_axum::routes;
 
 use crate::api::Api;
@@ -72,17 +72,20 @@ pub fn public(app: &App, services: &[Box<dyn Service>]) -> Router {
         .route("/docs", get(docs::index))
         .route("/docs/", get(docs::start))
         .route("/docs/{*path}", get(docs::page));
-    let router = framed(api.merge(pages)).layer(DefaultBodyLimit::max(app.bounds().body_bytes_max));
+    let router = framed(api.merge(pages));
+    // Layers that are added together are one: each that is added alone costs a request a boxed
+    // service and a boxed future.
+    let edge = from_fn_with_state(Edge::new(app.clone(), app.bounds().body_bytes_max, false), edge);
+    let body = DefaultBodyLimit::max(app.bounds().body_bytes_max);
+    let panics = CatchPanicLayer::custom(panicked);
     let router = if app.bounds().compression {
-        let worth_it = SizeAbove::new(COMPRESS_ABOVE);
-        router.layer(
-            CompressionLayer::new()
-                .compress_when(worth_it.and(tower_http::compression::DefaultPredicate::new())),
-        )
+        let worth_it = SizeAbove::new(COMPRESS_ABOVE).and(DefaultPredicate::new());
+        let compression = CompressionLayer::new().compress_when(worth_it);
+        router.layer((edge, compression, body, panics))
     } else {
-        router
+        router.layer((edge, body, panics))
     };
-    edged(router, app, app.bounds().body_bytes_max, false)
+    router.with_state(app.clone())
 }
 
 /// What the socket serves. Who may use it may do everything.
@@ -93,8 +96,13 @@ pub fn local(app: &App, services: &[Box<dyn Service>]) -> Router {
         request.extensions_mut().insert(caller.clone());
         std::future::ready(request)
     };
-    let router = framed(api.merge(table_verbs())).layer(DefaultBodyLimit::max(LOCAL_BODY_MAX));
-    edged(router.layer(map_request(mark)), app, LOCAL_BODY_MAX, true)
+    let layers = (
+        from_fn_with_state(Edge::new(app.clone(), LOCAL_BODY_MAX, true), edge),
+        map_request(mark),
+        DefaultBodyLimit::max(LOCAL_BODY_MAX),
+        CatchPanicLayer::custom(panicked),
+    );
+    framed(api.merge(table_verbs())).layer(layers).with_state(app.clone())
 }
 
 /// What was declared wrongly; a test asserts that nothing was.
@@ -105,18 +113,9 @@ pub fn mistakes(app: &App, services: &[Box<dyn Service>]) -> Vec<String> {
 
 /// Gives paths and methods that are not there the same form of error as all others.
 fn framed(router: Router<App>) -> Router<App> {
-    router
-        .fallback(|| async { ApiError::not_found("such path") })
-        .method_not_allowed_fallback(|| async {
-            ApiError::new(Code::MethodNotAllowed, "this path has no such method")
-        })
-        .layer(CatchPanicLayer::custom(panicked))
-}
-
-fn edged(router: Router<App>, app: &App, body_bytes_max: usize, local: bool) -> Router {
-    router
-        .layer(from_fn_with_state(Edge::new(app.clone(), body_bytes_max, local), edge))
-        .with_state(app.clone())
+    router.fallback(|| async { ApiError::not_found("such path") }).method_not_allowed_fallback(
+        || async { ApiError::new(Code::MethodNotAllowed, "this path has no such method") },
+    )
 }
 
 fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {

@@ -207,6 +207,11 @@ impl Engine {
         if rests.synced > 0 {
             self.log.synced(rests.synced).await?;
         }
+        if self.log.flushed_seq() >= rests.flushed {
+            return Ok(());
+        }
+        // Lets others that are ready append first: whoever comes back first then writes for all.
+        tokio::task::yield_now().await;
         self.log.flush(rests.flushed)
     }
 
