@@ -75,6 +75,7 @@ bench-table-long: build-setup ## The same for ten minutes, with more data than c
 
 bench-edge: build-setup ## Measure the HTTP edge beside a bare axum server (wants a machine with nothing else to do)
 	@$(STEP) "load generators" scripts/setup.sh bench
+	@$(STEP) "build" cargo build --release --package weir
 	@$(STEP) "edge benchmark" cargo run --release --package weir-bench -- edge $(ARGS)
 
 clean: ## Remove what was built and installed in this folder
