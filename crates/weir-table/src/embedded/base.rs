@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fjall::compaction::Leveled;
@@ -31,6 +32,8 @@ const QUIET_STEPS_MAX: u32 = 5_000;
 pub(super) struct Base {
     db: Database,
     spaces: [Keyspace; 4],
+    /// Level-0 tables of the keyspace that has most, as the last fold saw them.
+    level0_tables: AtomicUsize,
 }
 
 impl std::fmt::Debug for Base {
@@ -93,7 +96,7 @@ impl Base {
             keyspace("ttl", 2 * MIB)?,
             keyspace("meta", MIB)?,
         ];
-        Ok(Base { db, spaces })
+        Ok(Base { db, spaces, level0_tables: AtomicUsize::new(0) })
     }
 
     fn space(&self, space: Space) -> &Keyspace {
@@ -129,13 +132,25 @@ impl Base {
         }
     }
 
+    /// How far the store is behind with earlier folds, in percent of where a fold waits for it.
+    pub(super) fn backlog(&self) -> u64 {
+        let tables = self.level0_tables.load(Ordering::Relaxed);
+        (tables * 100 / LEVEL0_TABLES_MAX) as u64
+    }
+
+    fn count_level0(&self) -> usize {
+        let tables = self.spaces.iter().map(Keyspace::l0_table_count).max().unwrap_or(0);
+        self.level0_tables.store(tables, Ordering::Relaxed);
+        tables
+    }
+
     /// Waits until the store has digested earlier folds, so that `commit` does not sleep.
     fn wait_quiet(&self) -> Result<()> {
         for _ in 0..QUIET_STEPS_MAX {
-            let busy = self.db.outstanding_flushes() > 0
-                || self.spaces.iter().any(|space| {
-                    space.sealed_memtable_count() > 0 || space.l0_table_count() >= LEVEL0_TABLES_MAX
-                });
+            let behind = self.count_level0() >= LEVEL0_TABLES_MAX;
+            let flushing = self.db.outstanding_flushes() > 0
+                || self.spaces.iter().any(|space| space.sealed_memtable_count() > 0);
+            let busy = behind || flushing;
             if !busy {
                 break;
             }

@@ -22,8 +22,12 @@ use crate::request::Durability;
 
 /// Locks that items are hashed onto.
 const STRIPES: usize = 1024;
-/// How long a writer pauses when the dirty set is half full, so that it need not stop when full.
+/// From this pressure on writers are slowed, so that they need not be stopped.
+const PACE_FROM: u64 = 60;
+/// How long a writer then pauses, and by how much more pressure that doubles: up to 16 ms.
 const PACE: Duration = Duration::from_millis(1);
+const PACE_DOUBLES_EVERY: u64 = 8;
+const PACE_DOUBLES_MAX: u64 = 4;
 /// How long a background thread waits before it looks again whether the store is closing.
 const IDLE: Duration = Duration::from_millis(100);
 
@@ -167,18 +171,18 @@ impl Engine {
             .max(percent(log, self.options.replay_bytes_max))
     }
 
-    /// Lets a writer in, slower when the dirty set fills faster than it is folded.
+    /// Lets a writer in: slower the fuller the dirty set is and the further the store is behind.
     pub(super) async fn admit(&self) -> Result<()> {
         tokio::task::coop::consume_budget().await;
         let mut pressure = self.pressure();
-        if pressure < 50 {
-            return Ok(());
+        if pressure >= 50 {
+            self.want_checkpoint();
         }
-        self.want_checkpoint();
-        if pressure < 75 {
+        // Folding more often would not help a store that is behind: it asks for no checkpoint.
+        let Some(pause) = pace(pressure.max(self.base.backlog())) else {
             return Ok(());
-        }
-        tokio::time::sleep(PACE).await;
+        };
+        tokio::time::sleep(pause).await;
         pressure = self.pressure();
         while pressure >= 100 {
             let room = self.room.notified();
@@ -235,6 +239,12 @@ impl Engine {
         self.log.sync()?;
         self.checkpoint(true)
     }
+}
+
+/// How long a writer pauses at this pressure.
+fn pace(pressure: u64) -> Option<Duration> {
+    let over = pressure.checked_sub(PACE_FROM)?;
+    Some(PACE * (1 << (over / PACE_DOUBLES_EVERY).min(PACE_DOUBLES_MAX)))
 }
 
 /// The threads that sync, fold and sweep in the background.
