@@ -131,6 +131,12 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
+/// A value that is written as one word, such as a state; nothing when there is none.
+pub fn word(value: &impl Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}
+
 /// `1 item`, `2 items`.
 pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

@@ -10,11 +10,14 @@
 //! | `runs`, `failures`, `failed_in_row` | counts over all instances |
 //! | `passes_owed`, `passes_done` | full passes of a feed job; one is owed while they differ |
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use weir_table::Item;
 
 /// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = JobOutcome)]
 pub enum Outcome {
     /// It did what it was to do.
     Ok,

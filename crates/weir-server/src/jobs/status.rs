@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::failure::Failure;
 use super::record::{Ended, Outcome, Record};
 use super::writes::failed;
 
 /// What drives a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = JobKind)]
 pub enum Kind {
     /// Time.
     Periodic,
@@ -20,8 +22,9 @@ pub enum Kind {
 }
 
 /// What a job does right now on this instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = JobState)]
 pub enum State {
     /// It waits until it is due.
     Idle,

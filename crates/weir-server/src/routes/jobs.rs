@@ -17,12 +17,12 @@ use crate::time::rfc3339;
 pub struct Job {
     /// Its name.
     pub name: String,
-    /// `periodic` or `feed`.
-    pub kind: String,
+    /// What drives it.
+    pub kind: Kind,
     /// How long after the end of a run the next one begins.
     pub every_secs: u64,
-    /// `idle`, `running`, `waiting_for_lease`, `failed` or `stopping`.
-    pub state: String,
+    /// What it does right now.
+    pub state: Doing,
     /// When it last began.
     #[schema(format = DateTime)]
     pub last_started_at: Option<String>,
@@ -31,8 +31,8 @@ pub struct Job {
     pub last_finished_at: Option<String>,
     /// How long it then took.
     pub last_duration_ms: Option<u64>,
-    /// `ok` or `failed`.
-    pub last_outcome: Option<String>,
+    /// How it ended.
+    pub last_outcome: Option<Outcome>,
     /// How many things it worked on.
     pub last_items: Option<u64>,
     /// Why it failed.
@@ -100,30 +100,15 @@ pub(crate) async fn run(
 
 impl From<jobs::Status> for Job {
     fn from(status: jobs::Status) -> Job {
-        let kind = match status.kind {
-            Kind::Periodic => "periodic",
-            Kind::Feed => "feed",
-        };
-        let outcome = |outcome| match outcome {
-            Outcome::Ok => "ok",
-            Outcome::Failed => "failed",
-        };
-        let state = match status.state {
-            Doing::Idle => "idle",
-            Doing::Running => "running",
-            Doing::WaitingForLease => "waiting_for_lease",
-            Doing::Failed => "failed",
-            Doing::Stopping => "stopping",
-        };
         Job {
             name: status.name,
-            kind: kind.to_owned(),
+            kind: status.kind,
             every_secs: status.every_secs,
-            state: state.to_owned(),
+            state: status.state,
             last_started_at: status.last_started_at.map(rfc3339),
             last_finished_at: status.last_finished_at.map(rfc3339),
             last_duration_ms: status.last_duration_ms,
-            last_outcome: status.last_outcome.map(|told| outcome(told).to_owned()),
+            last_outcome: status.last_outcome,
             last_items: status.last_items,
             last_error: status.last_error,
             last_detail: status.last_detail,

@@ -62,11 +62,11 @@ async fn list(api: &Api, json: bool) -> Result<(), Failure> {
     let header =
         ["job", "kind", "state", "last run", "outcome", "items", "runs", "failures", "lag ms"];
     let rows = jobs.items.into_iter().map(|job| {
-        let outcome = job.last_error.or(job.last_outcome).unwrap_or_default();
+        let outcome = job.last_error.unwrap_or_else(|| output::word(&job.last_outcome));
         vec![
             job.name,
-            job.kind,
-            job.state,
+            output::word(&job.kind),
+            output::word(&job.state),
             job.last_finished_at.unwrap_or_default(),
             output::printable(&output::cut(&outcome, 60)),
             job.last_items.map(output::thousands).unwrap_or_default(),
