@@ -82,7 +82,13 @@ impl WriteUnits {
     /// All of it.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.table + self.indexes.values().sum::<u64>()
+        self.table + self.indexes()
+    }
+
+    /// What of it is of indexes.
+    #[must_use]
+    pub fn indexes(&self) -> u64 {
+        self.indexes.values().sum()
     }
 }
 

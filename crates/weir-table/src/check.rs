@@ -61,6 +61,31 @@ pub fn item(spec: &TableSpec, item: &Item) -> Result<()> {
     index_keys(spec, item)
 }
 
+/// Checks the item that an update made of `old`, which is valid: only what it changed, and the size of all.
+///
+/// # Errors
+/// An attribute is wrong, or the item is too large.
+pub fn updated_item(spec: &TableSpec, old: &Item, new: &Item) -> Result<()> {
+    for (name, _, value) in old.attrs().differences(new.attrs()) {
+        let Some(value) = value else { continue };
+        if name.is_empty() || name.len() > limits::NAME_MAX {
+            let max = limits::NAME_MAX;
+            return Err(Error::invalid("item", format!("an attribute name has 1 to {max} bytes")));
+        }
+        expr::check::value(name, value)?;
+        // A key of the table or of an index.
+        if spec.attributes.contains_key(name) {
+            return item(spec, new);
+        }
+    }
+    let size = new.size();
+    if size > limits::ITEM_MAX {
+        let max = limits::ITEM_MAX;
+        return Err(Error::invalid("item", format!("has {size} bytes; at most {max} are allowed")));
+    }
+    Ok(())
+}
+
 /// An attribute that an index uses as a key must be of its kind and neither empty nor too long.
 fn index_keys(spec: &TableSpec, item: &Item) -> Result<()> {
     for index in &spec.indexes {

@@ -34,6 +34,20 @@ impl CursorKey {
         CursorKey(bytes)
     }
 
+    /// A key for another purpose, which says nothing about this one. The same for the same label, so instances that
+    /// share this key share that one too.
+    ///
+    /// # Errors
+    /// None in practice: an HMAC takes keys of every length.
+    pub fn derive(&self, label: &str) -> Result<[u8; 32]> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.0)
+            .map_err(|source| Error::backend("deriving a key", source.to_string()))?;
+        // What a cursor is sealed over begins with the length of its query, which is never zero.
+        mac.update(&0_u64.to_be_bytes());
+        mac.update(label.as_bytes());
+        Ok(mac.finalize().into_bytes().into())
+    }
+
     fn mac(&self, query: &Query, last: &[u8]) -> Result<Hmac<Sha256>> {
         let bound = Query { limit: None, cursor: None, ..query.clone() };
         let bound = serde_json::to_vec(&bound)
@@ -75,5 +89,20 @@ impl CursorKey {
         self.mac(query, last)?.verify_truncated_left(tag).map_err(|_| refused())?;
         let json = serde_json::from_slice(last).map_err(|_| refused())?;
         json::item_from_json(&json).map_err(|_| refused())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn derived_keys_differ_by_label_and_by_key() {
+        let key = CursorKey::new([1; 32]);
+        let derived = key.derive("leases").unwrap();
+        assert_eq!(derived, CursorKey::new([1; 32]).derive("leases").unwrap());
+        assert_ne!(derived, key.derive("lease").unwrap());
+        assert_ne!(derived, CursorKey::new([2; 32]).derive("leases").unwrap());
+        assert_ne!(derived, [1; 32]);
     }
 }

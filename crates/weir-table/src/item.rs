@@ -1,13 +1,10 @@
 //! An item: named values. Cloning one is a reference count; changing a shared one copies it first.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+pub use crate::attrs::Attrs;
 use crate::value::{Name, Value};
-
-/// The attributes of an item, in name order.
-pub type Attrs = BTreeMap<Name, Value>;
 
 /// A row of a table.
 #[derive(Clone, PartialEq, Eq, Default)]

@@ -1,6 +1,6 @@
 //! Values and items as DynamoDB's JSON: `{"S": "text"}`, `{"N": "1.5"}`, `{"M": {…}}`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -89,7 +89,7 @@ pub fn value_from_json(json: &Json, at: &str) -> Result<Value, String> {
     })
 }
 
-fn attrs_from_json(json: &Json, at: &str) -> Result<BTreeMap<Name, Value>, String> {
+fn attrs_from_json(json: &Json, at: &str) -> Result<Attrs, String> {
     let object =
         json.as_object().ok_or_else(|| format!("{at}: expected an object of attributes"))?;
     let dot = if at.is_empty() { "" } else { "." };

@@ -6,6 +6,7 @@
 
 #[cfg(any(feature = "embedded", feature = "dynamodb"))]
 mod any;
+pub mod attrs;
 pub mod backend;
 pub mod capacity;
 pub mod check;

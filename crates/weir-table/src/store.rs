@@ -47,6 +47,14 @@ impl<B: Backend> Store<B> {
         &self.inner.backend
     }
 
+    /// A key for another purpose, made from the one that seals cursors: whoever shares that shares this.
+    ///
+    /// # Errors
+    /// As [`CursorKey::derive`].
+    pub fn derived_key(&self, label: &str) -> Result<[u8; 32]> {
+        self.inner.cursors.derive(label)
+    }
+
     /// Makes the table, or checks that the one there is has the same shape.
     ///
     /// # Errors

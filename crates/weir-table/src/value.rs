@@ -1,10 +1,11 @@
 //! The ten kinds of value an attribute can hold, with DynamoDB's sizes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use compact_str::CompactString;
 
+use crate::attrs::Attrs;
 use crate::number::Number;
 
 /// An attribute name. Short names, which almost all are, need no allocation.
@@ -26,7 +27,7 @@ pub enum Value {
     /// List of values.
     L(Vec<Value>),
     /// Map of values.
-    M(BTreeMap<Name, Value>),
+    M(Attrs),
     /// Set of texts.
     Ss(BTreeSet<String>),
     /// Set of numbers.

@@ -11,6 +11,7 @@ use aws_smithy_http_client::tls;
 use parking_lot::{Mutex, RwLock};
 
 use super::Dynamo;
+use super::empty_maps::NamesEmptyMaps;
 use super::meter::Meter;
 use super::retry::{Retries, RetryOptions, Timeouts};
 use super::streams::Readers;
@@ -43,7 +44,7 @@ impl Dynamo {
         check(&options)?;
         let config = load(&options).await?;
         let tables = aws_sdk_dynamodb::Client::new(&config);
-        let streams = aws_sdk_dynamodbstreams::Client::new(&config);
+        let streams = streams(&config, options.endpoint.is_some());
         Ok(Dynamo {
             tables,
             streams,
@@ -54,6 +55,15 @@ impl Dynamo {
             readers: Mutex::new(Readers::default()),
         })
     }
+}
+
+/// The client for the change feed.
+fn streams(config: &SdkConfig, is_custom: bool) -> aws_sdk_dynamodbstreams::Client {
+    let mut builder = aws_sdk_dynamodbstreams::config::Builder::from(config);
+    if is_custom && let Some(http) = config.http_client() {
+        builder = builder.http_client(NamesEmptyMaps::new(http));
+    }
+    aws_sdk_dynamodbstreams::Client::from_conf(builder.build())
 }
 
 fn check(options: &Options) -> Result<()> {

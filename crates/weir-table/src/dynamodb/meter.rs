@@ -99,6 +99,10 @@ pub struct Usage {
     pub read_milliunits: u64,
     /// Write units, in thousandths, refused writes included.
     pub write_milliunits: u64,
+    /// Of the read units, those of indexes.
+    pub index_read_milliunits: u64,
+    /// Of the write units, those of indexes.
+    pub index_write_milliunits: u64,
 }
 
 /// What all calls came to since the connection was made.
@@ -118,6 +122,8 @@ struct Counters {
     refused: AtomicU64,
     read_milliunits: AtomicU64,
     write_milliunits: AtomicU64,
+    index_read_milliunits: AtomicU64,
+    index_write_milliunits: AtomicU64,
 }
 
 impl Counters {
@@ -130,6 +136,8 @@ impl Counters {
             refused: read(&self.refused),
             read_milliunits: read(&self.read_milliunits),
             write_milliunits: read(&self.write_milliunits),
+            index_read_milliunits: read(&self.index_read_milliunits),
+            index_write_milliunits: read(&self.index_write_milliunits),
         }
     }
 }
@@ -193,12 +201,17 @@ impl Meter {
     ) {
         for report in reports {
             let (read, write) = units(verb, report);
+            let (index_read, index_write) = index_units(verb, report);
             self.count(verb, |counters| &counters.read_milliunits, read);
             self.count(verb, |counters| &counters.write_milliunits, write);
+            self.count(verb, |counters| &counters.index_read_milliunits, index_read);
+            self.count(verb, |counters| &counters.index_write_milliunits, index_write);
             let table = report.table_name().unwrap_or_default();
             self.of_table(table.strip_prefix(&self.prefix).unwrap_or(table), |usage| {
                 usage.read_milliunits += read;
                 usage.write_milliunits += write;
+                usage.index_read_milliunits += index_read;
+                usage.index_write_milliunits += index_write;
             });
         }
     }
@@ -229,10 +242,24 @@ impl Meter {
 /// Read and write units of a report, in thousandths. Single-item verbs report only their sum.
 fn units(verb: Verb, report: &ConsumedCapacity) -> (u64, u64) {
     let (read, write) = (report.read_capacity_units(), report.write_capacity_units());
+    to_sides(verb, read, write, report.capacity_units())
+}
+
+/// What of that is of indexes.
+fn index_units(verb: Verb, report: &ConsumedCapacity) -> (u64, u64) {
+    let indexes = report.global_secondary_indexes().into_iter().flat_map(|all| all.values());
+    let sides = indexes.map(|index| {
+        let (read, write) = (index.read_capacity_units(), index.write_capacity_units());
+        to_sides(verb, read, write, index.capacity_units())
+    });
+    sides.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+}
+
+fn to_sides(verb: Verb, read: Option<f64>, write: Option<f64>, both: Option<f64>) -> (u64, u64) {
     if read.is_some() || write.is_some() {
         return (milli(read), milli(write));
     }
-    let sum = milli(report.capacity_units());
+    let sum = milli(both);
     if verb.writes() { (0, sum) } else { (sum, 0) }
 }
 
@@ -267,6 +294,23 @@ mod tests {
         assert_eq!(capacity.verbs[&Verb::Transact].read_milliunits, 2000);
         assert_eq!(capacity.tables["a"].write_milliunits, 2000);
         assert_eq!(capacity.tables["b"].write_milliunits, 4000);
+        assert_eq!(capacity.tables["b"].index_write_milliunits, 0);
+    }
+
+    #[test]
+    fn units_of_indexes_are_told_apart() {
+        use aws_sdk_dynamodb::types::Capacity as Part;
+        let meter = Meter::new("");
+        let part = Part::builder().capacity_units(1.0).build();
+        let put = report("a").capacity_units(3.0);
+        let put = put.global_secondary_indexes("g1", part.clone());
+        meter.consumed(Verb::Put, [&put.global_secondary_indexes("g2", part).build()]);
+        let part = Part::builder().read_capacity_units(0.5).build();
+        let query = report("a").read_capacity_units(0.5).global_secondary_indexes("g1", part);
+        meter.consumed(Verb::Query, [&query.build()]);
+        let usage = meter.capacity().tables["a"];
+        assert_eq!((usage.write_milliunits, usage.index_write_milliunits), (3000, 2000));
+        assert_eq!((usage.read_milliunits, usage.index_read_milliunits), (500, 500));
     }
 
     #[test]

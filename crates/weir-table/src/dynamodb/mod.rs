@@ -8,6 +8,7 @@
 mod batch;
 mod connect;
 mod convert;
+mod empty_maps;
 mod fault;
 mod meter;
 mod read;

@@ -9,6 +9,7 @@ use super::keys;
 use crate::item::Item;
 use crate::request::Durability;
 use crate::spec::{IndexSpec, Projection, TableSpec};
+use crate::value::Name;
 
 /// Bits of a change's flags.
 const HAS_OLD: u8 = 1;
@@ -191,10 +192,15 @@ pub(super) fn apply_item(generation: &Generation, change: &ItemChange, seq: u64,
 /// The index and expiry entries that a change makes and removes.
 pub(super) fn side_entries(change: &ItemChange, mut each: impl FnMut(SideEntry)) {
     let spec = &change.table.spec;
+    let touched = touched(change);
+    let is_touched = |name: &Name| touched.as_ref().is_none_or(|names| names.contains(&name));
     for (number, index) in (0u16..).zip(&spec.indexes) {
-        index_entries(change, number, index, &mut each);
+        // Most updates touch no index, and then even its keys need not be made.
+        if holds_any(index, is_touched) {
+            index_entries(change, number, index, &mut each);
+        }
     }
-    if let Some(ttl) = &spec.ttl {
+    if let Some(ttl) = spec.ttl.as_ref().filter(|ttl| is_touched(ttl)) {
         let expiry =
             |image: &Option<Image>| image.as_ref().and_then(|image| expiry_of(&image.item, ttl));
         let (old, new) = (expiry(&change.old), expiry(&change.new));
@@ -253,6 +259,24 @@ fn index_entries(
             }
         }
     }
+}
+
+/// The attributes that a change touches; nothing, where the item comes or goes.
+fn touched(change: &ItemChange) -> Option<Vec<&Name>> {
+    let (old, new) = (change.old.as_ref()?, change.new.as_ref()?);
+    Some(old.item.attrs().differences(new.item.attrs()).map(|(name, ..)| name).collect())
+}
+
+/// Whether an index holds one of the attributes that `is_touched` names.
+fn holds_any(index: &IndexSpec, is_touched: impl Fn(&Name) -> bool) -> bool {
+    let included = match &index.projection {
+        Projection::All => return true,
+        Projection::KeysOnly => None,
+        Projection::Include(names) => Some(names),
+    };
+    is_touched(&index.partition)
+        || index.sort.as_ref().is_some_and(&is_touched)
+        || included.is_some_and(|names| names.iter().any(is_touched))
 }
 
 /// What an index holds of an item.

@@ -1,6 +1,6 @@
 //! Items as bytes: a version byte, then each attribute's name, kind and value. Integers are varints.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::item::{Attrs, Item};
 use crate::limits;
@@ -41,12 +41,16 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Item, Malformed> {
 /// Both are walked once, in name order; most updates change an attribute or two.
 pub(super) fn put_delta(out: &mut Vec<u8>, old: &Item, new: &Item) {
     let mut body = Vec::with_capacity(64);
-    let added = new.attrs().keys().filter(|name| old.get(name).is_none());
-    let names: Vec<&Name> = added.collect();
-    put_len(&mut body, names.len());
-    names.iter().for_each(|name| put_bytes(&mut body, name.as_bytes()));
-    let changed: Vec<(&Name, &Value)> =
-        old.attrs().iter().filter(|(name, value)| new.get(name) != Some(*value)).collect();
+    let mut added: Vec<&Name> = Vec::new();
+    let mut changed: Vec<(&Name, &Value)> = Vec::new();
+    for (name, before, _) in old.attrs().differences(new.attrs()) {
+        match before {
+            Some(value) => changed.push((name, value)),
+            None => added.push(name),
+        }
+    }
+    put_len(&mut body, added.len());
+    added.iter().for_each(|name| put_bytes(&mut body, name.as_bytes()));
     put_len(&mut body, changed.len());
     for (name, value) in changed {
         put_bytes(&mut body, name.as_bytes());
@@ -209,9 +213,12 @@ impl<'a> Input<'a> {
     }
 }
 
+/// Attributes that room is made for before they are read; a damaged length must not ask for more.
+const ATTRS_AHEAD: usize = 64;
+
 fn take_attrs(input: &mut Input<'_>, depth: usize) -> Result<Attrs, Malformed> {
     let len = input.len()?;
-    let mut attrs = BTreeMap::new();
+    let mut attrs = Attrs::with_capacity(len.min(ATTRS_AHEAD));
     for _ in 0..len {
         let name = Name::from(input.text()?);
         attrs.insert(name, take_value(input, depth)?);
@@ -312,7 +319,8 @@ mod tests {
             let field = "[a-z]{0,3}".prop_map(Name::from);
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::L),
-                prop::collection::btree_map(field, inner, 0..4).prop_map(Value::M),
+                prop::collection::btree_map(field, inner, 0..4)
+                    .prop_map(|fields| Value::M(fields.into())),
             ]
         })
     }

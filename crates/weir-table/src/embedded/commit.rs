@@ -296,10 +296,17 @@ fn stage(target: &Target, seen: &Seen) -> Result<Option<Image>> {
         Action::Update(_, update) => {
             let spec = &target.table.spec;
             let new = match &seen.old {
-                Some(old) => expr::apply::apply(update, &old.item)?,
-                None => expr::apply::apply(update, &target.item_key.to_item(spec))?,
+                Some(old) => {
+                    let new = expr::apply::apply(update, &old.item)?;
+                    check::updated_item(spec, &old.item, &new)?;
+                    new
+                }
+                None => {
+                    let new = expr::apply::apply(update, &target.item_key.to_item(spec))?;
+                    check::item(spec, &new)?;
+                    new
+                }
             };
-            check::item(spec, &new)?;
             Some(Image::of(new))
         }
     })

@@ -278,7 +278,7 @@ fn pick(value: &Value, paths: &[&[Step]]) -> Option<Value> {
     };
     match value {
         Value::M(map) => {
-            let picked: std::collections::BTreeMap<_, _> = map
+            let picked: crate::item::Attrs = map
                 .iter()
                 .filter_map(|(name, value)| {
                     let paths = below(&Step::Field(name.clone()));

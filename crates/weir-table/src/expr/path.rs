@@ -70,6 +70,12 @@ impl Path {
     }
 }
 
+impl From<Name> for Path {
+    fn from(name: Name) -> Path {
+        Path::new(name)
+    }
+}
+
 impl From<&str> for Path {
     fn from(name: &str) -> Path {
         Path::new(name)

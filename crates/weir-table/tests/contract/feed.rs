@@ -14,6 +14,7 @@ contract! {
     an_update_that_makes_an_item_is_fed_once,
     a_delete_is_fed_with_the_old_image,
     images_hold_every_kind_of_value,
+    images_hold_empty_maps_and_lists,
     a_change_names_its_table_and_key,
     changes_of_an_item_come_in_order,
     an_item_made_removed_and_remade_is_fed_three_times,
@@ -94,6 +95,17 @@ async fn images_hold_every_kind_of_value<B: Backend>(t: &Fixture<B>) {
         .with("ss", Value::strings(["x", "y"]))
         .with("ns", Value::numbers([1, 2]))
         .with("bs", byte_set([b"x"]));
+    events.put(item.clone()).await;
+    let changes = Follower::new(t, "events").await.until(1).await;
+    assert_eq!(images(&changes), [(None, Some(item))]);
+}
+
+async fn images_hold_empty_maps_and_lists<B: Backend>(t: &Fixture<B>) {
+    let events = t.events().await;
+    let none = || Value::map(std::iter::empty::<(&str, Value)>());
+    let nothing = || Value::list(std::iter::empty::<Value>());
+    let deep = Value::map([("m", none()), ("l", Value::list([none(), nothing()]))]);
+    let item = row("a", "1").with("m", none()).with("l", nothing()).with("deep", deep);
     events.put(item.clone()).await;
     let changes = Follower::new(t, "events").await.until(1).await;
     assert_eq!(images(&changes), [(None, Some(item))]);

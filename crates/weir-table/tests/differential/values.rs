@@ -1,7 +1,5 @@
 //! Values, keys and items. Few distinct ones, so that programs meet the same item again.
 
-use std::collections::BTreeMap;
-
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use weir_table::{Item, Key, KeyValue, Kind, Name, Number, TableSpec, Value};
@@ -125,7 +123,7 @@ fn map(depth: u32) -> impl Strategy<Value = Value> {
             .collect();
         values.prop_map(move |values| {
             let named = fields.iter().map(|field| Name::from(*field));
-            Value::M(named.zip(values).collect::<BTreeMap<_, _>>())
+            Value::M(named.zip(values).collect())
         })
     })
 }

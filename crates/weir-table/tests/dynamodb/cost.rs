@@ -18,6 +18,11 @@ fn used(store: &Store<Dynamo>, verb: Verb) -> (u64, u64) {
     (usage.read_milliunits, usage.write_milliunits)
 }
 
+/// Write milliunits of indexes that `verb` has used.
+fn of_indexes(store: &Store<Dynamo>, verb: Verb) -> u64 {
+    store.backend().capacity().verbs[&verb].index_write_milliunits
+}
+
 struct Case {
     name: &'static str,
     old: Option<Item>,
@@ -118,10 +123,12 @@ async fn writes_cost_what_dynamodb_local_reports() {
             prepare(&store, case.old.as_ref()).await;
             let verb = verb(&case.write);
             let (_, before) = used(&store, verb);
+            let before_indexes = of_indexes(&store, verb);
             store.write(case.write.clone()).await.unwrap();
             let reported = used(&store, verb).1 - before;
-            if reported != units.total() * 1000 {
-                wrong.push(format!("{}: {units:?} but {reported}", case.name));
+            let indexes = of_indexes(&store, verb) - before_indexes;
+            if (reported, indexes) != (units.total() * 1000, units.indexes() * 1000) {
+                wrong.push(format!("{}: {units:?} but {reported}, {indexes}", case.name));
             }
 
             prepare(&store, case.old.as_ref()).await;
@@ -255,7 +262,7 @@ async fn dynamodb_local_reports_the_sizes_we_compute() {
         Value::numbers([1, 22, 333]),
         Value::Bs([vec![1u8], vec![2, 3]].into()),
         Value::L(vec![]),
-        Value::M(std::collections::BTreeMap::new()),
+        Value::M(weir_table::item::Attrs::new()),
     ];
     let mut wrong = Vec::new();
     for value in numbers.into_iter().chain(others) {

@@ -1,0 +1,250 @@
+//! Named values in order of their names: the attributes of an item, the fields of a map.
+//!
+//! They are kept in one sorted vector. An item has a few dozen attributes, is decoded, changed and encoded whole with every
+//! write, and a tree of nodes costs more in making and dropping it than finding a name in it ever saves.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::value::{Name, Value};
+
+/// Named values, each name once, in order of their names.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Attrs {
+    entries: Vec<(Name, Value)>,
+}
+
+impl Attrs {
+    /// None.
+    #[must_use]
+    pub fn new() -> Attrs {
+        Attrs::default()
+    }
+
+    /// None yet, with room for `count`.
+    #[must_use]
+    pub fn with_capacity(count: usize) -> Attrs {
+        Attrs { entries: Vec::with_capacity(count) }
+    }
+
+    fn place(&self, name: &str) -> Result<usize, usize> {
+        self.entries.binary_search_by(|(known, _)| known.as_str().cmp(name))
+    }
+
+    /// The value of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        let place = self.place(name).ok()?;
+        self.entries.get(place).map(|(_, value)| value)
+    }
+
+    /// The value of this name, to be changed.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        let place = self.place(name).ok()?;
+        self.entries.get_mut(place).map(|(_, value)| value)
+    }
+
+    /// Whether there is one of this name.
+    #[must_use]
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.place(name).is_ok()
+    }
+
+    /// Sets a value; returns the one it replaces.
+    pub fn insert(&mut self, name: Name, value: Value) -> Option<Value> {
+        // What is read back comes in order.
+        if self.entries.last().is_none_or(|(last, _)| *last < name) {
+            self.entries.push((name, value));
+            return None;
+        }
+        match self.place(&name) {
+            Ok(place) => {
+                let (_, old) = self.entries.get_mut(place)?;
+                Some(std::mem::replace(old, value))
+            }
+            Err(place) => {
+                self.entries.insert(place, (name, value));
+                None
+            }
+        }
+    }
+
+    /// Removes a value, and returns it.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        let place = self.place(name).ok()?;
+        Some(self.entries.remove(place).1)
+    }
+
+    /// Keeps those that `keep` says.
+    pub fn retain(&mut self, mut keep: impl FnMut(&Name, &Value) -> bool) {
+        self.entries.retain(|(name, value)| keep(name, value));
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// All, in order.
+    pub fn iter(&self) -> Iter<'_> {
+        self.entries.iter().map(pair)
+    }
+
+    /// Those that differ in `other`: the name, the value here and the value there. Both are walked once.
+    pub fn differences<'a>(
+        &'a self,
+        other: &'a Attrs,
+    ) -> impl Iterator<Item = (&'a Name, Option<&'a Value>, Option<&'a Value>)> {
+        let (mut here, mut there) = (self.iter().peekable(), other.iter().peekable());
+        std::iter::from_fn(move || {
+            loop {
+                let order = match (here.peek(), there.peek()) {
+                    (None, None) => return None,
+                    (Some(_), None) => Ordering::Less,
+                    (None, Some(_)) => Ordering::Greater,
+                    (Some((a, _)), Some((b, _))) => a.cmp(b),
+                };
+                match order {
+                    Ordering::Less => {
+                        return here.next().map(|(name, value)| (name, Some(value), None));
+                    }
+                    Ordering::Greater => {
+                        return there.next().map(|(name, value)| (name, None, Some(value)));
+                    }
+                    Ordering::Equal => {
+                        let (name, a) = here.next()?;
+                        let (_, b) = there.next()?;
+                        if a != b {
+                            return Some((name, Some(a), Some(b)));
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    /// The names, in order.
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Name> + ExactSizeIterator {
+        self.entries.iter().map(|(name, _)| name)
+    }
+
+    /// The values, in order of their names.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
+        self.entries.iter().map(|(_, value)| value)
+    }
+}
+
+/// Named values by reference.
+pub type Iter<'a> = std::iter::Map<
+    std::slice::Iter<'a, (Name, Value)>,
+    fn(&'a (Name, Value)) -> (&'a Name, &'a Value),
+>;
+
+fn pair(entry: &(Name, Value)) -> (&Name, &Value) {
+    (&entry.0, &entry.1)
+}
+
+impl<'a> IntoIterator for &'a Attrs {
+    type Item = (&'a Name, &'a Value);
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+impl IntoIterator for Attrs {
+    type Item = (Name, Value);
+    type IntoIter = std::vec::IntoIter<(Name, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl FromIterator<(Name, Value)> for Attrs {
+    /// Of two with one name the last stays.
+    fn from_iter<I: IntoIterator<Item = (Name, Value)>>(entries: I) -> Attrs {
+        let mut attrs = Attrs::new();
+        attrs.extend(entries);
+        attrs
+    }
+}
+
+impl Extend<(Name, Value)> for Attrs {
+    fn extend<I: IntoIterator<Item = (Name, Value)>>(&mut self, entries: I) {
+        let entries = entries.into_iter();
+        self.entries.reserve(entries.size_hint().0);
+        for (name, value) in entries {
+            self.insert(name, value);
+        }
+    }
+}
+
+impl<const N: usize> From<[(Name, Value); N]> for Attrs {
+    fn from(entries: [(Name, Value); N]) -> Attrs {
+        entries.into_iter().collect()
+    }
+}
+
+impl From<std::collections::BTreeMap<Name, Value>> for Attrs {
+    fn from(entries: std::collections::BTreeMap<Name, Value>) -> Attrs {
+        entries.into_iter().collect()
+    }
+}
+
+impl fmt::Debug for Attrs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_order_and_each_is_there_once() {
+        let entries = ["b", "a", "c", "a", "B"].into_iter().zip(0..);
+        let attrs: Attrs = entries.map(|(name, n)| (name.into(), Value::from(n))).collect();
+        let told: Vec<(&str, i64)> =
+            attrs.iter().map(|(name, value)| (name.as_str(), value.as_i64().unwrap())).collect();
+        assert_eq!(told, [("B", 4), ("a", 3), ("b", 0), ("c", 2)]);
+        assert_eq!(attrs.get("c"), Some(&Value::from(2)));
+        assert_eq!(attrs.get("d"), None);
+    }
+
+    #[test]
+    fn differences_are_what_was_added_changed_and_removed() {
+        let of = |text: &str| -> Attrs {
+            text.split_whitespace()
+                .map(|name| (name[..1].into(), Value::from(&name[1..])))
+                .collect()
+        };
+        let (old, new) = (of("a1 b1 c1 d1"), of("b1 c2 d1 e1"));
+        let told: Vec<String> = old
+            .differences(&new)
+            .map(|(name, a, b)| format!("{name}{:?}{:?}", a.is_some(), b.is_some()))
+            .collect();
+        assert_eq!(told, ["atruefalse", "ctruetrue", "efalsetrue"]);
+        assert_eq!(old.differences(&old).count(), 0);
+    }
+
+    #[test]
+    fn what_is_set_replaces_and_what_is_removed_is_gone() {
+        let mut attrs = Attrs::new();
+        assert_eq!(attrs.insert("x".into(), Value::from(1)), None);
+        assert_eq!(attrs.insert("x".into(), Value::from(2)), Some(Value::from(1)));
+        assert_eq!(attrs.insert("w".into(), Value::Null), None);
+        assert_eq!(attrs.remove("x"), Some(Value::from(2)));
+        assert_eq!(attrs.remove("x"), None);
+        assert_eq!((attrs.len(), attrs.contains_key("w")), (1, true));
+    }
+}
