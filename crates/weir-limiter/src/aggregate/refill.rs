@@ -1,0 +1,117 @@
+//! Refills ahead of need: a bucket in use is filled before it runs dry, so that takes from it stay one write without a read.
+//!
+//! Nothing is minted by it: it is the refill that the next slow take would do, for every limit of the item, on condition that
+//! nobody refilled since the item was read and that no balance has grown.
+
+use std::collections::BTreeMap;
+
+use weir_table::limits::BATCH_GET_MAX;
+use weir_table::{Backend, Get};
+
+use super::in_use::InUse;
+use crate::bounds::{SHARD_WRITES_PER_SECOND, SHARDS_MAX};
+use crate::bucket::Bucket;
+use crate::error::{Error, Result};
+use crate::ids::LimitName;
+use crate::item::{self, RF};
+use crate::keys;
+use crate::limiter::Limiter;
+use crate::writes::{self, Cover};
+
+/// At which part of what a shard is meant to take it is split, in percent.
+const HOT_PERCENT: u64 = 80;
+
+/// The bucket refilled to now, if that helps: of some limit there would still be less than was `used` lately, so that it may run
+/// dry before somebody refills it.
+fn helped(bucket: &Bucket, used: &BTreeMap<LimitName, i64>, now_ms: i64) -> Option<Bucket> {
+    if bucket.is_expired(now_ms) {
+        return None;
+    }
+    let refilled = bucket.refilled(now_ms);
+    let helps = |(limit, used): (&LimitName, &i64)| {
+        let there = |bucket: &Bucket| bucket.meter(limit).map(|meter| meter.level.tokens);
+        let (before, after) = (there(bucket), there(&refilled));
+        after.is_some_and(|tokens| tokens < *used) && after > before
+    };
+    used.iter().any(helps).then_some(refilled)
+}
+
+impl<B: Backend> Limiter<B> {
+    /// Refills those of the shards that need it. Returns how many it wrote.
+    pub(super) async fn refill(&self, in_use: &[InUse], now_ms: i64) -> Result<u64> {
+        let needy: Vec<&InUse> =
+            in_use.iter().filter(|one| helped(&one.last, &one.used, now_ms).is_some()).collect();
+        let mut written = 0;
+        for needy in needy.chunks(BATCH_GET_MAX) {
+            // The feed is behind. What it shows may be full where the bucket is not any more, and a refill that stops at the
+            // capacity would drop what the bucket has room for.
+            let gets: Vec<Get> = needy.iter().map(|one| self.get_shard(one)).collect();
+            let items = self.store().batch_get(&gets).await?;
+            for (one, found) in needy.iter().zip(items) {
+                let Some(found) = found.filter(|found| found.i64(RF).is_some()) else { continue };
+                let old = item::decode(&found);
+                let Some(new) = helped(&old, &one.used, now_ms) else { continue };
+                let write = writes::change(self.table(), &one.id, &old, &new, Cover::Unneeded);
+                // Refused means that somebody else refilled it.
+                written += u64::from(self.try_write(write).await?);
+            }
+        }
+        Ok(written)
+    }
+
+    fn get_shard(&self, one: &InUse) -> Get {
+        let id = &one.id;
+        Get::new(self.table(), keys::bucket(&id.ns, &id.entity, &id.resource, one.last.shard))
+    }
+
+    /// Doubles the shards of buckets of which one is written nearly as often as a partition serves. Returns how many it
+    /// doubled.
+    pub(super) async fn double_hot(&self, in_use: &[InUse]) -> Result<u64> {
+        let hot_per_second = SHARD_WRITES_PER_SECOND * HOT_PERCENT / 100;
+        let mut doubled = 0;
+        for one in in_use {
+            let Some(wcu) = one.last.meter(&LimitName::wcu()) else { continue };
+            let shards = one.last.shard_count;
+            let per_second = self.inner.pace.saw(one, wcu.consumed);
+            if per_second.is_none_or(|pace| pace < hot_per_second) || shards >= SHARDS_MAX {
+                continue;
+            }
+            let ns = self.namespace_of(&one.id.ns);
+            match ns.double_shards(&one.id.entity, &one.id.resource, shards).await {
+                Ok(_) => doubled += 1,
+                // A bucket that hot is written by many; the next changes will tell again.
+                Err(Error::Contended) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(doubled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::Limit;
+
+    fn name(text: &str) -> LimitName {
+        LimitName::new(text).unwrap()
+    }
+
+    #[test]
+    fn only_a_bucket_that_may_run_dry_is_refilled() {
+        let limits = [Limit::per_minute(name("rpm"), 60), Limit::per_minute(name("tpm"), 6_000)];
+        let mut bucket = Bucket::full(&limits, 0, 1, 0);
+        bucket.take(&name("rpm"), 50_000);
+        let used = |milli| BTreeMap::from([(name("rpm"), milli)]);
+        // Ten are left, and ten seconds bring ten more.
+        assert!(helped(&bucket, &used(20_000), 10_000).is_none(), "twenty suffice");
+        assert!(helped(&bucket, &used(-5_000), 10_000).is_none(), "given back");
+        assert!(helped(&bucket, &BTreeMap::new(), 10_000).is_none());
+        assert!(helped(&bucket, &used(30_000), 0).is_none(), "no time has passed");
+        assert!(helped(&bucket, &used(30_000), -3_600_000).is_none(), "nor backwards");
+        let refilled = helped(&bucket, &used(30_000), 10_000).unwrap();
+        assert_eq!(refilled, bucket.refilled(10_000), "all limits, as any refill");
+        bucket.expires = Some(5);
+        assert!(helped(&bucket, &used(30_000), 10_000).is_none(), "expired");
+    }
+}

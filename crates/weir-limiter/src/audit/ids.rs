@@ -1,0 +1,77 @@
+//! Ids of events: ULIDs, which are in order of time. Those a process makes within one millisecond are in the order in
+//! which it made them.
+
+use parking_lot::Mutex;
+use ulid::Ulid;
+
+/// Makes the ids of events.
+#[derive(Debug, Default)]
+pub struct Ids {
+    last: Mutex<Option<Ulid>>,
+}
+
+impl Ids {
+    /// A new id of this moment.
+    pub(crate) fn next(&self, now_ms: i64) -> Ulid {
+        let fresh = Ulid::from_parts(u64::try_from(now_ms).unwrap_or_default(), random());
+        let mut last = self.last.lock();
+        let next = match *last {
+            Some(last) if last.timestamp_ms() == fresh.timestamp_ms() => {
+                last.increment().unwrap_or(fresh)
+            }
+            _ => fresh,
+        };
+        *last = Some(next);
+        next
+    }
+}
+
+/// 79 random bits: an 80th could leave no room to count up within the millisecond.
+fn random() -> u128 {
+    fastrand::u128(..) & (u128::MAX >> 49)
+}
+
+/// The first and the last id there could be from `from_ms` on and before `to_ms`. Nothing when that is no time at all.
+pub(super) fn bounds(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<(Ulid, Ulid)> {
+    let from_ms = u64::try_from(from_ms.unwrap_or_default().max(0)).unwrap_or_default();
+    let first = Ulid::from_parts(from_ms.min(TIME_MAX), 0);
+    let last = match to_ms {
+        None => Ulid::max(),
+        Some(to_ms) => {
+            let last_ms = u64::try_from(to_ms.checked_sub(1)?).ok()?;
+            Ulid::from_parts(last_ms.min(TIME_MAX), u128::MAX >> 48)
+        }
+    };
+    (first <= last).then_some((first, last))
+}
+
+/// The last millisecond a ULID can tell.
+const TIME_MAX: u64 = (1 << 48) - 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_one_process_are_in_order() {
+        let ids = Ids::default();
+        let made: Vec<_> = [5, 5, 5, 6, 6, 9].map(|ms| ids.next(ms)).into();
+        assert!(made.is_sorted_by(|a, b| a < b && a.to_string() < b.to_string()), "{made:?}");
+        assert_eq!(made[5].timestamp_ms(), 9);
+        assert_eq!(ids.next(3).timestamp_ms(), 3, "a clock set back is believed");
+    }
+
+    #[test]
+    fn bounds_hold_every_id_of_the_time_and_no_other() {
+        let (first, last) = bounds(Some(10), Some(20)).unwrap();
+        let ids = Ids::default();
+        for (ms, inside) in [(9, false), (10, true), (19, true), (20, false)] {
+            let id = ids.next(ms);
+            assert_eq!(first <= id && id <= last, inside, "{ms}");
+        }
+        assert_eq!(bounds(None, None), Some((Ulid::nil(), Ulid::max())));
+        assert_eq!(bounds(Some(10), Some(10)), None);
+        assert_eq!(bounds(None, Some(0)), None);
+        assert!(bounds(Some(-5), Some(i64::MAX)).is_some());
+    }
+}

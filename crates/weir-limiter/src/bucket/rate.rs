@@ -1,0 +1,127 @@
+//! How fast a bucket fills, and how full it is.
+
+/// How large a bucket is and how fast it fills. Also a shard's share of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// The most there can be, in millitokens.
+    pub capacity: i64,
+    /// Millitokens that come back in a period.
+    pub refill: i64,
+    /// The period in milliseconds; never zero.
+    pub period_ms: i64,
+}
+
+/// How full a bucket is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Level {
+    /// Millitokens; below zero is a debt.
+    pub tokens: i64,
+    /// What the last refill left over, in parts of `period_ms` of a millitoken.
+    pub remainder: i64,
+}
+
+impl Rate {
+    /// The share of shard `shard` of `count`. Shares differ by one at most, the first ones have the larger,
+    /// and together they are the whole. Doubling the count splits each share in two.
+    #[must_use]
+    pub fn share(self, shard: u32, count: u32) -> Rate {
+        let part = |whole: i64| {
+            let (count, shard) = (i64::from(count.max(1)), i64::from(shard));
+            whole / count + i64::from(shard < whole % count)
+        };
+        Rate { capacity: part(self.capacity), refill: part(self.refill), ..self }
+    }
+
+    /// How long an empty bucket takes to fill, rounded up.
+    #[must_use]
+    pub fn fill_ms(self) -> i64 {
+        let product = i128::from(self.capacity) * i128::from(self.period_ms);
+        to_i64(ceil_div(product, i128::from(self.refill.max(1))))
+    }
+
+    /// A full bucket.
+    #[must_use]
+    pub fn full(self) -> Level {
+        Level { tokens: self.capacity, remainder: 0 }
+    }
+}
+
+impl Level {
+    /// The level after `elapsed_ms` more; time that goes backwards changes nothing.
+    #[must_use]
+    pub fn refilled(self, rate: Rate, elapsed_ms: i64) -> Level {
+        let elapsed = i128::from(elapsed_ms.max(0));
+        // A remainder can be of an older, longer period.
+        let carried = self.remainder.clamp(0, rate.period_ms.max(1) - 1);
+        let parts = i128::from(carried) + elapsed * i128::from(rate.refill);
+        let period = i128::from(rate.period_ms.max(1));
+        let tokens = i128::from(self.tokens) + parts / period;
+        if tokens >= i128::from(rate.capacity) {
+            return rate.full();
+        }
+        let level = Level { tokens: to_i64(tokens), remainder: to_i64(parts % period) };
+        debug_assert!(level.tokens < rate.capacity && level.remainder < rate.period_ms);
+        level
+    }
+
+    /// How long until `asked` millitokens are there, rounded up; nothing if that is more than the bucket holds.
+    #[must_use]
+    pub fn wait_ms(self, rate: Rate, asked: i64) -> Option<i64> {
+        if asked > rate.capacity {
+            return None;
+        }
+        let missing = i128::from(asked) - i128::from(self.tokens);
+        if missing <= 0 {
+            return Some(0);
+        }
+        let carried = self.remainder.clamp(0, rate.period_ms.max(1) - 1);
+        let parts = missing * i128::from(rate.period_ms.max(1)) - i128::from(carried);
+        Some(to_i64(ceil_div(parts, i128::from(rate.refill.max(1)))))
+    }
+}
+
+fn ceil_div(a: i128, b: i128) -> i128 {
+    let floor = a.div_euclid(b);
+    floor + i128::from(a.rem_euclid(b) != 0)
+}
+
+/// Saturates: what does not fit is beyond every bound we have.
+fn to_i64(value: i128) -> i64 {
+    let clamped = value.clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+    i64::try_from(clamped).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HUNDRED_A_MINUTE: Rate = Rate { capacity: 100_000, refill: 100_000, period_ms: 60_000 };
+
+    #[test]
+    fn polling_every_millisecond_mints_nothing() {
+        let mut level = Level::default();
+        for _ in 0..60_000 {
+            level = level.refilled(HUNDRED_A_MINUTE, 1);
+        }
+        assert_eq!(level, HUNDRED_A_MINUTE.full());
+        let mut level = Level { tokens: -1_000_000, remainder: 0 };
+        for _ in 0..60_000 {
+            level = level.refilled(HUNDRED_A_MINUTE, 1);
+        }
+        assert_eq!(level, Level { tokens: -900_000, remainder: 0 });
+    }
+
+    #[test]
+    fn waiting_rounds_up() {
+        let level = Level { tokens: 0, remainder: 0 };
+        // 1 token: 1000 millitokens at 5/3 a millisecond.
+        assert_eq!(level.wait_ms(HUNDRED_A_MINUTE, 1_000), Some(600));
+        assert_eq!(level.wait_ms(HUNDRED_A_MINUTE, 1), Some(1));
+        assert_eq!(level.wait_ms(HUNDRED_A_MINUTE, 2), Some(2));
+        assert_eq!(level.wait_ms(HUNDRED_A_MINUTE, 0), Some(0));
+        assert_eq!(level.wait_ms(HUNDRED_A_MINUTE, 100_000), Some(60_000));
+        assert_eq!(level.wait_ms(HUNDRED_A_MINUTE, 100_001), None);
+        let debt = Level { tokens: -100_000, remainder: 0 };
+        assert_eq!(debt.wait_ms(HUNDRED_A_MINUTE, 1_000), Some(60_600));
+    }
+}

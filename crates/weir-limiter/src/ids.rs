@@ -1,0 +1,272 @@
+//! Every id that enters a key, and what it may look like.
+//!
+//! Keys join their parts with `#` and `/`, so an id that could hold them where they separate would
+//! reach another item.
+
+use std::fmt;
+use std::str::FromStr;
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident, $field:literal, $check:expr, $rule:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "CompactString", into = "CompactString")]
+        pub struct $name(CompactString);
+
+        impl $name {
+            /// What an id of this kind looks like.
+            pub const RULE: &str = $rule;
+
+            /// Checks `text`.
+            ///
+            /// # Errors
+            /// It is not an id of this kind.
+            pub fn new(text: impl AsRef<str>) -> Result<$name, Error> {
+                let text = text.as_ref();
+                let check: fn(&str) -> bool = $check;
+                if check(text) {
+                    return Ok($name(text.into()));
+                }
+                Err(Error::invalid($field, format!("{} is not {}", shown(text), Self::RULE)))
+            }
+
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(self.as_str(), f)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                self.as_str()
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                self.as_str()
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<$name, Error> {
+                $name::new(text)
+            }
+        }
+
+        impl TryFrom<CompactString> for $name {
+            /// How it is wrong; what it is of, whoever reads it knows.
+            type Error = String;
+
+            fn try_from(text: CompactString) -> Result<$name, String> {
+                $name::new(text).map_err(|error| match error {
+                    Error::Invalid { problem, .. } => problem,
+                    other => other.to_string(),
+                })
+            }
+        }
+
+        impl From<$name> for CompactString {
+            fn from(id: $name) -> CompactString {
+                id.0
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// The name of a namespace, as people give it.
+    NamespaceName, "namespace",
+        |text| shaped(text, 64, |b| b.is_ascii_alphanumeric(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')),
+        "a namespace: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
+    /// The opaque id of a namespace; every key begins with it.
+    NamespaceId, "namespace id",
+        |text| text.len() == 11 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')),
+        "a namespace id: 11 letters, digits, `_`, `-`";
+    /// Who is limited: a user, a key, a project.
+    EntityId, "entity",
+        |text| shaped(text, 256, |b| b.is_ascii_alphanumeric(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':' | b'@' | b'-')),
+        "an entity: a letter or digit, then up to 255 letters, digits, `_`, `.`, `:`, `@`, `-`";
+    /// What is used: a model's name.
+    Resource, "resource",
+        |text| shaped(text, 128, |b| b.is_ascii_alphabetic(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':' | b'/' | b'-')),
+        "a resource: a letter, then up to 127 letters, digits, `_`, `.`, `:`, `/`, `-`";
+    /// The name of a limit: `rpm`, `tpm`.
+    LimitName, "limit",
+        |text| shaped(text, 64, |b| b.is_ascii_alphabetic(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')) && !RESERVED_LIMITS.contains(&text),
+        "a limit: a letter, then up to 63 letters, digits, `_`, `.`, `-`, and none of the reserved names (wcu, PK, SK, ttl, resource, window, …)";
+}
+
+/// Names a limit cannot have: the limit of a shard's writes, and the attributes of a usage snapshot, in
+/// which limits are attributes of their own.
+const RESERVED_LIMITS: &[&str] = &[
+    "wcu",
+    "PK",
+    "SK",
+    "GSI1PK",
+    "GSI1SK",
+    "GSI2PK",
+    "GSI2SK",
+    "GSI3PK",
+    "GSI3SK",
+    "GSI4PK",
+    "GSI4SK",
+    "entity_id",
+    "resource",
+    "window",
+    "window_start",
+    "total_events",
+    "ttl",
+];
+
+fn shaped(text: &str, max: usize, first: fn(u8) -> bool, rest: fn(u8) -> bool) -> bool {
+    text.len() <= max && text.bytes().next().is_some_and(first) && text.bytes().all(rest)
+}
+
+/// Characters of a wrong id that an error shows.
+const SHOWN_MAX: usize = 80;
+
+fn shown(text: &str) -> String {
+    let short: String = text.chars().take(SHOWN_MAX).collect();
+    if short.len() < text.len() { format!("{short:?}…") } else { format!("{short:?}") }
+}
+
+impl LimitName {
+    /// The reserved limit of a shard's writes.
+    #[must_use]
+    pub(crate) fn wcu() -> LimitName {
+        LimitName(CompactString::const_new("wcu"))
+    }
+
+    /// Whether this is the reserved limit of a shard's writes.
+    #[must_use]
+    pub(crate) fn is_wcu(&self) -> bool {
+        self.0 == "wcu"
+    }
+
+    /// A limit's name as it stands in an item that is already stored.
+    #[must_use]
+    pub(crate) fn stored(text: &str) -> LimitName {
+        LimitName(text.into())
+    }
+}
+
+impl NamespaceName {
+    /// A name that was not checked, of a namespace that is known by its id.
+    #[must_use]
+    pub(crate) fn stored(text: &str) -> NamespaceName {
+        NamespaceName(text.into())
+    }
+}
+
+impl EntityId {
+    /// An entity's id as it stands in an item that is already stored.
+    #[must_use]
+    pub(crate) fn stored(text: &str) -> EntityId {
+        EntityId(text.into())
+    }
+}
+
+impl Resource {
+    /// A resource as it stands in an item that is already stored.
+    #[must_use]
+    pub(crate) fn stored(text: &str) -> Resource {
+        Resource(text.into())
+    }
+}
+
+impl NamespaceId {
+    /// A namespace's id as it stands in an item that is already stored.
+    #[must_use]
+    pub(crate) fn stored(text: &str) -> NamespaceId {
+        NamespaceId(text.into())
+    }
+}
+
+/// The narrower rules of zae-limiter, for a table shared with it. Our entities all fit them.
+pub mod zae {
+    use super::{Error, LimitName, Resource};
+
+    /// The longest resource it takes.
+    pub const RESOURCE_MAX: usize = 64;
+
+    /// Checks that zae-limiter takes this resource.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn resource(resource: &Resource) -> Result<(), Error> {
+        let text = resource.as_str();
+        if text.contains(':') || text.len() > RESOURCE_MAX {
+            let problem = "has `:` or more than 64 characters, which zae-limiter does not take";
+            return Err(Error::invalid("resource", problem));
+        }
+        Ok(())
+    }
+
+    /// Checks that zae-limiter can take from a limit of this name.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn limit(limit: &LimitName) -> Result<(), Error> {
+        if limit.as_str().contains(['-', '.']) {
+            let problem = format!("{limit} has `-` or `.`, which zae-limiter cannot take from");
+            return Err(Error::invalid("limit", problem));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_could_reach_another_key_are_refused() {
+        let long = "a".repeat(257);
+        for bad in ["", "#", "a#b", "a/b", " a", "a b", "ä", "-a", ".a", "a\n", long.as_str()] {
+            assert!(EntityId::new(bad).is_err(), "{bad:?}");
+        }
+        for good in ["a", "0", "user-1", "a.b:c@d_e", &"a".repeat(256)] {
+            assert_eq!(EntityId::new(good).unwrap().as_str(), good);
+        }
+        for bad in ["", "1a", "a#b", "_default_", "a b", &"a".repeat(129)] {
+            assert!(Resource::new(bad).is_err(), "{bad:?}");
+        }
+        assert!(Resource::new("anthropic/claude-4.5:beta").is_ok());
+        for bad in ["", "1", "a#", "a/b", "wcu", "ttl", "window", &"a".repeat(65)] {
+            assert!(LimitName::new(bad).is_err(), "{bad:?}");
+        }
+        assert!(LimitName::new("tokens_per-min.in").is_ok());
+        for bad in ["", "_", "a/b", "#", &"a".repeat(65)] {
+            assert!(NamespaceName::new(bad).is_err(), "{bad:?}");
+        }
+        assert!(NamespaceId::new("abc-DEF_123").is_ok());
+        assert!(NamespaceId::new("short").is_err());
+    }
+
+    #[test]
+    fn an_error_names_the_id_and_cuts_it_short() {
+        let error = EntityId::new("x".repeat(300) + "#").unwrap_err().to_string();
+        assert!(error.starts_with("entity: \"xxx") && error.len() < 300, "{error}");
+    }
+}

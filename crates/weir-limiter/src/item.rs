@@ -1,0 +1,245 @@
+//! A bucket as it is stored.
+
+use compact_str::CompactString;
+use weir_table::{Item, Name};
+
+use crate::bucket::{Bucket, Level, Meter, Rate};
+use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
+use crate::keys;
+
+/// When all limits were refilled.
+pub const RF: &str = "rf";
+/// When the item can be forgotten.
+pub const TTL: &str = "ttl";
+/// How many shards there are.
+pub const SHARD_COUNT: &str = "shard_count";
+/// Whether the parent pays too.
+pub const CASCADE: &str = "cascade";
+/// The parent.
+pub const PARENT: &str = "parent_id";
+
+/// One number of a limit in a bucket item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// Millitokens there are.
+    Tokens,
+    /// Capacity in millitokens.
+    Capacity,
+    /// Millitokens consumed since ever.
+    Consumed,
+    /// Refill in millitokens.
+    Refill,
+    /// Period in milliseconds.
+    Period,
+    /// Remainder of the last refill.
+    Remainder,
+}
+
+impl Field {
+    fn suffix(self) -> &'static str {
+        match self {
+            Field::Tokens => "_tk",
+            Field::Capacity => "_cp",
+            Field::Consumed => "_tc",
+            Field::Refill => "_ra",
+            Field::Period => "_rp",
+            Field::Remainder => "_fr",
+        }
+    }
+
+    /// The attribute that holds it for a limit.
+    #[must_use]
+    pub fn of(self, limit: &LimitName) -> Name {
+        // Made with every take, so without the machinery of `format`.
+        let mut name = Name::const_new("b_");
+        name.push_str(limit.as_str());
+        name.push_str(self.suffix());
+        name
+    }
+
+    /// The limit's name and the field that an attribute holds, if it holds one.
+    fn parse(attribute: &str) -> Option<(&str, Field)> {
+        let (limit, suffix) = attribute.strip_prefix("b_")?.rsplit_once('_')?;
+        let field = match suffix {
+            "tk" => Field::Tokens,
+            "cp" => Field::Capacity,
+            "tc" => Field::Consumed,
+            "ra" => Field::Refill,
+            "rp" => Field::Period,
+            "fr" => Field::Remainder,
+            _ => return None,
+        };
+        Some((limit, field))
+    }
+}
+
+/// Whose bucket it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BucketId {
+    /// The namespace.
+    pub ns: NamespaceId,
+    /// The entity.
+    pub entity: EntityId,
+    /// The resource.
+    pub resource: Resource,
+}
+
+/// Reads a bucket item. Attributes that are not of a bucket are passed over.
+///
+/// A meter without its rate or its balance is passed over too: zae-limiter leaves such halves when a limit is added
+/// to the config of a live bucket, and nobody could take from one.
+#[must_use]
+pub fn decode(item: &Item) -> Bucket {
+    let mut meters: Vec<Meter> = Vec::new();
+    for (name, value) in item.attrs() {
+        let Some((limit, field)) = Field::parse(name) else { continue };
+        let Some(value) = value.as_n().and_then(|number| number.to_i128()) else { continue };
+        let value = i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX });
+        // Attributes are ordered, so a limit's fields follow each other, unless one name begins another.
+        let place = meters.iter().rposition(|meter| meter.name.as_str() == limit);
+        let place = place.unwrap_or_else(|| {
+            meters.push(Meter {
+                name: LimitName::stored(limit),
+                rate: Rate { capacity: 0, refill: 0, period_ms: 0 },
+                level: Level::default(),
+                consumed: 0,
+            });
+            meters.len() - 1
+        });
+        let Some(meter) = meters.get_mut(place) else { continue };
+        match field {
+            Field::Tokens => meter.level.tokens = value,
+            Field::Capacity => meter.rate.capacity = value,
+            Field::Consumed => meter.consumed = value,
+            Field::Refill => meter.rate.refill = value,
+            Field::Period => meter.rate.period_ms = value,
+            Field::Remainder => meter.level.remainder = value,
+        }
+    }
+    meters.retain(|meter| {
+        let is_whole = meter.rate.period_ms > 0 && meter.rate.refill > 0;
+        is_whole && item.get(Field::Tokens.of(&meter.name).as_str()).is_some()
+    });
+    meters.sort_by(|a, b| a.name.cmp(&b.name));
+    let shard = item.s("PK").and_then(|pk| pk.rsplit_once('#')?.1.parse().ok()).unwrap_or_default();
+    let count = item.i64(SHARD_COUNT).and_then(|count| u32::try_from(count).ok());
+    Bucket {
+        shard,
+        shard_count: count.unwrap_or(1).max(1),
+        refilled_ms: item.i64(RF).unwrap_or_default(),
+        meters,
+        expires: item.i64(TTL),
+        cascade: item.get(CASCADE).and_then(weir_table::Value::as_bool).unwrap_or_default(),
+        parent: item.s(PARENT).map(EntityId::stored),
+    }
+}
+
+/// The item of a bucket, whole.
+#[must_use]
+pub fn encode(id: &BucketId, bucket: &Bucket) -> Item {
+    let BucketId { ns, entity, resource } = id;
+    let tail = keys::bucket_tail(entity, resource, bucket.shard);
+    let mut item = keys_of(id, bucket.shard)
+        .with("entity_id", entity.as_str())
+        .with("resource", resource.as_str())
+        .with(SHARD_COUNT, bucket.shard_count)
+        .with(RF, bucket.refilled_ms)
+        .with(CASCADE, bucket.cascade)
+        .with("GSI2PK", keys::resource_partition(ns, resource))
+        .with("GSI2SK", keys::gsi2_bucket(entity, bucket.shard))
+        .with("GSI3PK", keys::entity_partition(ns, entity))
+        .with("GSI3SK", keys::gsi3_bucket(resource, bucket.shard))
+        .with("GSI4PK", ns.as_str())
+        .with("GSI4SK", tail);
+    if let Some(parent) = &bucket.parent {
+        item.set(PARENT, parent.as_str());
+    }
+    if let Some(expires) = bucket.expires {
+        item.set(TTL, expires);
+    }
+    for meter in &bucket.meters {
+        for (field, value) in numbers(meter) {
+            item.set(field.of(&meter.name), value);
+        }
+    }
+    item
+}
+
+fn keys_of(id: &BucketId, shard: u32) -> Item {
+    let key = keys::bucket(&id.ns, &id.entity, &id.resource, shard);
+    let mut item = Item::new().with("PK", key.partition.to_value());
+    if let Some(sort) = key.sort {
+        item.set("SK", sort.to_value());
+    }
+    item
+}
+
+/// Every number of a meter.
+#[must_use]
+pub fn numbers(meter: &Meter) -> [(Field, i64); 6] {
+    [
+        (Field::Tokens, meter.level.tokens),
+        (Field::Capacity, meter.rate.capacity),
+        (Field::Consumed, meter.consumed),
+        (Field::Refill, meter.rate.refill),
+        (Field::Period, meter.rate.period_ms),
+        (Field::Remainder, meter.level.remainder),
+    ]
+}
+
+/// The limits an item has attributes of, whether they are whole or not.
+#[must_use]
+pub fn limits_in(item: &Item) -> Vec<CompactString> {
+    let mut names: Vec<CompactString> = item
+        .attrs()
+        .keys()
+        .filter_map(|name| Some(CompactString::from(Field::parse(name)?.0)))
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bucket::Limit;
+
+    #[test]
+    fn a_bucket_is_read_back_as_it_was_written() {
+        let id = BucketId {
+            ns: NamespaceId::new("abcdefghijk").unwrap(),
+            entity: EntityId::new("user-1").unwrap(),
+            resource: Resource::new("gpt-4").unwrap(),
+        };
+        let names = ["a", "a_tk", "tpm", "a_b"];
+        let limits = names.map(|name| Limit::per_minute(LimitName::new(name).unwrap(), 7));
+        let mut bucket = Bucket::full(&limits, 2, 4, 1_768_478_400_000).with_wcu();
+        bucket.expires = Some(1_768_478_700);
+        bucket.parent = Some(EntityId::new("team").unwrap());
+        bucket.cascade = true;
+        bucket.take(&limits[0].name, 9_000);
+        let item = encode(&id, &bucket);
+        assert_eq!(decode(&item), bucket);
+        assert_eq!(item.s("PK"), Some("abcdefghijk/BUCKET#user-1#gpt-4#2"));
+        assert_eq!(item.i64("b_a_tk_tk"), Some(1750));
+        assert_eq!(item.i64("b_wcu_cp"), Some(1_000_000));
+        assert_eq!(limits_in(&item), ["a", "a_b", "a_tk", "tpm", "wcu"]);
+    }
+    #[test]
+    fn half_a_limit_is_none() {
+        let whole = Item::new()
+            .with("rf", 1_794_751_933_458_i64)
+            .with("b_rpm_tk", 8_010)
+            .with("b_rpm_cp", 10_000)
+            .with("b_rpm_ra", 10_000)
+            .with("b_rpm_rp", 60_000)
+            .with("b_rpm_tc", 2_000);
+        let no_balance = whole.clone().with("b_a_cp", 5).with("b_a_ra", 5).with("b_a_rp", 1_000);
+        let no_rate = whole.clone().with("b_a_tk", 0).with("b_a_tc", 0);
+        for item in [whole, no_balance, no_rate] {
+            let names: Vec<_> = decode(&item).meters.into_iter().map(|meter| meter.name).collect();
+            assert_eq!(names, [LimitName::new("rpm").unwrap()], "{item:?}");
+        }
+    }
+}

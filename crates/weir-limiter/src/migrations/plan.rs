@@ -1,0 +1,107 @@
+//! Which step is next, or why there is none.
+
+use crate::error::{Error, Result};
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Nothing.
+    Fine,
+    /// This step.
+    Step(usize),
+}
+
+/// What a table of schema `found` needs to be worked with as `wanted`. `steps` are the schemas each step begins and ends with.
+///
+/// # Errors
+/// It cannot be worked with; the error says what to do.
+pub(super) fn verdict<'a>(
+    found: &str,
+    wanted: &str,
+    shared: bool,
+    mut steps: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Result<Verdict> {
+    if found == wanted {
+        return Ok(Verdict::Fine);
+    }
+    if let Some(step) = steps.position(|(from, _)| from == found) {
+        return Ok(Verdict::Step(step));
+    }
+    let (Some(at), Some(known)) = (parse(found), parse(wanted)) else {
+        return Err(Error::Version(format!(
+            "the table's schema version is {found:?}, which is not a version; is this a table of the limiter?"
+        )));
+    };
+    // Within a major version newer schemas can be read by older programs.
+    if at.0 == known.0 && (shared || at > known) {
+        return Ok(Verdict::Fine);
+    }
+    Err(Error::Version(match (shared, at > known) {
+        (true, _) => format!(
+            "the table has schema {found}, but zae-limiter works with {wanted}: share a table that it made, or turn compat off"
+        ),
+        (false, true) => format!(
+            "the table has schema {found}, and this version of weir works with {wanted}: use a newer weir"
+        ),
+        (false, false) if at.0 == 0 => format!(
+            "the table has schema {found} of zae-limiter: set compat to \"zae\" to share it, or choose another table"
+        ),
+        (false, false) => format!(
+            "the table has schema {found}, and there is no way from it to {wanted}: use an older weir first"
+        ),
+    }))
+}
+
+/// What stands in the way where no other version is wanted.
+pub(super) fn strict(found: &str, wanted: &str) -> Error {
+    Error::Version(format!(
+        "the table has schema {found}, this version of weir has {wanted}, and strict_version is on: use the weir of that schema, or turn strict_version off"
+    ))
+}
+
+fn parse(text: &str) -> Option<(u64, u64, u64)> {
+    let mut parts = text.split('.').map(|part| part.parse().ok());
+    let version = (parts.next()??, parts.next()??, parts.next()??);
+    parts.next().is_none().then_some(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEPS: [(&str, &str); 2] = [("1.0.0", "1.1.0"), ("1.1.0", "2.0.0")];
+
+    #[test]
+    fn steps_are_taken_in_order() {
+        let next = |found| verdict(found, "2.0.0", false, STEPS.into_iter()).unwrap();
+        assert_eq!(next("1.0.0"), Verdict::Step(0));
+        assert_eq!(next("1.1.0"), Verdict::Step(1));
+        assert_eq!(next("2.0.0"), Verdict::Fine);
+        assert_eq!(next("2.7.1"), Verdict::Fine, "newer, but of the same major version");
+    }
+
+    #[test]
+    fn what_cannot_be_worked_with_says_what_to_do() {
+        for (found, shared, advice) in [
+            ("3.0.0", false, "use a newer weir"),
+            ("1.5.0", false, "use an older weir first"),
+            ("0.9.0", false, "set compat"),
+            ("2.0.0", true, "turn compat off"),
+            ("new", false, "is this a table of the limiter"),
+            ("1.2.3.4", false, "is this a table of the limiter"),
+        ] {
+            let wanted = if shared { "0.9.0" } else { "2.0.0" };
+            let steps = if shared { &[][..] } else { &STEPS[..] };
+            let error = verdict(found, wanted, shared, steps.iter().copied()).unwrap_err();
+            assert!(error.to_string().contains(advice), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_shared_table_may_have_any_schema_of_its_major_version() {
+        for found in ["0.8.0", "0.9.0", "0.99.0"] {
+            let verdict = verdict(found, "0.9.0", true, std::iter::empty()).unwrap();
+            assert_eq!(verdict, Verdict::Fine, "{found}");
+        }
+    }
+}

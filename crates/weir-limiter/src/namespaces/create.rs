@@ -1,0 +1,96 @@
+//! Making namespaces.
+
+use weir_table::expr::attr;
+use weir_table::{Backend, Write};
+
+use super::{DEFAULT, Record, State, record};
+use crate::audit::{Action, NewEvent};
+use crate::bounds::TRIES_MAX;
+use crate::error::{Error, Result};
+use crate::ids::NamespaceName;
+use crate::limiter::Limiter;
+use crate::{keys, retry};
+
+impl<B: Backend> Limiter<B> {
+    /// Makes a namespace. Tells whether it is new.
+    ///
+    /// # Errors
+    /// One of that name is deleted and not yet purged, or the store fails.
+    pub async fn create_namespace(&self, name: &NamespaceName, by: &str) -> Result<(Record, bool)> {
+        if let Some(active) = self.active_namespace(name).await? {
+            return Ok((active, false));
+        }
+        if let Some(removed) = self.removed_namespace(name).await? {
+            return Err(in_the_way(&removed));
+        }
+        self.register(name, by).await
+    }
+
+    /// Makes the namespace `default` if it is not there, even where zae-limiter deleted one of that name.
+    pub(crate) async fn ensure_default_namespace(&self) -> Result<()> {
+        let name = NamespaceName::new(DEFAULT)?;
+        self.register(&name, keys::PRINCIPAL_WEIR).await?;
+        Ok(())
+    }
+
+    async fn register(&self, name: &NamespaceName, by: &str) -> Result<(Record, bool)> {
+        for attempt in 0..TRIES_MAX {
+            retry::pause(attempt).await;
+            if let Some(active) = self.active_namespace(name).await? {
+                return Ok((active, false));
+            }
+            let now_ms = self.now_ms();
+            let record = Record {
+                name: name.clone(),
+                id: record::new_id()?,
+                state: State::Active,
+                created_ms: now_ms,
+                deleted_ms: None,
+            };
+            let absent = || attr("PK").absent();
+            let writes = vec![
+                Write::put(self.table(), record.by_name()).when(absent()),
+                Write::put(self.table(), record.by_id()).when(absent()),
+                self.namespace_event(Action::NamespaceCreated, None, &record, by, now_ms),
+            ];
+            if self.try_transact(writes).await? {
+                return Ok((record, true));
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// The event of a change to a namespace, in the registry's trail.
+    pub(super) fn namespace_event(
+        &self,
+        action: Action,
+        before: Option<&Record>,
+        after: &Record,
+        by: &str,
+        now_ms: i64,
+    ) -> Write {
+        let event = NewEvent {
+            action,
+            subject: after.name.as_str(),
+            principal: by,
+            resource: None,
+            before: before.map(shown),
+            after: Some(shown(after)),
+        };
+        self.audit_write(keys::REGISTRY, event, now_ms)
+    }
+}
+
+fn shown(record: &Record) -> serde_json::Value {
+    serde_json::json!({ "id": record.id, "status": record.state })
+}
+
+fn in_the_way(removed: &Record) -> Error {
+    let name = &removed.name;
+    Error::Conflict(match removed.state {
+        State::Purging => {
+            format!("namespace {name:?} is being purged; make it again when that is done")
+        }
+        _ => format!("namespace {name:?} is deleted; recover it, or purge it first"),
+    })
+}

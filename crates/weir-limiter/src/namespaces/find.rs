@@ -1,0 +1,93 @@
+//! Finding namespaces.
+
+use weir_table::expr::{Condition, attr};
+use weir_table::{Backend, Get, Query};
+
+use super::record::{NAME, STATUS};
+use super::{Record, State};
+use crate::bounds::REGISTRY_PAGES_MAX;
+use crate::error::{Error, Result};
+use crate::ids::NamespaceName;
+use crate::keys;
+use crate::limiter::{Limiter, Namespace};
+
+impl<B: Backend> Limiter<B> {
+    /// The namespace of that name, to work in. Remembered for a minute.
+    ///
+    /// # Errors
+    /// There is none, or it was deleted, or the store fails.
+    pub async fn namespace(&self, name: &NamespaceName) -> Result<Namespace<B>> {
+        let now_ms = self.now_ms();
+        let names = &self.inner.names;
+        let id = match names.id(name, now_ms) {
+            Some(id) => id,
+            None => {
+                let asked = names.asking(now_ms);
+                let found = self.active_namespace(name).await?;
+                let found = found.ok_or_else(|| Error::not_found("namespace", name.as_str()))?;
+                names.learn(name, &found.id, asked);
+                found.id
+            }
+        };
+        Ok(Namespace { limiter: self.clone(), id, name: name.clone() })
+    }
+
+    /// A namespace's record, in whatever state.
+    ///
+    /// # Errors
+    /// There is none, or the store fails.
+    pub async fn namespace_record(&self, name: &NamespaceName) -> Result<Record> {
+        if let Some(active) = self.active_namespace(name).await? {
+            return Ok(active);
+        }
+        let removed = self.removed_namespace(name).await?;
+        removed.ok_or_else(|| Error::not_found("namespace", name.as_str()))
+    }
+
+    /// Namespaces in every state, a page of them, and where to go on.
+    ///
+    /// # Errors
+    /// The cursor is not of this list, or the store fails.
+    pub async fn namespaces(
+        &self,
+        limit: u32,
+        cursor: Option<String>,
+    ) -> Result<(Vec<Record>, Option<String>)> {
+        let page = self.page(self.all_by_id(), limit, cursor).await?;
+        Ok((page.items.iter().filter_map(Record::decode).collect(), page.cursor))
+    }
+
+    /// The record of a namespace in use, strongly read.
+    pub(crate) async fn active_namespace(&self, name: &NamespaceName) -> Result<Option<Record>> {
+        let get = Get::new(self.table(), keys::namespace(name));
+        let found = self.store().get(&get).await?.as_ref().and_then(Record::decode);
+        Ok(found.filter(|record| record.state == State::Active))
+    }
+
+    /// The record of a deleted namespace or of one that is being purged. It is not under its name any more, so this looks
+    /// through all ids. zae-limiter lets a name be used again at once; of several, the one deleted last counts, and one that
+    /// is only deleted before one that is being purged.
+    pub(super) async fn removed_namespace(&self, name: &NamespaceName) -> Result<Option<Record>> {
+        let filter = Condition::And(vec![
+            attr(NAME).eq(name.as_str()),
+            attr(STATUS).is_in([State::Deleted.text(), State::Purging.text()]),
+        ]);
+        let mut query = self.all_by_id().filter(filter);
+        let mut found: Option<Record> = None;
+        for _ in 0..REGISTRY_PAGES_MAX {
+            let page = self.store().query(&query).await?;
+            let of_page = page.items.iter().filter_map(Record::decode);
+            found = found.into_iter().chain(of_page).max_by_key(|record| {
+                (record.state == State::Deleted, record.deleted_ms, record.id.clone())
+            });
+            let Some(cursor) = page.cursor else { return Ok(found) };
+            query = query.after(cursor);
+        }
+        tracing::warn!(namespace = %name, "too many namespaces to look through for a deleted one");
+        Ok(found)
+    }
+
+    fn all_by_id(&self) -> Query {
+        Query::partition(self.table(), keys::registry_partition()).begins_with(keys::NSID_SK)
+    }
+}

@@ -1,0 +1,66 @@
+//! How a limiter is set up.
+
+use crate::bounds::CONFIG_TTL_DEFAULT_MS;
+use crate::table::TABLE_DEFAULT;
+
+/// Whether the table is shared with another program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compat {
+    /// The table is Weir's alone.
+    #[default]
+    Own,
+    /// zae-limiter 0.10 works on the same table.
+    Zae,
+}
+
+/// How a limiter is set up.
+#[derive(Clone)]
+pub struct Settings {
+    /// The table.
+    pub table: String,
+    /// Whether the table is shared.
+    pub compat: Compat,
+    /// Whether buckets are split over partitions and count their writes, as a table on DynamoDB needs. Embedded, a bucket
+    /// is one item, and child and parent are charged in one transaction.
+    pub sharded: bool,
+    /// How long a config level is believed, in milliseconds; 0 reads it every time.
+    pub config_ttl_ms: i64,
+    /// How long audit events are kept in the table.
+    pub audit_retention_days: u32,
+    /// Whether audit events are archived before they expire.
+    pub archive: bool,
+    /// The key that signs leases; the same on every instance that shares the table.
+    pub lease_key: [u8; 32],
+}
+
+impl Settings {
+    /// The defaults, for a back-end that needs shards or does not.
+    #[must_use]
+    pub fn new(sharded: bool, lease_key: [u8; 32]) -> Settings {
+        Settings {
+            table: TABLE_DEFAULT.to_owned(),
+            compat: Compat::Own,
+            sharded,
+            config_ttl_ms: CONFIG_TTL_DEFAULT_MS,
+            audit_retention_days: 90,
+            archive: false,
+            lease_key,
+        }
+    }
+
+    /// Whether zae-limiter works on the same table.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.compat == Compat::Zae
+    }
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings")
+            .field("table", &self.table)
+            .field("compat", &self.compat)
+            .field("sharded", &self.sharded)
+            .finish_non_exhaustive()
+    }
+}

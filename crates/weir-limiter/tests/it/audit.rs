@@ -1,0 +1,131 @@
+//! The audit trail.
+
+use weir_limiter::Error;
+use weir_limiter::audit::{Action, Event, Filter};
+use weir_limiter::entities::NewEntity;
+use weir_table::{Get, Item, Query, Value, Write};
+
+use crate::scene::{NOON_MS, Scene, entity};
+
+scenes!(
+    events_are_told_newest_first,
+    an_event_is_an_item_of_zae_limiter,
+    events_of_others_are_read_or_passed_over,
+    events_that_are_archived_stay_longer,
+);
+
+async fn named(scene: &Scene, name: &str) {
+    let new = NewEntity { name: name.to_owned(), ..NewEntity::default() };
+    scene.ns.put_entity(&entity("user-1"), new, "ann").await.unwrap();
+}
+
+fn all() -> Filter {
+    Filter { subject: "user-1".to_owned(), limit: 100, ..Filter::default() }
+}
+
+fn names(events: &[Event]) -> Vec<&str> {
+    events.iter().map(|event| event.after.as_ref().unwrap()["name"].as_str().unwrap()).collect()
+}
+
+async fn events_are_told_newest_first(scene: &Scene) {
+    for name in ["a", "b", "c", "d", "e"] {
+        named(scene, name).await;
+        scene.clock.advance_ms(if name < "c" { 0 } else { 1000 });
+    }
+    let (events, _) = scene.ns.audit(&all()).await.unwrap();
+    assert_eq!(names(&events), ["e", "d", "c", "b", "a"]);
+    let noon = i64::try_from(NOON_MS).unwrap();
+    let times: Vec<_> = events.iter().map(|event| event.at_ms - noon).collect();
+    assert_eq!(times, [2000, 1000, 0, 0, 0]);
+    for (from, to, expected) in [
+        (Some(1000), None, &["e", "d"][..]),
+        (None, Some(1000), &["c", "b", "a"]),
+        (Some(1000), Some(1001), &["d"]),
+        (Some(1), Some(1000), &[]),
+        (Some(1000), Some(1000), &[]),
+    ] {
+        let [from_ms, to_ms] = [from, to].map(|ms: Option<i64>| ms.map(|ms| noon + ms));
+        let (events, _) = scene.ns.audit(&Filter { from_ms, to_ms, ..all() }).await.unwrap();
+        assert_eq!(names(&events), expected, "{from:?} {to:?}");
+    }
+    let (first, cursor) = scene.ns.audit(&Filter { limit: 3, ..all() }).await.unwrap();
+    assert!(cursor.is_some());
+    let (second, _) = scene.ns.audit(&Filter { limit: 3, cursor, ..all() }).await.unwrap();
+    assert_eq!((names(&first), names(&second)), (vec!["e", "d", "c"], vec!["b", "a"]));
+    let forged = Filter { cursor: Some("forged".to_owned()), ..all() };
+    let error = scene.ns.audit(&forged).await.unwrap_err();
+    assert!(matches!(error, Error::Invalid { ref field, .. } if field == "cursor"), "{error:?}");
+    let other = Filter { subject: "user-2".to_owned(), ..all() };
+    assert_eq!(scene.ns.audit(&other).await.unwrap(), (vec![], None));
+}
+
+/// The events of `user-1` as they are stored.
+async fn stored(scene: &Scene) -> Vec<Item> {
+    let pk = format!("{}/AUDIT#user-1", scene.ns.id());
+    let query = Query::partition(scene.limiter.settings().table.as_str(), pk);
+    scene.store.query(&query).await.unwrap().items
+}
+
+async fn an_event_is_an_item_of_zae_limiter(scene: &Scene) {
+    named(scene, "Ann").await;
+    let (events, _) = scene.ns.audit(&all()).await.unwrap();
+    let item = stored(scene).await.remove(0);
+    let pk = format!("{}/AUDIT#user-1", scene.ns.id());
+    for (attribute, text) in [
+        ("PK", pk.as_str()),
+        ("SK", &format!("#AUDIT#{}", events[0].id)),
+        ("entity_id", "user-1"),
+        ("event_id", &events[0].id),
+        ("timestamp", "2026-01-15T12:00:00Z"),
+        ("action", "entity_created"),
+        ("principal", "ann"),
+        ("GSI4PK", scene.ns.id().as_str()),
+        ("GSI4SK", pk.as_str()),
+    ] {
+        assert_eq!(item.s(attribute), Some(text), "{attribute}");
+    }
+    assert_eq!(item.get("resource"), Some(&Value::Null));
+    assert_eq!(item.i64("ttl"), Some(scene.now_ms() / 1000 + 90 * 86_400));
+    assert!(matches!(item.get("details"), Some(Value::M(_))));
+}
+
+async fn events_of_others_are_read_or_passed_over(scene: &Scene) {
+    named(scene, "Ann").await;
+    let item = stored(scene).await.remove(0);
+    let theirs = |n: u32, action: &str| {
+        let id = format!("01KEY0000000000000000000{n:02}");
+        item.clone()
+            .with("SK", format!("#AUDIT#{id}"))
+            .with("event_id", id)
+            .with("action", action)
+            .with("principal", Value::Null)
+            .with("details", Value::map([("name", "Bob")]))
+    };
+    let table = scene.limiter.settings().table.as_str();
+    for item in [theirs(1, "entity_created"), theirs(2, "entity_teleported")] {
+        scene.store.write(Write::put(table, item)).await.unwrap();
+    }
+    let (events, _) = scene.ns.audit(&all()).await.unwrap();
+    let told: Vec<_> = events.iter().map(|e| (e.action, e.principal.as_str())).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told.contains(&(Action::EntityCreated, "")));
+    assert_eq!(events.iter().filter(|e| e.after.as_ref().unwrap()["name"] == "Bob").count(), 1);
+}
+
+async fn events_that_are_archived_stay_longer(scene: &Scene) {
+    let archiving = scene
+        .another_with(|settings| {
+            settings.archive = true;
+            settings.audit_retention_days = 10;
+        })
+        .await;
+    let ns = archiving.namespace(scene.ns.name()).await.unwrap();
+    ns.put_entity(&entity("user-1"), NewEntity::default(), "ann").await.unwrap();
+    let ttl = stored(scene).await[0].i64("ttl");
+    assert_eq!(ttl, Some(scene.now_ms() / 1000 + 40 * 86_400));
+    let key = Get::new(
+        scene.limiter.settings().table.as_str(),
+        weir_limiter::keys::audit(scene.ns.id().as_str(), "user-1", "none"),
+    );
+    assert_eq!(scene.store.get(&key).await.unwrap(), None);
+}

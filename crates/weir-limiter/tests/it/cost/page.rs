@@ -1,0 +1,41 @@
+//! The page, and the parts of it that are measured.
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cost.md");
+const END: &str = "<!-- end -->";
+
+/// The page as it is and as it should be.
+pub(super) struct Page {
+    text: String,
+    wrong: Vec<String>,
+}
+
+impl Page {
+    pub(super) fn open() -> Page {
+        Page { text: std::fs::read_to_string(PAGE).unwrap(), wrong: Vec::new() }
+    }
+
+    /// The part of this name should be these lines; they are written there where that is wanted.
+    pub(super) fn shows(&mut self, part: &str, lines: &[String]) {
+        let mark = format!("<!-- measured: {part} -->\n");
+        let at = self.text.find(&mark).unwrap_or_else(|| panic!("the page has no {mark}"));
+        let at = at + mark.len();
+        let end = at + self.text[at..].find(END).unwrap();
+        let measured = format!("\n{}\n\n", lines.join("\n"));
+        if self.text[at..end] != measured {
+            self.wrong.push(format!("{part} is{measured}and not{}", &self.text[at..end]));
+            self.text.replace_range(at..end, &measured);
+            if std::env::var_os("WEIR_TEST_BLESS").is_some() {
+                std::fs::write(PAGE, &self.text).unwrap();
+            }
+        }
+    }
+
+    /// Fails if the page was wrong and has not been rewritten.
+    pub(super) fn close(self) {
+        assert!(
+            self.wrong.is_empty() || std::env::var_os("WEIR_TEST_BLESS").is_some(),
+            "docs/cost.md shows something else (WEIR_TEST_BLESS=1 rewrites it):\n{}",
+            self.wrong.join("\n")
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! Follows the feed of a scene's table as the server's driver does: what changes ask for and the position of the feed are
+//! one transaction.
+
+use weir_limiter::Limiter;
+use weir_limiter::bucket::Bucket;
+use weir_limiter::item::{self, BucketId};
+use weir_table::expr::Update;
+use weir_table::feed::{Batch, Change, Consumer, POSITIONS_TABLE, Position, positions_spec};
+use weir_table::{Key, Result, Transacted, Transaction, Write};
+
+use crate::scene::{Scene, entity, resource};
+use crate::watched::Watched;
+
+/// One instance of an aggregator.
+pub(crate) struct Aggregator {
+    limiter: Limiter<Watched>,
+    consumer: Consumer<Watched>,
+    scene_store: weir_table::Store<Watched>,
+}
+
+impl Aggregator {
+    /// An instance of that name. Those of a scene share the positions of the feed.
+    pub(crate) async fn new(scene: &Scene, instance: &str) -> Aggregator {
+        scene.store.create_table(&positions_spec(POSITIONS_TABLE)).await.unwrap();
+        let table = scene.limiter.settings().table.clone();
+        let consumer = Consumer::new(
+            scene.store.clone(),
+            table,
+            "usage",
+            instance,
+            POSITIONS_TABLE,
+            Position::Oldest,
+            scene.clock.clone(),
+        );
+        Aggregator {
+            limiter: scene.limiter.clone(),
+            consumer: consumer.unwrap(),
+            scene_store: scene.store.clone(),
+        }
+    }
+
+    /// The next changes.
+    pub(crate) async fn poll(&mut self, max: usize) -> Result<Option<Batch>> {
+        self.consumer.poll(max).await
+    }
+
+    /// Counts a batch. Tells whether it was done here.
+    pub(crate) async fn count(&mut self, batch: &Batch) -> Result<bool> {
+        let writes = self.limiter.usage_writes(&batch.changes).unwrap();
+        let errands = self.limiter.errand_writes(&batch.changes);
+        let writes = writes.into_iter().chain(errands).chain([batch.checkpoint()]);
+        match self.scene_store.transact(Transaction::new(writes)).await {
+            Ok(Transacted::Applied) => {
+                self.consumer.committed(batch);
+                Ok(true)
+            }
+            Ok(Transacted::Refused(_)) => {
+                self.consumer.lost(batch);
+                Ok(false)
+            }
+            Err(error) => {
+                self.consumer.lost(batch);
+                Err(error)
+            }
+        }
+    }
+
+    /// Counts what there is. Returns the number of changes.
+    pub(crate) async fn run(&mut self) -> Result<usize> {
+        let mut changes = 0;
+        while let Some(batch) = self.poll(10).await? {
+            if self.count(&batch).await? {
+                changes += batch.changes.len();
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// A bucket's name, for `entity` on `gpt-4`.
+pub(crate) fn bucket_id(scene: &Scene, who: &str, what: &str) -> BucketId {
+    BucketId { ns: scene.ns.id().clone(), entity: entity(who), resource: resource(what) }
+}
+
+/// Writes a bucket as it is.
+pub(crate) async fn put(scene: &Scene, id: &BucketId, bucket: &Bucket) {
+    let table = scene.limiter.settings().table.clone();
+    scene.store.write(Write::put(table, item::encode(id, bucket))).await.unwrap();
+}
+
+/// Where a bucket's item is.
+pub(crate) fn key(id: &BucketId, shard: u32) -> Key {
+    weir_limiter::keys::bucket(&id.ns, &id.entity, &id.resource, shard)
+}
+
+/// Takes millitokens of a limit from a bucket that is there, as the fast path does.
+pub(crate) async fn take(scene: &Scene, id: &BucketId, limit: &str, milli: i64) {
+    let update = Update::default()
+        .add(format!("b_{limit}_tk").as_str(), -milli)
+        .add(format!("b_{limit}_tc").as_str(), milli);
+    let table = scene.limiter.settings().table.clone();
+    scene.store.write(Write::update(table, key(id, 0), update)).await.unwrap();
+}
+
+/// The bucket as it is stored.
+pub(crate) async fn stored(scene: &Scene, id: &BucketId, shard: u32) -> Option<Bucket> {
+    let table = scene.limiter.settings().table.clone();
+    let found = scene.store.get(&weir_table::Get::new(table, key(id, shard))).await.unwrap();
+    found.as_ref().map(item::decode)
+}
+
+/// A change of a bucket that used so many millitokens, at a time.
+pub(crate) fn used(id: &BucketId, shard: u32, at_ms: i64, from: &Bucket, to: &Bucket) -> Change {
+    Change {
+        table: "weir-limiter".into(),
+        key: key(id, shard),
+        old: Some(item::encode(id, from)),
+        new: Some(item::encode(id, to)),
+        at_ms: u64::try_from(at_ms).unwrap(),
+        expired: false,
+        position: "1".to_owned(),
+    }
+}

@@ -1,0 +1,54 @@
+//! What the limiter does, on every back-end.
+//!
+//! A scenario is written once, as an async function of a [`scene::Scene`], in the file of its theme. `scenes!` at the top of
+//! the file makes one test of it per back-end: `theme::embedded::scenario`, `theme::embedded_delayed_index::scenario`
+//! (indexes lag) and `theme::dynamodb_local::scenario` (sharded). The clock stands still until a scenario moves it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test says what went wrong by panicking"
+)]
+
+/// Makes one test per back-end of each scenario named.
+macro_rules! scenes {
+    ($($scenario:ident),* $(,)?) => {
+        scenes!(@on embedded $($scenario)*);
+        scenes!(@on embedded_delayed_index $($scenario)*);
+        scenes!(@on dynamodb_local $($scenario)*);
+    };
+    (@on $backend:ident $($scenario:ident)*) => {
+        mod $backend {
+            $(
+                #[test]
+                fn $scenario() {
+                    crate::scene::$backend(async |scene| super::$scenario(scene).await);
+                }
+            )*
+        }
+    };
+}
+
+mod acquire;
+mod aggregate;
+mod archive;
+mod audit;
+mod buckets;
+mod cache;
+mod cascade;
+mod config;
+mod cost;
+mod entities;
+mod fed;
+mod lease;
+mod lease_acquired;
+mod lease_faults;
+mod lease_held;
+mod lease_misuse;
+mod namespaces;
+mod scene;
+mod shards;
+mod usage;
+mod version;
+mod watched;
