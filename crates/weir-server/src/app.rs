@@ -1,6 +1,9 @@
 //! What handlers share, and the services that stand on it.
 
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use weir_table::clock::Clock;
@@ -13,11 +16,39 @@ use crate::edge;
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
 
+/// What opening a service comes to.
+pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Opened>> + Send + 'a>>;
+
+/// What services keep for their handlers: one value of a type.
+#[derive(Default)]
+pub struct Opened(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Opened")
+    }
+}
+
+impl Opened {
+    /// Keeps a value; handlers find it with [`App::kept`].
+    #[must_use]
+    pub fn keep<T: Send + Sync + 'static>(mut self, value: T) -> Opened {
+        self.0.insert(TypeId::of::<T>(), Box::new(value));
+        self
+    }
+}
+
 /// A domain's part of the server: its tables, its routes, its jobs.
 pub trait Service: Send + Sync {
     /// The tables it keeps its things in; they are made where they are missing.
     fn tables(&self) -> Vec<TableSpec> {
         Vec::new()
+    }
+
+    /// Opens what its handlers share, before anything is asked of it. Its tables are there.
+    fn open<'a>(&'a self, app: &'a App) -> Opening<'a> {
+        let _ = app;
+        Box::pin(async { Ok(Opened::default()) })
     }
 
     /// Declares its routes.
@@ -56,6 +87,7 @@ struct Shared {
     metrics: Metrics,
     edge: edge::Settings,
     data: Option<PathBuf>,
+    opened: OnceLock<Opened>,
     jobs: OnceLock<jobs::Running>,
     openapi: OnceLock<String>,
 }
@@ -88,6 +120,7 @@ impl App {
             metrics: Metrics::new(),
             edge: settings.edge,
             data,
+            opened: OnceLock::new(),
             jobs: OnceLock::new(),
             openapi: OnceLock::new(),
         }));
@@ -98,6 +131,11 @@ impl App {
         ]) {
             app.ensure_table(&spec).await?;
         }
+        let mut opened = Opened::default();
+        for service in services {
+            opened.0.extend(service.open(&app).await?.0);
+        }
+        app.0.opened.set(opened).ok();
         if settings.run_jobs {
             let jobs = Jobs::new(
                 app.store().clone(),
@@ -124,6 +162,12 @@ impl App {
     #[must_use]
     pub fn store(&self) -> &Store<AnyBackend> {
         &self.0.store
+    }
+
+    /// What a service kept when it was opened.
+    #[must_use]
+    pub fn kept<T: 'static>(&self) -> Option<&T> {
+        self.0.opened.get()?.0.get(&TypeId::of::<T>())?.downcast_ref()
     }
 
     /// Where time comes from.

@@ -145,7 +145,8 @@ struct Line<'r> {
 }
 
 impl Line<'_> {
-    /// Faults are warnings, refusals are told, and what went well is for whoever asks for `debug`.
+    /// Faults are warnings, refusals are told, and what went well is for whoever asks for `debug`. So is a limit that is
+    /// reached: to a limiter that is an answer like any other, and there may be tens of thousands a second.
     fn log(&self, passed: Option<&Passed>, error: Option<&ApiError>) {
         let subject = passed.and_then(|passed| passed.subject.as_deref());
         let subject = subject.map_or("-", |identity| identity.subject.as_str());
@@ -168,6 +169,8 @@ impl Line<'_> {
         }
         if self.status.is_server_error() {
             line!(warn, "request failed");
+        } else if self.status == StatusCode::TOO_MANY_REQUESTS {
+            line!(debug, "request limited");
         } else if self.status.is_client_error() {
             line!(info, "request refused");
         } else {

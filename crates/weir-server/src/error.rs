@@ -64,16 +64,24 @@ codes! {
         "Ask for a token whose scope names this tenant.";
     NotFound = "NOT_FOUND", NOT_FOUND, "There is no such thing",
         "Check the path and the ids in it.";
+    NoLimits = "NO_LIMITS", NOT_FOUND, "No limits are set for this",
+        "Set limits for the system, the resource or the entity, or send `limits` along.";
+    NotALease = "NOT_A_LEASE", NOT_FOUND, "This is not a lease of this namespace",
+        "Send the `lease` that acquire answered, to the namespace that it is of.";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", METHOD_NOT_ALLOWED, "The path has no such method",
         "Use a method that the `Allow` header names.";
     AlreadyExists = "ALREADY_EXISTS", CONFLICT, "There is one already",
         "Choose another id, or change the one there is.";
     Conflict = "CONFLICT", CONFLICT, "Somebody else is changing the same thing",
         "Read it again, then repeat the request.";
+    StateConflict = "STATE_CONFLICT", CONFLICT, "It contradicts what is there",
+        "`detail` says what is there; change the request, or that.";
     SetByConfiguration = "SET_BY_CONFIGURATION", CONFLICT, "Configuration decides this",
         "Change the configuration, then restart the server.";
     Gone = "GONE", GONE, "It was there, and is no more",
         "Begin anew; what the request refers to has ended.";
+    LeaseExpired = "LEASE_EXPIRED", GONE, "The lease can no longer be settled",
+        "Settle leases before `expires_at`, or ask for a longer `lease_ttl_secs`.";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", PAYLOAD_TOO_LARGE, "The body is too large",
         "Send less at a time; `server.body_bytes_max` is the bound.";
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", UNSUPPORTED_MEDIA_TYPE, "The body has another type",

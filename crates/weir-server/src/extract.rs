@@ -10,9 +10,13 @@ use serde::de::DeserializeOwned;
 use crate::error::{ApiError, Code};
 use crate::fraction::without_empty_fractions;
 
-/// A JSON body. The type refuses unknown fields with `#[serde(deny_unknown_fields)]`.
+/// A JSON object as body. The type refuses unknown fields with `#[serde(deny_unknown_fields)]`.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
+
+/// A JSON array as body.
+#[derive(Debug)]
+pub struct ListBody<T>(pub Vec<T>);
 
 /// The query string.
 #[derive(Debug)]
@@ -26,14 +30,30 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let kind = request.headers().get(header::CONTENT_TYPE);
-        if !kind.is_some_and(|kind| is_json(kind.to_str().unwrap_or_default())) {
-            let detail = "the body must be JSON, sent with `Content-Type: application/json`";
-            return Err(ApiError::new(Code::UnsupportedMediaType, detail));
+        let bytes = json_bytes(request, state).await?;
+        // Serde would take an array's elements for the fields, in their order.
+        if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+            return Err(ApiError::invalid("body", "is an array; it must be an object"));
         }
-        let bytes = Bytes::from_request(request, state).await.map_err(unreadable)?;
         parsed(&bytes).map(Body)
     }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for ListBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        parsed(&json_bytes(request, state).await?).map(ListBody)
+    }
+}
+
+async fn json_bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    if !kind.is_some_and(|kind| is_json(kind.to_str().unwrap_or_default())) {
+        let detail = "the body must be JSON, sent with `Content-Type: application/json`";
+        return Err(ApiError::new(Code::UnsupportedMediaType, detail));
+    }
+    Bytes::from_request(request, state).await.map_err(unreadable)
 }
 
 pub(crate) fn too_large() -> ApiError {

@@ -1,6 +1,8 @@
 //! What is counted, for `/metrics`. Labels are bounded: routes are those that are declared, never
 //! the paths that were asked for.
 
+mod limiter;
+
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -16,6 +18,7 @@ use weir_table::AnyBackend;
 
 use crate::app::App;
 use crate::jobs::Outcome;
+pub(crate) use limiter::Taken;
 
 /// Upper bounds of the buckets of a request's duration, in seconds.
 const DURATIONS: [f64; 12] =
@@ -65,6 +68,8 @@ pub struct Metrics {
     job_failed: Family<Job, Gauge>,
     revocation_hits: Gauge,
     revocation_misses: Gauge,
+    /// What the limiter did.
+    pub(crate) limiter: limiter::Counts,
     resident: Gauge,
     store: Family<Store, Gauge>,
     dynamodb: Family<Verb, Gauge>,
@@ -95,6 +100,7 @@ impl Metrics {
             job_failed: Family::default(),
             revocation_hits: Gauge::default(),
             revocation_misses: Gauge::default(),
+            limiter: limiter::Counts::default(),
             resident: Gauge::default(),
             store: Family::default(),
             dynamodb: Family::default(),
@@ -128,6 +134,7 @@ impl Metrics {
         registry.register("auth_revocation_hits", help, self.revocation_hits.clone());
         let help = "Token checks that asked the store";
         registry.register("auth_revocation_misses", help, self.revocation_misses.clone());
+        self.limiter.register(registry);
         registry.register(
             "resident_memory_bytes",
             "Memory the process holds",
@@ -176,6 +183,7 @@ impl Metrics {
         let counts = app.auth().revocation_counts();
         self.revocation_hits.set(gauge(counts.hits));
         self.revocation_misses.set(gauge(counts.misses));
+        self.limiter.look(app);
         self.resident.set(gauge(resident_bytes()));
         self.look_at_store(app.store().backend());
     }

@@ -119,7 +119,7 @@ impl Reader {
                     if let Some(last) = batch.changes.last() {
                         board.handled(last.at_ms);
                     }
-                    self.changes_max = (self.changes_max * 2).min(hub.settings.changes_max);
+                    self.changes_max = grown(self.changes_max).min(hub.settings.changes_max);
                     return Ok(Step::Handled(batch.changes.len() as u64));
                 }
                 Commit::Lost => return Ok(Step::Again),
@@ -185,6 +185,12 @@ impl Reader {
         self.changes_max = batch.changes.len() / 2;
         Ok(Step::Again)
     }
+}
+
+/// How many changes to take after so many went well: an eighth more. What was too much once is likely too much again, and a
+/// batch that is too much was read in vain.
+fn grown(changes: usize) -> usize {
+    changes.saturating_add(changes / 8).saturating_add(1)
 }
 
 /// What a transaction with a batch's checkpoint came to.

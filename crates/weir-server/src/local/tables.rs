@@ -7,7 +7,7 @@ use weir_table::{Get, Item, Page, Query, TableSpec, Write, Written};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Body, Path};
+use crate::extract::{Body, ListBody, Path};
 
 type Reply<T> = Result<Json<T>, ApiError>;
 
@@ -58,7 +58,7 @@ pub(crate) async fn write(State(app): State<App>, Body(write): Body<Write>) -> R
 
 pub(crate) async fn batch_write(
     State(app): State<App>,
-    Body(writes): Body<Vec<Write>>,
+    ListBody(writes): ListBody<Write>,
 ) -> Reply<()> {
     Ok(Json(app.store().batch_write(writes).await?))
 }

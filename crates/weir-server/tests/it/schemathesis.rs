@@ -7,13 +7,14 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use weir_server::routes::limiter::Limits;
 use weir_server::testing::{ADMIN_KEY, TestApp};
 
 use crate::sample::Sample;
 
 /// Seed, and requests with made-up data for each operation: the same ones on every run, and no more
 /// than end within a minute.
-const SHORT: [&str; 4] = ["--seed", "2026", "--max-examples", "100"];
+const SHORT: [&str; 4] = ["--seed", "2026", "--max-examples", "10"];
 /// At full length: others on every run. The seed is printed.
 const FULL_LENGTH: [&str; 2] = ["--max-examples", "2000"];
 /// Its settings, and what it is told of our formats.
@@ -23,7 +24,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
 async fn the_server_does_what_its_description_says() {
     let program = weir_testkit::installed("python/bin/schemathesis");
     let program = program.unwrap_or_else(|missing| panic!("{missing}"));
-    let app = TestApp::start(vec![Box::new(Sample)]).await;
+    let app = TestApp::start(vec![Box::new(Sample), Box::new(Limits::default())]).await;
     let description = format!("http://{}/openapi.json", app.address);
     let ran = tokio::task::spawn_blocking(move || schemathesis(&program, &description));
     let ran = ran.await.unwrap();

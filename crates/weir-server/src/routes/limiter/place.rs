@@ -1,0 +1,139 @@
+//! What the path of a request names, checked; and who asks, once or again.
+
+use axum::Extension;
+use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::request::Parts;
+use weir_limiter::ids::{EntityId, NamespaceName, Resource};
+use weir_limiter::{Limiter, Namespace};
+use weir_table::AnyBackend;
+
+use crate::app::App;
+use crate::error::{ApiError, Code};
+use crate::guard::Caller;
+
+/// What stands for all resources, where an entity's limits are set.
+pub(super) const ALL_RESOURCES: &str = "_default_";
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+const IDEMPOTENCY_KEY_MAX: usize = 64;
+
+/// The limiter that the server opened.
+pub(super) fn limiter(app: &App) -> Result<&Limiter<AnyBackend>, ApiError> {
+    let missing = || ApiError::new(Code::InternalError, "the limiter is not open");
+    app.kept().ok_or_else(missing)
+}
+
+/// The parameter `{name}` of the path, as `read` reads it.
+async fn named<T>(
+    parts: &mut Parts,
+    name: &str,
+    read: impl FnOnce(&str) -> weir_limiter::Result<T>,
+) -> Result<T, ApiError> {
+    let params = RawPathParams::from_request_parts(parts, &()).await;
+    let params = params.map_err(|_| ApiError::invalid("path", "is not UTF-8"))?;
+    let found = params.iter().find(|(known, _)| *known == name);
+    let (_, text) = found.ok_or_else(|| ApiError::not_found("such path"))?;
+    Ok(read(text)?)
+}
+
+/// The namespace `{ns}`, in use.
+pub(crate) struct Ns(pub(crate) Namespace<AnyBackend>);
+
+impl FromRequestParts<App> for Ns {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Ns, ApiError> {
+        let name = named(parts, "ns", |text| NamespaceName::new(text)).await?;
+        Ok(Ns(limiter(app)?.namespace(&name).await?))
+    }
+}
+
+/// The name of the namespace `{ns}`, in whatever state it is.
+pub(crate) struct NsName(pub(crate) NamespaceName);
+
+impl FromRequestParts<App> for NsName {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<NsName, ApiError> {
+        named(parts, "ns", |text| NamespaceName::new(text)).await.map(NsName)
+    }
+}
+
+/// The entity `{id}`.
+pub(crate) struct Who(pub(crate) EntityId);
+
+impl FromRequestParts<App> for Who {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Who, ApiError> {
+        named(parts, "id", |text| EntityId::new(text)).await.map(Who)
+    }
+}
+
+/// The resource `{r}`.
+pub(crate) struct What(pub(crate) Resource);
+
+impl FromRequestParts<App> for What {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<What, ApiError> {
+        named(parts, "r", |text| Resource::new(text)).await.map(What)
+    }
+}
+
+/// The resource `{r}`, or all of them.
+pub(crate) struct WhatOrAll(pub(crate) Option<Resource>);
+
+impl FromRequestParts<App> for WhatOrAll {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<WhatOrAll, ApiError> {
+        named(parts, "r", resource_or_all).await.map(WhatOrAll)
+    }
+}
+
+/// A resource, or all of them.
+pub(super) fn resource_or_all(text: &str) -> weir_limiter::Result<Option<Resource>> {
+    if text == ALL_RESOURCES { Ok(None) } else { Resource::new(text).map(Some) }
+}
+
+/// Who is written into the audit trail.
+pub(crate) struct By(pub(crate) String);
+
+impl FromRequestParts<App> for By {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<By, ApiError> {
+        let caller = Extension::<Caller>::from_request_parts(parts, app).await;
+        let unknown = |_| ApiError::new(Code::Unauthorized, "nobody said who is asking");
+        let Extension(Caller(identity)) = caller.map_err(unknown)?;
+        Ok(By(identity.subject.clone()))
+    }
+}
+
+/// The key that makes a repeated call count once.
+pub(crate) struct Once(pub(crate) Option<String>);
+
+impl FromRequestParts<App> for Once {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Once, ApiError> {
+        let mut values = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+        let Some(value) = values.next() else {
+            return Ok(Once(None));
+        };
+        let wrong = |problem| Err(ApiError::invalid("Idempotency-Key", problem));
+        if values.next().is_some() {
+            return wrong("was sent more than once");
+        }
+        match value.to_str() {
+            Ok(key) if (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()) && is_visible(key) => {
+                Ok(Once(Some(key.to_owned())))
+            }
+            _ => wrong("must have 1 to 64 visible ASCII characters"),
+        }
+    }
+}
+
+fn is_visible(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic())
+}

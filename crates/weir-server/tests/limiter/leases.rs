@@ -1,0 +1,133 @@
+//! Settling what was acquired.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use weir_server::Code;
+use weir_server::testing::Reply;
+
+use crate::scene::Scene;
+
+fn settled(reply: &Reply) -> Value {
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    reply.json()
+}
+
+#[tokio::test]
+async fn a_lease_is_adjusted_released_and_committed() {
+    let scene = Scene::with_limits().await;
+    let lease = scene.lease(json!({"rpm": 1, "tpm": 500})).await;
+    let adjust = json!({"adjust": {"tpm": 200}});
+    let told = settled(&scene.post(&format!("leases/{lease}/adjust"), &adjust).await);
+    assert_eq!(told["state"], "open");
+    assert_eq!(told["net"]["tpm"], 700);
+    assert_eq!(scene.available_to("user").await, [("rpm".into(), 99), ("tpm".into(), 9_300)]);
+    let release = json!({"release": {"tpm": 100}});
+    let told = settled(&scene.post(&format!("leases/{lease}/release"), &release).await);
+    assert_eq!((&told["state"], &told["net"]["tpm"]), (&json!("open"), &json!(600)));
+    let told = settled(&scene.do_it(&format!("leases/{lease}/commit")).await);
+    assert_eq!(told["state"], "committed");
+    assert_eq!(scene.available_to("user").await, [("rpm".into(), 99), ("tpm".into(), 9_400)]);
+}
+
+#[tokio::test]
+async fn released_and_rolled_back_leases_give_all_back() {
+    let scene = Scene::with_limits().await;
+    for verb in ["release", "rollback"] {
+        let lease = scene.lease(json!({"rpm": 7})).await;
+        assert_eq!(scene.requests_left().await, 93);
+        let told = settled(&scene.do_it(&format!("leases/{lease}/{verb}")).await);
+        assert_ne!(told["state"], "open");
+        assert_eq!(scene.requests_left().await, 100, "{verb}");
+    }
+}
+
+#[tokio::test]
+async fn a_lease_settled_twice_counts_once_and_differently_not_at_all() {
+    let scene = Scene::with_limits().await;
+    let lease = scene.lease(json!({"rpm": 7})).await;
+    let first = settled(&scene.do_it(&format!("leases/{lease}/rollback")).await);
+    assert_eq!(settled(&scene.do_it(&format!("leases/{lease}/rollback")).await), first);
+    scene.do_it(&format!("leases/{lease}/commit")).await.problem(Code::StateConflict);
+    let adjust = json!({"adjust": {"rpm": 1}});
+    scene.post(&format!("leases/{lease}/adjust"), &adjust).await.problem(Code::StateConflict);
+    assert_eq!(scene.requests_left().await, 100);
+}
+
+#[tokio::test]
+async fn a_call_with_a_key_counts_once() {
+    let scene = Scene::with_limits().await;
+    let lease = scene.lease(json!({"rpm": 1})).await;
+    let adjust = async |by: i64, key: &str| {
+        let call = scene.call(Method::POST, &format!("leases/{lease}/adjust"));
+        call.json(&json!({"adjust": {"rpm": by}})).header("idempotency-key", key).send().await
+    };
+    let first = settled(&adjust(5, "one").await);
+    assert_eq!(first["net"]["rpm"], 6);
+    assert_eq!(settled(&adjust(5, "one").await), first);
+    adjust(6, "one").await.problem(Code::StateConflict);
+    assert_eq!(settled(&adjust(5, "two").await)["net"]["rpm"], 11);
+    assert_eq!(scene.requests_left().await, 89);
+}
+
+#[tokio::test]
+async fn foreign_and_forged_leases_are_refused() {
+    let scene = Scene::with_limits().await;
+    let lease = scene.lease(json!({"rpm": 7})).await;
+    let made = scene.app.request(Method::PUT, "/v1/namespaces/other").admin().send().await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let foreign = format!("/v1/namespaces/other/leases/{lease}/rollback");
+    let foreign = scene.app.request(Method::POST, &foreign).admin().send().await;
+    foreign.problem(Code::NotALease);
+    let mut forged: Vec<String> = Vec::new();
+    for place in [0, lease.len() / 2, lease.len() - 1] {
+        let mut bytes = lease.clone().into_bytes();
+        bytes[place] = if bytes[place] == b'A' { b'B' } else { b'A' };
+        forged.push(String::from_utf8(bytes).unwrap());
+    }
+    forged.extend([lease[1..].to_owned(), format!("{lease}A"), "A".into(), "A".repeat(5_000)]);
+    for forged in forged {
+        let reply = scene.do_it(&format!("leases/{forged}/rollback")).await;
+        reply.problem(Code::NotALease);
+    }
+    assert_eq!(scene.requests_left().await, 93);
+}
+
+#[tokio::test]
+async fn an_expired_lease_cannot_be_settled() {
+    let scene = Scene::with_limits().await;
+    let ask = json!({"entity": "user", "resource": "gpt-4", "consume": {"tpm": 10_000},
+        "lease_ttl_secs": 5});
+    let told: Value = scene.post("acquire", &ask).await.json();
+    let lease = told["lease"].as_str().unwrap().to_owned();
+    scene.app.clock.advance_ms(6_000);
+    let before = scene.available_to("user").await;
+    let reply = scene.do_it(&format!("leases/{lease}/rollback")).await;
+    assert_eq!(reply.problem(Code::LeaseExpired).details["lease_ttl_secs"], 5);
+    assert_eq!(scene.available_to("user").await, before);
+}
+
+#[tokio::test]
+async fn wrong_amounts_change_nothing() {
+    let scene = Scene::with_limits().await;
+    let lease = scene.lease(json!({"rpm": 7})).await;
+    let before = scene.available_to("user").await;
+    for (verb, body) in [
+        ("adjust", json!({"adjust": {}})),
+        ("adjust", json!({"adjust": {"rpm": -8}})),
+        ("adjust", json!({"adjust": {"rps": 1}})),
+        ("adjust", json!({"adjust": {"rpm": i64::MAX}})),
+        ("adjust", json!({"adjust": {"rpm": i64::MIN}})),
+        ("adjust", json!({"adjust": {"rpm": 1}, "colour": "red"})),
+        ("adjust", json!({})),
+        ("release", json!({"release": {"rpm": 8}})),
+        ("release", json!({"release": {"rpm": -1}})),
+        ("release", json!({"release": {"rpm": 0}})),
+        ("release", json!({"colour": "red"})),
+    ] {
+        let reply = scene.post(&format!("leases/{lease}/{verb}"), &body).await;
+        reply.problem(Code::InvalidRequest);
+        assert_eq!(scene.available_to("user").await, before, "{verb} {body}");
+    }
+    settled(&scene.do_it(&format!("leases/{lease}/rollback")).await);
+    assert_eq!(scene.requests_left().await, 100);
+}

@@ -1,0 +1,76 @@
+//! Limits at every level, and which of them hold.
+
+use serde_json::{Value, json};
+use weir_server::Code;
+
+use crate::scene::{Scene, minutely};
+
+const LEVELS: [&str; 4] = [
+    "limits/system",
+    "limits/resources/anthropic%2Fclaude",
+    "limits/entities/user/_default_",
+    "limits/entities/user/anthropic%2Fclaude",
+];
+
+#[tokio::test]
+async fn every_level_is_set_told_replaced_and_removed() {
+    let scene = Scene::start().await;
+    for level in LEVELS {
+        scene.get(level).await.problem(Code::NotFound);
+        scene.delete(level).await.problem(Code::NotFound);
+        let body = json!({"limits": [minutely("rpm", 5)], "on_unavailable": "allow"});
+        let set = scene.put(level, &body).await;
+        assert_eq!(set.status, 201, "{level} {}", set.text());
+        let told: Value = set.json();
+        assert_eq!(told["limits"], body["limits"]);
+        assert_eq!((&told["on_unavailable"], &told["version"]), (&json!("allow"), &json!(1)));
+        assert_eq!(scene.get(level).await.json::<Value>(), told);
+        let replaced = scene.put(level, &json!({"limits": [minutely("tpm", 7)]})).await;
+        assert_eq!(replaced.status, 200, "{level} {}", replaced.text());
+        let told: Value = replaced.json();
+        assert_eq!(told["limits"], json!([minutely("tpm", 7)]));
+        assert_eq!((&told["on_unavailable"], &told["version"]), (&Value::Null, &json!(2)));
+        assert_eq!(scene.delete(level).await.status, 204, "{level}");
+        scene.get(level).await.problem(Code::NotFound);
+    }
+    let strict = json!({"strict_version": true, "auto_update": false});
+    let told: Value = scene.put("limits/system", &strict).await.json();
+    assert_eq!((&told["strict_version"], &told["auto_update"]), (&json!(true), &json!(false)));
+}
+
+#[tokio::test]
+async fn the_nearest_level_holds() {
+    let scene = Scene::start().await;
+    let resolve = "limits/resolve?entity=user&resource=anthropic%2Fclaude";
+    scene.get(resolve).await.problem(Code::NoLimits);
+    let sources = ["system", "resource", "entity_default", "entity"];
+    for (place, (level, source)) in LEVELS.iter().zip(sources).enumerate() {
+        let limits = json!([minutely("rpm", 10 + place as u64)]);
+        scene.put(level, &json!({"limits": limits})).await;
+        let told: Value = scene.get(resolve).await.json();
+        assert_eq!(told["limits"], limits);
+        assert_eq!(told["limits_from"], source);
+        assert_eq!(told["on_unavailable"], "block");
+        assert_eq!(told["on_unavailable_from"], "built_in");
+    }
+    let told: Value = scene.get("resources").await.json();
+    assert_eq!(told, json!({"items": ["anthropic/claude"], "next_cursor": null}));
+    for on in ["", "?resource=_default_", "?resource=anthropic%2Fclaude"] {
+        let told: Value = scene.get(&format!("limits/entities{on}")).await.json();
+        assert_eq!(told["items"], json!(["user"]), "{on}");
+    }
+    let told: Value = scene.get("limits/entities?resource=gpt-4").await.json();
+    assert_eq!(told["items"], json!([]));
+}
+
+#[tokio::test]
+async fn limits_that_change_reach_live_buckets_without_minting() {
+    let scene = Scene::with_limits().await;
+    scene.acquire(json!({"rpm": 30})).await;
+    let raised = json!({"limits": [minutely("rpm", 1_000)]});
+    scene.put("limits/entities/user/gpt-4", &raised).await;
+    assert_eq!(scene.requests_left().await, 70);
+    let lowered = json!({"limits": [minutely("rpm", 50)]});
+    scene.put("limits/entities/user/gpt-4", &lowered).await;
+    assert_eq!(scene.requests_left().await, 50);
+}

@@ -1,0 +1,97 @@
+//! Looking at buckets, usage and the trail, and what an operator does to buckets.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use weir_server::Code;
+
+use crate::scene::Scene;
+
+#[tokio::test]
+async fn availability_says_when_an_amount_will_be_there() {
+    let scene = Scene::with_limits().await;
+    scene.acquire(json!({"rpm": 99})).await;
+    let told: Value =
+        scene.get("availability?entity=user&resource=gpt-4&amounts=rpm:11").await.json();
+    let rpm = &told["limits"][0];
+    assert_eq!(rpm["name"], "rpm");
+    assert_eq!((&rpm["available"], &rpm["asked"]), (&json!(1), &json!(11)));
+    assert_eq!((&rpm["deficit"], &rpm["retry_after_ms"]), (&json!(10), &json!(6_000)));
+    scene.get("availability?entity=user&resource=gpt-4&amounts=rpm:101").await.any_problem();
+}
+
+#[tokio::test]
+async fn buckets_are_seen_reset_and_topped_up() {
+    let scene = Scene::with_limits().await;
+    let empty: Value = scene.get("entities/user/buckets").await.json();
+    assert_eq!(empty["items"], json!([]));
+    scene.do_it("entities/user/buckets/gpt-4/reset").await.problem(Code::NotFound);
+    scene.acquire(json!({"rpm": 90, "tpm": 1_000})).await;
+    let told: Value = scene.get("entities/user/buckets").await.json();
+    let bucket = &told["items"][0];
+    assert_eq!((&bucket["entity"], &bucket["resource"]), (&json!("user"), &json!("gpt-4")));
+    assert_eq!((&bucket["shards"], &bucket["cascade"]), (&json!(1), &json!(false)));
+    assert_eq!(bucket["limits"][0]["available"], 10);
+    assert_eq!(bucket["limits"][0]["consumed"], 90);
+    assert_eq!(bucket["limits"][0]["full_in_ms"], 54_000);
+    let told: Value = scene.get("resources/gpt-4/capacity").await.json();
+    assert_eq!(told["entities"], 1);
+    assert_eq!(told["limits"][0], json!({"name": "rpm", "capacity": 100, "available": 10}));
+
+    let top_up = async |key: &str| {
+        let call = scene.call(Method::POST, "entities/user/buckets/gpt-4/top-up");
+        let call = call.json(&json!({"amounts": {"rpm": 15}})).header("idempotency-key", key);
+        let reply = call.send().await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        reply.json::<Value>()["limits"][0]["available"].clone()
+    };
+    assert_eq!(top_up("a").await, 25);
+    assert_eq!(top_up("a").await, 25, "the same call counts once");
+    assert_eq!(top_up("b").await, 40);
+    for (wrong, code) in [
+        (json!({}), Code::InvalidRequest),
+        (json!({"rpm": 0}), Code::InvalidRequest),
+        (json!({"rpm": -1}), Code::InvalidRequest),
+        (json!({"rps": 1}), Code::NotFound),
+    ] {
+        let body = json!({"amounts": wrong});
+        scene.post("entities/user/buckets/gpt-4/top-up", &body).await.problem(code);
+    }
+    assert_eq!(scene.requests_left().await, 40);
+    let told: Value = scene.do_it("entities/user/buckets/gpt-4/reset").await.json();
+    assert_eq!(told["limits"][0]["available"], 100);
+    assert_eq!(scene.requests_left().await, 100);
+}
+
+#[tokio::test]
+async fn changes_are_in_the_trail_with_who_made_them() {
+    let scene = Scene::with_limits().await;
+    let mine = scene.app.token("ns:default").await;
+    let put = scene.app.request(Method::PUT, "/v1/namespaces/default/entities/user");
+    assert_eq!(put.json(&json!({})).bearer(&mine).send().await.status, 201);
+    let told: Value = scene.get("audit?entity=user").await.json();
+    let event = &told["items"][0];
+    assert_eq!(event["action"], "entity_created");
+    assert_eq!((&event["subject"], &event["principal"]), (&json!("user"), &json!("operator:test")));
+    assert_eq!(event["at"], "2026-01-15T12:00:00.000Z");
+    let told: Value = scene.get("audit?entity=$SYSTEM").await.json();
+    assert_eq!(told["items"][0]["action"], "limits_set");
+    assert_eq!(told["items"][0]["principal"], "admin");
+    assert!(told["items"][0]["after"].is_object(), "{told}");
+    let early = "audit?entity=user&to=2026-01-15T11:59:59Z";
+    assert_eq!(scene.get(early).await.json::<Value>()["items"], json!([]));
+}
+
+#[tokio::test]
+async fn the_limiter_tells_about_itself() {
+    let scene = Scene::with_limits().await;
+    let told: Value = scene.app.get("/v1/limiter/version").admin().send().await.json();
+    assert_eq!((&told["schema"], &told["supported"]), (&json!("1.0.0"), &json!("1.0.0")));
+    scene.acquire(json!({"rpm": 1})).await;
+    scene.get("limits/resolve?entity=user&resource=gpt-4").await;
+    let told: Value = scene.app.get("/v1/limiter/cache").admin().send().await.json();
+    assert_eq!(told["ttl_ms"], 60_000);
+    assert!(
+        told["misses"].as_u64().unwrap() > 0 && told["entries"].as_u64().unwrap() > 0,
+        "{told}"
+    );
+}

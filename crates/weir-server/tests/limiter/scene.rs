@@ -1,0 +1,91 @@
+//! A server with limits, and short ways to ask it.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use weir_server::routes::limiter::Limits;
+use weir_server::testing::{Call, Reply, TestApp};
+
+pub(crate) struct Scene {
+    pub(crate) app: TestApp,
+}
+
+impl Scene {
+    pub(crate) async fn start() -> Scene {
+        Scene { app: TestApp::start(vec![Box::new(Limits::default())]).await }
+    }
+
+    /// A server whose system limits are 100 requests and 10 000 tokens a minute.
+    pub(crate) async fn with_limits() -> Scene {
+        let scene = Scene::start().await;
+        let limits = json!({"limits": [minutely("rpm", 100), minutely("tpm", 10_000)]});
+        assert_eq!(scene.put("limits/system", &limits).await.status, 201);
+        scene
+    }
+
+    /// A request in the namespace `default`, by the operator.
+    pub(crate) fn call(&self, method: Method, tail: &str) -> Call {
+        self.app.request(method, &path(tail)).admin()
+    }
+
+    pub(crate) async fn get(&self, tail: &str) -> Reply {
+        self.call(Method::GET, tail).send().await
+    }
+
+    pub(crate) async fn put(&self, tail: &str, body: &Value) -> Reply {
+        self.call(Method::PUT, tail).json(body).send().await
+    }
+
+    pub(crate) async fn post(&self, tail: &str, body: &Value) -> Reply {
+        self.call(Method::POST, tail).json(body).send().await
+    }
+
+    /// Asks without a body.
+    pub(crate) async fn do_it(&self, tail: &str) -> Reply {
+        self.call(Method::POST, tail).send().await
+    }
+
+    pub(crate) async fn delete(&self, tail: &str) -> Reply {
+        self.call(Method::DELETE, tail).send().await
+    }
+
+    /// Takes `consume` for `user` on `gpt-4`.
+    pub(crate) async fn acquire(&self, consume: Value) -> Reply {
+        let ask = json!({"entity": "user", "resource": "gpt-4", "consume": consume});
+        self.post("acquire", &ask).await
+    }
+
+    /// The lease of an acquire that is granted.
+    pub(crate) async fn lease(&self, consume: Value) -> String {
+        let reply = self.acquire(consume).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        reply.json::<Value>()["lease"].as_str().unwrap().to_owned()
+    }
+
+    /// What `entity` has of each limit on `gpt-4`.
+    pub(crate) async fn available_to(&self, entity: &str) -> Vec<(String, i64)> {
+        let reply = self.get(&format!("availability?entity={entity}&resource=gpt-4")).await;
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        let told: Value = reply.json();
+        let limits = told["limits"].as_array().unwrap().iter();
+        let own = limits.filter(|limit| limit["entity"] == entity);
+        own.map(|limit| {
+            (limit["name"].as_str().unwrap().to_owned(), limit["available"].as_i64().unwrap())
+        })
+        .collect()
+    }
+
+    /// What `user` has of `rpm` on `gpt-4`.
+    pub(crate) async fn requests_left(&self) -> i64 {
+        let available = self.available_to("user").await;
+        available.iter().find(|(name, _)| name == "rpm").unwrap().1
+    }
+}
+
+pub(crate) fn path(tail: &str) -> String {
+    format!("/v1/namespaces/default/{tail}")
+}
+
+/// A limit of so much a minute.
+pub(crate) fn minutely(name: &str, amount: u64) -> Value {
+    json!({"name": name, "capacity": amount, "refill_amount": amount, "refill_period_seconds": 60})
+}
