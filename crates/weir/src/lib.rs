@@ -24,8 +24,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use weir_server::Service;
+use weir_server::routes::limiter::Limits;
 
-use crate::config::Source;
+use crate::config::{Config, Source};
 use crate::failure::Failure;
 
 const AFTER_HELP: &str = "\
@@ -37,6 +38,7 @@ Examples:
   weir backup /backups/monday                   copy the store while it is in use
   weir copy --from embedded:./weir-data --to 'dynamodb:?region=eu-central-1'
   weir token issue report --scope ns:default    a token for a program
+  weir limiter limits set --system --limit rpm=100/min
   weir config                                   what is set, and where it came from
   weir doctor                                   check that all is well
 
@@ -47,7 +49,7 @@ Exit codes:
   1  a fault: of the store, the disk, the network
   2  the request is wrong: a flag, the configuration, JSON, a spec, the kind of a key
   3  refused or not there: no such table or item, a condition that does not hold, a folder in use
-  4  a check found something wrong: `tables verify`, `copy`, `doctor`";
+  4  a check found something wrong: `tables verify`, `copy`, `doctor`, `limiter limits diff`";
 
 /// Usage control plane for AI applications: limits, budgets, metering and their records.
 #[derive(Parser)]
@@ -61,7 +63,6 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "a process has one, and moves it once")]
 enum Command {
     /// Serve until told to stop (SIGTERM or Ctrl-C)
     Serve(serve::ServeArgs),
@@ -75,6 +76,8 @@ enum Command {
     AdminKey(commands::admin_key::KeyArgs),
     /// Replace the key that signs tokens
     SigningKey(commands::admin_key::KeyArgs),
+    /// Set rate limits, look at them, and take from them
+    Limiter(commands::limiter::LimiterArgs),
     /// See and run background jobs
     Jobs(commands::jobs::JobsArgs),
     /// Make, check, list, describe and delete tables
@@ -107,8 +110,8 @@ pub fn main() -> ExitCode {
 }
 
 /// The domains this binary serves.
-fn services() -> Vec<Box<dyn Service>> {
-    Vec::new()
+fn services(config: &Config) -> Vec<Box<dyn Service>> {
+    vec![Box::new(Limits::new(settings::limiter(config)))]
 }
 
 async fn run(command: Command, source: &Source) -> Result<(), Failure> {
@@ -119,6 +122,7 @@ async fn run(command: Command, source: &Source) -> Result<(), Failure> {
         Command::Token(args) => commands::token::run(args, source).await,
         Command::AdminKey(args) => commands::admin_key::run(args, source).await,
         Command::SigningKey(args) => commands::admin_key::run_signing(args, source).await,
+        Command::Limiter(args) => commands::limiter::run(args, source).await,
         Command::Jobs(args) => commands::jobs::run(args, source).await,
         Command::Tables(args) => commands::tables::run(args, source).await,
         Command::Table(args) => commands::table::run(args, source).await,

@@ -82,7 +82,21 @@ impl Place {
         missing: Missing,
         act: impl AsyncFnOnce(&Tables) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let tables = self.open(missing).await?;
+        self.with_cursors(missing, None, act).await
+    }
+
+    /// The same, with cursors (and what else is made from their key) sealed with `cursors`, as a server that is
+    /// configured so seals them.
+    ///
+    /// # Errors
+    /// As [`Place::with`].
+    pub(crate) async fn with_cursors<T>(
+        &self,
+        missing: Missing,
+        cursors: Option<CursorKey>,
+        act: impl AsyncFnOnce(&Tables) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let tables = self.open(missing, cursors).await?;
         let acted = act(&tables).await;
         let closed = tables.close().await;
         let answer = acted?;
@@ -90,10 +104,10 @@ impl Place {
         Ok(answer)
     }
 
-    async fn open(&self, missing: Missing) -> Result<Tables, Failure> {
+    async fn open(&self, missing: Missing, cursors: Option<CursorKey>) -> Result<Tables, Failure> {
         match self {
             Place::Dynamo(place) => {
-                let cursors = CursorKey::new(COMMAND_CURSORS);
+                let cursors = cursors.unwrap_or_else(|| CursorKey::new(COMMAND_CURSORS));
                 Ok(Tables::Own(place.connect(cursors).await?))
             }
             Place::Embedded(data) => {
@@ -103,7 +117,7 @@ impl Place {
                          `weir tables create` and `weir serve` make a new one",
                     ));
                 }
-                open_embedded(data, None).await
+                open_embedded(data, cursors).await
             }
         }
     }

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
+use weir_table::item::Attrs;
 use weir_table::{Item, Name, Number, Value, limits};
 
 /// Reads an item from ordinary JSON.
@@ -95,7 +96,7 @@ impl Serialize for PlainValue<'_> {
     }
 }
 
-fn map<S: Serializer>(fields: &BTreeMap<Name, Value>, serializer: S) -> Result<S::Ok, S::Error> {
+fn map<S: Serializer>(fields: &Attrs, serializer: S) -> Result<S::Ok, S::Error> {
     let mut map = serializer.serialize_map(Some(fields.len()))?;
     for (name, value) in fields {
         map.serialize_entry(name.as_str(), &PlainValue(value))?;

@@ -2,9 +2,8 @@
 
 use clap::Args;
 use weir_server::{Server, Started};
-use weir_table::cursor::CursorKey;
 
-use crate::config::{Auth, ServeFlags, Source, check_shared_keys};
+use crate::config::{ServeFlags, Source, check_shared_keys};
 use crate::failure::Failure;
 use crate::place::Place;
 use crate::{log, output, settings};
@@ -42,14 +41,14 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     let config = loaded.config;
     log::start(&config.log)?;
     let place = Place::of(&config.store);
-    let store = place.open_store(cursor_key(&config.auth)?).await?;
+    let store = place.open_store(settings::cursor_key(&config.auth)?).await?;
     let data = match place {
         Place::Embedded(data) => Some(data),
         Place::Dynamo(_) => None,
     };
     let server = Server {
         store,
-        services: crate::services(),
+        services: crate::services(&config),
         settings: settings::server(&config)?,
         listen: config.server.listen.clone(),
         listen_settings: settings::listener(&config.server),
@@ -67,14 +66,4 @@ fn tell(started: Started) {
     let origin = started.origin;
     output::line(format!("listening on {origin}")).ok();
     output::note(format!("the API is described at {origin}/docs"));
-}
-
-/// The key that seals cursors, when one is configured.
-fn cursor_key(auth: &Auth) -> Result<Option<CursorKey>, Failure> {
-    let Some(secret) = &auth.cursor_key else {
-        return Ok(None);
-    };
-    let bytes = secret.key_bytes().and_then(|bytes| bytes.try_into().ok());
-    let key = bytes.map(CursorKey::new);
-    key.map(Some).ok_or_else(|| Failure::usage("auth.cursor_key is not base64 of 32 bytes"))
 }

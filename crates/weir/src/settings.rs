@@ -7,7 +7,9 @@ use std::time::Duration;
 use weir_server::auth::signing::KeySource;
 use weir_server::auth::{self, Secret};
 use weir_server::listen::{self, TlsFiles};
+use weir_server::routes::limiter;
 use weir_server::{Settings, edge};
+use weir_table::cursor::CursorKey;
 
 use crate::config::{self, Config};
 use crate::failure::Failure;
@@ -37,6 +39,23 @@ pub(crate) fn listener(server: &config::Server) -> listen::Settings {
         drain_timeout: Duration::from_secs(server.drain_timeout_secs),
         tls: tls.map(|(cert, key)| TlsFiles { cert, key }),
         ..listen::Settings::default()
+    }
+}
+
+/// Rate limits.
+pub(crate) fn limiter(config: &Config) -> limiter::Settings {
+    let limits = &config.limiter;
+    limiter::Settings {
+        table: limits.table.clone(),
+        compat: match limits.compat {
+            config::Compat::Own => limiter::Compat::Own,
+            config::Compat::Zae => limiter::Compat::Zae,
+        },
+        config_ttl: Duration::from_secs(limits.config_ttl_secs),
+        counts_usage: limits.counts_usage(),
+        audit_retention_days: u32::try_from(limits.audit_retention_days).unwrap_or(u32::MAX),
+        audit_archive: limits.audit_archive.clone(),
+        aggregate_every: Duration::from_secs(config.jobs.aggregate_interval_secs),
     }
 }
 
@@ -77,4 +96,14 @@ fn key(
         (None, Some(secret)) => Ok(Some(KeySource::Hs256(Secret::new(secret.expose())))),
         (None, None) => Ok(None),
     }
+}
+
+/// The key that seals cursors, when one is configured.
+pub(crate) fn cursor_key(auth: &config::Auth) -> Result<Option<CursorKey>, Failure> {
+    let Some(secret) = &auth.cursor_key else {
+        return Ok(None);
+    };
+    let bytes = secret.key_bytes().and_then(|bytes| bytes.try_into().ok());
+    let key = bytes.map(CursorKey::new);
+    key.map(Some).ok_or_else(|| Failure::usage("auth.cursor_key is not base64 of 32 bytes"))
 }

@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod copy;
 pub(crate) mod doctor;
 pub(crate) mod jobs;
+pub(crate) mod limiter;
 pub(crate) mod restore;
 pub(crate) mod table;
 pub(crate) mod tables;

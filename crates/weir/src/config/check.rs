@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::load::Loaded;
 use super::secret::Secret;
-use super::{Config, Kind, listen, log};
+use super::{Config, Kind, limiter, listen, log};
 use crate::failure::Failure;
 
 const DAY_S: u64 = 86_400;
@@ -52,6 +52,10 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
     if let Some(problem) = log::level_problem(&config.log.level) {
         problems.push(loaded.wrong("log.level", problem));
     }
+    let archive = config.limiter.audit_archive.as_deref();
+    if let Some(problem) = archive.and_then(limiter::archive_problem) {
+        problems.push(loaded.wrong("limiter.audit_archive", problem));
+    }
     problems
 }
 
@@ -62,6 +66,11 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     let mut problems = Vec::new();
     problems.extend(dynamodb_keys_of_embedded(loaded));
     problems.extend(half_of_tls(loaded));
+    let (store, limits) = (&loaded.config.store, &loaded.config.limiter);
+    let prefix = store.table_prefix.as_deref().unwrap_or_default();
+    if let Some(problem) = limiter::table_problem(&limits.table, prefix, limits.compat) {
+        problems.push(loaded.wrong("limiter.table", problem));
+    }
     if auth.refresh_token_secs < auth.access_token_secs {
         let problem =
             "is less than auth.access_token_secs; a refresh token outlives what it refreshes";
@@ -129,7 +138,8 @@ fn half_of_tls(loaded: &Loaded) -> Option<String> {
 fn ranges(loaded: &Loaded) -> Vec<String> {
     let (server, auth) = (&loaded.config.server, &loaded.config.auth);
     let interval = loaded.config.jobs.aggregate_interval_secs;
-    let numbers: [(&str, u64, RangeInclusive<u64>); 10] = [
+    let limits = &loaded.config.limiter;
+    let numbers: [(&str, u64, RangeInclusive<u64>); 12] = [
         ("server.body_bytes_max", server.body_bytes_max as u64, 1..=1 << 30),
         ("server.header_timeout_secs", server.header_timeout_secs, 1..=3600),
         ("server.request_timeout_secs", server.request_timeout_secs, 1..=3600),
@@ -140,6 +150,8 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
         ("auth.refresh_token_secs", auth.refresh_token_secs, 60..=366 * DAY_S),
         ("auth.revocation_cache_secs", auth.revocation_cache_secs, 1..=3600),
         ("jobs.aggregate_interval_secs", interval, 1..=3600),
+        ("limiter.config_ttl_secs", limits.config_ttl_secs, 0..=3600),
+        ("limiter.audit_retention_days", limits.audit_retention_days, 1..=3650),
     ];
     numbers
         .iter()

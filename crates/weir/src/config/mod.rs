@@ -21,6 +21,7 @@ mod file;
 mod flags;
 mod jobs;
 mod keys;
+mod limiter;
 mod listen;
 mod load;
 mod log;
@@ -36,6 +37,7 @@ pub(crate) use self::default_file::default_file;
 pub(crate) use self::flags::{Given, ServeFlags, StoreFlags};
 pub(crate) use self::jobs::Jobs;
 pub(crate) use self::keys::{Key, all as keys};
+pub(crate) use self::limiter::{Compat, Limiter};
 pub(crate) use self::load::{Loaded, Origin, Source};
 pub(crate) use self::log::{Format as LogFormat, Log};
 pub(crate) use self::secret::{DOTS, Secret};
@@ -57,6 +59,9 @@ pub(crate) struct Config {
     /// Background jobs.
     #[config(nested)]
     pub(crate) jobs: Jobs,
+    /// Rate limits.
+    #[config(nested)]
+    pub(crate) limiter: Limiter,
     /// What the server writes to its log.
     #[config(nested)]
     pub(crate) log: Log,

@@ -3,7 +3,8 @@
 //! A block fenced with `console` is run: lines that begin with `$ ` in one shell per file, in an
 //! empty folder with `weir` on the path and `docs/specs` at hand. What follows a command is what it
 //! prints; in it `…` stands for any text, and a line of only `…` for any lines. With
-//! `WEIR_TEST_BLESS=1` set, what differs is written into the file instead.
+//! `WEIR_TEST_BLESS=1` set, what differs is written into the file instead. A block that follows
+//! `<!-- file: NAME -->` is there as a file of that name.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -25,7 +26,7 @@ fn what_the_documentation_shows_is_what_happens() {
         if steps.is_empty() {
             continue;
         }
-        let printed = run(&root, &steps);
+        let printed = run(&root, &steps, &files(&text));
         commands += steps.len();
         if std::env::var_os("WEIR_TEST_BLESS").is_some() {
             fs::write(&file, blessed(&text, &steps, &printed)).unwrap();
@@ -88,9 +89,26 @@ fn steps(text: &str) -> Vec<Step> {
     steps
 }
 
+/// The files that a document shows: their names and what is in them.
+fn files(text: &str) -> Vec<(&str, &str)> {
+    let file = |part: &'_ str| -> Option<(usize, usize, usize)> {
+        let name = part.find(" -->\n```")?;
+        let begin = name + part[name..].find("```")?;
+        let begin = begin + part[begin..].find('\n')? + 1;
+        Some((name, begin, begin + part[begin..].find("```\n")?))
+    };
+    let parts = text.split("<!-- file: ").skip(1);
+    parts
+        .map(|part| file(part).map(|(name, at, end)| (&part[..name], &part[at..end])).unwrap())
+        .collect()
+}
+
 /// Runs all commands in one shell; what each of them printed.
-fn run(root: &Path, steps: &[Step]) -> Vec<Vec<String>> {
+fn run(root: &Path, steps: &[Step], files: &[(&str, &str)]) -> Vec<Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
     fs::create_dir(folder.path().join("docs")).unwrap();
     std::os::unix::fs::symlink(
         root.join("docs/specs").canonicalize().unwrap(),
@@ -168,6 +186,12 @@ fn blessed(text: &str, steps: &[Step], printed: &[Vec<String>]) -> String {
         }
     }
     lines.join("\n") + "\n"
+}
+
+#[test]
+fn files_are_what_stands_in_their_block() {
+    let text = "a\n<!-- file: x.py -->\n```python\nprint(1)\n```\nb\n```sh\nls\n```\n";
+    assert_eq!(files(text), [("x.py", "print(1)\n")]);
 }
 
 #[test]

@@ -17,6 +17,8 @@ mod doctor;
 #[cfg(test)]
 mod home;
 #[cfg(test)]
+mod limiter;
+#[cfg(test)]
 mod mistakes;
 #[cfg(test)]
 mod serve;

@@ -1,0 +1,259 @@
+//! `weir limiter limits plan|apply|diff`: what a file wants against what there is.
+//!
+//! What the file does not name is shown, and removed with `--prune` only.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::{Value, json};
+use weir_server::page::Page;
+use weir_server::routes::limiter::levels;
+
+use super::desk::{Desk, with_query};
+use super::level::{ALL_RESOURCES, Level};
+use super::spec;
+use super::wanted::{Levels, Wanted, read};
+use crate::failure::Failure;
+use crate::{output, parse};
+
+#[derive(Debug, Args)]
+pub(super) struct FileArgs {
+    /// A YAML file of limits, or `-` for standard input
+    file: String,
+    /// Also remove what the file does not name
+    #[arg(long)]
+    prune: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ApplyArgs {
+    #[command(flatten)]
+    file: FileArgs,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+/// What there is to do about a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Do {
+    Add,
+    Change,
+    Remove,
+    /// The file does not name it.
+    Leave,
+}
+
+#[derive(Debug, Serialize)]
+struct Step {
+    level: Level,
+    #[serde(rename = "do")]
+    to_do: Do,
+    before: Option<String>,
+    after: Option<String>,
+    #[serde(skip)]
+    wanted: Option<Wanted>,
+}
+
+pub(super) async fn plan(desk: &Desk<'_>, args: &FileArgs) -> Result<(), Failure> {
+    let steps = steps(desk, args).await?;
+    desk.tell(&steps, |steps| show(steps))
+}
+
+pub(super) async fn diff(desk: &Desk<'_>, args: &FileArgs) -> Result<(), Failure> {
+    let steps = steps(desk, args).await?;
+    desk.tell(&steps, |steps| show(steps))?;
+    match changes(&steps) {
+        0 => Ok(()),
+        number => Err(Failure::differs(format!(
+            "the limits differ from {}: {}",
+            args.file,
+            output::counted(number, "change")
+        ))),
+    }
+}
+
+pub(super) async fn apply(desk: &Desk<'_>, args: &ApplyArgs) -> Result<(), Failure> {
+    let steps = steps(desk, &args.file).await?;
+    desk.tell(&steps, |steps| show(steps))?;
+    let number = changes(&steps);
+    if number == 0 {
+        return Ok(());
+    }
+    Desk::confirm(args.yes, &format!("make {}?", output::counted(number, "change")))?;
+    for step in &steps {
+        act(desk, step).await?;
+    }
+    if !desk.json {
+        output::line(format!("{} made", output::counted(number, "change")))?;
+    }
+    Ok(())
+}
+
+fn changes(steps: &[Step]) -> u64 {
+    steps.iter().filter(|step| step.to_do != Do::Leave).count() as u64
+}
+
+async fn act(desk: &Desk<'_>, step: &Step) -> Result<(), Failure> {
+    let path = step.level.path(desk);
+    match (step.to_do, &step.wanted) {
+        (Do::Add | Do::Change, Some(wanted)) => {
+            desk.api.put::<levels::Level>(&path, &body(wanted)).await.map(drop)
+        }
+        (Do::Remove, _) => desk.api.delete::<()>(&path).await,
+        _ => Ok(()),
+    }
+}
+
+fn body(wanted: &Wanted) -> Value {
+    let mut body = json!({"limits": wanted.limits});
+    let members = [
+        ("on_unavailable", wanted.on_unavailable.clone().map(Value::from)),
+        ("strict_version", wanted.strict_version.map(Value::from)),
+    ];
+    if let Some(body) = body.as_object_mut() {
+        for (name, value) in members {
+            body.extend(value.map(|value| (name.to_owned(), value)));
+        }
+    }
+    body
+}
+
+/// What is to be done, level by level.
+async fn steps(desk: &Desk<'_>, args: &FileArgs) -> Result<Vec<Step>, Failure> {
+    let wanted = read(&args.file, &parse::read(&args.file)?)?;
+    let there = present(desk, &wanted).await?;
+    let all: BTreeSet<&Level> = wanted.keys().chain(there.keys()).collect();
+    let steps = all
+        .into_iter()
+        .filter_map(|level| step(level, there.get(level), wanted.get(level), args.prune));
+    Ok(steps.collect())
+}
+
+fn step(
+    level: &Level,
+    there: Option<&Wanted>,
+    wanted: Option<&Wanted>,
+    prune: bool,
+) -> Option<Step> {
+    let to_do = match (there, wanted) {
+        (None, Some(_)) => Do::Add,
+        (Some(there), Some(wanted)) if differs(there, wanted) => Do::Change,
+        (Some(_), None) if prune => Do::Remove,
+        (Some(_), None) => Do::Leave,
+        _ => return None,
+    };
+    let after = if to_do == Do::Leave { there } else { wanted };
+    Some(Step {
+        level: level.clone(),
+        to_do,
+        before: there.map(line),
+        after: after.map(line),
+        wanted: wanted.cloned(),
+    })
+}
+
+/// Whether a level is not as the file wants it. What the file does not say about the schema's version stays.
+fn differs(there: &Wanted, wanted: &Wanted) -> bool {
+    there.limits != wanted.limits
+        || there.on_unavailable != wanted.on_unavailable
+        || (wanted.strict_version.is_some() && there.strict_version != wanted.strict_version)
+}
+
+fn line(wanted: &Wanted) -> String {
+    let mut text = spec::line(&wanted.limits);
+    if let Some(does) = &wanted.on_unavailable {
+        text.push_str(&format!(" on_unavailable={does}"));
+    }
+    if let Some(strict) = wanted.strict_version {
+        text.push_str(&format!(" strict_version={strict}"));
+    }
+    text.trim_start().to_owned()
+}
+
+fn show(steps: &[Step]) -> std::io::Result<()> {
+    if steps.is_empty() {
+        return output::line("everything is as the file says");
+    }
+    for step in steps {
+        let level = output::printable(&step.level.to_string());
+        let before = step.before.as_deref().unwrap_or_default();
+        let after = step.after.as_deref().unwrap_or_default();
+        output::line(match step.to_do {
+            Do::Add => format!("+ {level}: {after}"),
+            Do::Change => format!("~ {level}: {before} → {after}"),
+            Do::Remove => format!("- {level}: {before}"),
+            Do::Leave => format!("  {level}: {before} (not in the file; --prune removes it)"),
+        })?;
+    }
+    output::line(match changes(steps) {
+        0 => "nothing to change".to_owned(),
+        number => output::counted(number, "change"),
+    })
+}
+
+/// The levels there are: all of the system and of resources, and those of entities.
+async fn present(desk: &Desk<'_>, wanted: &Levels) -> Result<Levels, Failure> {
+    let resources: Page<String> = desk.api.get(&desk.path(&["resources"])).await?;
+    let mut levels: BTreeSet<Level> = wanted.keys().cloned().collect();
+    levels.insert(Level::System);
+    levels.extend(resources.items.iter().cloned().map(Level::Resource));
+    let named = wanted.keys().filter_map(|level| match level {
+        Level::Entity(_, resource) | Level::Resource(resource) => Some(resource.clone()),
+        Level::System => None,
+    });
+    let mut on: BTreeSet<String> = named.collect();
+    on.extend(resources.items);
+    on.insert(ALL_RESOURCES.to_owned());
+    for resource in on {
+        let path = desk.path(&["limits", "entities"]);
+        let path = with_query(&path, &[("resource", Some(&resource))]);
+        let entities: Vec<String> = desk.all(&path).await?;
+        let level = |entity| Level::Entity(entity, resource.clone());
+        levels.extend(entities.into_iter().map(level));
+    }
+    let mut there = Levels::new();
+    for level in levels {
+        let found: Option<levels::Level> = desk.api.find(&level.path(desk)).await?;
+        if let Some(found) = found {
+            there.insert(level, as_wanted(found));
+        }
+    }
+    Ok(there)
+}
+
+fn as_wanted(found: levels::Level) -> Wanted {
+    let mut limits = found.limits;
+    limits.sort_by(|a, b| a.name.cmp(&b.name));
+    Wanted {
+        limits,
+        on_unavailable: found.on_unavailable.map(|does| output::word(&does)),
+        strict_version: found.strict_version,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(limit: &str) -> Wanted {
+        Wanted { limits: vec![spec::limit(limit).unwrap()], ..Wanted::default() }
+    }
+
+    #[test]
+    fn what_the_file_does_not_name_stays_unless_it_is_pruned() {
+        let (a, b) = (wanted("rpm=1/s"), wanted("rpm=2/s"));
+        for (there, wanted, prune, expected) in [
+            (None, Some(&a), false, Some(Do::Add)),
+            (Some(&a), Some(&a), true, None),
+            (Some(&a), Some(&b), false, Some(Do::Change)),
+            (Some(&a), None, false, Some(Do::Leave)),
+            (Some(&a), None, true, Some(Do::Remove)),
+        ] {
+            let step = step(&Level::System, there, wanted, prune);
+            assert_eq!(step.map(|step| step.to_do), expected);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `weir limiter`: with a server and without one.
+
+use serde_json::json;
+
+use crate::home::{Home, Run};
+
+const FILE: &str = "\
+system:
+  limits: {rpm: 100/min}
+resources:
+  gpt-4:
+    limits: {rpm: 50/min, tpm: \"10000/min,burst=20000\"}
+    on_unavailable: allow
+entities:
+  user-1:
+    _default_: {limits: {rpm: 500/min}}
+";
+
+/// A folder with a store and a file of limits.
+fn home() -> Home {
+    let home = Home::with_orders();
+    std::fs::write(home.path("limits.yaml"), FILE).unwrap();
+    home
+}
+
+/// The answer, whatever was noted beside it.
+fn answer(run: Run) -> String {
+    assert_eq!(run.code, Some(0), "{run:?}");
+    run.out.trim_end().to_owned()
+}
+
+#[test]
+fn limits_are_set_told_and_removed() {
+    let home = home();
+    let set = "limiter limits set --system --limit rpm=100/min --limit tpm=10_000/min,burst=20000";
+    let shown = home.weir(set).ok();
+    assert!(shown.contains("10000/min,burst=20000") && shown.contains("20,000"), "{shown}");
+    let told = home.weir("limiter limits get --system --json").json();
+    assert_eq!(
+        told["limits"][0],
+        json!({"name": "rpm", "capacity": 100, "refill_amount": 100,
+        "refill_period_seconds": 60})
+    );
+    let own =
+        "limiter limits set --entity user-1 --resource a/b --limit rpm=5/s --on-unavailable allow";
+    home.weir(own).ok();
+    let told = home.weir("limiter limits resolve user-1 a/b --json").json();
+    assert_eq!(
+        (&told["limits_from"], &told["on_unavailable"]),
+        (&json!("entity"), &json!("allow"))
+    );
+    assert!(home.weir("limiter limits resolve user-2 a/b").ok().contains("limits from system"));
+    assert_eq!(
+        home.weir("limiter limits entities --resource a/b --json").json(),
+        json!(["user-1"])
+    );
+    home.weir("limiter limits delete --entity user-1 --resource a/b").ok();
+    home.weir("limiter limits get --entity user-1 --resource a/b").fails(3, &["user-1", "a/b"]);
+    for (wrong, told) in [
+        ("limits set --system --limit rpm=100", "AMOUNT/PERIOD"),
+        ("limits set --system --limit rpm=0/min", "from 1 to"),
+        ("limits set --limit rpm=1/min", "--system"),
+        ("limits set --system --resource x --limit rpm=1/min", "cannot be used with"),
+        ("limits set --system", "limits"),
+        ("limits set --resource 1x --limit rpm=1/min", "1x"),
+        ("limits get --system --namespace nowhere", "nowhere"),
+    ] {
+        let run = home.weir(&format!("limiter {wrong}"));
+        assert!(matches!(run.code, Some(2 | 3)) && run.err.contains(told), "{wrong}: {run:?}");
+    }
+}
+
+#[test]
+fn a_file_of_limits_is_planned_applied_and_compared() {
+    let home = home();
+    home.weir("limiter limits set --resource old --limit rpm=1/min").ok();
+    home.weir("limiter limits set --resource gpt-4 --limit rpm=40/min").ok();
+    let planned = "\
++ system: rpm=100/min
+~ resource gpt-4: rpm=40/min → rpm=50/min tpm=10000/min,burst=20000 on_unavailable=allow
+  resource old: rpm=1/min (not in the file; --prune removes it)
++ entity user-1: rpm=500/min
+3 changes
+";
+    assert_eq!(home.weir("limiter limits plan limits.yaml").ok(), planned);
+    let differs = home.weir("limiter limits diff limits.yaml");
+    assert_eq!((differs.code, differs.out.as_str()), (Some(4), planned));
+    let unasked = home.weir("limiter limits apply limits.yaml");
+    assert_eq!(unasked.code, Some(3), "{unasked:?}");
+    assert!(unasked.err.contains("--yes"), "{unasked:?}");
+    home.weir("limiter limits get --system").fails(3, &["system"]);
+
+    let applied = home.weir("limiter limits apply limits.yaml --yes").ok();
+    assert_eq!(applied, format!("{planned}3 changes made\n"));
+    let again = home.weir("limiter limits plan limits.yaml").ok();
+    assert!(again.ends_with("nothing to change\n"), "{again}");
+    home.weir("limiter limits diff limits.yaml").ok();
+    let pruned = home.weir("limiter limits apply limits.yaml --prune --yes --json").json();
+    assert_eq!(pruned[0]["do"], "remove");
+    let all = home.weir("limiter limits diff limits.yaml --prune").ok();
+    assert_eq!(all, "everything is as the file says\n");
+    std::fs::write(home.path("bad.yaml"), "system: {limits: {rpm: 5/week}}").unwrap();
+    home.weir("limiter limits plan bad.yaml").fails(2, &["bad.yaml", "5/week"]);
+    home.weir("limiter limits plan none.yaml").fails(2, &["none.yaml"]);
+}
+
+#[test]
+fn tokens_are_taken_settled_and_looked_at() {
+    let home = home();
+    let server = home.serve("weir-data");
+    home.weir("limiter limits set --system --limit rpm=100/min --limit tpm=1000/min").ok();
+    let lease = answer(home.weir("limiter acquire user-1 gpt-4 --take rpm=90 --take tpm=10"));
+    let refused = home.weir("limiter acquire user-1 gpt-4 --take rpm=80");
+    refused.fails(3, &["of limit rpm", "try again in"]);
+    let shown = home.weir("limiter check user-1 gpt-4").ok();
+    assert!(shown.contains("rpm") && shown.contains("tpm"), "{shown}");
+    let told = home.weir("limiter check user-1 gpt-4 --amount rpm=100 --json").json();
+    assert!(told["limits"][0]["retry_after_ms"].as_i64().unwrap() > 0, "{told}");
+    let shown = home.weir(&format!("limiter lease adjust {lease} --by tpm=-5")).ok();
+    assert_eq!(shown, "the lease is open and holds rpm=90 tpm=5\n");
+    let told = home.weir(&format!("limiter lease rollback {lease} --json")).json();
+    assert_eq!(told["state"], "rolled_back");
+    home.weir(&format!("limiter lease commit {lease}")).fails(3, &["rolled"]);
+    home.weir("limiter lease commit nonsense").fails(3, &["not a lease"]);
+    let dry = home.weir("limiter acquire user-1 gpt-4 --take rpm=1 --dry-run --json").json();
+    assert_eq!(dry.get("lease"), None);
+    home.weir("limiter acquire user-1 gpt-4 --take rpm=0").fails(2, &["rpm"]);
+    home.weir("limiter acquire user-1 gpt-4 --take rpm").fails(2, &["LIMIT=AMOUNT"]);
+
+    let told = home.weir("limiter bucket list user-1 --json").json();
+    assert_eq!(told[0]["resource"], "gpt-4");
+    home.weir("limiter acquire user-1 gpt-4 --take tpm=500").code.unwrap();
+    let told = home.weir("limiter bucket top-up user-1 gpt-4 --amount tpm=100 --json").json();
+    assert!(told["limits"][1]["available"].as_i64().unwrap() >= 600, "{told}");
+    let told = home.weir("limiter bucket reset user-1 gpt-4 --json").json();
+    assert_eq!(told["limits"][1]["available"], 1_000);
+    assert!(home.weir("limiter bucket capacity gpt-4").ok().contains("rpm: 100 of 100 available"));
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn entities_and_their_trail_are_kept() {
+    let home = home();
+    home.weir("limiter entity put team --name 'The team' --meta plan=pro").ok();
+    home.weir("limiter entity put user-1 --parent team --cascade").ok();
+    let told = home.weir("limiter entity get user-1 --json").json();
+    assert_eq!((&told["parent"], &told["cascade"]), (&json!("team"), &json!(true)));
+    assert!(home.weir("limiter entity list").ok().contains("The team"));
+    assert_eq!(home.weir("limiter entity children team --json").json()[0]["id"], "user-1");
+    home.weir("limiter entity put x --cascade").fails(2, &["--parent"]);
+    home.weir("limiter entity put x --parent nobody").code.filter(|code| *code != 0).unwrap();
+    home.weir("limiter entity parent user-1 --none").ok();
+    assert_eq!(home.weir("limiter entity children team --json").json(), json!([]));
+    home.weir("limiter entity delete user-1").ok();
+    home.weir("limiter entity get user-1").fails(3, &["user-1"]);
+    let trail = home.weir("limiter audit --entity user-1 --json").json();
+    let actions: Vec<_> = trail.as_array().unwrap().iter().map(|one| &one["action"]).collect();
+    assert_eq!(actions, ["entity_deleted", "entity_parent_changed", "entity_created"]);
+    assert_eq!(trail[0]["principal"], "local");
+    assert!(home.weir("limiter audit --entity user-1").ok().contains("entity_deleted"));
+}
+
+#[test]
+fn namespaces_are_kept_apart() {
+    let home = home();
+    home.weir("limiter namespace create shop").ok();
+    home.weir("limiter limits set --namespace shop --system --limit rpm=1/min").ok();
+    home.weir("limiter limits get --system").fails(3, &["system"]);
+    home.weir("limiter namespace purge shop --yes").fails(3, &["delete it first"]);
+    assert!(home.weir("limiter namespace delete shop").ok().contains("deleted"));
+    home.weir("limiter limits get --system --namespace shop").fails(3, &["shop"]);
+    home.weir("limiter namespace recover shop").ok();
+    home.weir("limiter limits get --system --namespace shop").ok();
+    let all = home.weir("limiter namespace list --json").json();
+    assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
+    home.weir("limiter namespace delete shop").ok();
+    home.weir("limiter namespace purge shop").fails(3, &["--yes"]);
+    assert!(home.weir("limiter namespace purge shop --yes").ok().contains("purging"));
+}
+
+#[test]
+fn usage_is_told_summed_and_drawn() {
+    let home = home();
+    home.weir("limiter usage").fails(2, &["--entity"]);
+    let flags = ["--data", "weir-data", "--aggregate-interval", "1"];
+    let server = home.serve_with(&flags);
+    home.weir("limiter limits set --system --limit rpm=100/min").ok();
+    answer(home.weir("limiter acquire user-1 gpt-4 --take rpm=7"));
+    home.weir("jobs run limiter-usage").ok();
+    let told = home.weir("limiter usage --entity user-1 --json").json();
+    assert_eq!(told[0]["used"], json!({"rpm": 7}), "{told}");
+    assert!(home.weir("limiter usage --resource gpt-4").ok().contains("rpm=7"));
+    let drawn = home.weir("limiter usage --entity user-1 --window daily --plot").ok();
+    assert!(drawn.starts_with("rpm\n") && drawn.contains('█'), "{drawn}");
+    let told = home.weir("limiter usage summary --entity user-1 --json").json();
+    assert_eq!(told["total"], json!({"rpm": 7}));
+    assert!(home.weir("limiter usage summary --entity user-1").ok().contains("1 hourly window"));
+    assert_eq!(server.stop(), Some(0));
+}

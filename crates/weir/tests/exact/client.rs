@@ -1,0 +1,191 @@
+//! A process of clients: tasks that take tokens as fast as they are answered, each with a connection of its own.
+//!
+//! What was granted is told line by line as it happens, so that it is known when the process is killed; a task has one
+//! request under way at most. The rest is told at the end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::http::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use weir_table::clock::Clock;
+
+use crate::ground::RESOURCE;
+use crate::lease_client;
+use crate::wire::{Answer, Wire};
+
+/// The environment variable that says what a process of clients is to do.
+pub(crate) const PLAN_VAR: &str = "WEIR_EXACT_PLAN";
+/// The longest pause of a client that was refused, or whose server is gone.
+const PAUSE_MAX_MS: u64 = 10;
+
+/// What a process of clients does.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// Files with the addresses of servers.
+    pub(crate) doors: Vec<PathBuf>,
+    /// The one it goes to.
+    pub(crate) door: usize,
+    pub(crate) tasks: usize,
+    pub(crate) span: Duration,
+    pub(crate) work: Work,
+    /// Whose tokens are taken: each task has one of them.
+    pub(crate) entities: Vec<String>,
+    /// What one acquire takes.
+    pub(crate) consume: Value,
+}
+
+/// What its tasks do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Work {
+    /// They take.
+    Take,
+    /// They take, and settle what they took in all ways there are.
+    Lease,
+}
+
+/// What happened to the requests of a process, grants aside.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub(crate) refused: u64,
+    /// When the last request that was refused had not been sent yet.
+    pub(crate) last_refusal_ms: i64,
+    /// Refused because too many wrote at once: nothing was taken.
+    pub(crate) contended: u64,
+    /// Acquires that were sent and not answered, or of which the server itself does not know: taken or not.
+    pub(crate) lost: u64,
+    /// Settles that were answered, repeats included.
+    pub(crate) settles: u64,
+    /// Answers that nobody expects.
+    pub(crate) odd: Vec<String>,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, other: Tally) {
+        self.refused += other.refused;
+        self.last_refusal_ms = self.last_refusal_ms.max(other.last_refusal_ms);
+        self.contended += other.contended;
+        self.lost += other.lost;
+        self.settles += other.settles;
+        self.odd.extend(other.odd);
+    }
+}
+
+/// Not a test of its own: the others start it as a process.
+#[test]
+fn the_process_of_clients() {
+    let Ok(plan) = std::env::var(PLAN_VAR) else {
+        return;
+    };
+    let plan: Arc<Plan> = Arc::new(serde_json::from_str(&plan).unwrap());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let all = runtime.block_on(async {
+        let tasks: Vec<_> = (0..plan.tasks)
+            .map(|number| tokio::spawn(Task::new(Arc::clone(&plan), number).run()))
+            .collect();
+        let mut all = Tally::default();
+        for task in tasks {
+            all.add(task.await.unwrap());
+        }
+        all
+    });
+    tell(&format!("end {}", serde_json::to_string(&all).unwrap()));
+}
+
+/// One line in one write: a kill leaves it whole or not at all.
+pub(crate) fn tell(line: &str) {
+    use std::io::Write as _;
+    let mut out = std::io::stdout().lock();
+    out.write_all(format!("\n>{line}\n").as_bytes()).and_then(|()| out.flush()).unwrap();
+}
+
+/// A client.
+pub(crate) struct Task {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) tally: Tally,
+    entity: String,
+    door: usize,
+    wire: Option<Wire>,
+}
+
+impl Task {
+    fn new(plan: Arc<Plan>, number: usize) -> Task {
+        let entity = plan.entities[number % plan.entities.len()].clone();
+        Task { door: plan.door, entity, plan, tally: Tally::default(), wire: None }
+    }
+
+    async fn run(mut self) -> Tally {
+        let began = Instant::now();
+        while began.elapsed() < self.plan.span {
+            let Some(granted) = self.acquire().await else { continue };
+            match self.plan.work {
+                Work::Take => tell(&format!("granted {}", self.entity)),
+                Work::Lease => {
+                    let net = lease_client::settle(&mut self, &granted).await;
+                    tell(&format!("settled {net}"));
+                }
+            }
+        }
+        self.tally
+    }
+
+    /// Takes; the lease if it was granted.
+    async fn acquire(&mut self) -> Option<String> {
+        let before_ms = i64::try_from(Clock::System.now_ms()).unwrap();
+        let consume = &self.plan.consume;
+        let body = json!({"entity": self.entity, "resource": RESOURCE, "consume": consume});
+        match self.ask("acquire", None, Some(&body)).await {
+            Answer::Told(200, told) if told["degraded"] == false => {
+                return Some(told["lease"].as_str().unwrap().to_owned());
+            }
+            Answer::Told(429, _) => {
+                self.tally.refused += 1;
+                self.tally.last_refusal_ms = self.tally.last_refusal_ms.max(before_ms);
+                pause().await;
+            }
+            Answer::Told(503, told) if told["details"]["kind"] == "contended" => {
+                self.tally.contended += 1;
+            }
+            // The store did not answer the server.
+            Answer::Told(503, _) | Answer::Lost => self.tally.lost += 1,
+            Answer::Told(status, told) => self.tally.odd.push(format!("{status} {told}")),
+            Answer::Unsent => pause().await,
+        }
+        None
+    }
+
+    /// Asks the server, on the connection there is or a new one.
+    pub(crate) async fn ask(
+        &mut self,
+        tail: &str,
+        key: Option<&str>,
+        body: Option<&Value>,
+    ) -> Answer {
+        let mut wire = match self.wire.take() {
+            Some(wire) => wire,
+            None => {
+                let address = std::fs::read_to_string(&self.plan.doors[self.door]).unwrap();
+                let Some(wire) = Wire::connect(&address).await else { return Answer::Unsent };
+                wire
+            }
+        };
+        let answer = wire.ask(Method::POST, tail, key, body).await;
+        if matches!(answer, Answer::Told(..)) {
+            self.wire = Some(wire);
+        }
+        answer
+    }
+
+    /// Goes to the next server, if there are several.
+    pub(crate) fn turn(&mut self) {
+        self.door = (self.door + 1) % self.plan.doors.len();
+        self.wire = None;
+    }
+}
+
+/// Waits a moment, each client another one.
+pub(crate) async fn pause() {
+    tokio::time::sleep(Duration::from_millis(fastrand::u64(1..=PAUSE_MAX_MS))).await;
+}

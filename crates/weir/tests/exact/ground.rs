@@ -1,0 +1,274 @@
+//! Where a run takes place: servers on one table, and a way to look at the table past them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use weir_limiter::bucket::{Bucket, Meter};
+use weir_limiter::ids::{EntityId, NamespaceId, NamespaceName, Resource};
+use weir_limiter::{item, keys};
+use weir_server::Client;
+use weir_table::cursor::CursorKey;
+use weir_table::dynamodb::{Dynamo, Options, Timeouts};
+use weir_table::expr::{Update, attr};
+use weir_table::{AnyBackend, Get, Item, Key, Store, Write};
+
+use crate::instance::Instance;
+use crate::wire::{Answer, Wire};
+
+const TABLE: &str = "weir-limiter";
+pub(crate) const RESOURCE: &str = "gpt-4";
+/// Servers on DynamoDB, and processes of clients everywhere.
+pub(crate) const PROCESSES: usize = 4;
+/// Writes by which a shard is made to look overdrawn: a minute's worth, in thousandths.
+const HEAT: i64 = -60_000_000;
+/// How often something is asked that the server cannot tell just now.
+const LOOKS_MAX: u32 = 10;
+/// How long the test waits for DynamoDB: as long as it takes.
+const STORE_WITHIN: Duration = Duration::from_secs(120);
+/// How often the table is read until two readings agree.
+const READINGS_MAX: u32 = 100;
+
+/// The table, reached past the limiter.
+enum Table {
+    /// Through the socket of the server that has it open.
+    Embedded(PathBuf),
+    Dynamo(Store<AnyBackend>),
+}
+
+/// Servers and their table.
+pub(crate) struct Ground {
+    pub(crate) runtime: tokio::runtime::Runtime,
+    folder: TempDir,
+    flags: Vec<String>,
+    instances: Vec<Option<Instance>>,
+    table: Table,
+    ns: Option<NamespaceId>,
+}
+
+impl Ground {
+    /// One server on the embedded store.
+    pub(crate) fn embedded() -> Ground {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join("data");
+        let flags = vec!["--data".to_owned(), data.to_str().unwrap().to_owned()];
+        Ground::new(folder, flags, Table::Embedded(data), runtime(), 1)
+    }
+
+    /// Several servers on DynamoDB Local.
+    pub(crate) fn dynamodb_local() -> Ground {
+        let (prefix, runtime) = (weir_testkit::unique_prefix("exact"), runtime());
+        let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
+        let flags = ["--store", "dynamodb", "--region", "us-east-1", "--dynamodb-endpoint"];
+        let flags = flags.into_iter().chain([endpoint, "--table-prefix", &prefix]);
+        let flags = flags.map(ToOwned::to_owned).collect();
+        let options = Options {
+            region: Some("us-east-1".to_owned()),
+            endpoint: Some(endpoint.to_owned()),
+            table_prefix: prefix,
+            timeouts: Timeouts {
+                attempt: STORE_WITHIN,
+                total: STORE_WITHIN,
+                ..Timeouts::default()
+            },
+            ..Options::default()
+        };
+        let dynamo = runtime.block_on(Dynamo::connect(options)).unwrap();
+        let store = Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]));
+        let folder = tempfile::tempdir().unwrap();
+        Ground::new(folder, flags, Table::Dynamo(store), runtime, PROCESSES)
+    }
+
+    fn new(
+        folder: TempDir,
+        flags: Vec<String>,
+        table: Table,
+        runtime: tokio::runtime::Runtime,
+        count: usize,
+    ) -> Ground {
+        let instances = (0..count).map(|_| None).collect();
+        let mut ground = Ground { runtime, folder, flags, instances, table, ns: None };
+        (0..count).for_each(|place| ground.start(place));
+        let name = NamespaceName::new("default").unwrap();
+        let record = ground.get(keys::namespace(&name)).unwrap();
+        ground.ns = Some(NamespaceId::new(record.s("namespace_id").unwrap()).unwrap());
+        ground
+    }
+
+    /// Whether buckets have shards here.
+    pub(crate) fn is_sharded(&self) -> bool {
+        matches!(self.table, Table::Dynamo(_))
+    }
+
+    /// Files with the addresses of all servers.
+    pub(crate) fn doors(&self) -> Vec<PathBuf> {
+        (0..self.instances.len()).map(|place| self.door(place)).collect()
+    }
+
+    fn door(&self, place: usize) -> PathBuf {
+        self.folder.path().join(format!("address-{place}"))
+    }
+
+    fn start(&mut self, place: usize) {
+        let instance = Instance::start(self.folder.path(), &self.flags, &self.door(place));
+        self.instances[place] = Some(instance);
+    }
+
+    /// Kills a server, and starts another in its place.
+    pub(crate) fn restart(&mut self, place: usize) {
+        self.instances[place].take().unwrap().kill();
+        self.start(place);
+    }
+
+    /// How many servers there are.
+    pub(crate) fn servers(&self) -> usize {
+        self.instances.len()
+    }
+
+    /// Asks the first server something that must succeed. What only looks may be asked again.
+    pub(crate) fn ask(&self, method: Method, tail: &str, body: Option<&Value>) -> Value {
+        for _ in 0..LOOKS_MAX {
+            match self.try_ask(method.clone(), tail, body) {
+                Answer::Told(200..=299, told) => return told,
+                Answer::Told(503, _) if method == Method::GET => {}
+                other => panic!("{tail}: {other:?}"),
+            }
+        }
+        panic!("{tail} is not answered");
+    }
+
+    /// Asks the first server something.
+    pub(crate) fn try_ask(&self, method: Method, tail: &str, body: Option<&Value>) -> Answer {
+        let address = std::fs::read_to_string(self.door(0)).unwrap();
+        self.runtime.block_on(async {
+            let mut wire = Wire::connect(&address).await.unwrap();
+            wire.ask(method, tail, None, body).await
+        })
+    }
+
+    /// Gives an entity limits, and takes so much that `start` tokens of each are left: then a bucket is far from full for
+    /// the whole run, and none of its refill is dropped.
+    pub(crate) fn prepare(&self, entity: &str, limits: &[Limit]) {
+        self.limit(entity, limits);
+        self.drain(entity, limits);
+    }
+
+    /// Gives an entity limits.
+    pub(crate) fn limit(&self, entity: &str, limits: &[Limit]) {
+        let limits: Vec<Value> = limits.iter().map(|limit| limit.to_json()).collect();
+        let tail = format!("limits/entities/{entity}/{RESOURCE}");
+        self.ask(Method::PUT, &tail, Some(&json!({ "limits": limits })));
+    }
+
+    /// Takes all but `start` of each limit.
+    pub(crate) fn drain(&self, entity: &str, limits: &[Limit]) {
+        let consume: serde_json::Map<String, Value> = limits
+            .iter()
+            .map(|limit| (limit.name.to_owned(), (limit.capacity - limit.start).into()))
+            .collect();
+        let ask = json!({"entity": entity, "resource": RESOURCE, "consume": consume});
+        self.ask(Method::POST, "acquire", Some(&ask));
+    }
+
+    /// All shards of a bucket, as the table has them.
+    pub(crate) fn shards(&self, entity: &str) -> Vec<Bucket> {
+        let mut last = self.read_shards(entity);
+        for _ in 0..READINGS_MAX {
+            // Jobs may be splitting it still.
+            let again = self.read_shards(entity);
+            if again == last {
+                return again;
+            }
+            last = again;
+        }
+        panic!("the bucket of {entity} does not come to rest");
+    }
+
+    fn read_shards(&self, entity: &str) -> Vec<Bucket> {
+        let read = |shard| item::decode(&self.get(self.key(entity, shard)).unwrap());
+        let first = read(0);
+        let rest = (1..first.shard_count).map(read).collect::<Vec<_>>();
+        std::iter::once(first).chain(rest).collect()
+    }
+
+    /// Checks that no shard has more than it can hold, whatever is going on.
+    pub(crate) fn check_capacity(&self, entity: &str) {
+        for shard in self.read_shards(entity) {
+            let over = |meter: &&Meter| meter.level.tokens > shard.share(meter).capacity;
+            assert_eq!(shard.meters.iter().find(over), None, "{shard:?}");
+        }
+    }
+
+    /// Makes the first shard of a bucket look hot, so that the next who writes to it splits the bucket.
+    pub(crate) fn heat(&self, entity: &str) {
+        let Table::Dynamo(store) = &self.table else { return };
+        let update = Update::default().set("b_wcu_tk", HEAT);
+        let write = Write::update(TABLE, self.key(entity, 0), update).when(attr("PK").exists());
+        let written = patiently(async || store.write(write.clone()).await);
+        assert!(self.runtime.block_on(written).is_applied());
+    }
+
+    fn key(&self, entity: &str, shard: u32) -> Key {
+        let (entity, resource) = (EntityId::new(entity).unwrap(), Resource::new(RESOURCE).unwrap());
+        keys::bucket(self.ns.as_ref().unwrap(), &entity, &resource, shard)
+    }
+
+    fn get(&self, key: Key) -> Option<Item> {
+        let get = Get::new(TABLE, key);
+        self.runtime.block_on(async {
+            match &self.table {
+                Table::Embedded(data) => {
+                    Client::find(data).await.unwrap().expect("a server").get(&get).await.unwrap()
+                }
+                Table::Dynamo(store) => patiently(async || store.get(&get).await).await,
+            }
+        })
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        self.instances.clear();
+        if let Table::Dynamo(store) = &self.table {
+            self.runtime.block_on(async {
+                for table in store.table_names().await.unwrap_or_default() {
+                    store.delete_table(&table).await.ok();
+                }
+            });
+        }
+    }
+}
+
+/// A limit, and how many tokens of it there are when a run begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) name: &'static str,
+    pub(crate) capacity: i64,
+    pub(crate) start: i64,
+    pub(crate) refill: i64,
+    pub(crate) period_secs: i64,
+}
+
+impl Limit {
+    fn to_json(self) -> Value {
+        json!({"name": self.name, "capacity": self.capacity, "refill_amount": self.refill,
+            "refill_period_seconds": self.period_secs})
+    }
+}
+
+/// Asks DynamoDB Local until it answers: under load it gives up waiting for its own lock.
+async fn patiently<T>(ask: impl AsyncFn() -> weir_table::Result<T>) -> T {
+    for _ in 0..LOOKS_MAX {
+        match ask().await {
+            Err(weir_table::Error::Unavailable(_)) => {}
+            answer => return answer.unwrap(),
+        }
+    }
+    panic!("the store does not answer");
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}

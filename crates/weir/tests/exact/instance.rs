@@ -1,0 +1,72 @@
+//! A `weir serve` of the test's own, that can be killed and started again.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+pub(crate) const ADMIN_KEY: &str = "an-admin-key-for-tests-only";
+/// Base64 of 32 bytes: all instances share what signs leases and seals cursors.
+const SHARED_KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+const START_WITHIN: Duration = Duration::from_secs(60);
+
+/// A running server. Its address is in a file, because it changes with every start; it is killed when this value is
+/// dropped.
+pub(crate) struct Instance {
+    child: Child,
+}
+
+impl Instance {
+    /// Starts a server and writes its address to `door`.
+    pub(crate) fn start(folder: &Path, flags: &[String], door: &Path) -> Instance {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            if name.starts_with("WEIR_") || name.starts_with("AWS_") {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir(folder)
+            .env("AWS_ACCESS_KEY_ID", "test")
+            .env("AWS_SECRET_ACCESS_KEY", "test")
+            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .env("WEIR_ADMIN_KEY", ADMIN_KEY)
+            .env("WEIR_SIGNING_KEY", SHARED_KEY)
+            .env("WEIR_CURSOR_KEY", SHARED_KEY)
+            .env("WEIR_LOG", "warn")
+            .args(["serve", "--listen", "127.0.0.1:0", "--aggregate-interval", "1"])
+            .args(flags)
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (tell, told) = mpsc::channel();
+        std::thread::spawn(move || tell.send(lines.next()));
+        let instance = Instance { child };
+        let line = told.recv_timeout(START_WITHIN).unwrap().expect("a line").unwrap();
+        write_whole(door, line.strip_prefix("listening on http://").unwrap());
+        instance
+    }
+
+    /// Ends it without a word.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Nobody reads half of it.
+fn write_whole(path: &Path, text: &str) {
+    let mut beside = PathBuf::from(path);
+    beside.set_extension("new");
+    std::fs::write(&beside, text).unwrap();
+    std::fs::rename(&beside, path).unwrap();
+}

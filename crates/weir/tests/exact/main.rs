@@ -1,0 +1,41 @@
+//! Several processes take from the same buckets at once, are killed and started again, and every token is accounted for.
+//!
+//! On the embedded store four processes of clients share one server; on DynamoDB each has a server of its own, on the
+//! same table. What clients were answered is compared with what the table says afterwards: tokens granted, tokens
+//! left, tokens consumed, and usage. Success prints the figures; `WEIR_TEST_ALL=1` runs for longer. Where DynamoDB Local is
+//! too slow for so many at once, `WEIR_TEST_TASKS=8` has fewer.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "these are tests, their helpers included"
+)]
+
+mod books;
+mod client;
+mod crowd;
+mod family;
+mod ground;
+mod instance;
+mod lease_client;
+mod leases;
+mod one_bucket;
+mod usage;
+mod wire;
+
+use std::time::Duration;
+
+/// How long a run is: `usual`, and six times as long at full length.
+fn span(usual: Duration) -> Duration {
+    let all = std::env::var_os("WEIR_TEST_ALL").is_some_and(|value| value == "1");
+    if all { usual * 6 } else { usual }
+}
+
+/// How many tasks take at once in all processes: `usual`, unless told otherwise.
+fn tasks(usual: usize) -> usize {
+    let told = std::env::var("WEIR_TEST_TASKS").ok();
+    told.map_or(usual, |told| told.parse::<usize>().unwrap().max(ground::PROCESSES))
+}
