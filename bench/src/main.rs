@@ -2,8 +2,12 @@
 #![expect(clippy::print_stdout, reason = "printing tables is what a benchmark is for")]
 #![expect(clippy::expect_used, reason = "a benchmark that cannot go on should stop and say why")]
 
+mod child;
 mod edge;
+mod limiter;
+mod load;
 mod measure;
+mod rounds;
 mod table;
 
 use clap::{Parser, Subcommand};
@@ -24,6 +28,8 @@ enum Command {
     Table(table::Args),
     /// The HTTP edge: routes of Weir's server beside a bare axum server.
     Edge(edge::Args),
+    /// The limiter: acquires over HTTP and in process, beside throttlecrab and Redis.
+    Limiter(limiter::Args),
     /// One of the servers that `edge` measures.
     #[command(hide = true)]
     EdgeServer(edge::ServerArgs),
@@ -33,6 +39,7 @@ fn main() {
     match Cli::parse().command {
         Command::Table(args) => table::run(&args),
         Command::Edge(args) => edge::run(&args),
+        Command::Limiter(args) => limiter::run(&args),
         Command::EdgeServer(args) => edge::serve(args),
     }
 }

@@ -8,6 +8,8 @@ use hdrhistogram::Histogram;
 
 /// Operations a caller does before it lets the others go on.
 const TURN: u64 = 16;
+/// Processor time in `/proc/PID/stat` is counted in these, on every Linux.
+const TICK: Duration = Duration::from_millis(10);
 
 /// What a case came to.
 #[derive(Debug, Clone)]
@@ -136,4 +138,13 @@ pub(crate) fn resident_mib_of(process: &str) -> u64 {
         .and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
         .unwrap_or(0)
         / 1024
+}
+
+/// The processor time a process has used, its own and the kernel's for it.
+pub(crate) fn processor_time_of(process: &str) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
+    // The name comes second, in parentheses, and may hold spaces.
+    let (_, fields) = stat.rsplit_once(')').expect("a name");
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    TICK * ticks.map(|field| field.parse::<u32>().expect("ticks")).sum::<u32>()
 }

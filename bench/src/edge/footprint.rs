@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use comfy_table::Table;
 
-use super::child::Child;
 use super::server;
+use crate::child::Child;
 
 /// How long a server is left alone before its memory is read again.
 const IDLE: Duration = Duration::from_secs(10);

@@ -2,23 +2,23 @@
 //!
 //! 1. [`server`]: two servers, each a process of its own: a bare `hello`, and Weir's with the routes
 //!    of [`counters`].
-//! 2. [`load`]: wrk and oha ask a route for a while and tell how fast it answered.
-//! 3. [`compare`]: every run of a route stands between two runs of the bare server, so that the
-//!    machine's noise shows and a slow minute hits both sides.
+//! 2. [`crate::load`]: wrk and oha ask a route for a while and tell how fast it answered.
+//! 3. [`compare`]: every run of a route stands between two runs of the bare server, as
+//!    [`crate::rounds`] has it.
 //! 4. [`footprint`]: memory, start and size of the server that runs alone.
 
-mod child;
 mod compare;
 mod counters;
 mod footprint;
-mod load;
 mod server;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use child::Child;
 pub(crate) use server::{Args as ServerArgs, serve};
+
+use crate::child::Child;
+use crate::load::Load;
 
 /// What to run.
 #[derive(Debug, clap::Args)]
@@ -45,8 +45,7 @@ pub(crate) fn run(args: &Args) {
     let folder = tempfile::tempdir_in(".").expect("a temporary folder");
     let bare = Child::start(&mut server::command("bare", folder.path()));
     let weir = Child::start(&mut server::command("weir", &folder.path().join("weir")));
-    let load =
-        load::Load { length: Duration::from_secs(args.seconds), connections: args.connections };
+    let load = Load { length: Duration::from_secs(args.seconds), connections: args.connections };
     compare::run(&load, &bare, &weir, args.rounds, args.quick);
     bare.stop();
     weir.stop();

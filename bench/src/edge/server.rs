@@ -10,8 +10,8 @@ use weir_server::{Server, Settings, listen};
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{AnyBackend, Store};
 
-use super::child::LISTENING;
 use super::counters::{self, Counters};
+use crate::child::LISTENING;
 
 /// Guards nothing: the servers live as long as a benchmark, on this machine, with made-up data.
 pub(super) const ADMIN_KEY: &str = "an-admin-key-for-benchmarks-only";

@@ -1,0 +1,93 @@
+//! A limiter in this process, and requests to it.
+
+use weir_limiter::acquire::{Acquire, Acquired};
+use weir_limiter::bounds::LEASE_TTL_DEFAULT_MS;
+use weir_limiter::bucket::Limit;
+use weir_limiter::config::{Level, LevelConfig};
+use weir_limiter::entities::NewEntity;
+use weir_limiter::ids::{EntityId, LimitName, NamespaceName, Resource};
+use weir_limiter::lease::OnExpiry;
+use weir_limiter::{Limiter, Namespace, Settings};
+use weir_table::clock::Clock;
+use weir_table::{Backend, Store};
+
+/// Limits that are never reached.
+pub(super) const PLENTY: u64 = 1_000_000_000;
+pub(super) const MINUTE_SECS: u64 = 60;
+pub(super) const DAY_SECS: u64 = 86_400;
+/// Signs leases that nobody settles.
+const LEASE_KEY: [u8; 32] = [7; 32];
+/// Who does what is done here, for the audit trail.
+const BY: &str = "bench";
+
+/// A limiter on a store, and its first namespace.
+pub(super) async fn open<B: Backend>(
+    store: Store<B>,
+    clock: Clock,
+    config_ttl_ms: i64,
+) -> (Limiter<B>, Namespace<B>) {
+    let settings = Settings { config_ttl_ms, ..Settings::new(false, LEASE_KEY) };
+    let limiter = Limiter::open(store, clock, settings).await.expect("a limiter");
+    let name = NamespaceName::new("default").expect("a name");
+    let namespace = limiter.namespace(&name).await.expect("a namespace");
+    (limiter, namespace)
+}
+
+pub(super) fn entity(text: &str) -> EntityId {
+    EntityId::new(text).expect("an entity")
+}
+
+pub(super) fn resource(text: &str) -> Resource {
+    Resource::new(text).expect("a resource")
+}
+
+pub(super) fn limit_name(text: &str) -> LimitName {
+    LimitName::new(text).expect("a limit")
+}
+
+/// Sets the limits of a level: name and capacity, refilled whole in `period_secs`.
+pub(super) async fn set_limits<B: Backend>(
+    namespace: &Namespace<B>,
+    level: Level,
+    limits: &[(&str, u64)],
+    period_secs: u64,
+) {
+    let limit = |(name, capacity): &(&str, u64)| Limit {
+        name: limit_name(name),
+        capacity: *capacity,
+        refill_amount: *capacity,
+        refill_period_seconds: period_secs,
+    };
+    let config = LevelConfig { limits: limits.iter().map(limit).collect(), ..Default::default() };
+    namespace.set_limits(&level, config, BY).await.expect("limits");
+}
+
+/// Makes an entity whose parent pays too.
+pub(super) async fn put_child<B: Backend>(namespace: &Namespace<B>, child: &str, parent: &str) {
+    let new = NewEntity { parent: Some(entity(parent)), cascade: true, ..NewEntity::default() };
+    namespace.put_entity(&entity(child), new, BY).await.expect("a child");
+}
+
+/// Makes an entity on its own.
+pub(super) async fn put_entity<B: Backend>(namespace: &Namespace<B>, id: &str) {
+    namespace.put_entity(&entity(id), NewEntity::default(), BY).await.expect("an entity");
+}
+
+/// One of `rpm` and 100 of `tpm`.
+pub(super) fn request(entity_id: &str, on: &str) -> Acquire {
+    Acquire {
+        entity: entity(entity_id),
+        resource: resource(on),
+        consume: [(limit_name("rpm"), 1), (limit_name("tpm"), 100)].into(),
+        limits: None,
+        lease_ttl_ms: LEASE_TTL_DEFAULT_MS,
+        on_expiry: OnExpiry::Keep,
+        dry_run: false,
+    }
+}
+
+/// Acquires; whether it was granted.
+pub(super) async fn acquire<B: Backend>(namespace: &Namespace<B>, request: &Acquire) -> bool {
+    let acquired = namespace.acquire(request).await.expect("an answer");
+    matches!(acquired, Acquired::Granted(_))
+}

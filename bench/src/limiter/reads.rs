@@ -1,0 +1,127 @@
+//! Operations with what they read of the store, and the table of these.
+
+use std::time::Duration;
+
+use comfy_table::{Cell, CellAlignment, Table};
+use hdrhistogram::Histogram;
+use weir_limiter::config::CacheStatistics;
+
+use super::counting::Counts;
+use crate::measure::histogram;
+
+/// A case and what was counted.
+pub(super) struct Row {
+    case: &'static str,
+    what: &'static str,
+    /// What the document that asks for these cases reckons with.
+    expected: &'static str,
+    latency: Histogram<u64>,
+    /// Operations that read no config level.
+    hits: u64,
+    calls: u64,
+    config_items: u64,
+    config_milliunits: u64,
+    other_items: u64,
+    writes: u64,
+    /// Levels answered from memory, of these absent ones, and all levels asked for.
+    remembered: u64,
+    absent: u64,
+    levels: u64,
+}
+
+impl Row {
+    pub(super) fn new(case: &'static str, what: &'static str, expected: &'static str) -> Row {
+        Row {
+            case,
+            what,
+            expected,
+            latency: histogram(),
+            hits: 0,
+            calls: 0,
+            config_items: 0,
+            config_milliunits: 0,
+            other_items: 0,
+            writes: 0,
+            remembered: 0,
+            absent: 0,
+            levels: 0,
+        }
+    }
+
+    /// Adds an operation.
+    pub(super) fn record(&mut self, took: Duration, counts: Counts) {
+        self.latency.saturating_record(took.as_nanos() as u64);
+        self.hits += u64::from(counts.config_items == 0);
+        self.calls += counts.calls;
+        self.config_items += counts.config_items;
+        self.config_milliunits += counts.config_milliunits;
+        self.other_items += counts.other_items;
+        self.writes += counts.writes;
+    }
+
+    /// What the cache says of itself, before all operations and after.
+    pub(super) fn remembered(&mut self, before: CacheStatistics, after: CacheStatistics) {
+        self.remembered = after.hits - before.hits;
+        self.absent = after.negative_hits - before.negative_hits;
+        self.levels = self.remembered + after.misses - before.misses;
+    }
+
+    fn cells(&self) -> [Cell; 13] {
+        let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
+        let each = |count: u64| right(format!("{:.2}", count as f64 / self.latency.len() as f64));
+        let micros = |quantile: f64| self.latency.value_at_quantile(quantile) as f64 / 1000.0;
+        [
+            Cell::new(self.case),
+            Cell::new(self.what),
+            right(self.latency.len().to_string()),
+            right(format!("{:.1}", micros(0.5))),
+            right(format!("{:.1}", micros(0.99))),
+            each(self.calls),
+            each(self.config_items),
+            right(format!(
+                "{:.3}",
+                self.config_milliunits as f64 / 1000.0 / self.latency.len() as f64
+            )),
+            right(format!("{:.1} %", self.hits as f64 / self.latency.len() as f64 * 100.0)),
+            match self.levels {
+                0 => right("none asked".to_owned()),
+                levels => right(format!(
+                    "{:.1} %, {:.1} % absent",
+                    self.remembered as f64 / levels as f64 * 100.0,
+                    self.absent as f64 / levels as f64 * 100.0
+                )),
+            },
+            Cell::new(self.expected),
+            each(self.other_items),
+            each(self.writes),
+        ]
+    }
+}
+
+pub(super) fn print(rows: &[Row]) {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
+    table.set_header([
+        "case",
+        "of",
+        "count",
+        "p50 µs",
+        "p99 µs",
+        "reading calls",
+        "config levels read",
+        "read units",
+        "read no config",
+        "levels remembered",
+        "reckoned with",
+        "other items read",
+        "items written",
+    ]);
+    for row in rows {
+        table.add_row(row.cells());
+    }
+    println!("{table}");
+    println!(
+        "counts are for one operation; read units: what DynamoDB would charge for the config levels that were read\n\
+         (0.5 each); reckoned with: what the design of the config hierarchy expected, with three levels"
+    );
+}
