@@ -1,7 +1,7 @@
 //! A process of clients: tasks that take tokens as fast as they are answered, each with a connection of its own.
 //!
-//! What was granted is told line by line as it happens, so that it is known when the process is killed; a task has one
-//! request under way at most. The rest is told at the end.
+//! What was granted and what was lost is told line by line as it happens, so that it is known when the process is killed; a
+//! task has one request under way at most. The rest is told at the end.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,8 +54,6 @@ pub(crate) struct Tally {
     pub(crate) last_refusal_ms: i64,
     /// Refused because too many wrote at once: nothing was taken.
     pub(crate) contended: u64,
-    /// Acquires that were sent and not answered, or of which the server itself does not know: taken or not.
-    pub(crate) lost: u64,
     /// Settles that were answered, repeats included.
     pub(crate) settles: u64,
     /// Answers that nobody expects.
@@ -67,7 +65,6 @@ impl Tally {
         self.refused += other.refused;
         self.last_refusal_ms = self.last_refusal_ms.max(other.last_refusal_ms);
         self.contended += other.contended;
-        self.lost += other.lost;
         self.settles += other.settles;
         self.odd.extend(other.odd);
     }
@@ -149,7 +146,7 @@ impl Task {
                 self.tally.contended += 1;
             }
             // The store did not answer the server.
-            Answer::Told(503, _) | Answer::Lost => self.tally.lost += 1,
+            Answer::Told(503, _) | Answer::Lost => tell("lost acquire"),
             Answer::Told(status, told) => self.tally.odd.push(format!("{status} {told}")),
             Answer::Unsent => pause().await,
         }

@@ -29,7 +29,10 @@ pub(crate) struct Answers {
     /// Leases that were settled, and what all of them hold together.
     pub(crate) leases: u64,
     pub(crate) net: i64,
-    /// The rest. Requests under way when a process of clients was killed are among the lost ones.
+    /// Acquires that were sent and not answered, or of which the server itself does not know: taken or not. Those under way
+    /// when a process of clients was killed are among them.
+    lost: i64,
+    /// The rest, of processes that were not killed.
     pub(crate) rest: Tally,
 }
 
@@ -41,12 +44,13 @@ impl Answers {
 
     /// Requests of which nobody knows whether they were granted.
     pub(crate) fn lost(&self) -> i64 {
-        i64::try_from(self.rest.lost).unwrap()
+        self.lost
     }
 
     fn read(&mut self, line: &str) -> bool {
         match line.split_once(' ') {
             Some(("granted", entity)) => *self.granted.entry(entity.to_owned()).or_default() += 1,
+            Some(("lost", _)) => self.lost += 1,
             Some(("settled", net)) => {
                 self.leases += 1;
                 self.net += net.parse::<i64>().unwrap();
@@ -86,7 +90,7 @@ impl Crowd {
             }
             assert!(ended || process.killed, "a process of clients failed");
             if !ended {
-                answers.rest.lost += u64::try_from(process.tasks).unwrap();
+                answers.lost += i64::try_from(process.tasks).unwrap();
             }
         }
         answers
