@@ -1,7 +1,10 @@
 //! Declaring routes. A route is declared with what it needs of its caller: there is no other way.
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::extract::Request;
+use axum::routing::Route;
+use tower::layer::layer_fn;
+use tower::service_fn;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
@@ -43,8 +46,14 @@ impl Api {
             operations(item).for_each(|operation| describe(operation, path, need));
             // Routes are declared once in a process's life; their names are kept for as long.
             let path: &'static str = Box::leak(path.clone().into_boxed_str());
-            let state = (self.app.clone(), Declared { path, need });
-            handlers = handlers.route_layer(from_fn_with_state(state, guard));
+            let (app, declared) = (self.app.clone(), Declared { path, need });
+            // The guard's future is boxed once, by the route that axum makes of it.
+            handlers = handlers.route_layer(layer_fn(move |handler: Route| {
+                let app = app.clone();
+                service_fn(move |request: Request| {
+                    guard(app.clone(), declared, handler.clone(), request)
+                })
+            }));
         }
         self.router = self.router.routes((schemas, paths, handlers));
         self

@@ -4,10 +4,43 @@
 //! A handler fails with an [`ApiError`]. It travels inside the response and is written out as
 //! `application/problem+json` by the edge (`problem.rs`), which knows the request's id and time.
 
+use std::sync::Arc;
+
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use weir_table::Error;
+
+use crate::problem::{Details, Told};
+
+/// Headers that the edge adds to an error.
+const EDGE_HEADERS: usize = 5;
+
+const URN_PREFIX: &str = "urn:weir:problem:";
+
+/// A code as the end of a URN: `urn:weir:problem:invalid-request`.
+#[expect(clippy::indexing_slicing, reason = "done by the compiler, which would refuse it")]
+const fn urn<const N: usize>(code: &str) -> [u8; N] {
+    let (prefix, code) = (URN_PREFIX.as_bytes(), code.as_bytes());
+    let mut urn = [0; N];
+    let mut place = 0;
+    while place < N {
+        urn[place] = match place.checked_sub(prefix.len()) {
+            None => prefix[place],
+            Some(place) if code[place] == b'_' => b'-',
+            Some(place) => code[place].to_ascii_lowercase(),
+        };
+        place += 1;
+    }
+    urn
+}
+
+const fn text_of(bytes: &'static [u8]) -> &'static str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(_) => "",
+    }
+}
 
 /// Declares the codes: name, text on the wire, status, title, and what a caller does about it.
 macro_rules! codes {
@@ -32,6 +65,16 @@ macro_rules! codes {
             #[must_use]
             pub fn status(self) -> StatusCode {
                 match self { $(Code::$name => StatusCode::$status,)* }
+            }
+
+            /// The URN that is the same for every such error.
+            pub(crate) fn kind(self) -> &'static str {
+                match self {
+                    $(Code::$name => {
+                        const URN: [u8; URN_PREFIX.len() + $text.len()] = urn($text);
+                        const { text_of(&URN) }
+                    })*
+                }
             }
 
             /// One sentence that is the same for every such error.
@@ -103,7 +146,7 @@ codes! {
 pub struct ApiError {
     pub(crate) code: Code,
     pub(crate) detail: String,
-    pub(crate) details: Map<String, Value>,
+    pub(crate) details: Details,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     /// For the log and for the operator's own socket; never for the network.
     pub(crate) cause: Option<String>,
@@ -115,7 +158,7 @@ impl ApiError {
         ApiError {
             code,
             detail: detail.into(),
-            details: Map::new(),
+            details: Details::default(),
             headers: Vec::new(),
             cause: None,
         }
@@ -137,7 +180,16 @@ impl ApiError {
     /// Adds a member to `details`.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> ApiError {
-        self.details.insert(name.to_owned(), value.into());
+        let mut members = self.details.members();
+        members.insert(name.to_owned(), value.into());
+        self.details = Details::Members(members);
+        self
+    }
+
+    /// Has `details` written from a value, without a tree of its members in between.
+    #[must_use]
+    pub(crate) fn telling(mut self, details: impl Told + 'static) -> ApiError {
+        self.details = Details::Told(Arc::new(details));
         self
     }
 
@@ -214,13 +266,15 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
+    fn into_response(mut self) -> Response {
         let mut response = self.code.status().into_response();
-        for (name, value) in &self.headers {
-            response.headers_mut().insert(name.clone(), value.clone());
+        let headers = response.headers_mut();
+        headers.reserve(self.headers.len() + EDGE_HEADERS);
+        for (name, value) in self.headers.drain(..) {
+            headers.insert(name, value);
         }
         // Boxed: an extension of this size would be moved about on every answer's way out.
-        response.extensions_mut().insert(std::sync::Arc::new(self));
+        response.extensions_mut().insert(Arc::new(self));
         response
     }
 }

@@ -1,16 +1,19 @@
 //! Who is asking, and may they? Runs before the handler of every declared route.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
+use axum::extract::{FromRequestParts as _, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use axum::routing::Route;
+use tower::util::ServiceExt as _;
 
 use crate::app::App;
 use crate::auth::grant::Grants;
 use crate::auth::{AuthError, Identity, TokenError};
+use crate::edge::Visit;
 use crate::error::{ApiError, Code};
 use crate::need::{Denied, Need};
 
@@ -43,26 +46,35 @@ pub(crate) struct Declared {
     pub(crate) need: Need,
 }
 
-/// What the guard leaves on an answer for the log and the metrics.
-#[derive(Debug, Clone)]
+/// What the guard leaves with a visit for the log and the metrics.
+#[derive(Debug)]
 pub(crate) struct Passed {
     pub(crate) route: &'static str,
-    pub(crate) subject: Option<Arc<Identity>>,
+    subject: Option<Arc<Identity>>,
 }
 
+impl Passed {
+    pub(crate) fn subject(&self) -> Option<&str> {
+        self.subject.as_deref().map(|identity| identity.subject.as_str())
+    }
+}
+
+/// Runs `handler` for a request whose caller may ask for it.
 pub(crate) async fn guard(
-    State((app, declared)): State<(App, Declared)>,
+    app: App,
+    declared: Declared,
+    handler: Route,
     request: Request,
-    next: Next,
-) -> Response {
+) -> Result<Response, Infallible> {
     let (mut parts, body) = request.into_parts();
-    let (caller, checked) = admit(&app, declared.need, &mut parts).await;
-    let mut response = match checked {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(error) => error.into_response(),
-    };
-    response.extensions_mut().insert(Passed { route: declared.path, subject: caller });
-    response
+    let (subject, checked) = admit(&app, declared.need, &mut parts).await;
+    if let Some(visit) = parts.extensions.get::<Visit>() {
+        visit.pass(Passed { route: declared.path, subject });
+    }
+    match checked {
+        Ok(()) => handler.oneshot(Request::from_parts(parts, body)).await,
+        Err(error) => Ok(error.into_response()),
+    }
 }
 
 async fn admit(

@@ -3,6 +3,8 @@
 //! Beside the members of the RFC there are `error message details timestamp request_id`, which
 //! clients of the source systems read.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
@@ -12,12 +14,15 @@ use utoipa::ToSchema;
 use weir_table::Error;
 use weir_table::clock::Clock;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, Code};
 use crate::request_id::{self, RequestId};
 use crate::time;
 
 /// The content type of every error.
 pub const CONTENT_TYPE: &str = "application/problem+json";
+
+/// Room for an ordinary error.
+const ORDINARY_LEN: usize = 1024;
 
 /// An error as it is sent.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -51,13 +56,12 @@ pub struct Problem {
 impl Problem {
     /// What is told of an error. Causes are told to the socket only.
     pub(crate) fn of(error: &ApiError, request_id: &str, now_ms: u64, local: bool) -> Problem {
-        let mut details = error.details.clone();
+        let mut details = error.details.members();
         if let Some(cause) = error.cause.as_ref().filter(|_| local) {
             details.insert("cause".to_owned(), cause.as_str().into());
         }
-        let kind = error.code.text().to_ascii_lowercase().replace('_', "-");
         Problem {
-            kind: format!("urn:weir:problem:{kind}"),
+            kind: error.code.kind().to_owned(),
             title: error.code.title().to_owned(),
             status: error.code.status().as_u16(),
             detail: error.detail.clone(),
@@ -70,9 +74,119 @@ impl Problem {
     }
 }
 
+/// The members of `details`: a tree, or a value that is written when the answer is.
+#[derive(Debug, Clone)]
+pub(crate) enum Details {
+    Members(Map<String, Value>),
+    Told(Arc<dyn Told>),
+}
+
+impl Default for Details {
+    fn default() -> Details {
+        Details::Members(Map::new())
+    }
+}
+
+impl Details {
+    /// The members as a tree.
+    pub(crate) fn members(&self) -> Map<String, Value> {
+        match self {
+            Details::Members(members) => members.clone(),
+            Details::Told(value) => value.members(),
+        }
+    }
+}
+
+/// A value that can be the details of an error: anything that is written as an object.
+pub(crate) trait Told: std::fmt::Debug + Send + Sync {
+    /// Writes the problem that has these details.
+    fn write(&self, frame: Frame<'_>) -> Vec<u8>;
+
+    /// The members as a tree.
+    fn members(&self) -> Map<String, Value>;
+}
+
+impl<T: Serialize + std::fmt::Debug + Send + Sync> Told for T {
+    fn write(&self, frame: Frame<'_>) -> Vec<u8> {
+        frame.write(self)
+    }
+
+    fn members(&self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(members)) => members,
+            _ => Map::new(),
+        }
+    }
+}
+
+/// An error as it is sent, but for its details: [`Problem`] without copies.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame<'e> {
+    code: Code,
+    detail: &'e str,
+    timestamp: &'e str,
+    request_id: &'e str,
+}
+
+/// The members of [`Problem`], in the same order.
+#[derive(Serialize)]
+struct Whole<'e, D: ?Sized> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    status: u16,
+    detail: &'e str,
+    error: &'static str,
+    message: &'e str,
+    details: &'e D,
+    timestamp: &'e str,
+    request_id: &'e str,
+}
+
+impl Frame<'_> {
+    fn write<D: Serialize + ?Sized>(self, details: &D) -> Vec<u8> {
+        let whole = Whole {
+            kind: self.code.kind(),
+            title: self.code.title(),
+            status: self.code.status().as_u16(),
+            detail: self.detail,
+            error: self.code.text(),
+            message: self.detail,
+            details,
+            timestamp: self.timestamp,
+            request_id: self.request_id,
+        };
+        let mut bytes = Vec::with_capacity(ORDINARY_LEN);
+        // Writing to memory does not fail.
+        serde_json::to_writer(&mut bytes, &whole).ok();
+        bytes
+    }
+}
+
 /// Writes an error into the answer that carries it.
-pub(crate) fn write(response: &mut Response, problem: &Problem) {
-    *response.body_mut() = Body::from(serde_json::to_vec(problem).unwrap_or_default());
+pub(crate) fn write(
+    response: &mut Response,
+    error: &ApiError,
+    id: &RequestId,
+    now_ms: u64,
+    local: bool,
+) {
+    let body = if local {
+        serde_json::to_vec(&Problem::of(error, id.text(), now_ms, true)).unwrap_or_default()
+    } else {
+        let timestamp = time::Stamp::of(now_ms);
+        let frame = Frame {
+            code: error.code,
+            detail: &error.detail,
+            timestamp: timestamp.text(),
+            request_id: id.text(),
+        };
+        match &error.details {
+            Details::Members(members) => frame.write(members),
+            Details::Told(value) => value.write(frame),
+        }
+    };
+    *response.body_mut() = Body::from(body);
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
@@ -84,7 +198,7 @@ pub(crate) fn early(error: &ApiError) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = error.code.status();
     let id = RequestId::of(&HeaderMap::new());
-    write(&mut response, &Problem::of(error, id.text(), Clock::System.now_ms(), false));
+    write(&mut response, error, &id, Clock::System.now_ms(), false);
     response.headers_mut().insert(request_id::HEADER, id.value());
     response
 }

@@ -1,44 +1,70 @@
 //! The id of a request: the caller's own when it is usable, a new one otherwise. It is in every
 //! answer, every problem and every line of the log.
 
-use std::sync::Arc;
-
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 /// The header that carries it, both ways.
 pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const LENGTH_MAX: usize = 128;
 
-/// A request's id; handlers find it among the request's extensions.
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// A request's id; handlers take it like any other part of the request.
 #[derive(Debug, Clone)]
-pub struct RequestId(Arc<str>);
+pub struct RequestId(Text);
+
+#[derive(Debug, Clone)]
+enum Text {
+    Sent(HeaderValue),
+    Made([u8; 32]),
+}
 
 impl RequestId {
     /// The caller's id, or a new one.
     pub(crate) fn of(headers: &HeaderMap) -> RequestId {
-        let sent = headers.get(HEADER).and_then(|id| id.to_str().ok());
-        match sent.filter(|id| is_usable(id)) {
-            Some(id) => RequestId(id.into()),
-            None => RequestId(format!("{:032x}", fastrand::u128(..)).into()),
+        match headers.get(HEADER).filter(|id| is_usable(id.as_bytes())) {
+            Some(id) => RequestId(Text::Sent(id.clone())),
+            None => RequestId(Text::Made(hexadecimal(fastrand::u128(..)))),
         }
     }
 
     /// Its text.
     #[must_use]
     pub fn text(&self) -> &str {
-        &self.0
+        let text = match &self.0 {
+            Text::Sent(id) => id.to_str().ok(),
+            Text::Made(id) => std::str::from_utf8(id).ok(),
+        };
+        // Both are plain text.
+        text.unwrap_or("-")
     }
 
     pub(crate) fn value(&self) -> HeaderValue {
-        HeaderValue::from_str(&self.0).unwrap_or_else(|_| HeaderValue::from_static("-"))
+        match &self.0 {
+            Text::Sent(id) => id.clone(),
+            Text::Made(id) => {
+                HeaderValue::from_bytes(id).unwrap_or_else(|_| HeaderValue::from_static("-"))
+            }
+        }
     }
 }
 
 /// Plain text only: an id goes into logs and must not break a line or a terminal.
-fn is_usable(id: &str) -> bool {
+fn is_usable(id: &[u8]) -> bool {
     let plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':');
-    (1..=LENGTH_MAX).contains(&id.len()) && id.bytes().all(plain)
+    (1..=LENGTH_MAX).contains(&id.len()) && id.iter().copied().all(plain)
+}
+
+/// All 32 digits of a number.
+fn hexadecimal(number: u128) -> [u8; 32] {
+    let mut digits = [b'0'; 32];
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = HEX.get((rest & 0xf) as usize).copied().unwrap_or(b'0');
+        rest >>= 4;
+    }
+    digits
 }
 
 #[cfg(test)]
@@ -55,6 +81,8 @@ mod tests {
         for bad in ["", "a b", "a\"b", &"x".repeat(129)] {
             assert_eq!(id(bad).len(), 32, "{bad:?}");
         }
+        assert_eq!(&hexadecimal(0xa0f), format!("{:032x}", 0xa0f).as_bytes());
+        assert_eq!(&hexadecimal(u128::MAX), format!("{:032x}", u128::MAX).as_bytes());
         assert_ne!(
             RequestId::of(&HeaderMap::new()).text(),
             RequestId::of(&HeaderMap::new()).text()

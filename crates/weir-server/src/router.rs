@@ -1,28 +1,19 @@
 //! Every route, once, grouped by who calls it, each with what it needs.
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
-use axum::middleware::{from_fn_with_state, map_request};
-use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use tower_http::catch_panic::CatchPanicLayer;
-use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::{DefaultPredicate, Predicate as _, SizeAbove};
 use utoipa_axum::routes;
 
 use crate::api::Api;
 use crate::app::{App, Service};
-use crate::edge::{Edge, edge};
+use crate::edge::Edge;
 use crate::error::{ApiError, Code};
-use crate::guard::Local;
 use crate::local::{backup, tables};
 use crate::need::Need;
 use crate::routes::{admin, docs, health, jobs, tokens};
 
 /// Bytes of a request on the socket: a full batch write, with room for its JSON and base64.
 const LOCAL_BODY_MAX: usize = 32 * 1024 * 1024;
-/// Smaller answers are not worth compressing.
-const COMPRESS_ABOVE: u64 = 1024;
 
 /// The routes of the server itself and of its services.
 fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
@@ -65,44 +56,21 @@ fn table_verbs() -> Router<App> {
 }
 
 /// What the TCP listener serves.
-pub fn public(app: &App, services: &[Box<dyn Service>]) -> Router {
+pub fn public(app: &App, services: &[Box<dyn Service>]) -> Edge {
     let (api, description) = declared(app, services).finish();
     app.describe(description.to_json().unwrap_or_default());
     let pages = Router::new()
         .route("/docs", get(docs::index))
         .route("/docs/", get(docs::start))
         .route("/docs/{*path}", get(docs::page));
-    let router = framed(api.merge(pages));
-    // Layers that are added together are one: each that is added alone costs a request a boxed
-    // service and a boxed future.
-    let edge = from_fn_with_state(Edge::new(app.clone(), app.bounds().body_bytes_max, false), edge);
-    let body = DefaultBodyLimit::max(app.bounds().body_bytes_max);
-    let panics = CatchPanicLayer::custom(panicked);
-    let router = if app.bounds().compression {
-        let worth_it = SizeAbove::new(COMPRESS_ABOVE).and(DefaultPredicate::new());
-        let compression = CompressionLayer::new().compress_when(worth_it);
-        router.layer((edge, compression, body, panics))
-    } else {
-        router.layer((edge, body, panics))
-    };
-    router.with_state(app.clone())
+    Edge::public(app, framed(api.merge(pages)).with_state(app.clone()))
 }
 
 /// What the socket serves. Who may use it may do everything.
 pub fn local(app: &App, services: &[Box<dyn Service>]) -> Router {
     let (api, _) = declared(app, services).finish();
-    let caller = Local::new();
-    let mark = move |mut request: Request| {
-        request.extensions_mut().insert(caller.clone());
-        std::future::ready(request)
-    };
-    let layers = (
-        from_fn_with_state(Edge::new(app.clone(), LOCAL_BODY_MAX, true), edge),
-        map_request(mark),
-        DefaultBodyLimit::max(LOCAL_BODY_MAX),
-        CatchPanicLayer::custom(panicked),
-    );
-    framed(api.merge(table_verbs())).layer(layers).with_state(app.clone())
+    let routes = framed(api.merge(table_verbs())).with_state(app.clone());
+    Router::new().fallback_service(Edge::local(app, routes, LOCAL_BODY_MAX))
 }
 
 /// What was declared wrongly; a test asserts that nothing was.
@@ -116,13 +84,4 @@ fn framed(router: Router<App>) -> Router<App> {
     router.fallback(|| async { ApiError::not_found("such path") }).method_not_allowed_fallback(
         || async { ApiError::new(Code::MethodNotAllowed, "this path has no such method") },
     )
-}
-
-fn panicked(panic: Box<dyn std::any::Any + Send>) -> Response {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    tracing::error!(panic = text.as_deref().unwrap_or("unknown"), "a handler panicked");
-    ApiError::new(Code::InternalError, "the server's log says why, under this request's id")
-        .because("a handler panicked")
-        .into_response()
 }

@@ -15,16 +15,16 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{Id, JoinError, JoinSet};
 
-use super::Settings;
 use super::connection::{Host, serve};
+use super::{Routes, Settings};
 
 /// How long to wait after the system refused a connection, so that descriptors can become free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Accepts until `stop`, then lets requests under way finish.
-pub(super) async fn run(
+pub(super) async fn run<R: Routes>(
     listener: TcpListener,
-    host: Host,
+    host: Host<R>,
     settings: &Settings,
     stop: impl Future<Output = ()>,
 ) {
@@ -85,7 +85,7 @@ impl Connections {
         self.tasks.len() < self.max
     }
 
-    fn add(&mut self, host: &Arc<Host>, stream: TcpStream, peer: SocketAddr) {
+    fn add<R: Routes>(&mut self, host: &Arc<Host<R>>, stream: TcpStream, peer: SocketAddr) {
         let (tell, told) = oneshot::channel();
         let task = self.tasks.spawn(serve(Arc::clone(host), stream, peer, told));
         self.stops.insert(task.id(), tell);

@@ -1,5 +1,6 @@
 //! One connection: the TLS handshake if there is one, then HTTP until either side is done.
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::{Pin, pin};
@@ -7,11 +8,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Version, header};
-use axum::routing::future::RouteFuture;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::{Request, Response};
@@ -19,19 +18,18 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
-use tower_service::Service as _;
 use weir_table::Error;
 
-use super::Settings;
 use super::patience::{Limits, Patient};
 use super::tls::{Certificate, handshake};
 use super::turn::{Answer, Ours, Turn};
 use super::upload::Upload;
+use super::{Answers, Routes, Settings};
 use crate::problem;
 
 /// What all connections of a listener share.
-pub(super) struct Host {
-    routes: Router,
+pub(super) struct Host<R> {
+    routes: R,
     http: http1::Builder,
     limits: Limits,
     body_timeout: Duration,
@@ -39,12 +37,8 @@ pub(super) struct Host {
     certificate: Option<Certificate>,
 }
 
-impl Host {
-    pub(super) fn new(
-        routes: Router,
-        settings: &Settings,
-        certificate: Option<Certificate>,
-    ) -> Host {
+impl<R> Host<R> {
+    pub(super) fn new(routes: R, settings: &Settings, certificate: Option<Certificate>) -> Host<R> {
         let mut http = http1::Builder::new();
         // Hyper's own timeout would also count while a client has nothing to ask, and sets a new
         // timer for each request; `Patient` does both. The buffer alone bounds a head only roughly.
@@ -67,8 +61,8 @@ impl Host {
 }
 
 /// Serves one client until it leaves, is cut off, or `stop` says that no more requests are taken.
-pub(super) async fn serve(
-    host: Arc<Host>,
+pub(super) async fn serve<R: Routes>(
+    host: Arc<Host<R>>,
     stream: TcpStream,
     peer: SocketAddr,
     mut stop: oneshot::Receiver<()>,
@@ -91,13 +85,18 @@ pub(super) async fn serve(
     }
 }
 
-async fn converse<S>(host: &Host, stream: S, peer: SocketAddr, mut stop: oneshot::Receiver<()>)
-where
+async fn converse<R, S>(
+    host: &Host<R>,
+    stream: S,
+    peer: SocketAddr,
+    mut stop: oneshot::Receiver<()>,
+) where
+    R: Routes,
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
     let turn = Arc::new(Turn::default());
     let client = Client {
-        routes: host.routes.clone(),
+        routes: RefCell::new(host.routes.clone()),
         body_timeout: host.body_timeout,
         turn: Arc::clone(&turn),
         peer,
@@ -118,19 +117,20 @@ where
 }
 
 /// The service of one connection.
-struct Client {
-    routes: Router,
+struct Client<R> {
+    /// Hyper has a shared reference only, and one request at a time.
+    routes: RefCell<R>,
     body_timeout: Duration,
     turn: Arc<Turn>,
     peer: SocketAddr,
 }
 
-impl hyper::service::Service<Request<Incoming>> for Client {
+impl<R: Routes> hyper::service::Service<Request<Incoming>> for Client<R> {
     type Response = Response<Answer>;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = Answering<R::Future>;
 
-    fn call(&self, request: Request<Incoming>) -> Answering {
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
         let ours = Turn::take(&self.turn);
         if let Err(error) = check_host(request.version(), request.headers()) {
             let refusal = problem::early(&error.into());
@@ -138,12 +138,12 @@ impl hyper::service::Service<Request<Incoming>> for Client {
         }
         let mut request = request.map(|body| self.receive(body));
         request.extensions_mut().insert(ConnectInfo(self.peer));
-        let answer = self.routes.clone().call(request);
+        let answer = self.routes.borrow_mut().call(request);
         Answering::Routed(answer, Some(ours))
     }
 }
 
-impl Client {
+impl<R> Client<R> {
     fn receive(&self, body: Incoming) -> Body {
         if body.is_end_stream() {
             return Body::empty();
@@ -166,12 +166,12 @@ fn check_host(version: Version, headers: &HeaderMap) -> Result<(), Error> {
 }
 
 /// The answer to one request on its way.
-enum Answering {
-    Routed(RouteFuture<Infallible>, Option<Ours>),
+enum Answering<F> {
+    Routed(F, Option<Ours>),
     Refused(Option<Response<Answer>>),
 }
 
-impl Future for Answering {
+impl<F: Answers> Future for Answering<F> {
     type Output = Result<Response<Answer>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

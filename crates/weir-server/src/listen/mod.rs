@@ -20,12 +20,15 @@ mod tls;
 mod turn;
 mod upload;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
-use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
+use tower_service::Service;
 use weir_table::{Error, Result};
 
 pub use settings::{Settings, TlsFiles};
@@ -50,6 +53,31 @@ impl fmt::Display for Origin {
         write!(f, "{scheme}://{}", self.address)
     }
 }
+
+/// What a listener serves: a router, or something around one.
+pub trait Routes:
+    Service<Request, Response = Response, Error = Infallible, Future: Answers>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<R> Routes for R where
+    R: Service<Request, Response = Response, Error = Infallible, Future: Answers>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// An answer of [`Routes`] on its way.
+pub trait Answers: Future<Output = Result<Response, Infallible>> + Send + Unpin + 'static {}
+
+impl<F> Answers for F where F: Future<Output = Result<Response, Infallible>> + Send + Unpin + 'static
+{}
 
 /// A listener that is bound and has read its certificate.
 #[derive(Debug)]
@@ -80,9 +108,9 @@ impl Listener {
         self.origin
     }
 
-    /// Serves `routes` until `stop`, then drains. Handlers find the peer in
-    /// `ConnectInfo<SocketAddr>`. Dropping the future cuts every connection off.
-    pub async fn serve(mut self, routes: Router, stop: impl Future<Output = ()>) {
+    /// Serves `routes` until `stop`, then drains; each connection gets a clone of them. Handlers find
+    /// the peer in `ConnectInfo<SocketAddr>`. Dropping the future cuts every connection off.
+    pub async fn serve<R: Routes>(mut self, routes: R, stop: impl Future<Output = ()>) {
         self.settings.connections_max = open_files::make_room(self.settings.connections_max);
         let (certificate, renewal) = match self.tls {
             Some(tls) => (Some(tls.current()), Some(tls)),

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::path::PathBuf;
 
-use axum::Extension;
 use axum::body::{Body as StreamBody, Bytes};
 use axum::extract::State;
 use axum::http::header;
@@ -47,7 +46,7 @@ pub(crate) enum Event {
 /// Starts a backup and streams its events. It goes on when the caller leaves.
 pub(crate) async fn start(
     State(app): State<App>,
-    Extension(id): Extension<RequestId>,
+    id: RequestId,
     Body(request): Body<Request>,
 ) -> Result<Response, ApiError> {
     if !request.to.is_absolute() {

@@ -150,6 +150,13 @@ fn lease(app: &App, granted: Granted, dry_run: bool) -> Result<Lease, ApiError> 
     Ok(Lease { lease, expires_at, degraded: granted.grant.degraded, limits })
 }
 
+/// The details of a refusal.
+#[derive(Debug, Serialize)]
+struct Missing {
+    limits: Vec<LimitState>,
+    retry_after_ms: i64,
+}
+
 /// The answer to a request for more than there is. The limit that takes longest governs.
 fn refusal(refused: Refused) -> ApiError {
     let limits: Vec<LimitState> = refused.limits.into_iter().map(LimitState::from).collect();
@@ -164,8 +171,7 @@ fn refusal(refused: Refused) -> ApiError {
     };
     let told = governing.map(|limit| rate_limit(limit, refused.retry_after_ms));
     let error = ApiError::new(Code::RateLimitExceeded, detail)
-        .with("retry_after_ms", refused.retry_after_ms)
-        .with("limits", serde_json::to_value(&limits).unwrap_or_default());
+        .telling(Missing { limits, retry_after_ms: refused.retry_after_ms });
     match told {
         Some(limit) => limit.refuse(error),
         None => crate::limits::retry_after(error, seconds_up(refused.retry_after_ms)),

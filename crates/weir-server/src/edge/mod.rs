@@ -1,0 +1,172 @@
+//! The outermost part of every request: its id, its bounds, its line in the log, its count, and the
+//! form of its error.
+//!
+//! It is one service around all routes rather than a layer for each of these, because a layer costs
+//! every request a boxed service, a boxed future and two moves of request and answer. What a
+//! request does not need (compression, a timer, a copy of its path) it does not pay for.
+//!
+//! 1. [`Edge`] takes a turn, refuses what is too large, and calls the route.
+//! 2. [`answering`] waits for the answer, but not for longer than the request may take.
+//! 3. Then it gives an error its form, adds the id, counts, and writes the log's line.
+
+mod alarm;
+mod answering;
+mod line;
+mod packing;
+mod turns;
+mod visit;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse as _, Response};
+use tower_service::Service;
+
+use crate::app::App;
+use crate::error::{ApiError, Code};
+use crate::extract::too_large;
+use crate::guard::Local;
+use crate::limits;
+use crate::metrics::Refusal;
+use alarm::Alarm;
+use answering::{Answering, Work};
+use packing::Packing;
+use turns::{Turn, Turns};
+pub(crate) use visit::Visit;
+
+/// The bounds of a request.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Bytes of a body (1 MiB).
+    pub body_bytes_max: usize,
+    /// How long a request may take, its body included (30 s).
+    pub request_timeout: Duration,
+    /// Requests under way at once (1024); more are told to come back.
+    pub requests_max: usize,
+    /// Whether answers are compressed for callers that ask for it.
+    pub compression: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            body_bytes_max: 1024 * 1024,
+            request_timeout: Duration::from_secs(30),
+            requests_max: 1024,
+            compression: true,
+        }
+    }
+}
+
+/// All routes of a listener, behind their edge. A clone of it serves one connection.
+#[derive(Debug)]
+pub struct Edge {
+    listener: Arc<Listener>,
+    routes: Router,
+    packing: Option<Packing>,
+    alarm: Alarm,
+}
+
+/// What the requests of a listener share.
+#[derive(Debug)]
+struct Listener {
+    app: App,
+    turns: Arc<Turns>,
+    body_bytes_max: usize,
+    /// Who asks through the socket; that one is told causes, because it may read the log anyway.
+    local: Option<Local>,
+}
+
+impl Edge {
+    /// The edge of what the network reaches.
+    pub(crate) fn public(app: &App, routes: Router) -> Edge {
+        let packing = app.bounds().compression.then(|| Packing::new(routes.clone()));
+        Edge::new(app, routes, packing, app.bounds().body_bytes_max, None)
+    }
+
+    /// The edge of the socket in the data folder.
+    pub(crate) fn local(app: &App, routes: Router, body_bytes_max: usize) -> Edge {
+        Edge::new(app, routes, None, body_bytes_max, Some(Local::new()))
+    }
+
+    fn new(
+        app: &App,
+        routes: Router,
+        packing: Option<Packing>,
+        body_bytes_max: usize,
+        local: Option<Local>,
+    ) -> Edge {
+        let turns = Turns::new(app.bounds().requests_max, app.metrics().under_way.clone());
+        let listener = Listener { app: app.clone(), turns, body_bytes_max, local };
+        Edge { listener: Arc::new(listener), routes, packing, alarm: Alarm::default() }
+    }
+
+    /// Calls the route of a request, unless its bounds forbid it.
+    fn work(&mut self, mut request: Request, visit: &Visit) -> (Work, Option<Turn>) {
+        let listener = &self.listener;
+        let Some(turn) = Turns::take(&listener.turns) else {
+            listener.app.metrics().refused(Refusal::Overloaded);
+            let error =
+                ApiError::new(Code::ServiceUnavailable, "the server has as much to do as it takes");
+            return (Work::Done(limits::retry_after(error, 1).into_response()), None);
+        };
+        // What says that it is too large need not be read to find that out.
+        if announced(request.headers()).is_some_and(|bytes| bytes > listener.body_bytes_max as u64)
+        {
+            return (Work::Done(too_large().into_response()), Some(turn));
+        }
+        if let Some(caller) = &listener.local {
+            request.extensions_mut().insert(caller.clone());
+        }
+        request.extensions_mut().insert(visit.clone());
+        DefaultBodyLimit::max(listener.body_bytes_max).apply(&mut request);
+        let work = answering::caught(|| match &mut self.packing {
+            Some(packing) if Packing::is_wanted(request.headers()) => {
+                Work::Packed(packing.call(request))
+            }
+            _ => Work::Routed(self.routes.call(request)),
+        });
+        (work.unwrap_or_else(Work::Done), Some(turn))
+    }
+}
+
+impl Clone for Edge {
+    fn clone(&self) -> Edge {
+        Edge {
+            listener: Arc::clone(&self.listener),
+            routes: self.routes.clone(),
+            packing: self.packing.clone(),
+            alarm: Alarm::default(),
+        }
+    }
+}
+
+impl Service<Request> for Edge {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Answering {
+        let visit = Visit::of(request.headers());
+        let line = line::Line::of(&request);
+        let (work, turn) = self.work(request, &visit);
+        let deadline = line.started + self.listener.app.bounds().request_timeout;
+        let alarm = self.alarm.set(deadline);
+        let packs = self.packing.is_some();
+        Answering { listener: Arc::clone(&self.listener), visit, line, work, turn, alarm, packs }
+    }
+}
+
+/// The size of the body that a request says it has.
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}

@@ -1,0 +1,40 @@
+//! How many requests are under way: never more than are allowed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use prometheus_client::metrics::gauge::Gauge;
+
+#[derive(Debug)]
+pub(super) struct Turns {
+    taken: AtomicUsize,
+    max: usize,
+    under_way: Gauge,
+}
+
+impl Turns {
+    pub(super) fn new(max: usize, under_way: Gauge) -> Arc<Turns> {
+        Arc::new(Turns { taken: AtomicUsize::new(0), max: max.max(1), under_way })
+    }
+
+    /// A turn, if one is free. It only counts and guards no other memory, so relaxed order is enough.
+    pub(super) fn take(turns: &Arc<Turns>) -> Option<Turn> {
+        if turns.taken.fetch_add(1, Relaxed) >= turns.max {
+            turns.taken.fetch_sub(1, Relaxed);
+            return None;
+        }
+        turns.under_way.inc();
+        Some(Turn(Arc::clone(turns)))
+    }
+}
+
+/// Held while a request is under way, also one whose caller leaves.
+#[derive(Debug)]
+pub(super) struct Turn(Arc<Turns>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.taken.fetch_sub(1, Relaxed);
+        self.0.under_way.dec();
+    }
+}
