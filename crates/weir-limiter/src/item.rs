@@ -118,7 +118,9 @@ pub fn decode(item: &Item) -> Bucket {
     }
     meters.retain(|meter| {
         let is_whole = meter.rate.period_ms > 0 && meter.rate.refill > 0;
-        is_whole && item.get(Field::Tokens.of(&meter.name).as_str()).is_some()
+        // What is not zero was there.
+        let has_balance = || item.get(Field::Tokens.of(&meter.name).as_str()).is_some();
+        is_whole && (meter.level.tokens != 0 || has_balance())
     });
     meters.sort_by(|a, b| a.name.cmp(&b.name));
     let shard = item.s("PK").and_then(|pk| pk.rsplit_once('#')?.1.parse().ok()).unwrap_or_default();

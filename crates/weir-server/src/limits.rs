@@ -31,7 +31,7 @@ pub struct RateLimit {
 impl RateLimit {
     /// The headers that tell it.
     #[must_use]
-    pub fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
+    pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let name: String = self.name.chars().filter(|c| is_plain(*c)).collect();
         let now = format!("\"{name}\";r={};t={}", self.remaining, self.reset_secs);
         let policy = format!("\"{name}\";q={};w={}", self.quota, self.window_secs);
@@ -45,19 +45,21 @@ impl RateLimit {
         ]
         .into_iter()
         .flatten()
-        .collect()
     }
 
     /// Puts the headers into an answer.
     pub fn tell(&self, headers: &mut HeaderMap) {
-        headers.extend(self.headers().into_iter().map(|(name, value)| (Some(name), value)));
+        headers.extend(self.headers().map(|(name, value)| (Some(name), value)));
     }
 
     /// Puts the headers, and when to come back, into a refusal.
     #[must_use]
     pub fn refuse(&self, error: ApiError) -> ApiError {
-        let refused = retry_after(error, self.reset_secs);
-        self.headers().into_iter().fold(refused, |error, (name, value)| error.header(name, value))
+        let mut refused = error;
+        refused.headers.reserve(6);
+        let mut refused = retry_after(refused, self.reset_secs);
+        refused.headers.extend(self.headers());
+        refused
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a file of handlers uses: `use weir_server::prelude::*;`.
 
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -16,8 +16,29 @@ pub use crate::extract::{Body, Path, Query};
 pub use crate::need::Need;
 pub use crate::page::{Page, PageParams};
 
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
 /// What a handler answers.
 pub type Reply<T> = Result<Json<T>, ApiError>;
+
+/// A JSON answer that is written in one piece: what axum writes into starts small and is moved as it grows.
+#[derive(Debug)]
+pub(crate) struct Written<T>(pub(crate) T);
+
+/// Room for an ordinary answer.
+const ORDINARY_LEN: usize = 1024;
+
+impl<T: Serialize> IntoResponse for Written<T> {
+    fn into_response(self) -> Response {
+        let mut bytes = Vec::with_capacity(ORDINARY_LEN);
+        match serde_json::to_writer(&mut bytes, &self.0) {
+            Ok(()) => ([(header::CONTENT_TYPE, JSON)], bytes).into_response(),
+            Err(error) => ApiError::new(Code::InternalError, "the answer could not be written")
+                .because(error.to_string())
+                .into_response(),
+        }
+    }
+}
 
 /// The answer to a creation: 201 with the thing.
 #[derive(Debug)]

@@ -75,6 +75,14 @@ impl Attrs {
         Some(self.entries.remove(place).1)
     }
 
+    /// Gives a name another value, or none; returns what it had.
+    pub(crate) fn swap(&mut self, name: &Name, value: Option<Value>) -> Option<Value> {
+        match value {
+            Some(value) => self.insert(name.clone(), value),
+            None => self.remove(name),
+        }
+    }
+
     /// Keeps those that `keep` says.
     pub fn retain(&mut self, mut keep: impl FnMut(&Name, &Value) -> bool) {
         self.entries.retain(|(name, value)| keep(name, value));

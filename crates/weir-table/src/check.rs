@@ -66,8 +66,24 @@ pub fn item(spec: &TableSpec, item: &Item) -> Result<()> {
 /// # Errors
 /// An attribute is wrong, or the item is too large.
 pub fn updated_item(spec: &TableSpec, old: &Item, new: &Item) -> Result<()> {
-    for (name, _, value) in old.attrs().differences(new.attrs()) {
-        let Some(value) = value else { continue };
+    let changed = old.attrs().differences(new.attrs());
+    changed_attributes(spec, changed.map(|(name, ..)| name), new)?;
+    let size = new.size();
+    if size > limits::ITEM_MAX {
+        let max = limits::ITEM_MAX;
+        return Err(Error::invalid("item", format!("has {size} bytes; at most {max} are allowed")));
+    }
+    Ok(())
+}
+
+/// Checks attributes that an update has changed, in an item that was valid: everything but the size of all.
+pub(crate) fn changed_attributes<'a>(
+    spec: &TableSpec,
+    names: impl Iterator<Item = &'a Name>,
+    new: &Item,
+) -> Result<()> {
+    for name in names {
+        let Some(value) = new.get(name) else { continue };
         if name.is_empty() || name.len() > limits::NAME_MAX {
             let max = limits::NAME_MAX;
             return Err(Error::invalid("item", format!("an attribute name has 1 to {max} bytes")));
@@ -78,12 +94,27 @@ pub fn updated_item(spec: &TableSpec, old: &Item, new: &Item) -> Result<()> {
             return item(spec, new);
         }
     }
-    let size = new.size();
-    if size > limits::ITEM_MAX {
-        let max = limits::ITEM_MAX;
-        return Err(Error::invalid("item", format!("has {size} bytes; at most {max} are allowed")));
-    }
     Ok(())
+}
+
+/// Checks the size of an item whose encoding has `encoded` bytes.
+///
+/// # Errors
+/// It is too large.
+pub(crate) fn size(item: &Item, encoded: usize) -> Result<()> {
+    // An encoding names each attribute and has a byte for every value at least, so an item counts for less than twice
+    // as much, and most are far from the bound.
+    if encoded <= limits::ITEM_MAX / 2 {
+        return Ok(());
+    }
+    match item.size() {
+        size if size <= limits::ITEM_MAX => Ok(()),
+        size => {
+            let max = limits::ITEM_MAX;
+            let problem = format!("has {size} bytes; at most {max} are allowed");
+            Err(Error::invalid("item", problem))
+        }
+    }
 }
 
 /// An attribute that an index uses as a key must be of its kind and neither empty nor too long.

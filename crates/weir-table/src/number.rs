@@ -17,6 +17,17 @@ pub const MIN_MAGNITUDE: i32 = -130;
 /// Length of the text of [`Number::to_ordered_bytes`].
 pub const ORDERED_LEN: usize = 19;
 
+/// The powers of ten that an `i64` can hold.
+const SMALL_POWERS: [i64; 19] = {
+    let mut powers = [1; 19];
+    let mut place = 1;
+    while place < powers.len() {
+        powers[place] = powers[place - 1] * 10;
+        place += 1;
+    }
+    powers
+};
+
 /// Why a text or a result is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
@@ -31,16 +42,22 @@ pub enum NumberError {
     Range,
 }
 
-/// An exact decimal number.
+/// An exact decimal number. Its mantissa is kept in halves: as an `i128` it would make every number, and so every
+/// value, twice as large and align it to 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Number {
-    mantissa: i128,
+    high: i64,
+    low: u64,
     exponent: i16,
 }
 
 impl Number {
     /// Zero.
-    pub const ZERO: Number = Number { mantissa: 0, exponent: 0 };
+    pub const ZERO: Number = Number::raw(0, 0);
+
+    const fn raw(mantissa: i128, exponent: i16) -> Number {
+        Number { high: (mantissa >> 64) as i64, low: mantissa as u64, exponent }
+    }
 
     /// Builds `mantissa × 10^exponent`.
     ///
@@ -58,6 +75,14 @@ impl Number {
         if magnitude == 0 {
             return Ok(Number::ZERO);
         }
+        // Nearly all numbers fit, and dividing is much cheaper there.
+        if let Ok(mut small) = u64::try_from(magnitude) {
+            while small.is_multiple_of(10) {
+                small /= 10;
+                exp += 1;
+            }
+            magnitude = u128::from(small);
+        }
         while magnitude.is_multiple_of(10) {
             magnitude /= 10;
             exp += 1;
@@ -72,13 +97,24 @@ impl Number {
         }
         let mantissa = i128::try_from(magnitude).map_err(|_| NumberError::Precision)?;
         let exponent = i16::try_from(exp).map_err(|_| NumberError::Range)?;
-        Ok(Number { mantissa: if negative { -mantissa } else { mantissa }, exponent })
+        Ok(Number::raw(if negative { -mantissa } else { mantissa }, exponent))
     }
 
     /// The digits, as an integer without trailing zeros.
     #[must_use]
     pub fn mantissa(&self) -> i128 {
-        self.mantissa
+        (i128::from(self.high) << 64) | i128::from(self.low)
+    }
+
+    /// The number when it is whole and small: nearly all are.
+    fn small(self) -> Option<i64> {
+        let mantissa = i64::try_from(self.mantissa()).ok()?;
+        let power = usize::try_from(self.exponent).ok()?;
+        SMALL_POWERS.get(power)?.checked_mul(mantissa)
+    }
+
+    fn is_zero(self) -> bool {
+        self.high == 0 && self.low == 0
     }
 
     /// The power of ten the mantissa is multiplied with.
@@ -90,26 +126,29 @@ impl Number {
     /// How many significant digits the number has; zero has none.
     #[must_use]
     pub fn digits(&self) -> u32 {
-        if self.mantissa == 0 { 0 } else { digits_of(self.mantissa.unsigned_abs()) }
+        if self.is_zero() { 0 } else { digits_of(self.mantissa().unsigned_abs()) }
     }
 
     /// Power of ten of the first digit; zero for zero.
     #[must_use]
     pub fn magnitude(&self) -> i32 {
-        if self.mantissa == 0 { 0 } else { i32::from(self.exponent) + self.digits() as i32 - 1 }
+        if self.is_zero() { 0 } else { i32::from(self.exponent) + self.digits() as i32 - 1 }
     }
 
     /// The number as an `i64` when it is a whole number that fits.
     #[must_use]
     pub fn to_i64(&self) -> Option<i64> {
-        i64::try_from(self.to_i128()?).ok()
+        self.small().or_else(|| i64::try_from(self.to_i128()?).ok())
     }
 
     /// The number as an `i128` when it is a whole number that fits.
     #[must_use]
     pub fn to_i128(&self) -> Option<i128> {
+        if let Some(small) = self.small() {
+            return Some(i128::from(small));
+        }
         let power = u32::try_from(self.exponent).ok()?;
-        10i128.checked_pow(power)?.checked_mul(self.mantissa)
+        10i128.checked_pow(power)?.checked_mul(self.mantissa())
     }
 
     /// `self + other`, exactly.
@@ -117,8 +156,13 @@ impl Number {
     /// # Errors
     /// When the sum needs more than 38 digits or is out of range.
     pub fn checked_add(self, other: Number) -> Result<Number, NumberError> {
-        if self.mantissa == 0 || other.mantissa == 0 {
-            return Ok(if self.mantissa == 0 { other } else { self });
+        if self.is_zero() || other.is_zero() {
+            return Ok(if self.is_zero() { other } else { self });
+        }
+        if let (Some(one), Some(two)) = (self.small(), other.small())
+            && let Some(sum) = one.checked_add(two)
+        {
+            return Ok(Number::from(sum));
         }
         let (high, low) =
             if self.exponent >= other.exponent { (self, other) } else { (other, self) };
@@ -127,17 +171,17 @@ impl Number {
         // subtraction, because the lower number has at most 38.
         let high_magnitude = 10u128
             .checked_pow(shift)
-            .and_then(|scale| high.mantissa.unsigned_abs().checked_mul(scale))
+            .and_then(|scale| high.mantissa().unsigned_abs().checked_mul(scale))
             .ok_or(NumberError::Precision)?;
-        let low_magnitude = low.mantissa.unsigned_abs();
+        let low_magnitude = low.mantissa().unsigned_abs();
         let exp = i32::from(low.exponent);
-        if (high.mantissa < 0) == (low.mantissa < 0) {
+        if (high.high < 0) == (low.high < 0) {
             let sum = high_magnitude.checked_add(low_magnitude).ok_or(NumberError::Precision)?;
-            Self::from_parts(high.mantissa < 0, sum, exp)
+            Self::from_parts(high.high < 0, sum, exp)
         } else if high_magnitude >= low_magnitude {
-            Self::from_parts(high.mantissa < 0, high_magnitude - low_magnitude, exp)
+            Self::from_parts(high.high < 0, high_magnitude - low_magnitude, exp)
         } else {
-            Self::from_parts(low.mantissa < 0, low_magnitude - high_magnitude, exp)
+            Self::from_parts(low.high < 0, low_magnitude - high_magnitude, exp)
         }
     }
 
@@ -146,7 +190,7 @@ impl Number {
     /// # Errors
     /// As [`Number::checked_add`].
     pub fn checked_sub(self, other: Number) -> Result<Number, NumberError> {
-        self.checked_add(Number { mantissa: -other.mantissa, exponent: other.exponent })
+        self.checked_add(Number::raw(-other.mantissa(), other.exponent))
     }
 
     /// Bytes that sort as the numbers do: a sign, the magnitude, 38 digits. Used in keys.
@@ -157,16 +201,16 @@ impl Number {
         let Some(sign) = sign.first_mut() else {
             return out;
         };
-        if self.mantissa == 0 {
+        if self.is_zero() {
             *sign = 2;
             return out;
         }
-        *sign = if self.mantissa < 0 { 1 } else { 3 };
+        *sign = if self.high < 0 { 1 } else { 3 };
         let (top, digits) = rest.split_at_mut(2);
         let biased = u16::try_from(self.magnitude() + 1000).unwrap_or(0);
         top.copy_from_slice(&biased.to_be_bytes());
         digits.copy_from_slice(&self.full_digits().to_be_bytes());
-        if self.mantissa < 0 {
+        if self.high < 0 {
             rest.iter_mut().for_each(|byte| *byte = !*byte);
         }
         out
@@ -174,25 +218,31 @@ impl Number {
 
     /// The mantissa stretched to 38 digits, so that equal magnitudes compare by it.
     fn full_digits(&self) -> u128 {
-        self.mantissa.unsigned_abs() * 10u128.pow(MAX_DIGITS - self.digits())
+        self.mantissa().unsigned_abs() * 10u128.pow(MAX_DIGITS - self.digits())
     }
 }
 
 fn digits_of(magnitude: u128) -> u32 {
+    if let Ok(small) = u64::try_from(magnitude) {
+        return small.checked_ilog10().map_or(0, |log| log + 1);
+    }
     magnitude.checked_ilog10().map_or(0, |log| log + 1)
 }
 
 impl Ord for Number {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_sign = self.mantissa.signum().cmp(&other.mantissa.signum());
-        if by_sign != Ordering::Equal || self.mantissa == 0 {
+        if let (Some(one), Some(two)) = (self.small(), other.small()) {
+            return one.cmp(&two);
+        }
+        let by_sign = self.mantissa().signum().cmp(&other.mantissa().signum());
+        if by_sign != Ordering::Equal || self.is_zero() {
             return by_sign;
         }
         let by_size = self
             .magnitude()
             .cmp(&other.magnitude())
             .then_with(|| self.full_digits().cmp(&other.full_digits()));
-        if self.mantissa < 0 { by_size.reverse() } else { by_size }
+        if self.high < 0 { by_size.reverse() } else { by_size }
     }
 }
 
@@ -259,8 +309,8 @@ fn parse_exponent(text: &str) -> Result<i32, NumberError> {
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.mantissa.unsigned_abs().to_string();
-        let sign = if self.mantissa < 0 { "-" } else { "" };
+        let digits = self.mantissa().unsigned_abs().to_string();
+        let sign = if self.high < 0 { "-" } else { "" };
         let exp = i32::from(self.exponent);
         let point = digits.len() as i32 + exp;
         if exp >= 0 && point <= 40 {
@@ -286,12 +336,12 @@ macro_rules! from_integers {
     ($($int:ty),*) => {$(
         impl From<$int> for Number {
             fn from(value: $int) -> Number {
-                let (mut mantissa, mut exponent) = (i128::from(value), 0);
+                let (mut mantissa, mut exponent) = (value, 0);
                 while mantissa != 0 && mantissa % 10 == 0 {
                     mantissa /= 10;
                     exponent += 1;
                 }
-                Number { mantissa, exponent }
+                Number::raw(i128::from(mantissa), exponent)
             }
         }
     )*};
@@ -362,5 +412,27 @@ mod tests {
         numbers.reverse();
         numbers.sort_by_key(Number::to_ordered_bytes);
         assert!(numbers.is_sorted());
+    }
+
+    #[test]
+    fn small_numbers_and_large_ones_agree() {
+        let edges =
+            [0, 1, -1, 9, 10, -10, 1_000_000, i64::MAX - 1, i64::MAX, i64::MIN, i64::MIN + 1];
+        for one in edges {
+            for two in edges {
+                let (a, b) = (Number::from(one), Number::from(two));
+                let sum = i128::from(one) + i128::from(two);
+                assert_eq!(a.checked_add(b), Number::new(sum, 0), "{one} + {two}");
+                assert_eq!(a.checked_sub(b), Number::new(i128::from(one) - i128::from(two), 0));
+                assert_eq!(a.cmp(&b), one.cmp(&two), "{one} {two}");
+                assert_eq!(a.to_i64(), Some(one));
+                let (half, large) = (Number::new(5, -1).unwrap(), n("1e30"));
+                assert_eq!(
+                    a.checked_add(half).unwrap().cmp(&b),
+                    (2 * i128::from(one) + 1).cmp(&(2 * i128::from(two)))
+                );
+                assert!(a < large && a > n("-1e30"));
+            }
+        }
     }
 }

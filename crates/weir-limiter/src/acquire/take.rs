@@ -61,7 +61,7 @@ impl<B: Backend> Namespace<B> {
         }
         let ask = Ask::new(&self.id, request, self.limiter.now_ms())?;
         if request.dry_run {
-            return self.look(&ask).await;
+            return Box::pin(self.look(&ask)).await;
         }
         match self.take(&ask).await {
             Err(error) if error.is_unavailable() => self.without_store(&ask, error),
@@ -69,6 +69,7 @@ impl<B: Backend> Namespace<B> {
         }
     }
 
+    /// What most requests do not do is in boxes: their own futures stay small, and are moved a few times.
     async fn take(&self, ask: &Ask<'_>) -> Result<Acquired> {
         let sharded = self.limiter.settings().sharded;
         let holds = ask.request.on_expiry == OnExpiry::Rollback;
@@ -83,12 +84,12 @@ impl<B: Backend> Namespace<B> {
                     }
                     match &facts.parent {
                         Some(parent) if facts.cascade && sharded && !holds => {
-                            self.take_in_parallel(ask, facts, parent, wcu).await?
+                            Box::pin(self.take_in_parallel(ask, facts, parent, wcu)).await?
                         }
                         Some(parent) if facts.cascade => {
-                            self.take_together(ask, facts, Some(parent), wcu).await?
+                            Box::pin(self.take_together(ask, facts, Some(parent), wcu)).await?
                         }
-                        _ if holds => self.take_together(ask, facts, None, wcu).await?,
+                        _ if holds => Box::pin(self.take_together(ask, facts, None, wcu)).await?,
                         _ => self.take_alone(ask, Some(facts), wcu).await?,
                     }
                 }
@@ -100,7 +101,7 @@ impl<B: Backend> Namespace<B> {
                 Step::Done(answer) => return Ok(answer),
                 Step::Again => {}
                 Step::Uncounted => wcu = Wcu::Uncounted,
-                Step::Slow => return self.take_slowly(ask).await,
+                Step::Slow => return Box::pin(self.take_slowly(ask)).await,
             }
         }
         Err(Error::Contended)
@@ -116,12 +117,12 @@ impl<B: Backend> Namespace<B> {
                 self.limiter.inner.known.saw(&ask.id, facts, &bucket);
                 match &bucket.parent {
                     Some(parent) if bucket.cascade && facts.is_none() => {
-                        self.then_parent(ask, shard, &bucket, parent, wcu).await
+                        Box::pin(self.then_parent(ask, shard, &bucket, parent, wcu)).await
                     }
                     _ => Ok(Step::Done(self.granted(ask, &[(&ask.id, shard, &bucket)]))),
                 }
             }
-            Tried::Not(found) => self.follow(ask, &take, found).await,
+            Tried::Not(found) => Box::pin(self.follow(ask, &take, found)).await,
         }
     }
 

@@ -1,11 +1,13 @@
 //! What a commit changes: the body of a log record, and the entries it makes of it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::catalog::Table;
 use super::codec::{self, Input, Malformed};
 use super::dirty::{Entry, Generation, Payload, Space};
 use super::keys;
+use crate::expr::apply::Changed;
 use crate::item::Item;
 use crate::request::Durability;
 use crate::spec::{IndexSpec, Projection, TableSpec};
@@ -36,10 +38,33 @@ impl Image {
         Image { item, bytes }
     }
 
+    /// Encodes an item that takes about `len` bytes.
+    pub(super) fn about(item: Item, len: usize) -> Image {
+        let bytes = Arc::from(codec::encode_about(&item, len));
+        Image { item, bytes }
+    }
+
     /// Decodes an item.
     pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Image, Malformed> {
         let item = codec::decode(&bytes)?;
         Ok(Image { item, bytes })
+    }
+}
+
+/// An item before a change.
+#[derive(Debug, Clone)]
+pub(super) enum Before {
+    /// There was none.
+    Nothing,
+    /// All of it.
+    Whole(Image),
+    /// What it had different from the item after the change.
+    Different(Changed),
+}
+
+impl From<Option<Image>> for Before {
+    fn from(image: Option<Image>) -> Before {
+        image.map_or(Before::Nothing, Before::Whole)
     }
 }
 
@@ -48,9 +73,40 @@ impl Image {
 pub(super) struct ItemChange {
     pub(super) table: Arc<Table>,
     pub(super) key: keys::Bytes,
-    pub(super) old: Option<Image>,
+    pub(super) old: Before,
     pub(super) new: Option<Image>,
     pub(super) expired: bool,
+}
+
+impl ItemChange {
+    /// The item before, whole.
+    fn old_item(&self) -> Option<Cow<'_, Item>> {
+        match &self.old {
+            Before::Nothing => None,
+            Before::Whole(image) => Some(Cow::Borrowed(&image.item)),
+            Before::Different(before) => {
+                let mut item = self.new.as_ref()?.item.clone();
+                let attrs = item.attrs_mut();
+                for (name, value) in before {
+                    attrs.swap(name, value.clone());
+                }
+                Some(Cow::Owned(item))
+            }
+        }
+    }
+
+    /// The attributes that the change touches; nothing, where the item comes or goes.
+    fn touched(&self) -> Option<Vec<&Name>> {
+        let new = self.new.as_ref()?;
+        match &self.old {
+            Before::Nothing => None,
+            Before::Different(before) => Some(before.iter().map(|(name, _)| name).collect()),
+            Before::Whole(old) => {
+                let differences = old.item.attrs().differences(new.item.attrs());
+                Some(differences.map(|(name, ..)| name).collect())
+            }
+        }
+    }
 }
 
 /// An entry of the meta space that goes with a commit: an idempotency token, a table.
@@ -62,7 +118,7 @@ pub(super) struct MetaChange {
 
 /// The body of a record: meta entries, then changed items with both images.
 pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Durability) -> Vec<u8> {
-    let images: usize = changes.iter().map(|c| image_len(&c.old) + image_len(&c.new) + 96).sum();
+    let images: usize = changes.iter().map(|c| old_len(&c.old) + image_len(&c.new) + 96).sum();
     let mut out = Vec::with_capacity(images + 64);
     out.push(if changes.is_empty() { KIND_META } else { KIND_CHANGES });
     out.push(u8::from(durability == Durability::Synced));
@@ -74,24 +130,38 @@ pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Dura
     }
     codec::put_varint(&mut out, changes.len() as u128);
     for change in changes {
+        let has_old = !matches!(change.old, Before::Nothing);
         let flag = |on: bool, bit: u8| if on { bit } else { 0 };
         out.push(
-            flag(change.old.is_some(), HAS_OLD)
+            flag(has_old, HAS_OLD)
                 | flag(change.new.is_some(), HAS_NEW)
-                | flag(change.old.is_some() && change.new.is_some(), OLD_IS_DELTA)
+                | flag(has_old && change.new.is_some(), OLD_IS_DELTA)
                 | flag(change.expired, EXPIRED),
         );
         codec::put_bytes(&mut out, &change.key);
         match (&change.old, &change.new) {
-            (Some(old), Some(new)) => {
+            (Before::Whole(old), Some(new)) => {
                 codec::put_bytes(&mut out, &new.bytes);
                 codec::put_delta(&mut out, &old.item, &new.item);
             }
-            (Some(image), None) | (None, Some(image)) => codec::put_bytes(&mut out, &image.bytes),
-            (None, None) => {}
+            (Before::Different(before), Some(new)) => {
+                codec::put_bytes(&mut out, &new.bytes);
+                codec::put_different(&mut out, before);
+            }
+            (Before::Whole(image), None) | (Before::Nothing, Some(image)) => {
+                codec::put_bytes(&mut out, &image.bytes);
+            }
+            (Before::Nothing | Before::Different(_), None) => {}
         }
     }
     out
+}
+
+fn old_len(old: &Before) -> usize {
+    match old {
+        Before::Whole(image) => image.bytes.len(),
+        Before::Nothing | Before::Different(_) => 0,
+    }
 }
 
 fn image_len(image: &Option<Image>) -> usize {
@@ -192,18 +262,20 @@ pub(super) fn apply_item(generation: &Generation, change: &ItemChange, seq: u64,
 /// The index and expiry entries that a change makes and removes.
 pub(super) fn side_entries(change: &ItemChange, mut each: impl FnMut(SideEntry)) {
     let spec = &change.table.spec;
-    let touched = touched(change);
+    let touched = change.touched();
     let is_touched = |name: &Name| touched.as_ref().is_none_or(|names| names.contains(&name));
     for (number, index) in (0u16..).zip(&spec.indexes) {
         // Most updates touch no index, and then even its keys need not be made.
         if holds_any(index, is_touched) {
-            index_entries(change, number, index, &mut each);
+            let is_moved = touched.is_none()
+                || is_touched(&index.partition)
+                || index.sort.as_ref().is_some_and(is_touched);
+            index_entries(change, number, index, is_moved, &mut each);
         }
     }
     if let Some(ttl) = spec.ttl.as_ref().filter(|ttl| is_touched(ttl)) {
-        let expiry =
-            |image: &Option<Image>| image.as_ref().and_then(|image| expiry_of(&image.item, ttl));
-        let (old, new) = (expiry(&change.old), expiry(&change.new));
+        let old = change.old_item().and_then(|item| expiry_of(&item, ttl));
+        let new = change.new.as_ref().and_then(|image| expiry_of(&image.item, ttl));
         if old != new {
             if let Some(old) = old {
                 each((Space::Ttl, keys::ttl(old, &change.key), Payload::Gone));
@@ -228,13 +300,14 @@ fn index_entries(
     change: &ItemChange,
     number: u16,
     index: &IndexSpec,
+    is_moved: bool,
     each: &mut impl FnMut(SideEntry),
 ) {
     let Table { id, spec, .. } = change.table.as_ref();
-    let place = |image: &Option<Image>| {
-        image.as_ref().and_then(|image| keys::index(*id, number, spec, index, &image.item))
-    };
-    let (old_key, new_key) = (place(&change.old), place(&change.new));
+    let place = |item: &Item| keys::index(*id, number, spec, index, item);
+    let new_key = change.new.as_ref().and_then(|image| place(&image.item));
+    let old_key =
+        if is_moved { change.old_item().and_then(|item| place(&item)) } else { new_key.clone() };
     if let Some(old_key) = &old_key
         && new_key.as_ref() != Some(old_key)
     {
@@ -250,21 +323,14 @@ fn index_entries(
             let projected = project(spec, index, projection, &new.item);
             let same = !moved
                 && change
-                    .old
-                    .as_ref()
-                    .is_some_and(|old| project(spec, index, projection, &old.item) == projected);
+                    .old_item()
+                    .is_some_and(|old| project(spec, index, projection, &old) == projected);
             if !same {
                 let bytes = Arc::from(codec::encode(&projected));
                 each((Space::Index, new_key, Payload::Bytes(bytes)));
             }
         }
     }
-}
-
-/// The attributes that a change touches; nothing, where the item comes or goes.
-fn touched(change: &ItemChange) -> Option<Vec<&Name>> {
-    let (old, new) = (change.old.as_ref()?, change.new.as_ref()?);
-    Some(old.item.attrs().differences(new.item.attrs()).map(|(name, ..)| name).collect())
 }
 
 /// Whether an index holds one of the attributes that `is_touched` names.

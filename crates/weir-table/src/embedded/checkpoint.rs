@@ -201,7 +201,7 @@ pub(super) fn replay(
             table: Arc::clone(table),
             key: raw.key.to_vec(),
             // Only its attributes count here; nobody reads its encoding.
-            old: image(old, None),
+            old: image(old, None).into(),
             new: image(new, raw.new_bytes()),
             expired: raw.expired,
         };

@@ -17,7 +17,12 @@ pub(super) struct Malformed(pub(super) &'static str);
 
 /// Encodes an item.
 pub(super) fn encode(item: &Item) -> Vec<u8> {
-    let mut out = Vec::with_capacity(item.size() + 2 * item.len() + 8);
+    encode_about(item, item.size() + 2 * item.len() + 8)
+}
+
+/// Encodes an item that takes about `len` bytes.
+pub(super) fn encode_about(item: &Item, len: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(len);
     out.push(VERSION);
     put_attrs(&mut out, item.attrs());
     out
@@ -55,6 +60,24 @@ pub(super) fn put_delta(out: &mut Vec<u8>, old: &Item, new: &Item) {
     for (name, value) in changed {
         put_bytes(&mut body, name.as_bytes());
         put_value(&mut body, value);
+    }
+    put_bytes(out, &body);
+}
+
+/// Appends the same from what the old item had different.
+pub(super) fn put_different(out: &mut Vec<u8>, before: &[(Name, Option<Value>)]) {
+    let mut body = Vec::with_capacity(96);
+    let changed = before.iter().filter(|(_, value)| value.is_some()).count();
+    put_len(&mut body, before.len() - changed);
+    for (name, _) in before.iter().filter(|(_, value)| value.is_none()) {
+        put_bytes(&mut body, name.as_bytes());
+    }
+    put_len(&mut body, changed);
+    for (name, value) in before {
+        if let Some(value) = value {
+            put_bytes(&mut body, name.as_bytes());
+            put_value(&mut body, value);
+        }
     }
     put_bytes(out, &body);
 }
@@ -141,6 +164,14 @@ fn unzigzag(value: u128) -> i128 {
 
 /// Appends an unsigned integer, seven bits a byte.
 pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u128) {
+    if let Ok(mut small) = u64::try_from(value) {
+        while small >= 0x80 {
+            out.push((small as u8) | 0x80);
+            small >>= 7;
+        }
+        out.push(small as u8);
+        return;
+    }
     while value >= 0x80 {
         out.push((value as u8) | 0x80);
         value >>= 7;
@@ -175,6 +206,13 @@ impl<'a> Input<'a> {
     }
 
     pub(super) fn varint(&mut self) -> Result<u128, Malformed> {
+        // Most are lengths, or exponents, of one byte.
+        if let Some((first, rest)) = self.rest.split_first()
+            && *first < 0x80
+        {
+            self.rest = rest;
+            return Ok(u128::from(*first));
+        }
         let mut value: u128 = 0;
         for shift in (0..u128::BITS).step_by(7) {
             let byte = self.byte()?;
@@ -277,7 +315,13 @@ mod tests {
         let mut out = Vec::new();
         put_delta(&mut out, &old, &new);
         let delta = Input { rest: &out }.bytes().unwrap();
-        assert_eq!(apply_delta(delta, &new), Ok(old));
+        assert_eq!(apply_delta(delta, &new), Ok(old.clone()));
+        let different = old.attrs().differences(new.attrs());
+        let different: Vec<_> =
+            different.map(|(name, before, _)| (name.clone(), before.cloned())).collect();
+        let mut same = Vec::new();
+        put_different(&mut same, &different);
+        assert_eq!(same, out);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::catalog::Table;
-use super::change::{self, Image, ItemChange, MetaChange};
+use super::change::{self, Before, Image, ItemChange, MetaChange};
 use super::dirty::{Entry, Generations, Payload, Space};
 use super::engine::{Engine, Rests};
 use super::keys;
@@ -25,6 +25,9 @@ use crate::request::{Action, Durability, Transacted, Transaction, Verdict, Write
 /// How often a commit is tried with what was read beforehand.
 const TRIES: usize = 3;
 
+/// Bytes by which an item may grow before its encoding needs more room.
+const GROWTH: usize = 32;
+
 /// A write and where it goes.
 #[derive(Debug)]
 pub(super) struct Target {
@@ -34,7 +37,7 @@ pub(super) struct Target {
     write: Write,
 }
 
-/// An item before and after a write.
+/// An item before and after a write; what an update found is not told.
 type Images = (Option<Item>, Option<Item>);
 
 /// What one round of a commit came to.
@@ -126,7 +129,9 @@ impl Engine {
             }
             let wanted: Vec<keys::Bytes> =
                 targets.iter().map(|target| target.key.clone()).collect();
-            loaded = self.load(wanted, token.as_ref().map(|token| token.key.clone())).await?;
+            let token_key = token.as_ref().map(|token| token.key.clone());
+            // In boxes, as below: a commit that finds all in memory has a small future.
+            loaded = Box::pin(self.load(wanted, token_key)).await?;
         }
         let engine = Arc::clone(self);
         let commit = move || {
@@ -134,7 +139,7 @@ impl Engine {
             let round = engine.commit_once(&targets, token.as_ref(), &loaded, Patience::Disk)?;
             Ok((round, targets))
         };
-        self.readers.run(commit).await
+        Box::pin(self.readers.run(commit)).await
     }
 
     pub(super) fn commit_once(
@@ -173,13 +178,16 @@ impl Engine {
         let mut results = Vec::with_capacity(targets.len());
         let mut rests = Rests::default();
         for (target, seen) in targets.iter().zip(seen) {
-            let new = stage(target, &seen)?;
             rests = rests.and(seen.rests);
-            let item = |image: &Option<Image>| image.as_ref().map(|image| image.item.clone());
-            results.push((item(&seen.old), item(&new)));
-            if !same(&seen.old, &new) {
+            let (old, new) = make(target, seen)?;
+            let item = |image: &Image| image.item.clone();
+            results.push(match &old {
+                Before::Whole(old) => (Some(item(old)), new.as_ref().map(item)),
+                Before::Nothing | Before::Different(_) => (None, new.as_ref().map(item)),
+            });
+            if !same(&old, &new) {
                 let (table, key) = (Arc::clone(&target.table), target.key.clone());
-                changes.push(ItemChange { table, key, old: seen.old, new, expired: false });
+                changes.push(ItemChange { table, key, old, new, expired: false });
             }
         }
         let meta: Vec<MetaChange> = token.iter().map(|token| token.change(now_ms)).collect();
@@ -254,10 +262,11 @@ struct Seen {
     rests: Rests,
 }
 
-fn same(old: &Option<Image>, new: &Option<Image>) -> bool {
+fn same(old: &Before, new: &Option<Image>) -> bool {
     match (old, new) {
-        (None, None) => true,
-        (Some(old), Some(new)) => old.bytes == new.bytes,
+        (Before::Nothing, None) => true,
+        (Before::Whole(old), Some(new)) => old.bytes == new.bytes,
+        (Before::Different(before), Some(_)) => before.is_empty(),
         _ => false,
     }
 }
@@ -285,6 +294,22 @@ fn refuse(targets: &[Target], seen: &[Seen]) -> Result<Option<Round>> {
         });
     }
     Ok(Some(Round::Refused(verdicts, rests)))
+}
+
+/// What a write makes of what it has seen, and that before it.
+fn make(target: &Target, mut seen: Seen) -> Result<(Before, Option<Image>)> {
+    // Nearly every update changes a few whole attributes; then nothing else is copied, compared or checked again.
+    if let (Action::Update(_, update), Some(old)) = (&target.write.action, &mut seen.old)
+        && let Some(before) = expr::apply::apply_in_place(update, &mut old.item)?
+    {
+        let spec = &target.table.spec;
+        check::changed_attributes(spec, before.iter().map(|(name, _)| name), &old.item)?;
+        let new = Image::about(old.item.clone(), old.bytes.len() + GROWTH);
+        check::size(&new.item, new.bytes.len())?;
+        return Ok((Before::Different(before), Some(new)));
+    }
+    let new = stage(target, &seen)?;
+    Ok((seen.old.into(), new))
 }
 
 /// The item that a write makes of what it has seen.

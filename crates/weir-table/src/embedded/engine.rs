@@ -174,16 +174,21 @@ impl Engine {
     /// Lets a writer in: slower the fuller the dirty set is and the further the store is behind.
     pub(super) async fn admit(&self) -> Result<()> {
         tokio::task::coop::consume_budget().await;
-        let mut pressure = self.pressure();
+        let pressure = self.pressure();
         if pressure >= 50 {
             self.want_checkpoint();
         }
         // Folding more often would not help a store that is behind: it asks for no checkpoint.
-        let Some(pause) = pace(pressure.max(self.base.backlog())) else {
-            return Ok(());
-        };
+        match pace(pressure.max(self.base.backlog())) {
+            None => Ok(()),
+            // In a box, because every write's future would have to hold its timers.
+            Some(pause) => Box::pin(self.wait_for_room(pause)).await,
+        }
+    }
+
+    async fn wait_for_room(&self, pause: Duration) -> Result<()> {
         tokio::time::sleep(pause).await;
-        pressure = self.pressure();
+        let mut pressure = self.pressure();
         while pressure >= 100 {
             let room = self.room.notified();
             if self.pressure() < 100 {
@@ -209,7 +214,7 @@ impl Engine {
     /// Waits until an answer's grounds are safe.
     pub(super) async fn settle(&self, rests: Rests) -> Result<()> {
         if rests.synced > 0 {
-            self.log.synced(rests.synced).await?;
+            Box::pin(self.log.synced(rests.synced)).await?;
         }
         if self.log.flushed_seq() >= rests.flushed {
             return Ok(());

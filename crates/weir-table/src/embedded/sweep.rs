@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::catalog::{TOKEN_PREFIX, Table};
-use super::change::{ItemChange, MetaChange, expiry_of};
+use super::change::{Before, ItemChange, MetaChange, expiry_of};
 use super::dirty::{Payload, Space};
 use super::engine::Engine;
 use super::keys::KeyRange;
@@ -79,7 +79,7 @@ impl Engine {
         let change = ItemChange {
             table: Arc::clone(table),
             key: key.to_vec(),
-            old: Some(old),
+            old: Before::Whole(old),
             new: None,
             expired: true,
         };

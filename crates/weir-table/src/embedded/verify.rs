@@ -86,7 +86,7 @@ impl Moment {
         Ok(Some(ItemChange {
             table: Arc::clone(table),
             key: key.to_vec(),
-            old: None,
+            old: change::Before::Nothing,
             new: Some(new),
             expired: false,
         }))

@@ -5,7 +5,7 @@ use super::update::{Change, Term, Update};
 use crate::error::{Error, Result};
 use crate::item::{Attrs, Item};
 use crate::number::Number;
-use crate::value::Value;
+use crate::value::{Name, Value};
 
 /// Applies `update` to `old` and returns the new item.
 ///
@@ -46,6 +46,43 @@ pub fn apply(update: &Update, old: &Item) -> Result<Item> {
         take(new.attrs_mut(), path)?;
     }
     Ok(new)
+}
+
+/// Attributes, and what each shall hold, or did; none where it is gone.
+pub(crate) type Changed = Vec<(Name, Option<Value>)>;
+
+/// Applies `update` to `item` in its place and returns what that had before, in name order; an attribute that stays as it is
+/// is not in it. Nothing is done, and nothing returned, for an update that reaches into attributes.
+///
+/// # Errors
+/// As [`apply`]; the item is as it was.
+pub(crate) fn apply_in_place(update: &Update, item: &mut Item) -> Result<Option<Changed>> {
+    if update.changes.iter().any(|change| !change.path().steps.is_empty()) {
+        return Ok(None);
+    }
+    // All terms read the item as it was, so all are evaluated first.
+    let mut changed: Changed = Vec::with_capacity(update.changes.len());
+    for change in &update.changes {
+        let name = &change.path().attribute;
+        let old = item.get(name);
+        let new = match change {
+            Change::Set(path, term) => Some(evaluate(term, path, item)?),
+            Change::Add(path, value) => Some(added(path, old, value)?),
+            Change::Delete(path, elements) => {
+                old.map(|set| without(path, set, elements)).transpose()?.flatten()
+            }
+            Change::Remove(_) => None,
+        };
+        if old != new.as_ref() {
+            changed.push((name.clone(), new));
+        }
+    }
+    changed.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let attrs = item.attrs_mut();
+    for (name, value) in &mut changed {
+        *value = attrs.swap(name, value.take());
+    }
+    Ok(Some(changed))
 }
 
 fn evaluate(term: &Term, target: &Path, old: &Item) -> Result<Value> {
@@ -199,6 +236,37 @@ mod tests {
         let old = Item::new().with("a", 1).with("b", 2);
         let swap = set("a", Term::path("b")).set("b", Term::path("a"));
         assert_eq!(apply(&swap, &old).unwrap(), Item::new().with("a", 2).with("b", 1));
+    }
+
+    #[test]
+    fn an_item_changed_in_its_place_is_the_item_that_an_update_makes() {
+        let old = Item::new()
+            .with("a", 1)
+            .with("b", 2)
+            .with("same", 3)
+            .with("set", Value::strings(["x", "y"]))
+            .with("one", Value::strings(["x"]));
+        let update = set("a", Term::path("b"))
+            .set("b", Term::path("a").plus(5))
+            .set("same", 3)
+            .set("new", "n")
+            .add("count", 4)
+            .remove("gone")
+            .delete_from("set", Value::strings(["x"]))
+            .delete_from("one", Value::strings(["x"]));
+        let mut item = old.clone();
+        let before = apply_in_place(&update, &mut item).unwrap().unwrap();
+        assert_eq!(item, apply(&update, &old).unwrap());
+        let names: Vec<&str> = before.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "count", "new", "one", "set"]);
+        for (name, value) in before {
+            item.attrs_mut().swap(&name, value);
+        }
+        assert_eq!(item, old);
+        let inside = set(Path::new("a").field("x"), 1);
+        assert!(apply_in_place(&inside, &mut item).unwrap().is_none());
+        assert!(apply_in_place(&add("set", 1), &mut item).is_err());
+        assert_eq!(item, old);
     }
 
     #[test]

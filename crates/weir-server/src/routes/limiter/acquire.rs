@@ -20,7 +20,7 @@ use crate::error::{ApiError, Code};
 use crate::extract::{Body, Query};
 use crate::limits::RateLimit;
 use crate::metrics::Taken;
-use crate::prelude::Reply;
+use crate::prelude::{Reply, Written};
 
 const MS: i64 = 1_000;
 
@@ -94,7 +94,7 @@ pub(crate) async fn acquire(
     State(app): State<App>,
     Ns(ns): Ns,
     Body(ask): Body<Ask>,
-) -> Reply<Lease> {
+) -> Result<Written<Lease>, ApiError> {
     let dry_run = ask.dry_run;
     let acquired = match request(ask) {
         Ok(request) => ns.acquire(&request).await.map_err(ApiError::from),
@@ -105,7 +105,7 @@ pub(crate) async fn acquire(
         Ok(Acquired::Granted(granted)) => {
             let degraded = granted.grant.degraded;
             counts.acquired(if degraded { Taken::Degraded } else { Taken::Granted });
-            lease(&app, granted, dry_run).map(Json)
+            lease(&app, granted, dry_run).map(Written)
         }
         Ok(Acquired::Refused(refused)) => {
             counts.acquired(Taken::Refused);
