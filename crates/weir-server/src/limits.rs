@@ -30,7 +30,6 @@ pub struct RateLimit {
 
 impl RateLimit {
     /// The headers that tell it.
-    #[must_use]
     pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         let name: String = self.name.chars().filter(|c| is_plain(*c)).collect();
         let now = format!("\"{name}\";r={};t={}", self.remaining, self.reset_secs);

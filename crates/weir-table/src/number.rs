@@ -18,6 +18,7 @@ pub const MIN_MAGNITUDE: i32 = -130;
 pub const ORDERED_LEN: usize = 19;
 
 /// The powers of ten that an `i64` can hold.
+#[expect(clippy::indexing_slicing, reason = "done by the compiler, which would refuse it")]
 const SMALL_POWERS: [i64; 19] = {
     let mut powers = [1; 19];
     let mut place = 1;

@@ -44,7 +44,8 @@ impl Work {
             Work::Done(_) | Work::Over => Ok(Poll::Pending),
         };
         match answered {
-            Ok(Poll::Ready(Ok(response))) | Err(response) => Poll::Ready(response),
+            Ok(Poll::Ready(Ok(response))) => Poll::Ready(response),
+            Err(panic) => Poll::Ready(panicked(&*panic)),
             Ok(Poll::Pending) => match std::mem::replace(self, Work::Over) {
                 Work::Done(response) => Poll::Ready(response),
                 other => {
@@ -119,13 +120,13 @@ impl Answering {
     }
 }
 
-/// Does something of a handler; a panic becomes an answer.
-pub(super) fn caught<T>(act: impl FnOnce() -> T) -> Result<T, Response> {
-    // What panicked is dropped, so nobody sees what it left half done.
-    catch_unwind(AssertUnwindSafe(act)).map_err(|panic| panicked(&*panic))
+/// Does something of a handler, which may panic. What panicked is dropped, so nobody sees what it left half done.
+pub(super) fn caught<T>(act: impl FnOnce() -> T) -> std::thread::Result<T> {
+    catch_unwind(AssertUnwindSafe(act))
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Response {
+/// The answer to a request whose handler panicked.
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> Response {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = text.unwrap_or("unknown"), "a handler panicked");

@@ -131,7 +131,8 @@ impl Edge {
             }
             _ => Work::Routed(self.routes.call(request)),
         });
-        (work.unwrap_or_else(Work::Done), Some(turn))
+        let work = work.unwrap_or_else(|panic| Work::Done(answering::panicked(&*panic)));
+        (work, Some(turn))
     }
 }
 
