@@ -50,11 +50,26 @@ impl Field {
     /// The attribute that holds it for a limit.
     #[must_use]
     pub fn of(self, limit: &LimitName) -> Name {
+        self.of_name(limit.as_str())
+    }
+
+    /// The same for a limit that is known by its text.
+    pub(crate) fn of_name(self, limit: &str) -> Name {
         // Made with every take, so without the machinery of `format`.
         let mut name = Name::const_new("b_");
-        name.push_str(limit.as_str());
+        name.push_str(limit);
         name.push_str(self.suffix());
         name
+    }
+
+    /// Whether an attribute holds this of some limit.
+    pub(crate) fn is_in(self, attribute: &str) -> bool {
+        self.limit_in(attribute).is_some()
+    }
+
+    /// The limit that an attribute holds this of, if it does.
+    pub(crate) fn limit_in(self, attribute: &str) -> Option<&str> {
+        attribute.strip_prefix("b_")?.strip_suffix(self.suffix())
     }
 
     /// The limit's name and the field that an attribute holds, if it holds one.

@@ -82,6 +82,17 @@ pub fn parse_bucket(pk: &str) -> Option<(NamespaceId, EntityId, Resource, u32)> 
     ))
 }
 
+/// Whether a partition key is a bucket's: what [`parse_bucket`] finds out, without making its parts.
+#[must_use]
+pub fn is_bucket(pk: &str) -> bool {
+    let parts = || {
+        let (_, tail) = pk.split_once('/')?;
+        let (rest, shard) = tail.strip_prefix(BUCKET_PREFIX)?.rsplit_once('#')?;
+        (rest.contains('#') && shard.parse::<u32>().is_ok()).then_some(())
+    };
+    parts().is_some()
+}
+
 /// Whether a sort key is a bucket's.
 #[must_use]
 pub fn is_bucket_sort(sk: &str) -> bool {

@@ -2,6 +2,9 @@
 #![cfg(feature = "embedded")]
 
 #[cfg(test)]
+#[path = "jobs/counts.rs"]
+mod counts;
+#[cfg(test)]
 #[path = "jobs/draining.rs"]
 mod draining;
 #[cfg(test)]

@@ -13,3 +13,6 @@ mod scripted;
 #[cfg(test)]
 #[path = "feed/splitting.rs"]
 mod splitting;
+#[cfg(test)]
+#[path = "feed/stretches.rs"]
+mod stretches;

@@ -4,8 +4,6 @@
 //! meanwhile raises the errand's version and takes away its cursor, so the run begins anew; an errand is removed only at the
 //! version that was run to its end.
 
-use std::collections::BTreeMap;
-
 use weir_table::expr::{add, attr, set};
 use weir_table::feed::Change;
 use weir_table::{Item, Key, KeyValue, Name, Write};
@@ -79,43 +77,33 @@ pub(super) fn write(table: Name, ns: &NamespaceId, whose: &Whose, now_ms: i64) -
     Write::update(table, key, update)
 }
 
-/// The errands that changes ask for, each once.
-pub(super) fn writes(table: &Name, changes: &[Change], now_ms: i64) -> Vec<Write> {
-    let mut asked: BTreeMap<(NamespaceId, Whose), ()> = BTreeMap::new();
-    for change in changes {
-        let (KeyValue::S(pk), Some(KeyValue::S(sk))) = (&change.key.partition, &change.key.sort)
-        else {
-            continue;
-        };
-        let relevant = match keys::parse_setting(pk, sk) {
-            Some((ns, whose, keys::Setting::Config)) if limits_differ(change) => Some((ns, whose)),
-            Some((ns, whose, keys::Setting::Family)) if family_differs(change) => Some((ns, whose)),
-            _ => None,
-        };
-        if let Some(errand) = relevant {
-            asked.insert(errand, ());
-        }
-    }
-    asked.keys().map(|(ns, whose)| write(table.clone(), ns, whose, now_ms)).collect()
-}
-
-fn limits_differ(change: &Change) -> bool {
-    let limits = |item: &Option<Item>| -> Vec<(Name, weir_table::Value)> {
-        let attributes = item.iter().flat_map(|item| item.attrs().iter());
-        let limits = attributes.filter(|(name, _)| name.starts_with("l_"));
-        limits.map(|(name, value)| (name.clone(), value.clone())).collect()
+/// The errand that a change asks for, if it does.
+pub(super) fn asked(change: &Change) -> weir_table::Result<Option<(NamespaceId, Whose)>> {
+    let (KeyValue::S(pk), Some(KeyValue::S(sk))) = (&change.key.partition, &change.key.sort) else {
+        return Ok(None);
     };
-    limits(&change.old) != limits(&change.new)
+    let Some((ns, whose, setting)) = keys::parse_setting(pk, sk) else { return Ok(None) };
+    let differs = match setting {
+        keys::Setting::Config => limits_differ(change)?,
+        keys::Setting::Family => family_differs(change)?,
+    };
+    Ok(differs.then_some((ns, whose)))
 }
 
-fn family_differs(change: &Change) -> bool {
-    let family = |item: &Option<Item>| {
-        let item = item.as_ref()?;
+fn limits_differ(change: &Change) -> weir_table::Result<bool> {
+    let (old, new) = change.pick(|name| name.starts_with("l_"))?;
+    Ok(old.unwrap_or_default() != new.unwrap_or_default())
+}
+
+fn family_differs(change: &Change) -> weir_table::Result<bool> {
+    let family = |item: Option<Item>| {
+        let item = item?;
         let cascade = item.get(CASCADE).and_then(weir_table::Value::as_bool).unwrap_or_default();
         Some((cascade, item.s(PARENT).map(str::to_owned)))
     };
+    let (old, new) = change.pick(|name| name == CASCADE || name == PARENT)?;
     // An entity that is new or gone has buckets only if they were made before it.
-    family(&change.old) != family(&change.new)
+    Ok(family(old) != family(new))
 }
 
 #[cfg(test)]
@@ -124,7 +112,8 @@ mod tests {
 
     fn change(pk: &str, sk: &str, old: Option<Item>, new: Option<Item>) -> Change {
         let key = Key::new(pk, sk);
-        let position = "1".to_owned();
+        let position = "1".into();
+        let (old, new) = (old.map(Into::into), new.map(Into::into));
         Change { table: "t".into(), key, old, new, at_ms: 0, expired: false, position }
     }
 
@@ -148,9 +137,11 @@ mod tests {
             change(&format!("{ns}/ENTITY#d"), "#USAGE#gpt-4#2026-01", None, limit(1)),
             change("_/SYSTEM#", "#VERSION", None, limit(1)),
         ];
-        let keys: Vec<String> = writes(&"t".into(), &changes, 0)
+        let asked: std::collections::BTreeSet<_> =
+            changes.iter().filter_map(|change| asked(change).unwrap()).collect();
+        let keys: Vec<String> = asked
             .iter()
-            .map(|write| match &write.action {
+            .map(|(ns, whose)| match &write("t".into(), ns, whose, 0).action {
                 weir_table::request::Action::Update(key, _) => key.to_string(),
                 other => panic!("{other:?}"),
             })

@@ -1,15 +1,35 @@
-//! Which buckets are in use, seen from changes. Pure.
+//! What changes show of buckets and settings, gathered until somebody acts on it. Pure.
+//!
+//! Of a bucket only how it was before the first change and after the last one is kept, undecoded: its counters tell what
+//! was used in between.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use weir_table::KeyValue;
-use weir_table::feed::Change;
+use weir_table::feed::{Change, Image};
 
+use super::errand::{self, Whose};
 use crate::bucket::Bucket;
-use crate::ids::LimitName;
+use crate::ids::{LimitName, NamespaceId};
 use crate::item::{self, BucketId, RF};
 use crate::keys;
-use crate::usage;
+use crate::usage::count;
+
+/// What was seen in changes.
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// By the partition key of their items; none of those that are gone.
+    buckets: HashMap<String, Option<Sight>>,
+    /// Whose buckets are to be brought to what holds.
+    pub(super) errands: BTreeSet<(NamespaceId, Whose)>,
+}
+
+/// How a shard was, as the feed has it.
+#[derive(Debug)]
+struct Sight {
+    first: Option<Image>,
+    last: Image,
+    at_ms: u64,
+}
 
 /// A shard that changed.
 #[derive(Debug)]
@@ -23,29 +43,70 @@ pub(super) struct InUse {
     pub(super) at_ms: i64,
 }
 
-/// The shards that changed and are there, each once.
-pub(super) fn in_use(changes: &[Change]) -> Vec<InUse> {
-    let mut found: BTreeMap<&str, Option<InUse>> = BTreeMap::new();
-    for change in changes {
-        let (KeyValue::S(pk), Some(KeyValue::S(sk))) = (&change.key.partition, &change.key.sort)
-        else {
-            continue;
+impl Seen {
+    /// Looks at a change; at buckets only if they are `tended`.
+    pub(super) fn look(&mut self, change: Change, tended: bool) -> weir_table::Result<()> {
+        let Some(pk) = count::bucket_of(&change) else {
+            self.errands.extend(errand::asked(&change)?);
+            return Ok(());
         };
-        let Some((ns, entity, resource, _)) = keys::parse_bucket(pk) else { continue };
-        let whole = change.new.as_ref().filter(|new| new.i64(RF).is_some());
-        let Some(new) = whole.filter(|_| keys::is_bucket_sort(sk)) else {
-            found.insert(pk, None);
-            continue;
-        };
-        let before = found.remove(pk.as_str()).flatten();
-        let mut used = before.map(|before| before.used).unwrap_or_default();
-        for (limit, milli) in usage::count::used(change, false) {
-            let total: &mut i64 = used.entry(limit).or_default();
-            *total = total.saturating_add(milli);
+        if !tended {
+            return Ok(());
         }
-        let id = BucketId { ns, entity, resource };
-        let at_ms = i64::try_from(change.at_ms).unwrap_or(i64::MAX);
-        found.insert(pk, Some(InUse { id, last: item::decode(new), used, at_ms }));
+        let Change { old, new, at_ms, .. } = &change;
+        match (self.buckets.get_mut(pk), new) {
+            (Some(Some(sight)), Some(new)) => {
+                sight.last = new.clone();
+                sight.at_ms = *at_ms;
+            }
+            (Some(known), None) => *known = None,
+            (known, new) => {
+                let sight =
+                    new.clone().map(|last| Sight { first: old.clone(), last, at_ms: *at_ms });
+                match known {
+                    Some(known) => *known = sight,
+                    None => drop(self.buckets.insert(pk.to_owned(), sight)),
+                }
+            }
+        }
+        Ok(())
     }
-    found.into_values().flatten().collect()
+
+    /// How many things were seen.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.buckets.len() + self.errands.len()
+    }
+
+    /// Whether nothing was seen.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The shards that changed and are there, each once.
+    pub(super) fn in_use(&self) -> weir_table::Result<Vec<InUse>> {
+        let there = self.buckets.iter().filter_map(|(pk, sight)| Some((pk, sight.as_ref()?)));
+        let found: weir_table::Result<Vec<Option<InUse>>> =
+            there.map(|(pk, sight)| sight.in_use(pk)).collect();
+        Ok(found?.into_iter().flatten().collect())
+    }
+}
+
+impl Sight {
+    fn in_use(&self, pk: &str) -> weir_table::Result<Option<InUse>> {
+        let last = self.last.item()?;
+        let Some((ns, entity, resource, _)) = keys::parse_bucket(pk) else { return Ok(None) };
+        if last.i64(RF).is_none() {
+            return Ok(None);
+        }
+        let first = self.first.as_ref().map(Image::item).transpose()?;
+        let used = count::growth(first.as_ref(), &last, false);
+        Ok(Some(InUse {
+            id: BucketId { ns, entity, resource },
+            last: item::decode(&last),
+            used: used.iter().map(|(limit, milli)| (LimitName::stored(limit), *milli)).collect(),
+            at_ms: i64::try_from(self.at_ms).unwrap_or(i64::MAX),
+        }))
+    }
 }

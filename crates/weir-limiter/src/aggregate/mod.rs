@@ -1,7 +1,7 @@
 //! What follows the change feed.
 //!
-//! - [`Limiter::usage_writes`] counts what was used.
-//! - [`Limiter::tend`] refills buckets in use before they run dry and splits hot ones ahead of need.
+//! - [`Limiter::tally_usage`] and [`Limiter::tallied_writes`] count what was used.
+//! - [`Limiter::look`] gathers what the others act on. [`Limiter::tend`] refills buckets in use before they run dry and splits hot ones ahead of need.
 //! - [`Limiter::errand_writes`] notes which buckets a changed config or a changed family reaches; the note is written with the
 //!   feed's position, so it is not forgotten, and [`Limiter::run_errands`] works it off page by page, so a resource with a
 //!   million buckets does not hold up the feed.
@@ -23,44 +23,79 @@ use crate::limiter::{Limiter, Namespace};
 use crate::usage;
 
 pub(crate) use errand::Whose;
+pub use in_use::Seen;
 pub use pace::Pace;
 
 impl<B: Backend> Limiter<B> {
-    /// The writes that count `changes` as usage, no item twice: three for each entity and resource. They are more
-    /// than a transaction takes when the changes are of more than 33 of them; then it is to be asked with fewer. Written
-    /// in one transaction with the position of the feed, each change counts once.
+    /// Adds what `changes` used to a tally. Returns how many entries it has.
     ///
     /// # Errors
-    /// None of its own.
-    pub fn usage_writes(&self, changes: &[Change]) -> Result<Vec<Write>> {
+    /// A change cannot be read.
+    pub fn tally_usage(&self, tally: &mut usage::Tally, changes: &[Change]) -> Result<usize> {
         let shared = self.settings().is_shared();
-        Ok(usage::count::writes(&self.table(), changes, shared))
+        for change in changes {
+            tally.count(change, shared)?;
+        }
+        Ok(tally.len())
     }
 
-    /// Refills buckets in use before they run dry, and doubles shards ahead of need. Safe to do again. Returns how many buckets
-    /// it wrote.
+    /// The writes that count a tally, no item twice: three for each entity and resource. They depend on the changes alone,
+    /// so that those who write them in several transactions can go on after a crash.
+    #[must_use]
+    pub fn tallied_writes(&self, tally: usage::Tally) -> Vec<Write> {
+        tally.writes(&self.table(), self.settings().is_shared())
+    }
+
+    /// The writes that count `changes` as usage, as [`Limiter::tallied_writes`]. Written in one transaction with the
+    /// position of the feed, each change counts once.
     ///
-    /// In a table shared with zae-limiter it does nothing: that program's own aggregator refills and doubles by other
-    /// rules, and nothing in the table tells whether it runs.
+    /// # Errors
+    /// A change cannot be read.
+    pub fn usage_writes(&self, changes: &[Change]) -> Result<Vec<Write>> {
+        let mut tally = usage::Tally::default();
+        self.tally_usage(&mut tally, changes)?;
+        Ok(self.tallied_writes(tally))
+    }
+
+    /// Looks at `changes` of buckets, config and entities. Returns how many things were seen.
+    ///
+    /// # Errors
+    /// A change cannot be read.
+    pub fn look(
+        &self,
+        seen: &mut Seen,
+        changes: impl IntoIterator<Item = Change>,
+    ) -> Result<usize> {
+        // In a table shared with zae-limiter nothing is tended: that program's own aggregator refills and doubles by
+        // other rules, and nothing in the table tells whether it runs.
+        let tended = !self.settings().is_shared();
+        for change in changes {
+            seen.look(change, tended)?;
+        }
+        Ok(seen.len())
+    }
+
+    /// Refills buckets that were seen in use before they run dry, and doubles shards ahead of need. Safe to do again. Returns
+    /// how many buckets it wrote; none in a table shared with zae-limiter.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn tend(&self, changes: &[Change]) -> Result<u64> {
-        if self.settings().is_shared() {
-            return Ok(0);
-        }
+    pub async fn tend(&self, seen: &Seen) -> Result<u64> {
         let now_ms = self.now_ms();
-        let in_use = in_use::in_use(changes);
+        let in_use = seen.in_use()?;
         let refilled = self.refill(&in_use, now_ms).await?;
         let doubled = if self.settings().sharded { self.double_hot(&in_use).await? } else { 0 };
         Ok(refilled + doubled)
     }
 
-    /// The writes that note what `changes` of config and of entities ask for, no item twice. To be written in one
-    /// transaction with the position of the feed.
+    /// The writes that note what changes of config and of entities ask for, no item twice. To be written with the position of
+    /// the feed.
     #[must_use]
-    pub fn errand_writes(&self, changes: &[Change]) -> Vec<Write> {
-        errand::writes(&self.table(), changes, self.now_ms())
+    pub fn errand_writes(&self, seen: &Seen) -> Vec<Write> {
+        let now_ms = self.now_ms();
+        let write =
+            |(ns, whose): &(NamespaceId, Whose)| errand::write(self.table(), ns, whose, now_ms);
+        seen.errands.iter().map(write).collect()
     }
 
     /// A namespace by its id, for work on its items. Its name is not known here and does not matter to that.

@@ -3,8 +3,9 @@
 //! What was used is the growth of a bucket's `b_{limit}_tc`: takes add to it, give-backs take off it, refills leave it
 //! alone. An item that is new counts from zero, so first takes count; one that is removed counts nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use compact_str::CompactString;
 use weir_table::expr::{Update, add};
 use weir_table::feed::Change;
 use weir_table::{Item, KeyValue, Name, Value, Write};
@@ -17,73 +18,162 @@ use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
 use crate::item::{self, Field, RF, TTL};
 use crate::keys;
 
-/// Whose usage of what, and when.
-type Place = (NamespaceId, EntityId, Resource, Window, i64);
-
-/// What is added to one snapshot.
+/// What changes used, until it is written: one entry for each bucket that was used, by the partition key of its item.
 #[derive(Debug, Default)]
-struct Tally {
-    /// Millitokens.
-    used: BTreeMap<LimitName, i64>,
+pub struct Tally {
+    buckets: HashMap<String, Vec<Hour>>,
+    hours: usize,
+}
+
+/// What was used in an hour, of which days and months are made.
+#[derive(Debug)]
+struct Hour {
+    start_ms: i64,
+    sum: Sum,
+}
+
+/// Millitokens by limit, and how many changes used them.
+#[derive(Debug, Default)]
+struct Sum {
+    /// Few, so a list.
+    used: Vec<(CompactString, i64)>,
     events: i64,
 }
 
-/// The writes that count `changes`, no item twice. In a `shared` table counters are whole, as its other program
-/// reads them.
-pub(crate) fn writes(table: &Name, changes: &[Change], shared: bool) -> Vec<Write> {
-    let mut tallies: BTreeMap<Place, Tally> = BTreeMap::new();
-    for change in changes {
-        let Some((ns, entity, resource)) = bucket_of(change) else { continue };
-        let used = used(change, shared);
-        if used.is_empty() {
-            continue;
-        }
-        let events = if shared { i64::try_from(used.len()).unwrap_or(i64::MAX) } else { 1 };
-        let at_ms = i64::try_from(change.at_ms).unwrap_or(i64::MAX);
-        for window in Window::ALL {
-            let start_ms = window.start_ms(at_ms);
-            let place = (ns.clone(), entity.clone(), resource.clone(), window, start_ms);
-            let tally = tallies.entry(place).or_default();
-            tally.events += events;
-            for (limit, milli) in &used {
-                let total = tally.used.entry(limit.clone()).or_default();
-                *total = total.saturating_add(*milli);
+impl Sum {
+    fn add(&mut self, used: impl IntoIterator<Item = (CompactString, i64)>, events: i64) {
+        self.events += events;
+        for (limit, milli) in used {
+            match self.used.iter_mut().find(|(known, _)| *known == limit) {
+                Some((_, total)) => *total = total.saturating_add(milli),
+                None => self.used.push((limit, milli)),
             }
         }
     }
-    tallies.iter().map(|(place, tally)| write(table, place, tally, shared)).collect()
 }
 
-fn bucket_of(change: &Change) -> Option<(NamespaceId, EntityId, Resource)> {
-    let (KeyValue::S(pk), Some(KeyValue::S(sk))) = (&change.key.partition, &change.key.sort) else {
-        return None;
-    };
-    let (ns, entity, resource, _) = keys::parse_bucket(pk).filter(|_| keys::is_bucket_sort(sk))?;
-    Some((ns, entity, resource))
+impl Tally {
+    /// Counts a change. In a `shared` table counters are whole, as its other program reads them.
+    pub(crate) fn count(&mut self, change: &Change, shared: bool) -> weir_table::Result<()> {
+        let Some(pk) = bucket_of(change) else { return Ok(()) };
+        let used = used(change, shared)?;
+        if used.is_empty() {
+            return Ok(());
+        }
+        let events = if shared { i64::try_from(used.len()).unwrap_or(i64::MAX) } else { 1 };
+        let at_ms = i64::try_from(change.at_ms).unwrap_or(i64::MAX);
+        let start_ms = Window::Hourly.start_ms(at_ms);
+        // Only the first change of a bucket has its key copied.
+        match self.buckets.get_mut(pk) {
+            Some(hours) => {
+                if let Some(hour) = hours.iter_mut().find(|hour| hour.start_ms == start_ms) {
+                    hour.sum.add(used, events);
+                    return Ok(());
+                }
+                hours.push(Hour { start_ms, sum: Sum { used, events } });
+            }
+            None => {
+                let hour = Hour { start_ms, sum: Sum { used, events } };
+                self.buckets.insert(pk.to_owned(), vec![hour]);
+            }
+        }
+        self.hours += 1;
+        Ok(())
+    }
+
+    /// How many entries it has. Each is up to three writes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.hours
+    }
+
+    /// Whether nothing was used.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.hours == 0
+    }
+
+    /// The writes that count it, no item twice.
+    pub(crate) fn writes(self, table: &Name, shared: bool) -> Vec<Write> {
+        let mut sums: BTreeMap<Place, Sum> = BTreeMap::new();
+        for (pk, hours) in self.buckets {
+            let Some((ns, entity, resource, _)) = keys::parse_bucket(&pk) else { continue };
+            for Hour { start_ms, sum } in hours {
+                for window in Window::ALL {
+                    let start_ms = window.start_ms(start_ms);
+                    let place = (ns.clone(), entity.clone(), resource.clone(), window, start_ms);
+                    sums.entry(place).or_default().add(sum.used.iter().cloned(), sum.events);
+                }
+            }
+        }
+        sums.iter().map(|(place, sum)| write(table, place, sum, shared)).collect()
+    }
+}
+
+/// Whose usage of what, and when.
+type Place = (NamespaceId, EntityId, Resource, Window, i64);
+
+/// The partition key of the bucket that changed, if one did. Nothing is decoded for it.
+pub(crate) fn bucket_of(change: &Change) -> Option<&str> {
+    match (&change.key.partition, &change.key.sort) {
+        (KeyValue::S(pk), Some(KeyValue::S(sk)))
+            if keys::is_bucket_sort(sk) && keys::is_bucket(pk) =>
+        {
+            Some(pk)
+        }
+        _ => None,
+    }
 }
 
 /// Millitokens that a change of a bucket used, of each limit it used any of.
-pub(crate) fn used(change: &Change, whole: bool) -> Vec<(LimitName, i64)> {
-    let Some(new) = &change.new else { return Vec::new() };
+fn used(change: &Change, whole: bool) -> weir_table::Result<Vec<(CompactString, i64)>> {
+    if change.new.is_none() {
+        return Ok(Vec::new());
+    }
+    let (old, Some(new)) = change.pick(|name| name == RF || Field::Consumed.is_in(name))? else {
+        return Ok(Vec::new());
+    };
+    // A limit that lost its counter alone counts back, one that is gone does not: all of it must be seen to tell.
+    let lost = |old: &Item| old.attrs().keys().any(|name| new.get(name).is_none());
+    if old.as_ref().is_some_and(lost) {
+        let (old, new) = change.images()?;
+        return Ok(new.map_or_else(Vec::new, |new| growth(old.as_ref(), &new, whole)));
+    }
+    Ok(growth(old.as_ref(), &new, whole))
+}
+
+/// Millitokens by which the counters of a bucket grew, of each limit that did.
+pub(crate) fn growth(old: Option<&Item>, new: &Item, whole: bool) -> Vec<(CompactString, i64)> {
     // An item that is not a whole bucket is replaced by one that begins at zero.
-    let old = change.old.as_ref().filter(|old| old.i64(RF).is_some());
-    let counted = |item: &Item, limit: &LimitName| {
-        let milli = item.i64(&Field::Consumed.of(limit)).unwrap_or_default();
+    let old = old.filter(|old| old.i64(RF).is_some());
+    let counted = |item: Option<&Item>, attribute: &str| {
+        let milli = item.and_then(|item| item.i64(attribute)).unwrap_or_default();
         // Whole tokens are taken of both counters, so that the parts left out never add up.
         if whole { milli.div_euclid(MILLI) * MILLI } else { milli }
     };
-    item::limits_in(new)
-        .iter()
-        .filter_map(|name| LimitName::new(name).ok())
-        .filter_map(|limit| {
-            let before = old.map_or(0, |old| counted(old, &limit));
-            let by = counted(new, &limit).saturating_sub(before);
-            (by != 0).then_some((limit, by))
+    let mut grown: Vec<(CompactString, i64)> = counters(new)
+        .filter_map(|(name, limit)| {
+            let by = counted(Some(new), name).saturating_sub(counted(old, name));
+            (by != 0 && LimitName::new(limit).is_ok()).then_some((limit.into(), by))
         })
-        .collect()
+        .collect();
+    let lost = old.into_iter().flat_map(counters).filter(|(name, _)| new.get(name).is_none());
+    for (name, limit) in lost {
+        let by = counted(old, name);
+        let is_there = item::limits_in(new).iter().any(|there| there == limit);
+        if by != 0 && is_there && LimitName::new(limit).is_ok() {
+            grown.push((limit.into(), by.saturating_neg()));
+        }
+    }
+    grown
 }
 
-fn write(table: &Name, place: &Place, tally: &Tally, shared: bool) -> Write {
+/// The counters of a bucket, with the names of their limits.
+fn counters(item: &Item) -> impl Iterator<Item = (&Name, &str)> {
+    item.attrs().keys().filter_map(|name| Some((name, Field::Consumed.limit_in(name)?)))
+}
+
+fn write(table: &Name, place: &Place, sum: &Sum, shared: bool) -> Write {
     let (ns, entity, resource, window, start_ms) = place;
     let window_key = window.key(*start_ms);
     let facts: [(&str, Value); 8] = [
@@ -96,19 +186,19 @@ fn write(table: &Name, place: &Place, tally: &Tally, shared: bool) -> Write {
         ("GSI4PK", ns.as_str().into()),
         ("GSI4SK", keys::entity_partition(ns, entity).into()),
     ];
-    let mut update = add(EVENTS, tally.events);
+    let mut update = add(EVENTS, sum.events);
     for (name, value) in facts {
         update = update.set_if_absent(name, value);
     }
     if let Some(ttl) = window.ttl(*start_ms, shared) {
         update = update.set_if_absent(TTL, ttl);
     }
-    let update = tally.used.iter().fold(update, counted);
+    let update = sum.used.iter().fold(update, counted);
     // It stands in one transaction with the feed's position: what a power cut takes is counted again.
     Write::update(table.clone(), keys::usage(ns, entity, resource, &window_key), update).flushed()
 }
 
-fn counted(update: Update, (limit, milli): (&LimitName, &i64)) -> Update {
+fn counted(update: Update, (limit, milli): &(CompactString, i64)) -> Update {
     update.add(limit.as_str(), snapshot::tokens(*milli))
 }
 
@@ -127,8 +217,8 @@ mod tests {
         Change {
             table: "t".into(),
             key: weir_table::Key::new("abcdefghijk/BUCKET#u#gpt-4#0", "#STATE"),
-            old,
-            new,
+            old: old.map(Into::into),
+            new: new.map(Into::into),
             at_ms: 1_768_478_400_000,
             expired: false,
             position: "1".into(),
@@ -136,7 +226,7 @@ mod tests {
     }
 
     fn of(old: Option<Item>, new: Option<Item>) -> Vec<(String, i64)> {
-        let used = used(&change(old, new), false);
+        let used = used(&change(old, new), false).unwrap();
         used.into_iter().map(|(limit, milli)| (limit.to_string(), milli)).collect()
     }
 
@@ -155,6 +245,8 @@ mod tests {
         let mut bare = bucket(&[("rpm", -3_000)]);
         bare.remove(RF);
         assert_eq!(of(Some(bare), five()), used("rpm", 5_000), "a bare item is no bucket");
+        let half = Some(bucket(&[]).with("b_rpm_tk", 5_i64));
+        assert_eq!(of(five(), half), used("rpm", -5_000), "a limit that lost its counter alone");
     }
 
     #[test]
@@ -164,7 +256,7 @@ mod tests {
         for pair in parts.windows(2) {
             let [old, new] = pair else { continue };
             let change = change(Some(bucket(&[("rpm", *old)])), Some(bucket(&[("rpm", *new)])));
-            total += used(&change, true).first().map_or(0, |(_, milli)| *milli);
+            total += used(&change, true).unwrap().first().map_or(0, |(_, milli)| *milli);
             assert_eq!(total, new / 1_000 * 1_000);
         }
     }
@@ -175,7 +267,12 @@ mod tests {
             change(None, Some(bucket(&[("rpm", 1_000)]))),
             change(Some(bucket(&[("rpm", 1_000)])), Some(bucket(&[("rpm", 1_333)]))),
         ];
-        let writes = writes(&"t".into(), &changes, false);
+        let mut tally = Tally::default();
+        for change in &changes {
+            tally.count(change, false).unwrap();
+        }
+        assert_eq!(tally.len(), 1, "one entry for each bucket and hour");
+        let writes = tally.writes(&"t".into(), false);
         let keys: Vec<String> = writes
             .iter()
             .map(|write| match &write.action {

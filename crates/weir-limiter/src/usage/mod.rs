@@ -21,6 +21,8 @@ use crate::error::Result;
 use crate::ids::{EntityId, LimitName, Resource};
 use crate::limiter::Namespace;
 
+pub use count::Tally;
+
 /// How long a window is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

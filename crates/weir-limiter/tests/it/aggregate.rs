@@ -5,7 +5,7 @@ use weir_limiter::config::{Level, LevelConfig};
 use weir_limiter::item::BucketId;
 use weir_table::feed::Change;
 
-use crate::fed::{Aggregator, bucket_id, put, stored, take, used};
+use crate::fed::{Aggregator, bucket_id, put, stored, take, tend, used};
 use crate::scene::{Scene, entity, eventually, limit_name, per_minute, resource};
 use crate::watched::Strike;
 
@@ -39,30 +39,42 @@ async fn spent(scene: &Scene, who: &str, rpm: i64) -> (BucketId, Bucket, Change)
 
 async fn a_bucket_in_use_is_refilled_before_it_runs_dry(scene: &Scene) {
     let (id, bucket, change) = spent(scene, "user-1", 50).await;
-    assert_eq!(scene.limiter.tend(std::slice::from_ref(&change)).await.unwrap(), 0, "no time yet");
+    assert_eq!(
+        tend(&scene.limiter, std::slice::from_ref(&change)).await.unwrap(),
+        0,
+        "no time yet"
+    );
     scene.clock.advance_ms(10_500);
-    assert_eq!(scene.limiter.tend(std::slice::from_ref(&change)).await.unwrap(), 1);
+    assert_eq!(tend(&scene.limiter, std::slice::from_ref(&change)).await.unwrap(), 1);
     let refilled = bucket.refilled(scene.now_ms());
     assert_eq!(stored(scene, &id, 0).await.unwrap(), refilled, "every limit of the item");
     assert_eq!(refilled.meter(&limit_name("rpm")).unwrap().level.tokens, 20_500);
-    assert_eq!(scene.limiter.tend(std::slice::from_ref(&change)).await.unwrap(), 0, "once");
+    assert_eq!(tend(&scene.limiter, std::slice::from_ref(&change)).await.unwrap(), 0, "once");
     // What sufficed for what was used lately is left alone.
     scene.clock.advance_ms(40_000);
-    assert_eq!(scene.limiter.tend(&[change]).await.unwrap(), 0);
+    assert_eq!(tend(&scene.limiter, &[change]).await.unwrap(), 0);
 }
 
 async fn a_feed_that_is_behind_loses_no_tokens(scene: &Scene) {
     let id = bucket_id(scene, "user-1", "gpt-4");
     let full = Bucket::full(&limits(), 0, 1, scene.now_ms());
-    let mut seen = full.clone();
-    seen.take(&limit_name("rpm"), 45_000);
-    let changes =
-        [used(&id, 0, scene.now_ms(), &full, &seen), used(&id, 0, scene.now_ms(), &full, &seen)];
+    let spend = |mut bucket: Bucket| {
+        bucket.take(&limit_name("rpm"), 45_000);
+        bucket
+    };
+    let first = spend(full.clone());
+    let refilled = first.refilled(scene.now_ms() + 60_000);
+    let seen = Bucket { refilled_ms: scene.now_ms(), ..spend(refilled.clone()) };
+    let changes = [
+        used(&id, 0, scene.now_ms(), &full, &first),
+        used(&id, 0, scene.now_ms(), &first, &refilled),
+        used(&id, 0, scene.now_ms(), &refilled, &seen),
+    ];
     put(scene, &id, &seen).await;
     take(scene, &id, "rpm", 15_000).await;
     // The feed would make it full; in truth there is room for all of fifty seconds.
     scene.clock.advance_ms(50_000);
-    assert_eq!(scene.limiter.tend(&changes).await.unwrap(), 1);
+    assert_eq!(tend(&scene.limiter, &changes).await.unwrap(), 1);
     let now = stored(scene, &id, 0).await.unwrap();
     assert_eq!(now.meter(&limit_name("rpm")).unwrap().level.tokens, 50_000);
 }
@@ -72,7 +84,7 @@ async fn two_that_tend_at_once_refill_once(scene: &Scene) {
     let other = scene.another().await;
     scene.clock.advance_ms(10_000);
     let changes = [change];
-    let (one, two) = tokio::join!(scene.limiter.tend(&changes), other.tend(&changes));
+    let (one, two) = tokio::join!(tend(&scene.limiter, &changes), tend(&other, &changes));
     assert_eq!(one.unwrap() + two.unwrap(), 1);
     assert_eq!(stored(scene, &id, 0).await.unwrap(), bucket.refilled(scene.now_ms()));
 }
@@ -81,14 +93,14 @@ async fn a_clock_that_goes_back_mints_nothing(scene: &Scene) {
     let (id, bucket, change) = spent(scene, "user-1", 50).await;
     scene.clock.advance_ms(10_000);
     let changes = [change];
-    scene.limiter.tend(&changes).await.unwrap();
+    tend(&scene.limiter, &changes).await.unwrap();
     let at_ms = u64::try_from(scene.now_ms()).unwrap() - 3_600_000;
     let settings = scene.limiter.settings().clone();
     let clock = weir_table::clock::Clock::manual(at_ms);
     let late = weir_limiter::Limiter::new(scene.store.clone(), clock, settings);
-    assert_eq!(late.tend(&changes).await.unwrap(), 0);
+    assert_eq!(tend(&late, &changes).await.unwrap(), 0);
     scene.clock.advance_ms(1_000);
-    scene.limiter.tend(&changes).await.unwrap();
+    tend(&scene.limiter, &changes).await.unwrap();
     assert_eq!(stored(scene, &id, 0).await.unwrap(), bucket.refilled(scene.now_ms()));
 }
 
@@ -114,7 +126,7 @@ async fn refills_at_any_time_mint_and_lose_nothing(scene: &Scene) {
         busy.take(&limit_name("rpm"), 100_000);
         busy.meters = with_tokens_of(&after, &busy);
         let change = used(&id, 0, scene.now_ms(), &before, &busy);
-        refills += scene.limiter.tend(&[change]).await.unwrap();
+        refills += tend(&scene.limiter, &[change]).await.unwrap();
         let now = stored(scene, &id, 0).await.unwrap();
         assert_eq!(now.refilled(scene.now_ms()).meters, model.refilled(scene.now_ms()).meters);
     }
@@ -140,8 +152,8 @@ async fn a_fault_while_tending_mints_nothing(scene: &Scene) {
             scene.clock.advance_ms(10_000);
             let changes = [change];
             scene.watch.fail_once(skip, strike);
-            assert!(scene.limiter.tend(&changes).await.is_err());
-            scene.limiter.tend(&changes).await.unwrap();
+            assert!(tend(&scene.limiter, &changes).await.is_err());
+            tend(&scene.limiter, &changes).await.unwrap();
             assert_eq!(stored(scene, &id, 0).await.unwrap(), bucket.refilled(scene.now_ms()));
         }
     }
@@ -152,12 +164,12 @@ async fn buckets_that_are_idle_gone_or_shared_are_left_alone(scene: &Scene) {
     let removed = Change { old: change.new.clone(), new: None, ..change.clone() };
     let given_back = Change { old: change.new.clone(), new: change.old.clone(), ..change.clone() };
     scene.clock.advance_ms(10_000);
-    assert_eq!(scene.limiter.tend(&[change.clone(), removed]).await.unwrap(), 0);
-    assert_eq!(scene.limiter.tend(&[change.clone(), given_back]).await.unwrap(), 0);
+    assert_eq!(tend(&scene.limiter, &[change.clone(), removed]).await.unwrap(), 0);
+    assert_eq!(tend(&scene.limiter, &[change.clone(), given_back]).await.unwrap(), 0);
     let mut settings = scene.limiter.settings().clone();
     settings.compat = weir_limiter::Compat::Zae;
     let shared = weir_limiter::Limiter::new(scene.store.clone(), scene.clock.clone(), settings);
-    assert_eq!(shared.tend(&[change]).await.unwrap(), 0);
+    assert_eq!(tend(&shared, &[change]).await.unwrap(), 0);
     assert_eq!(stored(scene, &id, 0).await.unwrap(), bucket);
 }
 
@@ -186,12 +198,12 @@ async fn a_hot_bucket_is_split_ahead_of_need(scene: &Scene) {
         used(&id, 0, scene.now_ms() + second * 1_000, &bucket, &after)
     };
     for second in 0..20 {
-        scene.limiter.tend(&[written(700, second)]).await.unwrap();
+        tend(&scene.limiter, &[written(700, second)]).await.unwrap();
     }
     assert_eq!(stored(scene, &id, 0).await.unwrap().shard_count, 1);
     let hot = scene.another().await;
     for second in 0..8 {
-        hot.tend(&[written(900, second)]).await.unwrap();
+        tend(&hot, &[written(900, second)]).await.unwrap();
     }
     let shards = [stored(scene, &id, 0).await.unwrap(), stored(scene, &id, 1).await.unwrap()];
     assert!(shards.iter().all(|shard| shard.shard_count == 2));
@@ -262,6 +274,8 @@ async fn an_errand_that_is_cut_off_goes_on(scene: &Scene) {
             set(scene, &Level::System, rpm).await;
             // The note is written before anything fails.
             eventually(async || {
+                // A fault that has not struck because the index lags is not the aggregator's.
+                scene.watch.cancel();
                 aggregator.run().await.unwrap();
                 scene.clock.advance_ms(6_000);
                 scene.watch.fail_once(skip, strike);

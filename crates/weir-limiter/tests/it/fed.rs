@@ -1,9 +1,13 @@
-//! Follows the feed of a scene's table as the server's driver does: what changes ask for and the position of the feed are
-//! one transaction.
+//! Follows the feed of a scene's table as the server's driver does: stretch by stretch, what changes ask for in transactions
+//! with the position of the feed.
+
+use std::collections::BTreeSet;
 
 use weir_limiter::Limiter;
+use weir_limiter::aggregate::Seen;
 use weir_limiter::bucket::Bucket;
 use weir_limiter::item::{self, BucketId};
+use weir_limiter::usage::Tally;
 use weir_table::expr::Update;
 use weir_table::feed::{Batch, Change, Consumer, POSITIONS_TABLE, Position, positions_spec};
 use weir_table::{Key, Result, Transacted, Transaction, Write};
@@ -47,8 +51,7 @@ impl Aggregator {
     /// Counts a batch. Tells whether it was done here.
     pub(crate) async fn count(&mut self, batch: &Batch) -> Result<bool> {
         let writes = self.limiter.usage_writes(&batch.changes).unwrap();
-        let errands = self.limiter.errand_writes(&batch.changes);
-        let writes = writes.into_iter().chain(errands).chain([batch.checkpoint()]);
+        let writes = writes.into_iter().chain([batch.checkpoint()]);
         match self.scene_store.transact(Transaction::new(writes)).await {
             Ok(Transacted::Applied) => {
                 self.consumer.committed(batch);
@@ -65,16 +68,47 @@ impl Aggregator {
         }
     }
 
+    /// Counts a stretch of about so many changes, `chunk` at a time. Returns how many there were; none when there is nothing
+    /// new.
+    pub(crate) async fn stretch(&mut self, max: usize, chunk: usize) -> Result<Option<usize>> {
+        let Some(mut stretch) = self.consumer.stretch(chunk, &BTreeSet::new()).await? else {
+            return Ok(None);
+        };
+        let (mut tally, mut seen) = (Tally::default(), Seen::default());
+        let mut changes = 0;
+        while stretch.is_left() || changes < max {
+            let some = self.consumer.read_on(&mut stretch, chunk).await?;
+            if some.is_empty() {
+                break;
+            }
+            changes += some.len();
+            self.limiter.tally_usage(&mut tally, &some).unwrap();
+            self.limiter.look(&mut seen, some).unwrap();
+        }
+        let mut writes = self.limiter.tallied_writes(tally);
+        writes.extend(self.limiter.errand_writes(&seen));
+        let settled = self.consumer.settle(stretch, writes).await?;
+        Ok(Some(if settled { changes } else { 0 }))
+    }
+
     /// Counts what there is. Returns the number of changes.
     pub(crate) async fn run(&mut self) -> Result<usize> {
         let mut changes = 0;
-        while let Some(batch) = self.poll(10).await? {
-            if self.count(&batch).await? {
-                changes += batch.changes.len();
-            }
+        while let Some(counted) = self.stretch(1_000, 10).await? {
+            changes += counted;
         }
         Ok(changes)
     }
+}
+
+/// Does for these changes what is done ahead of need.
+pub(crate) async fn tend(
+    limiter: &Limiter<Watched>,
+    changes: &[Change],
+) -> weir_limiter::Result<u64> {
+    let mut seen = Seen::default();
+    limiter.look(&mut seen, changes.iter().cloned())?;
+    limiter.tend(&seen).await
 }
 
 /// A bucket's name, for `entity` on `gpt-4`.
@@ -114,10 +148,10 @@ pub(crate) fn used(id: &BucketId, shard: u32, at_ms: i64, from: &Bucket, to: &Bu
     Change {
         table: "weir-limiter".into(),
         key: key(id, shard),
-        old: Some(item::encode(id, from)),
-        new: Some(item::encode(id, to)),
+        old: Some(item::encode(id, from).into()),
+        new: Some(item::encode(id, to).into()),
         at_ms: u64::try_from(at_ms).unwrap(),
         expired: false,
-        position: "1".to_owned(),
+        position: "1".into(),
     }
 }

@@ -49,6 +49,7 @@ mod lease_misuse;
 mod namespaces;
 mod scene;
 mod shards;
+mod stretches;
 mod usage;
 mod version;
 mod watched;

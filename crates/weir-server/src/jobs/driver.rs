@@ -12,9 +12,10 @@ use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Error, Result, Store};
 
 use super::desk::{Bell, Ran, desk};
+use super::erased::{AnyFed, AnyPeriodic, Counts};
 use super::fed::FedTask;
 use super::hub::Hub;
-use super::job::{AnyFed, AnyPeriodic, Fed, Periodic};
+use super::job::{Counting, Fed, Periodic};
 use super::keys;
 use super::periodic::PeriodicTask;
 use super::settings::{INSTANCE_MAX, JOBS_MAX, RELEASE_WITHIN, Settings};
@@ -62,6 +63,13 @@ impl Jobs {
     #[must_use]
     pub fn feed(mut self, job: impl Fed) -> Jobs {
         self.fed.push(Box::new(job));
+        self
+    }
+
+    /// Adds a job that counts what changes in a table.
+    #[must_use]
+    pub fn counting(mut self, job: impl Counting) -> Jobs {
+        self.fed.push(Box::new(Counts(job)));
         self
     }
 
@@ -124,7 +132,7 @@ impl Running {
 
     fn start_fed(&mut self, job: Box<dyn AnyFed>) -> Result<()> {
         let (bell, desk) = desk(self.hub.phase.clone());
-        let every = self.hub.settings.feed_poll;
+        let every = job.every().unwrap_or(self.hub.settings.feed_poll);
         let board = self.add(job.name(), Kind::Feed, every, bell)?;
         let task = FedTask::new(Arc::clone(&self.hub), job, board, desk)?;
         self.tasks.lock().spawn(task.live());

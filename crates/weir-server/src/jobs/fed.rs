@@ -13,9 +13,10 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::desk::{Call, Desk, Ran};
+use super::erased::{AnyFed, Boxed};
 use super::failure::{Failure, Result};
 use super::hub::{Hub, Started};
-use super::job::{AnyFed, Boxed, Done};
+use super::job::Done;
 use super::lease::Lease;
 use super::leased::{self, Leased, Terms};
 use super::pace::{backoff, spread};
@@ -85,11 +86,10 @@ impl FedTask {
             End::Ended(Ok(Read::Trimmed)) => {
                 let (ran, wait) = self.pass(true).await;
                 // However long the pass has to wait, the feed that begins anew is read.
-                (ran, wait.min(self.hub.settings.feed_poll))
+                (ran, wait.min(self.every()))
             }
             End::Ended(Ok(Read::Done(done))) => {
-                let wait =
-                    if done.more { self.hub.settings.rest } else { self.hub.settings.feed_poll };
+                let wait = if done.more { self.hub.settings.rest } else { self.every() };
                 self.went_well(started, &done, call.is_wanted()).await;
                 (Ran::Done(done), wait)
             }
@@ -99,6 +99,10 @@ impl FedTask {
         self.board.resting(self.hub.later_ms(wait));
         call.answer(ran);
         spread(wait)
+    }
+
+    fn every(&self) -> Duration {
+        self.job.every().unwrap_or(self.hub.settings.feed_poll)
     }
 
     async fn read(&mut self) -> End<Read> {

@@ -7,8 +7,9 @@ use tokio::time::Instant;
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Error, Get, Item, Store, Transacted, Transaction, Write, Written};
 
+use super::erased::Boxed;
 use super::failure::Failure;
-use super::job::{Boxed, Done};
+use super::job::Done;
 use super::pace::millis;
 use super::record::Ended;
 use super::settings::Settings;

@@ -1,10 +1,9 @@
-//! What a domain writes: a [`Periodic`] job or a [`Fed`] one.
+//! What a domain writes: a [`Periodic`] job, a [`Fed`] one or a [`Counting`] one.
 //!
-//! Both are idempotent functions of the state of the store: they may be cut off at any `await`, and
+//! All are idempotent functions of the state of the store: they may be cut off at any `await`, and
 //! are then run again. The driver owns period, lease, retry and shutdown.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use weir_table::Write;
@@ -77,7 +76,7 @@ pub trait Periodic: Send + Sync + 'static {
     fn run(&self, turn: &Turn) -> impl Future<Output = Result<Done>> + Send;
 }
 
-/// A job that follows a table's change feed.
+/// A job that follows a table's change feed, batch by batch.
 pub trait Fed: Send + Sync + 'static {
     /// Its name, which stays: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
     fn name(&self) -> &str;
@@ -114,82 +113,52 @@ pub trait Fed: Send + Sync + 'static {
     fn full_pass(&self, turn: &Turn) -> impl Future<Output = Result<Done>> + Send;
 }
 
-/// A future in a box.
-pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A job that counts what changes in a table. It is given long stretches of changes, so that an item is written once however
+/// many changes it counts.
+pub trait Counting: Send + Sync + 'static {
+    /// What was counted of a stretch and is not yet written.
+    type Tally: Default + Send;
 
-/// [`Periodic`] as the driver keeps it, without its type.
-pub(super) trait AnyPeriodic: Send + Sync {
+    /// Its name, which stays: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
     fn name(&self) -> &str;
-    fn every(&self) -> Duration;
-    fn place(&self) -> Place;
-    fn deadline(&self) -> Option<Duration>;
-    fn items_max(&self) -> Option<u64>;
-    fn run<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>>;
-}
 
-impl<J: Periodic> AnyPeriodic for J {
-    fn name(&self) -> &str {
-        Periodic::name(self)
-    }
-
-    fn every(&self) -> Duration {
-        Periodic::every(self)
-    }
-
-    fn place(&self) -> Place {
-        Periodic::place(self)
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        Periodic::deadline(self)
-    }
-
-    fn items_max(&self) -> Option<u64> {
-        Periodic::items_max(self)
-    }
-
-    fn run<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>> {
-        Box::pin(Periodic::run(self, turn))
-    }
-}
-
-/// [`Fed`] as the driver keeps it, without its type.
-pub(super) trait AnyFed: Send + Sync {
-    fn name(&self) -> &str;
+    /// The table whose changes it follows.
     fn table(&self) -> &str;
-    fn start(&self) -> Position;
-    fn deadline(&self) -> Option<Duration>;
-    fn handle<'a>(&'a self, changes: &'a [Change], turn: &'a Turn)
-    -> Boxed<'a, Result<Vec<Write>>>;
-    fn full_pass<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>>;
-}
 
-impl<J: Fed> AnyFed for J {
-    fn name(&self) -> &str {
-        Fed::name(self)
-    }
-
-    fn table(&self) -> &str {
-        Fed::table(self)
-    }
-
+    /// Where it begins when it has never run.
     fn start(&self) -> Position {
-        Fed::start(self)
+        Position::Oldest
     }
 
+    /// How long after the end of a run the next one begins; none for the driver's setting. A run counts what there was when
+    /// it began.
+    fn every(&self) -> Option<Duration> {
+        None
+    }
+
+    /// How long a run may take; none for the driver's setting.
     fn deadline(&self) -> Option<Duration> {
-        Fed::deadline(self)
+        None
     }
 
-    fn handle<'a>(
-        &'a self,
-        changes: &'a [Change],
-        turn: &'a Turn,
-    ) -> Boxed<'a, Result<Vec<Write>>> {
-        Box::pin(Fed::handle(self, changes, turn))
-    }
+    /// Adds changes to the tally. Returns how many entries it has now: when they are many the stretch ends.
+    ///
+    /// # Errors
+    /// A change cannot be read.
+    fn fold(&self, tally: &mut Self::Tally, changes: Vec<Change>) -> Result<usize>;
 
-    fn full_pass<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>> {
-        Box::pin(Fed::full_pass(self, turn))
-    }
+    /// What to write because of a stretch: any number of writes, no item twice, none with a condition. The driver writes
+    /// them in order of their items, in several transactions if need be, each with how far it came; so each change counts
+    /// once. After a crash the stretch is folded again and the items that were written are left out: **which items are
+    /// written, and what is counted in each, must depend on the changes alone.**
+    ///
+    /// Work that is not in these writes can be done here too, if it can be done again.
+    fn writes(
+        &self,
+        tally: Self::Tally,
+        turn: &Turn,
+    ) -> impl Future<Output = Result<Vec<Write>>> + Send;
+
+    /// As [`Fed::full_pass`]. A stretch that was trimmed after some of it was written stays as it is.
+    fn full_pass(&self, turn: &Turn) -> impl Future<Output = Result<Done>> + Send;
 }

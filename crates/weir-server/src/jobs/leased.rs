@@ -11,9 +11,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::desk::Ran;
+use super::erased::Boxed;
 use super::failure::{Failure, Result};
 use super::hub::Started;
-use super::job::{Boxed, Done};
+use super::job::Done;
 use super::lease::{Held, Lease};
 use super::pace::{backoff, spread};
 use super::plan::{Step, plan};

@@ -7,9 +7,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::desk::{Call, Desk, Ran};
+use super::erased::AnyPeriodic;
 use super::failure::{Failure, Result};
 use super::hub::Hub;
-use super::job::{AnyPeriodic, Done, Place};
+use super::job::{Done, Place};
 use super::lease::Lease;
 use super::leased::{self, Leased, Terms};
 use super::pace::{backoff, spread};
@@ -72,7 +73,7 @@ impl PeriodicTask {
         };
         let (hub, job) = (&self.hub, self.job.as_ref());
         let items_max = job.items_max().unwrap_or(hub.settings.items_max);
-        let work = |lost: watch::Receiver<bool>| -> super::job::Boxed<'_, Result<Done>> {
+        let work = |lost: watch::Receiver<bool>| -> super::erased::Boxed<'_, Result<Done>> {
             Box::pin(rounds(hub, Work::Run(job), items_max, terms.deadline, lost))
         };
         match leased::run(&mut self.lease, &self.board, terms, work).await {

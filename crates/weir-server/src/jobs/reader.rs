@@ -1,14 +1,18 @@
 //! Reads a feed batch by batch, and brings what a job writes of each batch in with the feed's
-//! position, in one transaction. So a change that is delivered again counts once.
+//! position, in one transaction. So a change that is delivered again counts once. `stretch` does so
+//! for jobs that count.
+
+use std::collections::BTreeSet;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_table::feed::{Batch, Consumer, POSITIONS_TABLE};
 use weir_table::{AnyBackend, Error, Transacted, Transaction, Verdict, Write};
 
+use super::erased::AnyFed;
 use super::failure::{Failure, Result};
 use super::hub::Hub;
-use super::job::{AnyFed, Done};
+use super::job::Done;
 use super::pace::{millis, spread};
 use super::settings::{COMMIT_TRIES, PAUSE_MIN, WRITES_MAX};
 use super::status::Board;
@@ -23,8 +27,8 @@ pub(super) enum Read {
     Trimmed,
 }
 
-/// What one batch came to.
-enum Step {
+/// What one batch or stretch came to.
+pub(super) enum Step {
     Handled(u64),
     Again,
     Empty,
@@ -36,9 +40,11 @@ pub(super) struct Reader {
     /// How many changes a batch may have; fewer after one was too much for a transaction.
     changes_max: usize,
     polled_ms: u64,
+    /// Shards that a run has read to their end.
+    pub(super) passed: BTreeSet<String>,
 }
 
-fn consumer(hub: &Hub, job: &dyn AnyFed) -> weir_table::Result<Consumer<AnyBackend>> {
+pub(super) fn consumer(hub: &Hub, job: &dyn AnyFed) -> weir_table::Result<Consumer<AnyBackend>> {
     let consumer = Consumer::new(
         hub.store.clone(),
         job.table(),
@@ -57,6 +63,7 @@ impl Reader {
             consumer: consumer(hub, job)?,
             changes_max: hub.settings.changes_max,
             polled_ms: 0,
+            passed: BTreeSet::new(),
         })
     }
 
@@ -71,12 +78,17 @@ impl Reader {
         let started = Instant::now();
         let within = job.deadline().unwrap_or(hub.settings.deadline);
         let mut total = Done::default();
+        self.passed.clear();
         for _ in 0..hub.settings.rounds_max {
             let turn = hub.turn(self.changes_max as u64, &lost);
             if turn.stopping() || started.elapsed() >= within / 2 {
                 break;
             }
-            match self.step(hub, job, board, &turn).await? {
+            let step = match job.tally() {
+                Some(_) => self.stretch(hub, job, board, &turn).await?,
+                None => self.step(hub, job, board, &turn).await?,
+            };
+            match step {
                 Step::Handled(changes) => total.items += changes,
                 Step::Again => {}
                 Step::Empty => return Ok(Read::Done(total)),
@@ -137,11 +149,7 @@ impl Reader {
         job: &dyn AnyFed,
         now_ms: u64,
     ) -> weir_table::Result<Option<Batch>> {
-        // A consumer counts its times from before a clock was set back; a new one does not.
-        if now_ms < self.polled_ms {
-            self.consumer = consumer(hub, job)?;
-        }
-        self.polled_ms = now_ms;
+        self.follow_clock(hub, job, now_ms)?;
         match Box::pin(self.consumer.poll(self.changes_max)).await {
             Err(Error::Trimmed) => {
                 // Another instance may have begun the feed anew, which a new consumer finds out.
@@ -150,6 +158,20 @@ impl Reader {
             }
             polled => polled,
         }
+    }
+
+    /// A consumer counts its times from before a clock was set back; a new one does not.
+    pub(super) fn follow_clock(
+        &mut self,
+        hub: &Hub,
+        job: &dyn AnyFed,
+        now_ms: u64,
+    ) -> weir_table::Result<()> {
+        if now_ms < self.polled_ms {
+            self.consumer = consumer(hub, job)?;
+        }
+        self.polled_ms = now_ms;
+        Ok(())
     }
 
     async fn commit(&mut self, hub: &Hub, batch: &Batch, writes: Vec<Write>) -> Result<Commit> {

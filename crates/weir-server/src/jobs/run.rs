@@ -8,9 +8,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::erased::{AnyFed, AnyPeriodic, Boxed};
 use super::failure::{Failure, Result};
 use super::hub::Hub;
-use super::job::{AnyFed, AnyPeriodic, Boxed, Done};
+use super::job::Done;
 use super::turn::{Phase, Turn};
 
 /// What became of a run.

@@ -32,6 +32,15 @@ pub(super) const INSTANCE_MAX: usize = 255;
 /// Writes a feed job may return for one batch; the checkpoint is one more.
 pub(super) const WRITES_MAX: usize = TRANSACT_MAX - 1;
 
+/// Entries of a counting job's tally at which its stretch ends, which bounds memory.
+pub(super) const ENTRIES_MAX: usize = 10_000;
+/// A chunk of a stretch with less than this part of what it may have shows that the feed's end is near.
+pub(super) const TAIL_PART: usize = 4;
+/// Changes that are folded at once, before others have their turn on the thread.
+pub(super) const FOLD_MAX: usize = 128;
+/// Reading a stretch takes at most this part of a lease.
+pub(super) const LEASE_PART: u32 = 3;
+
 /// How the driver runs jobs.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -53,7 +62,9 @@ pub struct Settings {
     pub items_max: u64,
     /// Changes of one batch (500).
     pub changes_max: usize,
-    /// How often a feed with nothing new is read (1 s).
+    /// Changes of one stretch, of a job that counts (50 000).
+    pub stretch_max: usize,
+    /// How often a feed with nothing new is read (1 s), unless the job says otherwise.
     pub feed_poll: Duration,
     /// How often a feed job looks whether a full pass is owed (30 s).
     pub pass_poll: Duration,
@@ -74,6 +85,7 @@ impl Default for Settings {
             rest: Duration::from_millis(100),
             items_max: 1000,
             changes_max: 500,
+            stretch_max: 50_000,
             feed_poll: Duration::from_secs(1),
             pass_poll: Duration::from_secs(30),
             record_every: Duration::from_secs(60),
@@ -109,6 +121,9 @@ impl Settings {
         }
         if self.rounds_max == 0 || self.items_max == 0 {
             return refuse("rounds_max", "is zero, or items_max is");
+        }
+        if self.stretch_max == 0 {
+            return refuse("stretch_max", "is zero");
         }
         if !(1..=FEED_READ_MAX).contains(&self.changes_max) {
             let problem = format!("is {}; 1 to {FEED_READ_MAX}", self.changes_max);

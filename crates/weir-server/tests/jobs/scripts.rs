@@ -130,7 +130,7 @@ pub(crate) fn failure() -> Failure {
 /// The numbers of the orders that changed.
 pub(crate) fn numbers(changes: &[Change]) -> Vec<i64> {
     let new = changes.iter().filter_map(|change| change.new.as_ref());
-    new.filter_map(|item| item.i64("number")).collect()
+    new.filter_map(|image| image.item().unwrap().i64("number")).collect()
 }
 
 /// The write that counts orders.

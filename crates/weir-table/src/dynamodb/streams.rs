@@ -20,7 +20,7 @@ use super::meter::Verb;
 use super::retry::{Call, Failed};
 use super::{Dynamo, convert, tables};
 use crate::error::{Error, Result};
-use crate::feed::{Change, FeedPage, FeedShard, Position};
+use crate::feed::{Change, FeedPage, FeedShard, Image, Position};
 use crate::spec::TableSpec;
 use crate::value::Name;
 
@@ -127,7 +127,7 @@ pub(super) async fn read(
         .map(|record| change(&spec, record))
         .collect::<Result<Vec<_>>>()?;
     let next = match (changes.last(), from, &answer.next_shard_iterator) {
-        (Some(last), _, _) => Position::After(last.position.clone()),
+        (Some(last), _, _) => Position::After(last.position.to_string()),
         (None, Position::Latest, Some(iterator)) => iterator_position(iterator),
         (None, _, Some(iterator)) if is_iterator(from) => iterator_position(iterator),
         (None, from, _) => from.clone(),
@@ -252,7 +252,10 @@ fn change(spec: &TableSpec, record: Record) -> Result<Change> {
     let record = record.dynamodb.ok_or_else(|| fault("a change"))?;
     let keys = record.keys.ok_or_else(|| fault("a key"))?;
     let at = record.approximate_creation_date_time;
-    let image = |wire| Option::map(wire, convert::read_stream_item).transpose();
+    let image = |wire| {
+        let item = Option::map(wire, convert::read_stream_item).transpose()?;
+        Ok::<_, Error>(item.map(Image::from))
+    };
     Ok(Change {
         table: Name::from(spec.name.as_str()),
         key: spec.key_of(&convert::read_stream_item(keys)?)?,
@@ -263,6 +266,6 @@ fn change(spec: &TableSpec, record: Record) -> Result<Change> {
             .and_then(|ms| u64::try_from(ms).ok())
             .unwrap_or(0),
         expired: removed_by.as_deref() == Some(EXPIRY_PRINCIPAL),
-        position: record.sequence_number.ok_or_else(|| fault("a place"))?,
+        position: record.sequence_number.ok_or_else(|| fault("a place"))?.into(),
     })
 }

@@ -7,7 +7,9 @@ use super::catalog::Table;
 use super::codec::{self, Input, Malformed};
 use super::dirty::{Entry, Generation, Payload, Space};
 use super::keys;
+use crate::error::Error;
 use crate::expr::apply::Changed;
+use crate::feed::{Both, Stored, Wanted};
 use crate::item::Item;
 use crate::request::Durability;
 use crate::spec::{IndexSpec, Projection, TableSpec};
@@ -189,9 +191,9 @@ impl RawChange<'_> {
         Ok((old, new))
     }
 
-    /// The bytes that both images take in the record.
-    pub(super) fn len(&self) -> usize {
-        self.old.map_or(0, <[u8]>::len) + self.new.map_or(0, <[u8]>::len)
+    /// Whether there was an item before, and whether there is one after.
+    pub(super) fn sides(&self) -> (bool, bool) {
+        (self.old.is_some(), self.new.is_some())
     }
 
     /// The encoding of the item after.
@@ -204,6 +206,98 @@ impl RawChange<'_> {
         let bytes = self.key.get(..4).and_then(|bytes| bytes.try_into().ok());
         bytes.map(u32::from_be_bytes).ok_or(Malformed("a change without a table"))
     }
+}
+
+/// The images of changes that were read together, not decoded.
+#[derive(Debug)]
+pub(super) struct KeptImages {
+    bytes: Vec<u8>,
+    changes: Vec<Kept>,
+}
+
+/// Where the images of a change are: the new one, then the old one or what it has different.
+#[derive(Debug)]
+struct Kept {
+    start: usize,
+    new_end: usize,
+    end: usize,
+    has_new: bool,
+    has_old: bool,
+    old_is_delta: bool,
+}
+
+impl KeptImages {
+    /// None yet, with room for so many changes of usual size.
+    pub(super) fn with_room(changes: usize) -> KeptImages {
+        const USUAL: usize = 512;
+        KeptImages {
+            bytes: Vec::with_capacity(changes * USUAL),
+            changes: Vec::with_capacity(changes),
+        }
+    }
+
+    /// Keeps the images of one more change.
+    pub(super) fn keep(&mut self, raw: &RawChange<'_>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(raw.new.unwrap_or_default());
+        let new_end = self.bytes.len();
+        self.bytes.extend_from_slice(raw.old.unwrap_or_default());
+        self.changes.push(Kept {
+            start,
+            new_end,
+            end: self.bytes.len(),
+            has_new: raw.new.is_some(),
+            has_old: raw.old.is_some(),
+            old_is_delta: raw.old_is_delta,
+        });
+    }
+
+    /// How many bytes they are.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn of(&self, change: usize) -> Result<&Kept, Malformed> {
+        self.changes.get(change).ok_or(Malformed("a change that is not there"))
+    }
+
+    fn old_of(&self, kept: &Kept, new: Option<&Item>, wanted: Wanted<'_>) -> Picked {
+        if !kept.has_old {
+            return Ok(None);
+        }
+        let old = self.bytes.get(kept.new_end..kept.end).unwrap_or_default();
+        match new {
+            Some(new) if kept.old_is_delta => codec::pick_old(old, new, wanted).map(Some),
+            _ => codec::pick(old, wanted).map(Some),
+        }
+    }
+
+    fn new_of(&self, kept: &Kept, wanted: Wanted<'_>) -> Picked {
+        if !kept.has_new {
+            return Ok(None);
+        }
+        codec::pick(self.bytes.get(kept.start..kept.new_end).unwrap_or_default(), wanted).map(Some)
+    }
+}
+
+type Picked = Result<Option<Item>, Malformed>;
+
+impl Stored for KeptImages {
+    fn both(&self, change: usize, wanted: Wanted<'_>) -> crate::Result<Both> {
+        let kept = self.of(change).map_err(unreadable)?;
+        let new = self.new_of(kept, wanted).map_err(unreadable)?;
+        let old = self.old_of(kept, new.as_ref(), wanted).map_err(unreadable)?;
+        Ok((old, new))
+    }
+
+    fn after(&self, change: usize, wanted: Wanted<'_>) -> crate::Result<Option<Item>> {
+        let kept = self.of(change).map_err(unreadable)?;
+        self.new_of(kept, wanted).map_err(unreadable)
+    }
+}
+
+fn unreadable(source: Malformed) -> Error {
+    Error::backend("decoding an item of the feed", source)
 }
 
 /// A record's body, parsed.

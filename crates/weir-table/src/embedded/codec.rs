@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::feed::Wanted;
 use crate::item::{Attrs, Item};
 use crate::limits;
 use crate::number::Number;
@@ -40,6 +41,48 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Item, Malformed> {
     } else {
         Err(Malformed("bytes after an item"))
     }
+}
+
+/// Decodes those of an item's attributes that are wanted; the others are passed over.
+pub(super) fn pick(bytes: &[u8], wanted: Wanted<'_>) -> Result<Item, Malformed> {
+    let mut input = Input { rest: bytes };
+    if input.byte()? != VERSION {
+        return Err(Malformed("an item of an unknown encoding"));
+    }
+    let attrs = pick_attrs(&mut input, wanted)?;
+    if input.rest.is_empty() {
+        Ok(Item::from(attrs))
+    } else {
+        Err(Malformed("bytes after an item"))
+    }
+}
+
+/// Makes what is wanted of the old item from what was picked of the new one and what [`put_delta`] wrote.
+pub(super) fn pick_old(delta: &[u8], new: &Item, wanted: Wanted<'_>) -> Result<Item, Malformed> {
+    let mut input = Input { rest: delta };
+    let mut attrs = new.attrs().clone();
+    for _ in 0..input.len()? {
+        attrs.remove(input.text()?);
+    }
+    attrs.extend(pick_attrs(&mut input, wanted)?);
+    if input.rest.is_empty() {
+        Ok(Item::from(attrs))
+    } else {
+        Err(Malformed("bytes after a delta"))
+    }
+}
+
+fn pick_attrs(input: &mut Input<'_>, wanted: Wanted<'_>) -> Result<Attrs, Malformed> {
+    let mut attrs = Attrs::new();
+    for _ in 0..input.len()? {
+        let name = input.text()?;
+        if wanted(name) {
+            attrs.insert(Name::from(name), take_value(input, 0)?);
+        } else {
+            skip_value(input, 0)?;
+        }
+    }
+    Ok(attrs)
 }
 
 /// Appends what must be done to `new` to make it `old`: attributes to take away, attributes to set.
@@ -287,6 +330,49 @@ fn take_value(input: &mut Input<'_>, depth: usize) -> Result<Value, Malformed> {
     })
 }
 
+/// Passes over a value. What is in it is not looked at.
+fn skip_value(input: &mut Input<'_>, depth: usize) -> Result<(), Malformed> {
+    if depth > limits::NESTING_MAX {
+        return Err(Malformed("nested too deep"));
+    }
+    match input.byte()? {
+        b'S' | b'B' => drop(input.bytes()?),
+        b'N' => skip_number(input)?,
+        b'f' | b't' | b'0' => {}
+        b'L' => {
+            for _ in 0..input.len()? {
+                skip_value(input, depth + 1)?;
+            }
+        }
+        b'M' => {
+            for _ in 0..input.len()? {
+                input.bytes()?;
+                skip_value(input, depth + 1)?;
+            }
+        }
+        b's' | b'b' => {
+            for _ in 0..input.len()? {
+                input.bytes()?;
+            }
+        }
+        b'n' => {
+            for _ in 0..input.len()? {
+                skip_number(input)?;
+            }
+        }
+        _ => return Err(Malformed("a value of unknown kind")),
+    }
+    Ok(())
+}
+
+fn skip_number(input: &mut Input<'_>) -> Result<(), Malformed> {
+    // An exponent and a mantissa, each of bytes of which the last has no continuation bit.
+    for _ in 0..2 {
+        while input.byte()? >= 0x80 {}
+    }
+    Ok(())
+}
+
 fn take_set<T: Ord>(
     input: &mut Input<'_>,
     mut take: impl FnMut(&mut Input<'_>) -> Result<T, Malformed>,
@@ -322,6 +408,12 @@ mod tests {
         let mut same = Vec::new();
         put_different(&mut same, &different);
         assert_eq!(same, out);
+        assert_eq!(pick_old(delta, &new, &|_| true), Ok(old));
+        let wanted = |name: &str| matches!(name, "a" | "added" | "gone");
+        let picked = pick(&encode(&new), &wanted).unwrap();
+        assert_eq!(picked, Item::new().with("a", 2).with("added", Value::Null));
+        let before = Item::new().with("a", 1).with("gone", true);
+        assert_eq!(pick_old(delta, &picked, &wanted), Ok(before));
     }
 
     #[test]
@@ -380,8 +472,20 @@ mod tests {
         }
 
         #[test]
+        fn what_is_picked_is_what_is_there(attrs in prop::collection::btree_map("[a-d]{1,2}", value(), 0..6)) {
+            let item: Item = attrs.into_iter().collect();
+            let wanted = |name: &str| name.starts_with('a');
+            let expected: Item = item.attrs().iter()
+                .filter(|(name, _)| wanted(name))
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect();
+            prop_assert_eq!(pick(&encode(&item), &wanted), Ok(expected));
+        }
+
+        #[test]
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let _ = decode(&[&[VERSION], bytes.as_slice()].concat());
+            let _ = pick(&[&[VERSION], bytes.as_slice()].concat(), &|_| false);
         }
     }
 }

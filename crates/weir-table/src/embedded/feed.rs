@@ -4,21 +4,23 @@
 //! read in parts. Only what the operating system has is fed; a consumer that writes what it made of
 //! a change does so behind it in the same log, so it can never outlive the change.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use super::catalog::Table;
-use super::change;
+use super::change::{self, KeptImages, RawChange};
 use super::dirty::Space;
 use super::engine::Engine;
 use super::keys::{self, KeyRange};
 use super::log::{Segment, record, scan};
 use super::read;
 use crate::error::{Error, Result};
-use crate::feed::{Change, FeedPage, Position};
+use crate::feed::{Change, FeedPage, Image, Position, Stored};
 use crate::item::Item;
 use crate::key::Key;
+use crate::spec::TableSpec;
 use crate::value::Name;
 
 /// The one shard.
@@ -67,27 +69,33 @@ impl Engine {
         last_seq: u64,
         limit: usize,
     ) -> Result<FeedPage> {
-        let mut changes: Vec<Change> = Vec::new();
-        let mut bytes = 0;
+        // Not more than there can be: most reads are of a feed with little new.
+        let room = limit.min(usize::try_from(last_seq - seq + 1).unwrap_or(limit));
+        let mut found: Vec<Found> = Vec::with_capacity(room);
+        let mut images = KeptImages::with_room(room);
         let mut reached = (seq, skip);
         scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
             let parsed = change::parse(body).map_err(|m| Error::backend("reading the feed", m))?;
             let skip = if header.seq == seq { skip } else { 0 };
             for (number, raw) in parsed.changes.iter().enumerate().skip(skip) {
                 if raw.table_id().is_ok_and(|id| id == table.id) {
-                    if changes.len() >= limit || bytes >= BYTES_MAX {
+                    if found.len() >= limit || images.len() >= BYTES_MAX {
                         reached = (header.seq, number);
                         return Ok(false);
                     }
-                    bytes += raw.len();
-                    changes.push(decode(table, header, number, raw)?);
+                    images.keep(raw);
+                    found.push(Found::of(table, header, number, raw));
                 }
             }
             reached = (header.seq + 1, 0);
             Ok(true)
         })?;
         let (seq, skip) = reached;
-        Ok(FeedPage { changes, next: Position::After(format!("{seq}-{skip}")), ended: false })
+        let images: Arc<dyn Stored> = Arc::new(images);
+        let changes = found.into_iter().enumerate();
+        let changes = changes.map(|(number, found)| found.change(table, &images, number));
+        let next = Position::After(format!("{seq}-{skip}"));
+        Ok(FeedPage { changes: changes.collect::<Result<_>>()?, next, ended: false })
     }
 
     /// The first sequence that some registered consumer has yet to read; all are passed when there
@@ -130,29 +138,59 @@ fn parse(position: &str) -> Result<(u64, usize)> {
     parts.ok_or_else(|| Error::invalid("position", format!("{position:?} is not one of this feed")))
 }
 
-fn decode(
-    table: &Arc<Table>,
-    header: &record::Header,
-    number: usize,
-    raw: &change::RawChange<'_>,
-) -> Result<Change> {
-    let (old, new) =
-        raw.images().map_err(|source| Error::backend("decoding an item of the feed", source))?;
-    let key: Key = match new.as_ref().or(old.as_ref()) {
-        Some(item) => table.spec.key_of(item)?,
-        None => {
-            return Err(Error::backend("reading the feed", "a change without an item"));
+/// A change that was found, without its images.
+struct Found {
+    key: Option<Key>,
+    has_old: bool,
+    has_new: bool,
+    at_ms: u64,
+    expired: bool,
+    position: Name,
+}
+
+impl Found {
+    fn of(table: &Table, header: &record::Header, number: usize, raw: &RawChange<'_>) -> Found {
+        let (has_old, has_new) = raw.sides();
+        let mut position = Name::default();
+        // Writing to text in memory does not fail.
+        write!(position, "{}-{}", header.seq, number + 1).ok();
+        Found {
+            key: keys::parse_item(&table.spec, raw.key),
+            has_old,
+            has_new,
+            at_ms: header.at_ms,
+            expired: raw.expired,
+            position,
         }
+    }
+
+    fn change(self, table: &Table, images: &Arc<dyn Stored>, number: usize) -> Result<Change> {
+        let old = self.has_old.then(|| Image::before(Arc::clone(images), number));
+        let new = self.has_new.then(|| Image::after(Arc::clone(images), number));
+        let key = match self.key {
+            Some(key) => key,
+            None => key_in(&table.spec, new.as_ref().or(old.as_ref()))?,
+        };
+        Ok(Change {
+            table: Name::from(table.spec.name.as_str()),
+            key,
+            old,
+            new,
+            at_ms: self.at_ms,
+            expired: self.expired,
+            position: self.position,
+        })
+    }
+}
+
+/// The key in an image, where its place does not tell it.
+fn key_in(spec: &TableSpec, image: Option<&Image>) -> Result<Key> {
+    let Some(image) = image else {
+        return Err(Error::backend("reading the feed", "a change without an item"));
     };
-    Ok(Change {
-        table: Name::from(table.spec.name.as_str()),
-        key,
-        old,
-        new,
-        at_ms: header.at_ms,
-        expired: raw.expired,
-        position: format!("{}-{}", header.seq, number + 1),
-    })
+    let is_key =
+        |name: &str| *name == spec.partition || spec.sort.as_ref().is_some_and(|sort| sort == name);
+    spec.key_of(&image.pick(is_key)?)
 }
 
 /// How long ago a closed segment was last written; none when that cannot be told.

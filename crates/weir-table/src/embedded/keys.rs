@@ -14,7 +14,7 @@ use crate::item::Item;
 use crate::key::{Key, KeyValue};
 use crate::request::SortRange;
 use crate::spec::{IndexSpec, TableSpec};
-use crate::value::Value;
+use crate::value::{Kind, Name, Value};
 
 /// A key in one of the spaces.
 pub(super) type Bytes = Vec<u8>;
@@ -31,6 +31,41 @@ pub(super) fn item(table: u32, key: &Key) -> Bytes {
         put_part(&mut out, sort);
     }
     out
+}
+
+/// The key of the item at a place, if the table's keys can be told from places: those of text and bytes.
+pub(super) fn parse_item(spec: &TableSpec, place: &[u8]) -> Option<Key> {
+    // The table's id and the bucket come first.
+    let mut rest = place.get(5..)?;
+    let partition = take_part(&mut rest, spec, &spec.partition)?;
+    let sort = match &spec.sort {
+        Some(name) => Some(take_part(&mut rest, spec, name)?),
+        None => None,
+    };
+    rest.is_empty().then_some(Key { partition, sort })
+}
+
+fn take_part(rest: &mut &[u8], spec: &TableSpec, name: &Name) -> Option<KeyValue> {
+    let kind = *spec.attributes.get(name)?;
+    if !matches!(kind, Kind::S | Kind::B) {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(rest.len());
+    loop {
+        let zero = rest.iter().position(|byte| *byte == 0)?;
+        bytes.extend_from_slice(rest.get(..zero)?);
+        let mark = *rest.get(zero + 1)?;
+        *rest = rest.get(zero + 2..)?;
+        match mark {
+            1 => break,
+            0xff => bytes.push(0),
+            _ => return None,
+        }
+    }
+    match kind {
+        Kind::S => String::from_utf8(bytes).ok().map(KeyValue::S),
+        _ => Some(KeyValue::B(bytes)),
+    }
 }
 
 /// The place of an item in an index, or none when it lacks the index's key attributes.
@@ -217,6 +252,21 @@ mod tests {
 
     use super::*;
     use crate::number::Number;
+
+    #[test]
+    fn keys_of_text_and_bytes_are_told_from_places() {
+        let spec = TableSpec::new("t", "p", Kind::S).sort("s", Kind::B);
+        for (partition, sort) in [("a", vec![]), ("a\0b\0", vec![0, 1, 0, 255, 0]), ("", vec![1])] {
+            let key = Key::new(partition, sort);
+            assert_eq!(parse_item(&spec, &item(7, &key)), Some(key));
+        }
+        let alone = TableSpec::new("t", "p", Kind::S);
+        let key = Key::partition("ä");
+        assert_eq!(parse_item(&alone, &item(7, &key)), Some(key));
+        let numbered = TableSpec::new("t", "p", Kind::S).sort("s", Kind::N);
+        assert_eq!(parse_item(&numbered, &item(7, &Key::new("a", 5))), None);
+        assert_eq!(parse_item(&spec, &item(7, &Key::partition("a"))), None, "cut short");
+    }
 
     #[test]
     fn item_key_bytes() {

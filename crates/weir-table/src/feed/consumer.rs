@@ -8,6 +8,8 @@
 //! 3. It tells the consumer with [`Consumer::committed`] or [`Consumer::lost`]. A consumer whose
 //!    work is not in a table calls [`Consumer::commit`] after it, and may see changes again.
 //!
+//! `stretch` is the other way to read: a long part of a shard at a time, whose writes need several transactions.
+//!
 //! A lease is only a courtesy that keeps instances apart; what makes the count right is the
 //! condition of the checkpoint.
 //!
@@ -16,11 +18,11 @@
 
 use std::collections::BTreeMap;
 
-use super::lease::LeaseWrites;
+use super::lease::{LeaseWrites, Marks};
 use super::{Change, FeedPage, Position, keys};
 use crate::backend::Backend;
 use crate::clock::Clock;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits;
 use crate::request::Write;
 use crate::store::Store;
@@ -47,7 +49,7 @@ pub struct Consumer<B> {
     /// When shards were listed; none to list them at once.
     pub(super) listed_ms: Option<u64>,
     /// The shard that was read last, so that the next one has its turn.
-    last_read: String,
+    pub(super) last_read: String,
 }
 
 /// A shard this instance reads.
@@ -58,6 +60,8 @@ pub(super) struct Held {
     /// The position reached since, over what had no changes.
     pub(super) reached: Position,
     pub(super) until_ms: u64,
+    /// The stretch that was under way when the item was read.
+    pub(super) marks: Option<Marks>,
 }
 
 /// Changes of one shard, and the write that says they are done.
@@ -130,18 +134,17 @@ impl<B: Backend> Consumer<B> {
     /// [`crate::Error::Trimmed`] when the feed no longer has them; otherwise the store fails.
     pub async fn poll(&mut self, max: usize) -> Result<Option<Batch>> {
         let max = max.clamp(1, limits::FEED_READ_MAX);
-        let now_ms = self.clock.now_ms();
-        if self
-            .listed_ms
-            .is_none_or(|listed_ms| now_ms.saturating_sub(listed_ms) >= LIST_INTERVAL_MS)
-        {
-            self.lease_shards(now_ms).await?;
-        }
-        self.renew(now_ms).await?;
+        let now_ms = self.keep_leases().await?;
         for shard in self.turns() {
             let Some(held) = self.held.get(&shard) else {
                 continue;
             };
+            if held.marks.is_some() {
+                let problem = format!(
+                    "shard {shard}: a stretch is under way, which batches would count again"
+                );
+                return Err(Error::backend("reading a feed in batches", problem));
+            }
             let from = held.reached.clone();
             let page = self.store.feed_read(&self.table, &shard, &from, max).await?;
             self.last_read.clone_from(&shard);
@@ -151,6 +154,19 @@ impl<B: Backend> Consumer<B> {
             self.passed_nothing(&shard, page, now_ms).await?;
         }
         Ok(None)
+    }
+
+    /// Takes shards that are free now and then, and renews leases. Returns the time.
+    pub(super) async fn keep_leases(&mut self) -> Result<u64> {
+        let now_ms = self.clock.now_ms();
+        if self
+            .listed_ms
+            .is_none_or(|listed_ms| now_ms.saturating_sub(listed_ms) >= LIST_INTERVAL_MS)
+        {
+            self.lease_shards(now_ms).await?;
+        }
+        self.renew(now_ms).await?;
+        Ok(now_ms)
     }
 
     /// Says that the changes of `batch` are done.
@@ -192,7 +208,12 @@ impl<B: Backend> Consumer<B> {
     /// Notes that the checkpoint of `batch` was refused, or that nobody knows: the shard's item is
     /// read anew by the next poll.
     pub fn lost(&mut self, batch: &Batch) {
-        self.held.remove(&batch.shard);
+        self.lose(&batch.shard);
+    }
+
+    /// Believes nothing of a shard any more.
+    pub(super) fn lose(&mut self, shard: &str) {
+        self.held.remove(shard);
         self.listed_ms = None;
     }
 
@@ -295,17 +316,20 @@ impl<B: Backend> Consumer<B> {
             return Ok(());
         };
         let reached = held.reached.clone();
-        let write = self.writes(shard).advance(&held.stored, &reached, ended, until_ms);
+        let write = match held.marks {
+            // Its position stays until the stretch is written.
+            Some(_) => self.writes(shard).renew(until_ms),
+            None => self.writes(shard).advance(&held.stored, &reached, ended, until_ms),
+        };
         let kept = self.store.write(write).await?.is_applied();
         match self.held.get_mut(shard) {
             Some(held) if kept && !ended => {
-                held.stored = reached;
+                if held.marks.is_none() {
+                    held.stored = reached;
+                }
                 held.until_ms = until_ms;
             }
-            _ => {
-                self.held.remove(shard);
-                self.listed_ms = None;
-            }
+            _ => self.lose(shard),
         }
         Ok(())
     }

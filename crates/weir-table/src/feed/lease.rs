@@ -8,6 +8,8 @@
 //! | `owner` | who reads the shard |
 //! | `lease_until_ms` | until when nobody else may |
 //! | `ended` | that the shard has been read to its end |
+//! | `until` | while a stretch is under way: its last change |
+//! | `through` | while a stretch is under way: the last item of it that was written |
 
 use crate::error::{Error, Result};
 use crate::expr::{Condition, Update, attr, remove, set};
@@ -23,6 +25,8 @@ const START: &str = "start";
 const OWNER: &str = "owner";
 const LEASE_UNTIL: &str = "lease_until_ms";
 const ENDED: &str = "ended";
+const UNTIL: &str = "until";
+const THROUGH: &str = "through";
 
 /// What the item of a shard says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +38,17 @@ pub(super) struct Lease {
     pub(super) owner: Option<String>,
     pub(super) until_ms: u64,
     pub(super) ended: bool,
+    /// The stretch that is under way.
+    pub(super) marks: Option<Marks>,
+}
+
+/// A stretch that was written in part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Marks {
+    /// The position of its last change.
+    pub(super) until: String,
+    /// The last item that was written, in the words of `settle`.
+    pub(super) through: String,
 }
 
 impl Lease {
@@ -54,6 +69,13 @@ impl Lease {
             owner: item.s(OWNER).map(str::to_owned),
             until_ms: number(LEASE_UNTIL).unwrap_or(0),
             ended: item.get(ENDED).and_then(|v| v.as_bool()).unwrap_or(false),
+            marks: match (item.s(UNTIL), item.s(THROUGH)) {
+                (Some(until), Some(through)) => {
+                    Some(Marks { until: until.to_owned(), through: through.to_owned() })
+                }
+                (None, None) => None,
+                _ => return Err(damaged("whole stretch")),
+            },
         })
     }
 
@@ -139,11 +161,62 @@ impl LeaseWrites<'_> {
         if ended {
             update = update.set(ENDED, true);
         }
-        let unmoved = match from {
+        // A position that was passed over a stretch in part would count the rest of it never.
+        self.update(update, self.unmoved(from, None))
+    }
+
+    /// It is ours, and stands where we believe: at `from`, with just this stretch under way.
+    fn unmoved(&self, from: &Position, marks: Option<&Marks>) -> Condition {
+        let position = match from {
             Position::After(position) => attr(POSITION_ATTRIBUTE).eq(position.as_str()),
             Position::Oldest | Position::Latest => attr(POSITION_ATTRIBUTE).absent(),
         };
-        self.update(update, self.is_ours().and(unmoved))
+        let stretch = match marks {
+            Some(Marks { until, through }) => {
+                attr(UNTIL).eq(until.as_str()).and(attr(THROUGH).eq(through.as_str()))
+            }
+            None => attr(UNTIL).absent(),
+        };
+        self.is_ours().and(position).and(stretch)
+    }
+
+    /// Notes that the stretch from `from` is written as far as `to` says.
+    pub(super) fn step(
+        &self,
+        from: &Position,
+        marks: Option<&Marks>,
+        to: &Marks,
+        until_ms: u64,
+    ) -> Write {
+        let update = set(LEASE_UNTIL, until_ms)
+            .set(UNTIL, to.until.as_str())
+            .set(THROUGH, to.through.as_str());
+        // What a power cut takes of it is written again; the last group, which moves the position, is made to last.
+        self.update(update, self.unmoved(from, marks)).flushed()
+    }
+
+    /// Moves the position past a stretch, of which all is written.
+    pub(super) fn finish(
+        &self,
+        from: &Position,
+        marks: Option<&Marks>,
+        until: &str,
+        ended: bool,
+        until_ms: u64,
+    ) -> Write {
+        let mut update = set(LEASE_UNTIL, until_ms).set(POSITION_ATTRIBUTE, until);
+        if marks.is_some() {
+            update = update.remove(UNTIL).remove(THROUGH);
+        }
+        if ended {
+            update = update.set(ENDED, true);
+        }
+        self.update(update, self.unmoved(from, marks))
+    }
+
+    /// Extends the lease and nothing else, if it is ours.
+    pub(super) fn renew(&self, until_ms: u64) -> Write {
+        self.update(set(LEASE_UNTIL, until_ms), self.is_ours())
     }
 
     /// Gives the lease back.
@@ -184,6 +257,7 @@ mod tests {
             owner: owner.map(str::to_owned),
             until_ms: 100,
             ended: false,
+            marks: None,
         };
         assert!(lease(None).is_free_for("me", 0));
         assert!(lease(Some("me")).is_free_for("me", 0));

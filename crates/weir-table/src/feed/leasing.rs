@@ -63,6 +63,7 @@ impl<B: Backend> Consumer<B> {
                 lease.shard == shard
                     && lease.owner.as_ref() == Some(&self.owner)
                     && lease.position == held.stored
+                    && lease.marks == held.marks
             })
         })
     }
@@ -153,7 +154,7 @@ impl<B: Backend> Consumer<B> {
             Ok(_) | Err(Error::Conflict) => return Ok(false),
             Err(error) => return Err(error),
         }
-        let held = Held { stored: from.clone(), reached: from.clone(), until_ms };
+        let held = Held { stored: from.clone(), reached: from.clone(), until_ms, marks: None };
         self.held.insert(shard.to_owned(), held);
         Ok(true)
     }
@@ -168,10 +169,11 @@ impl<B: Backend> Consumer<B> {
         let Some(item) = written.item().filter(|_| written.is_applied()) else {
             return Ok(false);
         };
-        let stored = Lease::read(item)?.position;
-        let known = self.held.remove(shard).filter(|held| held.stored == stored);
+        let Lease { position: stored, marks, .. } = Lease::read(item)?;
+        // A stretch that is under way is read from its beginning.
+        let known = self.held.remove(shard).filter(|held| held.stored == stored && marks.is_none());
         let reached = known.map_or_else(|| stored.clone(), |held| held.reached);
-        let held = Held { stored, reached, until_ms };
+        let held = Held { stored, reached, until_ms, marks };
         self.held.insert(shard.to_owned(), held);
         Ok(true)
     }

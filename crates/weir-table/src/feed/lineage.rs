@@ -104,6 +104,7 @@ mod tests {
             owner: owner.map(str::to_owned),
             until_ms: 100,
             ended,
+            marks: None,
         }
     }
 

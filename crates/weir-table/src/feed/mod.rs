@@ -6,17 +6,23 @@
 //! as what it wrote from the changes.
 
 mod consumer;
+mod image;
 mod keys;
 mod lease;
 mod leasing;
 mod lineage;
+mod settle;
+mod stretch;
 
 pub use consumer::{Batch, Consumer, LEASE_MS};
+pub use image::{Both, Image};
+#[cfg(feature = "embedded")]
+pub(crate) use image::{Stored, Wanted};
 pub use keys::{positions_spec, shard_of};
+pub use stretch::Stretch;
 
 use serde::{Deserialize, Serialize};
 
-use crate::item::Item;
 use crate::key::Key;
 use crate::value::Name;
 
@@ -28,15 +34,15 @@ pub struct Change {
     /// The item's key.
     pub key: Key,
     /// The item before, if there was one.
-    pub old: Option<Item>,
+    pub old: Option<Image>,
     /// The item after, if there is one.
-    pub new: Option<Item>,
+    pub new: Option<Image>,
     /// When, in milliseconds since 1970. DynamoDB knows it to the second.
     pub at_ms: u64,
     /// Whether the item was removed because it had expired.
     pub expired: bool,
     /// Where the change stands in its shard.
-    pub position: String,
+    pub position: Name,
 }
 
 /// A shard of a feed.

@@ -93,7 +93,7 @@ async fn the_feed_tells_what_expired<B: Backend>(t: &Fixture<B>) {
     sessions.put(item.clone()).await;
     eventually(None, async || sessions.get(key("a", "1")).await).await;
     let changes = Follower::new(t, "sessions").await.until(2).await;
-    assert_eq!((&changes[1].old, &changes[1].new), (&Some(item), &None));
+    assert_eq!(changes[1].images().unwrap(), (Some(item), None));
     assert_eq!((changes[0].expired, changes[1].expired), (false, true));
 }
 

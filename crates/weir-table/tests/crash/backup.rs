@@ -177,7 +177,7 @@ async fn the_feed_goes_on_after_a_restore() {
     // Who had read everything up to the backup goes on; the others must look at everything.
     let page = read(&store, at_the_backup).await.unwrap();
     assert_eq!(page.changes.len(), 1);
-    assert_eq!(page.changes[0].new, Some(item(99)));
+    assert_eq!(page.changes[0].images().unwrap().1, Some(item(99)));
     for position in [old, ahead] {
         let told = read(&store, position).await;
         assert!(matches!(told, Err(Error::Trimmed)), "{told:?}");

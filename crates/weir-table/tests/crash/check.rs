@@ -359,18 +359,19 @@ impl Feed {
                 let position = place(&change.position);
                 assert!(position > self.last, "the feed goes back at {position:?}");
                 self.last = position;
-                assert_ne!(change.old, change.new, "a change that changes nothing");
-                let before = match &change.new {
+                let (old, new) = change.images().unwrap();
+                assert_ne!(old, new, "a change that changes nothing");
+                let before = match &new {
                     Some(new) => self.images.insert(change.key.clone(), new.clone()),
                     None => self.images.remove(&change.key),
                 };
                 assert_eq!(
-                    change.old, before,
+                    old, before,
                     "the change of {} at {position:?} does not follow the one before",
                     change.key
                 );
                 if change.expired {
-                    assert_eq!(change.new, None);
+                    assert_eq!(new, None);
                     assert!(change.key.sort.as_ref().unwrap().to_string().starts_with('E'));
                 }
             }

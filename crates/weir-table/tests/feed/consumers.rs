@@ -51,8 +51,7 @@ async fn changes_come_with_both_images_in_order<B: Backend>(place: Place<B>) {
     let batch = consumer.poll(100).await.unwrap().unwrap();
     let made = Item::new().with("id", "order-0").with("number", 0);
     let paid = made.clone().with("state", "paid");
-    let images: Vec<_> =
-        batch.changes.iter().map(|change| (change.old.clone(), change.new.clone())).collect();
+    let images: Vec<_> = batch.changes.iter().map(|change| change.images().unwrap()).collect();
     assert_eq!(
         images,
         [(None, Some(made.clone())), (Some(made), Some(paid.clone())), (Some(paid), None),]

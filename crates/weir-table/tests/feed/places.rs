@@ -88,5 +88,6 @@ pub(crate) async fn drain<B: Backend>(consumer: &mut Consumer<B>) -> Vec<i64> {
 
 pub(crate) fn numbers(changes: &[weir_table::feed::Change]) -> Vec<i64> {
     let image = |change: &weir_table::feed::Change| change.new.clone().or(change.old.clone());
-    changes.iter().filter_map(image).filter_map(|item| item.i64("number")).collect()
+    let number = |image: weir_table::feed::Image| image.item().unwrap().i64("number");
+    changes.iter().filter_map(image).filter_map(number).collect()
 }

@@ -63,10 +63,10 @@ fn change(number: i64, place: usize) -> Change {
         table: TABLE.into(),
         key: Key::partition(id.as_str()),
         old: None,
-        new: Some(Item::new().with("id", id).with("number", number)),
+        new: Some(Item::new().with("id", id).with("number", number).into()),
         at_ms: 0,
         expired: false,
-        position: (place + 1).to_string(),
+        position: (place + 1).to_string().into(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the jobs do. The position of the feed, which they write in the same transaction, is not in it.
 
+use weir_limiter::aggregate::Seen;
 use weir_limiter::bucket::Bucket;
 use weir_limiter::config::Level;
 use weir_table::Transaction;
@@ -48,10 +49,11 @@ async fn tend(scene: &Scene, ledger: &mut Ledger<'_>) {
     fed::put(scene, &id, &low).await;
     let change = fed::used(&id, 0, scene.now_ms(), &full, &low);
     let name = "a look at a bucket in use that needs nothing";
-    let looked = ledger.note(name, scene.limiter.tend(std::slice::from_ref(&change))).await;
+    let looked = ledger.note(name, fed::tend(&scene.limiter, std::slice::from_ref(&change))).await;
     assert_eq!(looked.unwrap(), 0);
     scene.clock.advance_ms(10_000);
-    let refilled = ledger.note("a refill ahead of need", scene.limiter.tend(&[change])).await;
+    let refilled =
+        ledger.note("a refill ahead of need", fed::tend(&scene.limiter, &[change])).await;
     assert_eq!(refilled.unwrap(), 1);
 }
 
@@ -75,8 +77,10 @@ async fn errand(scene: &Scene, ledger: &mut Ledger<'_>) {
     );
     change.key = weir_limiter::keys::resource_config(ns.id(), &ask.resource);
     change.old = None;
-    change.new = Some(weir_table::Item::new().with("l_rpm_cp", 1));
-    let writes = scene.limiter.errand_writes(&[change]);
+    change.new = Some(weir_table::Item::new().with("l_rpm_cp", 1).into());
+    let mut seen = Seen::default();
+    scene.limiter.look(&mut seen, [change]).unwrap();
+    let writes = scene.limiter.errand_writes(&seen);
     assert_eq!(writes.len(), 1);
     let noting = scene.store.transact(Transaction::new(writes));
     let name = "a note that a resource's limits changed";

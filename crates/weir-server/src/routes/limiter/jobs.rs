@@ -15,11 +15,13 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use weir_limiter::Limiter;
+use weir_limiter::aggregate::Seen;
 use weir_limiter::audit::archive::Archive;
+use weir_limiter::usage::Tally;
 use weir_table::feed::Change;
 use weir_table::{AnyBackend, Write};
 
-use crate::jobs::{Done, Fed, Jobs, Periodic, Place, Result, Turn};
+use crate::jobs::{Counting, Done, Jobs, Periodic, Place, Result, Turn};
 
 /// How long between two looks for namespaces to purge: what is left of one is looked for twice, minutes apart.
 const PURGE_EVERY: Duration = Duration::from_secs(30);
@@ -28,21 +30,21 @@ const ARCHIVE_EVERY: Duration = Duration::from_secs(3600);
 
 type Limits = Limiter<AnyBackend>;
 
-/// Declares the jobs of a limiter. Those that look for work do so every `interval`; those that follow changes have the
-/// driver's own pace. `leases_open` is told how many leases are held.
+/// Declares the jobs of a limiter. Those that look for work do so every `interval`; what follows changes ahead of need has
+/// the driver's own pace. `leases_open` is told how many leases are held.
 #[must_use]
 pub fn declare(limiter: Limits, interval: Duration, leases_open: Gauge, jobs: Jobs) -> Jobs {
-    jobs.feed(Tend { limiter: limiter.clone(), passed: Mutex::default() })
+    jobs.counting(Tend { limiter: limiter.clone(), passed: Mutex::default() })
         .periodic(Propagate { limiter: limiter.clone(), interval })
         .periodic(Leases { limiter: limiter.clone(), interval })
         .periodic(LeasesOpen { limiter: limiter.clone(), interval, leases_open })
         .periodic(Purge { limiter })
 }
 
-/// Declares the job that counts usage.
+/// Declares the job that counts usage, every `interval`.
 #[must_use]
-pub fn declare_usage(limiter: Limits, jobs: Jobs) -> Jobs {
-    jobs.feed(Usage { limiter })
+pub fn declare_usage(limiter: Limits, interval: Duration, jobs: Jobs) -> Jobs {
+    jobs.counting(Usage { limiter, interval })
 }
 
 /// Declares the job that archives audit events. Without it they expire.
@@ -54,9 +56,12 @@ pub fn declare_archive(limiter: Limits, archive: Archive, jobs: Jobs) -> Jobs {
 /// Counts usage.
 struct Usage {
     limiter: Limits,
+    interval: Duration,
 }
 
-impl Fed for Usage {
+impl Counting for Usage {
+    type Tally = Tally;
+
     fn name(&self) -> &str {
         "limiter-usage"
     }
@@ -65,8 +70,16 @@ impl Fed for Usage {
         &self.limiter.settings().table
     }
 
-    async fn handle(&self, changes: &[Change], _: &Turn) -> Result<Vec<Write>> {
-        Ok(self.limiter.usage_writes(changes)?)
+    fn every(&self) -> Option<Duration> {
+        Some(self.interval)
+    }
+
+    fn fold(&self, tally: &mut Tally, changes: Vec<Change>) -> Result<usize> {
+        Ok(self.limiter.tally_usage(tally, &changes)?)
+    }
+
+    async fn writes(&self, tally: Tally, _: &Turn) -> Result<Vec<Write>> {
+        Ok(self.limiter.tallied_writes(tally))
     }
 
     /// What changes told is gone with them: the counters of buckets go on, but nobody knows in which hours they grew. All of it
@@ -85,7 +98,9 @@ struct Tend {
     passed: Mutex<Option<String>>,
 }
 
-impl Fed for Tend {
+impl Counting for Tend {
+    type Tally = Seen;
+
     fn name(&self) -> &str {
         "limiter-tend"
     }
@@ -94,12 +109,16 @@ impl Fed for Tend {
         &self.limiter.settings().table
     }
 
-    async fn handle(&self, changes: &[Change], _: &Turn) -> Result<Vec<Write>> {
+    fn fold(&self, seen: &mut Seen, changes: Vec<Change>) -> Result<usize> {
+        Ok(self.limiter.look(seen, changes)?)
+    }
+
+    async fn writes(&self, seen: Seen, _: &Turn) -> Result<Vec<Write>> {
         // It is done ahead of need. When it fails, those in need do it themselves; the notes must not wait for it.
-        if let Err(error) = self.limiter.tend(changes).await {
+        if let Err(error) = self.limiter.tend(&seen).await {
             tracing::warn!(job = self.name(), %error, "buckets could not be refilled ahead of need");
         }
-        Ok(self.limiter.errand_writes(changes))
+        Ok(self.limiter.errand_writes(&seen))
     }
 
     /// Limits may have changed unseen, so all buckets are looked at.

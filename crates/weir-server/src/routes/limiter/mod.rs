@@ -176,7 +176,7 @@ impl Service for Limits {
         let leases_open = app.metrics().limiter.leases_open.clone();
         let jobs = jobs::declare(limiter.clone(), self.settings.aggregate_every, leases_open, jobs);
         let jobs = if self.settings.counts_usage {
-            jobs::declare_usage(limiter.clone(), jobs)
+            jobs::declare_usage(limiter.clone(), self.settings.aggregate_every, jobs)
         } else {
             jobs
         };
