@@ -12,6 +12,9 @@
 //! an instance of its own process. A variable may also name any other address that speaks
 //! DynamoDB.
 //!
+//! [`watched`] is a back-end for tests that counts what it is asked, and fails where a test says so. [`ledger`] and
+//! [`page`] hold what operations cost against `docs/cost.md`.
+//!
 //! Because servers are shared, every test puts [`unique_prefix`] before its table names.
 //!
 //! No server checks signatures, but each wants to see one: sign with any region and any access
@@ -20,9 +23,13 @@
 //! The servers are installed by `make setup`, like other programs of tests, which [`installed`] finds.
 
 mod dynoxide;
+pub mod ledger;
+pub mod page;
 mod probe;
 mod process;
+pub mod scales;
 mod tools;
+pub mod watched;
 
 use std::env;
 use std::hash::{BuildHasher, RandomState};

@@ -11,6 +11,8 @@ use weir_table::{AnyBackend, Store};
 
 use crate::watched::{Watch, Watched};
 
+/// How long DynamoDB Local may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// When a scene's clock begins: 2026-01-15, noon, in UTC.
 pub(crate) const NOON_MS: u64 = 1_768_478_400_000;
 /// The key that signs leases in all scenes.
@@ -30,6 +32,8 @@ pub(crate) struct Scene {
     pub(crate) store: Store<Watched>,
     /// Whether it is on DynamoDB.
     pub(crate) sharded: bool,
+    /// What the names of its tables begin with.
+    pub(crate) prefix: String,
 }
 
 impl Scene {
@@ -40,7 +44,7 @@ impl Scene {
         let limiter = Limiter::open(store.clone(), clock.clone(), settings).await.unwrap();
         let ns = limiter.namespace(&NamespaceName::new("default").unwrap()).await.unwrap();
         watch.reset();
-        Scene { limiter, ns, clock, watch, store, sharded }
+        Scene { limiter, ns, clock, watch, store, sharded, prefix: String::new() }
     }
 
     /// Another limiter on the same table, as another process would have: it remembers nothing.
@@ -90,8 +94,10 @@ fn on_embedded(scenario: impl AsyncFnOnce(&Scene), index_delay: Option<Duration>
 /// On DynamoDB Local, with shards.
 pub(crate) fn dynamodb_local(scenario: impl AsyncFnOnce(&Scene)) {
     runtime().block_on(async {
-        let (backend, cursors) = dynamodb(&weir_testkit::unique_prefix("limiter")).await;
+        let prefix = weir_testkit::unique_prefix("limiter");
+        let (backend, cursors) = dynamodb(&prefix).await;
         let scene = Scene::new(backend, cursors, Clock::manual(NOON_MS), true).await;
+        let scene = Scene { prefix, ..scene };
         scenario(&scene).await;
         scene.store.delete_table(&scene.limiter.settings().table).await.unwrap();
     });
@@ -99,11 +105,13 @@ pub(crate) fn dynamodb_local(scenario: impl AsyncFnOnce(&Scene)) {
 
 /// DynamoDB Local, with tables of this prefix.
 pub(crate) async fn dynamodb(prefix: &str) -> (AnyBackend, CursorKey) {
-    use weir_table::dynamodb::{Dynamo, Options};
+    use weir_table::dynamodb::{Dynamo, Options, Timeouts};
     let options = Options {
         region: Some("us-east-1".to_owned()),
         endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
         table_prefix: prefix.to_owned(),
+        // It does one thing at a time, and all tests share it: whoever waits is not to give up.
+        timeouts: Timeouts { attempt: PATIENCE, total: PATIENCE * 2, ..Timeouts::default() },
         ..Options::default()
     };
     (AnyBackend::Dynamo(Dynamo::connect(options).await.unwrap()), CursorKey::new([7; 32]))

@@ -5,10 +5,10 @@ use weir_limiter::lease::OnExpiry;
 use weir_table::Write;
 use weir_table::expr::set;
 
-use super::ledger::Ledger;
 use super::{Tenant, default_of};
 use crate::acquire::{granted, refused, request};
 use crate::scene::{Scene, entity, resource};
+use weir_testkit::ledger::Ledger;
 
 fn one(who: &str) -> Acquire {
     request(who, &[("rpm", 1), ("tpm", 100)], &[])

@@ -6,10 +6,10 @@ use weir_limiter::config::Level;
 use weir_table::Transaction;
 use weir_table::feed::Change;
 
-use super::ledger::Ledger;
 use crate::acquire::{granted, request};
 use crate::fed::{self, bucket_id};
 use crate::scene::{Scene, limit_name, resource};
+use weir_testkit::ledger::Ledger;
 
 pub(super) async fn measure(scene: &Scene, ledger: &mut Ledger<'_>) {
     usage(scene, ledger).await;

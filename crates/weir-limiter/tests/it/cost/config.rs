@@ -4,9 +4,9 @@ use weir_limiter::config::{Level, LevelConfig};
 use weir_limiter::entities::NewEntity;
 
 use super::default_of;
-use super::ledger::Ledger;
 use crate::acquire::{granted, request};
 use crate::scene::{Scene, entity, per_minute, resource};
+use weir_testkit::ledger::Ledger;
 
 fn config(rpm: u64) -> LevelConfig {
     let limits = vec![per_minute("rpm", rpm), per_minute("tpm", 100_000)];

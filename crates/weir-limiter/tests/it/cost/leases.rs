@@ -6,9 +6,9 @@ use weir_limiter::acquire::Acquire;
 use weir_limiter::ids::LimitName;
 use weir_limiter::lease::{Grant, Leased, OnExpiry, Settle};
 
-use super::ledger::Ledger;
 use crate::acquire::{granted, request};
 use crate::scene::{Scene, limit_name};
+use weir_testkit::ledger::Ledger;
 
 fn ask(who: &str, on_expiry: OnExpiry) -> Acquire {
     Acquire { on_expiry, ..request(who, &[("rpm", 1), ("tpm", 100)], &[]) }

@@ -6,10 +6,10 @@ use weir_limiter::{Compat, table};
 use weir_table::capacity::{WRITE_STEP, WriteUnits};
 use weir_table::{Get, Item};
 
-use super::ledger::{Ledger, Row, units};
 use super::{Tenant, default_of, prepare};
 use crate::acquire::{granted, request};
 use crate::scene::{Scene, entity, per_minute, resource};
+use weir_testkit::ledger::{Ledger, Row, units};
 
 /// What a million write units cost: on-demand in us-east-1, in thousandths of a dollar.
 const MILLION_WRITES_MILLIUSD: u64 = 625;
@@ -38,7 +38,7 @@ pub(super) async fn measure(scene: &Scene) -> Shapes {
 
 /// Measures a warm acquire and a warm cascade, and holds the acquire against the calculator.
 async fn on(scene: &Scene, ns: &Tenant, shared: bool) -> [Row; 2] {
-    let mut ledger = Ledger::new(scene);
+    let mut ledger = Ledger::new(&scene.watch, super::dynamo(scene));
     let one = |who| request(who, &[("rpm", 1), ("tpm", 100)], &[]);
     for who in ["user-9", "child-1"] {
         granted(ns.acquire(&one(who)).await.unwrap());

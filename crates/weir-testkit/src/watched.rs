@@ -1,0 +1,253 @@
+//! A back-end that counts its calls and fails where a test says so.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use weir_table::feed::{FeedPage, FeedShard, Position};
+use weir_table::request::RawPage;
+use weir_table::{
+    Backend, Error, Get, Item, Query, Result, TableSpec, Transacted, Transaction, Write, Written,
+};
+
+use crate::scales::{Scales, Weight};
+
+/// When an injected fault strikes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strike {
+    /// Before the call: the store never saw it.
+    Before,
+    /// After the call: the store did it, but the answer is lost.
+    After,
+}
+
+/// Calls since the last [`Watch::reset`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Calls {
+    /// `get` and `transact_get`.
+    pub gets: u64,
+    /// `batch_get`.
+    pub batch_gets: u64,
+    /// Single puts, updates and deletes.
+    pub writes: u64,
+    /// Transactions.
+    pub transactions: u64,
+    /// Queries and scans.
+    pub queries: u64,
+}
+
+impl Calls {
+    fn count(&mut self, which: Kind) {
+        *match which {
+            Kind::Get => &mut self.gets,
+            Kind::BatchGet => &mut self.batch_gets,
+            Kind::Write => &mut self.writes,
+            Kind::Transaction => &mut self.transactions,
+            Kind::Query => &mut self.queries,
+        } += 1;
+    }
+}
+
+/// The kinds of calls that are counted.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Get,
+    BatchGet,
+    Write,
+    Transaction,
+    Query,
+}
+
+/// What is counted, and what is to fail. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Watch(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    calls: Mutex<Calls>,
+    /// Writes of transactions.
+    together: AtomicU64,
+    plan: Mutex<Option<Plan>>,
+    /// Fail every call.
+    down: Mutex<Option<Strike>>,
+    /// What transactions are weighed with, and what they weighed.
+    scales: OnceLock<Scales>,
+    weight: Mutex<Weight>,
+}
+
+/// Which calls are to fail, and how.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    /// Those that go well before.
+    skip: u64,
+    /// Those that fail.
+    times: u64,
+    strike: Strike,
+}
+
+impl Watch {
+    /// What was called.
+    #[must_use]
+    pub fn calls(&self) -> Calls {
+        *self.0.calls.lock()
+    }
+
+    /// Writes in all transactions there ever were.
+    #[must_use]
+    pub fn written_together(&self) -> u64 {
+        self.0.together.load(Ordering::SeqCst)
+    }
+
+    /// Weighs every transaction on tables of these shapes from now on, reading through `beside`.
+    pub fn weigh<B: Backend>(&self, specs: Vec<TableSpec>, beside: B) {
+        self.0.scales.set(Scales::new(specs, beside)).ok();
+    }
+
+    /// What transactions weighed so far.
+    #[must_use]
+    pub fn weight(&self) -> Weight {
+        *self.0.weight.lock()
+    }
+
+    /// Begins to count anew.
+    pub fn reset(&self) {
+        *self.0.calls.lock() = Calls::default();
+    }
+
+    /// Fails one data call: the one after `skip` more.
+    pub fn fail_once(&self, skip: u64, strike: Strike) {
+        self.fail(skip, 1, strike);
+    }
+
+    /// Fails so many data calls, one after the other: those after `skip` more.
+    pub fn fail(&self, skip: u64, times: u64, strike: Strike) {
+        *self.0.plan.lock() = Some(Plan { skip, times, strike });
+    }
+
+    /// Plans no fault.
+    pub fn cancel(&self) {
+        *self.0.plan.lock() = None;
+    }
+
+    /// Whether the planned fault has not struck yet.
+    #[must_use]
+    pub fn is_planned(&self) -> bool {
+        self.0.plan.lock().is_some()
+    }
+
+    /// Fails every data call from now on, or none.
+    pub fn down(&self, down: Option<Strike>) {
+        *self.0.down.lock() = down;
+    }
+
+    fn called(&self, which: Kind) -> Option<Strike> {
+        self.0.calls.lock().count(which);
+        if let Some(strike) = *self.0.down.lock() {
+            return Some(strike);
+        }
+        let mut plan = self.0.plan.lock();
+        let Plan { skip, times, strike } = (*plan)?;
+        if skip > 0 {
+            *plan = Some(Plan { skip: skip - 1, times, strike });
+            return None;
+        }
+        *plan = (times > 1).then_some(Plan { skip, times: times.saturating_sub(1), strike });
+        Some(strike)
+    }
+}
+
+/// A back-end under watch.
+#[derive(Debug)]
+pub struct Watched<B> {
+    /// What it hands its calls to.
+    pub inner: B,
+    /// What it counts with, and what tells it when to fail.
+    pub watch: Watch,
+}
+
+impl<B> Watched<B> {
+    async fn through<T>(&self, which: Kind, call: impl Future<Output = Result<T>>) -> Result<T> {
+        let lost = || Error::Unavailable("injected by a test".to_owned());
+        match self.watch.called(which) {
+            None => call.await,
+            Some(Strike::Before) => Err(lost()),
+            Some(Strike::After) => {
+                call.await?;
+                Err(lost())
+            }
+        }
+    }
+}
+
+impl<B: Backend> Backend for Watched<B> {
+    async fn create_table(&self, spec: &TableSpec) -> Result<()> {
+        self.inner.create_table(spec).await
+    }
+
+    async fn delete_table(&self, table: &str) -> Result<()> {
+        self.inner.delete_table(table).await
+    }
+
+    async fn describe(&self, table: &str) -> Result<Option<TableSpec>> {
+        self.inner.describe(table).await
+    }
+
+    async fn table_names(&self) -> Result<Vec<String>> {
+        self.inner.table_names().await
+    }
+
+    async fn get(&self, get: &Get) -> Result<Option<Item>> {
+        self.through(Kind::Get, self.inner.get(get)).await
+    }
+
+    async fn batch_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
+        self.through(Kind::BatchGet, self.inner.batch_get(gets)).await
+    }
+
+    async fn write(&self, write: Write) -> Result<Written> {
+        self.through(Kind::Write, self.inner.write(write)).await
+    }
+
+    async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {
+        self.through(Kind::Write, self.inner.batch_write(writes)).await
+    }
+
+    async fn transact(&self, transaction: Transaction) -> Result<Transacted> {
+        let writes = transaction.writes.len() as u64;
+        self.watch.0.together.fetch_add(writes, Ordering::SeqCst);
+        let Some(scales) = self.watch.0.scales.get() else {
+            return self.through(Kind::Transaction, self.inner.transact(transaction)).await;
+        };
+        let gets = scales.gets(&transaction)?;
+        let old = scales.read(&gets).await?;
+        let done = self.through(Kind::Transaction, self.inner.transact(transaction)).await?;
+        let new = scales.read(&gets).await?;
+        let weight = scales.weigh(&gets, &old, &new, done.is_applied());
+        let mut all = self.watch.0.weight.lock();
+        *all = Weight { tables: all.tables + weight.tables, indexes: all.indexes + weight.indexes };
+        drop(all);
+        Ok(done)
+    }
+
+    async fn transact_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
+        self.through(Kind::Get, self.inner.transact_get(gets)).await
+    }
+
+    async fn page(&self, query: &Query, after: Option<&Item>) -> Result<RawPage> {
+        self.through(Kind::Query, self.inner.page(query, after)).await
+    }
+
+    async fn feed_shards(&self, table: &str) -> Result<Vec<FeedShard>> {
+        self.inner.feed_shards(table).await
+    }
+
+    async fn feed_read(
+        &self,
+        table: &str,
+        shard: &str,
+        from: &Position,
+        limit: usize,
+    ) -> Result<FeedPage> {
+        self.inner.feed_read(table, shard, from, limit).await
+    }
+}
