@@ -1,0 +1,371 @@
+use serde_json::{Value as Json, json};
+use weir_table::{Item, Value};
+
+use super::*;
+use crate::day::{parse_rfc3339, rfc3339};
+use crate::error::Result;
+use crate::ids::{AppId, OrgId, Scope};
+use crate::labels::Catalogue;
+
+const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
+/// 09:00 in New York.
+const NOW: &str = "2026-01-23T14:00:00Z";
+
+fn ms(text: &str) -> i64 {
+    parse_rfc3339("test", text).unwrap()
+}
+
+fn label(text: &str) -> Label {
+    Label::new(text).unwrap()
+}
+
+fn org_id() -> OrgId {
+    OrgId::new(ORG).unwrap()
+}
+
+fn put() -> Json {
+    json!({
+        "org_name": "sample_corp",
+        "timezone": "America/New_York",
+        "quota_scope": "APP",
+        "model_ordering": ["premium", "standard", "economy"],
+        "quotas": {"premium": 10_000_000, "standard": 5_000_000, "economy": 2_000_000},
+    })
+}
+
+/// The request with some fields changed; `null` takes one out.
+fn with(mut request: Json, changes: &Json) -> Json {
+    for (name, value) in changes.as_object().unwrap() {
+        match value {
+            Json::Null => request.as_object_mut().unwrap().remove(name),
+            value => request.as_object_mut().unwrap().insert(name.clone(), value.clone()),
+        };
+    }
+    request
+}
+
+fn org(changes: &Json, old: Option<&OrgConfig>) -> Result<OrgConfig> {
+    let request: PutOrg = serde_json::from_value(with(put(), changes)).unwrap();
+    request.check(&Catalogue::default(), old)
+}
+
+fn record(changes: &Json) -> OrgRecord {
+    OrgRecord::new(org_id(), org(changes, None).unwrap(), ms(NOW))
+}
+
+fn app(changes: &Json, org: &OrgRecord) -> Result<AppConfig> {
+    let request = with(json!({"app_name": "Production API"}), changes);
+    let request: PutApp = serde_json::from_value(request).unwrap();
+    request.check(&Catalogue::default(), &[label("our-profile")], org)
+}
+
+fn app_record(changes: &Json, org: &OrgRecord) -> AppRecord {
+    let id = AppId::new("app-production-api").unwrap();
+    AppRecord::new(org.org.clone(), id, app(changes, org).unwrap(), ms(NOW))
+}
+
+#[test]
+fn what_is_not_said_has_its_default() {
+    let config = org(&json!({}), None).unwrap();
+    let found = serde_json::to_value(&config).unwrap();
+    let expected = json!({
+        "tight_mode_threshold_pct": 95,
+        "agg_shard_count": 8,
+        "sticky_fallback_enabled": true,
+        "refresh_interval_normal_secs": 300,
+        "refresh_interval_tight_secs": 60,
+        "unpriced": "refuse",
+    });
+    assert_eq!(found, with(put(), &expected));
+}
+
+/// Each change with the code and the beginning of the text that it is refused with.
+fn refused(rows: Vec<(Json, &str)>) {
+    for (changes, expected) in rows {
+        let error = org(&changes, None).unwrap_err();
+        let found = format!("{} {error}", error.code().trim_start_matches("INVALID_"));
+        assert!(found.starts_with(expected), "{found} is not {expected}");
+    }
+}
+
+#[test]
+fn wrong_orgs_are_refused_by_name() {
+    refused(vec![
+        (json!({"org_name": " "}), "CONFIG org_name: \" \" is no name"),
+        (json!({"org_name": "a\nb"}), "CONFIG org_name: "),
+        (json!({"timezone": "Mars/Olympus"}), "CONFIG timezone: \"Mars/Olympus\" is no IANA"),
+        (json!({"quota_scope": "org"}), "CONFIG quota_scope: is \"org\", not ORG or APP"),
+        (json!({"unpriced": "free"}), "CONFIG unpriced: is \"free\", not refuse or zero"),
+    ]);
+    let unknown = serde_json::from_value::<PutOrg>(with(put(), &json!({"timezon": "UTC"})));
+    assert!(unknown.unwrap_err().to_string().contains("unknown field `timezon`"));
+}
+
+#[test]
+fn wrong_chains_and_quotas_are_refused_by_name() {
+    let many: Vec<String> = (0..21).map(|number| format!("l{number}")).collect();
+    let chain = |labels: &[&str]| json!({"model_ordering": labels});
+    let above = 1_000_000_000_000_001_i64;
+    refused(vec![
+        (chain(&[]), "CONFIG model_ordering: has 0 labels; 1 to 20"),
+        (json!({"model_ordering": many}), "CONFIG model_ordering: has 21 labels"),
+        (chain(&["cheap"]), "MODEL_LABEL model_ordering: \"cheap\" is no label"),
+        (chain(&["premium", "premium"]), "CONFIG model_ordering: has premium twice"),
+        (json!({"quotas": {"premium": 1, "standard": 1}}), "CONFIG quotas.economy: is missing"),
+        (json!({"quotas": {"cheap": 1}}), "MODEL_LABEL quotas: \"cheap\" is no label"),
+        (json!({"quotas": {"premium": -1}}), "CONFIG quotas.premium: is -1, not within 0 to"),
+        (json!({"quotas": {"premium": above}}), "CONFIG quotas.premium: "),
+    ]);
+}
+
+#[test]
+fn wrong_overrides_are_refused_by_name() {
+    let over = |name: &str, value: i64| json!({"overrides": {name: value}});
+    let (threshold, tight) = ("tight_mode_threshold_pct", "refresh_interval_tight_secs");
+    let both =
+        json!({"overrides": {"refresh_interval_secs": 5, "refresh_interval_normal_secs": 6}});
+    refused(vec![
+        (
+            over(threshold, 49),
+            "CONFIG overrides.tight_mode_threshold_pct: is 49, not within 50 to 100",
+        ),
+        (over(threshold, 101), "CONFIG overrides.tight_mode_threshold_pct: is 101"),
+        (over(threshold, 351), "CONFIG overrides.tight_mode_threshold_pct: is 351"),
+        (over("agg_shard_count", 12), "CONFIG overrides.agg_shard_count: is 12, but one of"),
+        (over(tight, 0), "CONFIG overrides.refresh_interval_tight_secs: is 0"),
+        (
+            over("refresh_interval_secs", 86_401),
+            "CONFIG overrides.refresh_interval_normal_secs: is 86401",
+        ),
+        (both, "CONFIG overrides.refresh_interval_secs: is another name"),
+    ]);
+}
+
+#[test]
+fn shards_are_chosen_once() {
+    let shards = |count: i64| json!({"overrides": {"agg_shard_count": count}});
+    let old = org(&shards(32), None).unwrap();
+    assert_eq!(org(&json!({}), Some(&old)).unwrap().agg_shard_count, 32);
+    assert_eq!(org(&shards(32), Some(&old)).unwrap().agg_shard_count, 32);
+    let error = org(&shards(8), Some(&old)).unwrap_err().to_string();
+    assert_eq!(error, "overrides.agg_shard_count: is 32 and cannot be changed to 8");
+    let named = json!({"overrides": {"refresh_interval_secs": 120}});
+    assert_eq!(org(&named, None).unwrap().refresh_interval_normal_secs, 120);
+}
+
+#[test]
+fn wrong_apps_are_refused_by_name() {
+    let (own, shared) = (record(&json!({})), record(&json!({"quota_scope": "ORG"})));
+    for (of, changes, expected) in [
+        (&own, json!({"app_name": ""}), "app_name: "),
+        (&own, json!({"model_ordering": ["ultra_premium"]}), "quotas.ultra_premium: is missing"),
+        (&own, json!({"quotas": {"premium": 1}}), "quotas.standard: is missing"),
+        (&own, json!({"model_ordering": ["cheap"]}), "model_ordering: \"cheap\" is no label"),
+        (
+            &own,
+            json!({"overrides": {"agg_shard_count": 8}}),
+            "overrides.agg_shard_count: belongs to the org",
+        ),
+        (
+            &own,
+            json!({"overrides": {"tight_mode_threshold_pct": 1}}),
+            "overrides.tight_mode_threshold_pct: ",
+        ),
+        (
+            &shared,
+            json!({"model_ordering": ["premium"]}),
+            "model_ordering: cannot be set for an app",
+        ),
+        (&shared, json!({"quotas": {}}), "quotas: cannot be set for an app"),
+        (
+            &shared,
+            json!({"overrides": {"sticky_fallback_enabled": false}}),
+            "overrides.sticky_fallback_enabled: cannot",
+        ),
+    ] {
+        let error = app(&changes, of).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error} is not {expected}");
+    }
+    let profile = json!({"model_ordering": ["our-profile"], "quotas": {"our-profile": 5}});
+    assert!(app(&profile, &own).is_ok());
+    assert!(app(&json!({"overrides": {"tight_mode_threshold_pct": 60}}), &shared).is_ok());
+    // What will hold tomorrow counts: the scope is on its way to the org's.
+    let leaving = own.changed(shared.config.clone(), ms(NOW));
+    assert!(app(&json!({"model_ordering": ["premium"]}), &leaving).is_err());
+    let coming = shared.changed(own.config.clone(), ms(NOW));
+    assert!(app(&json!({"model_ordering": ["premium"]}), &coming).is_ok());
+}
+
+#[test]
+fn an_app_has_what_it_says_and_its_org_for_the_rest() {
+    let org = record(&json!({}));
+    let plain = Effective::of_app(&org, &app_record(&json!({}), &org), ms(NOW));
+    assert_eq!(plain.inherited_fields.len(), 10);
+    assert_eq!(plain.scope(), Scope::App(org_id(), AppId::new("app-production-api").unwrap()));
+    assert_eq!((plain.model_ordering.len(), plain.config_version), (3, 2));
+    let says = json!({
+        "model_ordering": ["premium", "standard"],
+        "quotas": {"premium": 50_000_000, "standard": 20_000_000},
+        "overrides": {"tight_mode_threshold_pct": 90, "refresh_interval_tight_secs": 30},
+    });
+    let own = Effective::of_app(&org, &app_record(&says, &org), ms(NOW));
+    assert_eq!(own.model_ordering, [label("premium"), label("standard")]);
+    assert_eq!(
+        (own.quota(&label("premium")), own.quota(&label("economy"))),
+        (MicroUsd(50_000_000), MicroUsd::ZERO)
+    );
+    assert_eq!((own.tight_mode_threshold_pct, own.refresh_interval_tight_secs), (90, 30));
+    assert_eq!(
+        own.inherited_fields,
+        [
+            "sticky_fallback_enabled",
+            "refresh_interval_normal_secs",
+            "timezone",
+            "quota_scope",
+            "agg_shard_count",
+            "unpriced"
+        ]
+    );
+    let whole = Effective::of_org(&org, ms(NOW));
+    assert_eq!((whole.scope(), whole.app_id.is_none()), (Scope::Org(org_id()), true));
+}
+
+#[test]
+fn in_the_scope_of_the_org_an_app_shares_its_chain() {
+    let mut org = record(&json!({}));
+    let says = json!({
+        "model_ordering": ["economy"],
+        "overrides": {"sticky_fallback_enabled": false, "tight_mode_threshold_pct": 80},
+    });
+    let app = app_record(&says, &org);
+    org.config.quota_scope = QuotaScope::Org;
+    let shared = Effective::of_app(&org, &app, ms(NOW));
+    assert_eq!(shared.scope(), Scope::Org(org_id()));
+    assert_eq!((shared.model_ordering.len(), shared.sticky_fallback_enabled), (3, true));
+    assert_eq!((shared.tight_mode_threshold_pct, shared.config_version), (80, 1));
+    assert!(shared.inherited_fields.contains(&"model_ordering"));
+}
+
+#[test]
+fn a_zone_and_a_scope_change_when_the_day_ends() {
+    let record = record(&json!({}));
+    let wanted = json!({"timezone": "Asia/Tokyo", "quota_scope": "ORG", "org_name": "New"});
+    let changed = record.changed(org(&wanted, Some(&record.config)).unwrap(), ms(NOW));
+    // The rest holds at once.
+    assert_eq!((changed.config.org_name.as_str(), changed.config_version), ("New", 2));
+    let midnight = changed.pending.as_ref().unwrap().at_ms;
+    assert_eq!(rfc3339(midnight), "2026-01-24T05:00:00Z");
+    let at = |now_ms| {
+        let config = changed.at(now_ms).into_owned();
+        (config.timezone.name().to_owned(), config.quota_scope)
+    };
+    assert_eq!(at(midnight - 1), ("America/New_York".into(), QuotaScope::App));
+    assert_eq!(at(midnight), ("Asia/Tokyo".into(), QuotaScope::Org));
+    assert_eq!((record.coming_scope(), changed.coming_scope()), (QuotaScope::App, QuotaScope::Org));
+    // Taken back before it held, it never does.
+    let back = changed.changed(record.config.clone(), midnight - 1);
+    assert_eq!((back.pending.clone(), back.config.clone()), (None, record.config.clone()));
+    // After it held, a change starts from there, by the midnight of the zone then in force.
+    let later = changed.changed(record.config.clone(), midnight);
+    assert_eq!(later.config.timezone.name(), "Asia/Tokyo");
+    assert_eq!(rfc3339(later.pending.unwrap().at_ms), "2026-01-24T15:00:00Z");
+    let same = changed.changed(changed.at(midnight).into_owned(), midnight);
+    assert_eq!((same.pending, same.config.timezone.name()), (None, "Asia/Tokyo"));
+}
+
+#[test]
+fn records_are_read_back_as_they_were_written() {
+    let old = record(&json!({}));
+    let wanted = org(&json!({"timezone": "Asia/Tokyo", "unpriced": "zero"}), None).unwrap();
+    let new = old.changed(wanted, ms(NOW));
+    let secret = Item::new().with("client_secret_hash", "$2b$12$x").with("pending_at_epoch", 5);
+    for record in [&old, &new] {
+        let item = record.encode(Some(&secret));
+        assert_eq!(&OrgRecord::decode(org_id(), &item).unwrap(), record);
+        assert_eq!(item.s("client_secret_hash"), Some("$2b$12$x"));
+        assert_eq!(
+            (item.s("PK"), item.s("SK")),
+            (Some("ORG#550e8400-e29b-41d4-a716-446655440000"), Some("#"))
+        );
+    }
+    let says =
+        json!({"model_ordering": ["premium"], "overrides": {"sticky_fallback_enabled": false}});
+    for changes in [json!({}), says] {
+        let record = app_record(&changes, &old);
+        let item = record.encode(Some(&secret));
+        let found = AppRecord::decode(org_id(), record.app.clone(), &item).unwrap();
+        assert_eq!(found, record);
+        assert_eq!(
+            item.s("client_id"),
+            Some("org-550e8400-e29b-41d4-a716-446655440000-app-app-production-api")
+        );
+        // What is no longer said is no longer there.
+        let plain = found.changed(app(&json!({}), &old).unwrap(), ms(NOW)).encode(Some(&item));
+        assert!(plain.get("model_ordering").is_none() && plain.get("client_secret_hash").is_some());
+        assert_eq!(plain.i64("config_version"), Some(2));
+    }
+}
+
+#[test]
+fn the_attributes_of_an_org_stay() {
+    let record =
+        record(&json!({})).changed(org(&json!({"timezone": "UTC"}), None).unwrap(), ms(NOW));
+    let item = record.encode(None);
+    let names: Vec<&str> = item.attrs().keys().map(|name| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "PK",
+            "SK",
+            "agg_shard_count",
+            "client_id",
+            "config_version",
+            "created_at_epoch",
+            "model_ordering",
+            "org_name",
+            "pending_at_epoch",
+            "pending_quota_scope",
+            "pending_timezone",
+            "quota_scope",
+            "quotas",
+            "refresh_interval_normal_secs",
+            "refresh_interval_tight_secs",
+            "sticky_fallback_enabled",
+            "tight_mode_threshold_pct",
+            "timezone",
+            "unpriced",
+            "updated_at_epoch",
+        ]
+    );
+    assert_eq!(
+        item.get("quotas"),
+        Some(&Value::map([
+            ("premium", 10_000_000),
+            ("standard", 5_000_000),
+            ("economy", 2_000_000)
+        ]))
+    );
+    assert_eq!(item.get("model_ordering"), Some(&Value::list(["premium", "standard", "economy"])));
+    assert_eq!(item.i64("pending_at_epoch"), Some(1_769_230_800));
+}
+
+#[test]
+fn a_damaged_item_is_an_error_that_names_what_is_wrong() {
+    let item = record(&json!({})).encode(None);
+    for name in
+        ["org_name", "timezone", "quotas", "model_ordering", "config_version", "agg_shard_count"]
+    {
+        let mut damaged = item.clone();
+        damaged.set(name, Value::Null);
+        let error = OrgRecord::decode(org_id(), &damaged).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("{ORG} cannot be read: {name} is missing or wrong")),
+            "{error}"
+        );
+        damaged.remove(name);
+        assert!(OrgRecord::decode(org_id(), &damaged).is_err(), "{name}");
+    }
+    let mut half = item;
+    half.set("pending_at_epoch", 7);
+    assert!(OrgRecord::decode(org_id(), &half).is_err());
+}

@@ -1,0 +1,122 @@
+//! Credentials as they are stored: in the item of the org or app, and the one-time tokens in a table of their own.
+
+use weir_table::expr::{Condition, Update, attr, set};
+use weir_table::{Item, Value};
+
+use crate::error::{Error, Result};
+use crate::ids::Scope;
+use crate::part::as_in;
+use crate::table::TTL;
+
+pub(super) const CLIENT_ID: &str = "client_id";
+const HASH: &str = "client_secret_hash";
+const ID: &str = "client_secret_id";
+const CREATED: &str = "client_secret_created_at_epoch";
+const PREVIOUS_HASH: &str = "previous_client_secret_hash";
+const PREVIOUS_ID: &str = "previous_client_secret_id";
+const GRACE_UNTIL: &str = "client_secret_rotation_grace_expires_at_epoch";
+
+/// What is read of a client to check a secret.
+pub(super) const CHECKED: [&str; 5] = [HASH, ID, PREVIOUS_HASH, PREVIOUS_ID, GRACE_UNTIL];
+
+const ORG_ID: &str = "org_id";
+const APP_ID: &str = "app_id";
+const SECRET_TYPE: &str = "secret_type";
+const TOKEN_CREATED: &str = "created_at_epoch";
+const USED: &str = "used";
+const USED_AT: &str = "used_at_epoch";
+const GRACE_HOURS: &str = "grace_period_hours";
+
+/// The hash that a secret of this id is to be compared with: the current one's, or within the grace period the previous
+/// one's.
+pub(super) fn hash_for<'a>(item: &'a Item, id: Option<&str>, now_ms: i64) -> Option<&'a str> {
+    let current = item.s(HASH).filter(|_| item.s(ID) == id);
+    let is_grace = item.i64(GRACE_UNTIL).is_some_and(|until| now_ms.div_euclid(1000) < until);
+    let previous = item.s(PREVIOUS_HASH).filter(|_| is_grace && item.s(PREVIOUS_ID) == id);
+    current.or(previous)
+}
+
+/// A new secret's hash.
+pub(super) struct NewHash<'a> {
+    pub(super) hash: &'a str,
+    pub(super) id: Option<&'a str>,
+    pub(super) grace_hours: u32,
+}
+
+/// Makes the current secret of `old` the previous one, and this the current one.
+pub(super) fn replace(old: &Item, new: &NewHash<'_>, now_ms: i64) -> Update {
+    let now = now_ms.div_euclid(1000);
+    let update = set(HASH, new.hash).set(CREATED, now);
+    let update = put(update, ID, new.id.map(Value::from));
+    let has_old = old.s(HASH).is_some();
+    let until = now.saturating_add(i64::from(new.grace_hours) * 3_600);
+    let update = put(update, GRACE_UNTIL, has_old.then(|| Value::from(until)));
+    let update = put(update, PREVIOUS_HASH, old.get(HASH).cloned());
+    put(update, PREVIOUS_ID, old.get(ID).cloned())
+}
+
+fn put(update: Update, name: &'static str, value: Option<Value>) -> Update {
+    match value {
+        Some(value) => update.set(name, value),
+        None => update.remove(name),
+    }
+}
+
+/// The client is there, and its secret is as `old` has it.
+pub(super) fn is_as(old: &Item) -> Condition {
+    attr("PK").exists().and(as_in(old, HASH))
+}
+
+/// A one-time token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) expires_at_epoch: i64,
+    pub(super) is_used: bool,
+    pub(super) grace_hours: u32,
+}
+
+impl Token {
+    /// Adds what a token of a scope is to its key.
+    pub(super) fn encode(&self, key: Item, scope: &Scope, now_ms: i64) -> Item {
+        let item = key
+            .with(ORG_ID, scope.org().as_str())
+            .with(SECRET_TYPE, if scope.app().is_some() { "app" } else { "org" })
+            .with(CLIENT_ID, scope.client_id())
+            .with(TOKEN_CREATED, now_ms.div_euclid(1000))
+            .with(TTL, self.expires_at_epoch)
+            .with(USED, self.is_used)
+            .with(GRACE_HOURS, self.grace_hours);
+        match scope.app() {
+            Some(app) => item.with(APP_ID, app.as_str()),
+            None => item,
+        }
+    }
+
+    /// The token that an item is, if it is one of this scope.
+    ///
+    /// # Errors
+    /// Something is missing or wrong.
+    pub(super) fn decode(item: &Item, scope: &Scope) -> Result<Option<Token>> {
+        let is_ours = item.s(ORG_ID) == Some(scope.org().as_str())
+            && item.s(APP_ID) == scope.app().map(AsRef::as_ref);
+        if !is_ours {
+            return Ok(None);
+        }
+        let wrong = |name| Error::damaged("a one-time token", format!("{name} is missing"));
+        Ok(Some(Token {
+            expires_at_epoch: item.i64(TTL).ok_or_else(|| wrong(TTL))?,
+            is_used: item.get(USED).and_then(Value::as_bool).ok_or_else(|| wrong(USED))?,
+            grace_hours: item.i64(GRACE_HOURS).map_or(0, |hours| hours.try_into().unwrap_or(0)),
+        }))
+    }
+}
+
+/// The token is used now.
+pub(super) fn used(now_ms: i64) -> Update {
+    set(USED, true).set(USED_AT, now_ms.div_euclid(1000))
+}
+
+/// The token can be used now.
+pub(super) fn is_good(now_ms: i64) -> Condition {
+    attr(USED).eq(false).and(attr(TTL).gt(now_ms.div_euclid(1000)))
+}

@@ -1,0 +1,327 @@
+//! Every id that enters a key, and what it may look like.
+//!
+//! Keys join their parts with `#`, so an id that could hold one would reach another item.
+
+use std::fmt;
+use std::str::FromStr;
+
+use compact_str::{CompactString, ToCompactString};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::bounds::{APP_ID_MAX, LABEL_MAX, MODEL_ID_MAX};
+use crate::error::Error;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident, $field:literal, $read:expr, $rule:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "CompactString", into = "CompactString")]
+        pub struct $name(CompactString);
+
+        impl $name {
+            /// What an id of this kind looks like.
+            pub const RULE: &str = $rule;
+
+            /// Checks `text`.
+            ///
+            /// # Errors
+            /// It is not an id of this kind.
+            pub fn new(text: impl AsRef<str>) -> Result<$name, Error> {
+                let text = text.as_ref();
+                let read: fn(&str) -> Option<CompactString> = $read;
+                read(text).map($name).ok_or_else(|| {
+                    Error::invalid($field, format!("{} is not {}", shown(text), Self::RULE))
+                })
+            }
+
+            /// The id as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(self.as_str(), f)
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                self.as_str()
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                self.as_str()
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<$name, Error> {
+                $name::new(text)
+            }
+        }
+
+        impl TryFrom<CompactString> for $name {
+            type Error = Error;
+
+            fn try_from(text: CompactString) -> Result<$name, Error> {
+                $name::new(&text)
+            }
+        }
+
+        impl From<$name> for CompactString {
+            fn from(id: $name) -> CompactString {
+                id.0
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// An organisation: a UUID, in lower case whatever case it was given in.
+    OrgId, "org", canonical_uuid,
+        "a UUID like 550e8400-e29b-41d4-a716-446655440000";
+    /// An application of an org.
+    AppId, "app", |text| as_is(text, is_app),
+        "an app id: 1 to 128 characters without `#`, `/`, control characters and blanks at the ends";
+    /// A submission: a UUID that its client made.
+    RequestId, "request_id", canonical_uuid,
+        "a UUID like 7c9e6679-7425-40de-944b-e07fc1f90ae7";
+    /// What orgs and apps call a model.
+    Label, "model_label", |text| as_is(text, |text| is_word(text, LABEL_MAX)),
+        "a label: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
+    /// A target of notices.
+    WebhookId, "webhook", |text| as_is(text, |text| is_word(text, LABEL_MAX)),
+        "a webhook id: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
+    /// The `jti` of a token.
+    TokenId, "jti", |text| as_is(text, |text| is_word(text, 128)),
+        "a token id: a letter or digit, then up to 127 letters, digits, `_`, `.`, `-`";
+    /// An audit event; later ones sort behind earlier ones.
+    EventId, "event", |text| as_is(text, |text| is_word(text, LABEL_MAX)),
+        "an event id: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
+    /// What Bedrock calls a model: an id, the id of an inference profile, or the ARN of either.
+    ModelId, "bedrock_model_id", |text| as_is(text, is_model),
+        "a model id or ARN: 1 to 2048 printable ASCII characters without blanks";
+}
+
+fn canonical_uuid(text: &str) -> Option<CompactString> {
+    // Braces, `urn:` and missing hyphens are UUIDs too, but nobody's client ids are made of them.
+    let id = Uuid::try_parse(text).ok().filter(|_| text.len() == 36)?;
+    Some(id.as_hyphenated().to_compact_string())
+}
+
+fn as_is(text: &str, check: fn(&str) -> bool) -> Option<CompactString> {
+    check(text).then(|| text.into())
+}
+
+fn is_app(text: &str) -> bool {
+    let bad = |c: char| matches!(c, '#' | '/') || c.is_control();
+    let length = text.chars().take(APP_ID_MAX + 1).count();
+    (1..=APP_ID_MAX).contains(&length) && !text.contains(bad) && text.trim() == text
+}
+
+fn is_word(text: &str, max: usize) -> bool {
+    let rest = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
+    text.len() <= max
+        && text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
+        && text.bytes().all(rest)
+}
+
+fn is_model(text: &str) -> bool {
+    (1..=MODEL_ID_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic())
+}
+
+/// Characters of a wrong id that an error shows.
+const SHOWN_MAX: usize = 80;
+
+/// A text as an error shows it: quoted, and cut short.
+pub(crate) fn shown(text: &str) -> String {
+    let short: String = text.chars().take(SHOWN_MAX).collect();
+    if short.len() < text.len() { format!("{short:?}…") } else { format!("{short:?}") }
+}
+
+impl RequestId {
+    /// The id as a number, to spread submissions over shards.
+    #[must_use]
+    pub fn to_number(&self) -> u128 {
+        Uuid::try_parse(&self.0).map_or(0, |id| id.as_u128())
+    }
+}
+
+/// A one-time token that a secret is made for: a random UUID. It is a secret until it is used, so it is not shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RetrievalToken(CompactString);
+
+impl RetrievalToken {
+    /// A new one.
+    #[must_use]
+    pub fn random() -> RetrievalToken {
+        RetrievalToken(Uuid::new_v4().as_hyphenated().to_compact_string())
+    }
+
+    /// Checks `text`.
+    ///
+    /// # Errors
+    /// It is no such token; the error does not repeat it.
+    pub fn new(text: &str) -> Result<RetrievalToken, Error> {
+        let token = canonical_uuid(text).map(RetrievalToken);
+        token.ok_or_else(|| Error::invalid("token", "is not a retrieval token"))
+    }
+
+    /// The token, to be handed out or looked up.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for RetrievalToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RetrievalToken(…)")
+    }
+}
+
+/// Whose spend is counted together: an org's or an app's.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// All apps of an org.
+    Org(OrgId),
+    /// One app.
+    App(OrgId, AppId),
+}
+
+impl Scope {
+    /// The org.
+    #[must_use]
+    pub fn org(&self) -> &OrgId {
+        let (Scope::Org(org) | Scope::App(org, _)) = self;
+        org
+    }
+
+    /// The app, where it is one.
+    #[must_use]
+    pub fn app(&self) -> Option<&AppId> {
+        match self {
+            Scope::Org(_) => None,
+            Scope::App(_, app) => Some(app),
+        }
+    }
+
+    /// The client id that credentials and tokens of it carry: `org-{org}` or `org-{org}-app-{app}`.
+    #[must_use]
+    pub fn client_id(&self) -> String {
+        match self {
+            Scope::Org(org) => format!("org-{org}"),
+            Scope::App(org, app) => format!("org-{org}-app-{app}"),
+        }
+    }
+
+    /// Whose client id this is.
+    ///
+    /// # Errors
+    /// It is no client id.
+    pub fn of_client(client_id: &str) -> Result<Scope, Error> {
+        let wrong = || Error::invalid("client_id", format!("{} is none", shown(client_id)));
+        let rest = client_id.strip_prefix("org-").ok_or_else(wrong)?;
+        let (org, rest) = rest.split_at_checked(36).ok_or_else(wrong)?;
+        let id = OrgId::new(org).map_err(|_| wrong())?;
+        // Two texts would mean one client otherwise.
+        if id.as_str() != org {
+            return Err(wrong());
+        }
+        if rest.is_empty() {
+            return Ok(Scope::Org(id));
+        }
+        let app = rest.strip_prefix("-app-").ok_or_else(wrong)?;
+        Ok(Scope::App(id, AppId::new(app).map_err(|_| wrong())?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
+
+    #[test]
+    fn ids_that_could_reach_another_key_are_refused() {
+        let long = "a".repeat(129);
+        for bad in ["", "#", "a#b", "a/b", "a\n", "a\u{7f}", " a", "a ", long.as_str()] {
+            assert!(AppId::new(bad).is_err(), "{bad:?}");
+        }
+        for good in ["a", "app-production-api", "Zähler 2", &"ä".repeat(128)] {
+            assert_eq!(AppId::new(good).unwrap().as_str(), good);
+        }
+        for bad in ["", "-a", "a b", "a#b", "a/b", "ä", &"a".repeat(65)] {
+            assert!(Label::new(bad).is_err(), "{bad:?}");
+            assert!(WebhookId::new(bad).is_err(), "{bad:?}");
+        }
+        assert!(Label::new("ultra_premium").is_ok());
+        for bad in ["", "a b", "a\n", "ä", &"a".repeat(2049)] {
+            assert!(ModelId::new(bad).is_err(), "{bad:?}");
+        }
+        assert!(ModelId::new("arn:aws:bedrock:us-east-1:1:inference-profile/us.a.b-v1:0").is_ok());
+    }
+
+    #[test]
+    fn a_uuid_has_one_text() {
+        assert_eq!(OrgId::new(ORG.to_uppercase()).unwrap().as_str(), ORG);
+        for bad in [
+            "",
+            "550e8400e29b41d4a716446655440000",
+            "{550e8400-e29b-41d4-a716-446655440000}",
+            "urn:uuid:550e8400-e29b-41d4-a716-446655440000",
+            "550e8400-e29b-41d4-a716-44665544000g",
+        ] {
+            assert!(OrgId::new(bad).is_err(), "{bad:?}");
+            assert!(RequestId::new(bad).is_err(), "{bad:?}");
+        }
+        assert_eq!(RequestId::new(ORG).unwrap().to_number() >> 96, 0x550e_8400);
+    }
+
+    #[test]
+    fn an_error_names_the_id_and_cuts_it_short() {
+        let error = AppId::new("x".repeat(300)).unwrap_err().to_string();
+        assert!(error.starts_with("app: \"xxx") && error.len() < 300, "{error}");
+        let error = serde_json::from_str::<OrgId>("\"acme\"").unwrap_err().to_string();
+        assert!(error.contains("org: \"acme\" is not a UUID"), "{error}");
+    }
+
+    #[test]
+    fn a_retrieval_token_is_not_shown() {
+        let token = RetrievalToken::random();
+        assert_eq!(RetrievalToken::new(token.reveal()).unwrap(), token);
+        assert_ne!(RetrievalToken::random(), token);
+        assert_eq!(format!("{token:?}"), "RetrievalToken(…)");
+        let error = RetrievalToken::new("hunter2").unwrap_err().to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+
+    #[test]
+    fn a_client_id_says_whose_it_is() {
+        let org = OrgId::new(ORG).unwrap();
+        let app = Scope::App(org.clone(), AppId::new("app-a-app-b").unwrap());
+        for scope in [Scope::Org(org), app] {
+            assert_eq!(Scope::of_client(&scope.client_id()).unwrap(), scope);
+        }
+        let upper = format!("org-{}", ORG.to_uppercase());
+        let joined = format!("org-{ORG}x");
+        let no_app = format!("org-{ORG}-app-");
+        for bad in ["", "org-", "org-1", "ürg-", &upper, &joined, &no_app] {
+            assert!(Scope::of_client(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! What a submission costs, in micro-USD.
+//!
+//! Prices are for a million tokens, so one product of tokens and price is in millionths of a micro-USD. All products of a
+//! submission are added up exactly and rounded up once. What does not fit is an error; nothing wraps and nothing is cut.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bounds::{PRICE_MAX, TOKENS_MAX, USD_MICROS_MAX};
+use crate::error::{Error, Result};
+
+/// Tokens that a price is for.
+const PRICED_TOKENS: i128 = 1_000_000;
+
+/// An amount of money: millionths of a US dollar.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct MicroUsd(pub u64);
+
+impl MicroUsd {
+    /// Nothing.
+    pub const ZERO: MicroUsd = MicroUsd(0);
+
+    /// Both together.
+    ///
+    /// # Errors
+    /// They do not fit.
+    pub fn checked_add(self, other: MicroUsd) -> Result<MicroUsd> {
+        self.0.checked_add(other.0).map(MicroUsd).ok_or(Error::Overflow("the sum of costs"))
+    }
+
+    /// What is left of it after `other`; at least nothing.
+    #[must_use]
+    pub fn less(self, other: MicroUsd) -> MicroUsd {
+        MicroUsd(self.0.saturating_sub(other.0))
+    }
+}
+
+/// In dollars, exactly: `$12.345678`, at least two places.
+impl fmt::Display for MicroUsd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (dollars, micros) = (self.0 / 1_000_000, self.0 % 1_000_000);
+        let places = format!("{micros:06}");
+        let shown = places.trim_end_matches('0');
+        write!(f, "${dollars}.{shown:0<2}")
+    }
+}
+
+/// What a model costs, in micro-USD for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Tokens read that were not in a cache.
+    #[serde(rename = "input_price_usd_micros_per_1m")]
+    pub input: u64,
+    /// Tokens written.
+    #[serde(rename = "output_price_usd_micros_per_1m")]
+    pub output: u64,
+    /// Tokens read from a cache; as `input` where it is not known.
+    #[serde(
+        rename = "cache_read_price_usd_micros_per_1m",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_read: Option<u64>,
+    /// Tokens put into a cache; as `input` where it is not known.
+    #[serde(
+        rename = "cache_write_price_usd_micros_per_1m",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_write: Option<u64>,
+}
+
+impl Price {
+    /// What costs nothing.
+    pub const ZERO: Price = Price { input: 0, output: 0, cache_read: None, cache_write: None };
+
+    /// A price without those of a cache.
+    #[must_use]
+    pub const fn new(input: u64, output: u64) -> Price {
+        Price { input, output, cache_read: None, cache_write: None }
+    }
+
+    /// Checks that no part is above [`PRICE_MAX`].
+    ///
+    /// # Errors
+    /// Names the part that is.
+    pub fn check(&self) -> Result<()> {
+        let parts = [
+            ("input_price_usd_micros_per_1m", Some(self.input)),
+            ("output_price_usd_micros_per_1m", Some(self.output)),
+            ("cache_read_price_usd_micros_per_1m", self.cache_read),
+            ("cache_write_price_usd_micros_per_1m", self.cache_write),
+        ];
+        match parts.into_iter().find(|(_, price)| price.is_some_and(|price| price > PRICE_MAX)) {
+            Some((field, _)) => Err(Error::invalid(field, format!("is above {PRICE_MAX}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// What these tokens cost, rounded up once.
+    ///
+    /// # Errors
+    /// It is more than [`USD_MICROS_MAX`].
+    pub fn cost(&self, tokens: &TokenUse) -> Result<MicroUsd> {
+        let parts = [
+            (tokens.input, self.input),
+            (tokens.output, self.output),
+            (tokens.cached_read, self.cache_read.unwrap_or(self.input)),
+            (tokens.cached_write, self.cache_write.unwrap_or(self.input)),
+        ];
+        let exact = parts.into_iter().try_fold(0i128, |sum, (count, price)| {
+            sum.checked_add(i128::from(count).checked_mul(i128::from(price))?)
+        });
+        let rounded = exact.and_then(|exact| exact.checked_add(PRICED_TOKENS - 1));
+        let cost = rounded.and_then(|rounded| u64::try_from(rounded / PRICED_TOKENS).ok());
+        cost.filter(|cost| *cost <= USD_MICROS_MAX)
+            .map(MicroUsd)
+            .ok_or(Error::Overflow("the cost of the submission"))
+    }
+}
+
+/// Tokens of a submission. `input` has none that were read from a cache or put into one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TokenUse {
+    /// Read.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from a cache.
+    pub cached_read: u64,
+    /// Put into a cache.
+    pub cached_write: u64,
+}
+
+impl TokenUse {
+    /// Checks that no count is above [`TOKENS_MAX`].
+    ///
+    /// # Errors
+    /// Names the count that is.
+    pub fn check(&self) -> Result<()> {
+        let counts = [
+            ("input_tokens", self.input),
+            ("output_tokens", self.output),
+            ("cached_read_tokens", self.cached_read),
+            ("cached_write_tokens", self.cached_write),
+        ];
+        match counts.into_iter().find(|(_, count)| *count > TOKENS_MAX) {
+            Some((field, _)) => Err(Error::invalid(field, format!("is above {TOKENS_MAX}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How much of a quota is spent, in hundredths of a percent, rounded down: 99.999 % is not yet 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Percent(u64);
+
+impl Percent {
+    /// The whole.
+    pub const FULL: Percent = Percent(10_000);
+
+    /// How much of `quota` is spent. All of a quota of nothing is.
+    #[must_use]
+    pub fn of(spend: MicroUsd, quota: MicroUsd) -> Percent {
+        let hundredths = (u128::from(spend.0) * 10_000).checked_div(u128::from(quota.0));
+        hundredths.map_or(Percent::FULL, |part| Percent(u64::try_from(part).unwrap_or(u64::MAX)))
+    }
+
+    /// In hundredths of a percent.
+    #[must_use]
+    pub fn hundredths(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.0 / 100, self.0 % 100)
+    }
+}
+
+/// As a number with two places. It is for people to read: nothing is decided by it.
+impl Serialize for Percent {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[expect(clippy::cast_precision_loss, reason = "two places of any percentage shown fit")]
+        serializer.serialize_f64(self.0 as f64 / 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SONNET: Price = Price {
+        input: 3_000_000,
+        output: 15_000_000,
+        cache_read: Some(300_000),
+        cache_write: Some(3_750_000),
+    };
+
+    fn tokens(input: u64, output: u64, cached_read: u64, cached_write: u64) -> TokenUse {
+        TokenUse { input, output, cached_read, cached_write }
+    }
+
+    #[test]
+    fn a_submission_is_rounded_up_once() {
+        for (price, tokens, cost) in [
+            (SONNET, tokens(0, 0, 0, 0), 0),
+            (SONNET, tokens(1_000, 500, 0, 0), 10_500),
+            (SONNET, tokens(1, 0, 0, 0), 3),
+            (SONNET, tokens(0, 0, 1, 0), 1),
+            // 0.3 and 3.75 together are 4.05, not 1 and 4.
+            (SONNET, tokens(0, 0, 1, 1), 5),
+            (SONNET, tokens(0, 0, 10, 4), 18),
+            // Four parts of a quarter are one.
+            (Price::new(250_000, 250_000), tokens(1, 1, 1, 1), 1),
+            // An unknown price of a cache is that of the input.
+            (Price::new(3_000_000, 15_000_000), tokens(1, 1, 7, 9), 66),
+            (Price { cache_read: Some(0), ..SONNET }, tokens(0, 0, 1_000_000, 0), 0),
+            (Price::ZERO, tokens(u64::MAX, u64::MAX, u64::MAX, u64::MAX), 0),
+        ] {
+            assert_eq!(price.cost(&tokens).unwrap(), MicroUsd(cost), "{price:?} {tokens:?}");
+        }
+    }
+
+    #[test]
+    fn a_cost_that_does_not_fit_is_an_error() {
+        let all = tokens(u64::MAX, u64::MAX, u64::MAX, u64::MAX);
+        let dear = Price::new(u64::MAX, u64::MAX);
+        assert!(matches!(dear.cost(&all), Err(Error::Overflow(_))));
+        assert!(matches!(Price::new(1, 1).cost(&all), Ok(MicroUsd(73_786_976_294_839))));
+        let edge = Price::new(1_000_000, 0);
+        assert_eq!(edge.cost(&tokens(USD_MICROS_MAX, 0, 0, 0)).unwrap().0, USD_MICROS_MAX);
+        assert!(edge.cost(&tokens(USD_MICROS_MAX + 1, 0, 0, 0)).is_err());
+        assert!(MicroUsd(u64::MAX).checked_add(MicroUsd(1)).is_err());
+        assert_eq!(MicroUsd(1).less(MicroUsd(2)), MicroUsd::ZERO);
+    }
+
+    #[test]
+    fn amounts_that_cannot_be_meant_are_refused_by_name() {
+        let error = tokens(1, 1, 1, TOKENS_MAX + 1).check().unwrap_err();
+        assert_eq!(error.to_string(), "cached_write_tokens: is above 1000000000000");
+        assert!(tokens(TOKENS_MAX, 0, 0, 0).check().is_ok());
+        assert!(Price { cache_read: Some(PRICE_MAX + 1), ..SONNET }.check().is_err());
+        assert!(SONNET.check().is_ok());
+    }
+
+    #[test]
+    fn percentages_are_exact_to_two_places() {
+        for (spend, quota, text, json) in [
+            (0, 100, "0.00", "0.0"),
+            (9_500_000, 10_000_000, "95.00", "95.0"),
+            (1, 3, "33.33", "33.33"),
+            (99_999, 100_000, "99.99", "99.99"),
+            (29, 10_000, "0.29", "0.29"),
+            (2_500, 1_000, "250.00", "250.0"),
+            (0, 0, "100.00", "100.0"),
+            (7, 0, "100.00", "100.0"),
+        ] {
+            let percent = Percent::of(MicroUsd(spend), MicroUsd(quota));
+            assert_eq!(percent.to_string(), text);
+            assert_eq!(serde_json::to_string(&percent).unwrap(), json);
+        }
+        assert_eq!(Percent::of(MicroUsd(u64::MAX), MicroUsd(1)).hundredths(), u64::MAX);
+    }
+
+    #[test]
+    fn money_is_shown_in_dollars() {
+        for (micros, text) in [(0, "$0.00"), (10_500, "$0.0105"), (12_345_678, "$12.345678")] {
+            assert_eq!(MicroUsd(micros).to_string(), text);
+        }
+        assert_eq!(MicroUsd(2_500_000).to_string(), "$2.50");
+    }
+}

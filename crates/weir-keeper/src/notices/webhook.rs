@@ -1,0 +1,193 @@
+//! A target of notices.
+
+use serde::{Deserialize, Serialize};
+use weir_table::expr::{Condition, attr};
+use weir_table::{Item, Value};
+
+use super::THRESHOLDS_PCT;
+use crate::bounds::URL_MAX;
+use crate::error::{Error, Result};
+use crate::ids::{OrgId, WebhookId, shown};
+use crate::keys;
+
+const URL: &str = "url";
+const THRESHOLDS: &str = "thresholds_pct";
+const FLIPS: &str = "flips";
+const GENERATION: &str = "secret_generation";
+const CREATED: &str = "created_at_epoch";
+const UPDATED: &str = "updated_at_epoch";
+
+/// A target that is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PutWebhook {
+    /// Where to post: `https://` or `http://`.
+    pub url: String,
+    /// Which of 50, 80, 95 and 100 percent to tell of; all unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thresholds_pct: Option<Vec<u8>>,
+    /// Whether to tell of fallbacks; yes unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flips: Option<bool>,
+    /// Whether to make a new secret; the old one signs nothing any more.
+    #[serde(default)]
+    pub rotate_secret: bool,
+}
+
+/// A target of notices. Its secret is made from a key of the store and kept nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Webhook {
+    /// Its id.
+    pub id: WebhookId,
+    /// Where to post.
+    pub url: String,
+    /// Which parts of a quota to tell of.
+    pub thresholds_pct: Vec<u8>,
+    /// Whether to tell of fallbacks.
+    pub flips: bool,
+    /// What its secret is made from, beside the key.
+    #[serde(skip)]
+    pub(super) generation: String,
+    /// When it was set first, in seconds since 1970.
+    pub created_at_epoch: i64,
+    /// When it was set last.
+    pub updated_at_epoch: i64,
+}
+
+impl PutWebhook {
+    /// The target asked for, where there was the `old` one or none.
+    ///
+    /// # Errors
+    /// Names what is wrong.
+    pub(super) fn check(
+        &self,
+        id: &WebhookId,
+        old: Option<&Webhook>,
+        now_ms: i64,
+    ) -> Result<Webhook> {
+        check_url(&self.url)?;
+        let mut thresholds = self.thresholds_pct.clone().unwrap_or_else(|| THRESHOLDS_PCT.into());
+        thresholds.sort_unstable();
+        thresholds.dedup();
+        if let Some(wrong) = thresholds.iter().find(|pct| !THRESHOLDS_PCT.contains(pct)) {
+            let problem = format!("{wrong} is none; there are {THRESHOLDS_PCT:?}");
+            return Err(Error::invalid("thresholds_pct", problem));
+        }
+        let kept = old.filter(|_| !self.rotate_secret).map(|old| old.generation.clone());
+        let now = now_ms.div_euclid(1000);
+        Ok(Webhook {
+            id: id.clone(),
+            url: self.url.clone(),
+            thresholds_pct: thresholds,
+            flips: self.flips.unwrap_or(true),
+            generation: kept.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string()),
+            created_at_epoch: old.map_or(now, |old| old.created_at_epoch),
+            updated_at_epoch: now,
+        })
+    }
+}
+
+/// Where it may be posted to: an address with a host, and nothing that could be read in two ways.
+fn check_url(url: &str) -> Result<()> {
+    let wrong = |problem: String| Err(Error::invalid("url", problem));
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let Some(rest) = rest else {
+        return wrong(format!("{} begins with neither https:// nor http://", shown(url)));
+    };
+    if url.len() > URL_MAX || !url.bytes().all(|b| b.is_ascii_graphic()) {
+        return wrong(format!("has other than 1 to {URL_MAX} printable ASCII characters"));
+    }
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    if host.is_empty() || host.starts_with(':') || host.contains(['@', '\\']) || url.contains('#') {
+        return wrong(format!("{} has no host, or a user, or a fragment", shown(url)));
+    }
+    Ok(())
+}
+
+impl Webhook {
+    /// Holds while the stored one is this.
+    pub(super) fn is(&self) -> Condition {
+        attr(GENERATION).eq(self.generation.as_str()).and(attr(UPDATED).eq(self.updated_at_epoch))
+    }
+
+    /// Whether both have the same secret.
+    pub(super) fn has_secret_of(&self, other: &Webhook) -> bool {
+        self.generation == other.generation
+    }
+
+    pub(super) fn encode(&self, org: &OrgId) -> Item {
+        let thresholds = Value::list(self.thresholds_pct.iter().map(|pct| i64::from(*pct)));
+        keys::item(keys::webhook(org, &self.id))
+            .with(URL, self.url.as_str())
+            .with(THRESHOLDS, thresholds)
+            .with(FLIPS, self.flips)
+            .with(GENERATION, self.generation.as_str())
+            .with(CREATED, self.created_at_epoch)
+            .with(UPDATED, self.updated_at_epoch)
+    }
+
+    pub(super) fn decode(item: &Item) -> Result<Webhook> {
+        let read = || {
+            let Value::L(thresholds) = item.get(THRESHOLDS)? else { return None };
+            let pct = |value: &Value| value.as_i64().and_then(|pct| u8::try_from(pct).ok());
+            Some(Webhook {
+                id: WebhookId::new(item.s("SK")?.strip_prefix(keys::WEBHOOK_PREFIX)?).ok()?,
+                url: item.s(URL)?.to_owned(),
+                thresholds_pct: thresholds.iter().map(pct).collect::<Option<_>>()?,
+                flips: item.get(FLIPS)?.as_bool()?,
+                generation: item.s(GENERATION)?.to_owned(),
+                created_at_epoch: item.i64(CREATED)?,
+                updated_at_epoch: item.i64(UPDATED)?,
+            })
+        };
+        read().ok_or_else(|| Error::damaged("a webhook", "a part is missing"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(url: &str) -> PutWebhook {
+        PutWebhook { url: url.to_owned(), ..PutWebhook::default() }
+    }
+
+    #[test]
+    fn a_target_is_read_back_and_its_secret_lasts_until_it_is_changed() {
+        let id = WebhookId::new("ops").unwrap();
+        let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
+        let first = put("https://example.com:8443/hook?a=b").check(&id, None, 5_000).unwrap();
+        assert_eq!(Webhook::decode(&first.encode(&org)).unwrap(), first);
+        assert_eq!(first.thresholds_pct, THRESHOLDS_PCT);
+        let second = put("http://127.0.0.1/x").check(&id, Some(&first), 9_000).unwrap();
+        assert_eq!(second.generation, first.generation);
+        assert_eq!((second.created_at_epoch, second.updated_at_epoch), (5, 9));
+        let rotate = PutWebhook { rotate_secret: true, ..put("http://h") };
+        assert_ne!(rotate.check(&id, Some(&first), 9_000).unwrap().generation, first.generation);
+    }
+
+    #[test]
+    fn addresses_that_are_none_are_refused() {
+        let id = WebhookId::new("ops").unwrap();
+        let long = format!("https://h/{}", "a".repeat(URL_MAX));
+        for wrong in [
+            "",
+            "ftp://h",
+            "https://",
+            "https:///x",
+            "https://:80/",
+            "https://u@h/",
+            "https://h/ x",
+            "https://h/#x",
+            "https://h\\x",
+            "https://ä/",
+            &long,
+        ] {
+            let error = put(wrong).check(&id, None, 0).unwrap_err().to_string();
+            assert!(error.starts_with("url: "), "{wrong}: {error}");
+        }
+        let wrong = PutWebhook { thresholds_pct: Some(vec![50, 60]), ..put("https://h") };
+        let error = wrong.check(&id, None, 0).unwrap_err().to_string();
+        assert_eq!(error, "thresholds_pct: 60 is none; there are [50, 80, 95, 100]");
+    }
+}

@@ -1,0 +1,86 @@
+//! What differs between two lists of prices.
+
+use std::collections::BTreeMap;
+
+use compact_str::CompactString;
+use serde::Serialize;
+
+use super::PriceRow;
+use crate::ids::ModelId;
+use crate::money::Price;
+
+/// A price that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PriceChange {
+    /// The model.
+    pub model_id: ModelId,
+    /// The region; all regions when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<CompactString>,
+    /// The price before; nothing when it is new.
+    pub old: Option<Price>,
+    /// The price after; nothing when it is gone.
+    pub new: Option<Price>,
+}
+
+/// What differs, by model and region.
+#[must_use]
+pub fn diff(old: &[PriceRow], new: &[PriceRow]) -> Vec<PriceChange> {
+    let mut both: BTreeMap<(&ModelId, Option<&CompactString>), [Option<Price>; 2]> =
+        BTreeMap::new();
+    for row in old {
+        let [before, _] = both.entry((&row.model_id, row.region.as_ref())).or_default();
+        *before = Some(row.price);
+    }
+    for row in new {
+        let [_, after] = both.entry((&row.model_id, row.region.as_ref())).or_default();
+        *after = Some(row.price);
+    }
+    let changed = both.into_iter().filter(|(_, [old, new])| old != new);
+    let change = |((model, region), [old, new]): ((&ModelId, Option<&CompactString>), [_; 2])| {
+        PriceChange { model_id: model.clone(), region: region.cloned(), old, new }
+    };
+    changed.map(change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(model: &str, region: Option<&str>, input: u64) -> PriceRow {
+        PriceRow {
+            model_id: ModelId::new(model).unwrap(),
+            region: region.map(CompactString::from),
+            price: Price::new(input, 0),
+        }
+    }
+
+    #[test]
+    fn new_gone_and_changed_prices_are_told_and_no_others() {
+        let old =
+            [row("a", None, 1), row("b", None, 1), row("b", Some("eu"), 2), row("c", None, 1)];
+        let new =
+            [row("b", Some("eu"), 3), row("b", None, 1), row("c", None, 1), row("d", None, 4)];
+        let told = diff(&old, &new).into_iter().map(|change| {
+            let input = |price: Option<Price>| price.map(|price| price.input);
+            (change.model_id.to_string(), change.region, input(change.old), input(change.new))
+        });
+        let told: Vec<_> = told.collect();
+        assert_eq!(
+            told,
+            [
+                ("a".to_owned(), None, Some(1), None),
+                ("b".to_owned(), Some("eu".into()), Some(2), Some(3)),
+                ("d".to_owned(), None, None, Some(4)),
+            ]
+        );
+        assert!(diff(&old, &old).is_empty());
+    }
+
+    #[test]
+    fn a_row_is_read_from_json() {
+        let text = r#"{"model_id":"m","region":"eu-west-1","mode":"chat","input_price_usd_micros_per_1m":1,"output_price_usd_micros_per_1m":2}"#;
+        let row: PriceRow = serde_json::from_str(text).unwrap();
+        assert_eq!((row.region.as_deref(), row.price), (Some("eu-west-1"), Price::new(1, 2)));
+    }
+}

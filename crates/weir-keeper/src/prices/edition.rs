@@ -1,0 +1,167 @@
+//! The prices of one model from a day on, as they are stored: one for all regions, and those of single regions.
+
+use std::collections::BTreeMap;
+
+use compact_str::CompactString;
+use weir_table::item::Attrs;
+use weir_table::{Item, Name, Value};
+
+use super::{PriceSource, Priced};
+use crate::day::OrgDay;
+use crate::error::{Error, Result};
+use crate::ids::ModelId;
+use crate::keys;
+use crate::labels::{Catalogue, LabelDef};
+use crate::money::Price;
+use crate::table::TTL;
+
+const INPUT: &str = "input_price_usd_micros_per_1m";
+const OUTPUT: &str = "output_price_usd_micros_per_1m";
+const CACHE_READ: &str = "cache_read_price_usd_micros_per_1m";
+const CACHE_WRITE: &str = "cache_write_price_usd_micros_per_1m";
+const REGIONS: &str = "regions";
+const FETCHED: &str = "fetched_at_epoch";
+
+/// Prices by region; `None` is all regions.
+pub(super) type ByRegion = BTreeMap<Option<CompactString>, Price>;
+
+/// The prices of one model from a day on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Edition {
+    pub(super) model: ModelId,
+    pub(super) from: OrgDay,
+    pub(super) is_import: bool,
+    pub(super) prices: ByRegion,
+    /// When it is to be forgotten, in seconds since 1970.
+    pub(super) expires_at_epoch: Option<i64>,
+}
+
+impl Edition {
+    /// The price in a region, if this tells of it.
+    pub(super) fn price(&self, region: Option<&str>) -> Option<Price> {
+        let local = region.and_then(|region| self.prices.get(&Some(region.into())));
+        local.or_else(|| self.prices.get(&None)).copied()
+    }
+
+    /// A price of it, as it is told on a day.
+    pub(super) fn priced(&self, price: Price, on: OrgDay) -> Priced {
+        let is_todays = !self.is_import && self.from == on;
+        let source = if is_todays { PriceSource::PricingApi } else { PriceSource::Cached };
+        Priced { price, source, version: self.from.to_string() }
+    }
+
+    /// Whether it may be believed: the store may show what it will soon forget.
+    pub(super) fn is_kept(&self, now_ms: i64) -> bool {
+        self.expires_at_epoch.is_none_or(|until| now_ms.div_euclid(1000) < until)
+    }
+
+    /// The item of it, with what the catalogue says of the model.
+    pub(super) fn encode(&self, labels: &Catalogue, now_ms: i64) -> Item {
+        let key = if self.is_import {
+            keys::imported_price(&self.model, self.from)
+        } else {
+            keys::price(&self.model, self.from)
+        };
+        let mut item = keys::item(key).with(FETCHED, now_ms.div_euclid(1000));
+        let label = labels.iter().find(|(_, def)| def.bedrock_model_id == self.model);
+        if let Some((label, def)) = label {
+            let LabelDef { tier, family, description, .. } = def;
+            item.set("model_label", label.as_str());
+            item.set("tier", tier.as_str());
+            item.set("family", family.as_str());
+            item.set("description", description.as_str());
+        }
+        for (name, value) in self.prices.get(&None).map(numbers).unwrap_or_default() {
+            item.set(name, value);
+        }
+        let regional = self.prices.iter().filter_map(|(region, price)| {
+            Some((Name::from(region.as_deref()?), Value::map(numbers(price))))
+        });
+        let regional: Vec<_> = regional.collect();
+        if !regional.is_empty() {
+            item.set(REGIONS, Value::map(regional));
+        }
+        if let Some(until) = self.expires_at_epoch {
+            item.set(TTL, until);
+        }
+        item
+    }
+
+    /// Reads an item.
+    ///
+    /// # Errors
+    /// Something is not what it should be.
+    pub(super) fn decode(item: &Item) -> Result<Edition> {
+        let wrong = || Error::damaged("a price", "its item is not what was written");
+        let model = item.s("PK").and_then(|pk| ModelId::new(pk).ok()).ok_or_else(wrong)?;
+        let day = item.s("SK").and_then(keys::parse_price_sort);
+        let (from, is_import) = day.ok_or_else(wrong)?;
+        let mut prices = ByRegion::new();
+        if let Some(price) = price_in(item.attrs()) {
+            prices.insert(None, price);
+        }
+        if let Some(Value::M(regions)) = item.get(REGIONS) {
+            for (region, price) in regions.iter() {
+                let Value::M(price) = price else { return Err(wrong()) };
+                let price = price_in(price).ok_or_else(wrong)?;
+                prices.insert(Some(region.as_str().into()), price);
+            }
+        }
+        Ok(Edition { model, from, is_import, prices, expires_at_epoch: item.i64(TTL) })
+    }
+}
+
+fn numbers(price: &Price) -> Vec<(&'static str, u64)> {
+    let all = [
+        (INPUT, Some(price.input)),
+        (OUTPUT, Some(price.output)),
+        (CACHE_READ, price.cache_read),
+        (CACHE_WRITE, price.cache_write),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+}
+
+fn price_in(attrs: &Attrs) -> Option<Price> {
+    let number = |name| u64::try_from(attrs.get(name)?.as_i64()?).ok();
+    let (cache_read, cache_write) = (number(CACHE_READ), number(CACHE_WRITE));
+    Some(Price { input: number(INPUT)?, output: number(OUTPUT)?, cache_read, cache_write })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edition_is_read_back_as_it_was_written() {
+        let cached = Price { cache_read: Some(1), cache_write: Some(0), ..Price::new(3, 4) };
+        let edition = Edition {
+            model: ModelId::new("amazon.nova-lite-v1:0").unwrap(),
+            from: OrgDay::new(2026, 1, 23).unwrap(),
+            is_import: false,
+            prices: BTreeMap::from([(None, cached), (Some("eu-west-1".into()), Price::new(5, 6))]),
+            expires_at_epoch: Some(1_769_436_000),
+        };
+        let item = edition.encode(&Catalogue::default(), 1_769_176_800_000);
+        assert_eq!(Edition::decode(&item).unwrap(), edition);
+        assert_eq!((item.s("model_label"), item.s("family")), (Some("economy"), Some("nova")));
+        assert_eq!(item.i64("input_price_usd_micros_per_1m"), Some(3));
+        let import = Edition { is_import: true, expires_at_epoch: None, ..edition };
+        let item = import.encode(&Catalogue::default(), 0);
+        assert_eq!(Edition::decode(&item).unwrap(), import);
+        assert_eq!(item.s("SK"), Some("FROM#2026-01-23"));
+    }
+
+    #[test]
+    fn a_region_has_its_own_price_or_that_of_all() {
+        let edition = Edition {
+            model: ModelId::new("m").unwrap(),
+            from: OrgDay::new(2026, 1, 23).unwrap(),
+            is_import: false,
+            prices: BTreeMap::from([(Some("eu-west-1".into()), Price::new(5, 6))]),
+            expires_at_epoch: Some(10),
+        };
+        assert_eq!(edition.price(Some("eu-west-1")), Some(Price::new(5, 6)));
+        assert_eq!((edition.price(Some("us-east-1")), edition.price(None)), (None, None));
+        assert_eq!((edition.is_kept(9_999), edition.is_kept(10_000)), (true, false));
+    }
+}

@@ -1,0 +1,129 @@
+//! New prices: imported by hand, or fetched.
+
+use std::collections::BTreeMap;
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+use weir_table::limits::BATCH_WRITE_MAX;
+use weir_table::{Backend, Write};
+
+use super::Book;
+use super::edition::{ByRegion, Edition};
+use crate::bounds::{BOOK_ENTRIES_MAX, LABEL_MAX, PRICE_KEPT_DAYS};
+use crate::day::{OrgDay, Zone};
+use crate::error::{Error, Result};
+use crate::ids::{ModelId, shown};
+use crate::keeper::Keeper;
+use crate::money::Price;
+
+const DAY_SECS: i64 = 86_400;
+
+/// What a model costs in a region.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriceRow {
+    /// The model.
+    pub model_id: ModelId,
+    /// The region; all regions when there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<CompactString>,
+    /// The price.
+    #[serde(flatten)]
+    pub price: Price,
+}
+
+impl PriceRow {
+    /// All prices of a book.
+    #[must_use]
+    pub fn of_book(book: &Book) -> Vec<PriceRow> {
+        let rows = book.list().into_iter().filter_map(|found| {
+            let region = found.region.map(CompactString::from);
+            Some(PriceRow { model_id: ModelId::new(found.model).ok()?, region, price: found.price })
+        });
+        rows.collect()
+    }
+}
+
+impl<B: Backend> Keeper<B> {
+    /// Imports prices that hold from a day of UTC on, until a later import, whatever is fetched; tells of how many models.
+    /// An import for the same models from the same day is replaced.
+    ///
+    /// # Errors
+    /// The day is past, or a row cannot be meant or stands there twice: then nothing is imported. Or the store fails: then
+    /// some may be, and the same again does all.
+    pub async fn import_prices(&self, rows: Vec<PriceRow>, from: OrgDay) -> Result<usize> {
+        let now_ms = self.now_ms();
+        let today = Zone::utc().day_of(now_ms);
+        if from < today {
+            let problem = format!("{from} is past; prices can change from {today} on");
+            return Err(Error::invalid("from", problem));
+        }
+        let editions = by_model(rows)?.into_iter().map(|(model, prices)| Edition {
+            model,
+            from,
+            is_import: true,
+            prices,
+            expires_at_epoch: None,
+        });
+        self.write_prices(editions.collect(), now_ms).await
+    }
+
+    /// Makes the prices of a file, which looks like the price book, those of today; tells of how many models.
+    ///
+    /// # Errors
+    /// The file cannot be read: all prices stay as they are. Or the store fails: then some may be new.
+    pub async fn refresh_prices(&self, file: &[u8]) -> Result<usize> {
+        let now_ms = self.now_ms();
+        let text = std::str::from_utf8(file)
+            .map_err(|_| Error::damaged("the price file", "it is not UTF-8"))?;
+        let book = Book::parse(text)?;
+        let from = Zone::utc().day_of(now_ms);
+        let until = now_ms.div_euclid(1000).saturating_add(PRICE_KEPT_DAYS * DAY_SECS);
+        let editions = by_model(PriceRow::of_book(&book))?.into_iter().map(|(model, prices)| {
+            Edition { model, from, is_import: false, prices, expires_at_epoch: Some(until) }
+        });
+        self.write_prices(editions.collect(), now_ms).await
+    }
+
+    async fn write_prices(&self, editions: Vec<Edition>, now_ms: i64) -> Result<usize> {
+        let table = &self.tables().pricing_cache;
+        let mut written = Ok(());
+        for some in editions.chunks(BATCH_WRITE_MAX) {
+            let write = |edition: &Edition| {
+                Write::put(table.clone(), edition.encode(self.labels(), now_ms))
+            };
+            written = self.store().batch_write(some.iter().map(write).collect()).await;
+            if written.is_err() {
+                break;
+            }
+        }
+        self.inner.prices.forget();
+        written?;
+        Ok(editions.len())
+    }
+}
+
+fn by_model(rows: Vec<PriceRow>) -> Result<BTreeMap<ModelId, ByRegion>> {
+    if rows.len() > BOOK_ENTRIES_MAX {
+        return Err(Error::invalid("prices", format!("are more than {BOOK_ENTRIES_MAX}")));
+    }
+    let mut models: BTreeMap<ModelId, ByRegion> = BTreeMap::new();
+    for row in rows {
+        row.price
+            .check()
+            .map_err(|error| Error::invalid("prices", format!("{}: {error}", row.model_id)))?;
+        if let Some(region) = row.region.as_deref().filter(|region| !is_region(region)) {
+            let problem = format!("{}: {} is no region", row.model_id, shown(region));
+            return Err(Error::invalid("prices", problem));
+        }
+        let regions = models.entry(row.model_id.clone()).or_default();
+        if regions.insert(row.region, row.price).is_some() {
+            return Err(Error::invalid("prices", format!("{} stands there twice", row.model_id)));
+        }
+    }
+    Ok(models)
+}
+
+fn is_region(text: &str) -> bool {
+    let is_part = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
+    (1..=LABEL_MAX).contains(&text.len()) && text.bytes().all(is_part)
+}

@@ -1,0 +1,200 @@
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+use crate::config::{OrgRecord, PutOrg};
+use crate::day::Zone;
+use crate::ids::OrgId;
+use crate::labels::Catalogue;
+use crate::money::MicroUsd;
+
+const HOUR_MS: i64 = 3_600_000;
+
+fn label(text: &str) -> Label {
+    Label::new(text).unwrap()
+}
+
+/// Premium at a dollar, standard at ten cents and economy at one cent a million tokens, of these quotas.
+fn config(quotas: [u64; 3], changes: serde_json::Value) -> Effective {
+    let [premium, standard, economy] = quotas;
+    let mut request = json!({
+        "org_name": "o", "timezone": "America/New_York", "quota_scope": "ORG",
+        "model_ordering": ["premium", "standard", "economy"],
+        "quotas": {"premium": premium, "standard": standard, "economy": economy},
+    });
+    if let (Some(all), serde_json::Value::Object(changes)) = (request.as_object_mut(), changes) {
+        all.extend(changes);
+    }
+    let request: PutOrg = serde_json::from_value(request).unwrap();
+    let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
+    let config = request.check(&Catalogue::default(), None).unwrap();
+    Effective::of_org(&OrgRecord::new(org, config, 0), 0)
+}
+
+fn prices() -> BTreeMap<Label, Price> {
+    let prices = [("premium", 1_000_000), ("standard", 100_000), ("economy", 10_000)];
+    prices.map(|(name, price)| (label(name), Price::new(price, price))).into()
+}
+
+fn day() -> OrgDay {
+    OrgDay::new(2026, 1, 23).unwrap()
+}
+
+fn midnight() -> i64 {
+    Zone::new("America/New_York").unwrap().first_instant(day())
+}
+
+/// A submission of a hundred tokens every minute of the day.
+fn every_minute() -> Vec<Row> {
+    let tokens = TokenUse { input: 60, output: 40, ..TokenUse::default() };
+    (0..1440).map(|minute| Row { at_ms: midnight() + minute * 60_000, tokens }).collect()
+}
+
+fn story(report: &Report) -> Vec<String> {
+    let told = |event: &Event| {
+        let minute = (event.at_ms - report.start_ms) / 60_000;
+        match &event.what {
+            Happened::Tight { label } => format!("{minute} {label} tight"),
+            Happened::Exceeded { label } => format!("{minute} {label} exceeded"),
+            Happened::Fallback { from, to } => format!("{minute} {from} to {to}"),
+            Happened::AllExceeded => format!("{minute} all exceeded"),
+        }
+    };
+    report.events.iter().map(told).collect()
+}
+
+#[test]
+fn a_day_falls_down_the_chain() {
+    // Premium costs 100 a minute, standard 10, economy 1.
+    let config = config([10_000, 2_000, 1_000], json!({}));
+    let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms: 0 };
+    let report = plan.run(&every_minute()).unwrap();
+    assert_eq!(
+        story(&report),
+        [
+            "94 premium tight",
+            "99 premium exceeded",
+            "99 premium to standard",
+            "289 standard tight",
+            "299 standard exceeded",
+            "299 standard to economy",
+            "1249 economy tight",
+            "1299 economy exceeded",
+            "1299 all exceeded",
+        ]
+    );
+    let costs: Vec<u64> = report.models.iter().map(|model| model.cost_usd_micros.0).collect();
+    assert_eq!(costs, [10_000, 2_000, 1_000]);
+    assert_eq!((report.served, report.refused, report.outside), (1_300, 140, 0));
+    assert_eq!(report.cost_usd_micros, MicroUsd(13_000));
+    assert_eq!(report.models[1].first_used_at_ms, Some(midnight() + 100 * 60_000));
+    assert_eq!((report.models[2].input_tokens, report.models[2].output_tokens), (60_000, 40_000));
+}
+
+#[test]
+fn what_is_not_yet_summed_up_overshoots() {
+    let config = config([10_000, 100_000, 0], json!({}));
+    let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms: 15 * 60_000 };
+    let report = plan.run(&every_minute()).unwrap();
+    assert_eq!(
+        story(&report),
+        [
+            "0 economy tight",
+            "0 economy exceeded",
+            "94 premium tight",
+            "99 premium exceeded",
+            "105 premium to standard",
+        ]
+    );
+    // Minutes 100 to 104 were served before the totals showed it.
+    assert_eq!(report.models[0].overshoot_usd_micros, MicroUsd(500));
+    assert_eq!(report.models[0].quota_pct.to_string(), "105.00");
+    assert_eq!(report.refused, 0);
+}
+
+#[test]
+fn the_overshoot_is_at_most_rate_times_lag() {
+    for lag_minutes in [0, 1, 7, 60] {
+        for quota in [1, 50, 5_000, 99_999] {
+            let config = config([quota, 50_000, 50_000], json!({}));
+            let lag_ms = lag_minutes * 60_000;
+            let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms };
+            let report = plan.run(&every_minute()).unwrap();
+            let overshoot = report.models[0].overshoot_usd_micros.0;
+            // The submission that spends the quota may itself go beyond it.
+            let most = 100 * (u64::try_from(lag_minutes).unwrap() + 1);
+            assert!(overshoot <= most, "{overshoot} of {most} at {lag_minutes} min, {quota}");
+        }
+    }
+}
+
+#[test]
+fn the_chart_covers_the_day() {
+    let config = config([10_000, 2_000, 1_000], json!({}));
+    let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms: 0 };
+    let report = plan.run(&every_minute()).unwrap();
+    assert_eq!(report.series.len(), 97);
+    assert_eq!(report.series[0].at_ms, report.start_ms);
+    assert_eq!(report.series[96].at_ms, report.end_ms);
+    let at = |point: usize| report.series[point].spend_usd_micros.clone();
+    assert_eq!(at(0), [MicroUsd(0), MicroUsd(0), MicroUsd(0)]);
+    assert_eq!(at(4), [MicroUsd(6_000), MicroUsd(0), MicroUsd(0)]);
+    assert_eq!(at(96), [MicroUsd(10_000), MicroUsd(2_000), MicroUsd(1_000)]);
+    assert_eq!(plan.run(&[]).unwrap().series.len(), 97);
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["events"][2]["event"], "FALLBACK");
+    assert_eq!(json["models"][0]["quota_pct"], 100.0);
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused() {
+    let (mut known, config) = (prices(), config([1, 1, 1], json!({})));
+    known.remove("economy");
+    let run = |config: &Effective, prices: &BTreeMap<Label, Price>, day, lag_ms| {
+        Plan { config, prices, day, lag_ms }.run(&[]).map_err(|error| error.to_string())
+    };
+    let error = run(&config, &known, day(), 0).unwrap_err();
+    assert!(error.starts_with("there is no price for model \"economy\""), "{error}");
+    let free = self::config([1, 1, 1], json!({"unpriced": "zero"}));
+    assert!(run(&free, &known, day(), 0).is_ok());
+    assert!(run(&config, &prices(), day(), -1).is_err());
+    assert!(run(&config, &prices(), day(), LAG_MS_MAX + 1).is_err());
+    let apia = self::config([1, 1, 1], json!({"timezone": "Pacific/Apia"}));
+    let skipped = OrgDay::new(2011, 12, 30).unwrap();
+    let error = run(&apia, &prices(), skipped, 0).unwrap_err();
+    assert_eq!(error, "day: 2011-12-30 does not exist in Pacific/Apia");
+    let yesterday = Row::new("2026-01-22T12:00:00Z", TokenUse::default()).unwrap();
+    let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms: 0 };
+    assert_eq!(plan.run(&[yesterday]).unwrap().outside, 1);
+    assert!(Row::new("yesterday", TokenUse::default()).is_err());
+}
+
+#[test]
+fn a_seed_makes_one_day_of_office_hours() {
+    let traffic = Traffic { seed: 7, requests: 10_000, input_tokens: 1_000, output_tokens: 200 };
+    for (zone, date) in [
+        ("America/New_York", "2026-01-23"),
+        ("America/New_York", "2026-03-08"),
+        ("America/Havana", "2026-11-01"),
+        ("Australia/Lord_Howe", "2026-04-05"),
+    ] {
+        let (zone, date) = (Zone::new(zone).unwrap(), date.parse::<OrgDay>().unwrap());
+        let rows = traffic.rows(&zone, date).unwrap();
+        assert_eq!(rows, traffic.rows(&zone, date).unwrap());
+        assert_eq!(rows.len(), 10_000);
+        assert!(rows.is_sorted_by_key(|row| row.at_ms));
+        assert!(rows.iter().all(|row| zone.day_of(row.at_ms) == date));
+        assert!(rows.iter().all(|row| (500..=1_500).contains(&row.tokens.input)));
+        let within = |hours: std::ops::Range<u8>| {
+            rows.iter().filter(|row| hours.contains(&zone.hour_of(row.at_ms))).count()
+        };
+        assert!(within(9..12) > 5 * within(0..3), "{} {}", within(9..12), within(0..3));
+        let other = Traffic { seed: 8, ..traffic };
+        assert_ne!(other.rows(&zone, date).unwrap(), rows);
+    }
+    let apia = Zone::new("Pacific/Apia").unwrap();
+    assert!(traffic.rows(&apia, OrgDay::new(2011, 12, 30).unwrap()).is_err());
+    assert!(Traffic { requests: REPLAY_ROWS_MAX + 1, ..traffic }.rows(&apia, day()).is_err());
+    assert!(traffic.rows(&apia, day()).unwrap()[0].at_ms > midnight() - 48 * HOUR_MS);
+}

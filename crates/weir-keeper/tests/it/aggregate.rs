@@ -1,0 +1,225 @@
+//! Totals say what the shards say, in the end and never backwards.
+
+use weir_keeper::Keeper;
+use weir_keeper::aggregate::Dirty;
+use weir_keeper::counters::Counters;
+use weir_keeper::keys;
+use weir_keeper::money::{MicroUsd, TokenUse};
+use weir_testkit::watched::Strike;
+
+use crate::metered::{
+    CHAIN, COST, QUOTA, Spender, dirty, eventually, follower, label, now_ms, spender, spent,
+    stated, submission, sum_up, today, total,
+};
+use crate::scene::{Scene, Watched};
+
+scenes! {
+    the_feed_tells_what_to_sum_up,
+    what_is_told_again_changes_nothing,
+    a_slow_aggregator_writes_no_total_backwards,
+    any_number_may_sum_up_at_once,
+    a_lost_answer_of_a_sum_does_no_harm,
+    the_full_pass_finds_what_the_feed_missed,
+    a_quota_that_is_spent_moves_the_chain_on,
+}
+
+async fn the_feed_tells_what_to_sum_up(scene: &Scene) {
+    let who = spender(scene, "ORG").await;
+    let mut follower = follower(scene, "a").await;
+    for model in ["premium", "premium", "standard"] {
+        let told = stated(scene, model, 5);
+        scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    }
+    scene.clock.advance_ms(3_000);
+    let mut seen = Dirty::default();
+    eventually(async || {
+        if let Some(batch) = follower.poll(100).await.unwrap() {
+            seen.merge(Dirty::of(&batch.changes));
+            assert!(follower.commit(batch).await.unwrap());
+        }
+        (seen.len() == 4).then_some(())
+    })
+    .await;
+    let summed = scene.keeper.aggregate(&seen).await.unwrap();
+    assert_eq!((summed.written, summed.unchanged, summed.failed), (4, 0, 0));
+    // What the org spent is what its apps did: it is counted once.
+    assert_eq!(summed.spend_added, MicroUsd(15));
+    assert_eq!(summed.closest.len(), CHAIN.len(), "an app without quotas of its own has none");
+    for scope in [who.all(), who.one()] {
+        assert_eq!(total(scene, &scope, "premium", today()).await, (2, 10));
+        assert_eq!(total(scene, &scope, "standard", today()).await, (1, 5));
+    }
+    let answer = scene.keeper.submit(&who.org, &who.other, &submission(scene)).await.unwrap();
+    assert_eq!(answer.daily_total.cost_usd_micros, MicroUsd(10));
+}
+
+async fn what_is_told_again_changes_nothing(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
+    let mut dirty = Dirty::default();
+    dirty.mark(who.one(), label("premium"), today(), now_ms(scene));
+    scene.keeper.aggregate(&dirty).await.unwrap();
+    scene.watch.reset();
+    for _ in 0..3 {
+        let summed = scene.keeper.aggregate(&dirty).await.unwrap();
+        assert_eq!((summed.written, summed.unchanged), (0, 1));
+    }
+    let calls = scene.watch.calls();
+    assert_eq!((calls.batch_gets, calls.writes, calls.transactions), (6, 0, 0));
+    assert_eq!(total(scene, &who.one(), "premium", today()).await, (1, COST));
+}
+
+async fn a_slow_aggregator_writes_no_total_backwards(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    let key = keys::total(&who.one(), &label("premium"), today());
+    let table = scene.keeper.tables().daily_total.clone();
+    let counters =
+        |requests, cost| Counters { cost: MicroUsd(cost), tokens: TokenUse::default(), requests };
+    for _ in 0..3 {
+        scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 10)).await.unwrap();
+    }
+    sum_up(&scene.keeper, &who).await;
+    assert_eq!(total(scene, &who.one(), "premium", today()).await, (3, 30));
+    // What others read before: less of both, or of either.
+    for (requests, cost) in [(2, 20), (2, 31), (4, 29)] {
+        let late = counters(requests, cost).put_as_total(table.clone(), key.clone(), 0, 1);
+        assert!(!scene.store.write(late).await.unwrap().is_applied());
+    }
+    // One that read later than the shards say now: it stays.
+    let ahead = counters(9, 90).put_as_total(table, key, now_ms(scene), now_ms(scene));
+    assert!(scene.store.write(ahead).await.unwrap().is_applied());
+    sum_up(&scene.keeper, &who).await;
+    assert_eq!(total(scene, &who.one(), "premium", today()).await, (9, 90));
+    for _ in 0..7 {
+        scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 10)).await.unwrap();
+    }
+    sum_up(&scene.keeper, &who).await;
+    assert_eq!(total(scene, &who.one(), "premium", today()).await, (10, 100));
+}
+
+async fn any_number_may_sum_up_at_once(scene: &Scene) {
+    const SUBMITTERS: usize = 8;
+    const EACH: usize = 8;
+    let who = spender(scene, "ORG").await;
+    let marked = dirty(&scene.keeper, &who).await;
+    let mut tasks = Vec::new();
+    for _ in 0..SUBMITTERS {
+        let keeper = scene.keeper.clone();
+        let told: Vec<_> = (0..EACH).map(|_| stated(scene, "premium", 3)).collect();
+        let (org, app) = (who.org.clone(), who.app.clone());
+        tasks.push(tokio::spawn(async move {
+            for told in &told {
+                keeper.submit(&org, &app, told).await.unwrap();
+            }
+        }));
+    }
+    for _ in 0..3 {
+        let (keeper, marked) = (scene.another().await, marked.clone());
+        tasks.push(tokio::spawn(async move {
+            for _ in 0..5 {
+                keeper.aggregate(&marked).await.unwrap();
+            }
+        }));
+    }
+    let (mut last, mut is_done) = ((0, 0), false);
+    while !is_done {
+        is_done = tasks.iter().all(tokio::task::JoinHandle::is_finished);
+        let seen = total(scene, &who.all(), "premium", today()).await;
+        assert!(seen.0 >= last.0 && seen.1 >= last.1, "{last:?} became {seen:?}");
+        last = seen;
+        tokio::task::yield_now().await;
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    sum_up(&scene.keeper, &who).await;
+    let all = u64::try_from(SUBMITTERS * EACH).unwrap();
+    for scope in [who.all(), who.one()] {
+        assert_eq!(total(scene, &scope, "premium", today()).await, (all, all * 3));
+        assert_eq!(spent(scene, &scope, "premium", today()).await, (all, all * 3));
+    }
+}
+
+async fn a_lost_answer_of_a_sum_does_no_harm(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    let mut dirty = Dirty::default();
+    dirty.mark(who.one(), label("premium"), today(), now_ms(scene));
+    let mut sent = 0;
+    let mut flips = 0;
+    for strike in [Strike::Before, Strike::After] {
+        for skip in 0.. {
+            // Each time the quota of the next model is spent, so that each time there is a move to be written.
+            let keeper = scene.another().await;
+            keeper.effective(&who.org, Some(&who.app)).await.unwrap();
+            keeper.effective(&who.org, None).await.unwrap();
+            keeper.reset_sticky(&who.one(), "test").await.unwrap();
+            keeper.submit(&who.org, &who.app, &stated(scene, "premium", QUOTA)).await.unwrap();
+            sent += 1;
+            scene.watch.fail_once(skip, strike);
+            let first = keeper.aggregate(&dirty).await;
+            let struck = !scene.watch.is_planned();
+            scene.watch.cancel();
+            assert_eq!(first.is_err(), struck);
+            keeper.aggregate(&dirty).await.unwrap();
+            assert_eq!(total(scene, &who.one(), "premium", today()).await, (sent, sent * QUOTA));
+            let sticky = keeper.sticky(&who.one(), today()).await.unwrap().unwrap();
+            assert_eq!(sticky.label, label("standard"));
+            flips += keeper.meters_read().sticky_flips;
+            if !struck {
+                assert!(skip >= 5, "sum, total, look, webhooks, flip");
+                break;
+            }
+        }
+    }
+    assert!(flips <= sent);
+}
+
+async fn the_full_pass_finds_what_the_feed_missed(scene: &Scene) {
+    let (one, two) = (spender(scene, "ORG").await, spender(scene, "APP").await);
+    for who in [&one, &two] {
+        scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
+        let mut late = stated(scene, "standard", 4);
+        late.at_ms -= 10 * 3_600_000;
+        scene.keeper.submit(&who.org, &who.other, &late).await.unwrap();
+    }
+    let (mut cursor, mut scopes, mut written) = (None, 0, 0);
+    loop {
+        let passed = scene.keeper.full_pass(cursor.as_deref(), 3).await.unwrap();
+        scopes += passed.scopes;
+        written += passed.summed.written;
+        cursor = passed.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!((scopes, written), (6, 6), "two orgs and four apps; two spots count twice");
+    let yesterday = today().previous().unwrap();
+    assert_eq!(total(scene, &one.all(), "premium", today()).await, (1, COST));
+    assert_eq!(total(scene, &one.all(), "standard", yesterday).await, (1, 4));
+    assert_eq!(total(scene, &one.two(), "standard", yesterday).await, (1, 4));
+    assert_eq!(total(scene, &two.two(), "standard", yesterday).await, (1, 4));
+    assert_eq!(total(scene, &two.all(), "standard", yesterday).await, (0, 0));
+}
+
+async fn a_quota_that_is_spent_moves_the_chain_on(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    let sticky = async |keeper: &Keeper<Watched>| {
+        let sticky = keeper.sticky(&who.one(), today()).await.unwrap();
+        sticky.map(|sticky| sticky.label.to_string())
+    };
+    let spend = async |who: &Spender, model: &str, micros: u64| {
+        let told = stated(scene, model, micros);
+        scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+        scene.keeper.aggregate(&dirty(&scene.keeper, who).await).await.unwrap().flips
+    };
+    assert_eq!(spend(&who, "premium", QUOTA - 1).await, 0);
+    assert_eq!(sticky(&scene.keeper).await, None);
+    assert_eq!(spend(&who, "premium", 1).await, 1);
+    assert_eq!(sticky(&scene.keeper).await.as_deref(), Some("standard"));
+    assert_eq!(spend(&who, "standard", QUOTA).await, 1);
+    assert_eq!(sticky(&scene.keeper).await.as_deref(), Some("economy"));
+    // There is nothing after the last, so the chain stays there.
+    assert_eq!(spend(&who, "economy", QUOTA).await, 0);
+    assert_eq!(sticky(&scene.keeper).await.as_deref(), Some("economy"));
+    assert_eq!(scene.keeper.meters_read().sticky_flips, 2);
+}

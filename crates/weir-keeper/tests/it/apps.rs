@@ -1,0 +1,128 @@
+//! Apps of an org.
+
+use weir_keeper::Error;
+use weir_keeper::config::{Overrides, PutApp, PutOrg};
+use weir_keeper::ids::Scope;
+use weir_testkit::watched::Strike;
+
+use crate::credentials::fetched;
+use crate::scene::{Scene, app, app_request, org, org_request};
+
+scenes!(
+    an_app_has_from_its_org_what_it_does_not_say,
+    an_app_needs_an_org,
+    an_app_of_a_shared_chain_has_none_of_its_own,
+    apps_are_listed_by_org,
+    a_put_that_failed_can_be_tried_again,
+    puts_at_once_lose_nothing,
+);
+
+async fn an_app_has_from_its_org_what_it_does_not_say(scene: &Scene) {
+    let keeper = &scene.keeper;
+    keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
+    let wanted = PutApp {
+        model_ordering: Some(vec!["economy".into()]),
+        overrides: Overrides { tight_mode_threshold_pct: Some(90), ..Overrides::default() },
+        ..app_request()
+    };
+    let put = keeper.put_app(&org(1), &app("a"), &wanted, "admin").await.unwrap();
+    assert!(put.created);
+    let found = keeper.app(&org(1), &app("a")).await.unwrap();
+    assert_eq!(found, put.effective);
+    assert_eq!(found.model_ordering.len(), 1);
+    assert_eq!((found.tight_mode_threshold_pct, found.timezone.name()), (90, "America/New_York"));
+    assert!(found.inherited_fields.contains(&"quotas"));
+    assert!(!found.inherited_fields.contains(&"model_ordering"));
+    // The org changes, and so does the app, at once.
+    let cheaper =
+        PutOrg { quotas: [("premium".into(), 1), ("economy".into(), 7)].into(), ..org_request() };
+    keeper.effective(&org(1), Some(&app("a"))).await.unwrap();
+    keeper.put_org(&org(1), &cheaper, "admin").await.unwrap();
+    let now = keeper.effective(&org(1), Some(&app("a"))).await.unwrap();
+    assert_eq!(now.quota(&now.model_ordering[0]).0, 7);
+    assert!(now.config_version > found.config_version);
+}
+
+async fn an_app_needs_an_org(scene: &Scene) {
+    let error = scene.keeper.put_app(&org(1), &app("a"), &app_request(), "admin").await;
+    assert!(matches!(error, Err(Error::NotFound { what: "org", .. })));
+    scene.keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
+    let error = scene.keeper.app(&org(1), &app("a")).await;
+    assert!(matches!(error, Err(Error::NotFound { what: "app", .. })));
+    let error = scene.keeper.list_apps(&org(2), 10, None).await;
+    assert!(matches!(error, Err(Error::NotFound { what: "org", .. })));
+}
+
+async fn an_app_of_a_shared_chain_has_none_of_its_own(scene: &Scene) {
+    let keeper = &scene.keeper;
+    let shared = PutOrg { quota_scope: "ORG".into(), ..org_request() };
+    keeper.put_org(&org(1), &shared, "admin").await.unwrap();
+    let own = [
+        PutApp { model_ordering: Some(vec!["economy".into()]), ..app_request() },
+        PutApp { quotas: Some([("economy".into(), 1)].into()), ..app_request() },
+    ];
+    for wanted in own {
+        let error = keeper.put_app(&org(1), &app("a"), &wanted, "admin").await.unwrap_err();
+        assert_eq!(error.code(), "INVALID_CONFIG");
+    }
+    keeper.put_app(&org(1), &app("a"), &app_request(), "admin").await.unwrap();
+}
+
+async fn apps_are_listed_by_org(scene: &Scene) {
+    let keeper = &scene.keeper;
+    for number in [1, 2] {
+        keeper.put_org(&org(number), &org_request(), "admin").await.unwrap();
+    }
+    for name in ["b", "a", "c"] {
+        keeper.put_app(&org(1), &app(name), &app_request(), "admin").await.unwrap();
+    }
+    keeper.put_app(&org(2), &app("a"), &app_request(), "admin").await.unwrap();
+    let first = keeper.list_apps(&org(1), 2, None).await.unwrap();
+    let rest = keeper.list_apps(&org(1), 2, first.cursor).await.unwrap();
+    let apps = first.items.into_iter().chain(rest.items).filter_map(|found| found.app_id);
+    assert_eq!(apps.collect::<Vec<_>>(), ["a", "b", "c"].map(app));
+}
+
+async fn a_put_that_failed_can_be_tried_again(scene: &Scene) {
+    let keeper = &scene.keeper;
+    keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
+    let mut number = 0;
+    for strike in [Strike::Before, Strike::After] {
+        for skip in 0..20 {
+            number += 1;
+            let name = app(&format!("app-{number}"));
+            let scope = Scope::App(org(1), name.clone());
+            scene.watch.fail_once(skip, strike);
+            let first = keeper.put_app(&org(1), &name, &app_request(), "admin").await;
+            let struck = !scene.watch.is_planned();
+            scene.watch.cancel();
+            let put = match first {
+                Ok(put) => put,
+                Err(_) => keeper.put_app(&org(1), &name, &app_request(), "admin").await.unwrap(),
+            };
+            assert!(put.created, "{skip} {strike:?}");
+            let secret = fetched(scene, &scope, put.retrieval.unwrap().token.reveal()).await;
+            let found = keeper.check_secret(&scope.client_id(), &secret).await.unwrap();
+            assert_eq!(found, Some(scope));
+            if !struck {
+                break;
+            }
+        }
+    }
+}
+
+async fn puts_at_once_lose_nothing(scene: &Scene) {
+    scene.keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..6 {
+        let keeper = scene.keeper.clone();
+        tasks.spawn(async move {
+            let wanted = PutApp { app_name: format!("name {number}"), ..app_request() };
+            keeper.put_app(&org(1), &app("a"), &wanted, "admin").await.unwrap()
+        });
+    }
+    let puts = tasks.join_all().await;
+    assert_eq!(puts.iter().filter(|put| put.created).count(), 1);
+    let found = scene.keeper.app(&org(1), &app("a")).await.unwrap();
+    assert_eq!(found.config_version, 1 + 6, "one of the org, six of the app");
+}

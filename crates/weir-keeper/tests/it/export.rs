@@ -1,0 +1,73 @@
+//! Days that are over are exported, exactly and once.
+
+use std::sync::Arc;
+
+use object_store::ObjectStoreExt as _;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use weir_keeper::export::Exports;
+use weir_testkit::watched::Strike;
+
+use crate::metered::{Spender, spender, stated};
+use crate::scene::Scene;
+
+scenes! {
+    a_day_is_exported_when_nothing_can_be_added,
+    a_lost_answer_of_an_export_does_no_harm,
+}
+
+async fn read(objects: &InMemory, name: &str) -> Option<String> {
+    let found = objects.get(&Path::from(name)).await.ok()?;
+    Some(String::from_utf8(found.bytes().await.unwrap().to_vec()).unwrap())
+}
+
+fn name(who: &Spender, day: &str) -> String {
+    format!("counters/{day}/{}.jsonl", who.org)
+}
+
+async fn a_day_is_exported_when_nothing_can_be_added(scene: &Scene) {
+    let (objects, who) = (Arc::new(InMemory::new()), spender(scene, "ORG").await);
+    let exports = Exports::new(objects.clone(), "counters");
+    let keeper = scene.another_with(|settings| settings.retention_days = 8).await;
+    let export = async || keeper.export_counters(&exports, 100, None).await.unwrap();
+    scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
+    scene.keeper.submit(&who.org, &who.other, &stated(scene, "premium", 4)).await.unwrap();
+    scene.clock.advance_ms(2 * 86_400_000);
+    assert_eq!(export().await.objects, 0, "late ones may still come");
+    scene.clock.advance_ms(86_400_000);
+    let exported = export().await;
+    assert_eq!((exported.objects, exported.lines, exported.behind_days), (1, 3, 0));
+    let text = read(&objects, &name(&who, "2026/01/23")).await.unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<(Option<&str>, u64)> = lines
+        .iter()
+        .map(|line| (line["app_id"].as_str(), line["cost_usd_micros"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(told, [(None, 7), (Some("chat"), 3), (Some("search"), 4)]);
+    assert_eq!(export().await.objects, 0, "it is done");
+}
+
+async fn a_lost_answer_of_an_export_does_no_harm(scene: &Scene) {
+    let objects = Arc::new(InMemory::new());
+    let exports = Exports::new(objects.clone(), "counters");
+    let keeper = scene.another_with(|settings| settings.retention_days = 8).await;
+    let mut who = spender(scene, "APP").await;
+    scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
+    scene.clock.advance_ms(5 * 86_400_000);
+    for (turn, strike) in [Strike::Before, Strike::After].into_iter().enumerate() {
+        // Somewhere in the middle, and at the mark.
+        for skip in [0, 2, 20, 70, 89, 90, 91] {
+            scene.watch.fail_once(skip, strike);
+            let _ = keeper.export_counters(&exports, 100, None).await;
+            scene.watch.cancel();
+        }
+        keeper.export_counters(&exports, 100, None).await.unwrap();
+        let day = ["2026/01/23", "2026/01/28"][turn];
+        let text = read(&objects, &name(&who, day)).await.unwrap();
+        assert_eq!(text.lines().count(), 1);
+        who = spender(scene, "APP").await;
+        scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
+        scene.clock.advance_ms(5 * 86_400_000);
+    }
+}

@@ -1,0 +1,52 @@
+//! What the keeper does, on every back-end.
+//!
+//! A scenario is written once, as an async function of a [`scene::Scene`], in the file of its theme. `scenes!` at the top of
+//! the file makes one test of it per back-end: `theme::embedded::scenario`, `theme::embedded_delayed_index::scenario`
+//! (indexes lag) and `theme::dynamodb_local::scenario`. The clock stands still until a scenario moves it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test says what went wrong by panicking"
+)]
+
+/// Makes one test per back-end of each scenario named.
+macro_rules! scenes {
+    ($($scenario:ident),* $(,)?) => {
+        scenes!(@on embedded $($scenario)*);
+        scenes!(@on embedded_delayed_index $($scenario)*);
+        scenes!(@on dynamodb_local $($scenario)*);
+    };
+    (@on $backend:ident $($scenario:ident)*) => {
+        mod $backend {
+            $(
+                #[test]
+                fn $scenario() {
+                    crate::scene::$backend(async |scene| super::$scenario(scene).await);
+                }
+            )*
+        }
+    };
+}
+
+mod aggregate;
+mod apps;
+mod audit;
+mod batch;
+mod cost;
+mod counters;
+mod credential_faults;
+mod credentials;
+mod effective;
+mod export;
+mod metered;
+mod notices;
+mod open;
+mod orgs;
+mod prices;
+mod profiles;
+mod scene;
+mod sticky;
+mod submit;
+mod totals;

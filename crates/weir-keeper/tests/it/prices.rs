@@ -1,0 +1,205 @@
+//! What models cost.
+
+use weir_keeper::day::OrgDay;
+use weir_keeper::ids::{Label, ModelId};
+use weir_keeper::money::Price;
+use weir_keeper::prices::{PriceRow, PriceSource, diff};
+use weir_testkit::watched::{Calls, Strike};
+
+use crate::scene::Scene;
+
+scenes!(
+    the_nearest_price_wins,
+    a_refresh_holds_for_a_while_and_then_the_book_again,
+    a_refresh_that_fails_keeps_the_old_prices,
+    an_import_holds_from_its_day_on,
+    prices_are_known_by_region_and_profile,
+    prices_are_remembered,
+    all_prices_of_a_day_are_listed,
+    wrong_prices_are_refused,
+);
+
+const NOVA: &str = "amazon.nova-lite-v1:0";
+const DAY_MS: u64 = 86_400_000;
+
+fn model(text: &str) -> ModelId {
+    ModelId::new(text).unwrap()
+}
+
+fn row(text: &str, region: Option<&str>, input: u64) -> PriceRow {
+    PriceRow { model_id: model(text), region: region.map(Into::into), price: Price::new(input, 1) }
+}
+
+fn file(entries: &[(&str, Option<&str>, u64)]) -> String {
+    let entries = entries.iter().map(|(model, region, input)| {
+        let region = region.map_or(String::new(), |region| format!(r#""region":"{region}","#));
+        format!(
+            r#"{{"model_id":"{model}",{region}"input_price_usd_micros_per_1m":{input},"output_price_usd_micros_per_1m":1}}"#
+        )
+    });
+    let entries = entries.collect::<Vec<_>>().join(",");
+    format!(
+        r#"{{"source":"s","units":"micro-USD per one million tokens","as_of":"x","entries":[{entries}]}}"#
+    )
+}
+
+/// What a model costs now, where the price comes from, and of when it is.
+async fn now(
+    scene: &Scene,
+    text: &str,
+    region: Option<&str>,
+) -> Option<(u64, PriceSource, String)> {
+    let label = Label::new("economy").unwrap();
+    let now_ms = scene.keeper.now_ms();
+    let found = scene.keeper.price(&model(text), Some(&label), region, now_ms).await.unwrap()?;
+    Some((found.price.input, found.source, found.version.clone()))
+}
+
+async fn the_nearest_price_wins(scene: &Scene) {
+    let book = Some((60_000, PriceSource::PriceBook, "2026-11".to_owned()));
+    assert_eq!(now(scene, NOVA, None).await, book);
+    let fallback = Some((60_000, PriceSource::ConfigFallback, "config".to_owned()));
+    assert_eq!(now(scene, "acme.model", None).await, fallback);
+    let at_ms = scene.keeper.now_ms();
+    let unknown = scene.keeper.price(&model("acme.model"), None, None, at_ms).await.unwrap();
+    assert_eq!(unknown, None);
+    assert_eq!(scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap(), 1);
+    let fetched = Some((7, PriceSource::PricingApi, "2026-01-23".to_owned()));
+    assert_eq!(now(scene, NOVA, None).await, fetched, "though the other was remembered");
+    let today = OrgDay::new(2026, 1, 23).unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, None, 8)], today).await.unwrap();
+    let imported = Some((8, PriceSource::Cached, "2026-01-23".to_owned()));
+    assert_eq!(now(scene, NOVA, None).await, imported);
+    assert_eq!(scene.another().await.prices(today).await.unwrap().len(), 448);
+}
+
+async fn a_refresh_holds_for_a_while_and_then_the_book_again(scene: &Scene) {
+    let fetched = |source| Some((7, source, "2026-01-23".to_owned()));
+    scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
+    assert_eq!(now(scene, NOVA, None).await, fetched(PriceSource::PricingApi));
+    scene.clock.advance_ms(3 * DAY_MS - 1_000);
+    assert_eq!(now(scene, NOVA, None).await, fetched(PriceSource::Cached));
+    scene.clock.advance_ms(60_000);
+    let book = now(scene, NOVA, None).await.unwrap();
+    assert_eq!((book.0, book.1), (60_000, PriceSource::PriceBook));
+}
+
+async fn a_refresh_that_fails_keeps_the_old_prices(scene: &Scene) {
+    scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
+    let wrong = file(&[(NOVA, None, 9), (NOVA, None, 9)]);
+    for file in [&b"<html>"[..], &b"\xff"[..], wrong.as_bytes(), b""] {
+        assert!(scene.keeper.refresh_prices(file).await.is_err());
+        assert_eq!(now(scene, NOVA, None).await.unwrap().0, 7);
+    }
+    scene.watch.fail_once(0, Strike::Before);
+    let error = scene.keeper.refresh_prices(file(&[(NOVA, None, 9)]).as_bytes()).await.unwrap_err();
+    assert!(error.is_unavailable());
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 7);
+    scene.watch.fail_once(0, Strike::After);
+    scene.keeper.refresh_prices(file(&[(NOVA, None, 9)]).as_bytes()).await.unwrap_err();
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 9, "it was written after all");
+}
+
+async fn an_import_holds_from_its_day_on(scene: &Scene) {
+    let (today, tomorrow) = (OrgDay::new(2026, 1, 23).unwrap(), OrgDay::new(2026, 1, 24).unwrap());
+    scene.keeper.import_prices(vec![row(NOVA, None, 5)], today).await.unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, None, 6)], tomorrow).await.unwrap();
+    let today_ms = scene.keeper.now_ms();
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 5);
+    scene.clock.advance_ms(DAY_MS);
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6);
+    let late = scene.keeper.price(&model(NOVA), None, None, today_ms).await.unwrap().unwrap();
+    assert_eq!(late.price.input, 5, "a late submission has the price of its day");
+    // What is fetched does not undo it, and it does not end.
+    scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
+    scene.clock.advance_ms(500 * DAY_MS);
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6);
+    let error = scene.keeper.import_prices(vec![row(NOVA, None, 5)], today).await.unwrap_err();
+    assert!(error.to_string().starts_with("from: 2026-01-23 is past"), "{error}");
+}
+
+async fn prices_are_known_by_region_and_profile(scene: &Scene) {
+    let prices =
+        [(NOVA, None, 1), (NOVA, Some("eu-west-1"), 2), ("us.amazon.nova-lite-v1:0", None, 3)];
+    scene.keeper.refresh_prices(file(&prices).as_bytes()).await.unwrap();
+    let arn = format!("arn:aws:bedrock:eu-west-1::foundation-model/{NOVA}");
+    for (text, region, input) in [
+        (NOVA, None, 1),
+        (NOVA, Some("us-east-1"), 1),
+        (NOVA, Some("eu-west-1"), 2),
+        ("eu.amazon.nova-lite-v1:0", Some("eu-west-1"), 2),
+        ("us.amazon.nova-lite-v1:0", Some("eu-west-1"), 3),
+        (arn.as_str(), None, 2),
+        (arn.as_str(), Some("us-east-1"), 1),
+    ] {
+        assert_eq!(now(scene, text, region).await.unwrap().0, input, "{text} {region:?}");
+    }
+    // A newer import of another region leaves the older one of this in force.
+    let today = OrgDay::new(2026, 1, 23).unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, Some("eu-west-1"), 4)], today).await.unwrap();
+    let tomorrow = today.next().unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, Some("us-east-1"), 5)], tomorrow).await.unwrap();
+    scene.clock.advance_ms(DAY_MS);
+    assert_eq!(now(scene, NOVA, Some("eu-west-1")).await.unwrap().0, 4);
+    assert_eq!(now(scene, NOVA, Some("us-east-1")).await.unwrap().0, 5);
+    assert_eq!(now(scene, NOVA, Some("ap-south-1")).await.unwrap().0, 1);
+}
+
+async fn prices_are_remembered(scene: &Scene) {
+    for _ in 0..3 {
+        now(scene, NOVA, None).await;
+        now(scene, "acme.model", Some("eu-west-1")).await;
+    }
+    assert_eq!(scene.watch.calls(), Calls { queries: 4, ..Calls::default() });
+    // What another process writes is seen a minute later.
+    let other = scene.another().await;
+    other.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
+    scene.clock.advance_ms(59_999);
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 60_000);
+    scene.clock.advance_ms(1);
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 7);
+}
+
+async fn all_prices_of_a_day_are_listed(scene: &Scene) {
+    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let rows = async |day| -> Vec<PriceRow> {
+        let listed = scene.keeper.prices(day).await.unwrap();
+        listed.into_iter().map(|listed| listed.row).collect()
+    };
+    let before = rows(today).await;
+    scene
+        .keeper
+        .refresh_prices(file(&[(NOVA, None, 7), ("acme.model", None, 1)]).as_bytes())
+        .await
+        .unwrap();
+    let tomorrow = today.next().unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, Some("mars-1"), 9)], tomorrow).await.unwrap();
+    let changes = |old: &[PriceRow], new: &[PriceRow]| -> Vec<_> {
+        let told = diff(old, new).into_iter();
+        told.map(|change| (change.model_id.to_string(), change.new.map(|new| new.input))).collect()
+    };
+    let after = rows(today).await;
+    // The book has a price of its own for a region; what is fetched for all regions is nearer.
+    let nova = (NOVA.to_owned(), Some(7));
+    let expected = [("acme.model".to_owned(), Some(1)), nova.clone(), nova];
+    assert_eq!(changes(&before, &after), expected);
+    assert_eq!(changes(&after, &rows(tomorrow).await), [(NOVA.to_owned(), Some(9))]);
+    let listed = scene.keeper.prices(today).await.unwrap();
+    let nova = listed.iter().find(|listed| listed.row.model_id.as_str() == NOVA).unwrap();
+    assert_eq!((nova.source, nova.version.as_str()), (PriceSource::PricingApi, "2026-01-23"));
+}
+
+async fn wrong_prices_are_refused(scene: &Scene) {
+    let today = OrgDay::new(2026, 1, 23).unwrap();
+    for (rows, part) in [
+        (vec![row(NOVA, None, u64::MAX)], "is above"),
+        (vec![row(NOVA, None, 1), row(NOVA, None, 1)], "stands there twice"),
+        (vec![row(NOVA, Some("no region"), 1)], "is no region"),
+        (vec![row(NOVA, None, 1); 10_001], "more than 10000"),
+    ] {
+        let error = scene.keeper.import_prices(rows, today).await.unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+        assert_eq!(error.code(), "INVALID_REQUEST");
+    }
+    assert_eq!(scene.watch.calls(), Calls::default());
+}

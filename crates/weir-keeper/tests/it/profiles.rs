@@ -1,0 +1,101 @@
+//! Inference profiles of an app.
+
+use weir_keeper::config::PutApp;
+use weir_keeper::ids::Label;
+use weir_keeper::profiles::ProfileRequest;
+use weir_testkit::watched::Calls;
+
+use crate::scene::{Scene, app, app_request, org, org_request};
+
+scenes!(
+    a_profile_is_registered_and_replaced,
+    a_profile_is_a_label_of_its_app,
+    wrong_profiles_are_refused_by_name,
+    profiles_are_remembered,
+);
+
+const ARN: &str = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1b2c3";
+
+fn request(label: &str) -> ProfileRequest {
+    ProfileRequest {
+        profile_label: label.into(),
+        inference_profile_arn: ARN.into(),
+        description: "ours".into(),
+    }
+}
+
+async fn two_apps(scene: &Scene) {
+    scene.keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
+    for name in ["a", "a2"] {
+        scene.keeper.put_app(&org(1), &app(name), &app_request(), "admin").await.unwrap();
+    }
+}
+
+async fn a_profile_is_registered_and_replaced(scene: &Scene) {
+    two_apps(scene).await;
+    let (keeper, id, a) = (&scene.keeper, org(1), app("a"));
+    let (made, created) = keeper.put_profile(&id, &a, &request("ours"), "admin").await.unwrap();
+    assert!(created);
+    scene.clock.advance_ms(5_000);
+    let same = keeper.put_profile(&id, &a, &request("ours"), "admin").await.unwrap();
+    assert_eq!(same, (made.clone(), false));
+    let other = ProfileRequest { description: "new".into(), ..request("ours") };
+    let (changed, created) = keeper.put_profile(&id, &a, &other, "admin").await.unwrap();
+    assert_eq!((changed.description.as_str(), created), ("new", false));
+    assert_eq!(changed.created_at_epoch, made.created_at_epoch);
+    assert_eq!(changed.updated_at_epoch, made.updated_at_epoch + 5);
+    keeper.put_profile(&id, &a, &request("another"), "admin").await.unwrap();
+    let first = keeper.profiles(&id, &a, 1, None).await.unwrap();
+    assert_eq!(first.items[0].profile_label.as_str(), "another");
+    assert_eq!(keeper.profiles(&id, &a, 1, first.cursor).await.unwrap().items, [changed]);
+    assert!(keeper.profiles(&id, &app("a2"), 9, None).await.unwrap().items.is_empty());
+}
+
+async fn a_profile_is_a_label_of_its_app(scene: &Scene) {
+    two_apps(scene).await;
+    scene.keeper.put_profile(&org(1), &app("a"), &request("ours"), "admin").await.unwrap();
+    let wanted = PutApp {
+        model_ordering: Some(vec!["ours".into(), "economy".into()]),
+        quotas: Some([("ours".into(), 5), ("economy".into(), 5)].into()),
+        ..app_request()
+    };
+    scene.keeper.put_app(&org(1), &app("a"), &wanted, "admin").await.unwrap();
+    let error = scene.keeper.put_app(&org(1), &app("a2"), &wanted, "admin").await.unwrap_err();
+    assert_eq!(error.code(), "INVALID_MODEL_LABEL");
+}
+
+async fn wrong_profiles_are_refused_by_name(scene: &Scene) {
+    two_apps(scene).await;
+    let (keeper, id, a) = (&scene.keeper, org(1), app("a"));
+    let with = |arn: &str| ProfileRequest { inference_profile_arn: arn.into(), ..request("x") };
+    for (wanted, field) in [
+        (request("a#b"), "profile_label"),
+        (request("premium"), "profile_label"),
+        (with("amazon.nova-lite-v1:0"), "inference_profile_arn"),
+        (with("arn:aws:s3:eu-west-1:1:inference-profile/x"), "inference_profile_arn"),
+        (with("arn:aws:bedrock::1:inference-profile/x"), "inference_profile_arn"),
+        (with("arn:aws:bedrock:eu-west-1:1:inference-profile/"), "inference_profile_arn"),
+        (ProfileRequest { description: "\n".into(), ..request("x") }, "description"),
+    ] {
+        let error = keeper.put_profile(&id, &a, &wanted, "admin").await.unwrap_err();
+        assert!(error.to_string().starts_with(field), "{error}");
+    }
+    let error = keeper.put_profile(&id, &app("b"), &request("x"), "admin").await.unwrap_err();
+    assert_eq!(error.code(), "NOT_FOUND");
+    let error = keeper.profiles(&id, &app("b"), 1, None).await.unwrap_err();
+    assert_eq!(error.code(), "NOT_FOUND");
+}
+
+async fn profiles_are_remembered(scene: &Scene) {
+    two_apps(scene).await;
+    let (keeper, id, a) = (&scene.keeper, org(1), app("a"));
+    let label = Label::new("ours").unwrap();
+    assert_eq!(keeper.profile(&id, &a, &label).await.unwrap(), None);
+    keeper.put_profile(&id, &a, &request("ours"), "admin").await.unwrap();
+    scene.watch.reset();
+    for _ in 0..3 {
+        let found = keeper.profile(&id, &a, &label).await.unwrap().unwrap();
+        assert_eq!(found.inference_profile_arn.as_str(), ARN);
+    }
+    assert_eq!(scene.watch.calls(), Calls { gets: 1, ..Calls::default() });
+}

@@ -1,0 +1,310 @@
+//! Submissions are counted once, whatever happens.
+
+use std::collections::BTreeMap;
+
+use weir_keeper::config::PutOrg;
+use weir_keeper::ids::{AppId, ModelId, OrgId};
+use weir_keeper::money::MicroUsd;
+use weir_keeper::submit::{Accepted, CallStatus, Submission};
+use weir_keeper::{Error, Keeper};
+use weir_testkit::watched::Strike;
+
+use crate::metered::{
+    COST, counted, day, now_ms, org_request, spender, spent, stated, submission, today,
+};
+use crate::scene::{Scene, Watched};
+
+scenes! {
+    a_submission_is_counted_and_answered,
+    an_orgs_quota_is_charged_and_its_app_is_told_apart,
+    a_duplicate_gets_the_first_answer,
+    what_the_client_says_it_cost_is_believed,
+    a_model_without_a_price_is_not_free,
+    its_own_time_picks_the_day,
+    a_lost_answer_is_not_counted_twice,
+    many_at_once_count_each_id_once,
+    a_new_time_zone_waits_for_midnight,
+    a_profile_wants_a_region,
+}
+
+async fn a_submission_is_counted_and_answered(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    let first = submission(scene);
+    let answer = scene.keeper.submit(&who.org, &who.app, &first).await.unwrap();
+    assert_eq!((answer.duplicate, answer.status), (false, "ACCEPTED"));
+    assert_eq!(answer.processing.cost_usd_micros, MicroUsd(COST));
+    assert_eq!(answer.processing.org_day, today());
+    assert_eq!(answer.processing.shard_id, first.shard(8));
+    assert_eq!(answer.daily_total.cost_usd_micros, MicroUsd::ZERO, "it is not summed up yet");
+    assert_eq!(spent(scene, &who.one(), "premium", today()).await, (1, COST));
+    assert_eq!(spent(scene, &who.all(), "premium", today()).await, (0, 0));
+
+    scene.watch.reset();
+    let before = scene.watch.written_together();
+    let mut second = submission(scene);
+    second.status = CallStatus::Error;
+    second.tokens.cached_read = 1_000;
+    scene.keeper.submit(&who.org, &who.app, &second).await.unwrap();
+    let calls = scene.watch.calls();
+    assert_eq!((calls.transactions, calls.gets), (1, 1));
+    assert_eq!((calls.batch_gets, calls.writes, calls.queries), (0, 0, 0));
+    assert_eq!(scene.watch.written_together() - before, 2);
+    let counters = counted(scene, &who.one(), "premium", today()).await;
+    assert_eq!((counters.requests, counters.cost), (2, MicroUsd(2 * COST + 300)));
+    assert_eq!((counters.tokens.input, counters.tokens.cached_read), (2_000, 1_000));
+
+    let unknown = AppId::new("nobody").unwrap();
+    let error = scene.keeper.submit(&who.org, &unknown, &first).await.unwrap_err();
+    assert_eq!(error.code(), "NOT_FOUND");
+    let wrong = Submission { label: "cheap".into(), ..submission(scene) };
+    let error = scene.keeper.submit(&who.org, &who.app, &wrong).await.unwrap_err();
+    assert_eq!(error.code(), "INVALID_MODEL_LABEL");
+}
+
+async fn an_orgs_quota_is_charged_and_its_app_is_told_apart(scene: &Scene) {
+    let who = spender(scene, "ORG").await;
+    scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
+    scene.watch.reset();
+    let before = scene.watch.written_together();
+    scene.keeper.submit(&who.org, &who.other, &stated(scene, "premium", 7)).await.unwrap();
+    assert_eq!(scene.watch.written_together() - before, 3);
+    let calls = scene.watch.calls();
+    // The second app's configuration is read once.
+    assert_eq!((calls.transactions, calls.gets, calls.writes), (1, 1, 0));
+    assert_eq!(spent(scene, &who.all(), "premium", today()).await, (2, COST + 7));
+    assert_eq!(spent(scene, &who.one(), "premium", today()).await, (1, COST));
+    assert_eq!(spent(scene, &who.two(), "premium", today()).await, (1, 7));
+}
+
+async fn a_duplicate_gets_the_first_answer(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    let told = submission(scene);
+    let first = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    let another = scene.another().await;
+    for keeper in [&scene.keeper, &another] {
+        let again = keeper.submit(&who.org, &who.app, &told).await.unwrap();
+        assert!(again.duplicate);
+        assert_eq!(again.processing, first.processing);
+    }
+    scene.watch.reset();
+    scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    let calls = scene.watch.calls();
+    assert_eq!((calls.transactions, calls.gets, calls.batch_gets), (1, 1, 0));
+    let mut other = told.clone();
+    other.tokens.output += 1;
+    let error = scene.keeper.submit(&who.org, &who.app, &other).await.unwrap_err();
+    assert_eq!(error.code(), "ALREADY_EXISTS");
+    assert_eq!(spent(scene, &who.one(), "premium", today()).await, (1, COST));
+    // The id is of its app: another app may use it too.
+    assert!(!scene.keeper.submit(&who.org, &who.other, &told).await.unwrap().duplicate);
+
+    // Two days on the time could not be told any more, but this was.
+    scene.clock.advance_ms(2 * 86_400_000);
+    let late = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    assert!(late.duplicate);
+    assert_eq!(late.processing, first.processing);
+    let error = scene.keeper.submit(&who.org, &who.app, &other).await.unwrap_err();
+    assert_eq!(error.code(), "INVALID_REQUEST");
+}
+
+async fn what_the_client_says_it_cost_is_believed(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    let answer =
+        scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
+    assert_eq!(answer.processing.cost_usd_micros, MicroUsd(3));
+    assert_eq!(answer.processing.computed_cost_usd_micros, Some(MicroUsd(COST)));
+    assert_eq!(spent(scene, &who.one(), "premium", today()).await, (1, 3));
+}
+
+async fn a_model_without_a_price_is_not_free(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    // Its label has no price either.
+    let keeper = scene
+        .another_with(|settings| {
+            let defs = settings.labels.iter().map(|(label, def)| {
+                let mut def = def.clone();
+                def.price = None;
+                (label.clone(), def)
+            });
+            let defs: BTreeMap<_, _> = defs.collect();
+            settings.labels = weir_keeper::labels::Catalogue::new(defs).unwrap();
+        })
+        .await;
+    let model = ModelId::new("acme.unheard-of-v1").unwrap();
+    let unpriced = Submission { model: model.clone(), ..submission(scene) };
+    let error = keeper.submit(&who.org, &who.app, &unpriced).await.unwrap_err();
+    assert!(matches!(error, Error::UnknownPrice { .. }), "{error}");
+    let told = Submission { model, ..stated(scene, "premium", 5) };
+    let answer = keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    assert_eq!(answer.processing.computed_cost_usd_micros, None);
+    assert_eq!(spent(scene, &who.one(), "premium", today()).await, (1, 5));
+
+    let request =
+        PutOrg { unpriced: Some("zero".into()), ..org_request("APP", "America/New_York") };
+    keeper.put_org(&who.org, &request, "test").await.unwrap();
+    keeper.submit(&who.org, &who.app, &unpriced).await.unwrap();
+    assert_eq!(spent(scene, &who.one(), "premium", today()).await, (2, 5));
+}
+
+async fn its_own_time_picks_the_day(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    // It is 09:00; the day began nine hours ago.
+    let began_ms = now_ms(scene) - 9 * 3_600_000;
+    let yesterday = day("2026-01-22");
+    for (at_ms, on) in [
+        (now_ms(scene) + 60_000, today()),
+        (began_ms, today()),
+        (began_ms - 1, yesterday),
+        (began_ms - 86_400_000, yesterday),
+    ] {
+        let told = Submission { at_ms, ..submission(scene) };
+        let answer = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+        assert_eq!(answer.processing.org_day, on, "{at_ms}");
+    }
+    for at_ms in [now_ms(scene) + 60_001, began_ms - 86_400_001] {
+        let told = Submission { at_ms, ..submission(scene) };
+        let error = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap_err();
+        assert!(error.to_string().starts_with("timestamp: is "), "{error}");
+    }
+    assert_eq!(spent(scene, &who.one(), "premium", today()).await.0, 2);
+    assert_eq!(spent(scene, &who.one(), "premium", yesterday).await.0, 2);
+}
+
+async fn a_lost_answer_is_not_counted_twice(scene: &Scene) {
+    for quota_scope in ["APP", "ORG"] {
+        let who = spender(scene, quota_scope).await;
+        scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
+        let mut sent = 1;
+        for strike in [Strike::Before, Strike::After] {
+            for skip in 0.. {
+                let told = submission(scene);
+                scene.watch.fail_once(skip, strike);
+                let first = scene.keeper.submit(&who.org, &who.app, &told).await;
+                let struck = !scene.watch.is_planned();
+                scene.watch.cancel();
+                assert_eq!(first.is_err(), struck);
+                let again = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+                assert_eq!(again.processing.cost_usd_micros, MicroUsd(COST));
+                sent += 1;
+                assert_eq!(spent(scene, &who.one(), "premium", today()).await, (sent, sent * COST));
+                if !struck {
+                    assert!(again.duplicate && skip == 2, "a submission is two calls");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+async fn many_at_once_count_each_id_once(scene: &Scene) {
+    crowd(scene, 6).await;
+}
+
+/// More at once than an emulator of DynamoDB, which does one transaction at a time, gets done.
+mod crowded {
+    use crate::scene::Scene;
+
+    scenes!(@on embedded sixty_four_at_once_count_each_id_once);
+
+    async fn sixty_four_at_once_count_each_id_once(scene: &Scene) {
+        super::crowd(scene, 64).await;
+    }
+}
+
+/// So many tasks tell the same ids, each of them three.
+async fn crowd(scene: &Scene, tasks_max: usize) {
+    const EACH: usize = 3;
+    let who = spender(scene, "ORG").await;
+    let another = scene.another().await;
+    let ids: Vec<Submission> = (0..tasks_max).map(|_| submission(scene)).collect();
+    let (org, app) = (&who.org, &who.app);
+    let tasks = (0..tasks_max).map(|task| {
+        let keeper = if task % 2 == 0 { scene.keeper.clone() } else { another.clone() };
+        let told: Vec<Submission> =
+            (0..EACH).map(|n| ids[(task * 7 + n * 11) % tasks_max].clone()).collect();
+        let (org, app) = (org.clone(), app.clone());
+        tokio::spawn(async move {
+            let mut first = Vec::new();
+            for told in told {
+                if !insist(&keeper, &org, &app, &told).await.duplicate {
+                    first.push(told.request_id);
+                }
+            }
+            first
+        })
+    });
+    let mut first = Vec::new();
+    for task in tasks.collect::<Vec<_>>() {
+        first.extend(task.await.unwrap());
+    }
+    let new = first.len();
+    first.sort();
+    first.dedup();
+    assert_eq!(new, first.len(), "an id was new twice");
+    // Each id is told by three tasks, so all of them are.
+    let told = u64::try_from(tasks_max).unwrap();
+    for scope in [who.all(), who.one()] {
+        assert_eq!(spent(scene, &scope, "premium", today()).await, (told, told * COST));
+    }
+}
+
+/// Submits until there is an answer, as clients do: a store with too much to do may give none.
+async fn insist(keeper: &Keeper<Watched>, org: &OrgId, app: &AppId, told: &Submission) -> Accepted {
+    const TRIES: u64 = 40;
+    for attempt in 0..TRIES {
+        // Those who lose together shall not meet again.
+        let longest = 20 * attempt + 1;
+        tokio::time::sleep(std::time::Duration::from_millis(fastrand::u64(..longest))).await;
+        match keeper.submit(org, app, told).await {
+            Err(error) if error.is_unavailable() => {}
+            done => return done.unwrap(),
+        }
+    }
+    panic!("the store never answered");
+}
+
+async fn a_new_time_zone_waits_for_midnight(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    let request = org_request("ORG", "Asia/Tokyo");
+    scene.keeper.put_org(&who.org, &request, "test").await.unwrap();
+    let now = submission(scene);
+    let answer = scene.keeper.submit(&who.org, &who.app, &now).await.unwrap();
+    assert_eq!(answer.processing.org_day, today(), "Tokyo is on the 23rd too, but in the evening");
+
+    // New York's midnight comes at 05:00 UTC, when it is the 24th, 14:00, in Tokyo.
+    scene.clock.advance_ms(15 * 3_600_000);
+    let midnight_ms = now_ms(scene);
+    let after = submission(scene);
+    let answer = scene.keeper.submit(&who.org, &who.app, &after).await.unwrap();
+    assert_eq!(answer.processing.org_day, day("2026-01-24"));
+    let late = Submission { at_ms: midnight_ms - 1, ..submission(scene) };
+    let answer = scene.keeper.submit(&who.org, &who.app, &late).await.unwrap();
+    assert_eq!(answer.processing.org_day, today(), "it happened while New York's time held");
+    assert_eq!(spent(scene, &who.one(), "premium", today()).await.0, 2);
+    assert_eq!(spent(scene, &who.all(), "premium", today()).await.0, 0);
+    assert_eq!(spent(scene, &who.all(), "premium", day("2026-01-24")).await.0, 1);
+    assert_eq!(spent(scene, &who.one(), "premium", day("2026-01-24")).await.0, 1);
+    // The day in Tokyo ends ten hours later.
+    scene.clock.advance_ms(10 * 3_600_000);
+    let answer = scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
+    assert_eq!(answer.processing.org_day, day("2026-01-25"));
+}
+
+async fn a_profile_wants_a_region(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    let profile = weir_keeper::profiles::ProfileRequest {
+        profile_label: "ours".into(),
+        inference_profile_arn:
+            "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3".into(),
+        description: String::new(),
+    };
+    scene.keeper.put_profile(&who.org, &who.app, &profile, "test").await.unwrap();
+    let told = Submission { label: "ours".into(), ..submission(scene) };
+    let error = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap_err();
+    assert!(error.to_string().starts_with("calling_region: is needed"), "{error}");
+    let told = Submission { region: Some("us-east-1".into()), ..told };
+    scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    assert_eq!(spent(scene, &who.one(), "ours", today()).await, (1, COST));
+    let error = scene.keeper.submit(&who.org, &who.other, &told).await.unwrap_err();
+    assert_eq!(error.code(), "INVALID_MODEL_LABEL", "it is the other app's");
+}

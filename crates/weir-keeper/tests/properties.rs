@@ -1,0 +1,322 @@
+//! What must hold of days, money and decisions, whatever comes.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use weir_keeper::config::{Effective, OrgRecord, PutOrg};
+use weir_keeper::day::{DaySpan, OrgDay, Zone};
+use weir_keeper::decide::{
+    Decision, Mode, Question, Reason, Refresh, Rung, Status, Sticky, StickyReason, decide,
+};
+use weir_keeper::ids::{Label, OrgId};
+use weir_keeper::labels::Catalogue;
+use weir_keeper::money::{MicroUsd, Price, TokenUse};
+use weir_keeper::simulate::{Plan, Report, Traffic};
+
+const DAY_MS: i64 = 86_400_000;
+
+fn zones() -> Vec<Zone> {
+    let database = jiff::tz::TimeZoneDatabase::bundled();
+    database.available().filter_map(|name| Zone::new(name.as_str()).ok()).collect()
+}
+
+fn check_instant(zone: &Zone, at: i64) -> Result<(), TestCaseError> {
+    let (day, next) = (zone.day_of(at), zone.next_midnight(at));
+    let first = zone.first_instant(day);
+    prop_assert!(first <= at && at < next, "{zone:?} {at}: {first} {next}");
+    prop_assert!(zone.has(day));
+    // The next midnight is the first instant of the next day that there is, and nothing is between.
+    let following = zone.day_of(next);
+    prop_assert!(following > day, "{zone:?} {at}");
+    prop_assert_eq!(zone.first_instant(following), next);
+    prop_assert_eq!((zone.day_of(next - 1), zone.day_of(first)), (day, day));
+    let mut skipped = day.next().unwrap();
+    while skipped < following {
+        prop_assert!(!zone.has(skipped));
+        prop_assert_eq!(zone.first_instant(skipped), next);
+        skipped = skipped.next().unwrap();
+    }
+    prop_assert!(zone.day_of(first - 1) < day);
+    prop_assert_eq!(zone.span_of(at), DaySpan { day, start_ms: first, end_ms: next });
+    Ok(())
+}
+
+fn instant() -> impl Strategy<Value = i64> {
+    // From 1900 on, and more of our own time.
+    prop_oneof![-2_208_988_800_000i64..4_102_444_800_000, 1_700_000_000_000i64..1_900_000_000_000]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_instant_is_in_one_day(zone in prop::sample::select(zones()), at in instant()) {
+        check_instant(&zone, at)?;
+    }
+
+    #[test]
+    fn days_never_go_back(zone in prop::sample::select(zones()), at in instant(), later in 0..3 * DAY_MS) {
+        prop_assert!(zone.day_of(at) <= zone.day_of(at + later));
+    }
+
+    #[test]
+    fn days_are_read_as_they_were_written(at in instant()) {
+        let day = Zone::utc().day_of(at);
+        prop_assert_eq!(day.to_string().parse::<OrgDay>().unwrap(), day);
+        prop_assert_eq!(OrgDay::from_compact(&day.compact()), Some(day));
+    }
+}
+
+/// Around every change of every zone's clock since 1960, where all that is strange about days happens.
+#[test]
+fn the_clocks_changes_leave_no_gap_between_days() {
+    let database = jiff::tz::TimeZoneDatabase::bundled();
+    let from = "1960-01-01T00:00:00Z".parse().unwrap();
+    let until = "2040-01-01T00:00:00Z".parse().unwrap();
+    for zone in zones() {
+        let clock = database.get(zone.name()).unwrap();
+        let changes = clock.following(from).map(|change| change.timestamp());
+        for change in changes.take_while(|change| *change < until) {
+            let at = change.as_millisecond();
+            for near in [at - 1, at] {
+                check_instant(&zone, near).unwrap();
+            }
+        }
+    }
+}
+
+fn amount() -> impl Strategy<Value = u64> {
+    prop_oneof![0u64..10, 0u64..10_000_000, 0u64..=1_000_000_000_000, any::<u64>()]
+}
+
+fn price() -> impl Strategy<Value = Price> {
+    let part = || prop::option::of(amount());
+    (amount(), amount(), part(), part()).prop_map(|(input, output, cache_read, cache_write)| {
+        Price { input, output, cache_read, cache_write }
+    })
+}
+
+fn tokens() -> impl Strategy<Value = TokenUse> {
+    (amount(), amount(), amount(), amount()).prop_map(
+        |(input, output, cached_read, cached_write)| TokenUse {
+            input,
+            output,
+            cached_read,
+            cached_write,
+        },
+    )
+}
+
+/// The cost by schoolbook division: whole micro-USD and rests apart, so that nothing can overflow.
+fn schoolbook(price: &Price, tokens: &TokenUse) -> u128 {
+    let million = 1_000_000u128;
+    let pairs = [
+        (tokens.input, price.input),
+        (tokens.output, price.output),
+        (tokens.cached_read, price.cache_read.unwrap_or(price.input)),
+        (tokens.cached_write, price.cache_write.unwrap_or(price.input)),
+    ];
+    let (mut whole, mut rest) = (0u128, 0u128);
+    for (count, price) in pairs {
+        let (count, price) = (u128::from(count), u128::from(price));
+        // count = a million times c + d, so count times price = a million times (c times price) + d times price.
+        let (c, d) = (count / million, count % million);
+        whole += c * price + (d * price) / million;
+        rest += (d * price) % million;
+    }
+    whole + rest.div_ceil(million)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_cost_is_exact_or_an_error(price in price(), tokens in tokens()) {
+        let exact = schoolbook(&price, &tokens);
+        match price.cost(&tokens) {
+            Ok(cost) => prop_assert_eq!(u128::from(cost.0), exact),
+            Err(_) => prop_assert!(exact > 1_000_000_000_000_000, "{}", exact),
+        }
+    }
+}
+
+const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
+
+fn label(place: usize) -> Label {
+    Label::new(NAMES[place]).unwrap()
+}
+
+fn rungs() -> impl Strategy<Value = Vec<Rung>> {
+    let part = || prop_oneof![Just(0u64), 0u64..20, 0u64..2_000_000];
+    prop::collection::vec((part(), part()), 1..=5).prop_map(|parts| {
+        let rung = |(place, (spend, quota))| Rung {
+            label: label(place),
+            spend: MicroUsd(spend),
+            quota: MicroUsd(quota),
+        };
+        parts.into_iter().enumerate().map(rung).collect()
+    })
+}
+
+fn stuck(place: usize, by_hand: bool) -> Sticky {
+    let reason = if by_hand { StickyReason::ManualOverride } else { StickyReason::QuotaExceeded };
+    Sticky { label: label(place), config_version: 1, reason, previous: None, activated_at_epoch: 0 }
+}
+
+fn question<'a>(
+    chain: &'a [Rung],
+    is_sticky: bool,
+    sticky: Option<&'a Sticky>,
+    after_ms: i64,
+) -> Question<'a> {
+    let day = OrgDay::new(2026, 1, 23).unwrap();
+    Question {
+        chain,
+        threshold_pct: 95,
+        is_sticky,
+        sticky,
+        refresh: Refresh { normal_secs: 300, tight_secs: 60 },
+        today: DaySpan { day, start_ms: 0, end_ms: DAY_MS },
+        now_ms: after_ms,
+    }
+}
+
+fn check_decision(chain: &[Rung], decision: &Decision, now: i64) -> Result<(), TestCaseError> {
+    let open = |rung: &Rung| rung.spend < rung.quota;
+    match decision.recommended {
+        Some(at) => {
+            prop_assert!(open(&chain[at]), "{decision:?}");
+            prop_assert!(decision.reason != Reason::AllQuotasExceeded);
+        }
+        None => {
+            prop_assert_eq!(&decision.reason, &Reason::AllQuotasExceeded);
+            prop_assert!(decision.flip.is_none() && decision.mode == Mode::Tight);
+        }
+    }
+    if let Reason::QuotaExceeded(exceeded) = &decision.reason {
+        let rung = chain.iter().find(|rung| rung.label == *exceeded).unwrap();
+        prop_assert!(!open(rung));
+    }
+    if let Some(flip) = &decision.flip {
+        prop_assert_eq!(Some(flip.index), decision.recommended);
+        prop_assert_eq!(
+            (&flip.to, &flip.previous),
+            (&chain[flip.index].label, &chain[flip.index - 1].label)
+        );
+        prop_assert!(decision.sticky_fallback_active);
+    }
+    for (model, rung) in decision.models.iter().zip(chain) {
+        prop_assert_eq!(model.status == Status::Exceeded, !open(rung));
+        prop_assert_eq!(model.percent.hundredths() >= 10_000, !open(rung));
+        if let Some(at) = model.exhausted_at_ms {
+            prop_assert!((now..DAY_MS).contains(&at), "{at} {now}");
+        }
+    }
+    prop_assert!(
+        now + i64::try_from(decision.guidance.cache_duration_secs).unwrap() * 1000 <= DAY_MS
+    );
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_exceeded_model_is_never_recommended(
+        chain in rungs(),
+        is_sticky in any::<bool>(),
+        sticky in prop::option::of((0usize..5, any::<bool>())),
+        now in 0..DAY_MS,
+    ) {
+        let sticky = sticky.map(|(place, by_hand)| stuck(place, by_hand));
+        let decision = decide(&question(&chain, is_sticky, sticky.as_ref(), now));
+        check_decision(&chain, &decision, now)?;
+        let pin = sticky.as_ref().filter(|sticky| is_sticky || sticky.reason == StickyReason::ManualOverride);
+        let start = pin.and_then(|pin| chain.iter().position(|rung| rung.label == pin.label)).unwrap_or(0);
+        // None that is open is passed over.
+        let expected = (start..chain.len()).find(|at| chain[*at].spend < chain[*at].quota);
+        prop_assert_eq!(decision.recommended, expected);
+    }
+
+    #[test]
+    fn a_sticky_chain_only_moves_on(
+        mut chain in rungs(),
+        steps in prop::collection::vec((0usize..5, 0u64..1_000_000, any::<bool>()), 1..30),
+    ) {
+        let (mut sticky, mut reached): (Option<Sticky>, usize) = (None, 0);
+        for (now, (place, amount, is_quota)) in (0i64..).zip(steps) {
+            // Money is spent, or a quota is set anew.
+            if let Some(rung) = chain.get_mut(place) {
+                if is_quota { rung.quota = MicroUsd(amount) } else { rung.spend.0 += amount }
+            }
+            let decision = decide(&question(&chain, true, sticky.as_ref(), now));
+            check_decision(&chain, &decision, now)?;
+            if let Some(at) = decision.recommended {
+                prop_assert!(at >= reached, "from {reached} back to {at}");
+                prop_assert_eq!(decision.flip.is_some(), at > reached);
+                reached = at;
+            }
+            if let Some(flip) = decision.flip {
+                sticky = Some(stuck(flip.index, false));
+            }
+        }
+    }
+}
+
+const CHAIN: [&str; 3] = ["premium", "standard", "economy"];
+
+/// A made-up day against these quotas, at these prices for a million tokens.
+fn replayed(quotas: [u64; 3], prices: [u64; 3], seed: u64, lag_ms: i64, sticky: bool) -> Report {
+    let mut wanted = PutOrg {
+        org_name: "o".into(),
+        timezone: "America/Havana".into(),
+        quota_scope: "ORG".into(),
+        model_ordering: CHAIN.map(String::from).to_vec(),
+        quotas: CHAIN.map(String::from).into_iter().zip(quotas.map(u64::cast_signed)).collect(),
+        ..PutOrg::default()
+    };
+    wanted.overrides.sticky_fallback_enabled = Some(sticky);
+    let config = wanted.check(&Catalogue::default(), None).unwrap();
+    let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
+    let config = Effective::of_org(&OrgRecord::new(org, config, 0), 0);
+    let labels = CHAIN.map(|name| Label::new(name).unwrap());
+    let prices = prices.map(|price| Price::new(price, price));
+    let prices: BTreeMap<Label, Price> = labels.into_iter().zip(prices).collect();
+    let day = OrgDay::new(2026, 11, 1).unwrap();
+    let traffic = Traffic { seed, requests: 500, input_tokens: 100, output_tokens: 20 };
+    let rows = traffic.rows(&config.timezone, day).unwrap();
+    Plan { config: &config, prices: &prices, day, lag_ms }.run(&rows).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_replay_loses_nothing_and_moves_on_only(
+        quotas in prop::array::uniform3(0u64..200_000),
+        prices in prop::array::uniform3(0u64..10_000_000),
+        seed in any::<u64>(),
+        lag_ms in prop_oneof![Just(0i64), 1_000i64..3_600_000],
+        sticky in any::<bool>(),
+    ) {
+        let report = replayed(quotas, prices, seed, lag_ms, sticky);
+        prop_assert_eq!((report.served + report.refused, report.outside), (500, 0));
+        let cost: u64 = report.models.iter().map(|model| model.cost_usd_micros.0).sum();
+        prop_assert_eq!(report.cost_usd_micros.0, cost);
+        let last = report.series.last().unwrap();
+        prop_assert_eq!(last.spend_usd_micros.iter().map(|spend| spend.0).sum::<u64>(), cost);
+        prop_assert!(report.series.is_sorted_by(|a, b| a.spend_usd_micros <= b.spend_usd_micros));
+        // Spend only grows, so the chain only moves on, and a closed model is never used.
+        let used: Vec<i64> = report.models.iter().filter_map(|model| model.first_used_at_ms).collect();
+        prop_assert!(used.is_sorted());
+        for (model, quota) in report.models.iter().zip(quotas) {
+            prop_assert!(quota > 0 || model.requests == 0);
+            prop_assert_eq!(model.exceeded_at_ms.is_some(), model.cost_usd_micros.0 >= quota);
+            prop_assert!(model.tight_at_ms <= model.exceeded_at_ms || model.exceeded_at_ms.is_none());
+            prop_assert!(lag_ms > 0 || model.overshoot_usd_micros.0 <= 1_800);
+        }
+        prop_assert_eq!(report, replayed(quotas, prices, seed, lag_ms, sticky));
+    }
+}
