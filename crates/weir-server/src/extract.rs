@@ -77,10 +77,18 @@ fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
 
 fn parsed_as_it_is<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     let mut json = serde_json::Deserializer::from_slice(text);
-    let value =
-        serde_path_to_error::deserialize(&mut json).map_err(|error| wrong("body", &error))?;
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| wrong_json(&error))?;
     json.end().map_err(|error| ApiError::invalid("body", error.to_string()))?;
     Ok(value)
+}
+
+/// A value that does not fit is named by its path; only text that is no JSON is found by line and column.
+fn wrong_json(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
+    let problem = error.inner().to_string();
+    match problem.rsplit_once(" at line ") {
+        Some((problem, _)) if error.inner().is_data() => wrong_at("body", error, problem),
+        _ => wrong_at("body", error, &problem),
+    }
 }
 
 /// A body that could not be read: too large, cut off, or not allowed.
@@ -136,7 +144,10 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
 
 /// What serde found, and where.
 fn wrong<E: std::fmt::Display>(part: &str, error: &serde_path_to_error::Error<E>) -> ApiError {
-    let problem = error.inner().to_string();
+    wrong_at(part, error, &error.inner().to_string())
+}
+
+fn wrong_at<E>(part: &str, error: &serde_path_to_error::Error<E>, problem: &str) -> ApiError {
     let path = error.path().to_string();
     // An unknown or missing field is named in the text only; the path is that of what should hold it.
     let named = problem.split('`').nth(1).filter(|_| problem.contains(" field `"));

@@ -12,6 +12,7 @@
 //!
 //! Read next: [`router`], where every route stands once; `docs/add-a-route.md`.
 
+pub mod allowance;
 pub mod api;
 pub mod app;
 pub mod auth;
@@ -29,6 +30,7 @@ pub mod listen;
 pub mod local;
 pub mod metrics;
 pub mod need;
+mod outbound;
 pub mod page;
 pub mod prelude;
 pub mod problem;

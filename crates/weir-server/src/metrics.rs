@@ -1,6 +1,7 @@
 //! What is counted, for `/metrics`. Labels are bounded: routes are those that are declared, never
 //! the paths that were asked for.
 
+mod keeper;
 mod limiter;
 
 use std::sync::atomic::AtomicU64;
@@ -68,6 +69,8 @@ pub struct Metrics {
     job_failed: Family<Job, Gauge>,
     revocation_hits: Gauge,
     revocation_misses: Gauge,
+    /// What the keeper did.
+    pub(crate) keeper: keeper::Counts,
     /// What the limiter did.
     pub(crate) limiter: limiter::Counts,
     resident: Gauge,
@@ -100,6 +103,7 @@ impl Metrics {
             job_failed: Family::default(),
             revocation_hits: Gauge::default(),
             revocation_misses: Gauge::default(),
+            keeper: keeper::Counts::default(),
             limiter: limiter::Counts::default(),
             resident: Gauge::default(),
             store: Family::default(),
@@ -134,6 +138,7 @@ impl Metrics {
         registry.register("auth_revocation_hits", help, self.revocation_hits.clone());
         let help = "Token checks that asked the store";
         registry.register("auth_revocation_misses", help, self.revocation_misses.clone());
+        self.keeper.register(registry);
         self.limiter.register(registry);
         registry.register(
             "resident_memory_bytes",
@@ -183,6 +188,7 @@ impl Metrics {
         let counts = app.auth().revocation_counts();
         self.revocation_hits.set(gauge(counts.hits));
         self.revocation_misses.set(gauge(counts.misses));
+        self.keeper.look(app);
         self.limiter.look(app);
         self.resident.set(gauge(resident_bytes()));
         self.look_at_store(app.store().backend());

@@ -148,6 +148,27 @@ impl<B: Backend> Auth<B> {
         Ok(Some(claims))
     }
 
+    /// Whose token it is, of either type, if it counts; revocation is not asked for.
+    ///
+    /// # Errors
+    /// Says why it does not count.
+    pub fn subject_of(&self, token: &str) -> Result<String, TokenError> {
+        Ok(self.tokens.verify(token, self.clock.now_ms())?.claims.sub.clone())
+    }
+
+    /// Revokes every token of the subject whose token this is, of either type; none that does not count can do that.
+    ///
+    /// # Errors
+    /// The token does not count, or the store fails.
+    pub async fn revoke_all_of(&self, token: &str) -> Result<(), AuthError> {
+        let now_ms = self.clock.now_ms();
+        let verified = self.tokens.verify(token, now_ms)?;
+        if self.revocations.check_in_store(&verified.claims, now_ms).await? {
+            return Err(TokenError::Revoked.into());
+        }
+        Ok(self.revocations.revoke_all(&verified.claims.sub, now_ms).await?)
+    }
+
     /// Revokes every token of a subject that was issued so far.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use axum::http::Method;
 use serde_json::Value;
 use utoipa_axum::routes;
+use weir_server::routes::keeper::Budgets;
 use weir_server::routes::limiter::Limits;
 use weir_server::testing::{Reply, TestApp};
 use weir_server::{Api, Need, Service, router};
@@ -84,7 +85,12 @@ const CREDENTIALS: &[Credentials] = &[
 
 #[tokio::test]
 async fn every_route_opens_to_those_it_should_and_to_nobody_else() {
-    let app = TestApp::start(vec![Box::new(Tenants), Box::new(Limits::default())]).await;
+    let app = TestApp::start(vec![
+        Box::new(Tenants),
+        Box::new(Limits::default()),
+        Box::new(Budgets::default()),
+    ])
+    .await;
     let told: Value = app.get("/openapi.json").send().await.json();
     let mut tried = 0;
     for credentials in CREDENTIALS {
@@ -111,7 +117,12 @@ async fn every_route_opens_to_those_it_should_and_to_nobody_else() {
 
 #[tokio::test]
 async fn forged_expired_and_revoked_credentials_open_nothing() {
-    let app = TestApp::start(vec![Box::new(Tenants), Box::new(Limits::default())]).await;
+    let app = TestApp::start(vec![
+        Box::new(Tenants),
+        Box::new(Limits::default()),
+        Box::new(Budgets::default()),
+    ])
+    .await;
     let told: Value = app.get("/openapi.json").send().await.json();
     let good = app.token("admin").await;
     let page: Value = app.get("/v1/tokens").admin().send().await.json();
@@ -165,8 +176,8 @@ async fn a_route_that_is_declared_wrongly_is_found() {
         &[],
     );
     let opened = opened.await.unwrap();
-    let ours: Box<dyn Service> = Box::new(Limits::default());
-    assert_eq!(router::mistakes(&opened, &[ours]), Vec::<String>::new());
+    let ours: [Box<dyn Service>; 2] = [Box::new(Limits::default()), Box::new(Budgets::default())];
+    assert_eq!(router::mistakes(&opened, &ours), Vec::<String>::new());
     let found = router::mistakes(&opened, &[Box::new(NoTenant), Box::new(Dangling)]);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("names no {ns}"), "{found:?}");

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use serde_json::Value;
+use weir_server::routes::keeper::Budgets;
 use weir_server::routes::limiter::Limits;
 use weir_server::testing::TestApp;
 
@@ -8,7 +9,7 @@ const SNAPSHOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.
 
 #[tokio::test]
 async fn the_description_is_the_one_checked_in() {
-    let app = TestApp::start(vec![Box::new(Limits::default())]).await;
+    let app = TestApp::start(vec![Box::new(Limits::default()), Box::new(Budgets::default())]).await;
     let reply = app.get("/openapi.json").send().await;
     assert_eq!(reply.header("content-type"), "application/json");
     let told: Value = reply.json();
@@ -26,7 +27,7 @@ async fn the_description_is_the_one_checked_in() {
 
 #[tokio::test]
 async fn every_operation_says_what_it_needs_and_how_it_fails() {
-    let app = TestApp::start(vec![Box::new(Limits::default())]).await;
+    let app = TestApp::start(vec![Box::new(Limits::default()), Box::new(Budgets::default())]).await;
     let told: Value = app.get("/openapi.json").send().await.json();
     let mut ids = std::collections::BTreeSet::new();
     for (path, item) in told["paths"].as_object().unwrap() {

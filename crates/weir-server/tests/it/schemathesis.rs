@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use weir_server::routes::keeper::{Budgets, Rates, Settings};
 use weir_server::routes::limiter::Limits;
 use weir_server::testing::{ADMIN_KEY, TestApp};
 
@@ -24,7 +25,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
 async fn the_server_does_what_its_description_says() {
     let program = weir_testkit::installed("python/bin/schemathesis");
     let program = program.unwrap_or_else(|missing| panic!("{missing}"));
-    let app = TestApp::start(vec![Box::new(Sample), Box::new(Limits::default())]).await;
+    let app = TestApp::start(vec![Box::new(Sample), Box::new(Limits::default()), budgets()]).await;
     let description = format!("http://{}/openapi.json", app.address);
     let ran = tokio::task::spawn_blocking(move || schemathesis(&program, &description));
     let ran = ran.await.unwrap();
@@ -35,6 +36,22 @@ async fn the_server_does_what_its_description_says() {
         assert!(told.contains(&format!("✅  {phase}")), "{phase} did not run");
     }
     app.stop().await.unwrap();
+}
+
+/// The keeper, with no limit of its own and secrets that cost no time.
+fn budgets() -> Box<Budgets> {
+    let rates = Rates {
+        token_per_client: 0,
+        token_per_address: 0,
+        token_in_all: 0,
+        refresh: 0,
+        aggregates: 0,
+        selection: 0,
+        writes: 0,
+        rotations: 0,
+        submissions: 0,
+    };
+    Box::new(Budgets::new(Settings { bcrypt_cost: 4, rates, ..Settings::default() }))
 }
 
 fn schemathesis(program: &Path, description: &str) -> Output {

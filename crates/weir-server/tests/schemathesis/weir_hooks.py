@@ -8,6 +8,7 @@ TENANT = r"(org|ns|owner):(read:)?[A-Za-z0-9._~-]{1,40}"
 SCOPE = rf"(admin|{TENANT})( (admin|{TENANT})){{0,3}}"
 
 schemathesis.openapi.format("scope", st.from_regex(SCOPE, fullmatch=True))
+schemathesis.openapi.format("time-zone", st.sampled_from(["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia"]))
 
 
 NS = "/v1/namespaces/{ns}"
@@ -31,6 +32,8 @@ RULES = {
     # A level says something; two limits have two names.
     **{f"PUT {NS}/{level}": {"limits"} for level in LEVELS},
 }
+# What the keeper is told has to fit its catalogue, its org, its clock and itself: any field may be wrong.
+KEEPER = ("/api/v1/", "/auth/")
 
 
 @schemathesis.hook
@@ -38,7 +41,11 @@ def filter_failure(context, failure, case, response):
     """Whether a failure is one, seen with what the description cannot say."""
     if not isinstance(failure, RejectedPositiveData):
         return True
+    if case.operation.path.startswith(KEEPER) and case.operation.method.upper() != "GET":
+        return False
     field = response.json().get("details", {}).get("field")
+    if case.operation.path.startswith(KEEPER) and field in {"date", "from", "to"}:
+        return False
     # Only the server makes cursors, and each is for one list: a made-up one is refused.
     if field == "cursor" and "cursor" in (case.query or {}):
         return False

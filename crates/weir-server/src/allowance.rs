@@ -1,0 +1,296 @@
+//! How much of the API a caller may use, kept with our own limiter in a namespace of its own.
+//!
+//! Tokens are taken from the limiter in chunks of a tenth of what a bucket holds and spent from memory, so a request costs no
+//! write of the store. What is left of a chunk is forgotten after a period: by then it has been refilled. So a caller is never
+//! given more than its bucket has, and what an instance holds unspent is less than a chunk. Operators change a rate by
+//! setting limits for its resource in the namespace, like any other limits.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use quick_cache::sync::Cache;
+use tokio::sync::OnceCell;
+use weir_limiter::acquire::{Acquire, Acquired, LimitStatus, Refused};
+use weir_limiter::bucket::Limit;
+use weir_limiter::ids::{EntityId, LimitName, NamespaceName, Resource};
+use weir_limiter::{Limiter, Namespace};
+use weir_table::AnyBackend;
+
+use crate::app::App;
+use crate::error::{ApiError, Code};
+use crate::limits::RateLimit;
+
+/// The namespace of the API's own limits.
+pub const NAMESPACE: &str = "weir-api";
+/// The limit of each resource there.
+const LIMIT: &str = "requests";
+/// Which part of a bucket is taken at once.
+const CHUNKS: u64 = 10;
+/// Callers whose chunks are remembered; those that are forgotten lose what is left of a chunk.
+const CALLERS_MAX: usize = 64 * 1024;
+const MS: i64 = 1_000;
+
+/// How often something may be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rate {
+    /// What is asked: a resource in [`NAMESPACE`].
+    pub name: &'static str,
+    /// How often in a period.
+    pub quota: u64,
+    /// How long a period is.
+    pub period_secs: u64,
+}
+
+/// What callers may still ask at one rate.
+pub struct Allowance {
+    rate: Rate,
+    namespace: OnceCell<Namespace<AnyBackend>>,
+    purses: Cache<String, Arc<Purse>>,
+}
+
+impl std::fmt::Debug for Allowance {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Allowance").field("rate", &self.rate).finish_non_exhaustive()
+    }
+}
+
+/// What one caller has left of a chunk.
+#[derive(Debug, Default)]
+struct Purse {
+    left: Mutex<Left>,
+    /// Held by whoever fetches the next chunk: one fetch serves all that wait.
+    fetching: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Left {
+    tokens: u64,
+    until_ms: i64,
+}
+
+impl Purse {
+    /// Pays from what is left.
+    fn pay(&self, tokens: u64, now_ms: i64) -> bool {
+        let mut left = self.left.lock();
+        if now_ms >= left.until_ms || left.tokens < tokens {
+            return false;
+        }
+        left.tokens -= tokens;
+        true
+    }
+
+    fn put(&self, tokens: u64, until_ms: i64, now_ms: i64) {
+        let mut left = self.left.lock();
+        let kept = if now_ms < left.until_ms { left.tokens } else { 0 };
+        *left = Left { tokens: kept.saturating_add(tokens), until_ms };
+    }
+}
+
+impl Allowance {
+    /// What callers may ask at this rate.
+    #[must_use]
+    pub fn new(rate: Rate) -> Allowance {
+        Allowance { rate, namespace: OnceCell::new(), purses: Cache::new(CALLERS_MAX) }
+    }
+
+    /// Counts `tokens` requests of `who`.
+    ///
+    /// # Errors
+    /// They are too many (429, with when to come back), or the limiter's store fails.
+    pub async fn spend(&self, app: &App, who: &str, tokens: u64) -> Result<(), ApiError> {
+        let now_ms = i64::try_from(app.now_ms()).unwrap_or(i64::MAX);
+        let purse = match self.purses.get(who) {
+            Some(purse) => purse,
+            None => self.purses.get_or_insert_with(who, || Ok::<_, ApiError>(Arc::default()))?,
+        };
+        if purse.pay(tokens, now_ms) {
+            return Ok(());
+        }
+        let _fetching = purse.fetching.lock().await;
+        if purse.pay(tokens, now_ms) {
+            return Ok(());
+        }
+        let taken = self.fetch(app, who, tokens).await?;
+        let period_ms = i64::try_from(self.rate.period_secs).unwrap_or(i64::MAX).saturating_mul(MS);
+        purse.put(taken - tokens, now_ms.saturating_add(period_ms), now_ms);
+        Ok(())
+    }
+
+    /// Takes a chunk or, where that is not to be had, just the tokens. Tells how many it took.
+    async fn fetch(&self, app: &App, who: &str, tokens: u64) -> Result<u64, ApiError> {
+        let chunk = tokens.max(self.rate.quota / CHUNKS);
+        if chunk > tokens && matches!(self.take(app, who, chunk).await, Ok(Acquired::Granted(_))) {
+            return Ok(chunk);
+        }
+        match self.take(app, who, tokens).await? {
+            Acquired::Granted(_) => Ok(tokens),
+            Acquired::Refused(refused) => Err(refusal(&self.rate, &refused)),
+        }
+    }
+
+    async fn take(&self, app: &App, who: &str, tokens: u64) -> Result<Acquired, ApiError> {
+        let name = LimitName::new(LIMIT)?;
+        let amount = i64::try_from(tokens).unwrap_or(i64::MAX);
+        let consume = BTreeMap::from([(name.clone(), amount)]);
+        let limit = Limit {
+            name,
+            capacity: self.rate.quota,
+            refill_amount: self.rate.quota,
+            refill_period_seconds: self.rate.period_secs,
+        };
+        let ask = Acquire {
+            limits: Some(vec![limit]),
+            ..Acquire::new(entity(who)?, Resource::new(self.rate.name)?, consume)
+        };
+        let namespace = self.namespace.get_or_try_init(|| open(app)).await?;
+        Ok(namespace.acquire(&ask).await?)
+    }
+}
+
+async fn open(app: &App) -> Result<Namespace<AnyBackend>, ApiError> {
+    let missing = || ApiError::new(Code::InternalError, "the limiter is not open");
+    let limiter: &Limiter<AnyBackend> = app.kept().ok_or_else(missing)?;
+    let name = NamespaceName::new(NAMESPACE)?;
+    limiter.create_namespace(&name, "weir").await?;
+    Ok(limiter.namespace(&name).await?)
+}
+
+/// The caller as an entity of the limiter: by its own id where that can be one.
+fn entity(who: &str) -> Result<EntityId, ApiError> {
+    let by_digest = || {
+        let digest = ring::digest::digest(&ring::digest::SHA256, who.as_bytes());
+        let hex: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        EntityId::new(format!("sha256-{hex}"))
+    };
+    Ok(EntityId::new(who).or_else(|_| by_digest())?)
+}
+
+fn refusal(rate: &Rate, refused: &Refused) -> ApiError {
+    let reset_secs = refused.retry_after_ms.max(0).unsigned_abs().div_ceil(MS.unsigned_abs());
+    let held = refused.limits.first();
+    let quota = held.map_or(rate.quota, |status: &LimitStatus| status.limit.capacity);
+    let window_secs = held.map_or(rate.period_secs, |status| status.limit.refill_period_seconds);
+    let remaining = held.map_or(0, |status| status.available_milli.max(0).unsigned_abs() / 1_000);
+    let detail = format!("{} is limited to {quota} in {window_secs} s", rate.name);
+    let limit = RateLimit { name: rate.name.to_owned(), quota, window_secs, remaining, reset_secs };
+    let error = ApiError::new(Code::RateLimitExceeded, detail);
+    limit.refuse(error.with("retry_after_ms", refused.retry_after_ms).with("limit", rate.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use weir_limiter::config::{Level, LevelConfig};
+    use weir_table::clock::Clock;
+    use weir_table::embedded::{Embedded, Options};
+    use weir_table::{AnyBackend, Store};
+
+    use super::*;
+    use crate::app::{Service, Settings};
+    use crate::auth::Secret;
+    use crate::routes::limiter::Limits;
+    use crate::testing::{ADMIN_KEY, NOON_MS};
+
+    const RATE: Rate = Rate { name: "tests", quota: 100, period_secs: 60 };
+
+    async fn app() -> (App, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Clock::manual(NOON_MS);
+        // The store forgets what has expired by its clock, so that must be the same.
+        let options = Options { clock: clock.clone(), ..Options::new(folder.path()) };
+        let embedded = Embedded::open(options).unwrap();
+        let cursors = embedded.cursor_key();
+        let store = Store::new(AnyBackend::Embedded(embedded), cursors);
+        let mut settings = Settings { clock, ..Settings::default() };
+        settings.auth.admin_key = Some(Secret::new(ADMIN_KEY));
+        let services: [Box<dyn Service>; 1] = [Box::new(Limits::default())];
+        let data = Some(folder.path().to_owned());
+        (App::open(store, settings, data, &services).await.unwrap(), folder)
+    }
+
+    /// How many of `tries` requests at once are let in.
+    async fn let_in(allowance: &Arc<Allowance>, app: &App, who: &str, tries: usize) -> usize {
+        let mut asked = tokio::task::JoinSet::new();
+        for _ in 0..tries {
+            let (allowance, app, who) = (Arc::clone(allowance), app.clone(), who.to_owned());
+            asked.spawn(async move { allowance.spend(&app, &who, 1).await.is_ok() });
+        }
+        asked.join_all().await.into_iter().filter(|is_in| *is_in).count()
+    }
+
+    fn commits(app: &App) -> u64 {
+        match app.store().backend() {
+            AnyBackend::Embedded(embedded) => embedded.stats().last_seq,
+            _ => 0,
+        }
+    }
+
+    #[tokio::test]
+    async fn everybody_gets_the_quota_and_a_request_costs_no_write() {
+        let (app, _folder) = app().await;
+        let allowance = Arc::new(Allowance::new(RATE));
+        assert_eq!(let_in(&allowance, &app, "anna", 1).await, 1);
+        let before = commits(&app);
+        assert_eq!(let_in(&allowance, &app, "anna", 150).await, 99);
+        assert!(commits(&app) - before <= 20, "{} writes", commits(&app) - before);
+        assert_eq!(let_in(&allowance, &app, "ben", 150).await, 100);
+        let error = allowance.spend(&app, "anna", 1).await.unwrap_err();
+        assert_eq!(error.code(), Code::RateLimitExceeded);
+        assert_eq!(error.detail, "tests is limited to 100 in 60 s");
+        assert!(error.headers.iter().any(|(name, _)| name == "retry-after"));
+    }
+
+    #[tokio::test]
+    async fn a_period_later_there_is_as_much_again_and_no_more() {
+        let (app, _folder) = app().await;
+        let allowance = Arc::new(Allowance::new(RATE));
+        assert_eq!(let_in(&allowance, &app, "anna", 150).await, 100);
+        app.clock().advance_ms(60_000);
+        assert_eq!(let_in(&allowance, &app, "anna", 150).await, 100);
+    }
+
+    #[tokio::test]
+    async fn what_is_left_of_a_chunk_is_forgotten_after_a_period() {
+        let purse = Purse::default();
+        purse.put(9, 60_000, 0);
+        assert!(purse.pay(8, 59_999) && !purse.pay(2, 59_999) && !purse.pay(1, 60_000));
+        purse.put(5, 120_000, 60_000);
+        assert!(purse.pay(5, 60_000) && !purse.pay(1, 60_000));
+    }
+
+    #[tokio::test]
+    async fn instances_share_the_quota() {
+        let (app, _folder) = app().await;
+        let (here, there) = (Arc::new(Allowance::new(RATE)), Arc::new(Allowance::new(RATE)));
+        let mut all = 0;
+        for _ in 0..150 {
+            all += let_in(&here, &app, "anna", 1).await + let_in(&there, &app, "anna", 1).await;
+        }
+        assert_eq!(all, 100);
+    }
+
+    #[tokio::test]
+    async fn an_operator_sets_another_rate_like_any_limit() {
+        let (app, _folder) = app().await;
+        let ns = open(&app).await.unwrap();
+        let limit = Limit {
+            name: LimitName::new(LIMIT).unwrap(),
+            capacity: 3,
+            refill_amount: 3,
+            refill_period_seconds: 60,
+        };
+        let level = Level::Resource(Resource::new("tests").unwrap());
+        let config = LevelConfig { limits: vec![limit], ..LevelConfig::default() };
+        ns.set_limits(&level, config, "operator").await.unwrap();
+        assert_eq!(let_in(&Arc::new(Allowance::new(RATE)), &app, "anna", 10).await, 3);
+    }
+
+    #[tokio::test]
+    async fn callers_that_are_no_entities_are_known_by_a_digest() {
+        let (app, _folder) = app().await;
+        let allowance = Arc::new(Allowance::new(Rate { quota: 1, ..RATE }));
+        for who in ["", "a b#c/d", "::1"] {
+            assert_eq!(let_in(&allowance, &app, who, 3).await, 1, "{who:?}");
+        }
+    }
+}

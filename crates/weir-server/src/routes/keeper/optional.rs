@@ -1,0 +1,24 @@
+//! A body that may be left out.
+
+use axum::body::HttpBody as _;
+use axum::extract::{FromRequest, Request};
+use serde::de::DeserializeOwned;
+
+use crate::error::ApiError;
+use crate::extract::Body;
+
+/// A JSON object as body, or what holds when there is none.
+#[derive(Debug)]
+pub(crate) struct Optional<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for Optional<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        // Not by its headers: a request over HTTP/2 or in this process need not tell the length of its body.
+        if request.body().is_end_stream() {
+            return Ok(Optional(T::default()));
+        }
+        Body::from_request(request, state).await.map(|Body(body)| Optional(body))
+    }
+}

@@ -1,0 +1,108 @@
+//! Every route with the credentials of others, made from the API's own description: nobody picks.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use weir_server::testing::Reply;
+
+use crate::scene::{Client, ORG, OTHER, Scene};
+
+/// Path, method and scope of every operation below `/api` and `/auth`.
+async fn operations(scene: &Scene) -> Vec<(String, Method, String)> {
+    let told: Value = scene.app.get("/openapi.json").send().await.json();
+    let mut all = Vec::new();
+    for (path, item) in told["paths"].as_object().unwrap() {
+        if !path.starts_with("/api/") && !path.starts_with("/auth/") {
+            continue;
+        }
+        for (method, operation) in item.as_object().unwrap() {
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let scope = operation["x-weir-scope"].as_str().unwrap().to_owned();
+            all.push((path.clone(), method, scope));
+        }
+    }
+    assert!(all.len() >= 30, "only {} were found", all.len());
+    all
+}
+
+fn filled(path: &str, org: &str, app: &str) -> String {
+    let path = path.replace("{org}", org).replace("{app}", app);
+    path.replace("{date}", "today").replace("{id}", "hook")
+}
+
+impl Scene {
+    /// Asks with a body where the method has one; what it says does not matter, because nobody gets that far.
+    async fn ask(&self, method: &Method, path: &str, token: Option<&str>) -> Reply {
+        let call = self.call(method.clone(), path);
+        let call = if method.is_safe() { call } else { call.json(&json!({})) };
+        let call = token.iter().fold(call, |call, token| call.bearer(token));
+        call.send().await
+    }
+}
+
+#[tokio::test]
+async fn no_route_opens_to_another_org_or_app_or_to_nobody() {
+    let scene = Scene::start_with(|settings| settings.rates.token_per_address = 0).await;
+    let org = scene.org(ORG).await;
+    let app = scene.app(ORG, "api").await;
+    let sibling = scene.app(ORG, "sibling").await;
+    let other_org = scene.org(OTHER).await;
+    let other_app = scene.app(OTHER, "api").await;
+    let mut tried = 0;
+    for (path, method, scope) in operations(&scene).await {
+        if scope == "none" {
+            continue;
+        }
+        let (mine, is_app) = (filled(&path, ORG, "api"), path.contains("{app}"));
+        let expect = |who: &str, reply: &Reply, expected: u16| {
+            assert_eq!(reply.status, expected, "{who} {method} {mine}: {}", reply.text());
+            reply.any_problem();
+        };
+        expect("nobody", &scene.ask(&method, &mine, None).await, 401);
+        for (who, client) in [
+            ("another org", &other_org),
+            ("an app of another org", &other_app),
+            ("a sibling", &sibling),
+        ] {
+            expect(who, &scene.ask(&method, &mine, Some(&client.access)).await, 403);
+        }
+        for token in [&org.refresh, &app.refresh] {
+            expect("a refresh token", &scene.ask(&method, &mine, Some(token)).await, 401);
+        }
+        let reaches = |client: &Client| scope == "org" && (client.id == org.id || is_app);
+        for client in [&org, &app] {
+            let reply = scene.ask(&method, &mine, Some(&client.access)).await;
+            let is_let_in = !matches!(reply.status, 401 | 403);
+            assert_eq!(
+                is_let_in,
+                reaches(client),
+                "{} {method} {mine}: {}",
+                client.id,
+                reply.text()
+            );
+        }
+        tried += 1;
+    }
+    assert!(tried >= 25, "only {tried} were tried");
+}
+
+#[tokio::test]
+async fn routes_that_need_no_credentials_are_the_ones_that_check_their_own() {
+    let scene = Scene::start().await;
+    let all = operations(&scene).await;
+    let mut open: Vec<&str> = all
+        .iter()
+        .filter(|(_, _, scope)| scope == "none")
+        .map(|(path, _, _)| path.as_str())
+        .collect();
+    open.sort_unstable();
+    assert_eq!(
+        open,
+        [
+            "/api/v1/orgs/{org}/apps/{app}/credentials/secret",
+            "/api/v1/orgs/{org}/credentials/secret",
+            "/auth/refresh",
+            "/auth/revoke",
+            "/auth/token",
+        ]
+    );
+}

@@ -1,0 +1,100 @@
+//! Secrets: fetched once, rotated, and old ones for as long as was said.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use weir_server::Code;
+
+use crate::scene::{ORG, OTHER, Scene, at, new_org, text};
+
+/// Where a secret that was promised can be had.
+fn url(told: &Value) -> String {
+    text(&told["secret_retrieval"], "url")
+}
+
+#[tokio::test]
+async fn a_secret_is_told_once() {
+    let scene = Scene::start().await;
+    let made: Value = scene.put(&at(ORG, ""), &new_org()).await.json();
+    let url = url(&made["credentials"]);
+    // Looking without taking the answer must not use it up.
+    assert_eq!(scene.call(Method::HEAD, &url).send().await.status, 405);
+    let told = scene.call(Method::GET, &url).send().await;
+    assert_eq!((told.status, told.header("cache-control")), (200, "no-store"));
+    let told: Value = told.json();
+    assert_eq!(told["client_id"], format!("org-{ORG}"));
+    assert_eq!(told["retrieved_at"], "2026-01-15T12:00:00.000Z");
+    assert_eq!(told["expires_at"], "2026-01-15T12:10:00.000Z");
+    scene.call(Method::GET, &url).send().await.problem(Code::NotFound);
+    assert_eq!(scene.token(&format!("org-{ORG}"), &text(&told, "client_secret")).await.status, 200);
+}
+
+#[tokio::test]
+async fn wrong_and_late_tokens_are_refused() {
+    let scene = Scene::start().await;
+    scene.org(OTHER).await;
+    let made: Value = scene.put(&at(ORG, ""), &new_org()).await.json();
+    let url = url(&made["credentials"]);
+    let unknown = at(ORG, "/credentials/secret?token=550e8400-e29b-41d4-a716-446655449999");
+    for wrong in [url.replace(ORG, OTHER), unknown, at(ORG, "/credentials/secret?token=x")] {
+        scene.call(Method::GET, &wrong).send().await.problem(Code::Unauthorized);
+    }
+    let missing = at(ORG, "/credentials/secret");
+    scene.call(Method::GET, &missing).send().await.problem(Code::InvalidRequest);
+    scene.app.clock.advance_ms(600_000);
+    scene.call(Method::GET, &url).send().await.problem(Code::Unauthorized);
+}
+
+#[tokio::test]
+async fn of_fifty_who_redeem_a_token_at_once_one_gets_the_secret() {
+    let (scene, _) = Scene::with_app().await;
+    let path = at(ORG, "/apps/api/credentials/rotate");
+    let url = url(&scene.post(&path, &json!({})).await.json());
+    let mut all = JoinSet::new();
+    for _ in 0..50 {
+        all.spawn(scene.call(Method::GET, &url).send());
+    }
+    let replies = all.join_all().await;
+    let mut statuses: Vec<u16> = replies.iter().map(|reply| reply.status).collect();
+    statuses.sort_unstable();
+    // Those who have to wait too long for their turn may come back, and then find it used.
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
+    assert!(statuses.iter().all(|status| matches!(status, 200 | 404 | 503)), "{statuses:?}");
+    let won = replies.iter().find(|reply| reply.status == 200).unwrap();
+    let secret = text(&won.json(), "client_secret");
+    assert_eq!(scene.token(&format!("org-{ORG}-app-api"), &secret).await.status, 200);
+    scene.call(Method::GET, &url).send().await.problem(Code::NotFound);
+}
+
+#[tokio::test]
+async fn an_old_secret_works_until_its_grace_ends() {
+    let scene = Scene::start_with(|settings| settings.rates.token_per_client = 0).await;
+    let client = scene.org(ORG).await;
+    let path = at(ORG, "/credentials/rotate");
+    let told: Value = scene.post(&path, &json!({"grace_period_hours": 2})).await.json();
+    assert_eq!(told["rotation"]["grace_period_hours"], 2);
+    assert_eq!(told["rotation"]["rotated_at"], "2026-01-15T12:00:00.000Z");
+    assert_eq!(told["rotation"]["old_secret_expires_at"], "2026-01-15T14:10:00.000Z");
+    let fetched: Value = scene.call(Method::GET, &url(&told)).send().await.json();
+    let new = text(&fetched, "client_secret");
+    for secret in [&client.secret, &new] {
+        assert_eq!(scene.token(&client.id, secret).await.status, 200);
+    }
+    scene.app.clock.advance_ms(2 * 3_600_000);
+    scene.token(&client.id, &client.secret).await.problem(Code::Unauthorized);
+    assert_eq!(scene.token(&client.id, &new).await.status, 200);
+}
+
+#[tokio::test]
+async fn rotating_needs_a_client_and_a_grace_that_can_be() {
+    let (scene, _) = Scene::with_app().await;
+    let path = at(ORG, "/apps/api/credentials/rotate");
+    // Without a body it is a day.
+    let told = scene.call(Method::POST, &path).admin().send().await;
+    assert_eq!(told.status, 200, "{}", told.text());
+    assert_eq!(told.json::<Value>()["rotation"]["grace_period_hours"], 24);
+    scene.post(&path, &json!({"grace_period_hours": 169})).await.problem(Code::InvalidRequest);
+    scene.post(&path, &json!({"grace_period_hours": -1})).await.problem(Code::InvalidRequest);
+    scene.post(&at(ORG, "/apps/b/credentials/rotate"), &json!({})).await.problem(Code::NotFound);
+    scene.post(&at(OTHER, "/credentials/rotate"), &json!({})).await.problem(Code::NotFound);
+}

@@ -1,0 +1,145 @@
+//! Secrets, hashes and one-time tokens are in no log, no error and no other answer: a whole life of a client with everything
+//! written down, then searched.
+
+use std::io;
+use std::sync::Arc;
+
+use axum::http::Method;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tracing_subscriber::fmt::MakeWriter;
+use weir_server::testing::Reply;
+use weir_table::Query;
+
+use crate::scene::{APP, ORG, Scene, at, new_org, text, used};
+
+/// A log in memory.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = Log;
+
+    fn make_writer(&self) -> Log {
+        self.clone()
+    }
+}
+
+/// What was said, and what nobody may have heard.
+#[derive(Default)]
+struct Ears {
+    bodies: Vec<String>,
+    secrets: Vec<String>,
+}
+
+impl Ears {
+    /// Keeps an answer that may hold no secret.
+    fn hear(&mut self, reply: &Reply) {
+        self.bodies.push(format!("{:?} {}", reply.headers, reply.text()));
+    }
+
+    fn secret(&mut self, secret: String) -> String {
+        assert!(secret.len() >= 16, "{secret} may stand anywhere");
+        self.secrets.push(secret.clone());
+        secret
+    }
+}
+
+/// Fetches the secret of a client that was made or rotated, and gets tokens for it.
+async fn redeem(scene: &Scene, ears: &mut Ears, told: &Value, id: &str) {
+    let url = text(&told["secret_retrieval"], "url");
+    ears.secret(text(&told["secret_retrieval"], "token"));
+    let fetched: Value = scene.call(Method::GET, &url).send().await.json();
+    let secret = ears.secret(text(&fetched, "client_secret"));
+    // Again, and wrongly.
+    ears.hear(&scene.call(Method::GET, &url).send().await);
+    ears.hear(&scene.call(Method::GET, &format!("{url}&other=1")).send().await);
+    ears.hear(&scene.call(Method::HEAD, &url).send().await);
+    let tokens: Value = scene.token(id, &secret).await.json();
+    let refresh = ears.secret(text(&tokens, "refresh_token"));
+    let access = ears.secret(text(&tokens, "access_token"));
+    let refreshed =
+        scene.app.post("/auth/refresh", &json!({"refresh_token": refresh})).send().await;
+    ears.secret(text(&refreshed.json(), "access_token"));
+    for wrong in [
+        json!({"client_id": id, "client_secret": format!("{secret}x"), "grant_type": "client_credentials"}),
+        json!({"client_id": id, "client_secret": secret, "grant_type": "other"}),
+        json!({"client_id": id, "client_secret": secret, "grant_type": "client_credentials", "x": 1}),
+        json!({"client_id": secret, "client_secret": id, "grant_type": "client_credentials"}),
+    ] {
+        ears.hear(&scene.app.post("/auth/token", &wrong).send().await);
+    }
+    for body in [format!("client_secret={secret}"), secret.clone(), format!("{{\"{secret}")] {
+        for kind in ["application/json", "application/x-www-form-urlencoded"] {
+            let call = scene.call(Method::POST, "/auth/token").body(body.clone());
+            ears.hear(&call.header("content-type", kind).send().await);
+        }
+    }
+    ears.hear(&scene.app.post("/auth/refresh", &json!({"refresh_token": access})).send().await);
+    ears.hear(&scene.app.post("/auth/revoke", &json!({"token": refresh})).send().await);
+    let path = at(ORG, "/apps/api/model-selection");
+    ears.hear(&scene.call(Method::GET, &path).bearer(&access).send().await);
+    ears.hear(&scene.call(Method::GET, &path).header("x-api-key", &secret).send().await);
+}
+
+#[tokio::test]
+async fn nothing_that_is_secret_is_heard() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_writer(log.clone())
+        .finish();
+    tracing::subscriber::set_global_default(subscriber).unwrap();
+    let scene = Scene::start_with(|settings| settings.rates.token_per_client = 0).await;
+    let mut ears = Ears::default();
+    let made: Value = scene.put(&at(ORG, ""), &new_org()).await.json();
+    redeem(&scene, &mut ears, &made["credentials"], &format!("org-{ORG}")).await;
+    let made: Value = scene.put(&at(ORG, "/apps/api"), &json!({"app_name": "API"})).await.json();
+    let id = format!("org-{ORG}-app-{APP}");
+    redeem(&scene, &mut ears, &made["credentials"], &id).await;
+    let rotated = scene.post(&at(ORG, "/apps/api/credentials/rotate"), &json!({})).await;
+    redeem(&scene, &mut ears, &rotated.json(), &id).await;
+    let hook = json!({"url": "http://127.0.0.1:9/x"});
+    let hook: Value = scene.put(&at(ORG, "/webhooks/ops"), &hook).await.json();
+    ears.secret(text(&hook, "secret"));
+
+    assert_eq!(scene.post(&at(ORG, "/apps/api/costs"), &used(1)).await.status, 202);
+    for job in ["keeper-aggregate", "keeper-catch-up", "keeper-notices"] {
+        scene.run(job).await;
+    }
+    for path in ["/api/v1/orgs", "/v1/jobs", "/metrics", "/openapi.json"] {
+        ears.hear(&scene.get(path).await);
+    }
+    for tail in ["", "/apps", "/apps/api", "/webhooks", "/webhooks/ops", "/aggregates/today"] {
+        ears.hear(&scene.get(&at(ORG, tail)).await);
+    }
+    let stored = scene.app.store.query(&Query::scan("weir-keeper-config")).await.unwrap();
+    for item in &stored.items {
+        for (name, value) in item.attrs() {
+            if name.ends_with("_hash") {
+                ears.secret(value.as_s().unwrap().to_owned());
+            }
+        }
+    }
+    assert!(ears.secrets.iter().any(|secret| secret.starts_with("$2")), "no hash was stored");
+    // A client id that is somebody's secret is told to nobody either, the limiter's table included.
+    let mut heard = ears.bodies.join("\n");
+    heard.push_str(&String::from_utf8_lossy(&log.0.lock()));
+    assert!(heard.contains("weir_server"), "the log was not taken");
+    for secret in &ears.secrets {
+        let Some(place) = heard.find(secret.as_str()) else { continue };
+        let around = heard.get(place.saturating_sub(300)..place).unwrap_or_default();
+        panic!("a secret was heard after: {around}");
+    }
+}

@@ -1,0 +1,20 @@
+//! The keeper over HTTP: real sockets, a real store, a clock that stands still.
+#![expect(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "helpers of tests"
+)]
+
+mod access;
+mod aggregates;
+mod credentials;
+mod forged;
+mod jobs;
+mod leaks;
+mod orgs;
+mod receiver;
+mod runtime;
+mod scene;
+mod targets;
+mod tokens;

@@ -1,0 +1,129 @@
+//! Setting up orgs and apps, and looking at them.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use weir_server::Code;
+
+use crate::scene::{ORG, OTHER, Scene, at, new_org, with};
+
+#[tokio::test]
+async fn an_org_is_made_once_and_changed_after() {
+    let scene = Scene::start().await;
+    let made = scene.put(&at(ORG, ""), &new_org()).await;
+    assert_eq!((made.status, made.header("cache-control")), (201, "no-store"));
+    let told: Value = made.json();
+    assert_eq!(told["status"], "created");
+    assert_eq!(told["org_id"], ORG);
+    assert_eq!(told["credentials"]["client_id"], format!("org-{ORG}"));
+    let retrieval = &told["credentials"]["secret_retrieval"];
+    let url = format!(
+        "{}?token={}",
+        at(ORG, "/credentials/secret"),
+        retrieval["token"].as_str().unwrap()
+    );
+    assert_eq!(retrieval["url"], url);
+    assert_eq!(retrieval["expires_at"], "2026-01-15T12:10:00.000Z");
+
+    let change = with(new_org(), json!({"org_name": "Other Corp"}));
+    let changed = scene.put(&at(ORG, ""), &change).await;
+    assert_eq!(changed.status, 200);
+    let told: Value = changed.json();
+    assert_eq!((&told["status"], &told["credentials"]), (&json!("updated"), &Value::Null));
+    let got: Value = scene.get(&at(ORG, "")).await.json();
+    assert_eq!(got["org_name"], "Other Corp");
+    assert_eq!(got["quotas"], json!({"premium": 10_000_000, "standard": 5_000_000}));
+    assert_eq!(got["tight_mode_threshold_pct"], 95);
+}
+
+#[tokio::test]
+async fn apps_inherit_what_they_do_not_say() {
+    let scene = Scene::start().await;
+    let new = json!({"app_name": "API", "overrides": {"refresh_interval_secs": 30}});
+    scene.put(&at(ORG, "/apps/api"), &new).await.problem(Code::NotFound);
+    scene.org(ORG).await;
+    let made: Value = scene.put(&at(ORG, "/apps/api"), &new).await.json();
+    assert_eq!(made["refresh_interval_normal_secs"], 30);
+    let inherited = made["inherited_fields"].as_array().unwrap();
+    assert!(inherited.contains(&json!("quotas")) && inherited.contains(&json!("timezone")));
+    assert!(!inherited.contains(&json!("refresh_interval_normal_secs")), "{made}");
+    assert_eq!(made["credentials"]["client_id"], format!("org-{ORG}-app-api"));
+    let again = scene.put(&at(ORG, "/apps/api"), &new).await;
+    assert_eq!(again.status, 200, "{}", again.text());
+    let list: Value = scene.get(&at(ORG, "/apps")).await.json();
+    assert_eq!(list["items"][0]["app_id"], "api");
+    let got: Value = scene.get(&at(ORG, "/apps/api")).await.json();
+    assert_eq!((&got["app_name"], &got["org_name"]), (&json!("API"), &json!("Sample Corp")));
+    scene.get(&at(ORG, "/apps/other")).await.problem(Code::NotFound);
+    scene.get(&at(OTHER, "/apps")).await.problem(Code::NotFound);
+}
+
+#[tokio::test]
+async fn orgs_are_listed_page_by_page() {
+    let scene = Scene::start().await;
+    scene.org(ORG).await;
+    scene.org(OTHER).await;
+    let first: Value = scene.get("/api/v1/orgs?limit=1").await.json();
+    assert_eq!(first["items"][0]["org_id"], ORG);
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let second: Value = scene.get(&format!("/api/v1/orgs?limit=1&cursor={cursor}")).await.json();
+    assert_eq!(second["items"][0]["org_id"], OTHER);
+    scene.get("/api/v1/orgs?cursor=x").await.problem(Code::InvalidRequest);
+}
+
+#[tokio::test]
+async fn what_is_wrong_has_its_own_code() {
+    let scene = Scene::start().await;
+    for (changes, code, field) in [
+        (json!({"timezone": "Mars/Olympus"}), Code::InvalidConfig, "timezone"),
+        (json!({"quota_scope": "ALL"}), Code::InvalidConfig, "quota_scope"),
+        (json!({"model_ordering": []}), Code::InvalidConfig, "model_ordering"),
+        (json!({"model_ordering": ["cheap"]}), Code::InvalidModelLabel, "model_ordering"),
+        (json!({"quotas": {"premium": 1}}), Code::InvalidConfig, "quotas"),
+        (json!({"quotas": {"premium": -1, "standard": 1}}), Code::InvalidConfig, "quotas"),
+        (json!({"overrides": {"tight_mode_threshold_pct": 49}}), Code::InvalidConfig, "overrides"),
+        (json!({"overrides": {"agg_shard_count": 9}}), Code::InvalidConfig, "overrides"),
+        (json!({"color": "red"}), Code::InvalidRequest, "color"),
+        (json!({"org_name": 1}), Code::InvalidRequest, "org_name"),
+    ] {
+        let told = scene.put(&at(ORG, ""), &with(new_org(), changes)).await.problem(code);
+        let named = told.details["field"].as_str().unwrap();
+        assert!(named.contains(field), "{named} is not {field}");
+    }
+    for org in ["x", "550e8400e29b41d4a716446655440000", "550e8400-e29b-41d4-a716-44665544000g"] {
+        scene.put(&at(org, ""), &new_org()).await.problem(Code::InvalidRequest);
+        scene.get(&at(org, "/apps/a/model-selection")).await.problem(Code::InvalidRequest);
+    }
+    scene.org(ORG).await;
+    let app = json!({"app_name": "a"});
+    scene.put(&at(ORG, "/apps/a%23b"), &app).await.problem(Code::InvalidRequest);
+    let long = "a".repeat(129);
+    scene.put(&at(ORG, &format!("/apps/{long}")), &app).await.problem(Code::InvalidRequest);
+    let put = scene.call(Method::PUT, &at(ORG, "")).admin().body("org_name=x");
+    put.header("content-type", "text/plain").send().await.problem(Code::UnsupportedMediaType);
+}
+
+#[tokio::test]
+async fn clients_read_what_is_theirs() {
+    let scene = Scene::start().await;
+    let org = scene.org(ORG).await;
+    let app = scene.app(ORG, "api").await;
+    assert_eq!(scene.read(&org, "").await.status, 200);
+    assert_eq!(scene.read(&org, "/apps").await.status, 200);
+    assert_eq!(scene.read(&org, "/apps/api").await.status, 200);
+    assert_eq!(scene.read(&app, "/apps/api").await.status, 200);
+    scene.read(&app, "").await.problem(Code::Forbidden);
+    scene.read(&app, "/apps").await.problem(Code::Forbidden);
+    let put = scene.call(Method::PUT, &at(ORG, "")).bearer(&org.access).json(&new_org());
+    put.send().await.problem(Code::Forbidden);
+}
+
+#[tokio::test]
+async fn a_key_writes_only_so_often() {
+    let scene = Scene::start_with(|settings| settings.rates.writes = 3).await;
+    for _ in 0..3 {
+        assert!(scene.put(&at(ORG, ""), &new_org()).await.status < 300);
+    }
+    let refused = scene.put(&at(ORG, ""), &new_org()).await;
+    refused.problem(Code::RateLimitExceeded);
+    assert!(!refused.header("retry-after").is_empty());
+}

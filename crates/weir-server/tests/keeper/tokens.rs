@@ -1,0 +1,168 @@
+//! Tokens of clients: given, renewed, taken back.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use weir_server::Code;
+use weir_server::testing::Reply;
+
+use crate::scene::{APP, Client, ORG, OTHER, Scene, at, text};
+
+impl Scene {
+    async fn refresh(&self, token: &str) -> Reply {
+        let ask = json!({"refresh_token": token, "grant_type": "refresh_token"});
+        self.app.post("/auth/refresh", &ask).send().await
+    }
+
+    async fn revoke(&self, ask: Value) -> Reply {
+        self.app.post("/auth/revoke", &ask).send().await
+    }
+
+    async fn is_let_in(&self, client: &Client) -> bool {
+        let reply = self.read(client, &format!("/apps/{APP}")).await;
+        assert!(matches!(reply.status, 200 | 401), "{}", reply.text());
+        reply.status == 200
+    }
+}
+
+#[tokio::test]
+async fn a_secret_is_worth_a_pair_of_tokens_in_json_and_as_a_form() {
+    let (scene, client) = Scene::with_app().await;
+    let reply = scene.token(&client.id, &client.secret).await;
+    assert_eq!((reply.status, reply.header("cache-control")), (200, "no-store"));
+    let told: Value = reply.json();
+    assert_eq!((&told["token_type"], &told["expires_in"]), (&json!("Bearer"), &json!(3600)));
+    assert_eq!(told["refresh_expires_in"], 30 * 86_400);
+    assert_eq!(told["scope"], format!("org:{ORG} app:{APP}"));
+    let form = format!(
+        "grant_type=client_credentials&client_id={}&client_secret={}",
+        client.id, client.secret
+    );
+    let call = scene.call(Method::POST, "/auth/token").body(form);
+    let call = call.header("content-type", "application/x-www-form-urlencoded; charset=utf-8");
+    let told = call.send().await;
+    assert_eq!(told.status, 200, "{}", told.text());
+    assert!(
+        scene.is_let_in(&Client { access: text(&told.json(), "access_token"), ..client }).await
+    );
+}
+
+#[tokio::test]
+async fn nobody_learns_which_of_client_and_secret_is_wrong() {
+    let (scene, client) = Scene::with_app().await;
+    let mut told = Vec::new();
+    for (id, secret) in [
+        (client.id.as_str(), "wrong"),
+        (client.id.as_str(), "wks_00000000_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+        (&format!("org-{OTHER}"), &client.secret),
+        ("nobody", &client.secret),
+        ("", ""),
+    ] {
+        let problem = scene.token(id, secret).await.problem(Code::Unauthorized);
+        told.push((problem.detail, problem.details));
+    }
+    told.dedup();
+    assert_eq!(told.len(), 1, "{told:?}");
+    for wrong in [
+        json!({"client_id": client.id, "client_secret": client.secret, "grant_type": "password"}),
+        json!({"client_id": client.id, "client_secret": client.secret}),
+        json!({"client_id": client.id, "grant_type": "client_credentials"}),
+    ] {
+        let problem = scene.app.post("/auth/token", &wrong).send().await;
+        problem.problem(Code::InvalidRequest);
+        assert!(!problem.text().contains(&client.secret), "{}", problem.text());
+    }
+}
+
+#[tokio::test]
+async fn a_client_asks_for_tokens_only_so_often_and_others_still_can() {
+    let scene = Scene::start().await;
+    let (one, other) = (scene.org(ORG).await, scene.org(OTHER).await);
+    let mut statuses = Vec::new();
+    for _ in 0..12 {
+        statuses.push(scene.token(&one.id, "wrong").await.status);
+    }
+    assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 9, "{statuses:?}");
+    scene.token(&one.id, &one.secret).await.problem(Code::RateLimitExceeded);
+    assert_eq!(scene.token(&other.id, &other.secret).await.status, 200);
+    scene.app.clock.advance_ms(60_000);
+    assert_eq!(scene.token(&one.id, &one.secret).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_address_guesses_only_so_often_whatever_client_it_names() {
+    let scene = Scene::start_with(|settings| settings.rates.token_per_address = 5).await;
+    for number in 0..5 {
+        let id = format!("org-550e8400-e29b-41d4-a716-{number:012}");
+        scene.token(&id, "wrong").await.problem(Code::Unauthorized);
+    }
+    scene.token("nobody", "wrong").await.problem(Code::RateLimitExceeded);
+}
+
+#[tokio::test]
+async fn a_refresh_token_gives_access_tokens_and_nothing_else() {
+    let (scene, client) = Scene::with_app().await;
+    let told = scene.refresh(&client.refresh).await;
+    assert_eq!(told.status, 200, "{}", told.text());
+    let access = text(&told.json(), "access_token");
+    assert!(scene.is_let_in(&Client { access: access.clone(), ..client.clone() }).await);
+    // Neither kind passes for the other.
+    scene.refresh(&access).await.problem(Code::Unauthorized);
+    assert!(!scene.is_let_in(&Client { access: client.refresh.clone(), ..client.clone() }).await);
+    scene.refresh("x.y.z").await.problem(Code::Unauthorized);
+    scene.app.post("/auth/refresh", &json!({})).send().await.problem(Code::InvalidRequest);
+    scene.app.clock.advance_ms(3_600_000);
+    assert!(!scene.is_let_in(&client).await);
+    assert_eq!(scene.refresh(&client.refresh).await.status, 200);
+    scene.app.clock.advance_ms(30 * 86_400_000);
+    scene.refresh(&client.refresh).await.problem(Code::Unauthorized);
+}
+
+#[tokio::test]
+async fn a_revoked_token_and_its_children_count_no_more() {
+    let (scene, client) = Scene::with_app().await;
+    let child = text(&scene.refresh(&client.refresh).await.json(), "access_token");
+    let child = Client { access: child, ..client.clone() };
+    let single = scene.token(&client.id, &client.secret).await.json::<Value>();
+    let single = Client { access: text(&single, "access_token"), ..client.clone() };
+    assert!(scene.is_let_in(&child).await && scene.is_let_in(&single).await);
+
+    assert_eq!(scene.revoke(json!({"token": single.access})).await.status, 204);
+    assert!(!scene.is_let_in(&single).await && scene.is_let_in(&client).await);
+
+    let hint = json!({"token": client.refresh, "token_type_hint": "refresh_token"});
+    assert_eq!(scene.revoke(hint).await.status, 204);
+    scene.refresh(&client.refresh).await.problem(Code::Unauthorized);
+    for gone in [&client, &child] {
+        assert!(!scene.is_let_in(gone).await);
+        scene.app.clock.advance_ms(61_000);
+        assert!(!scene.is_let_in(gone).await, "it came back");
+    }
+    // What nobody knows is answered alike.
+    for token in ["x", "a.b.c", client.refresh.as_str()] {
+        assert_eq!(scene.revoke(json!({"token": token})).await.status, 204, "{token}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_takes_all_its_tokens_back_with_one_of_them() {
+    let (scene, client) = Scene::with_app().await;
+    let org = text(&scene.get(&at(ORG, "")).await.json(), "client_id");
+    scene.revoke(json!({"token": "x.y.z", "all": true})).await.problem(Code::Unauthorized);
+    scene.revoke(json!({"client_id": client.id, "all": true})).await.problem(Code::Unauthorized);
+    scene.revoke(json!({"all": true})).await.problem(Code::InvalidRequest);
+    assert!(scene.is_let_in(&client).await);
+    assert_eq!(scene.revoke(json!({"token": client.refresh, "all": true})).await.status, 204);
+    assert!(!scene.is_let_in(&client).await);
+    scene.refresh(&client.refresh).await.problem(Code::Unauthorized);
+    // A token that counts no more takes nothing back.
+    let again = scene.token(&client.id, &client.secret).await.json::<Value>();
+    let again = Client { access: text(&again, "access_token"), ..client.clone() };
+    scene.revoke(json!({"token": client.refresh, "all": true})).await.problem(Code::Unauthorized);
+    assert!(scene.is_let_in(&again).await);
+    // The operator needs none. A token is issued a millisecond after all were taken back, at least.
+    scene.app.clock.advance_ms(5);
+    let all = json!({"client_id": client.id, "all": true});
+    assert_eq!(scene.post("/auth/revoke", &all).await.status, 204);
+    assert!(!scene.is_let_in(&again).await);
+    assert_ne!(org, client.id);
+}
