@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run setup build-setup check fmt clippy doc deny unused-deps typos \
-        test tests doc-tests test-all audit bench-table bench-table-long bench-edge bench-limiter clean
+        test tests doc-tests test-all audit bench-table bench-table-long bench-edge bench-limiter bench-keeper clean
 # Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
 .NOTPARALLEL:
 
@@ -82,6 +82,11 @@ bench-limiter: build-setup ## Measure the limiter beside throttlecrab and Redis 
 	@$(STEP) "load generators and peers" scripts/setup.sh bench
 	@$(STEP) "build" cargo build --release --package weir
 	@$(STEP) "limiter benchmark" cargo run --release --package weir-bench -- limiter $(ARGS)
+
+bench-keeper: build-setup ## Measure submissions and model selections over HTTP (wants a machine with nothing else to do)
+	@$(STEP) "load generators" scripts/setup.sh bench
+	@$(STEP) "build" cargo build --release --package weir
+	@$(STEP) "keeper benchmark" cargo run --release --package weir-bench -- keeper $(ARGS)
 
 clean: ## Remove what was built and installed in this folder
 	cargo clean

@@ -46,7 +46,7 @@ impl Api {
     ) -> Result<T, Failure> {
         let place = Place::of(&loaded.config.store);
         let settings = Settings { run_jobs: false, ..settings::server(&loaded.config)? };
-        let services = crate::services(&loaded.config);
+        let services = crate::services(&loaded.config)?;
         let reach = async |tables: &Tables| {
             let api = Api::reach(tables, settings, &place, &services).await?;
             act(&api).await
@@ -146,7 +146,14 @@ impl From<Refusal> for Failure {
         };
         let failure = match problem.details.get("retry_after_ms") {
             Some(ms) => failure.help(format!("try again in {ms} ms")),
-            None => failure,
+            None => match problem.details.get("what").and_then(serde_json::Value::as_str) {
+                Some("org") => failure.help("`weir keeper org list` shows what there is"),
+                Some("app") => failure.help("`weir keeper app list ORG` shows what there is"),
+                Some("webhook") => {
+                    failure.help("`weir keeper webhooks list ORG` shows what there is")
+                }
+                _ => failure,
+            },
         };
         match cause {
             Some(cause) => failure.because(cause),

@@ -5,6 +5,7 @@
 //! [`output`] is the only file that prints.
 
 pub mod api;
+mod bars;
 mod commands;
 mod config;
 pub mod failure;
@@ -24,6 +25,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use weir_server::Service;
+use weir_server::routes::keeper::Budgets;
 use weir_server::routes::limiter::Limits;
 
 use crate::config::{Config, Source};
@@ -39,6 +41,7 @@ Examples:
   weir copy --from embedded:./weir-data --to 'dynamodb:?region=eu-central-1'
   weir token issue report --scope ns:default    a token for a program
   weir limiter limits set --system --limit rpm=100/min
+  weir keeper org apply org.yaml                a budget
   weir config                                   what is set, and where it came from
   weir doctor                                   check that all is well
 
@@ -49,7 +52,8 @@ Exit codes:
   1  a fault: of the store, the disk, the network
   2  the request is wrong: a flag, the configuration, JSON, a spec, the kind of a key
   3  refused or not there: no such table or item, a condition that does not hold, a folder in use
-  4  a check found something wrong: `tables verify`, `copy`, `doctor`, `limiter limits diff`";
+  4  a check found something wrong: `tables verify`, `copy`, `doctor`, `limiter limits diff`,
+     `keeper prices diff`";
 
 /// Usage control plane for AI applications: limits, budgets, metering and their records.
 #[derive(Parser)]
@@ -78,6 +82,8 @@ enum Command {
     SigningKey(commands::admin_key::KeyArgs),
     /// Set rate limits, look at them, and take from them
     Limiter(commands::limiter::LimiterArgs),
+    /// Keep spend inside daily budgets: orgs, apps, models, costs
+    Keeper(commands::keeper::KeeperArgs),
     /// See and run background jobs
     Jobs(commands::jobs::JobsArgs),
     /// Make, check, list, describe and delete tables
@@ -110,8 +116,10 @@ pub fn main() -> ExitCode {
 }
 
 /// The domains this binary serves.
-fn services(config: &Config) -> Vec<Box<dyn Service>> {
-    vec![Box::new(Limits::new(settings::limiter(config)))]
+fn services(config: &Config) -> Result<Vec<Box<dyn Service>>, Failure> {
+    let limits = Limits::new(settings::limiter(config));
+    let budgets = Budgets::new(settings::keeper(config)?);
+    Ok(vec![Box::new(limits), Box::new(budgets)])
 }
 
 async fn run(command: Command, source: &Source) -> Result<(), Failure> {
@@ -123,6 +131,7 @@ async fn run(command: Command, source: &Source) -> Result<(), Failure> {
         Command::AdminKey(args) => commands::admin_key::run(args, source).await,
         Command::SigningKey(args) => commands::admin_key::run_signing(args, source).await,
         Command::Limiter(args) => commands::limiter::run(args, source).await,
+        Command::Keeper(args) => commands::keeper::run(args, source).await,
         Command::Jobs(args) => commands::jobs::run(args, source).await,
         Command::Tables(args) => commands::tables::run(args, source).await,
         Command::Table(args) => commands::table::run(args, source).await,

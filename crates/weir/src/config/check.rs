@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::load::Loaded;
 use super::secret::Secret;
-use super::{Config, Kind, limiter, listen, log};
+use super::{Config, Kind, keeper, limiter, listen, log};
 use crate::failure::Failure;
 
 const DAY_S: u64 = 86_400;
@@ -55,6 +55,22 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
     let archive = config.limiter.audit_archive.as_deref();
     if let Some(problem) = archive.and_then(limiter::archive_problem) {
         problems.push(loaded.wrong("limiter.audit_archive", problem));
+    }
+    problems.extend(of_keeper(loaded));
+    problems
+}
+
+fn of_keeper(loaded: &Loaded) -> Vec<String> {
+    let keeper = &loaded.config.keeper;
+    let mut problems = Vec::new();
+    if let Some(problem) = keeper.export.as_deref().and_then(limiter::archive_problem) {
+        problems.push(loaded.wrong("keeper.export", problem));
+    }
+    if let Some(problem) = keeper.prices.as_deref().and_then(keeper::prices_problem) {
+        problems.push(loaded.wrong("keeper.prices", problem));
+    }
+    if let Err(failure) = crate::settings::labels(&loaded.config) {
+        problems.push(loaded.wrong("keeper.labels", failure));
     }
     problems
 }
@@ -139,7 +155,8 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
     let (server, auth) = (&loaded.config.server, &loaded.config.auth);
     let interval = loaded.config.jobs.aggregate_interval_secs;
     let limits = &loaded.config.limiter;
-    let numbers: [(&str, u64, RangeInclusive<u64>); 12] = [
+    let keeper = &loaded.config.keeper;
+    let numbers: [(&str, u64, RangeInclusive<u64>); 18] = [
         ("server.body_bytes_max", server.body_bytes_max as u64, 1..=1 << 30),
         ("server.header_timeout_secs", server.header_timeout_secs, 1..=3600),
         ("server.request_timeout_secs", server.request_timeout_secs, 1..=3600),
@@ -152,6 +169,12 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
         ("jobs.aggregate_interval_secs", interval, 1..=3600),
         ("limiter.config_ttl_secs", limits.config_ttl_secs, 0..=3600),
         ("limiter.audit_retention_days", limits.audit_retention_days, 1..=3650),
+        ("keeper.retention_days", keeper.retention_days, 1..=3650),
+        ("keeper.catch_up_secs", keeper.catch_up_secs, 10..=DAY_S),
+        ("keeper.config_ttl_secs", keeper.config_ttl_secs, 0..=3600),
+        ("keeper.secret_retrieval_secs", keeper.secret_retrieval_secs, 60..=DAY_S),
+        ("keeper.bcrypt_cost", keeper.bcrypt_cost, 4..=16),
+        ("keeper.bcrypt_at_once", keeper.bcrypt_at_once, 1..=64),
     ];
     numbers
         .iter()

@@ -10,6 +10,9 @@ use super::flags::FLAGS;
 /// A name is near another when they are at least this similar, of 1.
 const NEAR: f64 = 0.75;
 
+/// The keys that take a table. Their types do not tell, because they have no default.
+const TABLES: [&str; 1] = ["keeper.labels"];
+
 /// One key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key {
@@ -37,6 +40,7 @@ enum Takes {
     Text,
     Number,
     Switch,
+    Table,
 }
 
 /// All sections with their keys, in the order of the types.
@@ -100,6 +104,7 @@ impl Key {
         match self.default {
             Some(Expr::Integer(_)) => Takes::Number,
             Some(Expr::Bool(_)) => Takes::Switch,
+            None if TABLES.contains(&self.path().as_str()) => Takes::Table,
             _ => Takes::Text,
         }
     }
@@ -118,6 +123,7 @@ impl Key {
                 "false" | "no" | "off" | "0" => Ok(Value::Boolean(false)),
                 _ => Err(format!("{text:?} is neither true nor false")),
             },
+            Takes::Table => parse_table(text),
         }
     }
 
@@ -127,13 +133,27 @@ impl Key {
         match (self.takes(), value) {
             (Takes::Text, Value::String(_))
             | (Takes::Number, Value::Integer(0..))
-            | (Takes::Switch, Value::Boolean(_)) => Ok(()),
+            | (Takes::Switch, Value::Boolean(_))
+            | (Takes::Table, Value::Table(_)) => Ok(()),
             (Takes::Number, Value::Integer(_)) => Err("must not be negative".to_owned()),
             (Takes::Text, _) => Err("takes text, in quotes".to_owned()),
             (Takes::Number, _) => Err("takes a whole number, without quotes".to_owned()),
             (Takes::Switch, _) => Err("takes true or false, without quotes".to_owned()),
+            (Takes::Table, _) => {
+                Err(format!("takes a table; write [{}.NAME] and its keys below", self.path()))
+            }
         }
     }
+}
+
+/// The table that a variable holds: an inline one of TOML, on one line.
+fn parse_table(text: &str) -> Result<Value, String> {
+    let whole = format!("it = {}", text.trim()).parse::<toml::Table>();
+    let table =
+        whole.ok().filter(|whole| whole.len() == 1).and_then(|mut whole| whole.remove("it"));
+    table
+        .filter(Value::is_table)
+        .ok_or_else(|| "is no table; write {name = {key = \"value\"}}".to_owned())
 }
 
 /// The candidate whose name is nearest to `name`, if one is near. Each candidate may be known by
@@ -177,6 +197,17 @@ mod tests {
         for (key, _) in FLAGS {
             assert!(keys.iter().any(|path| path == key), "{key}");
         }
+    }
+
+    #[test]
+    fn a_table_is_taken_from_a_file_and_inline_from_a_variable() {
+        let key = all().into_iter().find(|key| key.path() == "keeper.labels").unwrap();
+        let table = key.parse("{a = {tier = \"x\"}}").unwrap();
+        assert_eq!(key.check_kind(&table), Ok(()));
+        for bad in ["", "a", "\"a\"", "{", "{}\nother = 1"] {
+            assert!(key.parse(bad).is_err(), "{bad}");
+        }
+        assert!(key.check_kind(&Value::Integer(1)).unwrap_err().contains("[keeper.labels.NAME]"));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod environment;
 mod file;
 mod flags;
 mod jobs;
+mod keeper;
 mod keys;
 mod limiter;
 mod listen;
@@ -36,6 +37,7 @@ pub(crate) use self::check::{check_shared_keys, failure, missing_shared_keys};
 pub(crate) use self::default_file::default_file;
 pub(crate) use self::flags::{Given, ServeFlags, StoreFlags};
 pub(crate) use self::jobs::Jobs;
+pub(crate) use self::keeper::{Keeper, Labels};
 pub(crate) use self::keys::{Key, all as keys};
 pub(crate) use self::limiter::{Compat, Limiter};
 pub(crate) use self::load::{Loaded, Origin, Source};
@@ -62,6 +64,9 @@ pub(crate) struct Config {
     /// Rate limits.
     #[config(nested)]
     pub(crate) limiter: Limiter,
+    /// Budgets: what AI models may cost a day, and which to use.
+    #[config(nested)]
+    pub(crate) keeper: Keeper,
     /// What the server writes to its log.
     #[config(nested)]
     pub(crate) log: Log,

@@ -19,6 +19,7 @@ use crate::instance::Instance;
 use crate::wire::{Answer, Wire};
 
 const TABLE: &str = "weir-limiter";
+const NAMESPACE: &str = "/v1/namespaces/default";
 pub(crate) const RESOURCE: &str = "gpt-4";
 /// Servers on DynamoDB, and processes of clients everywhere.
 pub(crate) const PROCESSES: usize = 4;
@@ -51,7 +52,12 @@ pub(crate) struct Ground {
 impl Ground {
     /// One server on the embedded store.
     pub(crate) fn embedded() -> Ground {
-        let folder = tempfile::tempdir().unwrap();
+        Ground::embedded_with("")
+    }
+
+    /// One server on the embedded store, with this configuration file.
+    pub(crate) fn embedded_with(config: &str) -> Ground {
+        let folder = folder_with(config);
         let data = folder.path().join("data");
         let flags = vec!["--data".to_owned(), data.to_str().unwrap().to_owned()];
         Ground::new(folder, flags, Table::Embedded(data), runtime(), 1)
@@ -59,6 +65,11 @@ impl Ground {
 
     /// Several servers on DynamoDB Local.
     pub(crate) fn dynamodb_local() -> Ground {
+        Ground::dynamodb_local_with(PROCESSES, "")
+    }
+
+    /// So many servers on DynamoDB Local, with this configuration file.
+    pub(crate) fn dynamodb_local_with(servers: usize, config: &str) -> Ground {
         let (prefix, runtime) = (weir_testkit::unique_prefix("exact"), runtime());
         let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
         let flags = ["--store", "dynamodb", "--region", "us-east-1", "--dynamodb-endpoint"];
@@ -77,8 +88,7 @@ impl Ground {
         };
         let dynamo = runtime.block_on(Dynamo::connect(options)).unwrap();
         let store = Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]));
-        let folder = tempfile::tempdir().unwrap();
-        Ground::new(folder, flags, Table::Dynamo(store), runtime, PROCESSES)
+        Ground::new(folder_with(config), flags, Table::Dynamo(store), runtime, servers)
     }
 
     fn new(
@@ -127,24 +137,34 @@ impl Ground {
         self.instances.len()
     }
 
-    /// Asks the first server something that must succeed. What only looks may be asked again.
+    /// Asks the first server something of the namespace `default` that must succeed.
     pub(crate) fn ask(&self, method: Method, tail: &str, body: Option<&Value>) -> Value {
+        self.call(method, &format!("{NAMESPACE}/{tail}"), body)
+    }
+
+    /// Asks the first server something of the namespace `default`.
+    pub(crate) fn try_ask(&self, method: Method, tail: &str, body: Option<&Value>) -> Answer {
+        self.try_call(method, &format!("{NAMESPACE}/{tail}"), body)
+    }
+
+    /// Asks the first server something that must succeed. What only looks may be asked again.
+    pub(crate) fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Value {
         for _ in 0..LOOKS_MAX {
-            match self.try_ask(method.clone(), tail, body) {
+            match self.try_call(method.clone(), path, body) {
                 Answer::Told(200..=299, told) => return told,
                 Answer::Told(503, _) if method == Method::GET => {}
-                other => panic!("{tail}: {other:?}"),
+                other => panic!("{path}: {other:?}"),
             }
         }
-        panic!("{tail} is not answered");
+        panic!("{path} is not answered");
     }
 
     /// Asks the first server something.
-    pub(crate) fn try_ask(&self, method: Method, tail: &str, body: Option<&Value>) -> Answer {
+    pub(crate) fn try_call(&self, method: Method, path: &str, body: Option<&Value>) -> Answer {
         let address = std::fs::read_to_string(self.door(0)).unwrap();
         self.runtime.block_on(async {
             let mut wire = Wire::connect(&address).await.unwrap();
-            wire.ask(method, tail, None, body).await
+            wire.call(method, path, None, body).await
         })
     }
 
@@ -216,7 +236,12 @@ impl Ground {
     }
 
     fn get(&self, key: Key) -> Option<Item> {
-        let get = Get::new(TABLE, key);
+        self.get_from(TABLE, key)
+    }
+
+    /// An item of a table, as it is stored.
+    pub(crate) fn get_from(&self, table: &str, key: Key) -> Option<Item> {
+        let get = Get::new(table, key);
         self.runtime.block_on(async {
             match &self.table {
                 Table::Embedded(data) => {
@@ -239,6 +264,13 @@ impl Drop for Ground {
             });
         }
     }
+}
+
+/// A folder of its own, with this configuration file in it.
+fn folder_with(config: &str) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("weir.toml"), config).unwrap();
+    folder
 }
 
 /// A limit, and how many tokens of it there are when a run begins.

@@ -9,6 +9,8 @@ use std::time::Duration;
 pub(crate) const ADMIN_KEY: &str = "an-admin-key-for-tests-only";
 /// Base64 of 32 bytes: all instances share what signs leases and seals cursors.
 const SHARED_KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+/// How often a start is tried.
+const STARTS_MAX: u32 = 10;
 const START_WITHIN: Duration = Duration::from_secs(60);
 
 /// A running server. Its address is in a file, because it changes with every start; it is killed when this value is
@@ -18,8 +20,14 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// Starts a server and writes its address to `door`.
+    /// Starts a server and writes its address to `door`. One whose store does not answer does not start: where many ask
+    /// DynamoDB Local at once it is tried again.
     pub(crate) fn start(folder: &Path, flags: &[String], door: &Path) -> Instance {
+        let started = (0..STARTS_MAX).find_map(|_| Instance::try_start(folder, flags, door));
+        started.expect("a server that starts")
+    }
+
+    fn try_start(folder: &Path, flags: &[String], door: &Path) -> Option<Instance> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
@@ -44,9 +52,9 @@ impl Instance {
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || tell.send(lines.next()));
         let instance = Instance { child };
-        let line = told.recv_timeout(START_WITHIN).unwrap().expect("a line").unwrap();
+        let line = told.recv_timeout(START_WITHIN).unwrap()?.unwrap();
         write_whole(door, line.strip_prefix("listening on http://").unwrap());
-        instance
+        Some(instance)
     }
 
     /// Ends it without a word.

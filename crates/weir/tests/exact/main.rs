@@ -2,7 +2,7 @@
 //!
 //! On the embedded store four processes of clients share one server; on DynamoDB each has a server of its own, on the
 //! same table. What clients were answered is compared with what the table says afterwards: tokens granted, tokens
-//! left, tokens consumed, and usage. Success prints the figures; `WEIR_TEST_ALL=1` runs for longer. Where DynamoDB Local is
+//! left, tokens consumed, and usage; and what was submitted with what was counted. Success prints the figures; `WEIR_TEST_ALL=1` runs for longer. Where DynamoDB Local is
 //! too slow for so many at once, `WEIR_TEST_TASKS=8` has fewer.
 
 #![expect(
@@ -23,6 +23,7 @@ mod instance;
 mod lease_client;
 mod leases;
 mod one_bucket;
+mod spend;
 mod usage;
 mod wire;
 

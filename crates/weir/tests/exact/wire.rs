@@ -41,7 +41,7 @@ impl Wire {
         Some(Wire { sender })
     }
 
-    /// Asks something of the namespace `default`. A connection that did not answer is of no more use.
+    /// Asks something of the namespace `default`.
     pub(crate) async fn ask(
         &mut self,
         method: Method,
@@ -49,9 +49,20 @@ impl Wire {
         key: Option<&str>,
         body: Option<&Value>,
     ) -> Answer {
+        self.call(method, &format!("/v1/namespaces/default/{tail}"), key, body).await
+    }
+
+    /// Asks something. A connection that did not answer is of no more use.
+    pub(crate) async fn call(
+        &mut self,
+        method: Method,
+        path: &str,
+        key: Option<&str>,
+        body: Option<&Value>,
+    ) -> Answer {
         let mut request = Request::builder()
             .method(method)
-            .uri(format!("/v1/namespaces/default/{tail}"))
+            .uri(path)
             .header(header::HOST, "weir.test")
             .header("x-api-key", ADMIN_KEY);
         if let Some(key) = key {

@@ -6,8 +6,8 @@ use weir_server::routes::limiter::acquire::{Availability, Lease};
 use weir_server::routes::limiter::shapes::{Limit, LimitName, LimitState};
 
 use super::amounts::{amount, together};
-use super::desk::{Desk, header, tokens, wait, with_query};
 use super::spec;
+use crate::commands::desk::{Desk, header, tokens, wait, with_query};
 use crate::failure::Failure;
 use crate::output;
 

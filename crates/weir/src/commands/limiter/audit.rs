@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::Value;
 use weir_server::routes::limiter::audit::Event;
 
-use super::desk::{Desk, header, with_query};
+use crate::commands::desk::{Desk, header, with_query};
 use crate::failure::Failure;
 use crate::output;
 

@@ -6,7 +6,7 @@ use weir_server::routes::limiter::buckets::{Bucket, Capacity, TopUp};
 use weir_server::routes::limiter::shapes::LimitName;
 
 use super::amounts::{amount, together};
-use super::desk::{Desk, header, tokens, wait, with_query};
+use crate::commands::desk::{Desk, header, tokens, wait, with_query};
 use crate::failure::Failure;
 use crate::output;
 

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use weir_server::routes::limiter::entities::{Entity, NewEntity, NewParent};
 use weir_server::routes::limiter::shapes::EntityId;
 
-use super::desk::{Desk, header};
+use crate::commands::desk::{Desk, header};
 use crate::failure::Failure;
 use crate::output;
 

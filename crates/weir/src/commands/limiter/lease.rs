@@ -6,7 +6,7 @@ use weir_server::routes::limiter::leases::{Adjust, Settled};
 use weir_server::routes::limiter::shapes::LimitName;
 
 use super::amounts::{amount, line, together};
-use super::desk::Desk;
+use crate::commands::desk::Desk;
 use crate::failure::Failure;
 use crate::output;
 

@@ -5,7 +5,7 @@ use std::fmt;
 use clap::Args;
 use serde::Serialize;
 
-use super::desk::Desk;
+use crate::commands::desk::Desk;
 
 /// What stands for all resources in paths and files.
 pub(super) const ALL_RESOURCES: &str = "_default_";

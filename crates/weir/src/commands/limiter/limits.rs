@@ -7,9 +7,9 @@ use weir_server::routes::limiter::levels;
 use weir_server::routes::limiter::resolve::Resolved;
 use weir_server::routes::limiter::shapes::Limit;
 
-use super::desk::{Desk, header, tokens, with_query};
 use super::level::{Level, LevelFlags};
 use super::{plan, spec};
+use crate::commands::desk::{Desk, header, tokens, with_query};
 use crate::failure::Failure;
 use crate::output;
 

@@ -4,7 +4,6 @@ mod acquire;
 mod amounts;
 mod audit;
 mod bucket;
-mod desk;
 mod entity;
 mod lease;
 mod level;
@@ -18,8 +17,8 @@ mod wanted;
 
 use clap::{Args, Subcommand};
 
-use self::desk::Desk;
 use crate::api::{Api, ApiFlags};
+use crate::commands::desk::{Desk, below};
 use crate::config::Source;
 use crate::failure::Failure;
 
@@ -79,7 +78,7 @@ enum Verb {
 pub(crate) async fn run(args: LimiterArgs, source: &Source) -> Result<(), Failure> {
     let loaded = args.api.load(source)?;
     Api::with(&loaded, async |api| {
-        let desk = Desk::new(api, &args.namespace, args.api.json);
+        let desk = Desk::new(api, namespace_path(&args.namespace, &[]), args.api.json);
         match args.verb {
             Verb::Entity(verb) => entity::run(&desk, verb).await,
             Verb::Limits(verb) => limits::run(&desk, verb).await,
@@ -93,4 +92,9 @@ pub(crate) async fn run(args: LimiterArgs, source: &Source) -> Result<(), Failur
         }
     })
     .await
+}
+
+/// A path in a namespace; its parts are escaped.
+fn namespace_path(namespace: &str, parts: &[&str]) -> String {
+    below(&below("/v1/namespaces", &[namespace]), parts)
 }

@@ -3,7 +3,8 @@
 use clap::{Args, Subcommand};
 use weir_server::routes::limiter::namespaces::Namespace;
 
-use super::desk::{Desk, header, namespace_path};
+use super::namespace_path;
+use crate::commands::desk::{Desk, header};
 use crate::failure::Failure;
 use crate::output;
 

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use weir_server::page::Page;
 use weir_server::routes::limiter::levels;
 
-use super::desk::{Desk, with_query};
 use super::level::{ALL_RESOURCES, Level};
 use super::spec;
 use super::wanted::{Levels, Wanted, read};
+use crate::commands::desk::{Desk, with_query};
 use crate::failure::Failure;
 use crate::{output, parse};
 

@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand, ValueEnum};
 use weir_server::routes::limiter::usage::{Snapshot, Summary};
 
-use super::desk::{Desk, header, tokens, with_query};
 use super::{amounts, plot};
+use crate::commands::desk::{Desk, header, tokens, with_query};
 use crate::failure::Failure;
 use crate::output;
 

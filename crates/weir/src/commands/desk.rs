@@ -1,0 +1,135 @@
+//! What every verb works with: the API, the part of it that the command is about, and how to answer.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use weir_server::page::Page;
+
+use crate::api::{Api, part};
+use crate::failure::Failure;
+use crate::output;
+
+/// Parts of a list that are read at most: a hundred things each.
+const PAGES_MAX: usize = 10_000;
+
+/// The API, the path that all others of the command begin with, and how to answer.
+pub(super) struct Desk<'a> {
+    pub(super) api: &'a Api,
+    root: String,
+    pub(super) json: bool,
+}
+
+impl<'a> Desk<'a> {
+    pub(super) fn new(api: &'a Api, root: impl Into<String>, json: bool) -> Desk<'a> {
+        Desk { api, root: root.into(), json }
+    }
+
+    /// A path below the root; `parts` are escaped.
+    pub(super) fn path(&self, parts: &[&str]) -> String {
+        below(&self.root, parts)
+    }
+
+    /// Every thing of a list. `path` has no `limit` and no `cursor`.
+    pub(super) async fn all<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, Failure> {
+        let first = with_query(path, &[("limit", Some("100"))]);
+        let mut all = Vec::new();
+        let mut next = first.clone();
+        for _ in 0..PAGES_MAX {
+            let page: Page<T> = self.api.get(&next).await?;
+            all.extend(page.items);
+            let Some(cursor) = page.next_cursor else {
+                return Ok(all);
+            };
+            next = with_query(&first, &[("cursor", Some(&cursor))]);
+        }
+        Err(Failure::refused(format!("the list has more than {} things", PAGES_MAX * 100)))
+    }
+
+    /// Prints an answer: as JSON when that was asked for, otherwise with `show`.
+    pub(super) fn tell<T: Serialize>(
+        &self,
+        answer: &T,
+        show: impl FnOnce(&T) -> std::io::Result<()>,
+    ) -> Result<(), Failure> {
+        let told = if self.json { output::json(answer) } else { show(answer) };
+        Ok(told?)
+    }
+
+    /// Whether to go on with something that cannot be undone.
+    pub(super) fn confirm(yes: bool, question: &str) -> Result<(), Failure> {
+        if yes {
+            return Ok(());
+        }
+        match output::confirmed(question)? {
+            Some(true) => Ok(()),
+            Some(false) => Err(Failure::refused("nothing was done")),
+            None => Err(Failure::refused("it was not confirmed")
+                .help("add --yes, or run it on a terminal, where you are asked")),
+        }
+    }
+}
+
+/// A path below another; `parts` are escaped.
+pub(super) fn below(root: &str, parts: &[&str]) -> String {
+    let mut path = root.to_owned();
+    for name in parts {
+        path.push('/');
+        path.push_str(&part(name));
+    }
+    path
+}
+
+/// The path with the parameters that are there.
+pub(super) fn with_query(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
+    let mut path = path.to_owned();
+    for (name, value) in parameters {
+        if let Some(value) = value {
+            path.push(if path.contains('?') { '&' } else { '?' });
+            path.push_str(name);
+            path.push('=');
+            path.push_str(&part(value));
+        }
+    }
+    path
+}
+
+/// The names of a table's columns.
+pub(super) fn header<const N: usize>(names: [&str; N]) -> Vec<String> {
+    names.map(str::to_owned).to_vec()
+}
+
+/// A number that may be below zero, its thousands set apart.
+pub(super) fn tokens(number: i64) -> String {
+    let text = output::thousands(number.unsigned_abs());
+    if number < 0 { format!("-{text}") } else { text }
+}
+
+/// A time from now on, as people read it.
+pub(super) fn wait(ms: i64) -> String {
+    match ms {
+        ..=0 => "now".to_owned(),
+        1..=9_999 => format!("{ms} ms"),
+        10_000..=599_999 => format!("{} s", ms.div_euclid(1_000)),
+        _ => format!("{} min", ms.div_euclid(60_000)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_escaped() {
+        assert_eq!(below("/v1/n", &["a b", "x/y"]), "/v1/n/a%20b/x%2Fy");
+        let query = [("entity", Some("a&b")), ("to", None), ("limit", Some("1"))];
+        assert_eq!(with_query("/p", &query), "/p?entity=a%26b&limit=1");
+    }
+
+    #[test]
+    fn times_and_tokens_are_read_easily() {
+        assert_eq!(wait(0), "now");
+        assert_eq!(wait(600), "600 ms");
+        assert_eq!(wait(61_500), "61 s");
+        assert_eq!(wait(3_600_000), "60 min");
+        assert_eq!(tokens(-1_234), "-1,234");
+    }
+}

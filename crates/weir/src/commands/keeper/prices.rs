@@ -1,0 +1,216 @@
+//! `weir keeper prices`: what models cost.
+
+use clap::{Args, Subcommand};
+use weir_keeper::ids::ModelId;
+use weir_keeper::money::{MicroUsd, Price};
+use weir_keeper::prices::{Book, PriceChange, PriceRow, diff};
+use weir_server::page::Page;
+use weir_server::routes::keeper::prices::{Imported, ModelPrice, NewPrice, NewPrices, PRICES_MAX};
+
+use crate::commands::desk::{Desk, header, with_query};
+use crate::failure::Failure;
+use crate::{output, parse};
+
+const FILE_HELP: &str = "a file is a price book, or a list of its entries: objects with model_id, region (all where there is \
+     none), input_price_usd_micros_per_1m, output_price_usd_micros_per_1m and those of a cache";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// List the prices of a day
+    List(ListArgs),
+    /// Import prices from a file; they hold from a day on, and past totals stay as they are
+    Import(ImportArgs),
+    /// Show what importing a file would change, and exit with 4 when anything would
+    Diff(DiffArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only models whose id has this in it
+    model: Option<String>,
+    /// The day, of UTC [default: today]
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    on: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ImportArgs {
+    /// A price book, or a list of its entries, as JSON; - for standard input
+    file: String,
+    /// The first day on which they hold, of UTC [default: today]
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    from: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DiffArgs {
+    /// A price book, or a list of its entries, as JSON; - for standard input
+    file: String,
+    /// The day to compare with, of UTC [default: today]
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    on: Option<String>,
+    /// Also show prices that the file does not have; an import leaves them as they are
+    #[arg(long)]
+    all: bool,
+}
+
+pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::List(args) => {
+            let mut all = listed(desk, args.on.as_deref()).await?;
+            if let Some(part) = &args.model {
+                all.retain(|price| price.model_id.contains(part.as_str()));
+            }
+            desk.tell(&all, |all| table(all))
+        }
+        Verb::Import(args) => import(desk, args).await,
+        Verb::Diff(args) => compare(desk, &args).await,
+    }
+}
+
+async fn listed(desk: &Desk<'_>, on: Option<&str>) -> Result<Vec<ModelPrice>, Failure> {
+    let page: Page<ModelPrice> =
+        desk.api.get(&with_query(&desk.path(&["prices"]), &[("on", on)])).await?;
+    Ok(page.items)
+}
+
+/// The prices of a file.
+fn rows(file: &str) -> Result<Vec<PriceRow>, Failure> {
+    let text = parse::read(file)?;
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(&text).map_err(|error| {
+            Failure::usage(format!("{file}: is no list of prices")).because(error).help(FILE_HELP)
+        });
+    }
+    let book = Book::parse(&text)
+        .map_err(|error| Failure::usage(format!("{file}: {error}")).help(FILE_HELP))?;
+    Ok(PriceRow::of_book(&book))
+}
+
+async fn import(desk: &Desk<'_>, args: ImportArgs) -> Result<(), Failure> {
+    let mut sum: Option<Imported> = None;
+    for prices in parts(rows(&args.file)?) {
+        let new = NewPrices { from: args.from.clone(), prices };
+        let imported: Imported = desk.api.post(&desk.path(&["prices"]), &new).await?;
+        let models = sum.map_or(0, |sum| sum.models) + imported.models;
+        sum = Some(Imported { models, ..imported });
+    }
+    let none = || Failure::usage(format!("{}: has no prices", args.file));
+    desk.tell(&sum.ok_or_else(none)?, |imported| {
+        let models = output::counted(imported.models, "model");
+        output::line(format!("prices of {models} hold from {} on", imported.from))
+    })
+}
+
+/// What is imported at once. The prices of a model stay together: each import replaces all of them.
+fn parts(mut rows: Vec<PriceRow>) -> Vec<Vec<NewPrice>> {
+    rows.sort_by(|a, b| a.model_id.cmp(&b.model_id));
+    let mut parts: Vec<Vec<NewPrice>> = Vec::new();
+    for model in rows.chunk_by(|a, b| a.model_id == b.model_id) {
+        let model = model.iter().map(NewPrice::from);
+        match parts.last_mut() {
+            Some(part) if part.len() + model.len() <= PRICES_MAX => part.extend(model),
+            _ => parts.push(model.collect()),
+        }
+    }
+    parts
+}
+
+async fn compare(desk: &Desk<'_>, args: &DiffArgs) -> Result<(), Failure> {
+    let new = rows(&args.file)?;
+    let old = listed(desk, args.on.as_deref()).await?.into_iter().filter_map(row);
+    let old: Vec<PriceRow> = old.collect();
+    let mut changes = diff(&old, &new);
+    changes.retain(|change| args.all || change.new.is_some());
+    desk.tell(&changes, |changes| {
+        for change in changes {
+            output::line(line(change))?;
+        }
+        Ok(())
+    })?;
+    match changes.len() {
+        0 if desk.json => Ok(()),
+        0 => Ok(output::line("all prices are as the file says")?),
+        count => {
+            let message = output::counted(count as u64, "price");
+            Err(Failure::differs(format!("{message} would change"))
+                .help("`weir keeper prices import` takes them"))
+        }
+    }
+}
+
+/// A price that is listed; nothing when its model can be none.
+fn row(listed: ModelPrice) -> Option<PriceRow> {
+    Some(PriceRow {
+        model_id: ModelId::new(&listed.model_id).ok()?,
+        region: listed.region.map(Into::into),
+        price: Price {
+            input: listed.input_price_usd_micros_per_1m,
+            output: listed.output_price_usd_micros_per_1m,
+            cache_read: listed.cache_read_price_usd_micros_per_1m,
+            cache_write: listed.cache_write_price_usd_micros_per_1m,
+        },
+    })
+}
+
+fn line(change: &PriceChange) -> String {
+    let region = change.region.as_ref().map(|region| format!(" in {region}")).unwrap_or_default();
+    let price = |price: &Price| {
+        let cache = match (price.cache_read, price.cache_write) {
+            (None, None) => String::new(),
+            (read, write) => {
+                let shown = |part: Option<u64>| dollars(part).unwrap_or_else(|| "—".to_owned());
+                format!(", cache {} / {}", shown(read), shown(write))
+            }
+        };
+        format!("{} / {}{cache}", MicroUsd(price.input), MicroUsd(price.output))
+    };
+    let model = output::printable(change.model_id.as_str());
+    match (&change.old, &change.new) {
+        (None, Some(new)) => format!("+ {model}{region}: {}", price(new)),
+        (Some(old), None) => format!("- {model}{region}: {}", price(old)),
+        (Some(old), Some(new)) => format!("~ {model}{region}: {} → {}", price(old), price(new)),
+        (None, None) => format!("  {model}{region}"),
+    }
+}
+
+fn dollars(micros: Option<u64>) -> Option<String> {
+    micros.map(|micros| MicroUsd(micros).to_string())
+}
+
+fn table(prices: &[ModelPrice]) -> std::io::Result<()> {
+    let rows = prices.iter().map(|price| {
+        vec![
+            output::printable(&price.model_id),
+            price.region.clone().unwrap_or_else(|| "all".to_owned()),
+            MicroUsd(price.input_price_usd_micros_per_1m).to_string(),
+            MicroUsd(price.output_price_usd_micros_per_1m).to_string(),
+            dollars(price.cache_read_price_usd_micros_per_1m).unwrap_or_default(),
+            dollars(price.cache_write_price_usd_micros_per_1m).unwrap_or_default(),
+            price.source.clone(),
+            price.version.clone(),
+        ]
+    });
+    let names =
+        ["model", "region", "input", "output", "cache read", "cache write", "source", "version"];
+    output::table(header(names), rows, &[2, 3, 4, 5])?;
+    output::line("for a million tokens")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prices_of_a_model_stay_together() {
+        let row = |model: usize, region: usize| PriceRow {
+            model_id: ModelId::new(format!("m{model:04}")).unwrap(),
+            region: Some(format!("r{region}").as_str().into()),
+            price: Price::new(1, 1),
+        };
+        let rows = (0..3).flat_map(|region| (0..501).map(move |model| row(model, region)));
+        let parts = parts(rows.collect());
+        assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [999, 504]);
+        assert_eq!(parts[1][0].model_id, "m0333");
+    }
+}

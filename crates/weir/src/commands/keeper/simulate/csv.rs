@@ -1,0 +1,221 @@
+//! Submissions in a CSV file. Every mistake is told with its line.
+
+use std::fs::File;
+use std::io::Read;
+
+use csv::{ReaderBuilder, StringRecord, Terminator, Trim};
+use weir_keeper::bounds::REPLAY_ROWS_MAX;
+use weir_keeper::money::TokenUse;
+use weir_keeper::simulate::Row;
+
+use super::Rows;
+use crate::failure::Failure;
+use crate::progress;
+
+const TIMESTAMP: &str = "timestamp";
+const INPUT: &str = "input_tokens";
+const OUTPUT: &str = "output_tokens";
+const CACHED_READ: &str = "cached_read_tokens";
+const CACHED_WRITE: &str = "cached_write_tokens";
+/// What else a submission has; it does not matter here.
+const PASSED_OVER: [&str; 8] = [
+    "request_id",
+    "org_id",
+    "app_id",
+    "model_label",
+    "bedrock_model_id",
+    "calling_region",
+    "cost_usd_micros",
+    "status",
+];
+
+/// Where each column is.
+struct Columns {
+    count: usize,
+    timestamp: usize,
+    input: usize,
+    output: usize,
+    cached_read: Option<usize>,
+    cached_write: Option<usize>,
+}
+
+/// Reads the submissions of a file, in its order.
+pub(super) fn read(name: &str) -> Result<Rows, Failure> {
+    let unreadable =
+        |error: std::io::Error| Failure::usage(format!("{name} cannot be read")).because(error);
+    let file = File::open(name).map_err(unreadable)?;
+    let bar = progress::bytes("reading");
+    bar.set_length(file.metadata().map_err(unreadable)?.len());
+    let rows = rows(name, bar.wrap_read(file));
+    bar.finish_and_clear();
+    rows
+}
+
+fn rows(name: &str, text: impl Read) -> Result<Rows, Failure> {
+    let wrong =
+        |line: u64, problem: String| Failure::usage(format!("{name}, line {line}: {problem}"));
+    // Every record ends with its line then, so that what comes before the reader's place is its line.
+    let text = text.chain(b"\n".as_slice());
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All)
+        .terminator(Terminator::Any(b'\n'))
+        .from_reader(text);
+    let (mut columns, mut rows) = (None, Rows::new());
+    let mut record = StringRecord::new();
+    loop {
+        let read = reader.read_record(&mut record);
+        let line = reader.position().line().saturating_sub(1);
+        if !read.map_err(|error| wrong(line, told(error.kind())))? {
+            break;
+        }
+        let taken = take(&record, &mut columns, &mut rows);
+        taken.map_err(|problem| wrong(line, problem))?;
+    }
+    match columns {
+        Some(_) => Ok(rows),
+        None => Err(wrong(1, format!("column {TIMESTAMP} is missing"))),
+    }
+}
+
+/// Takes a line: the header first, then submissions. Lines with nothing in them are passed over.
+fn take(
+    record: &StringRecord,
+    columns: &mut Option<Columns>,
+    rows: &mut Rows,
+) -> Result<(), String> {
+    if record.len() == 1 && record.get(0).is_some_and(str::is_empty) {
+        return Ok(());
+    }
+    let Some(columns) = columns else {
+        *columns = Some(Columns::of(record)?);
+        return Ok(());
+    };
+    if record.len() != columns.count {
+        return Err(format!("has {} values, and the header {}", record.len(), columns.count));
+    }
+    if rows.len() == REPLAY_ROWS_MAX {
+        return Err(format!("there are more than {REPLAY_ROWS_MAX} submissions"));
+    }
+    rows.push(columns.row(record)?);
+    Ok(())
+}
+
+fn told(kind: &csv::ErrorKind) -> String {
+    match kind {
+        csv::ErrorKind::Utf8 { .. } => "is not UTF-8".to_owned(),
+        csv::ErrorKind::Io(error) => format!("cannot be read: {error}"),
+        _ => "is not CSV".to_owned(),
+    }
+}
+
+impl Columns {
+    fn of(header: &StringRecord) -> Result<Columns, String> {
+        let known = [TIMESTAMP, INPUT, OUTPUT, CACHED_READ, CACHED_WRITE];
+        for (number, name) in header.iter().enumerate() {
+            if !known.contains(&name) && !PASSED_OVER.contains(&name) {
+                let all = known.iter().chain(&PASSED_OVER).copied().collect::<Vec<_>>().join(", ");
+                return Err(format!("{name:?} is no column of a submission; there are {all}"));
+            }
+            if header.iter().take(number).any(|before| before == name) {
+                return Err(format!("column {name} is there twice"));
+            }
+        }
+        let place = |wanted: &str| header.iter().position(|name| name == wanted);
+        let needed =
+            |wanted: &str| place(wanted).ok_or_else(|| format!("column {wanted} is missing"));
+        Ok(Columns {
+            count: header.len(),
+            timestamp: needed(TIMESTAMP)?,
+            input: needed(INPUT)?,
+            output: needed(OUTPUT)?,
+            cached_read: place(CACHED_READ),
+            cached_write: place(CACHED_WRITE),
+        })
+    }
+
+    fn row(&self, record: &StringRecord) -> Result<Row, String> {
+        let count = |place: Option<usize>, name: &str| {
+            let text = place.and_then(|place| record.get(place)).unwrap_or_default();
+            match text {
+                // A cache that was not used may be left empty.
+                "" if name != INPUT && name != OUTPUT => Ok(0),
+                text => text.parse().map_err(|_| format!("{name} {text:?} is no number of tokens")),
+            }
+        };
+        let tokens = TokenUse {
+            input: count(Some(self.input), INPUT)?,
+            output: count(Some(self.output), OUTPUT)?,
+            cached_read: count(self.cached_read, CACHED_READ)?,
+            cached_write: count(self.cached_write, CACHED_WRITE)?,
+        };
+        let timestamp = record.get(self.timestamp).unwrap_or_default();
+        Row::new(timestamp, tokens).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Rows, String> {
+        rows("day.csv", text.as_bytes()).map_err(|failure| failure.text())
+    }
+
+    #[test]
+    fn submissions_are_read_in_their_order() {
+        let text = "\u{feff}output_tokens, status, timestamp,input_tokens,cached_read_tokens\r\n\
+                    5,OK,2026-01-23T14:00:01Z,10,\r\n\
+                    \"6\",ERROR,2026-01-23T09:00:00-05:00,11,7\r\n";
+        let rows = read(text).unwrap();
+        let told = rows.iter().map(|row| (row.at_ms, row.tokens.output, row.tokens.cached_read));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [(1_769_176_801_000, 5, 0), (1_769_176_800_000, 6, 7)]
+        );
+        assert_eq!(read("timestamp,input_tokens,output_tokens\n"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_line() {
+        let head = "timestamp,input_tokens,output_tokens\n2026-01-23T14:00:00Z,1,2\n";
+        for (text, told) in [
+            ("", "day.csv, line 1: column timestamp is missing".to_owned()),
+            ("timestamp,input_tokens\n", "day.csv, line 1: column output_tokens is missing".into()),
+            (
+                "time,input_tokens\n",
+                "day.csv, line 1: \"time\" is no column of a submission; there are timestamp, "
+                    .into(),
+            ),
+            ("timestamp,timestamp\n", "day.csv, line 1: column timestamp is there twice".into()),
+            (
+                &format!("{head}2026-01-23T14:00:00Z,1\n"),
+                "day.csv, line 3: has 2 values, and the header 3".into(),
+            ),
+            (
+                &format!("{head}yesterday,1,2\n"),
+                "day.csv, line 3: timestamp: \"yesterday\" is no time".into(),
+            ),
+            (
+                &format!("{head}\n2026-01-23T14:00:00Z,-1,2\n"),
+                "day.csv, line 4: input_tokens \"-1\" is no number".into(),
+            ),
+            (
+                &format!("{head}\n2026-01-23T14:00:00Z,1,2\n\nx,1,2").replace('\n', "\r\n"),
+                "day.csv, line 6: timestamp: \"x\"".into(),
+            ),
+            (
+                &format!("{head}2026-01-23T14:00:00Z,,2\n"),
+                "day.csv, line 3: input_tokens \"\" is no number".into(),
+            ),
+            (
+                &format!("{head}2026-01-23T14:00:00Z,1,9999999999999\n"),
+                "day.csv, line 3: output_tokens: is above".into(),
+            ),
+        ] {
+            let problem = read(text).unwrap_err();
+            assert!(problem.starts_with(&told), "{problem}");
+        }
+    }
+}

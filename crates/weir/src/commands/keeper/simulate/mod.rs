@@ -1,0 +1,120 @@
+//! `weir keeper simulate`: a day against a configuration, with nothing written.
+
+mod config;
+mod csv;
+mod show;
+
+use clap::Args;
+use weir_keeper::day::OrgDay;
+use weir_keeper::simulate::{LAG_MS_MAX, Plan, Row, Traffic};
+use weir_table::clock::Clock;
+
+use self::config::Proposal;
+use crate::config::Loaded;
+use crate::failure::Failure;
+
+const AFTER_HELP: &str = "\
+Examples:
+  weir keeper simulate --org org.yaml --requests 20000 --plot
+  weir keeper simulate --org org.yaml --app app.yaml --csv yesterday.csv
+  weir keeper simulate --org-id 550e8400-e29b-41d4-a716-446655440000 --app-id api --csv yesterday.csv
+
+A file of submissions is CSV with the columns timestamp (like 2026-01-23T14:00:00Z), input_tokens and output_tokens, and
+may have cached_read_tokens and cached_write_tokens; those of a submission that do not matter here, such as
+request_id and model_label, are passed over. Each submission goes to the model that is recommended at its time.";
+
+/// Flags of `weir keeper simulate`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct SimulateArgs {
+    /// The configuration of an org: a file as `org apply` takes it
+    #[arg(long, value_name = "FILE", required_unless_present = "org_id")]
+    org: Option<String>,
+    /// The configuration of an app of it: a file as `app apply` takes it
+    #[arg(long, value_name = "FILE", requires = "org")]
+    app: Option<String>,
+    /// The configuration that a stored org has
+    #[arg(long, value_name = "ID", conflicts_with = "org")]
+    org_id: Option<String>,
+    /// The configuration that a stored app of it has
+    #[arg(long, value_name = "ID", requires = "org_id")]
+    app_id: Option<String>,
+    /// Replay the submissions of this file [default: made-up ones]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["requests", "seed", "input_tokens", "output_tokens"])]
+    csv: Option<String>,
+    /// How many submissions to make up: few at night, most before and after lunch
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    requests: usize,
+    /// Makes up another day; the same number makes the same day
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Tokens that a made-up submission reads on the average
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    input_tokens: u64,
+    /// Tokens that it writes on the average
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    output_tokens: u64,
+    /// Seconds between two sums of what was spent; 0 knows it at once [default: jobs.aggregate_interval_secs]
+    #[arg(long, value_name = "SECS")]
+    lag: Option<u64>,
+    /// The day of the org to replay [default: that of the file's first submission, or today]
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    day: Option<OrgDay>,
+    /// The region whose prices hold [default: those of no region in particular]
+    #[arg(long)]
+    region: Option<String>,
+    /// Draw what is spent in each hour
+    #[arg(long)]
+    plot: bool,
+}
+
+fn day(text: &str) -> Result<OrgDay, String> {
+    text.parse().map_err(|error: weir_keeper::Error| error.to_string())
+}
+
+/// Replays the day and tells what came of it.
+pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Result<(), Failure> {
+    let now_ms = i64::try_from(Clock::System.now_ms()).unwrap_or(i64::MAX);
+    let proposal = Proposal::of(loaded, &args, now_ms).await?;
+    let zone = &proposal.config.timezone;
+    let read = args.csv.as_deref().map(csv::read).transpose()?;
+    let first = read.as_ref().and_then(|rows| rows.first());
+    let day = args.day.unwrap_or_else(|| zone.day_of(first.map_or(now_ms, |row| row.at_ms)));
+    let rows = match read {
+        Some(rows) => rows,
+        None => made_up(&args).rows(zone, day).map_err(wrong)?,
+    };
+    let plan = Plan {
+        config: &proposal.config,
+        prices: &proposal.prices,
+        day,
+        lag_ms: lag_ms(&args, loaded)?,
+    };
+    let report = tokio::task::block_in_place(|| plan.run(&rows)).map_err(wrong)?;
+    show::tell(&plan, &report, args.plot, json)
+}
+
+fn made_up(args: &SimulateArgs) -> Traffic {
+    Traffic {
+        seed: args.seed,
+        requests: args.requests,
+        input_tokens: args.input_tokens,
+        output_tokens: args.output_tokens,
+    }
+}
+
+fn lag_ms(args: &SimulateArgs, loaded: &Loaded) -> Result<i64, Failure> {
+    let secs = args.lag.unwrap_or(loaded.config.jobs.aggregate_interval_secs);
+    let ms = i64::try_from(secs).ok().and_then(|secs| secs.checked_mul(1000));
+    ms.filter(|ms| *ms <= LAG_MS_MAX).ok_or_else(|| {
+        Failure::usage(format!("--lag is {secs}, more than {} seconds", LAG_MS_MAX / 1000))
+    })
+}
+
+/// What the keeper refuses, said as the API says it.
+fn wrong(error: weir_keeper::Error) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+/// The rows of a file, in its order.
+type Rows = Vec<Row>;

@@ -1,0 +1,130 @@
+//! `weir keeper totals`: what was used and spent.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use weir_keeper::money::MicroUsd;
+use weir_server::routes::keeper::aggregates::{DayTotals, ModelTotals, Series};
+
+use super::amount::cents;
+use super::sticky;
+use super::whose::WhoseArgs;
+use crate::commands::desk::{Desk, header, with_query};
+use crate::failure::Failure;
+use crate::{bars, output};
+
+#[derive(Debug, Args)]
+pub(super) struct TotalsArgs {
+    #[command(flatten)]
+    whose: WhoseArgs,
+    /// The day, by the org's time zone [default: today]
+    #[arg(long, value_name = "YYYY-MM-DD", conflicts_with_all = ["from", "to"])]
+    day: Option<String>,
+    /// The first of several days, at most 92
+    #[arg(long, value_name = "YYYY-MM-DD", requires = "to")]
+    from: Option<String>,
+    /// The last of several days
+    #[arg(long, value_name = "YYYY-MM-DD", requires = "from")]
+    to: Option<String>,
+    /// Draw bars
+    #[arg(long)]
+    plot: bool,
+}
+
+pub(super) async fn run(desk: &Desk<'_>, args: TotalsArgs) -> Result<(), Failure> {
+    if args.from.is_some() {
+        let path = args.whose.path(desk, &["aggregates"]);
+        let days = [("from", args.from.as_deref()), ("to", args.to.as_deref())];
+        let series: Series = desk.api.get(&with_query(&path, &days)).await?;
+        return desk.tell(
+            &series.items,
+            |days| {
+                if args.plot { plot_days(days) } else { table(days) }
+            },
+        );
+    }
+    let day = args.day.as_deref().unwrap_or("today");
+    let day: DayTotals = desk.api.get(&args.whose.path(desk, &["aggregates", day])).await?;
+    desk.tell(&day, |day| {
+        if args.plot { plot_day(day) } else { table(std::slice::from_ref(day)) }?;
+        about(day)
+    })
+}
+
+fn table(days: &[DayTotals]) -> std::io::Result<()> {
+    let rows = days
+        .iter()
+        .flat_map(|day| day.models.iter().map(move |(label, model)| row(&day.date, label, model)));
+    let names =
+        ["day", "model", "requests", "read", "written", "spent", "quota", "of it", "status"];
+    output::table(header(names), rows, &[2, 3, 4, 5, 6, 7])
+}
+
+fn row(day: &str, label: &str, model: &ModelTotals) -> Vec<String> {
+    let sum = &model.sum;
+    let read = sum.input_tokens.saturating_add(sum.cached_read_tokens);
+    vec![
+        day.to_owned(),
+        label.to_owned(),
+        output::thousands(sum.requests),
+        output::thousands(read.saturating_add(sum.cached_write_tokens)),
+        output::thousands(sum.output_tokens),
+        MicroUsd(sum.cost_usd_micros).to_string(),
+        MicroUsd(model.quota_usd_micros).to_string(),
+        format!("{:.2} %", model.quota_pct),
+        model.quota_status.clone(),
+    ]
+}
+
+fn about(day: &DayTotals) -> std::io::Result<()> {
+    output::line(format!(
+        "{} in {}: {} in all for {}",
+        day.date,
+        day.timezone,
+        MicroUsd(day.totals.cost_usd_micros),
+        output::counted(day.totals.requests, "request")
+    ))?;
+    if let Some(state) = &day.sticky {
+        output::line(sticky::line(state))?;
+    }
+    match &day.updated_at {
+        Some(at) => output::line(format!("summed up at {at}")),
+        None => Ok(()),
+    }
+}
+
+/// Each model's spend as a part of its quota.
+fn plot_day(day: &DayTotals) -> std::io::Result<()> {
+    let widest = day.models.keys().map(String::len).max().unwrap_or_default();
+    for (label, model) in &day.models {
+        let (spent, quota) = (model.sum.cost_usd_micros, model.quota_usd_micros);
+        let bar = bars::part(signed(spent), signed(quota));
+        let (spent, quota) = (MicroUsd(spent), MicroUsd(quota));
+        output::line(format!("  {label:widest$}  {bar} {spent} of {quota}"))?;
+    }
+    Ok(())
+}
+
+/// The spend of each day, model by model.
+fn plot_days(days: &[DayTotals]) -> std::io::Result<()> {
+    let labels: BTreeSet<&str> =
+        days.iter().flat_map(|day| day.models.keys().map(String::as_str)).collect();
+    if labels.is_empty() {
+        return output::line("nothing was spent");
+    }
+    let labels: Vec<&str> = labels.into_iter().collect();
+    let spent = |day: &DayTotals, label: &str| {
+        day.models.get(label).map_or(0, |model| signed(model.sum.cost_usd_micros))
+    };
+    let values = days.iter().map(|day| {
+        (day.date.clone(), labels.iter().map(|label| spent(day, label)).collect::<Vec<i64>>())
+    });
+    for line in bars::stacked(&labels, &values.collect::<Vec<_>>(), cents) {
+        output::line(line)?;
+    }
+    Ok(())
+}
+
+fn signed(micros: u64) -> i64 {
+    i64::try_from(micros).unwrap_or(i64::MAX)
+}

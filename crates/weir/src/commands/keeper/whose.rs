@@ -1,0 +1,54 @@
+//! Who a verb is about: an org, an app, or either.
+
+use clap::Args;
+
+use crate::commands::desk::Desk;
+
+/// An org.
+#[derive(Debug, Args)]
+pub(super) struct OrgArgs {
+    /// The org's id, a UUID
+    pub(super) org: String,
+}
+
+/// An app.
+#[derive(Debug, Args)]
+pub(super) struct AppArgs {
+    /// The org's id, a UUID
+    pub(super) org: String,
+    /// The app's id
+    pub(super) app: String,
+}
+
+/// An org, or an app of it.
+#[derive(Debug, Args)]
+pub(super) struct WhoseArgs {
+    /// The org's id, a UUID
+    pub(super) org: String,
+    /// The app's id [default: the org itself]
+    pub(super) app: Option<String>,
+}
+
+impl AppArgs {
+    /// A path of the app's.
+    pub(super) fn path(&self, desk: &Desk<'_>, more: &[&str]) -> String {
+        let parts = [&["orgs", &self.org, "apps", &self.app], more].concat();
+        desk.path(&parts)
+    }
+}
+
+impl WhoseArgs {
+    /// A path of the org's or the app's.
+    pub(super) fn path(&self, desk: &Desk<'_>, more: &[&str]) -> String {
+        let mut parts = vec!["orgs", self.org.as_str()];
+        parts.extend(self.app.iter().flat_map(|app| ["apps", app.as_str()]));
+        parts.extend_from_slice(more);
+        desk.path(&parts)
+    }
+
+    /// Both, as they are written after a verb.
+    pub(super) fn words(&self) -> String {
+        let words = [Some(self.org.as_str()), self.app.as_deref()].into_iter().flatten();
+        shlex::try_join(words).unwrap_or_default()
+    }
+}

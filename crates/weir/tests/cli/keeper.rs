@@ -1,0 +1,370 @@
+//! `weir keeper`: with a server and without one, good input and bad.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, Run};
+
+const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
+/// Base64 of 32 bytes.
+const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IDMyYi4=";
+const MODEL: &str = "amazon.nova-lite-v1:0";
+
+const ORG_FILE: &str = "\
+org_id: 550e8400-e29b-41d4-a716-446655440000
+org_name: Acme
+timezone: America/New_York
+quota_scope: APP
+model_ordering: [premium, standard, economy]
+quotas: {premium: $1, standard: 500000, economy: $0.1}
+";
+
+/// A folder with a store, the files of an org and an app, and hashing that costs little.
+fn home() -> Home {
+    let home = Home::with_orders();
+    home.configure("[keeper]\nbcrypt_cost = 4\n");
+    write(&home, "org.yaml", ORG_FILE);
+    write(&home, "app.yaml", &format!("org_id: {ORG}\napp_id: shop\napp_name: Shop\n"));
+    home
+}
+
+fn write(home: &Home, name: &str, text: &str) {
+    std::fs::write(home.path(name), text).unwrap();
+}
+
+/// The answer, whatever was noted beside it.
+#[track_caller]
+fn answer(run: Run) -> String {
+    assert_eq!(run.code, Some(0), "{run:?}");
+    run.out.trim_end().to_owned()
+}
+
+/// Runs `weir` with something to read.
+#[track_caller]
+fn fed(home: &Home, line: &str, input: &str) -> Run {
+    let mut command = home.command();
+    command.args(shlex::split(line).unwrap());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    Run {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// An org and an app of it.
+fn set_up(home: &Home) {
+    home.weir("keeper org apply org.yaml").ok();
+    home.weir("keeper app apply app.yaml").ok();
+}
+
+#[test]
+fn orgs_and_apps_are_applied_listed_and_shown() {
+    let home = home();
+    let made = home.weir("keeper org apply org.yaml").ok();
+    assert!(made.contains("$0.50") && made.contains("is created"), "{made}");
+    assert!(made.contains(&format!("weir keeper secret {ORG} --token ")), "{made}");
+    let again = home.weir("keeper org apply org.yaml --json").json();
+    assert_eq!((&again["status"], again.get("credentials")), (&json!("updated"), None));
+    let made = home.weir("keeper app apply app.yaml --json").json();
+    assert_eq!((&made["status"], &made["app_id"]), (&json!("created"), &json!("shop")));
+    assert_eq!(
+        made["quotas"],
+        json!({"premium": 1_000_000, "standard": 500_000, "economy": 100_000})
+    );
+    let own = "app_name: Chat\nquotas: {premium: 7, standard: 7, economy: 7}\n";
+    let made = fed(&home, &format!("keeper app apply - --org-id {ORG} --app-id chat"), own).ok();
+    assert!(made.contains("as the org: model_ordering"), "{made}");
+
+    let all = home.weir("keeper org list --json").json();
+    assert_eq!((all.as_array().unwrap().len(), &all[0]["org_name"]), (1, &json!("Acme")));
+    assert!(home.weir("keeper org list").ok().contains("premium → standard → economy"));
+    assert!(home.weir(&format!("keeper org show {ORG}")).ok().contains("America/New_York"));
+    let apps = home.weir(&format!("keeper app list {ORG} --json")).json();
+    let ids: Vec<_> = apps.as_array().unwrap().iter().map(|app| &app["id"]).collect();
+    assert_eq!(ids, ["chat", "shop"]);
+    let shown = home.weir(&format!("keeper app show {ORG} chat")).ok();
+    assert!(shown.contains("$0.000007"), "{shown}");
+}
+
+#[test]
+fn mistakes_in_files_are_told_with_what_to_do() {
+    let home = home();
+    home.weir("keeper org apply none.yaml").fails(2, &["none.yaml"]);
+    home.weir("keeper org apply app.yaml").fails(2, &["app apply"]);
+    home.weir("keeper app apply org.yaml").fails(2, &["org.yaml", "--app-id"]);
+    home.weir("keeper app apply app.yaml").fails(3, &[ORG, "weir keeper org list"]);
+    home.weir("keeper org apply org.yaml --org-id 1").fails(2, &["--org-id names 1"]);
+    home.weir("keeper org apply").fails(2, &["FILE"]);
+    home.weir("keeper org show acme").fails(2, &["acme", "UUID"]);
+    home.weir(&format!("keeper org show {ORG}")).fails(3, &[ORG]);
+    for (was, is, told) in [
+        ("org_id: 550e8400-e29b-41d4-a716-446655440000\n", "", "put `org_id: "),
+        ("America/New_York", "Mars/Olympus", "timezone: \"Mars/Olympus\" is no IANA time zone"),
+        ("quota_scope: APP", "quota_scope: ALL", "quota_scope: is \"ALL\", not ORG or APP"),
+        ("[premium, ", "[cheap, premium, ", "\"cheap\" is no label; there are economy"),
+        ("economy: $0.1}", "premium2: 1}", "is no label"),
+        ("$1,", "-5,", "quotas.premium: is -5"),
+        ("$1,", "one,", "quotas.premium: \"one\" is neither dollars"),
+        ("org_name: Acme", "org_name: Acme\nextra: 1", "extra"),
+        ("org_name: Acme", "org_name: [", "is neither YAML nor JSON"),
+    ] {
+        write(&home, "bad.yaml", &ORG_FILE.replace(was, is));
+        home.weir("keeper org apply bad.yaml").fails(2, &[told]);
+        // A simulation says the same, and needs no id.
+        if !was.starts_with("org_id") {
+            home.weir("keeper simulate --org bad.yaml").fails(2, &[told]);
+        }
+    }
+    home.weir("keeper org list --json").ok();
+}
+
+#[test]
+fn secrets_are_fetched_once_and_get_tokens() {
+    let home = home();
+    set_up(&home);
+    let note = home.weir(&format!("keeper rotate {ORG} shop --grace-hours 1"));
+    assert!(note.err.contains("works for 1 h more"), "{note:?}");
+    let ticket = answer(note);
+    let fetched = home.weir(&format!("keeper secret {ORG} shop --token {ticket}"));
+    assert!(fetched.err.contains("shown once") && fetched.err.contains("org-"), "{fetched:?}");
+    let secret = answer(fetched);
+    let again = home.weir(&format!("keeper secret {ORG} shop --token {ticket}"));
+    again.fails(3, &["used already", &format!("weir keeper rotate {ORG} shop")]);
+    home.weir(&format!("keeper secret {ORG} --token nonsense")).fails(3, &["weir keeper rotate"]);
+    home.weir(&format!("keeper rotate {ORG} shop --grace-hours 169")).fails(2, &["169"]);
+    home.weir(&format!("keeper rotate {ORG} nobody")).fails(3, &["nobody", "app list"]);
+
+    write(&home, "secret.txt", &format!("{secret}\n"));
+    let client = format!("org-{ORG}-app-shop");
+    let get = format!("keeper token get {client}");
+    let pair: Value = home.weir(&format!("{get} --secret-file secret.txt --json")).json();
+    assert_eq!(pair["scope"], json!(format!("org:{ORG} app:shop")));
+    let token = answer(fed(&home, &get, &secret));
+    assert_eq!(token.split('.').count(), 3, "{token}");
+    fed(&home, &get, "wrong").fails(3, &["the client or its secret is wrong"]);
+    fed(&home, &get, "").fails(2, &["standard input has no secret"]);
+    let refresh = pair["refresh_token"].as_str().unwrap();
+    let renewed = answer(fed(&home, "keeper token refresh", refresh));
+    assert_eq!(renewed.split('.').count(), 3, "{renewed}");
+    fed(&home, "keeper token refresh", &token).fails(3, &[]);
+    let told = fed(&home, "keeper token revoke", refresh).ok();
+    assert_eq!(told, "the token counts no more\n");
+    fed(&home, "keeper token refresh", refresh).fails(3, &["revoked"]);
+    home.weir(&format!("keeper token revoke --all-of {client} --json")).json();
+    home.weir("keeper token revoke --token-file none.txt").fails(2, &["none.txt"]);
+}
+
+#[test]
+fn costs_are_submitted_and_move_the_chain() {
+    let home = home();
+    set_up(&home);
+    let server = home.serve_with(&["--data", "weir-data", "--aggregate-interval", "1"]);
+    let shown = home.weir(&format!("keeper select {ORG} shop")).ok();
+    assert!(shown.contains("use premium (") && shown.contains("NORMAL"), "{shown}");
+    let id = "0e8e7a30-0000-4000-8000-000000000001";
+    let submit = format!("keeper submit {ORG} shop --model premium --input 100000 --output 50000");
+    let counted = home.weir(&format!("{submit} --request-id {id}")).ok();
+    assert!(counted.starts_with(&format!("{id} is counted: $1.05\n")), "{counted}");
+    let again = home.weir(&format!("{submit} --request-id {id} --at 2026-01-01T00:00:00Z"));
+    assert!(matches!(again.code, Some(2 | 3)), "{again:?}");
+    let told = home.weir(&format!("keeper select {ORG} shop --force-check --json")).json();
+    assert_eq!(told["recommended_model"]["label"], "standard");
+    assert_eq!(told["quota_status"]["models_status"]["premium"]["status"], "EXCEEDED");
+
+    home.weir("jobs run keeper-aggregate").ok();
+    let day = home.weir(&format!("keeper totals {ORG} shop --json")).json();
+    assert_eq!(day["models"]["premium"]["cost_usd_micros"], 1_050_000);
+    assert_eq!(day["sticky"]["active_model_label"], "standard");
+    let shown = home.weir(&format!("keeper totals {ORG}")).ok();
+    assert!(shown.contains("$1.05") && shown.contains("for 1 request"), "{shown}");
+    let drawn = home.weir(&format!("keeper totals {ORG} shop --plot")).ok();
+    assert!(drawn.contains('█') && drawn.contains("$1.05 of $1.00"), "{drawn}");
+    let date = day["date"].as_str().unwrap();
+    let series = format!("keeper totals {ORG} shop --from {date} --to {date}");
+    assert_eq!(home.weir(&format!("{series} --json")).json()[0]["date"], *date);
+    assert!(home.weir(&format!("{series} --plot")).ok().contains("█ "));
+    home.weir(&format!("keeper totals {ORG} --day 2020-01-01")).fails(3, &["2020-01-01"]);
+    home.weir(&format!("keeper totals {ORG} --day 2999-01-01")).fails(2, &["2999-01-01"]);
+    home.weir(&format!("keeper totals {ORG} --from {date}")).fails(2, &["--to"]);
+    home.weir(&format!("keeper totals {ORG} --from 2020-01-01 --to {date}")).fails(2, &["92"]);
+
+    let moved = home.weir(&format!("keeper sticky set {ORG} shop --to economy")).ok();
+    assert!(moved.contains("economy for the rest of the day"), "{moved}");
+    assert!(moved.contains("MANUAL_OVERRIDE"), "{moved}");
+    home.weir(&format!("keeper sticky set {ORG} shop --to gold")).fails(2, &["gold"]);
+    home.weir(&format!("keeper sticky reset {ORG} shop")).ok();
+    home.weir(&format!("keeper sticky reset {ORG} nobody")).fails(3, &["nobody"]);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn wrong_submissions_are_told() {
+    let home = home();
+    set_up(&home);
+    let submit = |flags: &str| home.weir(&format!("keeper submit {ORG} shop {flags}"));
+    submit("").fails(2, &["--model"]);
+    submit("--model gold --input 1 --output 1").fails(2, &["\"gold\"", "economy", "--model-id"]);
+    submit("--model economy --input 1 --output 1 --cost ten").fails(2, &["ten"]);
+    submit("--model economy --input 1 --output 1 --request-id 7").fails(2, &["UUID"]);
+    submit("--model economy --input 1 --output 1 --at 2020-01-01T00:00:00Z").fails(2, &["too old"]);
+    submit("--model economy --input x --output 1").fails(2, &["--input"]);
+    let stated = submit("--model economy --input 1 --output 1 --cost $0.5 --status error --json");
+    assert_eq!(stated.json()["processing"]["cost_usd_micros"], 500_000);
+    home.weir(&format!("keeper submit {ORG} nobody --model economy --input 1 --output 1"))
+        .fails(3, &["nobody"]);
+    home.weir(&format!("keeper select {ORG} nobody")).fails(3, &["nobody"]);
+
+    let line = |id: u32, label: &str| {
+        json!({"request_id": format!("0e8e7a30-0000-4000-9000-{id:012}"), "model_label": label,
+            "bedrock_model_id": MODEL, "input_tokens": 1000, "output_tokens": 100, "status": "OK",
+            "timestamp": now(&home)})
+    };
+    let good: Vec<_> = (0..150).map(|id| line(id, "economy").to_string()).collect();
+    write(&home, "good.jsonl", &good.join("\n"));
+    let told = submit("--batch good.jsonl").ok();
+    assert_eq!(told, "150 submissions counted; 0 not\n");
+    let again = submit("--batch good.jsonl").ok();
+    assert_eq!(again, "150 submissions counted, 150 of them before; 0 not\n");
+    write(&home, "some.jsonl", &format!("{}\n\n{}\n", line(900, "economy"), line(901, "gold")));
+    let some = submit("--batch some.jsonl");
+    assert_eq!((some.code, some.out.as_str()), (Some(3), "1 submission counted; 1 not\n"));
+    assert!(some.err.contains("line 3: ") && some.err.contains("INVALID_MODEL_LABEL"), "{some:?}");
+    write(&home, "bad.jsonl", "{}\n{\n");
+    submit("--batch bad.jsonl").fails(2, &["bad.jsonl, line 2: is not JSON"]);
+    submit("--batch none.jsonl").fails(2, &["none.jsonl"]);
+    submit("--batch good.jsonl --model economy").fails(2, &["cannot be used with"]);
+}
+
+/// The time that the keeper goes by.
+fn now(home: &Home) -> String {
+    let told = home.weir(&format!("keeper select {ORG} shop --json")).json();
+    told["checked_at"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn prices_profiles_and_webhooks_are_kept() {
+    let home = home();
+    set_up(&home);
+    let row = json!([{"model_id": MODEL, "input_price_usd_micros_per_1m": 50_000,
+        "output_price_usd_micros_per_1m": 200_000}]);
+    write(&home, "prices.json", &row.to_string());
+    let differs = home.weir("keeper prices diff prices.json");
+    assert_eq!(differs.code, Some(4), "{differs:?}");
+    assert!(differs.out.starts_with(&format!("~ {MODEL}: $0.06 / $0.24")), "{differs:?}");
+    assert_eq!(home.weir("keeper prices import prices.json --json").json()["models"], 1);
+    assert_eq!(
+        home.weir("keeper prices diff prices.json").ok(),
+        "all prices are as the file says\n"
+    );
+    let all = home.weir(&format!("keeper prices list {MODEL} --json")).json();
+    assert_eq!(all[0]["input_price_usd_micros_per_1m"], 50_000);
+    assert!(home.weir("keeper prices list nova-lite").ok().contains("for a million tokens"));
+    home.weir("keeper prices import prices.json --from 2020-01-01").fails(2, &["past"]);
+    home.weir("keeper prices list --on tomorrow").fails(2, &["tomorrow"]);
+    write(&home, "bad.json", "[{}]");
+    home.weir("keeper prices import bad.json").fails(2, &["model_id", "help: a file is"]);
+    write(&home, "bad.json", "{\"units\": 1}");
+    home.weir("keeper prices diff bad.json").fails(2, &["bad.json"]);
+
+    let arn = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3";
+    home.weir(&format!("keeper profiles register {ORG} shop ours {arn} --description Ours")).ok();
+    let all = home.weir(&format!("keeper profiles list {ORG} shop --json")).json();
+    assert_eq!(all[0]["profile_label"], "ours");
+    assert!(home.weir(&format!("keeper profiles list {ORG} shop")).ok().contains("a1b2c3"));
+    home.weir(&format!("keeper profiles register {ORG} shop ours claude")).fails(2, &["ARN"]);
+    home.weir(&format!("keeper profiles register {ORG} shop premium {arn}")).fails(2, &["premium"]);
+
+    let set = format!("keeper webhooks set {ORG} ops --url https://ops.example.com/weir");
+    let secret = answer(home.weir(&format!("{set} --threshold 100 --no-flips")));
+    assert!(secret.starts_with("whsec_"), "{secret}");
+    let hook = home.weir(&format!("keeper webhooks show {ORG} ops --json")).json();
+    assert_eq!((&hook["thresholds_pct"], &hook["flips"]), (&json!([100]), &json!(false)));
+    assert_eq!(hook.get("secret"), None);
+    assert!(home.weir(&set).ok().contains("50 % 80 % 95 % 100 %"));
+    assert_ne!(answer(home.weir(&format!("{set} --rotate-secret"))), secret);
+    assert!(home.weir(&format!("keeper webhooks list {ORG}")).ok().contains("ops.example.com"));
+    home.weir(&format!("{set} --threshold 42")).fails(2, &["42"]);
+    home.weir(&format!("keeper webhooks set {ORG} x --url ftp://x")).fails(2, &["ftp://x"]);
+    home.weir(&format!("keeper webhooks remove {ORG} ops")).ok();
+    home.weir(&format!("keeper webhooks show {ORG} ops")).fails(3, &["ops", "webhooks list"]);
+}
+
+#[test]
+fn a_day_is_tried_out_with_nothing_stored() {
+    let home = Home::new();
+    write(&home, "org.yaml", ORG_FILE);
+    let simulate = "keeper simulate --org org.yaml --day 2026-01-23";
+    let shown = home.weir(&format!("{simulate} --requests 300 --plot")).ok();
+    for told in ["premium is at 95 % of its quota", "premium → standard", "█ premium", "of it"]
+    {
+        assert!(shown.contains(told), "{told}: {shown}");
+    }
+    assert!(!home.path("weir-data").exists());
+    let told = home.weir(&format!("{simulate} --requests 300 --lag 0 --json")).json();
+    assert_eq!((&told["timezone"], &told["lag_ms"]), (&json!("America/New_York"), &json!(0)));
+    let same = home.weir(&format!("{simulate} --requests 300 --lag 0 --json")).json();
+    assert_eq!(told, same);
+    let other = home.weir(&format!("{simulate} --requests 300 --lag 0 --seed 2 --json")).json();
+    assert_ne!(told["report"]["cost_usd_micros"], other["report"]["cost_usd_micros"]);
+
+    let day = "timestamp,input_tokens,output_tokens\n2026-01-23T14:00:00Z,100000,50000\n2026-01-23T15:00:00Z,1000,100\n";
+    write(&home, "day.csv", day);
+    let told = home.weir("keeper simulate --org org.yaml --csv day.csv --json").json();
+    assert_eq!(
+        (&told["report"]["day"], &told["report"]["served"]),
+        (&json!("2026-01-23"), &json!(2))
+    );
+    assert_eq!(told["report"]["models"][0]["exceeded_at_ms"], 1_769_176_800_000_i64);
+    assert_eq!(told["report"]["models"][1]["requests"], 1);
+    write(&home, "day.csv", &day.replace("15:00:00Z", "15h"));
+    home.weir("keeper simulate --org org.yaml --csv day.csv")
+        .fails(2, &["day.csv, line 3: timestamp"]);
+    write(&home, "day.csv", &day.replace("input_", "in_"));
+    home.weir("keeper simulate --org org.yaml --csv day.csv").fails(2, &["line 1", "in_tokens"]);
+    home.weir("keeper simulate --org org.yaml --csv none.csv").fails(2, &["none.csv"]);
+    home.weir("keeper simulate --org org.yaml --csv day.csv --seed 1").fails(2, &["--seed"]);
+    home.weir("keeper simulate --org org.yaml --lag 3601").fails(2, &["3601"]);
+    home.weir("keeper simulate --org org.yaml --day 2026-02-30").fails(2, &["2026-02-30"]);
+    home.weir("keeper simulate --org org.yaml --requests 1000001").fails(2, &["more than 1000000"]);
+    home.weir("keeper simulate").fails(2, &["--org"]);
+}
+
+#[test]
+fn a_stored_configuration_is_tried_out() {
+    let home = home();
+    set_up(&home);
+    let day = "--day 2026-01-23 --requests 100 --lag 30 --json";
+    let proposed = home.weir(&format!("keeper simulate --org org.yaml {day}")).json();
+    let stored = home.weir(&format!("keeper simulate --org-id {ORG} {day}")).json();
+    assert_eq!(proposed, stored);
+    let app = home.weir(&format!("keeper simulate --org-id {ORG} --app-id shop {day}")).json();
+    assert_eq!(proposed, app);
+    let nobody = "00000000-0000-4000-8000-000000000000";
+    home.weir(&format!("keeper simulate --org-id {nobody} {day}")).fails(3, &[nobody, "org list"]);
+    home.weir(&format!("keeper simulate --org-id {ORG} --app-id chat {day}")).fails(3, &["chat"]);
+    home.weir(&format!("keeper simulate --org org.yaml --org-id {ORG}")).fails(2, &["--org-id"]);
+}
+
+#[test]
+fn the_same_commands_work_on_dynamodb_local() {
+    let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
+    let prefix = weir_testkit::unique_prefix("cli-keeper");
+    let home = home();
+    // Instances on one DynamoDB share their keys, so they are configured.
+    home.configure(&format!("[auth]\nsigning_key = \"{KEY}\"\ncursor_key = \"{KEY}\"\n"));
+    let store = format!("--store dynamodb --dynamodb-endpoint {endpoint} --table-prefix {prefix}");
+    let weir = |line: &str| home.weir(&format!("keeper {line} {store}"));
+    assert!(weir("org apply org.yaml").ok().contains("is created"));
+    weir("app apply app.yaml").ok();
+    let spend = format!("submit {ORG} shop --model premium --input 100000 --output 50000");
+    assert!(weir(&spend).ok().contains("is counted: $1.05"));
+    let told = weir(&format!("select {ORG} shop --force-check --json")).json();
+    assert_eq!(told["recommended_model"]["label"], "standard");
+    weir(&format!("totals {ORG} shop")).fails(3, &["aggregate"]);
+}

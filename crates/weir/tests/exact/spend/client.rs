@@ -1,0 +1,299 @@
+//! Processes that submit a load, and do so until each submission is acknowledged.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use axum::http::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::load::{Job, Load, Submission};
+use crate::client::{pause, tell};
+use crate::wire::{Answer, Wire};
+
+/// The environment variable that says what a process is to submit.
+const PLAN_VAR: &str = "WEIR_EXACT_SPEND";
+const CHILD: &str = "spend::client::the_process_that_submits";
+/// How many jobs a process that was killed does again though they were done.
+const AGAIN: u64 = 5;
+/// Of how many submissions one is sent again after it was acknowledged, and one is also another process's.
+const AGAIN_EVERY: u64 = 12;
+
+/// What a process submits: every `processes`th job, from `from` on.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Plan {
+    load: Load,
+    doors: Vec<PathBuf>,
+    process: u64,
+    processes: u64,
+    /// Connections of the process.
+    tasks: usize,
+    from: u64,
+}
+
+/// What clients met with.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    /// Submissions that were told to be duplicates.
+    pub(crate) duplicates: u64,
+    /// Requests that were sent again because nobody knew what became of them.
+    pub(crate) retries: u64,
+    /// Answers that nobody expects.
+    pub(crate) odd: Vec<String>,
+}
+
+impl Tally {
+    fn add(&mut self, other: Tally) {
+        self.duplicates += other.duplicates;
+        self.retries += other.retries;
+        self.odd.extend(other.odd);
+    }
+}
+
+/// Not a test of its own: the others start it as a process.
+#[test]
+fn the_process_that_submits() {
+    let Ok(plan) = std::env::var(PLAN_VAR) else {
+        return;
+    };
+    let plan: Arc<Plan> = Arc::new(serde_json::from_str(&plan).unwrap());
+    let next = Arc::new(AtomicU64::new(plan.from));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let tasks: Vec<_> = (0..plan.tasks)
+            .map(|number| tokio::spawn(Task::new(&plan, number).run(Arc::clone(&next))))
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+    tell("end");
+}
+
+struct Task {
+    plan: Arc<Plan>,
+    door: usize,
+    wire: Option<Wire>,
+    tally: Tally,
+}
+
+impl Task {
+    fn new(plan: &Arc<Plan>, number: usize) -> Task {
+        let door = number % plan.doors.len();
+        Task { plan: Arc::clone(plan), door, wire: None, tally: Tally::default() }
+    }
+
+    async fn run(mut self, next: Arc<AtomicU64>) {
+        loop {
+            let own = next.fetch_add(1, Ordering::SeqCst);
+            let job = own * self.plan.processes + self.plan.process;
+            if job >= self.plan.load.jobs() {
+                return;
+            }
+            match self.plan.load.job(job) {
+                Job::Singly(numbers) => self.submit(&numbers).await,
+                Job::AtOnce(numbers) => self.submit_batch(&numbers).await,
+            }
+            let tally = std::mem::take(&mut self.tally);
+            tell(&format!("done {own} {}", serde_json::to_string(&tally).unwrap()));
+        }
+    }
+
+    async fn submit(&mut self, numbers: &[u64]) {
+        for number in numbers {
+            let load = &self.plan.load;
+            let neighbour = (number + load.count() / 2) % load.count();
+            let one = load.submission(*number);
+            let again = number.is_multiple_of(AGAIN_EVERY);
+            // Another process's: whoever of the two comes first counts it.
+            let foreign = (number % AGAIN_EVERY == 7).then(|| load.submission(neighbour));
+            self.send(&one, false).await;
+            if again {
+                self.send(&one, true).await;
+            }
+            if let Some(foreign) = foreign {
+                self.send(&foreign, false).await;
+            }
+        }
+    }
+
+    /// Sends a submission until it is acknowledged. One that was before must be told so.
+    async fn send(&mut self, submission: &Submission, before: bool) {
+        let (path, body) = (self.plan.load.path(submission), self.plan.load.body(submission));
+        let told = self.until(202, &path, &body).await;
+        self.check(submission, &told, before);
+    }
+
+    /// The same for many at once; those that were not counted are sent again with the others.
+    async fn submit_batch(&mut self, numbers: &[u64]) {
+        let load = &self.plan.load;
+        let all: Vec<Submission> = numbers.iter().map(|number| load.submission(*number)).collect();
+        // The first comes twice in the batch.
+        let sent = || all.iter().chain(all.first());
+        let Some(first) = all.first() else { return };
+        let path = format!("{}/batch", load.path(first));
+        let bodies: Vec<Value> = sent().map(|one| load.body(one)).collect();
+        let body = json!({ "requests": bodies });
+        loop {
+            let told = self.until(207, &path, &body).await;
+            let results = told["results"].as_array().unwrap().clone();
+            if told["failed"] == 0 {
+                let twice = results.len() - 1;
+                for (place, (one, told)) in sent().zip(&results).enumerate() {
+                    self.check(one, told, place == twice);
+                }
+                return;
+            }
+            let odd = |result: &&Value| {
+                result["error"].is_string() && result["error"] != "SERVICE_UNAVAILABLE"
+            };
+            if let Some(odd) = results.iter().find(odd) {
+                self.tally.odd.push(odd.to_string());
+                return;
+            }
+            self.tally.retries += 1;
+            pause().await;
+        }
+    }
+
+    fn check(&mut self, submission: &Submission, told: &Value, before: bool) {
+        let is_duplicate = told["duplicate"] == true;
+        let cost = &told["processing"]["cost_usd_micros"];
+        if *cost != submission.cost() || (before && !is_duplicate) {
+            self.tally.odd.push(format!("{submission:?}, again: {before}: {told}"));
+        }
+        self.tally.duplicates += u64::from(is_duplicate);
+    }
+
+    /// Asks until the answer has this status. What nobody knows of is asked again, of another server.
+    async fn until(&mut self, status: u16, path: &str, body: &Value) -> Value {
+        loop {
+            match self.ask(path, body).await {
+                Answer::Told(told, answer) if told == status => return answer,
+                Answer::Told(503, _) | Answer::Lost => self.tally.retries += 1,
+                Answer::Unsent => {}
+                Answer::Told(other, answer) => {
+                    tell(&format!("odd {other} {answer}"));
+                    panic!("{other} {answer}");
+                }
+            }
+            self.door = (self.door + 1) % self.plan.doors.len();
+            self.wire = None;
+            pause().await;
+        }
+    }
+
+    async fn ask(&mut self, path: &str, body: &Value) -> Answer {
+        let mut wire = match self.wire.take() {
+            Some(wire) => wire,
+            None => {
+                let address = std::fs::read_to_string(&self.plan.doors[self.door]).unwrap();
+                let Some(wire) = Wire::connect(&address).await else { return Answer::Unsent };
+                wire
+            }
+        };
+        let answer = wire.call(Method::POST, path, None, Some(body)).await;
+        if matches!(answer, Answer::Told(..)) {
+            self.wire = Some(wire);
+        }
+        answer
+    }
+}
+
+/// All processes of a run.
+pub(crate) struct Clients {
+    processes: Vec<Process>,
+    tally: Tally,
+}
+
+struct Process {
+    plan: Plan,
+    child: Child,
+    lines: JoinHandle<Vec<String>>,
+}
+
+impl Clients {
+    pub(crate) fn start(
+        load: &Load,
+        doors: Vec<PathBuf>,
+        processes: usize,
+        tasks: usize,
+    ) -> Clients {
+        let plan = |process| Plan {
+            load: load.clone(),
+            doors: doors.clone(),
+            process,
+            processes: processes as u64,
+            tasks,
+            from: 0,
+        };
+        let processes = (0..processes as u64).map(|process| Process::start(plan(process)));
+        Clients { processes: processes.collect(), tally: Tally::default() }
+    }
+
+    /// Whether all have ended.
+    pub(crate) fn are_done(&mut self) -> bool {
+        self.processes.iter_mut().all(|process| process.child.try_wait().unwrap().is_some())
+    }
+
+    /// Kills one that has not ended, and starts another that goes on a little before where it was.
+    pub(crate) fn kill_one(&mut self) -> bool {
+        let running = |process: &mut Process| process.child.try_wait().unwrap().is_none();
+        let Some(place) = self.processes.iter_mut().position(running) else { return false };
+        let mut killed = self.processes.remove(place);
+        killed.child.kill().unwrap();
+        let (done, _) = killed.collect(&mut self.tally);
+        let first_open = (killed.plan.from..).find(|job| !done.contains(job)).unwrap();
+        let plan = Plan { from: first_open.saturating_sub(AGAIN), ..killed.plan };
+        self.processes.push(Process::start(plan));
+        true
+    }
+
+    /// Waits for all, and adds up what they say.
+    pub(crate) fn end(mut self) -> Tally {
+        for process in &mut self.processes {
+            let (_, ended) = process.collect(&mut self.tally);
+            assert!(ended, "a process of clients failed: {:?}", self.tally);
+        }
+        self.tally
+    }
+}
+
+impl Process {
+    fn start(plan: Plan) -> Process {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([CHILD, "--exact", "--nocapture", "--test-threads=1"])
+            .env(PLAN_VAR, serde_json::to_string(&plan).unwrap())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let lines = std::thread::spawn(move || {
+            let lines = output.lines().map_while(Result::ok);
+            lines.filter_map(|line| line.strip_prefix('>').map(ToOwned::to_owned)).collect()
+        });
+        Process { plan, child, lines }
+    }
+
+    /// Waits for its end. Tells which jobs it has done, and whether it did all.
+    fn collect(&mut self, tally: &mut Tally) -> (BTreeSet<u64>, bool) {
+        let lines = std::mem::replace(&mut self.lines, std::thread::spawn(Vec::new));
+        let (lines, mut done) = (lines.join().unwrap(), BTreeSet::new());
+        self.child.wait().unwrap();
+        for line in &lines {
+            if let Some((job, told)) = line.strip_prefix("done ").and_then(|it| it.split_once(' '))
+            {
+                done.insert(job.parse().unwrap());
+                tally.add(serde_json::from_str(told).unwrap());
+            } else if let Some(odd) = line.strip_prefix("odd ") {
+                tally.odd.push(odd.to_owned());
+            }
+        }
+        (done, lines.last().is_some_and(|line| line == "end"))
+    }
+}
