@@ -14,6 +14,9 @@ const REFUSED: &str = "429";
 /// Sends a body after the other.
 const KEYS_SCRIPT: &str = include_str!("keys.lua");
 
+/// Sends a body again and again, each time with other ids.
+const IDS_SCRIPT: &str = include_str!("ids.lua");
+
 /// A request, to be repeated.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
@@ -22,6 +25,8 @@ pub(crate) struct Request {
     pub(crate) headers: Vec<String>,
     /// None, one that is sent each time, or many that take turns; each is a line.
     pub(crate) bodies: Vec<String>,
+    /// Whether the one body gets ids of its own each time; wrk alone can do that.
+    pub(crate) fresh_ids: bool,
     /// Whether a refusal is as good an answer as another.
     pub(crate) may_refuse: bool,
 }
@@ -131,6 +136,12 @@ fn lines(bodies: &[String]) -> tempfile::NamedTempFile {
 fn wrk_script(request: &Request, bodies: &Path) -> String {
     let method = request.method;
     match request.bodies.as_slice() {
+        [_] if request.fresh_ids => {
+            let (bodies, run) = (bodies.display(), fastrand::u32(..));
+            format!(
+                "wrk.method = \"{method}\"\nlocal BODIES, RUN = [[{bodies}]], \"{run:08x}\"\n{IDS_SCRIPT}"
+            )
+        }
         [] => format!("wrk.method = \"{method}\"\n"),
         [body] => format!("wrk.method = \"{method}\"\nwrk.body = [[{body}]]\n"),
         _ => {

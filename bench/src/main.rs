@@ -4,6 +4,7 @@
 
 mod child;
 mod edge;
+mod keeper;
 mod limiter;
 mod load;
 mod measure;
@@ -30,6 +31,8 @@ enum Command {
     Edge(edge::Args),
     /// The limiter: acquires over HTTP and in process, beside throttlecrab and Redis.
     Limiter(limiter::Args),
+    /// The keeper: submissions and model selections over HTTP.
+    Keeper(keeper::Args),
     /// One of the servers that `edge` measures.
     #[command(hide = true)]
     EdgeServer(edge::ServerArgs),
@@ -40,6 +43,7 @@ fn main() {
         Command::Table(args) => table::run(&args),
         Command::Edge(args) => edge::run(&args),
         Command::Limiter(args) => limiter::run(&args),
+        Command::Keeper(args) => keeper::run(&args),
         Command::EdgeServer(args) => edge::serve(args),
     }
 }

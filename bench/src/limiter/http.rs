@@ -90,6 +90,7 @@ fn throttlecrab<'a>(
         url: format!("{}/throttle", crab.child.origin),
         headers: vec!["content-type: application/json".to_owned()],
         bodies: (0..KEYS).map(body).collect(),
+        fresh_ids: false,
         may_refuse: false,
     };
     Side {
@@ -133,6 +134,7 @@ fn acquire<'a>(
         url: format!("{}/v1/namespaces/default/acquire", weir.origin),
         headers: servers::weir_headers(),
         bodies: (0..KEYS).map(body).collect(),
+        fresh_ids: false,
         may_refuse: answer == "refused",
     };
     let does = Does { store: ON_DISK, auth: "API key", ..does("weir", limits, answer) };
