@@ -44,10 +44,10 @@ pub(crate) fn config() -> String {
     text
 }
 
-/// As many submissions as are asked for at full length, and a tenth of that usually.
+/// As many submissions as are asked for at full length, and a twentieth of that usually.
 fn count(whole: u64) -> u64 {
     let all = std::env::var_os("WEIR_TEST_ALL").is_some_and(|value| value == "1");
-    if all { whole } else { whole / 10 }
+    if all { whole } else { whole / 20 }
 }
 
 fn prepare(ground: &Ground, orgs: &[Org]) {
