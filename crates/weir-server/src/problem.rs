@@ -174,11 +174,11 @@ pub(crate) fn write(
     let body = if local {
         serde_json::to_vec(&Problem::of(error, id.text(), now_ms, true)).unwrap_or_default()
     } else {
-        let timestamp = time::Stamp::of(now_ms);
+        let timestamp = time::rfc3339(now_ms);
         let frame = Frame {
             code: error.code,
             detail: &error.detail,
-            timestamp: timestamp.text(),
+            timestamp: &timestamp,
             request_id: id.text(),
         };
         match &error.details {
