@@ -7,23 +7,6 @@ use weir_table::{Backend, Error, Get, Item, Key, Query, Transaction, Write};
 
 use crate::places::{OTHER, Place, TABLE, consumer, drain, numbers, order};
 
-macro_rules! on_both {
-    ($($story:ident),* $(,)?) => {
-        mod embedded {
-            $(#[tokio::test]
-            async fn $story() {
-                super::$story(crate::places::on_embedded().await).await;
-            })*
-        }
-        mod dynamodb_local {
-            $(#[tokio::test]
-            async fn $story() {
-                super::$story(crate::places::on_dynamodb().await).await;
-            })*
-        }
-    };
-}
-
 on_both!(
     changes_come_with_both_images_in_order,
     a_consumer_goes_on_where_it_stopped,

@@ -11,23 +11,6 @@ use weir_table::{Backend, Error, Get, Item, Key, Query, Store, Write};
 use crate::places::{self, OTHER, Place, consumer, numbers, order};
 use crate::scripted::{Feed, Scripted};
 
-macro_rules! on_both {
-    ($($story:ident),* $(,)?) => {
-        mod embedded_store {
-            $(#[tokio::test]
-            async fn $story() {
-                super::$story(crate::places::on_embedded().await).await;
-            })*
-        }
-        mod dynamodb_local {
-            $(#[tokio::test]
-            async fn $story() {
-                super::$story(crate::places::on_dynamodb().await).await;
-            })*
-        }
-    };
-}
-
 on_both!(
     a_stretch_is_written_in_groups_and_once,
     a_stretch_that_was_settled_is_refused_to_others,
