@@ -2,7 +2,7 @@
 //!
 //! | job | does | where |
 //! |---|---|---|
-//! | `keeper-aggregate` | sums up what the counters' changes made dirty, every aggregate interval | everywhere |
+//! | `keeper-aggregate` | sums up what the counters' changes made dirty, every aggregate interval | follows the feed |
 //! | `keeper-catch-up` | sums up today and yesterday of every org, for what the feed missed | alone |
 //! | `keeper-notices` | sends signed notices to webhooks | everywhere |
 //! | `keeper-prices` | fetches prices, once a day | alone |
@@ -16,8 +16,8 @@ use weir_keeper::bounds::BOOK_BYTES_MAX;
 use weir_keeper::export::Exports;
 use weir_table::AnyBackend;
 
-use super::aggregator::Aggregate;
 use super::deliver::Deliver;
+use super::summing::{Aggregate, CatchUp};
 use crate::app::App;
 use crate::jobs::{Done, Failure, Jobs, Periodic, Result, Turn};
 use crate::outbound::Outbound;
@@ -26,8 +26,6 @@ use crate::outbound::Outbound;
 const PRICES_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// How long between two looks for days to export: they become final once a day, in each time zone.
 const EXPORT_EVERY: Duration = Duration::from_secs(3600);
-/// Orgs, apps and other things of the configuration that a round of a full pass looks at.
-const PASS_ITEMS: u32 = 100;
 /// Orgs that a round of an export looks at.
 const EXPORT_ORGS: u32 = 10;
 const FILE: &str = "file://";
@@ -46,13 +44,8 @@ pub(super) struct Wanted {
 pub(super) fn declare(app: &App, keeper: &Budgets, wanted: &Wanted, jobs: Jobs) -> Jobs {
     let outbound = Outbound::new();
     let jobs = jobs
-        .periodic(Aggregate::new(app, keeper.clone(), wanted.aggregate_every))
-        .periodic(CatchUp {
-            app: app.clone(),
-            keeper: keeper.clone(),
-            every: wanted.catch_up_every,
-            passed: Mutex::default(),
-        })
+        .counting(Aggregate::new(app, keeper, wanted.aggregate_every))
+        .periodic(CatchUp::new(app, keeper, wanted.catch_up_every))
         .periodic(Deliver::new(app, keeper.clone(), outbound.clone(), wanted.aggregate_every));
     let jobs = match &wanted.prices {
         Some(from) => {
@@ -67,34 +60,6 @@ pub(super) fn declare(app: &App, keeper: &Budgets, wanted: &Wanted, jobs: Jobs) 
             passed: Mutex::default(),
         }),
         None => jobs,
-    }
-}
-
-/// Sums up today and yesterday of every org.
-struct CatchUp {
-    app: App,
-    keeper: Budgets,
-    every: Duration,
-    /// Where the pass goes on.
-    passed: Mutex<Option<String>>,
-}
-
-impl Periodic for CatchUp {
-    fn name(&self) -> &str {
-        "keeper-catch-up"
-    }
-
-    fn every(&self) -> Duration {
-        self.every
-    }
-
-    async fn run(&self, _: &Turn) -> Result<Done> {
-        let cursor = self.passed.lock().take();
-        let passed = self.keeper.full_pass(cursor.as_deref(), PASS_ITEMS).await?;
-        self.app.metrics().keeper.summed(&passed.summed);
-        let more = passed.next.is_some();
-        *self.passed.lock() = passed.next;
-        Ok(Done { more, ..Done::all(passed.scopes) })
     }
 }
 

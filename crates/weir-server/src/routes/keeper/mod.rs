@@ -10,7 +10,6 @@
 //! Webhooks are the operator's, because they make the server send requests; so is whatever changes how much may be spent.
 
 pub mod aggregates;
-mod aggregator;
 pub mod apps;
 pub mod configured;
 pub mod credentials;
@@ -28,6 +27,7 @@ pub mod selection;
 pub mod shapes;
 pub mod sticky;
 pub mod submissions;
+mod summing;
 pub mod webhooks;
 
 use std::time::Duration;
