@@ -3,94 +3,17 @@
 //! Keys join their parts with `#`, so an id that could hold one would reach another item.
 
 use std::fmt;
-use std::str::FromStr;
 
-use compact_str::{CompactString, ToCompactString};
-use serde::{Deserialize, Serialize};
+use compact_str::ToCompactString;
 use uuid::Uuid;
+use weir_table::Name;
+pub(crate) use weir_table::id::shown;
+use weir_table::id::{as_is, shaped};
 
 use crate::bounds::{APP_ID_MAX, LABEL_MAX, MODEL_ID_MAX};
 use crate::error::Error;
 
-macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident, $field:literal, $read:expr, $rule:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(try_from = "CompactString", into = "CompactString")]
-        pub struct $name(CompactString);
-
-        impl $name {
-            /// What an id of this kind looks like.
-            pub const RULE: &str = $rule;
-
-            /// Checks `text`.
-            ///
-            /// # Errors
-            /// It is not an id of this kind.
-            pub fn new(text: impl AsRef<str>) -> Result<$name, Error> {
-                let text = text.as_ref();
-                let read: fn(&str) -> Option<CompactString> = $read;
-                read(text).map($name).ok_or_else(|| {
-                    Error::invalid($field, format!("{} is not {}", shown(text), Self::RULE))
-                })
-            }
-
-            /// The id as text.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(self.as_str(), f)
-            }
-        }
-
-        impl AsRef<str> for $name {
-            fn as_ref(&self) -> &str {
-                self.as_str()
-            }
-        }
-
-        impl std::borrow::Borrow<str> for $name {
-            fn borrow(&self) -> &str {
-                self.as_str()
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = Error;
-
-            fn from_str(text: &str) -> Result<$name, Error> {
-                $name::new(text)
-            }
-        }
-
-        impl TryFrom<CompactString> for $name {
-            type Error = Error;
-
-            fn try_from(text: CompactString) -> Result<$name, Error> {
-                $name::new(&text)
-            }
-        }
-
-        impl From<$name> for CompactString {
-            fn from(id: $name) -> CompactString {
-                id.0
-            }
-        }
-    )*};
-}
-
-ids! {
+weir_table::ids! {
     /// An organisation: a UUID, in lower case whatever case it was given in.
     OrgId, "org", canonical_uuid,
         "a UUID like 550e8400-e29b-41d4-a716-446655440000";
@@ -101,30 +24,26 @@ ids! {
     RequestId, "request_id", canonical_uuid,
         "a UUID like 7c9e6679-7425-40de-944b-e07fc1f90ae7";
     /// What orgs and apps call a model.
-    Label, "model_label", |text| as_is(text, |text| is_word(text, LABEL_MAX)),
+    Label, "model_label", |text| word(text, LABEL_MAX),
         "a label: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
     /// A target of notices.
-    WebhookId, "webhook", |text| as_is(text, |text| is_word(text, LABEL_MAX)),
+    WebhookId, "webhook", |text| word(text, LABEL_MAX),
         "a webhook id: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
     /// The `jti` of a token.
-    TokenId, "jti", |text| as_is(text, |text| is_word(text, 128)),
+    TokenId, "jti", |text| word(text, 128),
         "a token id: a letter or digit, then up to 127 letters, digits, `_`, `.`, `-`";
     /// An audit event; later ones sort behind earlier ones.
-    EventId, "event", |text| as_is(text, |text| is_word(text, LABEL_MAX)),
+    EventId, "event", |text| word(text, LABEL_MAX),
         "an event id: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
     /// What Bedrock calls a model: an id, the id of an inference profile, or the ARN of either.
     ModelId, "bedrock_model_id", |text| as_is(text, is_model),
         "a model id or ARN: 1 to 2048 printable ASCII characters without blanks";
 }
 
-fn canonical_uuid(text: &str) -> Option<CompactString> {
+fn canonical_uuid(text: &str) -> Option<Name> {
     // Braces, `urn:` and missing hyphens are UUIDs too, but nobody's client ids are made of them.
     let id = Uuid::try_parse(text).ok().filter(|_| text.len() == 36)?;
     Some(id.as_hyphenated().to_compact_string())
-}
-
-fn as_is(text: &str, check: fn(&str) -> bool) -> Option<CompactString> {
-    check(text).then(|| text.into())
 }
 
 fn is_app(text: &str) -> bool {
@@ -133,24 +52,13 @@ fn is_app(text: &str) -> bool {
     (1..=APP_ID_MAX).contains(&length) && !text.contains(bad) && text.trim() == text
 }
 
-fn is_word(text: &str, max: usize) -> bool {
+fn word(text: &str, max: usize) -> Option<Name> {
     let rest = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-');
-    text.len() <= max
-        && text.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric())
-        && text.bytes().all(rest)
+    shaped(text, max, |b| b.is_ascii_alphanumeric(), rest)
 }
 
 fn is_model(text: &str) -> bool {
     (1..=MODEL_ID_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic())
-}
-
-/// Characters of a wrong id that an error shows.
-const SHOWN_MAX: usize = 80;
-
-/// A text as an error shows it: quoted, and cut short.
-pub(crate) fn shown(text: &str) -> String {
-    let short: String = text.chars().take(SHOWN_MAX).collect();
-    if short.len() < text.len() { format!("{short:?}…") } else { format!("{short:?}") }
 }
 
 impl RequestId {
@@ -163,7 +71,7 @@ impl RequestId {
 
 /// A one-time token that a secret is made for: a random UUID. It is a secret until it is used, so it is not shown.
 #[derive(Clone, PartialEq, Eq)]
-pub struct RetrievalToken(CompactString);
+pub struct RetrievalToken(Name);
 
 impl RetrievalToken {
     /// A new one.

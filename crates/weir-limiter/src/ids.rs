@@ -3,105 +3,19 @@
 //! Keys join their parts with `#` and `/`, so an id that could hold them where they separate would
 //! reach another item.
 
-use std::fmt;
-use std::str::FromStr;
-
 use compact_str::CompactString;
-use serde::{Deserialize, Serialize};
+use weir_table::id::{as_is, shaped};
 
 use crate::error::Error;
 
-macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident, $field:literal, $check:expr, $rule:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(try_from = "CompactString", into = "CompactString")]
-        pub struct $name(CompactString);
-
-        impl $name {
-            /// What an id of this kind looks like.
-            pub const RULE: &str = $rule;
-
-            /// Checks `text`.
-            ///
-            /// # Errors
-            /// It is not an id of this kind.
-            pub fn new(text: impl AsRef<str>) -> Result<$name, Error> {
-                let text = text.as_ref();
-                let check: fn(&str) -> bool = $check;
-                if check(text) {
-                    return Ok($name(text.into()));
-                }
-                Err(Error::invalid($field, format!("{} is not {}", shown(text), Self::RULE)))
-            }
-
-            /// The id as text.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl fmt::Debug for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                fmt::Debug::fmt(self.as_str(), f)
-            }
-        }
-
-        impl AsRef<str> for $name {
-            fn as_ref(&self) -> &str {
-                self.as_str()
-            }
-        }
-
-        impl std::borrow::Borrow<str> for $name {
-            fn borrow(&self) -> &str {
-                self.as_str()
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = Error;
-
-            fn from_str(text: &str) -> Result<$name, Error> {
-                $name::new(text)
-            }
-        }
-
-        impl TryFrom<CompactString> for $name {
-            /// How it is wrong; what it is of, whoever reads it knows.
-            type Error = String;
-
-            fn try_from(text: CompactString) -> Result<$name, String> {
-                $name::new(text).map_err(|error| match error {
-                    Error::Invalid { problem, .. } => problem,
-                    other => other.to_string(),
-                })
-            }
-        }
-
-        impl From<$name> for CompactString {
-            fn from(id: $name) -> CompactString {
-                id.0
-            }
-        }
-    )*};
-}
-
-ids! {
+weir_table::ids! {
     /// The name of a namespace, as people give it.
     NamespaceName, "namespace",
         |text| shaped(text, 64, |b| b.is_ascii_alphanumeric(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')),
         "a namespace: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
     /// The opaque id of a namespace; every key begins with it.
     NamespaceId, "namespace id",
-        |text| text.len() == 11 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')),
+        |text| as_is(text, |text| text.len() == 11 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))),
         "a namespace id: 11 letters, digits, `_`, `-`";
     /// Who is limited: a user, a key, a project.
     EntityId, "entity",
@@ -113,7 +27,7 @@ ids! {
         "a resource: a letter, then up to 127 letters, digits, `_`, `.`, `:`, `/`, `-`";
     /// The name of a limit: `rpm`, `tpm`.
     LimitName, "limit",
-        |text| shaped(text, 64, |b| b.is_ascii_alphabetic(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')) && !RESERVED_LIMITS.contains(&text),
+        |text| shaped(text, 64, |b| b.is_ascii_alphabetic(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')).filter(|name| !RESERVED_LIMITS.contains(&name.as_str())),
         "a limit: a letter, then up to 63 letters, digits, `_`, `.`, `-`, and none of the reserved names (wcu, PK, SK, ttl, resource, window, …)";
 }
 
@@ -138,18 +52,6 @@ const RESERVED_LIMITS: &[&str] = &[
     "total_events",
     "ttl",
 ];
-
-fn shaped(text: &str, max: usize, first: fn(u8) -> bool, rest: fn(u8) -> bool) -> bool {
-    text.len() <= max && text.bytes().next().is_some_and(first) && text.bytes().all(rest)
-}
-
-/// Characters of a wrong id that an error shows.
-const SHOWN_MAX: usize = 80;
-
-fn shown(text: &str) -> String {
-    let short: String = text.chars().take(SHOWN_MAX).collect();
-    if short.len() < text.len() { format!("{short:?}…") } else { format!("{short:?}") }
-}
 
 impl LimitName {
     /// The reserved limit of a shard's writes.

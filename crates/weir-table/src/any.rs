@@ -56,6 +56,18 @@ fn boxed<'a, T>(
 }
 
 impl AnyBackend {
+    /// Whether instances share it, over a network: an answer can be lost on the way, and one item takes only so many writes
+    /// a second.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        match self {
+            #[cfg(feature = "embedded")]
+            AnyBackend::Embedded(_) => false,
+            #[cfg(feature = "dynamodb")]
+            AnyBackend::Dynamo(_) => true,
+        }
+    }
+
     /// What the back-end is called in flags and answers.
     #[must_use]
     pub fn name(&self) -> &'static str {

@@ -19,6 +19,7 @@ pub mod embedded;
 mod error;
 pub mod expr;
 pub mod feed;
+pub mod id;
 pub mod item;
 pub mod json;
 pub mod key;

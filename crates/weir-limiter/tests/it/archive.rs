@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use flate2::read::GzDecoder;
+use object_store::aws::AmazonS3Builder;
+use object_store::local::LocalFileSystem;
 use weir_limiter::audit::archive::Archive;
 use weir_limiter::keys;
 use weir_table::{Get, Item, Query, Write};
@@ -78,7 +81,21 @@ fn objects(folder: &Path) -> BTreeMap<String, Vec<String>> {
 }
 
 fn at(folder: &tempfile::TempDir) -> Archive {
-    Archive::open(&format!("file://{}", folder.path().display()), None).unwrap()
+    let objects = LocalFileSystem::new_with_prefix(folder.path()).unwrap();
+    Archive::new(Arc::new(objects), "")
+}
+
+/// A bucket of the S3 at this address.
+fn in_s3(endpoint: &str, bucket: &str, prefix: &str) -> Archive {
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let objects = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_endpoint(endpoint)
+        .with_allow_http(true)
+        .with_access_key_id("local")
+        .with_secret_access_key("local")
+        .build();
+    Archive::new(Arc::new(objects.unwrap()), prefix)
 }
 
 /// Waits until the index shows so many events. Events past retention are old; only a test archives what it just wrote.
@@ -210,14 +227,14 @@ async fn old_events_move_to_s3(scene: &Scene) {
     let bucket = format!("archive-{:x}", fastrand::u64(..));
     ask("PUT", endpoint, &format!("/{bucket}"));
     let id = event(scene, "user-1", RETENTION + 1, 5).await;
-    let archive = Archive::open(&format!("s3://{bucket}/audit/old"), Some(endpoint)).unwrap();
+    let archive = in_s3(endpoint, &bucket, "audit/old");
     archive_all(scene, &archive, 1).await;
     let name = format!("/{bucket}/audit/old/{}/2025/10/16/{id}.jsonl.gz", scene.ns.id());
     assert_eq!(unpacked(&ask("GET", endpoint, &name)), std::slice::from_ref(&id));
     assert!(!is_stored(scene, "user-1", &id).await);
     // A place that is not there leaves events where they are.
     let kept = event(scene, "user-1", RETENTION + 1, 6).await;
-    let nowhere = Archive::open("s3://there-is-none/x", Some(endpoint)).unwrap();
+    let nowhere = in_s3(endpoint, "there-is-none", "x");
     eventually(async || scene.limiter.archive_audit(&nowhere, 10).await.err()).await;
     assert!(is_stored(scene, "user-1", &kept).await);
 }

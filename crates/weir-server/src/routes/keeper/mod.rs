@@ -16,7 +16,6 @@ pub mod credentials;
 mod deliver;
 mod error;
 mod jobs;
-mod objects;
 mod optional;
 pub mod orgs;
 pub(crate) mod place;
@@ -34,6 +33,7 @@ use std::time::Duration;
 
 use utoipa_axum::routes;
 use weir_keeper::Keeper;
+use weir_keeper::export::Exports;
 pub use weir_keeper::labels::Catalogue;
 use weir_table::{AnyBackend, Error, Result};
 
@@ -43,6 +43,7 @@ use crate::api::Api;
 use crate::app::{App, Opened, Opening, Service};
 use crate::jobs::Jobs;
 use crate::need::Need;
+use crate::objects;
 
 /// How the keeper is set up.
 #[derive(Debug, Clone)]
@@ -114,20 +115,12 @@ impl Budgets {
             retrieval_token_secs: ours.secret_retrieval_secs,
             bcrypt_cost: ours.bcrypt_cost,
             bcrypt_at_once: ours.bcrypt_at_once,
-            idempotency_tokens: is_shared(app.store().backend()),
+            // Where an answer can be lost on the way a transaction wants a token to be sent again with.
+            idempotency_tokens: app.store().backend().is_shared(),
             ..weir_keeper::Settings::default()
         };
         let opened = Keeper::open(app.store().clone(), app.clock().clone(), settings).await;
         opened.map_err(store_error)
-    }
-}
-
-/// Whether an answer of the store can be lost on the way, so that a transaction wants a token to be sent again with.
-fn is_shared(backend: &AnyBackend) -> bool {
-    match backend {
-        #[cfg(feature = "dynamodb")]
-        AnyBackend::Dynamo(_) => true,
-        _ => false,
     }
 }
 
@@ -147,7 +140,10 @@ impl Service for Budgets {
                 .keep(self.keeper(app).await?)
                 .keep(Allowances::new(&self.settings.rates));
             Ok(match &self.settings.export {
-                Some(url) => opened.keep(objects::open(url)?),
+                Some(url) => {
+                    let (objects, prefix) = objects::open("keeper.export", url)?;
+                    opened.keep(Exports::new(objects, &prefix))
+                }
                 None => opened,
             })
         })

@@ -3,36 +3,14 @@
 //! What is asked for tens of thousands of times a second is written by the domain itself; the types here that nobody makes
 //! only describe it, and schemathesis checks that they do.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 use weir_keeper::config;
 
-/// Declares how texts are described: their pattern and an example. Their own types do the checking.
-macro_rules! texts {
-    ($($(#[$doc:meta])* $name:ident = $pattern:literal, $max:literal, $example:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl PartialSchema for $name {
-            fn schema() -> RefOr<Schema> {
-                let text = ObjectBuilder::new().schema_type(Type::String).pattern(Some($pattern));
-                text.min_length(Some(1)).max_length(Some($max)).examples([$example]).into()
-            }
-        }
-
-        impl ToSchema for $name {
-            fn name() -> Cow<'static, str> {
-                Cow::Borrowed(stringify!($name))
-            }
-        }
-    )*};
-}
+use crate::described::texts;
 
 texts! {
     /// A UUID, in descriptions.

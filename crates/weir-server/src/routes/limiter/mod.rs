@@ -31,6 +31,7 @@ use crate::api::Api;
 use crate::app::{App, Opened, Opening, Service};
 use crate::jobs::Jobs;
 use crate::need::Need;
+use crate::objects;
 
 /// What leases are signed with is made from the store's own key under this label.
 const LEASE_KEY: &str = "weir-limiter: leases";
@@ -91,7 +92,7 @@ impl Limits {
             audit_retention_days: self.settings.audit_retention_days,
             archive: self.settings.audit_archive.is_some(),
             ..weir_limiter::Settings::new(
-                needs_shards(store.backend()),
+                store.backend().is_shared(),
                 store.derived_key(LEASE_KEY)?,
             )
         };
@@ -108,21 +109,15 @@ fn store_error(error: weir_limiter::Error) -> Error {
     }
 }
 
-/// Whether one item takes only so many writes a second, as a partition of DynamoDB does.
-fn needs_shards(backend: &AnyBackend) -> bool {
-    match backend {
-        #[cfg(feature = "dynamodb")]
-        AnyBackend::Dynamo(_) => true,
-        _ => false,
-    }
-}
-
 impl Service for Limits {
     fn open<'a>(&'a self, app: &'a App) -> Opening<'a> {
         Box::pin(async {
             let opened = Opened::default().keep(self.limiter(app).await?);
             Ok(match &self.settings.audit_archive {
-                Some(url) => opened.keep(Archive::open(url, None).map_err(store_error)?),
+                Some(url) => {
+                    let (objects, prefix) = objects::open("limiter.audit_archive", url)?;
+                    opened.keep(Archive::new(objects, &prefix))
+                }
                 None => opened,
             })
         })

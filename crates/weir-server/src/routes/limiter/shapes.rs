@@ -7,36 +7,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
-use utoipa::openapi::{Object, RefOr};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{IntoParams, ToSchema};
 use weir_limiter::acquire::LimitStatus;
 use weir_limiter::bounds::{LIMITS_MAX, TOKENS_MAX};
 pub use weir_limiter::bucket::Limit;
 use weir_limiter::bucket::MILLI;
 pub use weir_limiter::ids::{EntityId, LimitName, Resource};
 
+use crate::described::{text, texts};
 use crate::time::rfc3339;
-
-/// Declares how ids are described: their pattern and an example. Their own types do the checking.
-macro_rules! texts {
-    ($($(#[$doc:meta])* $name:ident = $pattern:literal, $max:literal, $example:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Debug)]
-        pub struct $name;
-
-        impl PartialSchema for $name {
-            fn schema() -> RefOr<Schema> {
-                text($pattern, $max, $example).into()
-            }
-        }
-
-        impl ToSchema for $name {
-            fn name() -> Cow<'static, str> {
-                Cow::Borrowed(stringify!($name))
-            }
-        }
-    )*};
-}
 
 texts! {
     /// The name of a namespace, in descriptions.
@@ -56,16 +35,6 @@ texts! {
     AmountsText = r"^[A-Za-z][A-Za-z0-9_.-]{0,63}:[1-9][0-9]{0,11}$", 2048, "rpm:1";
     /// A key of a call that counts once, in descriptions.
     IdempotencyText = r"^[!-~]{1,64}$", 64, "settle-42";
-}
-
-fn text(pattern: &str, max: usize, example: &str) -> Object {
-    ObjectBuilder::new()
-        .schema_type(Type::String)
-        .pattern(Some(pattern))
-        .min_length(Some(1))
-        .max_length(Some(max))
-        .examples([example])
-        .build()
 }
 
 /// How amounts by limit are described: at least `min` each.
