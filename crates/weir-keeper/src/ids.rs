@@ -205,7 +205,7 @@ mod tests {
         let error = AppId::new("x".repeat(300)).unwrap_err().to_string();
         assert!(error.starts_with("app: \"xxx") && error.len() < 300, "{error}");
         let error = serde_json::from_str::<OrgId>("\"acme\"").unwrap_err().to_string();
-        assert!(error.contains("org: \"acme\" is not a UUID"), "{error}");
+        assert!(error.starts_with("\"acme\" is not a UUID"), "{error}");
     }
 
     #[test]
