@@ -5,7 +5,7 @@
 //! may be missing (Apia). So the day of an instant is the latest date that a wall clock of the zone has shown until then. It
 //! never goes back, and each instant has exactly one.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::OnceLock;
 
 use jiff::Timestamp;
@@ -30,7 +30,15 @@ impl OrgDay {
     /// As keys hold it: `20260123`.
     #[must_use]
     pub fn compact(self) -> String {
-        format!("{:04}{:02}{:02}", self.0.year(), self.0.month(), self.0.day())
+        let mut text = String::with_capacity(8);
+        self.put_compact(&mut text);
+        text
+    }
+
+    /// Appends it so.
+    pub(crate) fn put_compact(self, text: &mut String) {
+        // Writing to text in memory does not fail.
+        write!(text, "{:04}{:02}{:02}", self.0.year(), self.0.month(), self.0.day()).ok();
     }
 
     /// Reads `20260123`.

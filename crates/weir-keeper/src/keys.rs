@@ -124,7 +124,10 @@ pub fn scope(scope: &Scope) -> String {
 /// A day, as a sort key.
 #[must_use]
 pub fn day(day: OrgDay) -> String {
-    format!("{DAY_PREFIX}{}", day.compact())
+    let mut key = String::with_capacity(DAY_PREFIX.len() + 8);
+    key.push_str(DAY_PREFIX);
+    day.put_compact(&mut key);
+    key
 }
 
 /// The day of a sort key.

@@ -3,6 +3,8 @@
 //! What the decision rests on is read with one request. A decision that moves a sticky chain on is written down before it is
 //! told; who is refused because another was faster looks again.
 
+use std::fmt::Write as _;
+
 use sha2::{Digest as _, Sha256};
 use weir_table::Backend;
 
@@ -86,31 +88,35 @@ impl Selected {
     /// A text that is the same as long as the decision is: times and amounts are not part of it.
     #[must_use]
     pub fn etag(&self) -> String {
+        let mut told = String::with_capacity(TOLD_BYTES);
+        let mut tag = String::with_capacity(2 * ETAG_BYTES + 4);
+        // Writing to text in memory does not fail.
+        self.tell(&mut told).ok();
+        tag.push_str("W/\"");
+        for byte in Sha256::digest(&told).iter().take(ETAG_BYTES) {
+            write!(tag, "{byte:02x}").ok();
+        }
+        tag.push('"');
+        tag
+    }
+
+    /// What the decision is, each part ended by a character that none of them has.
+    fn tell(&self, told: &mut String) -> std::fmt::Result {
         let decision = &self.decision;
-        let mut hash = Sha256::new();
-        let mut part = |text: &str| {
-            hash.update((text.len() as u64).to_be_bytes());
-            hash.update(text);
-        };
-        part(&self.today.day.compact());
-        part(&self.config_version.to_string());
-        part(&decision.reason.to_string());
-        part(&decision.guidance.check_frequency);
-        part(if decision.sticky_fallback_active { "sticky" } else { "" });
+        let (day, version, frequency) =
+            (self.today.day, self.config_version, &decision.guidance.check_frequency);
+        let sticky = decision.sticky_fallback_active;
+        write!(told, "{day}\0{version}\0{}\0{frequency}\0{sticky}\0", decision.reason)?;
         if let Some(model) = &self.answer.recommended_model {
-            part(model.label.as_str());
-            part(model.bedrock_model_id.as_str());
+            write!(told, "{}\0{}\0", model.label.as_str(), model.bedrock_model_id.as_str())?;
         }
         if let Some(pricing) = &self.answer.pricing {
-            part(&pricing.version);
+            write!(told, "{}\0", pricing.version)?;
         }
         for model in &decision.models {
-            part(model.label.as_str());
-            part(&format!("{:?}", model.status));
+            write!(told, "{}\0{:?}\0", model.label.as_str(), model.status)?;
         }
-        let digest = hash.finalize();
-        let short = digest.iter().take(ETAG_BYTES).map(|byte| format!("{byte:02x}"));
-        format!("W/\"{}\"", short.collect::<String>())
+        Ok(())
     }
 
     /// How long the answer may be believed: never past the local midnight.
@@ -128,3 +134,5 @@ impl Selected {
 
 /// Bytes of the hash that an `ETag` shows.
 const ETAG_BYTES: usize = 8;
+/// About how much text a decision is.
+const TOLD_BYTES: usize = 256;
