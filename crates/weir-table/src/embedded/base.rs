@@ -108,6 +108,11 @@ impl Base {
         self.space(space).get(key).map_err(failed("reading the store"))
     }
 
+    /// Whether the store installs no tables at present, which stops its readers for a moment.
+    pub(super) fn is_calm(&self) -> bool {
+        self.db.active_compactions() == 0 && self.db.outstanding_flushes() == 0
+    }
+
     /// The keys of a range, from its front or its back. Blocks.
     pub(super) fn range(
         &self,

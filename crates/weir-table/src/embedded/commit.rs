@@ -4,6 +4,7 @@
 //! finds the old items, evaluates, appends one record and puts its entries into the active
 //! generation. All of that is in memory. An old item that is not in memory is read beforehand, off
 //! the async threads, and the commit starts over; after a few rounds it runs off-thread as a whole.
+//! Only an item that is meant to be new is looked for at once, if the store is calm.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,11 +14,11 @@ use super::change::{self, Before, Image, ItemChange, MetaChange};
 use super::dirty::{Entry, Generations, Payload, Space};
 use super::engine::{Engine, Rests};
 use super::keys;
-use super::read::{self, Loaded, Patience};
+use super::read::{self, Absent, Loaded, Patience};
 use super::token::Token;
 use crate::check;
 use crate::error::{Error, Result};
-use crate::expr;
+use crate::expr::{self, Condition};
 use crate::item::Item;
 use crate::key::Key;
 use crate::request::{Action, Durability, Transacted, Transaction, Verdict, Write, Written};
@@ -35,6 +36,24 @@ pub(super) struct Target {
     pub(super) key: keys::Bytes,
     item_key: Key,
     write: Write,
+}
+
+impl Target {
+    /// Whether it most likely writes an item where there is none.
+    fn is_meant_new(&self) -> bool {
+        let wants_nothing = |condition: &Condition| match condition {
+            Condition::Absent(path) => {
+                path.steps.is_empty() && path.attribute == self.table.spec.partition
+            }
+            _ => false,
+        };
+        match &self.write.condition {
+            // Nothing there, or something that is over.
+            Some(Condition::Or(either)) => either.iter().any(wants_nothing),
+            Some(condition) => wants_nothing(condition),
+            None => false,
+        }
+    }
 }
 
 /// An item before and after a write; what an update found is not told.
@@ -121,17 +140,16 @@ impl Engine {
         token: Option<Token>,
     ) -> Result<(Round, Vec<Target>)> {
         self.admit().await?;
-        let mut loaded = Loaded::default();
+        let mut loaded = self.look_ahead(&targets, token.as_ref())?;
         for _ in 0..TRIES {
             match self.commit_once(&targets, token.as_ref(), &loaded, Patience::Memory)? {
                 Round::Unknown => {}
                 round => return Ok((round, targets)),
             }
-            let wanted: Vec<keys::Bytes> =
-                targets.iter().map(|target| target.key.clone()).collect();
+            let wanted = self.unknown(targets.iter());
             let token_key = token.as_ref().map(|token| token.key.clone());
             // In boxes, as below: a commit that finds all in memory has a small future.
-            loaded = Box::pin(self.load(wanted, token_key)).await?;
+            loaded = Box::pin(self.load(wanted, token_key, Absent::Forget)).await?;
         }
         let engine = Arc::clone(self);
         let commit = move || {
@@ -140,6 +158,31 @@ impl Engine {
             Ok((round, targets))
         };
         Box::pin(self.readers.run(commit)).await
+    }
+
+    /// Looks for items that are meant to be new on this thread, if the store is not about to stop its readers. That
+    /// something is not there it knows by its filters, in memory; to have another thread look costs many times as much.
+    fn look_ahead(&self, targets: &[Target], token: Option<&Token>) -> Result<Loaded> {
+        let is_new = |target: &&Target| target.is_meant_new();
+        if token.is_none() && !targets.iter().any(|target| is_new(&target)) {
+            return Ok(Loaded::default());
+        }
+        let wanted = self.unknown(targets.iter().filter(is_new));
+        if (wanted.is_empty() && token.is_none()) || !self.base.is_calm() {
+            return Ok(Loaded::default());
+        }
+        let token = token.map(|token| token.key.clone());
+        let load = || self.load_now(wanted, token, Absent::Forget);
+        self.readers.here(load).unwrap_or_else(|| Ok(Loaded::default()))
+    }
+
+    /// Those of the items that are not in memory.
+    fn unknown<'t>(&self, targets: impl Iterator<Item = &'t Target>) -> Vec<keys::Bytes> {
+        let gate = self.generations.read();
+        let is_known = |key: &keys::Bytes| {
+            gate.get(Space::Items, key).is_some() || self.cache.get(key).is_some()
+        };
+        targets.filter(|target| !is_known(&target.key)).map(|target| target.key.clone()).collect()
     }
 
     pub(super) fn commit_once(
@@ -161,16 +204,15 @@ impl Engine {
                 Some(_) => {}
             }
         }
-        let mut seen = Vec::with_capacity(targets.len());
+        // All are found before the first is decoded: when one is unknown the others are looked for again.
+        let mut found = Vec::with_capacity(targets.len());
         for target in targets {
             match self.find_item(&gate, &target.key, loaded, patience)? {
-                Some(found) => seen.push(Seen {
-                    old: found.stored.map(read::decode).transpose()?,
-                    rests: found.rests,
-                }),
+                Some(one) => found.push(one),
                 None => return Ok(Round::Unknown),
             }
         }
+        let seen = found.into_iter().map(Seen::decode).collect::<Result<Vec<_>>>()?;
         if let Some(refused) = refuse(targets, &seen)? {
             return Ok(refused);
         }
@@ -260,6 +302,12 @@ fn undecided() -> Error {
 struct Seen {
     old: Option<Image>,
     rests: Rests,
+}
+
+impl Seen {
+    fn decode(found: read::Seen) -> Result<Seen> {
+        Ok(Seen { old: found.stored.map(read::decode).transpose()?, rests: found.rests })
+    }
 }
 
 fn same(old: &Before, new: &Option<Image>) -> bool {

@@ -47,6 +47,8 @@ pub(super) struct Engine {
     pub(super) cache: ItemCache,
     pub(super) delayed: DelayedIndex,
     pub(super) readers: Arc<Readers>,
+    /// Reads the log for the feed. A job reads thousands of changes at once, which no request should wait for.
+    pub(super) feeders: Arc<Readers>,
     /// One checkpoint at a time.
     pub(super) checkpointing: Mutex<()>,
     pub(super) checkpoints: AtomicU64,
@@ -123,6 +125,7 @@ impl Engine {
             base: parts.base,
             cache: ItemCache::new(options.cache_bytes),
             readers: Arc::new(Readers::default()),
+            feeders: Arc::new(Readers::default()),
             delayed: DelayedIndex::new(options.index_delay),
             checkpointing: Mutex::new(()),
             checkpoints: AtomicU64::new(0),
@@ -279,6 +282,7 @@ impl Threads {
             running.push(spawn("weir-index", index_loop)?);
         }
         running.extend(engine.readers.start()?);
+        running.push(engine.feeders.start_background()?);
         Ok(Threads { closing, engine: Arc::clone(engine), running: Mutex::new(running) })
     }
 
@@ -289,6 +293,7 @@ impl Threads {
         self.engine.log.wake_syncer();
         self.engine.want_checkpoint();
         self.engine.readers.close();
+        self.engine.feeders.close();
         for thread in self.running.lock().drain(..) {
             thread.thread().unpark();
             let _ = thread.join();

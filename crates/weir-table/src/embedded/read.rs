@@ -25,6 +25,15 @@ pub(super) enum Patience {
     Disk,
 }
 
+/// What becomes of what is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absent {
+    /// The cache remembers it.
+    Remember,
+    /// It is about to be written, so there is nothing to remember.
+    Forget,
+}
+
 /// An item as a commit or read has found it.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
@@ -106,12 +115,19 @@ impl Engine {
         self: &Arc<Self>,
         wanted: Vec<keys::Bytes>,
         meta: Option<Vec<u8>>,
+        absent: Absent,
     ) -> Result<Loaded> {
         let engine = Arc::clone(self);
-        self.readers.run(move || engine.load_now(wanted, meta)).await
+        self.readers.run(move || engine.load_now(wanted, meta, absent)).await
     }
 
-    fn load_now(&self, wanted: Vec<keys::Bytes>, meta: Option<Vec<u8>>) -> Result<Loaded> {
+    /// Does so on this thread.
+    pub(super) fn load_now(
+        &self,
+        wanted: Vec<keys::Bytes>,
+        meta: Option<Vec<u8>>,
+        absent: Absent,
+    ) -> Result<Loaded> {
         let number = self.generations.read().number;
         let mut items = Vec::with_capacity(wanted.len());
         for key in wanted {
@@ -129,7 +145,8 @@ impl Engine {
         let gate = self.generations.read();
         if gate.number == number {
             for (key, stored) in &items {
-                if gate.get(Space::Items, key).is_none() {
+                let is_kept = stored.is_some() || absent == Absent::Remember;
+                if is_kept && gate.get(Space::Items, key).is_none() {
                     self.cache.insert(key.clone(), stored.clone());
                 }
             }
@@ -155,7 +172,7 @@ impl Engine {
             if let Some(seen) = self.find_item(&gate, &key, &Loaded::default(), Patience::Memory)? {
                 return Ok(seen);
             }
-            let loaded = self.load(vec![key.clone()], None).await?;
+            let loaded = self.load(vec![key.clone()], None, Absent::Remember).await?;
             if loaded.number == gate.number
                 && let Some((_, stored)) = loaded.items.into_iter().next()
             {
@@ -191,7 +208,7 @@ impl Engine {
             if let Some(found) = self.look_at_once(&wanted, &loaded, Patience::Memory)? {
                 return self.answer_all(gets, found).await;
             }
-            loaded = self.load(wanted.clone(), None).await?;
+            loaded = self.load(wanted.clone(), None, Absent::Remember).await?;
         }
         let engine = Arc::clone(self);
         let look = move || engine.look_at_once(&wanted, &Loaded::default(), Patience::Disk);
