@@ -13,7 +13,7 @@ use crate::embedded::{BackupReport, Embedded};
 #[cfg(all(feature = "embedded", feature = "dynamodb"))]
 use crate::error::Error;
 use crate::error::Result;
-use crate::feed::{FeedPage, FeedShard, Position};
+use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
@@ -175,5 +175,15 @@ impl Backend for AnyBackend {
         limit: usize,
     ) -> Result<FeedPage> {
         delegate!(self, backend => backend.feed_read(table, shard, from, limit))
+    }
+
+    async fn feed_read_merged(
+        &self,
+        table: &str,
+        shard: &str,
+        from: &Position,
+        merge: Merge,
+    ) -> Result<FeedPage> {
+        delegate!(self, backend => backend.feed_read_merged(table, shard, from, merge))
     }
 }

@@ -7,8 +7,9 @@
 use std::future::Future;
 
 use crate::error::Result;
-use crate::feed::{FeedPage, FeedShard, Position};
+use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
+use crate::limits;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
 
@@ -63,4 +64,15 @@ pub trait Backend: Send + Sync + 'static {
         from: &Position,
         limit: usize,
     ) -> impl Future<Output = Result<FeedPage>> + Send;
+
+    /// Reads changes of one shard, of which it may tell several as one.
+    fn feed_read_merged(
+        &self,
+        table: &str,
+        shard: &str,
+        from: &Position,
+        _merge: Merge,
+    ) -> impl Future<Output = Result<FeedPage>> + Send {
+        self.feed_read(table, shard, from, limits::FEED_READ_MAX)
+    }
 }

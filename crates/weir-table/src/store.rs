@@ -9,7 +9,7 @@ use crate::backend::Backend;
 use crate::check;
 use crate::cursor::CursorKey;
 use crate::error::{Error, Result};
-use crate::feed::{FeedPage, FeedShard, Position};
+use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
 use crate::limits;
 use crate::request::{Get, Page, Query, Transacted, Transaction, Write, Written};
@@ -240,6 +240,21 @@ impl<B: Backend> Store<B> {
             return Err(Error::invalid("limit", format!("is {limit}; 1 to {max} are allowed")));
         }
         self.inner.backend.feed_read(table, shard, from, limit).await
+    }
+
+    /// Reads changes of one shard, of which the back-end may tell several as one.
+    ///
+    /// # Errors
+    /// The table has no feed, the position was trimmed, or the back-end fails.
+    pub async fn feed_read_merged(
+        &self,
+        table: &str,
+        shard: &str,
+        from: &Position,
+        merge: Merge,
+    ) -> Result<FeedPage> {
+        self.check_fed(table).await?;
+        self.inner.backend.feed_read_merged(table, shard, from, merge).await
     }
 
     async fn check_fed(&self, table: &str) -> Result<()> {

@@ -24,6 +24,9 @@ macro_rules! on_both {
 #[path = "feed/consumers.rs"]
 mod consumers;
 #[cfg(test)]
+#[path = "feed/merging.rs"]
+mod merging;
+#[cfg(test)]
 #[path = "feed/places.rs"]
 mod places;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use weir_table::feed::{FeedPage, FeedShard, Position};
+use weir_table::feed::{FeedPage, FeedShard, Merge, Position};
 use weir_table::request::RawPage;
 use weir_table::{
     Backend, Error, Get, Item, Query, Result, TableSpec, Transacted, Transaction, Write, Written,
@@ -249,5 +249,15 @@ impl<B: Backend> Backend for Watched<B> {
         limit: usize,
     ) -> Result<FeedPage> {
         self.inner.feed_read(table, shard, from, limit).await
+    }
+
+    async fn feed_read_merged(
+        &self,
+        table: &str,
+        shard: &str,
+        from: &Position,
+        merge: Merge,
+    ) -> Result<FeedPage> {
+        self.inner.feed_read_merged(table, shard, from, merge).await
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_table::feed::Change;
+use weir_table::feed::{Change, Merge};
 
 use crate::day::OrgDay;
 use crate::ids::{Label, Scope};
@@ -24,7 +24,7 @@ impl Dirty {
     pub fn of(changes: &[Change]) -> Dirty {
         let mut dirty = Dirty::default();
         for change in changes.iter().filter(|change| change.new.is_some()) {
-            let at_ms = i64::try_from(change.at_ms).unwrap_or(i64::MAX);
+            let at_ms = i64::try_from(change.first_ms()).unwrap_or(i64::MAX);
             let pk = change.key.partition.to_value();
             let sk = change.key.sort.as_ref().map(weir_table::KeyValue::to_value);
             let spot = pk.as_s().and_then(keys::parse_usage);
@@ -36,6 +36,12 @@ impl Dirty {
         dirty
     }
 
+    /// Which changes may be told as one: all, because it matters only which counters changed and when first.
+    #[must_use]
+    pub fn merge() -> Merge {
+        Merge { items: |_| true, within_ms: u64::MAX, counted: |_| false }
+    }
+
     /// Marks a model.
     pub fn mark(&mut self, scope: Scope, label: Label, day: OrgDay, at_ms: i64) {
         let first = self.spots.entry((scope, label, day)).or_insert(at_ms);
@@ -43,7 +49,7 @@ impl Dirty {
     }
 
     /// Marks all that is marked in the other.
-    pub fn merge(&mut self, other: Dirty) {
+    pub fn add(&mut self, other: Dirty) {
         for ((scope, label, day), at_ms) in other.spots {
             self.mark(scope, label, day, at_ms);
         }
@@ -85,7 +91,16 @@ mod tests {
 
     fn change(key: Key, at_ms: u64, new: Option<Item>) -> Change {
         let (new, position) = (new.map(Into::into), "".into());
-        Change { table: "t".into(), key, old: None, new, at_ms, expired: false, position }
+        Change {
+            table: "t".into(),
+            key,
+            old: None,
+            new,
+            at_ms,
+            expired: false,
+            position,
+            merged: None,
+        }
     }
 
     #[test]
@@ -106,7 +121,7 @@ mod tests {
         let mut both = Dirty::default();
         both.mark(scope.clone(), label.clone(), day, 40);
         both.mark(scope.clone(), Label::new("standard").unwrap(), day, 40);
-        both.merge(dirty);
+        both.add(dirty);
         assert_eq!((both.len(), both.scopes().count()), (2, 1));
     }
 }

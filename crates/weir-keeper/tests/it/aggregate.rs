@@ -34,7 +34,7 @@ async fn the_feed_tells_what_to_sum_up(scene: &Scene) {
     let mut seen = Dirty::default();
     eventually(async || {
         if let Some(batch) = follower.poll(100).await.unwrap() {
-            seen.merge(Dirty::of(&batch.changes));
+            seen.add(Dirty::of(&batch.changes));
             assert!(follower.commit(batch).await.unwrap());
         }
         (seen.len() == 4).then_some(())

@@ -114,7 +114,16 @@ mod tests {
         let key = Key::new(pk, sk);
         let position = "1".into();
         let (old, new) = (old.map(Into::into), new.map(Into::into));
-        Change { table: "t".into(), key, old, new, at_ms: 0, expired: false, position }
+        Change {
+            table: "t".into(),
+            key,
+            old,
+            new,
+            at_ms: 0,
+            expired: false,
+            position,
+            merged: None,
+        }
     }
 
     #[test]

@@ -14,8 +14,8 @@ mod in_use;
 mod pace;
 mod refill;
 
-use weir_table::feed::Change;
-use weir_table::{Backend, Write};
+use weir_table::feed::{Change, Merge};
+use weir_table::{Backend, Key, Write};
 
 use crate::error::Result;
 use crate::ids::{NamespaceId, NamespaceName};
@@ -37,6 +37,19 @@ impl<B: Backend> Limiter<B> {
             tally.count(change, shared)?;
         }
         Ok(tally.len())
+    }
+
+    /// Which changes may be told to [`Limiter::tally_usage`] as one.
+    #[must_use]
+    pub fn usage_merge(&self) -> Option<Merge> {
+        usage::count::merge(self.settings().is_shared())
+    }
+
+    /// Which changes may be told to [`Limiter::look`] as one: those of buckets, of which it keeps the first and the last.
+    #[must_use]
+    pub fn look_merge(&self) -> Merge {
+        let items = |key: &Key| usage::count::bucket_in(key).is_some();
+        Merge { items, within_ms: u64::MAX, counted: |_| false }
     }
 
     /// The writes that count a tally, no item twice: three for each entity and resource. They depend on the changes alone,

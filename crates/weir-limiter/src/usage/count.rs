@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use compact_str::CompactString;
 use weir_table::expr::{Update, add};
-use weir_table::feed::Change;
-use weir_table::{Item, KeyValue, Name, Value, Write};
+use weir_table::feed::{Change, Merge};
+use weir_table::{Item, Key, KeyValue, Name, Value, Write};
 
 use super::Window;
 use super::snapshot::{self, EVENTS, WINDOW, WINDOW_START};
-use super::window::iso;
+use super::window::{HOUR_MS, iso};
 use crate::bucket::MILLI;
 use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
 use crate::item::{self, Field, RF, TTL};
@@ -57,10 +57,16 @@ impl Tally {
     pub(crate) fn count(&mut self, change: &Change, shared: bool) -> weir_table::Result<()> {
         let Some(pk) = bucket_of(change) else { return Ok(()) };
         let used = used(change, shared)?;
-        if used.is_empty() {
+        let events = match change.merged {
+            // What one of them used another may have given back.
+            Some(merged) => i64::from(merged.counted),
+            None if used.is_empty() => 0,
+            None if shared => i64::try_from(used.len()).unwrap_or(i64::MAX),
+            None => 1,
+        };
+        if events == 0 {
             return Ok(());
         }
-        let events = if shared { i64::try_from(used.len()).unwrap_or(i64::MAX) } else { 1 };
         let at_ms = i64::try_from(change.at_ms).unwrap_or(i64::MAX);
         let start_ms = Window::Hourly.start_ms(at_ms);
         // Only the first change of a bucket has its key copied.
@@ -113,9 +119,25 @@ impl Tally {
 /// Whose usage of what, and when.
 type Place = (NamespaceId, EntityId, Resource, Window, i64);
 
+/// Changes of a bucket in the same hour may be told as one: its counters say what was used in all. In a `shared` table each
+/// limit of each change is an event, so there they may not.
+pub(crate) fn merge(shared: bool) -> Option<Merge> {
+    let merge = Merge {
+        items: |key| bucket_in(key).is_some(),
+        within_ms: HOUR_MS.unsigned_abs(),
+        counted: |attribute| Field::Consumed.is_in(attribute),
+    };
+    (!shared).then_some(merge)
+}
+
 /// The partition key of the bucket that changed, if one did. Nothing is decoded for it.
 pub(crate) fn bucket_of(change: &Change) -> Option<&str> {
-    match (&change.key.partition, &change.key.sort) {
+    bucket_in(&change.key)
+}
+
+/// The partition key of a bucket, if it is one's key.
+pub(crate) fn bucket_in(key: &Key) -> Option<&str> {
+    match (&key.partition, &key.sort) {
         (KeyValue::S(pk), Some(KeyValue::S(sk)))
             if keys::is_bucket_sort(sk) && keys::is_bucket(pk) =>
         {
@@ -222,6 +244,7 @@ mod tests {
             at_ms: 1_768_478_400_000,
             expired: false,
             position: "1".into(),
+            merged: None,
         }
     }
 

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 use super::Window;
 
-const HOUR_MS: i64 = 3_600_000;
+pub(super) const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
 /// Times outside of the years 1970 to 9998 are taken for their bounds: no change is made there, and texts of other years
 /// would not sort.

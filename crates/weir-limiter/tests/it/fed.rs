@@ -38,7 +38,7 @@ impl Aggregator {
         );
         Aggregator {
             limiter: scene.limiter.clone(),
-            consumer: consumer.unwrap(),
+            consumer: consumer.unwrap().merging(scene.limiter.usage_merge()),
             scene_store: scene.store.clone(),
         }
     }
@@ -75,16 +75,15 @@ impl Aggregator {
             return Ok(None);
         };
         let (mut tally, mut seen) = (Tally::default(), Seen::default());
-        let mut changes = 0;
-        while stretch.is_left() || changes < max {
+        while stretch.is_left() || stretch.read() < max {
             let some = self.consumer.read_on(&mut stretch, chunk).await?;
             if some.is_empty() {
                 break;
             }
-            changes += some.len();
             self.limiter.tally_usage(&mut tally, &some).unwrap();
             self.limiter.look(&mut seen, some).unwrap();
         }
+        let changes = stretch.read();
         let mut writes = self.limiter.tallied_writes(tally);
         writes.extend(self.limiter.errand_writes(&seen));
         let settled = self.consumer.settle(stretch, writes).await?;
@@ -153,5 +152,6 @@ pub(crate) fn used(id: &BucketId, shard: u32, at_ms: i64, from: &Bucket, to: &Bu
         at_ms: u64::try_from(at_ms).unwrap(),
         expired: false,
         position: "1".into(),
+        merged: None,
     }
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use weir_table::Write;
-use weir_table::feed::{Change, Position};
+use weir_table::feed::{Change, Merge, Position};
 
 use super::failure::{Failure, Result};
 use super::job::{Counting, Done, Fed, Periodic, Place};
@@ -57,6 +57,7 @@ pub(super) trait AnyFed: Send + Sync {
     fn start(&self) -> Position;
     fn every(&self) -> Option<Duration>;
     fn deadline(&self) -> Option<Duration>;
+    fn merge(&self) -> Option<Merge>;
     /// What a job that counts folds a stretch into; none of a job that handles batches.
     fn tally(&self) -> Option<Box<dyn AnyTally + '_>>;
     fn handle<'a>(&'a self, changes: &'a [Change], turn: &'a Turn)
@@ -83,6 +84,10 @@ impl<J: Fed> AnyFed for J {
 
     fn deadline(&self) -> Option<Duration> {
         Fed::deadline(self)
+    }
+
+    fn merge(&self) -> Option<Merge> {
+        None
     }
 
     fn tally(&self) -> Option<Box<dyn AnyTally + '_>> {
@@ -151,6 +156,10 @@ impl<J: Counting> AnyFed for Counts<J> {
 
     fn deadline(&self) -> Option<Duration> {
         self.0.deadline()
+    }
+
+    fn merge(&self) -> Option<Merge> {
+        self.0.merge()
     }
 
     fn tally(&self) -> Option<Box<dyn AnyTally + '_>> {

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use weir_table::Write;
-use weir_table::feed::{Change, Position};
+use weir_table::feed::{Change, Merge, Position};
 
 use super::failure::Result;
 use super::turn::Turn;
@@ -138,6 +138,12 @@ pub trait Counting: Send + Sync + 'static {
 
     /// How long a run may take; none for the driver's setting.
     fn deadline(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Which changes may be told as one; none, if every one of them matters. A stretch that is folded again after a crash has
+    /// each change told on its own, and must come to the same.
+    fn merge(&self) -> Option<Merge> {
         None
     }
 

@@ -54,7 +54,7 @@ pub(super) fn consumer(hub: &Hub, job: &dyn AnyFed) -> weir_table::Result<Consum
         job.start(),
         hub.clock.clone(),
     )?;
-    Ok(consumer.lease_ms(millis(hub.settings.lease)))
+    Ok(consumer.lease_ms(millis(hub.settings.lease)).merging(job.merge()))
 }
 
 impl Reader {

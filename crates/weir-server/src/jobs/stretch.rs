@@ -86,12 +86,13 @@ impl Reader {
                 Ok(changes) => changes,
                 Err(error) => return trimmed(error),
             };
-            let (Some(first), Some(last)) = (changes.first(), changes.last()) else { break };
-            board.behind(first.at_ms);
+            let Some(first) = changes.first() else { break };
+            board.behind(first.first_ms());
             board.running(turn.now_ms(), None);
-            counted.changes += changes.len();
-            counted.last_ms = last.at_ms;
-            let is_tail = stretch.is_open() && is_tail(hub, job, &changes, turn.now_ms());
+            let read = stretch.read() - counted.changes;
+            counted.changes = stretch.read();
+            counted.last_ms = changes.iter().map(|change| change.at_ms).max().unwrap_or_default();
+            let is_tail = stretch.is_open() && is_tail(hub, job, read, counted.last_ms, turn);
             if is_tail {
                 self.passed.insert(stretch.shard().to_owned());
             }
@@ -128,11 +129,10 @@ async fn fold_in_parts(tally: &mut dyn AnyTally, mut changes: Vec<Change>) -> Re
 
 /// Whether the end of the feed is near: few changes came, and the last of them was made not long ago. A DynamoDB stream may
 /// return few of many, so few alone do not tell.
-fn is_tail(hub: &Hub, job: &dyn AnyFed, changes: &[Change], now_ms: u64) -> bool {
+fn is_tail(hub: &Hub, job: &dyn AnyFed, read: usize, last_ms: u64, turn: &Turn) -> bool {
     let every = job.every().unwrap_or(hub.settings.feed_poll);
-    let is_new =
-        changes.last().is_some_and(|last| last.at_ms.saturating_add(millis(every)) >= now_ms);
-    is_new && changes.len() < FEED_READ_MAX / TAIL_PART
+    let is_new = last_ms.saturating_add(millis(every)) >= turn.now_ms();
+    is_new && read < FEED_READ_MAX / TAIL_PART
 }
 
 fn trimmed<'j>(error: Error) -> Result<Folded<'j>> {

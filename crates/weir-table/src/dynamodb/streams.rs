@@ -140,7 +140,7 @@ pub(super) async fn read(
         let place = place(table, shard, &next);
         dynamo.readers.lock().keep(place, iterator);
     }
-    Ok(FeedPage { changes, next, ended })
+    Ok(FeedPage::new(changes, next, ended))
 }
 
 fn iterator_position(iterator: &str) -> Position {
@@ -267,5 +267,6 @@ fn change(spec: &TableSpec, record: Record) -> Result<Change> {
             .unwrap_or(0),
         expired: removed_by.as_deref() == Some(EXPIRY_PRINCIPAL),
         position: record.sequence_number.ok_or_else(|| fault("a place"))?.into(),
+        merged: None,
     })
 }

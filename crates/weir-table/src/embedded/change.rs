@@ -4,23 +4,21 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::catalog::Table;
-use super::codec::{self, Input, Malformed};
+use super::codec::{self, Malformed};
 use super::dirty::{Entry, Generation, Payload, Space};
 use super::keys;
-use crate::error::Error;
 use crate::expr::apply::Changed;
-use crate::feed::{Both, Stored, Wanted};
 use crate::item::Item;
 use crate::request::Durability;
 use crate::spec::{IndexSpec, Projection, TableSpec};
 use crate::value::Name;
 
 /// Bits of a change's flags.
-const HAS_OLD: u8 = 1;
-const HAS_NEW: u8 = 2;
-const EXPIRED: u8 = 4;
+pub(super) const HAS_OLD: u8 = 1;
+pub(super) const HAS_NEW: u8 = 2;
+pub(super) const EXPIRED: u8 = 4;
 /// The old image is written as what it has different from the new one.
-const OLD_IS_DELTA: u8 = 8;
+pub(super) const OLD_IS_DELTA: u8 = 8;
 
 /// What a record is about.
 pub(super) const KIND_CHANGES: u8 = 1;
@@ -168,179 +166,6 @@ fn old_len(old: &Before) -> usize {
 
 fn image_len(image: &Option<Image>) -> usize {
     image.as_ref().map_or(0, |image| image.bytes.len())
-}
-
-/// A change as it stands in a record; images not yet decoded.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RawChange<'a> {
-    pub(super) key: &'a [u8],
-    old: Option<&'a [u8]>,
-    new: Option<&'a [u8]>,
-    old_is_delta: bool,
-    pub(super) expired: bool,
-}
-
-impl RawChange<'_> {
-    /// The item before and after.
-    pub(super) fn images(&self) -> Result<(Option<Item>, Option<Item>), Malformed> {
-        let new = self.new.map(codec::decode).transpose()?;
-        let old = match (self.old, &new) {
-            (Some(delta), Some(new)) if self.old_is_delta => Some(codec::apply_delta(delta, new)?),
-            (old, _) => old.map(codec::decode).transpose()?,
-        };
-        Ok((old, new))
-    }
-
-    /// Whether there was an item before, and whether there is one after.
-    pub(super) fn sides(&self) -> (bool, bool) {
-        (self.old.is_some(), self.new.is_some())
-    }
-
-    /// The encoding of the item after.
-    pub(super) fn new_bytes(&self) -> Option<&[u8]> {
-        self.new
-    }
-
-    /// The table's id, which every item key begins with.
-    pub(super) fn table_id(&self) -> Result<u32, Malformed> {
-        let bytes = self.key.get(..4).and_then(|bytes| bytes.try_into().ok());
-        bytes.map(u32::from_be_bytes).ok_or(Malformed("a change without a table"))
-    }
-}
-
-/// The images of changes that were read together, not decoded.
-#[derive(Debug)]
-pub(super) struct KeptImages {
-    bytes: Vec<u8>,
-    changes: Vec<Kept>,
-}
-
-/// Where the images of a change are: the new one, then the old one or what it has different.
-#[derive(Debug)]
-struct Kept {
-    start: usize,
-    new_end: usize,
-    end: usize,
-    has_new: bool,
-    has_old: bool,
-    old_is_delta: bool,
-}
-
-impl KeptImages {
-    /// None yet, with room for so many changes of usual size.
-    pub(super) fn with_room(changes: usize) -> KeptImages {
-        const USUAL: usize = 512;
-        KeptImages {
-            bytes: Vec::with_capacity(changes * USUAL),
-            changes: Vec::with_capacity(changes),
-        }
-    }
-
-    /// Keeps the images of one more change.
-    pub(super) fn keep(&mut self, raw: &RawChange<'_>) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(raw.new.unwrap_or_default());
-        let new_end = self.bytes.len();
-        self.bytes.extend_from_slice(raw.old.unwrap_or_default());
-        self.changes.push(Kept {
-            start,
-            new_end,
-            end: self.bytes.len(),
-            has_new: raw.new.is_some(),
-            has_old: raw.old.is_some(),
-            old_is_delta: raw.old_is_delta,
-        });
-    }
-
-    /// How many bytes they are.
-    pub(super) fn len(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn of(&self, change: usize) -> Result<&Kept, Malformed> {
-        self.changes.get(change).ok_or(Malformed("a change that is not there"))
-    }
-
-    fn old_of(&self, kept: &Kept, new: Option<&Item>, wanted: Wanted<'_>) -> Picked {
-        if !kept.has_old {
-            return Ok(None);
-        }
-        let old = self.bytes.get(kept.new_end..kept.end).unwrap_or_default();
-        match new {
-            Some(new) if kept.old_is_delta => codec::pick_old(old, new, wanted).map(Some),
-            _ => codec::pick(old, wanted).map(Some),
-        }
-    }
-
-    fn new_of(&self, kept: &Kept, wanted: Wanted<'_>) -> Picked {
-        if !kept.has_new {
-            return Ok(None);
-        }
-        codec::pick(self.bytes.get(kept.start..kept.new_end).unwrap_or_default(), wanted).map(Some)
-    }
-}
-
-type Picked = Result<Option<Item>, Malformed>;
-
-impl Stored for KeptImages {
-    fn both(&self, change: usize, wanted: Wanted<'_>) -> crate::Result<Both> {
-        let kept = self.of(change).map_err(unreadable)?;
-        let new = self.new_of(kept, wanted).map_err(unreadable)?;
-        let old = self.old_of(kept, new.as_ref(), wanted).map_err(unreadable)?;
-        Ok((old, new))
-    }
-
-    fn after(&self, change: usize, wanted: Wanted<'_>) -> crate::Result<Option<Item>> {
-        let kept = self.of(change).map_err(unreadable)?;
-        self.new_of(kept, wanted).map_err(unreadable)
-    }
-}
-
-fn unreadable(source: Malformed) -> Error {
-    Error::backend("decoding an item of the feed", source)
-}
-
-/// A record's body, parsed.
-#[derive(Debug, Default)]
-pub(super) struct RawBody<'a> {
-    pub(super) meta: Vec<(&'a [u8], Option<&'a [u8]>)>,
-    pub(super) changes: Vec<RawChange<'a>>,
-}
-
-/// Parses a record's body.
-pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
-    let mut input = Input { rest: body };
-    if !matches!(input.byte()?, KIND_CHANGES | KIND_META) {
-        return Err(Malformed("a record of unknown kind"));
-    }
-    // What the writer was promised; it has been kept by the time anybody reads this.
-    let _synced = input.byte()?;
-    let meta = (0..input.len()?)
-        .map(|_| {
-            let key = input.bytes()?;
-            let present = input.byte()? == 1;
-            let value = input.bytes()?;
-            Ok((key, present.then_some(value)))
-        })
-        .collect::<Result<_, Malformed>>()?;
-    let changes = (0..input.len()?)
-        .map(|_| {
-            let flags = input.byte()?;
-            let key = input.bytes()?;
-            let mut image = |bit: u8| {
-                if flags & bit == 0 { Ok(None) } else { input.bytes().map(Some) }
-            };
-            let (new, old) = (image(HAS_NEW)?, image(HAS_OLD)?);
-            Ok(RawChange {
-                key,
-                old,
-                new,
-                old_is_delta: flags & OLD_IS_DELTA != 0,
-                expired: flags & EXPIRED != 0,
-            })
-        })
-        .collect::<Result<_, Malformed>>()?;
-    Ok(RawBody { meta, changes })
 }
 
 /// An entry that a change makes in the index or expiry space.

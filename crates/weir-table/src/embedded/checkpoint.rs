@@ -12,6 +12,7 @@ use super::feed;
 use super::keys::KeyRange;
 use super::log;
 use super::log::scan;
+use super::raw;
 use crate::error::{Error, Result};
 use crate::item::Item;
 
@@ -177,7 +178,7 @@ pub(super) fn replay(
 ) -> Result<()> {
     let unreadable =
         |source: Box<Malformed>| Error::backend(format!("replaying record {}", header.seq), source);
-    let body = change::parse(body).map_err(|source| unreadable(Box::new(source)))?;
+    let body = raw::parse(body).map_err(|source| unreadable(Box::new(source)))?;
     // It is in the log: on opening synced already, after a failed fsync as safe as it will ever be.
     let synced = 0;
     let seq = header.seq;
@@ -202,7 +203,7 @@ pub(super) fn replay(
             key: raw.key.to_vec(),
             // Only its attributes count here; nobody reads its encoding.
             old: image(old, None).into(),
-            new: image(new, raw.new_bytes()),
+            new: image(new, raw.new),
             expired: raw.expired,
         };
         change::apply_item(generation, &change, seq, synced);

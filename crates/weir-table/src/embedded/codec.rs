@@ -125,6 +125,35 @@ pub(super) fn put_different(out: &mut Vec<u8>, before: &[(Name, Option<Value>)])
     put_bytes(out, &body);
 }
 
+/// How many attributes an item has.
+pub(super) fn count(bytes: &[u8]) -> Result<usize, Malformed> {
+    let mut input = Input { rest: bytes };
+    if input.byte()? != VERSION {
+        return Err(Malformed("an item of an unknown encoding"));
+    }
+    input.len()
+}
+
+/// Whether the new item has attributes that the old one has not, as [`put_delta`] wrote.
+pub(super) fn adds(delta: &[u8]) -> Result<bool, Malformed> {
+    Ok(Input { rest: delta }.len()? > 0)
+}
+
+/// Whether a wanted attribute is among those that the new item has not as the old one had them.
+pub(super) fn touches(delta: &[u8], wanted: fn(&str) -> bool) -> Result<bool, Malformed> {
+    let mut input = Input { rest: delta };
+    for _ in 0..input.len()? {
+        input.bytes()?;
+    }
+    for _ in 0..input.len()? {
+        if wanted(input.text()?) {
+            return Ok(true);
+        }
+        skip_value(&mut input, 0)?;
+    }
+    Ok(false)
+}
+
 /// Makes the old item from the new one and what [`put_delta`] wrote.
 pub(super) fn apply_delta(delta: &[u8], new: &Item) -> Result<Item, Malformed> {
     let mut input = Input { rest: delta };

@@ -28,6 +28,7 @@ mod keys;
 mod log;
 mod open;
 mod page;
+mod raw;
 mod read;
 mod readers;
 mod sweep;
@@ -46,7 +47,7 @@ use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::cursor::CursorKey;
 use crate::error::Result;
-use crate::feed::{FeedPage, FeedShard, Position};
+use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
@@ -269,6 +270,16 @@ impl Backend for Embedded {
         from: &Position,
         limit: usize,
     ) -> Result<FeedPage> {
-        self.engine.feed_read(table, shard, from, limit).await
+        self.engine.feed_read(table, shard, from, limit, None).await
+    }
+
+    async fn feed_read_merged(
+        &self,
+        table: &str,
+        shard: &str,
+        from: &Position,
+        merge: Merge,
+    ) -> Result<FeedPage> {
+        self.engine.feed_read(table, shard, from, crate::limits::FEED_READ_MAX, Some(merge)).await
     }
 }

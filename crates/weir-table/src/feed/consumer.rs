@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 
 use super::lease::{LeaseWrites, Marks};
-use super::{Change, FeedPage, Position, keys};
+use super::{Change, FeedPage, Merge, Position, keys};
 use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -44,6 +44,8 @@ pub struct Consumer<B> {
     pub(super) first: Position,
     pub(super) clock: Clock,
     pub(super) lease_ms: u64,
+    /// How changes of a stretch may be told.
+    pub(super) merge: Option<Merge>,
     /// Shards that this instance reads.
     pub(super) held: BTreeMap<String, Held>,
     /// When shards were listed; none to list them at once.
@@ -114,6 +116,7 @@ impl<B: Backend> Consumer<B> {
             first: start,
             clock,
             lease_ms: LEASE_MS,
+            merge: None,
             held: BTreeMap::new(),
             listed_ms: None,
             last_read: String::new(),
@@ -124,6 +127,13 @@ impl<B: Backend> Consumer<B> {
     #[must_use]
     pub fn lease_ms(mut self, lease_ms: u64) -> Consumer<B> {
         self.lease_ms = lease_ms;
+        self
+    }
+
+    /// Has several changes of a stretch told as one, as far as the back-end can.
+    #[must_use]
+    pub fn merging(mut self, merge: Option<Merge>) -> Consumer<B> {
+        self.merge = merge;
         self
     }
 

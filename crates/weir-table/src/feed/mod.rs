@@ -11,6 +11,7 @@ mod keys;
 mod lease;
 mod leasing;
 mod lineage;
+mod merge;
 mod settle;
 mod stretch;
 
@@ -19,6 +20,7 @@ pub use image::{Both, Image};
 #[cfg(feature = "embedded")]
 pub(crate) use image::{Stored, Wanted};
 pub use keys::{positions_spec, shard_of};
+pub use merge::{Merge, Merged};
 pub use stretch::Stretch;
 
 use serde::{Deserialize, Serialize};
@@ -43,6 +45,8 @@ pub struct Change {
     pub expired: bool,
     /// Where the change stands in its shard.
     pub position: Name,
+    /// What it tells as one, where it tells several changes.
+    pub merged: Option<Merged>,
 }
 
 /// A shard of a feed.
@@ -69,12 +73,25 @@ pub enum Position {
 /// Changes read from a shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedPage {
-    /// The changes, in order.
+    /// The changes, in order; merged ones where the first of them stood.
     pub changes: Vec<Change>,
+    /// How many changes they tell.
+    pub read: usize,
+    /// The position of the last change that they tell.
+    pub last: Option<Name>,
     /// Where to read next. It moves on even when there are no changes.
     pub next: Position,
     /// Whether the shard ends here for good.
     pub ended: bool,
+}
+
+impl FeedPage {
+    /// Changes as they were made, none of them merged.
+    #[must_use]
+    pub fn new(changes: Vec<Change>, next: Position, ended: bool) -> FeedPage {
+        let last = changes.last().map(|change| change.position.clone());
+        FeedPage { read: changes.len(), last, changes, next, ended }
+    }
 }
 
 /// The table that consumers keep their positions in, unless told otherwise.

@@ -31,10 +31,13 @@ pub struct Stretch {
     pub(super) from: Position,
     /// Where reading goes on.
     pub(super) next: Position,
-    /// What was read and not yet handed out.
+    /// What was read and not yet handed out, and the position of the last change of it.
     pending: Vec<Change>,
+    pending_last: Option<String>,
     /// The position of the last change that was handed out.
     last: Option<String>,
+    /// How many changes were read.
+    read: usize,
     /// How far it was written before.
     pub(super) marks: Option<Marks>,
     /// Whether nothing more belongs to it.
@@ -52,7 +55,9 @@ impl Stretch {
             from: from.clone(),
             next: next.clone(),
             pending: Vec::new(),
+            pending_last: None,
             last: None,
+            read: 0,
             marks: marks.cloned(),
             is_whole: false,
             ended: false,
@@ -78,6 +83,12 @@ impl Stretch {
         self.is_last
     }
 
+    /// How many changes were read of it, each of those that are told as one.
+    #[must_use]
+    pub fn read(&self) -> usize {
+        self.read
+    }
+
     /// Whether it was left in part. Then all of it is to be read, whatever bounds the caller has.
     #[must_use]
     pub fn is_left(&self) -> bool {
@@ -89,9 +100,15 @@ impl Stretch {
         self.last.as_deref()
     }
 
+    /// Whether several changes may be told as one: not where a certain one is looked for.
+    fn may_merge(&self) -> bool {
+        !self.is_left() && matches!(self.from, Position::After(_))
+    }
+
     /// Takes in what was read.
     fn take_in(&mut self, page: FeedPage) -> Result<()> {
-        let FeedPage { mut changes, next, ended } = page;
+        let FeedPage { mut changes, read, last, next, ended } = page;
+        let found = changes.len();
         if let Some(marks) = &self.marks {
             let last = changes.iter().position(|change| change.position == marks.until);
             if last.is_none() && ended {
@@ -109,19 +126,21 @@ impl Stretch {
             changes.truncate(1);
             self.is_whole = true;
         }
-        self.next = match changes.last() {
-            Some(last) if self.is_whole && !self.ended => {
-                Position::After(last.position.to_string())
-            }
+        let is_cut = changes.len() < found;
+        let last = if is_cut { changes.last().map(|last| last.position.clone()) } else { last };
+        self.next = match &last {
+            Some(last) if self.is_whole && !self.ended => Position::After(last.to_string()),
             _ => next,
         };
+        self.read += if is_cut { changes.len() } else { read };
+        self.pending_last = last.map(String::from);
         self.pending = changes;
         Ok(())
     }
 
     fn hand_out(&mut self) -> Vec<Change> {
-        if let Some(change) = self.pending.last() {
-            self.last = Some(change.position.to_string());
+        if let Some(last) = self.pending_last.take() {
+            self.last = Some(last);
         }
         std::mem::take(&mut self.pending)
     }
@@ -157,7 +176,7 @@ impl<B: Backend> Consumer<B> {
         Ok(None)
     }
 
-    /// The next changes of a stretch, at most `max`; none when it ends here. Whoever has enough just asks no more.
+    /// The next changes of a stretch, at most `max` unless they are merged; none when it ends here. Whoever has enough just asks no more.
     ///
     /// # Errors
     /// [`Error::Trimmed`] when the feed no longer has them; otherwise the store fails.
@@ -174,8 +193,15 @@ impl<B: Backend> Consumer<B> {
     }
 
     async fn read_page(&self, stretch: &Stretch, max: usize) -> Result<FeedPage> {
-        let max = max.clamp(1, limits::FEED_READ_MAX);
-        self.store.feed_read(&self.table, &stretch.shard, &stretch.next, max).await
+        match self.merge {
+            Some(merge) if stretch.may_merge() => {
+                self.store.feed_read_merged(&self.table, &stretch.shard, &stretch.next, merge).await
+            }
+            _ => {
+                let max = max.clamp(1, limits::FEED_READ_MAX);
+                self.store.feed_read(&self.table, &stretch.shard, &stretch.next, max).await
+            }
+        }
     }
 }
 
@@ -193,9 +219,10 @@ mod tests {
             at_ms: 0,
             expired: false,
             position: (*position).into(),
+            merged: None,
         };
         let changes = positions.iter().map(change).collect();
-        FeedPage { changes, next: Position::After(next.into()), ended }
+        FeedPage::new(changes, Position::After(next.into()), ended)
     }
 
     fn after(position: &str) -> Position {

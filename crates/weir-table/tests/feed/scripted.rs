@@ -67,6 +67,7 @@ fn change(number: i64, place: usize) -> Change {
         at_ms: 0,
         expired: false,
         position: (place + 1).to_string().into(),
+        merged: None,
     }
 }
 
@@ -98,11 +99,8 @@ impl Backend for Scripted {
         }
         let last = shard.numbers.len().min(first + limit);
         let changes = (first..last).map(|place| change(shard.numbers[place], place));
-        Ok(FeedPage {
-            changes: changes.collect(),
-            next: Position::After(last.to_string()),
-            ended: shard.ended && last == shard.numbers.len(),
-        })
+        let ended = shard.ended && last == shard.numbers.len();
+        Ok(FeedPage::new(changes.collect(), Position::After(last.to_string()), ended))
     }
 
     async fn create_table(&self, spec: &TableSpec) -> Result<()> {

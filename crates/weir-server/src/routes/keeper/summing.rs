@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use weir_keeper::Keeper;
 use weir_keeper::aggregate::Dirty;
-use weir_table::feed::Change;
+use weir_table::feed::{Change, Merge};
 use weir_table::{AnyBackend, Write};
 
 use crate::app::App;
@@ -67,8 +67,12 @@ impl Counting for Aggregate {
         Some(self.every)
     }
 
+    fn merge(&self) -> Option<Merge> {
+        Some(Dirty::merge())
+    }
+
     fn fold(&self, dirty: &mut Dirty, changes: Vec<Change>) -> Result<usize> {
-        dirty.merge(Dirty::of(&changes));
+        dirty.add(Dirty::of(&changes));
         Ok(dirty.len())
     }
 

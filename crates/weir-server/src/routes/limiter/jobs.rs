@@ -18,7 +18,7 @@ use weir_limiter::Limiter;
 use weir_limiter::aggregate::Seen;
 use weir_limiter::audit::archive::Archive;
 use weir_limiter::usage::Tally;
-use weir_table::feed::Change;
+use weir_table::feed::{Change, Merge};
 use weir_table::{AnyBackend, Write};
 
 use crate::jobs::{Counting, Done, Jobs, Periodic, Place, Result, Turn};
@@ -74,6 +74,10 @@ impl Counting for Usage {
         Some(self.interval)
     }
 
+    fn merge(&self) -> Option<Merge> {
+        self.limiter.usage_merge()
+    }
+
     fn fold(&self, tally: &mut Tally, changes: Vec<Change>) -> Result<usize> {
         Ok(self.limiter.tally_usage(tally, &changes)?)
     }
@@ -107,6 +111,10 @@ impl Counting for Tend {
 
     fn table(&self) -> &str {
         &self.limiter.settings().table
+    }
+
+    fn merge(&self) -> Option<Merge> {
+        Some(self.limiter.look_merge())
     }
 
     fn fold(&self, seen: &mut Seen, changes: Vec<Change>) -> Result<usize> {

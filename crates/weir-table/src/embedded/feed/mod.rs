@@ -4,29 +4,26 @@
 //! read in parts. Only what the operating system has is fed; a consumer that writes what it made of
 //! a change does so behind it in the same log, so it can never outlive the change.
 
-use std::fmt::Write as _;
+mod gather;
+mod images;
+
 use std::fs;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use self::gather::Gathered;
 use super::catalog::Table;
-use super::change::{self, KeptImages, RawChange};
 use super::dirty::Space;
 use super::engine::Engine;
 use super::keys::{self, KeyRange};
-use super::log::{Segment, record, scan};
-use super::read;
+use super::log::{Segment, scan};
+use super::{raw, read};
 use crate::error::{Error, Result};
-use crate::feed::{Change, FeedPage, Image, Position, Stored};
+use crate::feed::{FeedPage, Merge, Position};
 use crate::item::Item;
-use crate::key::Key;
-use crate::spec::TableSpec;
-use crate::value::Name;
 
 /// The one shard.
 pub(super) const SHARD: &str = "log";
-/// Bytes of images that one read returns at most, beside its count.
-const BYTES_MAX: usize = 4 * 1024 * 1024;
 
 impl Engine {
     /// Reads changes of a table.
@@ -36,6 +33,7 @@ impl Engine {
         shard: &str,
         from: &Position,
         limit: usize,
+        merge: Option<Merge>,
     ) -> Result<FeedPage> {
         if shard != SHARD {
             return Err(Error::invalid("shard", format!("{shard:?}: the one shard is {SHARD:?}")));
@@ -43,7 +41,7 @@ impl Engine {
         let table = self.table(table)?;
         let last_seq = self.log.flushed_seq();
         let (seq, skip) = match from {
-            Position::Latest => return Ok(page(Vec::new(), last_seq, 0)),
+            Position::Latest => return Ok(nothing(after(last_seq + 1))),
             Position::Oldest => {
                 (self.log.segments().first().map_or(1, |segment| segment.first_seq), 0)
             }
@@ -54,48 +52,44 @@ impl Engine {
             return Err(Error::Trimmed);
         }
         if seq > last_seq {
-            return Ok(FeedPage { changes: Vec::new(), next: from.clone(), ended: false });
+            return Ok(nothing(from.clone()));
         }
         let engine = Arc::clone(self);
-        let read = move || engine.read_changes(&table, seq, skip, last_seq, limit);
-        self.readers.run(read).await
+        let read = move || engine.read_changes(&table, (seq, skip), last_seq, limit, merge);
+        self.feeders.run(read).await
     }
 
     fn read_changes(
         &self,
-        table: &Arc<Table>,
-        seq: u64,
-        skip: usize,
+        table: &Table,
+        (seq, skip): (u64, usize),
         last_seq: u64,
         limit: usize,
+        merge: Option<Merge>,
     ) -> Result<FeedPage> {
         // Not more than there can be: most reads are of a feed with little new.
-        let room = limit.min(usize::try_from(last_seq - seq + 1).unwrap_or(limit));
-        let mut found: Vec<Found> = Vec::with_capacity(room);
-        let mut images = KeptImages::with_room(room);
+        let room = usize::try_from(last_seq - seq + 1).unwrap_or(limit);
+        let mut gathered = Gathered::new(table, limit, room, merge);
         let mut reached = (seq, skip);
+        let unreadable = |malformed| Error::backend("reading the feed", malformed);
         scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
-            let parsed = change::parse(body).map_err(|m| Error::backend("reading the feed", m))?;
             let skip = if header.seq == seq { skip } else { 0 };
-            for (number, raw) in parsed.changes.iter().enumerate().skip(skip) {
+            let changes = raw::changes(body, |_, _| {}).map_err(unreadable)?;
+            for (number, raw) in changes.enumerate().skip(skip) {
+                let raw = raw.map_err(unreadable)?;
                 if raw.table_id().is_ok_and(|id| id == table.id) {
-                    if found.len() >= limit || images.len() >= BYTES_MAX {
+                    if gathered.is_full() {
                         reached = (header.seq, number);
                         return Ok(false);
                     }
-                    images.keep(raw);
-                    found.push(Found::of(table, header, number, raw));
+                    gathered.add(header, number, &raw).map_err(unreadable)?;
                 }
             }
             reached = (header.seq + 1, 0);
             Ok(true)
         })?;
         let (seq, skip) = reached;
-        let images: Arc<dyn Stored> = Arc::new(images);
-        let changes = found.into_iter().enumerate();
-        let changes = changes.map(|(number, found)| found.change(table, &images, number));
-        let next = Position::After(format!("{seq}-{skip}"));
-        Ok(FeedPage { changes: changes.collect::<Result<_>>()?, next, ended: false })
+        gathered.page(Position::After(format!("{seq}-{skip}")))
     }
 
     /// The first sequence that some registered consumer has yet to read; all are passed when there
@@ -125,9 +119,12 @@ impl Engine {
     }
 }
 
-fn page(changes: Vec<Change>, last_seq: u64, skip: usize) -> FeedPage {
-    let next = Position::After(format!("{}-{skip}", last_seq + 1));
-    FeedPage { changes, next, ended: false }
+fn nothing(next: Position) -> FeedPage {
+    FeedPage::new(Vec::new(), next, false)
+}
+
+fn after(seq: u64) -> Position {
+    Position::After(format!("{seq}-0"))
 }
 
 /// A position is where to read next: a sequence, and changes of it to pass over.
@@ -136,61 +133,6 @@ fn parse(position: &str) -> Result<(u64, usize)> {
         .split_once('-')
         .and_then(|(seq, skip)| Some((seq.parse().ok()?, skip.parse().ok()?)));
     parts.ok_or_else(|| Error::invalid("position", format!("{position:?} is not one of this feed")))
-}
-
-/// A change that was found, without its images.
-struct Found {
-    key: Option<Key>,
-    has_old: bool,
-    has_new: bool,
-    at_ms: u64,
-    expired: bool,
-    position: Name,
-}
-
-impl Found {
-    fn of(table: &Table, header: &record::Header, number: usize, raw: &RawChange<'_>) -> Found {
-        let (has_old, has_new) = raw.sides();
-        let mut position = Name::default();
-        // Writing to text in memory does not fail.
-        write!(position, "{}-{}", header.seq, number + 1).ok();
-        Found {
-            key: keys::parse_item(&table.spec, raw.key),
-            has_old,
-            has_new,
-            at_ms: header.at_ms,
-            expired: raw.expired,
-            position,
-        }
-    }
-
-    fn change(self, table: &Table, images: &Arc<dyn Stored>, number: usize) -> Result<Change> {
-        let old = self.has_old.then(|| Image::before(Arc::clone(images), number));
-        let new = self.has_new.then(|| Image::after(Arc::clone(images), number));
-        let key = match self.key {
-            Some(key) => key,
-            None => key_in(&table.spec, new.as_ref().or(old.as_ref()))?,
-        };
-        Ok(Change {
-            table: Name::from(table.spec.name.as_str()),
-            key,
-            old,
-            new,
-            at_ms: self.at_ms,
-            expired: self.expired,
-            position: self.position,
-        })
-    }
-}
-
-/// The key in an image, where its place does not tell it.
-fn key_in(spec: &TableSpec, image: Option<&Image>) -> Result<Key> {
-    let Some(image) = image else {
-        return Err(Error::backend("reading the feed", "a change without an item"));
-    };
-    let is_key =
-        |name: &str| *name == spec.partition || spec.sort.as_ref().is_some_and(|sort| sort == name);
-    spec.key_of(&image.pick(is_key)?)
 }
 
 /// How long ago a closed segment was last written; none when that cannot be told.
