@@ -62,7 +62,7 @@ pub struct Settings {
     pub items_max: u64,
     /// Changes of one batch (500).
     pub changes_max: usize,
-    /// Changes of one stretch, of a job that counts (50 000).
+    /// Changes of one stretch, of a job that counts (500 000).
     pub stretch_max: usize,
     /// How often a feed with nothing new is read (1 s), unless the job says otherwise.
     pub feed_poll: Duration,
@@ -85,7 +85,7 @@ impl Default for Settings {
             rest: Duration::from_millis(100),
             items_max: 1000,
             changes_max: 500,
-            stretch_max: 50_000,
+            stretch_max: 500_000,
             feed_poll: Duration::from_secs(1),
             pass_poll: Duration::from_secs(30),
             record_every: Duration::from_secs(60),
