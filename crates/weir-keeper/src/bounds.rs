@@ -108,6 +108,8 @@ pub const PRICE_EDITIONS_MAX: u32 = 32;
 pub const PRICE_PAGES_MAX: u32 = 256;
 /// Days that an audit event is kept.
 pub const AUDIT_KEPT_DAYS: i64 = 90;
+/// Reads that one page of an app's audit events takes at most; its org's others are passed over.
+pub const AUDIT_READS_MAX: u32 = 16;
 /// Characters of a name in an audit event at most.
 pub const ACTOR_MAX: usize = 256;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use weir_table::clock::Clock;
+use weir_table::event_ids::EventIds;
 use weir_table::{Backend, Store};
 
 use crate::error::Result;
@@ -12,7 +13,7 @@ use crate::notices::{HookCache, Told};
 use crate::prices::Book;
 use crate::settings::Settings;
 use crate::table::Tables;
-use crate::{audit, config, credentials, prices, profiles};
+use crate::{config, credentials, prices, profiles};
 
 /// Budgets whose state is in tables. Cheap to clone; clones share what they remember.
 pub struct Keeper<B> {
@@ -53,7 +54,7 @@ pub(crate) struct Inner<B> {
     pub(crate) hashing: credentials::Hashing,
     /// How often secrets were promised and fetched.
     pub(crate) counts: credentials::Counts,
-    pub(crate) event_ids: audit::Ids,
+    pub(crate) event_ids: EventIds,
 }
 
 impl<B: Backend> Keeper<B> {
@@ -91,7 +92,7 @@ impl<B: Backend> Keeper<B> {
             prices: prices::Cache::new(&settings.labels),
             hashing: credentials::Hashing::new(settings.bcrypt_cost, settings.bcrypt_at_once),
             counts: credentials::Counts::default(),
-            event_ids: audit::Ids::default(),
+            event_ids: EventIds::default(),
             settings,
         };
         Ok(Keeper { inner: Arc::new(inner) })

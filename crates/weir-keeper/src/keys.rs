@@ -109,7 +109,13 @@ pub fn webhook(org: &OrgId, webhook: &WebhookId) -> Key {
 /// An audit event of an org; event ids are in the order of time.
 #[must_use]
 pub fn audit(org: &OrgId, event: &EventId) -> Key {
-    Key::new(org_partition(org), format!("{AUDIT_PREFIX}{event}"))
+    Key::new(org_partition(org), audit_sort(event.as_str()))
+}
+
+/// The sort key of an audit event, or of a bound of events.
+#[must_use]
+pub fn audit_sort(event: &str) -> String {
+    format!("{AUDIT_PREFIX}{event}")
 }
 
 /// What everything that is counted for a scope begins with.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use weir_table::clock::Clock;
+use weir_table::event_ids::EventIds;
 use weir_table::{Backend, Name, Store};
 
 use crate::acquire::{Known, LeaseIds};
 use crate::aggregate;
-use crate::audit;
 use crate::config;
 use crate::error::Result;
 use crate::ids::{NamespaceId, NamespaceName};
@@ -45,7 +45,7 @@ pub(crate) struct Inner<B> {
     /// What is remembered of namespaces.
     pub(crate) names: namespaces::Cache,
     /// The ids of audit events.
-    pub(crate) event_ids: audit::Ids,
+    pub(crate) event_ids: EventIds,
     pub(crate) seal: lease::Seal,
     pub(crate) lease_ids: LeaseIds,
     /// How often shards are written, as the feed tells.
@@ -79,7 +79,7 @@ impl<B: Backend> Limiter<B> {
             known: Known::new(),
             configs: config::Cache::new(settings.config_ttl_ms),
             names: namespaces::Cache::new(),
-            event_ids: audit::Ids::default(),
+            event_ids: EventIds::default(),
             seal: lease::Seal::new(&settings.lease_key),
             lease_ids: LeaseIds::new(),
             pace: aggregate::Pace::default(),

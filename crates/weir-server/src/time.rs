@@ -1,7 +1,10 @@
 //! Times on the wire: RFC 3339 in UTC, with milliseconds.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
+use serde::{Deserialize, Deserializer};
 
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
@@ -10,6 +13,26 @@ const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 pub fn rfc3339(ms: u64) -> String {
     let ms = i64::try_from(ms).unwrap_or(i64::MAX);
     PRINTER.timestamp_to_string(&Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX))
+}
+
+/// The same of a domain's time, which may be before 1970: that is told as 1970.
+#[must_use]
+pub(crate) fn time(ms: i64) -> String {
+    rfc3339(u64::try_from(ms).unwrap_or_default())
+}
+
+/// A time that a caller names: RFC 3339, in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct When(pub(crate) i64);
+
+impl<'de> Deserialize<'de> for When {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<When, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        let time = text.parse::<Timestamp>().map_err(|_| {
+            serde::de::Error::custom(format!("{text:?} is no time like 2026-01-15T12:00:00Z"))
+        })?;
+        Ok(When(time.as_millisecond()))
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub mod dynamodb;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 mod error;
+pub mod event_ids;
 pub mod expr;
 pub mod feed;
 pub mod id;

@@ -7,7 +7,7 @@ use weir_table::{Backend, Item, Query, Write};
 
 use crate::audit::{Act, NewEvent};
 use crate::bounds::TRIES_MAX;
-use crate::config::{AppConfig, AppRecord, Effective, OrgRecord, PutApp, VERSION};
+use crate::config::{AppConfig, AppRecord, Effective, OrgRecord, PutApp, VERSION, differing};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, Scope};
 use crate::keeper::Keeper;
@@ -109,7 +109,8 @@ impl<B: Backend> Keeper<B> {
         let new = record.changed(config, now_ms);
         let update = difference(old, &new.encode(Some(old)));
         let subject = Scope::App(id.clone(), app.clone()).client_id();
-        let event = NewEvent { act: Act::AppUpdated, subject, actor: by, detail: None };
+        let detail = Some(differing(&record.config, &new.config));
+        let event = NewEvent { act: Act::AppUpdated, subject, actor: by, detail };
         let write = Write::update(self.tables().config.clone(), keys::app(id, app), update);
         let writes = vec![
             write.when(as_in(old, VERSION)),

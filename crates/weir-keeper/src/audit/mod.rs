@@ -1,14 +1,12 @@
 //! Who changed what of an org, and when. An event is written with what it tells of, in one transaction, and kept for 90 days.
 
-mod ids;
+use serde::{Deserialize, Serialize};
+use weir_table::expr::attr;
+use weir_table::{Backend, Item, Query, Write, event_ids};
 
-use serde::Serialize;
-use weir_table::{Backend, Item, Query, Write};
-
-pub(crate) use self::ids::Ids;
-use crate::bounds::{ACTOR_MAX, AUDIT_KEPT_DAYS};
+use crate::bounds::{ACTOR_MAX, AUDIT_KEPT_DAYS, AUDIT_READS_MAX, PAGE_MAX};
 use crate::error::{Error, Result};
-use crate::ids::{EventId, OrgId, shown};
+use crate::ids::{EventId, OrgId, Scope, shown};
 use crate::keeper::Keeper;
 use crate::keys;
 use crate::paging::Page;
@@ -24,7 +22,7 @@ const DAY_SECS: i64 = 86_400;
 macro_rules! acts {
     ($($(#[$doc:meta])* $act:ident = $text:literal,)*) => {
         /// What was done.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Act {$(
             $(#[$doc])*
             #[serde(rename = $text)]
@@ -108,7 +106,7 @@ impl<B: Backend> Keeper<B> {
         event: NewEvent<'_>,
         now_ms: i64,
     ) -> Result<Write> {
-        let id = EventId::new(self.inner.event_ids.next(now_ms).to_string())?;
+        let id = EventId::new(self.inner.event_ids.next(now_ms))?;
         let mut item = keys::item(keys::audit(org, &id))
             .with(ACTION, event.act.as_str())
             .with(SUBJECT, event.subject)
@@ -121,23 +119,58 @@ impl<B: Backend> Keeper<B> {
         Ok(Write::put(self.tables().config.clone(), item))
     }
 
-    /// The events of an org, the newest first.
+    /// Events of an org and its apps, or of one app, the newest first. A page can be short, or even empty, while there is
+    /// more: events of others were read and passed over.
     ///
     /// # Errors
     /// The cursor is not of this list, or the store fails.
-    pub async fn audit(
-        &self,
-        org: &OrgId,
-        limit: u32,
-        cursor: Option<String>,
-    ) -> Result<Page<Event>> {
-        let now = self.now_ms().div_euclid(1000);
-        let query = Query::partition(self.tables().config.clone(), keys::org_partition(org))
-            .begins_with(keys::AUDIT_PREFIX)
+    pub async fn audit(&self, filter: &Filter) -> Result<Page<Event>> {
+        let Some((first, last)) = event_ids::bounds(filter.from_ms, filter.to_ms) else {
+            return Ok(Page { items: Vec::new(), cursor: None });
+        };
+        let partition = keys::org_partition(filter.of.org());
+        let mut query = Query::partition(self.tables().config.clone(), partition)
+            .between(keys::audit_sort(&first), keys::audit_sort(&last))
             .reverse();
-        let page = self.page(query, limit, cursor).await?;
-        let items = page.items.iter().filter(|item| item.i64(TTL).is_none_or(|until| until > now));
-        Ok(Page { items: items.filter_map(decode).collect(), cursor: page.cursor })
+        if let Scope::App(..) = filter.of {
+            query = query.filter(attr(SUBJECT).eq(filter.of.client_id()));
+        }
+        let wanted = filter.limit.clamp(1, PAGE_MAX);
+        let mut found = Page { items: Vec::new(), cursor: filter.cursor.clone() };
+        for _ in 0..AUDIT_READS_MAX {
+            let had = u32::try_from(found.items.len()).unwrap_or(wanted);
+            let query = query.clone();
+            let page = self.page(query, wanted.saturating_sub(had), found.cursor.take()).await?;
+            found.items.extend(page.items.iter().filter_map(|item| decode(item, self.now_ms())));
+            found.cursor = page.cursor;
+            if found.cursor.is_none() || found.items.len() >= wanted as usize {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Which events.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    /// Of an org with all its apps, or of one app.
+    pub of: Scope,
+    /// Not before, in milliseconds since 1970.
+    pub from_ms: Option<i64>,
+    /// Before.
+    pub to_ms: Option<i64>,
+    /// How many at most.
+    pub limit: u32,
+    /// Where to go on.
+    pub cursor: Option<String>,
+}
+
+impl Filter {
+    /// The newest events, as many as a page holds.
+    #[must_use]
+    pub fn of(of: Scope) -> Filter {
+        Filter { of, from_ms: None, to_ms: None, limit: PAGE_MAX, cursor: None }
     }
 }
 
@@ -150,8 +183,10 @@ fn checked(actor: &str) -> Result<&str> {
     Ok(actor)
 }
 
-/// Events of a newer version that are not known here are passed over.
-fn decode(item: &Item) -> Option<Event> {
+/// Events that have expired are passed over, and those of a newer version that are not known here.
+fn decode(item: &Item, now_ms: i64) -> Option<Event> {
+    let is_kept = item.i64(TTL).is_none_or(|until| until > now_ms.div_euclid(1000));
+    is_kept.then_some(())?;
     Some(Event {
         id: item.s("SK")?.strip_prefix(keys::AUDIT_PREFIX)?.to_owned(),
         at_ms: item.i64(AT)?,

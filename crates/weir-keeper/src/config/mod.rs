@@ -14,7 +14,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -75,6 +75,18 @@ words! {
         /// Count it as free.
         Zero = "zero",
     }
+}
+
+/// The names of the settings that differ: what an audit event tells of a change.
+pub(crate) fn differing(old: &impl Serialize, new: &impl Serialize) -> String {
+    let fields = |config: serde_json::Result<serde_json::Value>| match config {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let (old, new) = (fields(serde_json::to_value(old)), fields(serde_json::to_value(new)));
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let differs = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
+    differs.map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// The configuration of an org.

@@ -56,7 +56,16 @@ impl OrgRecord {
     #[must_use]
     pub fn at(&self, now_ms: i64) -> Cow<'_, OrgConfig> {
         match &self.pending {
-            Some(pending) if pending.at_ms <= now_ms => Cow::Owned(OrgConfig {
+            Some(pending) if pending.at_ms <= now_ms => self.coming(),
+            _ => Cow::Borrowed(&self.config),
+        }
+    }
+
+    /// What will be in force when nothing is pending any more.
+    #[must_use]
+    pub fn coming(&self) -> Cow<'_, OrgConfig> {
+        match &self.pending {
+            Some(pending) => Cow::Owned(OrgConfig {
                 timezone: pending.timezone.clone(),
                 quota_scope: pending.quota_scope,
                 ..self.config.clone()

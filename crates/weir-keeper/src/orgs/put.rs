@@ -6,7 +6,7 @@ use weir_table::{Backend, Item, Query, Write};
 use super::{OWN_CHAINS, Put};
 use crate::audit::{Act, NewEvent};
 use crate::bounds::{APP_PAGES_MAX, APPS_NAMED_MAX, PAGE_MAX, TRIES_MAX};
-use crate::config::{AppRecord, Effective, OrgRecord, PutOrg, QuotaScope, VERSION};
+use crate::config::{AppRecord, Effective, OrgRecord, PutOrg, QuotaScope, VERSION, differing};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, Scope};
 use crate::keeper::Keeper;
@@ -90,7 +90,8 @@ impl<B: Backend> Keeper<B> {
         }
         let update = difference(old, &new.encode(Some(old)));
         let subject = Scope::Org(org.clone()).client_id();
-        let event = NewEvent { act: Act::OrgUpdated, subject, actor: by, detail: None };
+        let detail = Some(differing(&record.coming(), &new.coming()));
+        let event = NewEvent { act: Act::OrgUpdated, subject, actor: by, detail };
         let writes = vec![
             Write::update(self.tables().config.clone(), keys::org(org), update).when(unchanged),
             self.audit_write(org, event, now_ms)?,

@@ -1,12 +1,21 @@
 //! Who did what, and when.
 
-use weir_keeper::audit::Act;
+use weir_keeper::audit::{Act, Filter};
+use weir_keeper::config::{PutApp, PutOrg};
 use weir_keeper::ids::Scope;
 
 use crate::credentials::secret_of;
 use crate::scene::{Scene, app, app_request, org, org_request};
 
-scenes!(every_act_is_told_once_and_forgotten_in_time);
+scenes!(
+    every_act_is_told_once_and_forgotten_in_time,
+    events_are_found_by_time_and_by_app,
+    a_change_tells_what_was_changed,
+);
+
+fn of_org(limit: u32) -> Filter {
+    Filter { limit, ..Filter::of(Scope::Org(org(1))) }
+}
 
 async fn every_act_is_told_once_and_forgotten_in_time(scene: &Scene) {
     let keeper = &scene.keeper;
@@ -15,8 +24,9 @@ async fn every_act_is_told_once_and_forgotten_in_time(scene: &Scene) {
     keeper.put_app(&org(1), &app("a"), &app_request(), "bob").await.unwrap();
     secret_of(scene, &Scope::Org(org(1)), 2).await;
     keeper.put_org(&org(2), &org_request(), "cat").await.unwrap();
-    let first = keeper.audit(&org(1), 3, None).await.unwrap();
-    let rest = keeper.audit(&org(1), 3, first.cursor).await.unwrap();
+    let first = keeper.audit(&of_org(3)).await.unwrap();
+    let rest = Filter { cursor: first.cursor, ..of_org(3) };
+    let rest = keeper.audit(&rest).await.unwrap();
     let told: Vec<_> = first.items.into_iter().chain(rest.items).collect();
     let acts: Vec<_> = told.iter().map(|event| (event.action, event.actor.as_str())).collect();
     assert_eq!(
@@ -32,5 +42,55 @@ async fn every_act_is_told_once_and_forgotten_in_time(scene: &Scene) {
     assert_eq!(told[2].subject, Scope::App(org(1), app("a")).client_id());
     assert_eq!(told[3].at_ms, keeper.now_ms());
     scene.clock.advance_ms(90 * 86_400_000);
-    assert!(keeper.audit(&org(1), 9, None).await.unwrap().items.is_empty());
+    assert!(keeper.audit(&of_org(9)).await.unwrap().items.is_empty());
+}
+
+async fn events_are_found_by_time_and_by_app(scene: &Scene) {
+    let keeper = &scene.keeper;
+    let began_ms = keeper.now_ms();
+    keeper.put_org(&org(1), &org_request(), "ann").await.unwrap();
+    for (minute, name) in ["a", "b", "a", "b", "b", "b", "b", "a"].into_iter().enumerate() {
+        scene.clock.advance_ms(60_000);
+        let wanted = app_request();
+        let wanted = PutApp { app_name: format!("At minute {minute}"), ..wanted };
+        keeper.put_app(&org(1), &app(name), &wanted, "bob").await.unwrap();
+    }
+    let minutes = async |filter: Filter| {
+        let (mut filter, mut found) = (filter, Vec::new());
+        loop {
+            let page = keeper.audit(&filter).await.unwrap();
+            assert!(page.items.len() <= filter.limit as usize);
+            found.extend(page.items.iter().map(|event| (event.at_ms - began_ms) / 60_000));
+            match page.cursor {
+                None => return found,
+                cursor => filter.cursor = cursor,
+            }
+        }
+    };
+    let of_a = Filter::of(Scope::App(org(1), app("a")));
+    for limit in [1, 2, 100] {
+        assert_eq!(minutes(Filter { limit, ..of_a.clone() }).await, [8, 3, 1], "{limit} a page");
+        assert_eq!(minutes(of_org(limit)).await, [8, 7, 6, 5, 4, 3, 2, 1, 0], "{limit} a page");
+    }
+    let (from_ms, to_ms) = (Some(began_ms + 120_000), Some(began_ms + 240_000));
+    assert_eq!(minutes(Filter { from_ms, to_ms, ..of_org(1) }).await, [3, 2]);
+    assert_eq!(minutes(Filter { from_ms, to_ms, ..of_a }).await, [3]);
+    assert_eq!(minutes(Filter { from_ms, to_ms: from_ms, ..of_org(1) }).await, [0; 0]);
+    let (of_a, of_org) = (Filter::of(Scope::App(org(1), app("a"))), of_org(1));
+    let cursor = keeper.audit(&of_org).await.unwrap().cursor;
+    let mixed = keeper.audit(&Filter { cursor, ..of_a }).await.unwrap_err();
+    assert_eq!(mixed.code(), "INVALID_REQUEST", "{mixed}");
+}
+
+async fn a_change_tells_what_was_changed(scene: &Scene) {
+    let keeper = &scene.keeper;
+    keeper.put_org(&org(1), &org_request(), "ann").await.unwrap();
+    keeper.put_app(&org(1), &app("a"), &app_request(), "ann").await.unwrap();
+    let wanted = PutOrg { timezone: "UTC".into(), unpriced: Some("zero".into()), ..org_request() };
+    keeper.put_org(&org(1), &wanted, "ann").await.unwrap();
+    let wanted = PutApp { quotas: Some(org_request().quotas), ..app_request() };
+    keeper.put_app(&org(1), &app("a"), &wanted, "ann").await.unwrap();
+    let told = keeper.audit(&of_org(2)).await.unwrap().items;
+    let details: Vec<_> = told.iter().map(|event| event.detail.as_deref()).collect();
+    assert_eq!(details, [Some("quotas"), Some("timezone, unpriced")]);
 }

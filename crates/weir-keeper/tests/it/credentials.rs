@@ -1,5 +1,6 @@
 //! Secrets: promised, fetched once, checked, replaced.
 
+use weir_keeper::audit::Filter;
 use weir_keeper::credentials::{Redeemed, RetrievalCounts};
 use weir_keeper::ids::Scope;
 use weir_keeper::{Error, Keeper};
@@ -244,7 +245,7 @@ async fn secrets_and_hashes_are_never_shown(scene: &Scene) {
         scene.keeper,
         scene.keeper.org(&org(1)).await.unwrap(),
         scene.keeper.list_orgs(9, None).await.unwrap(),
-        scene.keeper.audit(&org(1), 9, None).await.unwrap(),
+        scene.keeper.audit(&Filter::of(Scope::Org(org(1)))).await.unwrap(),
     );
     for secret in
         [token.reveal(), rotation.retrieval.token.reveal(), client_secret.expose(), "$2b$"]

@@ -1,7 +1,9 @@
 //! Which model is recommended, and how long a fallback lasts.
 
+use weir_keeper::audit::Filter;
 use weir_keeper::config::{Overrides, PutApp, PutOrg};
 use weir_keeper::decide::StickyReason;
+use weir_keeper::ids::Scope;
 use weir_keeper::select::Selected;
 use weir_testkit::watched::Strike;
 
@@ -187,7 +189,7 @@ async fn an_administrator_overrides_and_resets(scene: &Scene) {
     assert_eq!(error.unwrap_err().code(), "INVALID_MODEL_LABEL");
     let error = scene.keeper.override_sticky(&who.all(), &label("economy"), "ann").await;
     assert_eq!(error.unwrap_err().code(), "INVALID_REQUEST");
-    let events = scene.keeper.audit(&who.org, 10, None).await.unwrap().items;
+    let events = scene.keeper.audit(&Filter::of(Scope::Org(who.org.clone()))).await.unwrap().items;
     let told: Vec<&str> = events.iter().take(3).map(|event| event.action.as_str()).collect();
     assert_eq!(told, ["sticky_overridden", "sticky_reset", "sticky_overridden"]);
     assert!(events.iter().take(3).all(|event| event.actor == "ann"));

@@ -20,8 +20,13 @@ const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
 /// The item of an event. `expires` is in seconds since 1970.
-pub(super) fn encode(ns: &str, id: Ulid, event: &NewEvent<'_>, now_ms: i64, expires: i64) -> Item {
-    let id = id.to_string();
+pub(super) fn encode(
+    ns: &str,
+    id: String,
+    event: &NewEvent<'_>,
+    now_ms: i64,
+    expires: i64,
+) -> Item {
     let sides = [(BEFORE, &event.before), (AFTER, &event.after)];
     let details = sides.into_iter().filter_map(|(name, side)| {
         let side = side.as_ref()?;

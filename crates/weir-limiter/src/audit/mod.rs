@@ -1,14 +1,11 @@
 //! Who changed what, and when.
 
 pub mod archive;
-mod ids;
 mod item;
 mod value;
 
 use serde::{Deserialize, Serialize};
-use weir_table::{Backend, Query, Write};
-
-pub use ids::Ids;
+use weir_table::{Backend, Query, Write, event_ids};
 
 use crate::bounds::ARCHIVE_GRACE_DAYS;
 use crate::error::Result;
@@ -121,11 +118,11 @@ impl<B: Backend> Limiter<B> {
     }
 
     async fn events(&self, ns: &str, filter: &Filter) -> Result<(Vec<Event>, Option<String>)> {
-        let Some((first, last)) = ids::bounds(filter.from_ms, filter.to_ms) else {
+        let Some((first, last)) = event_ids::bounds(filter.from_ms, filter.to_ms) else {
             return Ok((Vec::new(), None));
         };
         let query = Query::partition(self.table(), keys::audit_partition(ns, &filter.subject))
-            .between(keys::audit_sort(&first.to_string()), keys::audit_sort(&last.to_string()))
+            .between(keys::audit_sort(&first), keys::audit_sort(&last))
             .reverse();
         let page = self.page(query, filter.limit, filter.cursor.clone()).await?;
         Ok((page.items.iter().filter_map(item::decode).collect(), page.cursor))

@@ -8,6 +8,7 @@
 
 mod access;
 mod aggregates;
+mod audit;
 mod credentials;
 mod forged;
 mod jobs;

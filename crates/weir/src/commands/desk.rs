@@ -8,8 +8,10 @@ use crate::api::{Api, part};
 use crate::failure::Failure;
 use crate::output;
 
-/// Parts of a list that are read at most: a hundred things each.
+/// Parts of a list that are read at most.
 const PAGES_MAX: usize = 10_000;
+/// Things of a part at most.
+const PAGE_MAX: usize = weir_server::page::LIMIT_MAX as usize;
 
 /// The API, the path that all others of the command begin with, and how to answer.
 pub(super) struct Desk<'a> {
@@ -30,18 +32,32 @@ impl<'a> Desk<'a> {
 
     /// Every thing of a list. `path` has no `limit` and no `cursor`.
     pub(super) async fn all<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, Failure> {
-        let first = with_query(path, &[("limit", Some("100"))]);
-        let mut all = Vec::new();
-        let mut next = first.clone();
-        for _ in 0..PAGES_MAX {
-            let page: Page<T> = self.api.get(&next).await?;
-            all.extend(page.items);
-            let Some(cursor) = page.next_cursor else {
-                return Ok(all);
-            };
-            next = with_query(&first, &[("cursor", Some(&cursor))]);
+        let max = PAGES_MAX * PAGE_MAX;
+        match self.first(path, max).await? {
+            (all, false) => Ok(all),
+            (_, true) => Err(Failure::refused(format!("the list has more than {max} things"))),
         }
-        Err(Failure::refused(format!("the list has more than {} things", PAGES_MAX * 100)))
+    }
+
+    /// The first things of a list, at most `limit`, and whether there are more. `path` has no `limit` and no `cursor`.
+    pub(super) async fn first<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        limit: usize,
+    ) -> Result<(Vec<T>, bool), Failure> {
+        let mut found: Vec<T> = Vec::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..PAGES_MAX {
+            let missing = limit.saturating_sub(found.len()).min(PAGE_MAX).to_string();
+            let part = [("limit", Some(missing.as_str())), ("cursor", cursor.as_deref())];
+            let page: Page<T> = self.api.get(&with_query(path, &part)).await?;
+            found.extend(page.items);
+            cursor = page.next_cursor;
+            if cursor.is_none() || found.len() >= limit {
+                break;
+            }
+        }
+        Ok((found, cursor.is_some()))
     }
 
     /// Prints an answer: as JSON when that was asked for, otherwise with `show`.

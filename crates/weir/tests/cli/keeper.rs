@@ -204,6 +204,28 @@ fn costs_are_submitted_and_move_the_chain() {
 }
 
 #[test]
+fn changes_are_told_with_who_made_them() {
+    let home = home();
+    set_up(&home);
+    write(&home, "more.yaml", &ORG_FILE.replace("premium: $1", "premium: $2"));
+    home.weir("keeper org apply more.yaml").ok();
+    let all = home.weir(&format!("keeper audit {ORG} --json")).json();
+    let acts: Vec<_> = all.as_array().unwrap().iter().map(|event| &event["action"]).collect();
+    assert_eq!(acts, ["org_updated", "app_created", "org_created"]);
+    assert_eq!((&all[0]["actor"], &all[0]["detail"]), (&json!("local"), &json!("quotas")));
+    let shown = home.weir(&format!("keeper audit {ORG} --app shop")).ok();
+    assert!(shown.contains("app_created") && !shown.contains("org_"), "{shown}");
+    let newest = home.weir(&format!("keeper audit {ORG} --limit 1"));
+    assert!(newest.out.contains("org_updated") && !newest.out.contains("app_"), "{newest:?}");
+    assert!(newest.err.contains("there are older ones"), "{newest:?}");
+    let none = home.weir(&format!("keeper audit {ORG} --since 2999-01-01T00:00:00Z --json")).json();
+    assert_eq!(none, json!([]));
+    home.weir(&format!("keeper audit {ORG} --since yesterday")).fails(2, &["yesterday"]);
+    home.weir(&format!("keeper audit {ORG} --app chat")).fails(3, &["chat", "app list"]);
+    home.weir(&format!("keeper audit {ORG} --limit 0")).fails(2, &["--limit"]);
+}
+
+#[test]
 fn wrong_submissions_are_told() {
     let home = home();
     set_up(&home);

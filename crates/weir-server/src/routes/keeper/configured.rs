@@ -14,7 +14,7 @@ use weir_keeper::ids::Scope;
 use weir_keeper::{Page as Found, Put};
 
 use crate::page::Page;
-use crate::time::rfc3339;
+pub(super) use crate::time::time;
 
 /// The configuration in force for an org or an app. Secrets and their hashes are never in it.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -158,9 +158,4 @@ pub(super) fn put_answer(put: &Put, scope: &Scope) -> Response {
 pub(super) fn page(found: &Found<Effective>) -> Json<Page<Configured>> {
     let items = found.items.iter().map(Configured::from).collect();
     Json(Page { items, next_cursor: found.cursor.clone() })
-}
-
-/// Milliseconds since 1970 as the API tells them.
-pub(super) fn time(ms: i64) -> String {
-    rfc3339(u64::try_from(ms).unwrap_or_default())
 }

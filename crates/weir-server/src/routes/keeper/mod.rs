@@ -3,14 +3,15 @@
 //! | who | may |
 //! |---|---|
 //! | the operator, with the admin key | set up orgs, apps and webhooks, rotate secrets, move chains by hand, and all below |
-//! | an org, with its token | read its configuration and its apps', and all below for each of its apps |
-//! | an app, with its token | read its configuration, ask for a model, submit, look at its totals, register profiles |
+//! | an org, with its token | read its configuration and its apps', what was changed of them, and all below for each of its apps |
+//! | an app, with its token | read its configuration and what was changed of it, ask for a model, submit, look at its totals, register profiles |
 //! | whoever has a one-time token | fetch the secret that was promised with it, once |
 //!
 //! Webhooks are the operator's, because they make the server send requests; so is whatever changes how much may be spent.
 
 pub mod aggregates;
 pub mod apps;
+pub mod audit;
 pub mod configured;
 pub mod credentials;
 mod deliver;
@@ -168,7 +169,9 @@ impl Service for Budgets {
             .route(Need::Org, routes!(aggregates::app_days))
             .route(Need::Org, routes!(orgs::get))
             .route(Need::Org, routes!(apps::list))
-            .route(Need::Org, routes!(apps::get));
+            .route(Need::Org, routes!(apps::get))
+            .route(Need::Org, routes!(audit::of_org))
+            .route(Need::Org, routes!(audit::of_app));
         // Operators, and those whom they hand a one-time token
         api.route(Need::Admin, routes!(orgs::list))
             .route(Need::Admin, routes!(orgs::put))

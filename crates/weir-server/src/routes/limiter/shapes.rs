@@ -2,7 +2,6 @@
 //!
 //! Tokens are whole: what is available is rounded down, what is missing is rounded up.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,7 @@ use weir_limiter::bucket::MILLI;
 pub use weir_limiter::ids::{EntityId, LimitName, Resource};
 
 use crate::described::{text, texts};
-use crate::time::rfc3339;
+pub(super) use crate::time::{When, time};
 
 texts! {
     /// The name of a namespace, in descriptions.
@@ -186,25 +185,6 @@ pub(super) fn whole(milli: i64) -> i64 {
 /// Whole tokens, rounded up.
 pub(super) fn whole_up(milli: i64) -> i64 {
     milli.div_euclid(MILLI) + i64::from(milli.rem_euclid(MILLI) != 0)
-}
-
-/// A time that a caller names: RFC 3339, in milliseconds since 1970.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct When(pub(super) i64);
-
-impl<'de> Deserialize<'de> for When {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<When, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        let time = text.parse::<jiff::Timestamp>().map_err(|_| {
-            serde::de::Error::custom(format!("{text:?} is no time like 2026-01-15T12:00:00Z"))
-        })?;
-        Ok(When(time.as_millisecond()))
-    }
-}
-
-/// A time of the domain on the wire.
-pub(super) fn time(ms: i64) -> String {
-    rfc3339(u64::try_from(ms).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod amount;
 mod app;
+mod audit;
 mod configured;
 mod credentials;
 mod file;
@@ -74,6 +75,8 @@ enum Verb {
     /// Move a chain to a model for the rest of the day, or take that back
     #[command(subcommand)]
     Sticky(sticky::Verb),
+    /// Show who changed what of an org or an app, the newest first
+    Audit(audit::AuditArgs),
     /// List, import and compare what models cost
     #[command(subcommand)]
     Prices(prices::Verb),
@@ -106,6 +109,7 @@ pub(crate) async fn run(args: KeeperArgs, source: &Source) -> Result<(), Failure
             Verb::Submit(args) => submit::run(&desk, &loaded, *args).await,
             Verb::Totals(args) => totals::run(&desk, args).await,
             Verb::Sticky(verb) => sticky::run(&desk, verb).await,
+            Verb::Audit(args) => audit::run(&desk, args).await,
             Verb::Prices(verb) => prices::run(&desk, verb).await,
             Verb::Profiles(verb) => profiles::run(&desk, verb).await,
             Verb::Webhooks(verb) => webhooks::run(&desk, verb).await,

@@ -1,18 +1,19 @@
-//! Ids of events: ULIDs, which are in order of time. Those a process makes within one millisecond are in the order in
-//! which it made them.
+//! Ids of events that a domain keeps in the order of time: ULIDs. Those a process makes within one millisecond are in the order
+//! in which it made them.
 
 use parking_lot::Mutex;
 use ulid::Ulid;
 
 /// Makes the ids of events.
 #[derive(Debug, Default)]
-pub struct Ids {
+pub struct EventIds {
     last: Mutex<Option<Ulid>>,
 }
 
-impl Ids {
+impl EventIds {
     /// A new id of this moment.
-    pub(crate) fn next(&self, now_ms: i64) -> Ulid {
+    #[must_use]
+    pub fn next(&self, now_ms: i64) -> String {
         let fresh = Ulid::from_parts(u64::try_from(now_ms).unwrap_or_default(), random());
         let mut last = self.last.lock();
         let next = match *last {
@@ -22,7 +23,7 @@ impl Ids {
             _ => fresh,
         };
         *last = Some(next);
-        next
+        next.to_string()
     }
 }
 
@@ -32,7 +33,8 @@ fn random() -> u128 {
 }
 
 /// The first and the last id there could be from `from_ms` on and before `to_ms`. Nothing when that is no time at all.
-pub(super) fn bounds(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<(Ulid, Ulid)> {
+#[must_use]
+pub fn bounds(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<(String, String)> {
     let from_ms = u64::try_from(from_ms.unwrap_or_default().max(0)).unwrap_or_default();
     let first = Ulid::from_parts(from_ms.min(TIME_MAX), 0);
     let last = match to_ms {
@@ -42,7 +44,7 @@ pub(super) fn bounds(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<(Ulid, 
             Ulid::from_parts(last_ms.min(TIME_MAX), u128::MAX >> 48)
         }
     };
-    (first <= last).then_some((first, last))
+    (first <= last).then(|| (first.to_string(), last.to_string()))
 }
 
 /// The last millisecond a ULID can tell.
@@ -54,22 +56,23 @@ mod tests {
 
     #[test]
     fn ids_of_one_process_are_in_order() {
-        let ids = Ids::default();
+        let ids = EventIds::default();
         let made: Vec<_> = [5, 5, 5, 6, 6, 9].map(|ms| ids.next(ms)).into();
-        assert!(made.is_sorted_by(|a, b| a < b && a.to_string() < b.to_string()), "{made:?}");
-        assert_eq!(made[5].timestamp_ms(), 9);
-        assert_eq!(ids.next(3).timestamp_ms(), 3, "a clock set back is believed");
+        assert!(made.is_sorted_by(|a, b| a < b), "{made:?}");
+        let time = |id: &str| Ulid::from_string(id).unwrap().timestamp_ms();
+        assert_eq!(time(&made[5]), 9);
+        assert_eq!(time(&ids.next(3)), 3, "a clock set back is believed");
     }
 
     #[test]
     fn bounds_hold_every_id_of_the_time_and_no_other() {
         let (first, last) = bounds(Some(10), Some(20)).unwrap();
-        let ids = Ids::default();
+        let ids = EventIds::default();
         for (ms, inside) in [(9, false), (10, true), (19, true), (20, false)] {
             let id = ids.next(ms);
             assert_eq!(first <= id && id <= last, inside, "{ms}");
         }
-        assert_eq!(bounds(None, None), Some((Ulid::nil(), Ulid::max())));
+        assert_eq!(bounds(None, None), Some((Ulid::nil().to_string(), Ulid::max().to_string())));
         assert_eq!(bounds(Some(10), Some(10)), None);
         assert_eq!(bounds(None, Some(0)), None);
         assert!(bounds(Some(-5), Some(i64::MAX)).is_some());
