@@ -34,6 +34,10 @@ pub const LATE_MS: i64 = 86_400_000;
 pub const STICKY_KEPT_MS: i64 = 3_600_000;
 /// How long after the end of the org's day a request id is remembered.
 pub const DEDUP_KEPT_MS: i64 = 48 * 3_600_000;
+/// How long it is remembered which time zone and quota scope an org had before: longer than a submission can be late.
+pub const PAST_KEPT_MS: i64 = 4 * 86_400_000;
+/// How often an org's time zone or quota scope can change in that time.
+pub const PAST_MAX: usize = 16;
 /// Submissions of a batch at most.
 pub const BATCH_MAX: usize = 100;
 /// Days of a series at most.

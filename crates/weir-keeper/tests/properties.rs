@@ -265,6 +265,75 @@ proptest! {
     }
 }
 
+/// An org's configuration in a zone.
+fn in_zone(zone: &Zone, quota_scope: &str) -> weir_keeper::config::OrgConfig {
+    let wanted = PutOrg {
+        org_name: "o".into(),
+        timezone: zone.name().into(),
+        quota_scope: quota_scope.into(),
+        model_ordering: vec!["premium".into()],
+        quotas: [("premium".to_owned(), 1)].into(),
+        ..PutOrg::default()
+    };
+    wanted.check(&Catalogue::default(), None).unwrap()
+}
+
+/// Puts: how long after the one before, the zone, and whether the quota is the org's.
+fn puts() -> impl Strategy<Value = Vec<(i64, Zone, bool)>> {
+    let after = prop_oneof![0..DAY_MS / 12, 0..2 * DAY_MS];
+    prop::collection::vec((after, prop::sample::select(zones()), any::<bool>()), 1..9)
+}
+
+/// What held from when on, as somebody who watched would have noted it down.
+type Notes = Vec<(i64, Zone, &'static str)>;
+
+/// Puts one after the other; what is stored then, when, and what held.
+fn put_all(start_ms: i64, puts: Vec<(i64, Zone, bool)>) -> (OrgRecord, i64, Notes) {
+    let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
+    let mut now_ms = start_ms;
+    let mut record = OrgRecord::new(org.clone(), in_zone(&Zone::utc(), "APP"), now_ms);
+    let mut notes: Notes = vec![(i64::MIN, Zone::utc(), "APP")];
+    for (after_ms, zone, is_orgs) in puts {
+        now_ms += after_ms;
+        note(&record, now_ms, &mut notes);
+        record = record.changed(in_zone(&zone, if is_orgs { "ORG" } else { "APP" }), now_ms);
+        record = OrgRecord::decode(org.clone(), &record.encode(None)).unwrap();
+    }
+    (record, now_ms, notes)
+}
+
+fn note(record: &OrgRecord, now_ms: i64, notes: &mut Notes) {
+    if let Some(held) = record.pending.as_ref().filter(|pending| pending.at_ms <= now_ms) {
+        notes.push((held.at_ms, held.timezone.clone(), held.quota_scope.as_str()));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_told_late_goes_by_what_held_then(
+        start_ms in 1_700_000_000_000i64..1_900_000_000_000,
+        puts in puts(),
+        wait_ms in 0..2 * DAY_MS,
+        ages_ms in prop::collection::vec(0..3 * DAY_MS, 8),
+    ) {
+        let (record, now_ms, mut notes) = put_all(start_ms, puts);
+        let now_ms = now_ms + wait_ms;
+        note(&record, now_ms, &mut notes);
+        let effective = Effective::of_org(&record, now_ms);
+        let changes_ms = notes.iter().map(|(from_ms, ..)| *from_ms).filter(|at| *at > now_ms - 3 * DAY_MS);
+        let near_changes = changes_ms.flat_map(|at| [at - 1, at]);
+        for at_ms in ages_ms.iter().map(|age_ms| now_ms - age_ms).chain(near_changes) {
+            let (_, zone, scope) = notes.iter().rev().find(|(from_ms, ..)| *from_ms <= at_ms).unwrap();
+            let (then, quota_scope) = effective.then(at_ms);
+            prop_assert_eq!((then, quota_scope.as_str()), (zone, *scope), "{} of {:?}", at_ms, notes);
+            // So its day is the same whenever it is told.
+            prop_assert_eq!(then.day_of(at_ms), zone.day_of(at_ms));
+        }
+    }
+}
+
 const CHAIN: [&str; 3] = ["premium", "standard", "economy"];
 
 /// A made-up day against these quotas, at these prices for a million tokens.

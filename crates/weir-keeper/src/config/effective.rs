@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{AppRecord, OrgRecord, QuotaScope, Unpriced};
+use super::{AppRecord, OrgRecord, Pending, QuotaScope, Unpriced};
 use crate::day::Zone;
 use crate::decide::{Question, Refresh, Rung, Sticky};
 use crate::ids::{AppId, Label, OrgId, Scope};
@@ -47,9 +47,12 @@ pub struct Effective {
     pub config_version: u64,
     /// What the app has from its org.
     pub inherited_fields: Vec<&'static str>,
-    /// What was in force before something pending came into force, for what is told late.
+    /// What will hold instead, where something waits for the next midnight.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Pending>,
+    /// What was in force before, the oldest first, for what is told late.
     #[serde(skip)]
-    pub before: Option<Before>,
+    pub past: Vec<Before>,
 }
 
 /// The time zone and quota scope that were in force until a moment.
@@ -80,12 +83,6 @@ impl Effective {
     #[must_use]
     pub fn of_org(record: &OrgRecord, now_ms: i64) -> Effective {
         let config = record.at(now_ms).into_owned();
-        let pending = record.pending.as_ref().filter(|pending| pending.at_ms <= now_ms);
-        let before = pending.map(|pending| Before {
-            timezone: record.config.timezone.clone(),
-            quota_scope: record.config.quota_scope,
-            until_ms: pending.at_ms,
-        });
         Effective {
             org_id: record.org.clone(),
             app_id: None,
@@ -103,7 +100,8 @@ impl Effective {
             unpriced: config.unpriced,
             config_version: record.config_version,
             inherited_fields: Vec::new(),
-            before,
+            pending: record.pending.clone().filter(|pending| pending.at_ms > now_ms),
+            past: record.past(now_ms),
         }
     }
 
@@ -153,9 +151,9 @@ impl Effective {
     /// counted, so that the day it belongs to is one.
     #[must_use]
     pub fn then(&self, at_ms: i64) -> (&Zone, QuotaScope) {
-        match &self.before {
-            Some(before) if at_ms < before.until_ms => (&before.timezone, before.quota_scope),
-            _ => (&self.timezone, self.quota_scope),
+        match self.past.iter().find(|before| at_ms < before.until_ms) {
+            Some(before) => (&before.timezone, before.quota_scope),
+            None => (&self.timezone, self.quota_scope),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use weir_table::{Item, Key, Name, Value};
 
-use super::{AppConfig, AppRecord, OrgConfig, OrgRecord, Pending, QuotaScope, Unpriced};
+use super::{AppConfig, AppRecord, Before, OrgConfig, OrgRecord, Pending, QuotaScope, Unpriced};
 use crate::day::Zone;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, OrgId, Scope};
@@ -28,6 +28,8 @@ const UNPRICED: &str = "unpriced";
 const PENDING_TIMEZONE: &str = "pending_timezone";
 const PENDING_SCOPE: &str = "pending_quota_scope";
 const PENDING_AT: &str = "pending_at_epoch";
+const PAST: &str = "past_zones";
+const PAST_UNTIL: &str = "until_epoch";
 const CLIENT_ID: &str = "client_id";
 const CREATED: &str = "created_at_epoch";
 const UPDATED: &str = "updated_at_epoch";
@@ -53,6 +55,8 @@ impl OrgRecord {
         set(&mut item, PENDING_TIMEZONE, pending.map(|pending| pending.timezone.name()));
         set(&mut item, PENDING_SCOPE, pending.map(|pending| pending.quota_scope.as_str()));
         set(&mut item, PENDING_AT, pending.map(|pending| pending.at_ms.div_euclid(1000)));
+        let past: Vec<Value> = self.past.iter().map(past).collect();
+        set(&mut item, PAST, Some(past).filter(|past| !past.is_empty()).map(Value::list));
         item.set(CLIENT_ID, Scope::Org(self.org.clone()).client_id());
         item.set(VERSION, self.config_version);
         item.set(CREATED, self.created_at_epoch);
@@ -80,8 +84,16 @@ impl OrgRecord {
             unpriced: read.word(UNPRICED, Unpriced::parse)?,
         };
         let (config_version, created_at_epoch, updated_at_epoch) = read.history()?;
-        let pending = read.pending()?;
-        Ok(OrgRecord { org, config, pending, config_version, created_at_epoch, updated_at_epoch })
+        let (pending, past) = (read.pending()?, read.past()?);
+        Ok(OrgRecord {
+            org,
+            config,
+            pending,
+            past,
+            config_version,
+            created_at_epoch,
+            updated_at_epoch,
+        })
     }
 }
 
@@ -148,6 +160,14 @@ fn ordering(labels: &[Label]) -> Value {
 
 fn quotas(quotas: &BTreeMap<Label, MicroUsd>) -> Value {
     Value::map(quotas.iter().map(|(label, quota)| (Name::from(label.as_str()), quota.0)))
+}
+
+fn past(before: &Before) -> Value {
+    Value::map([
+        (TIMEZONE, Value::from(before.timezone.name())),
+        (QUOTA_SCOPE, Value::from(before.quota_scope.as_str())),
+        (PAST_UNTIL, Value::from(before.until_ms.div_euclid(1000))),
+    ])
 }
 
 /// Reads attributes, and says of which item they are when one is wrong.
@@ -221,6 +241,22 @@ impl<'a> Reader<'a> {
             quota_scope: self.word(PENDING_SCOPE, QuotaScope::parse)?,
             at_ms: at.saturating_mul(1000),
         }))
+    }
+
+    fn past(&self) -> Result<Vec<Before>> {
+        let before = |value: &Value| {
+            let Value::M(fields) = value else { return None };
+            Some(Before {
+                timezone: Zone::new(fields.get(TIMEZONE)?.as_s()?).ok()?,
+                quota_scope: QuotaScope::parse(fields.get(QUOTA_SCOPE)?.as_s()?)?,
+                until_ms: fields.get(PAST_UNTIL)?.as_i64()?.saturating_mul(1000),
+            })
+        };
+        let all = self.maybe(PAST, |value| match value {
+            Value::L(all) => all.iter().map(before).collect(),
+            _ => None,
+        })?;
+        Ok(all.unwrap_or_default())
     }
 
     fn history(&self) -> Result<(u64, i64, i64)> {

@@ -5,7 +5,10 @@
 
 use std::borrow::Cow;
 
-use super::{AppConfig, OrgConfig, QuotaScope};
+use serde::Serialize;
+
+use super::{AppConfig, Before, OrgConfig, QuotaScope};
+use crate::bounds::PAST_KEPT_MS;
 use crate::day::Zone;
 use crate::ids::{AppId, OrgId};
 
@@ -18,6 +21,8 @@ pub struct OrgRecord {
     pub config: OrgConfig,
     /// What waits.
     pub pending: Option<Pending>,
+    /// What was in force before, the oldest first, as far as something of that time can still be told.
+    pub past: Vec<Before>,
     /// How often it was set.
     pub config_version: u64,
     /// When it was set first, in seconds since 1970.
@@ -27,7 +32,7 @@ pub struct OrgRecord {
 }
 
 /// A time zone and a quota scope that will hold.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pending {
     /// The time zone.
     pub timezone: Zone,
@@ -46,6 +51,7 @@ impl OrgRecord {
             org,
             config,
             pending: None,
+            past: Vec::new(),
             config_version: 1,
             created_at_epoch: now,
             updated_at_epoch: now,
@@ -70,7 +76,7 @@ impl OrgRecord {
                 quota_scope: pending.quota_scope,
                 ..self.config.clone()
             }),
-            _ => Cow::Borrowed(&self.config),
+            None => Cow::Borrowed(&self.config),
         }
     }
 
@@ -80,7 +86,21 @@ impl OrgRecord {
         self.pending.as_ref().map_or(self.config.quota_scope, |pending| pending.quota_scope)
     }
 
-    /// The record after the org was set to what is `wanted`. What else was pending is forgotten.
+    /// What was in force before a moment, the oldest first.
+    #[must_use]
+    pub fn past(&self, now_ms: i64) -> Vec<Before> {
+        let held = self.pending.as_ref().filter(|pending| pending.at_ms <= now_ms);
+        let last = held.map(|pending| Before {
+            timezone: self.config.timezone.clone(),
+            quota_scope: self.config.quota_scope,
+            until_ms: pending.at_ms,
+        });
+        let is_told = |before: &Before| before.until_ms > now_ms.saturating_sub(PAST_KEPT_MS);
+        self.past.iter().cloned().chain(last).filter(is_told).collect()
+    }
+
+    /// The record after the org was set to what is `wanted`. What else was pending and does not hold yet is forgotten; what
+    /// held before it is not, because what is told late goes by it.
     #[must_use]
     pub fn changed(&self, wanted: OrgConfig, now_ms: i64) -> OrgRecord {
         let in_force = self.at(now_ms);
@@ -100,6 +120,7 @@ impl OrgRecord {
             org: self.org.clone(),
             config,
             pending,
+            past: self.past(now_ms),
             config_version: self.config_version.saturating_add(1),
             created_at_epoch: self.created_at_epoch,
             updated_at_epoch: now_ms.div_euclid(1000),

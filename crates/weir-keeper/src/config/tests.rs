@@ -274,6 +274,34 @@ fn a_zone_and_a_scope_change_when_the_day_ends() {
 }
 
 #[test]
+fn what_held_before_is_remembered_as_long_as_it_can_be_told_of() {
+    let zoned = |zone: &str| org(&json!({"timezone": zone}), None).unwrap();
+    let first = record(&json!({})).changed(zoned("Asia/Tokyo"), ms(NOW));
+    let midnight = first.pending.as_ref().unwrap().at_ms;
+    let held = Before {
+        timezone: Zone::new("America/New_York").unwrap(),
+        quota_scope: QuotaScope::App,
+        until_ms: midnight,
+    };
+    assert_eq!((first.past(midnight - 1), first.past(midnight)), (vec![], vec![held.clone()]));
+    // A change of what does not hold yet leaves nothing behind; one of what holds does.
+    assert_eq!(first.changed(zoned("UTC"), midnight - 1).past, []);
+    let second = first.changed(zoned("Asia/Tokyo"), midnight);
+    assert_eq!((&second.past, &second.pending), (&vec![held.clone()], &None));
+    let third = second.changed(zoned("UTC"), midnight + 1);
+    let until_ms = third.pending.as_ref().unwrap().at_ms;
+    let tokyo = Before { timezone: Zone::new("Asia/Tokyo").unwrap(), until_ms, ..held.clone() };
+    assert_eq!(third.past(until_ms), [held, tokyo]);
+    let item = third.changed(zoned("UTC"), until_ms).encode(None);
+    assert_eq!(OrgRecord::decode(org_id(), &item).unwrap().past.len(), 2);
+    let long_after = until_ms + crate::bounds::PAST_KEPT_MS;
+    assert_eq!(third.changed(zoned("UTC"), long_after).past, []);
+    let mut damaged = item;
+    damaged.set("past_zones", Value::list(["x"]));
+    assert!(OrgRecord::decode(org_id(), &damaged).is_err());
+}
+
+#[test]
 fn records_are_read_back_as_they_were_written() {
     let old = record(&json!({}));
     let wanted = org(&json!({"timezone": "Asia/Tokyo", "unpriced": "zero"}), None).unwrap();

@@ -5,7 +5,7 @@ use weir_table::{Backend, Item, Query, Write};
 
 use super::{OWN_CHAINS, Put};
 use crate::audit::{Act, NewEvent};
-use crate::bounds::{APP_PAGES_MAX, APPS_NAMED_MAX, PAGE_MAX, TRIES_MAX};
+use crate::bounds::{APP_PAGES_MAX, APPS_NAMED_MAX, PAGE_MAX, PAST_MAX, TRIES_MAX};
 use crate::config::{AppRecord, Effective, OrgRecord, PutOrg, QuotaScope, VERSION, differing};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, Scope};
@@ -82,6 +82,10 @@ impl<B: Backend> Keeper<B> {
         };
         if is_same(&record, &new, now_ms) {
             return Ok(put(&record));
+        }
+        if new.pending.is_some() && new.past.len() >= PAST_MAX {
+            let problem = format!("and quota_scope changed {PAST_MAX} times in a few days; wait");
+            return Err(Error::config("timezone", problem));
         }
         let mut unchanged = as_in(old, VERSION);
         if new.coming_scope() == QuotaScope::Org && record.coming_scope() == QuotaScope::App {

@@ -1,7 +1,8 @@
 //! Orgs: put, get, list.
 
 use weir_keeper::Error;
-use weir_keeper::config::{Overrides, PutApp, PutOrg};
+use weir_keeper::config::{Overrides, Pending, PutApp, PutOrg, QuotaScope};
+use weir_keeper::day::Zone;
 use weir_keeper::ids::Scope;
 use weir_testkit::watched::{Calls, Strike};
 
@@ -69,11 +70,25 @@ async fn a_new_zone_or_scope_waits_for_midnight(scene: &Scene) {
         (put.effective.timezone.name(), in_force().await),
         ("America/New_York", old.clone())
     );
+    let pending = Pending {
+        timezone: Zone::new("Asia/Tokyo").unwrap(),
+        quota_scope: QuotaScope::Org,
+        at_ms: keeper.now_ms() + 15 * HOUR_MS.cast_signed(),
+    };
+    keeper.put_app(&org(1), &app("a"), &app_request(), "admin").await.unwrap();
+    let waits = async || {
+        let whole = keeper.org(&org(1)).await.unwrap();
+        let one = keeper.app(&org(1), &app("a")).await.unwrap();
+        let all = keeper.list_orgs(9, None).await.unwrap().items.remove(0);
+        [whole.pending, one.pending, all.pending]
+    };
+    assert_eq!(waits().await, [(); 3].map(|()| Some(pending.clone())));
     // It is nine in the morning in New York.
     scene.clock.advance_ms(15 * HOUR_MS - 1);
     assert_eq!(in_force().await, old);
     scene.clock.advance_ms(1);
     assert_eq!(in_force().await, new, "though it was remembered a millisecond ago");
+    assert_eq!(waits().await, [None, None, None]);
     // Back again: that waits for the next midnight in Tokyo, where it is two in the afternoon.
     keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     scene.clock.advance_ms(10 * HOUR_MS - 1);

@@ -24,6 +24,7 @@ scenes! {
     a_lost_answer_is_not_counted_twice,
     many_at_once_count_each_id_once,
     a_new_time_zone_waits_for_midnight,
+    what_is_told_late_goes_by_the_zone_of_its_time,
     a_profile_wants_a_region,
 }
 
@@ -288,6 +289,44 @@ async fn a_new_time_zone_waits_for_midnight(scene: &Scene) {
     scene.clock.advance_ms(10 * 3_600_000);
     let answer = scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
     assert_eq!(answer.processing.org_day, day("2026-01-25"));
+}
+
+async fn what_is_told_late_goes_by_the_zone_of_its_time(scene: &Scene) {
+    let who = spender(scene, "APP").await;
+    let put = async |request: PutOrg| scene.keeper.put_org(&who.org, &request, "test").await;
+    let tell = async |at_ms: i64| {
+        let late = Submission { at_ms, ..submission(scene) };
+        scene.keeper.submit(&who.org, &who.app, &late).await.unwrap().processing.org_day.to_string()
+    };
+    put(org_request("ORG", "Asia/Tokyo")).await.unwrap();
+    // New York's midnight comes at 05:00 UTC, when it is the 24th, 14:00, in Tokyo.
+    scene.clock.advance_ms(15 * 3_600_000);
+    let tokyo_ms = now_ms(scene);
+    assert_eq!([tell(tokyo_ms - 1).await, tell(tokyo_ms).await], ["2026-01-23", "2026-01-24"]);
+    // Another name, and then another zone, from Tokyo's midnight on: New York's time is not forgotten.
+    put(PutOrg { org_name: "New".into(), ..org_request("ORG", "Asia/Tokyo") }).await.unwrap();
+    assert_eq!(tell(tokyo_ms - 1).await, "2026-01-23");
+    put(org_request("APP", "Pacific/Auckland")).await.unwrap();
+    assert_eq!(tell(tokyo_ms - 1).await, "2026-01-23");
+    // At 15:00 UTC it is the 25th in Tokyo and, four hours on, in Auckland.
+    scene.clock.advance_ms(10 * 3_600_000);
+    let auckland_ms = now_ms(scene);
+    put(PutOrg { org_name: "Newer".into(), ..org_request("APP", "Pacific/Auckland") })
+        .await
+        .unwrap();
+    for (at_ms, day) in [
+        (tokyo_ms - 1, "2026-01-23"),
+        (tokyo_ms, "2026-01-24"),
+        (auckland_ms - 1, "2026-01-24"),
+        (auckland_ms, "2026-01-25"),
+    ] {
+        assert_eq!(tell(at_ms).await, day, "{at_ms}");
+    }
+    assert_eq!(spent(scene, &who.all(), "premium", day("2026-01-23")).await.0, 0);
+    assert_eq!(spent(scene, &who.one(), "premium", day("2026-01-23")).await.0, 4);
+    assert_eq!(spent(scene, &who.all(), "premium", day("2026-01-24")).await.0, 3);
+    assert_eq!(spent(scene, &who.all(), "premium", day("2026-01-25")).await.0, 0);
+    assert_eq!(spent(scene, &who.one(), "premium", day("2026-01-25")).await.0, 1);
 }
 
 async fn a_profile_wants_a_region(scene: &Scene) {

@@ -36,6 +36,28 @@ async fn an_org_is_made_once_and_changed_after() {
 }
 
 #[tokio::test]
+async fn what_waits_for_midnight_is_told_until_it_holds() {
+    let scene = Scene::start().await;
+    scene.org(ORG).await;
+    scene.app(ORG, "api").await;
+    let got: Value = scene.get(&at(ORG, "")).await.json();
+    assert!(got.get("pending").is_none(), "{got}");
+    let change = with(new_org(), json!({"timezone": "Asia/Tokyo", "quota_scope": "APP"}));
+    let put: Value = scene.put(&at(ORG, ""), &change).await.json();
+    // It is seven in the morning in New York.
+    let pending = json!({"timezone": "Asia/Tokyo", "quota_scope": "APP",
+        "effective_at": "2026-01-16T05:00:00.000Z"});
+    let (of_org, of_app) = (scene.get(&at(ORG, "")).await, scene.get(&at(ORG, "/apps/api")).await);
+    for told in [put, of_org.json(), of_app.json()] {
+        assert_eq!((&told["timezone"], &told["pending"]), (&json!("America/New_York"), &pending));
+        assert_eq!(told["quota_scope"], "ORG");
+    }
+    scene.app.clock.advance_ms(17 * 3_600_000);
+    let got: Value = scene.get(&at(ORG, "/apps/api")).await.json();
+    assert_eq!((&got["timezone"], got.get("pending")), (&json!("Asia/Tokyo"), None));
+}
+
+#[tokio::test]
 async fn apps_inherit_what_they_do_not_say() {
     let scene = Scene::start().await;
     let new = json!({"app_name": "API", "overrides": {"refresh_interval_secs": 30}});

@@ -90,6 +90,14 @@ fn orgs_and_apps_are_applied_listed_and_shown() {
     assert_eq!(ids, ["chat", "shop"]);
     let shown = home.weir(&format!("keeper app show {ORG} chat")).ok();
     assert!(shown.contains("$0.000007"), "{shown}");
+    // A new zone waits for midnight, and is told meanwhile.
+    write(&home, "moved.yaml", &ORG_FILE.replace("America/New_York", "Asia/Tokyo"));
+    let moved = home.weir("keeper org apply moved.yaml").ok();
+    assert!(
+        moved.contains("days of America/New_York") && moved.contains(" on: days of Asia/Tokyo")
+    );
+    let shown = home.weir(&format!("keeper app show {ORG} chat --json")).json();
+    assert_eq!(shown["pending"]["timezone"], "Asia/Tokyo");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use weir_keeper::config::Effective;
+use weir_keeper::config::{Effective, Pending};
 use weir_keeper::credentials::Retrieval;
 use weir_keeper::ids::Scope;
 use weir_keeper::{Page as Found, Put};
@@ -57,6 +57,31 @@ pub struct Configured {
     pub config_version: u64,
     /// What an app has from its org.
     pub inherited_fields: Vec<String>,
+    /// What will hold instead, where something waits for the next midnight of the time zone in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingChange>,
+}
+
+/// A time zone and a quota scope that will hold.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct PendingChange {
+    /// By which days will begin and end.
+    pub timezone: String,
+    /// Whose spend the quotas will be for: `ORG` or `APP`.
+    pub quota_scope: String,
+    /// From when.
+    #[schema(format = DateTime)]
+    pub effective_at: String,
+}
+
+impl From<&Pending> for PendingChange {
+    fn from(pending: &Pending) -> PendingChange {
+        PendingChange {
+            timezone: pending.timezone.name().to_owned(),
+            quota_scope: pending.quota_scope.as_str().to_owned(),
+            effective_at: time(pending.at_ms),
+        }
+    }
 }
 
 impl From<&Effective> for Configured {
@@ -86,6 +111,7 @@ impl From<&Effective> for Configured {
             unpriced: config.unpriced.as_str().to_owned(),
             config_version: config.config_version,
             inherited_fields: config.inherited_fields.iter().map(ToString::to_string).collect(),
+            pending: config.pending.as_ref().map(PendingChange::from),
         }
     }
 }

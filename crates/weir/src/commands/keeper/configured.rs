@@ -33,14 +33,22 @@ pub(super) fn show(one: &Configured) -> std::io::Result<()> {
         vec![label.clone(), MicroUsd(quota).to_string()]
     });
     output::table(header(["model", "quota a day"]), rows, &[1])?;
-    let whose = if one.quota_scope == "ORG" { "all apps together" } else { "each app" };
     output::line(format!(
-        "{} ({}): days of {}, quotas for {whose}, version {}",
+        "{} ({}): days of {}, quotas for {}, version {}",
         output::printable(name(one)),
         output::printable(&one.id),
         one.timezone,
+        whose(&one.quota_scope),
         one.config_version
     ))?;
+    if let Some(pending) = &one.pending {
+        output::line(format!(
+            "from {} on: days of {}, quotas for {}",
+            pending.effective_at,
+            pending.timezone,
+            whose(&pending.quota_scope)
+        ))?;
+    }
     let lasting =
         if one.sticky_fallback_enabled { "last for the day" } else { "last while needed" };
     output::line(format!(
@@ -55,6 +63,11 @@ pub(super) fn show(one: &Configured) -> std::io::Result<()> {
         [] => Ok(()),
         inherited => output::line(format!("as the org: {}", inherited.join(", "))),
     }
+}
+
+/// Whose spend the quotas are for.
+fn whose(quota_scope: &str) -> &'static str {
+    if quota_scope == "ORG" { "all apps together" } else { "each app" }
 }
 
 /// What became of a put, and how a new client gets its secret.
