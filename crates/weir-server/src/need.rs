@@ -4,7 +4,7 @@
 use axum::http::Method;
 
 use crate::auth::Identity;
-use crate::auth::grant::{Access, Tenant};
+use crate::auth::grant::{Access, Tenant, canonical_org};
 
 /// What a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,9 +73,10 @@ impl Need {
             (Need::Anyone, _) => true,
             (Need::Nothing(_) | Need::Admin, _) => grants.is_admin(),
             (Need::Org, Some(org)) => {
+                let org = canonical_org(org);
                 let tenant = match parameters("app") {
-                    Some(app) => Tenant::App { org: org.to_owned(), app: app.to_owned() },
-                    None => Tenant::Org(org.to_owned()),
+                    Some(app) => Tenant::App { org, app: app.to_owned() },
+                    None => Tenant::Org(org),
                 };
                 grants.allows(&tenant, access)
             }
@@ -97,6 +98,10 @@ fn parameters_of<'a, 'p>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One org, in two spellings.
+    const LOWER: &str = "org:550e8400-e29b-41d4-a716-4466554400ab";
+    const UPPER: &str = "org:550E8400-E29B-41D4-A716-4466554400AB";
 
     fn caller(scope: &str) -> Identity {
         Identity { subject: "someone".into(), grants: scope.parse().unwrap(), claims: None }
@@ -121,6 +126,7 @@ mod tests {
         let a: &[(&str, &str)] = &[("org", "a")];
         let a_x: &[(&str, &str)] = &[("org", "a"), ("app", "x")];
         let ns: &[(&str, &str)] = &[("ns", "default")];
+        let (lower, upper): (&[_], &[_]) = (&[("org", &LOWER[4..])], &[("org", &UPPER[4..])]);
         for (need, scope, method, path, expected) in [
             (open, None, Method::GET, a, ok),
             (Need::Anyone, None, Method::GET, a, unknown),
@@ -134,6 +140,9 @@ mod tests {
             (Need::Org, Some("org:a app:x"), Method::PUT, a_x, ok),
             (Need::Org, Some("org:a app:y"), Method::GET, a_x, forbidden),
             (Need::Org, Some("org:a app:x"), Method::GET, a, forbidden),
+            (Need::Org, Some(LOWER), Method::GET, upper, ok),
+            (Need::Org, Some(UPPER), Method::GET, lower, ok),
+            (Need::Org, Some("org:A"), Method::GET, a, forbidden),
             (Need::Namespace, Some("ns:default"), Method::POST, ns, ok),
             (Need::Namespace, Some("org:default"), Method::GET, ns, forbidden),
             (Need::Namespace, Some("ns:default"), Method::GET, a, forbidden),

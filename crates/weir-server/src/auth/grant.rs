@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use weir_keeper::ids::OrgId;
+
 use super::scope;
 
 /// Bytes of the text form of grants.
@@ -29,6 +31,24 @@ pub enum Tenant {
     Namespace(String),
     /// A person's records.
     Owner(String),
+}
+
+impl Tenant {
+    /// The same tenant, with its org spelt as all others spell it.
+    fn canonical(self) -> Tenant {
+        match self {
+            Tenant::Org(org) => Tenant::Org(canonical_org(&org)),
+            Tenant::App { org, app } => Tenant::App { org: canonical_org(&org), app },
+            other => other,
+        }
+    }
+}
+
+/// An org that is a UUID in the one way in which it is stored, however it is spelt; other texts as they are.
+pub(crate) fn canonical_org(org: &str) -> String {
+    let is_spelt_otherwise = org.bytes().any(|byte| byte.is_ascii_uppercase());
+    let id = is_spelt_otherwise.then(|| OrgId::new(org).ok()).flatten();
+    id.map_or_else(|| org.to_owned(), |id| id.to_string())
 }
 
 /// What may be done with them.
@@ -122,7 +142,7 @@ impl Grants {
     ) -> Result<Grants, GrantError> {
         let mut unique = BTreeMap::new();
         for Grant { tenant, access } in list {
-            let widest = unique.entry(tenant).or_insert(access);
+            let widest = unique.entry(tenant.canonical()).or_insert(access);
             *widest = access.max(*widest);
             if unique.len() > GRANTS_MAX {
                 return Err(GrantError::new("", "holds more than 64 grants"));

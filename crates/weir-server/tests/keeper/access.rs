@@ -86,6 +86,32 @@ async fn no_route_opens_to_another_org_or_app_or_to_nobody() {
 }
 
 #[tokio::test]
+async fn an_org_is_the_same_however_its_id_is_spelt() {
+    let scene = Scene::start().await;
+    let org = scene.org(ORG).await;
+    let app = scene.app(ORG, "api").await;
+    let upper = Client { org: ORG.to_uppercase(), ..org };
+    for (client, tail) in [
+        (&upper, ""),
+        (&upper, "/apps/api"),
+        (&upper, "/apps/api/model-selection"),
+        (&Client { org: ORG.to_uppercase(), ..app.clone() }, "/apps/api/model-selection"),
+    ] {
+        let reply = scene.read(client, tail).await;
+        assert_eq!(reply.status, 200, "{} {tail}: {}", client.id, reply.text());
+    }
+    let told: Value = scene.read(&upper, "").await.json();
+    assert_eq!(told["org_id"], ORG);
+    // Another org's is still another's, and so is an app's name in another case.
+    let other = Client { org: OTHER.to_uppercase(), ..app.clone() };
+    assert_eq!(scene.read(&other, "/apps/api").await.status, 403);
+    assert_eq!(scene.read(&app, "/apps/API").await.status, 403);
+    let token = scene.app.token(&format!("org:{}", ORG.to_uppercase())).await;
+    let issued = Client { access: token, ..app };
+    assert_eq!(scene.read(&issued, "/apps/api").await.status, 200);
+}
+
+#[tokio::test]
 async fn routes_that_need_no_credentials_are_the_ones_that_check_their_own() {
     let scene = Scene::start().await;
     let all = operations(&scene).await;
