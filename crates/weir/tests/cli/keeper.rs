@@ -175,6 +175,11 @@ fn costs_are_submitted_and_move_the_chain() {
     let server = home.serve_with(&["--data", "weir-data", "--aggregate-interval", "1"]);
     let shown = home.weir(&format!("keeper select {ORG} shop")).ok();
     assert!(shown.contains("use premium (") && shown.contains("NORMAL"), "{shown}");
+    let place = |label: &str| shown.find(&format!("│ {label} ")).unwrap();
+    assert!(
+        place("premium") < place("standard") && place("standard") < place("economy"),
+        "{shown}"
+    );
     let id = "0e8e7a30-0000-4000-8000-000000000001";
     let submit = format!("keeper submit {ORG} shop --model premium --input 100000 --output 50000");
     let counted = home.weir(&format!("{submit} --request-id {id}")).ok();

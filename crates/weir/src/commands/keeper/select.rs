@@ -2,6 +2,7 @@
 
 use clap::Args;
 use weir_keeper::money::MicroUsd;
+use weir_server::routes::keeper::configured::Configured;
 use weir_server::routes::keeper::selection::Selection;
 
 use super::whose::AppArgs;
@@ -22,12 +23,22 @@ pub(super) async fn run(desk: &Desk<'_>, args: SelectArgs) -> Result<(), Failure
     let path = args.whose.path(desk, &["model-selection"]);
     let path = with_query(&path, &[("force_check", args.force_check.then_some("true"))]);
     let selection: Selection = desk.api.get(&path).await?;
-    desk.tell(&selection, show)
+    // Only people want the chain beside it: the models in their order.
+    let chain = if desk.json {
+        Vec::new()
+    } else {
+        desk.api.get::<Configured>(&args.whose.path(desk, &[])).await?.model_ordering
+    };
+    desk.tell(&selection, |selection| show(selection, &chain))
 }
 
-fn show(selection: &Selection) -> std::io::Result<()> {
+fn show(selection: &Selection, chain: &[String]) -> std::io::Result<()> {
     let status = &selection.quota_status;
-    let rows = status.models_status.iter().map(|(label, model)| {
+    let mut models: Vec<_> = status.models_status.iter().collect();
+    // Those of a chain that was changed just now come last.
+    let place = |label: &String| chain.iter().position(|of| of == label).unwrap_or(chain.len());
+    models.sort_by_key(|(label, _)| place(label));
+    let rows = models.into_iter().map(|(label, model)| {
         vec![
             label.clone(),
             MicroUsd(model.spend_usd_micros).to_string(),
