@@ -34,6 +34,14 @@ pub const LATE_MS: i64 = 86_400_000;
 pub const STICKY_KEPT_MS: i64 = 3_600_000;
 /// How long after the end of the org's day a request id is remembered.
 pub const DEDUP_KEPT_MS: i64 = 48 * 3_600_000;
+/// How long after nothing can be told of a day any more its totals are final: clocks differ, and a submission may be under way.
+pub const SETTLE_MS: i64 = 3_600_000;
+/// Days before an org or app was made of which it may have told: as late as a submission can be, and a time zone more.
+pub const TOLD_BEFORE_MADE_DAYS: usize = 3;
+/// Days of a scope that a full pass makes final at most; the next one goes on.
+pub const FINAL_DAYS_MAX: usize = 7;
+/// Days of a scope in which something can be counted at most: today, yesterday, and what time zones add.
+pub const OPEN_DAYS_MAX: usize = 5;
 /// How long it is remembered which time zone and quota scope an org had before: longer than a submission can be late.
 pub const PAST_KEPT_MS: i64 = 4 * 86_400_000;
 /// How often an org's time zone or quota scope can change in that time.

@@ -22,6 +22,7 @@ pub const DAY_PREFIX: &str = "DAY#";
 /// Partition of the notices that wait to be delivered.
 pub const DELIVERIES: &str = "DELIVERIES";
 const EXPORTED_SK: &str = "EXPORTED";
+const SUMMED_SK: &str = "SUMMED";
 /// How sort keys of imported prices begin.
 pub const IMPORT_PREFIX: &str = "FROM#";
 const ORG_PREFIX: &str = "ORG#";
@@ -172,6 +173,12 @@ pub fn exported(org: &OrgId) -> Key {
     Key::new(org_partition(org), EXPORTED_SK)
 }
 
+/// Until which day all totals of a scope are final, beside them.
+#[must_use]
+pub fn summed(of: &Scope) -> Key {
+    Key::new(scope(of), SUMMED_SK)
+}
+
 /// The partition of a model's totals; sort keys are days.
 #[must_use]
 pub fn total_partition(of: &Scope, label: &Label) -> String {
@@ -313,6 +320,8 @@ mod tests {
             (sticky(&all, on), format!("ORG#{ORG} | DAY#20260123")),
             (sticky(&one, on), format!("{app_text} | DAY#20260123")),
             (notice(&one, on, &label, 80), format!("{app_text} | NOTICE#20260123#premium#80")),
+            (summed(&all), format!("ORG#{ORG} | SUMMED")),
+            (summed(&one), format!("{app_text} | SUMMED")),
             (total(&all, &label, on), format!("ORG#{ORG}#LABEL#premium | DAY#20260123")),
             (total(&one, &label, on), format!("{app_text}#LABEL#premium | DAY#20260123")),
             (usage(&all, &label, 0, on), format!("ORG#{ORG}#LABEL#premium#SH#0 | DAY#20260123")),

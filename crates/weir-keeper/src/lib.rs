@@ -21,6 +21,7 @@ pub mod ids;
 mod keeper;
 pub mod keys;
 pub mod labels;
+mod marks;
 mod meaning;
 mod meters;
 pub mod money;

@@ -312,6 +312,36 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
+    fn nothing_is_counted_in_a_day_that_is_over(
+        start_ms in 1_700_000_000_000i64..1_900_000_000_000,
+        puts in puts(),
+        asked in prop::collection::vec((0usize..9, 0..2 * DAY_MS), 8),
+        ages_ms in prop::collection::vec(0..4 * DAY_MS, 8),
+    ) {
+        let mut open = OrgDay::new(1, 1, 1).unwrap();
+        // Somebody looks after each of some puts, a while later but before the next.
+        for count in 1..=puts.len() {
+            let (record, put_ms, _) = put_all(start_ms, puts[..count].to_vec());
+            let next_ms = put_ms + puts.get(count).map_or(3 * DAY_MS, |(after_ms, ..)| *after_ms);
+            let mut looks: Vec<i64> = asked.iter().filter(|(of, _)| of % puts.len() + 1 == count)
+                .map(|(_, wait_ms)| (put_ms + wait_ms).min(next_ms)).collect();
+            looks.sort_unstable();
+            for now_ms in looks {
+                let effective = Effective::of_org(&record, now_ms);
+                let changes_ms = effective.past.iter().flat_map(|before| [before.until_ms - 1, before.until_ms]);
+                for at_ms in ages_ms.iter().map(|age_ms| now_ms - age_ms).chain(changes_ms) {
+                    let (zone, _) = effective.then(at_ms);
+                    if let Ok(day) = zone.day_of_submission(at_ms, now_ms) {
+                        prop_assert!(day >= open, "{day} is counted in, and was over before {open}");
+                    }
+                }
+                open = open.max(effective.first_open_day(now_ms));
+                prop_assert!(open <= effective.timezone.day_of(now_ms));
+            }
+        }
+    }
+
+    #[test]
     fn what_is_told_late_goes_by_what_held_then(
         start_ms in 1_700_000_000_000i64..1_900_000_000_000,
         puts in puts(),

@@ -1,13 +1,14 @@
 //! From shards to totals, from totals to fallbacks and notices.
 //!
-//! 1. The change feed of the counters tells which models of which scopes are dirty ([`Dirty::of`]); a full pass over today
-//!    and yesterday finds what the feed missed.
+//! 1. The change feed of the counters tells which models of which scopes are dirty ([`Dirty::of`]); a full pass over the days
+//!    in which something can still be counted finds what the feed missed, and sums each day up once more when it is over.
 //! 2. The shards of each are summed up into its total, which never goes back.
 //! 3. The monitor looks at the totals of each scope: it moves the chain on as soon as a quota is spent, and tells of
 //!    thresholds that were crossed.
 //!
 //! All of it is idempotent and safe on every instance at once. A failure leaves the rest dirty: the feed is read again.
 
+mod closing;
 mod dirty;
 mod monitor;
 mod pass;

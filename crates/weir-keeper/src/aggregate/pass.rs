@@ -1,8 +1,10 @@
-//! The full pass: today and yesterday of every scope, whatever the feed told.
+//! The full pass: the days of every scope in which something can still be counted, whatever the feed told; and those that are
+//! over, once.
 
 use weir_table::{Backend, Query};
 
 use super::{Dirty, Summed};
+use crate::bounds::OPEN_DAYS_MAX;
 use crate::error::Result;
 use crate::ids::{Label, Scope};
 use crate::keeper::Keeper;
@@ -20,7 +22,8 @@ pub struct Passed {
 }
 
 impl<B: Backend> Keeper<B> {
-    /// Sums up today and yesterday of some orgs and apps: those among the next `limit` things of the configuration.
+    /// Sums up the open days of some orgs and apps, today and yesterday as a rule, and makes the days before final: of those among
+    /// the next `limit` things of the configuration.
     ///
     /// # Errors
     /// The cursor is not of this pass, or the store fails.
@@ -30,31 +33,36 @@ impl<B: Backend> Keeper<B> {
         query.cursor = cursor.map(str::to_owned);
         let page = self.store().query(&query).await?;
         let mut passed = Passed { next: page.cursor, ..Passed::default() };
-        let mut dirty = Dirty::default();
+        let (mut dirty, mut closed) = (Dirty::default(), Summed::default());
         for item in &page.items {
             let key = item.s("PK").zip(item.s("SK"));
             if let Some(scope) = key.and_then(|(pk, sk)| keys::parse_config(pk, sk)) {
-                self.mark_all(&scope, &mut dirty).await?;
+                self.pass_by(&scope, &mut dirty, &mut closed).await?;
                 passed.scopes += 1;
             }
         }
         passed.summed = self.aggregate(&dirty).await?;
+        passed.summed.written += closed.written;
+        passed.summed.failed += closed.failed;
         // Nobody submitted when this pass began, so there is no lag to tell.
         passed.summed.lag_ms = 0;
         Ok(passed)
     }
 
-    /// Marks every model that the scope may have used today and yesterday.
-    async fn mark_all(&self, scope: &Scope, dirty: &mut Dirty) -> Result<()> {
+    /// Marks every model that the scope may have used on its open days, and makes the days before final.
+    async fn pass_by(&self, scope: &Scope, dirty: &mut Dirty, closed: &mut Summed) -> Result<()> {
         let now_ms = self.now_ms();
         let effective = self.effective(scope.org(), scope.app()).await?;
-        let today = effective.timezone.day_of(now_ms);
         let labels = self.labels_of(scope, &effective).await?;
-        for day in [Some(today), today.previous()].into_iter().flatten() {
+        let (first, today) = (effective.first_open_day(now_ms), effective.timezone.day_of(now_ms));
+        let back = std::iter::successors(Some(today), |day| day.previous());
+        for day in back.take(OPEN_DAYS_MAX).take_while(|day| *day >= first) {
             for label in &labels {
                 dirty.mark(scope.clone(), Label::clone(label), day, now_ms);
             }
         }
+        let changed = self.close_days(scope, &effective, &labels, now_ms).await;
+        closed.written += closed.passable(scope, changed)?.unwrap_or_default();
         Ok(())
     }
 }

@@ -54,7 +54,6 @@ impl<B: Backend> Keeper<B> {
             if sum == known || before == Some((sum, known)) {
                 return Ok(Total::Unchanged);
             }
-            before = Some((sum, known));
             let key = keys::total(scope, label, *day);
             let table = self.tables().daily_total.clone();
             match self.store().write(sum.put_as_total(table, key, now_ms, kept_ms)).await {
@@ -62,7 +61,9 @@ impl<B: Backend> Keeper<B> {
                     self.meters().totalled();
                     return Ok(Total::Written(sum.cost.less(known.cost)));
                 }
-                Ok(_) | Err(Fault::Conflict) => {}
+                // Another total is there, which the next look shows; a conflict says nothing about it.
+                Ok(_) => before = Some((sum, known)),
+                Err(Fault::Conflict) => before = None,
                 Err(fault) => return Err(fault.into()),
             }
         }

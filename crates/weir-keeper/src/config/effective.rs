@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{AppRecord, OrgRecord, Pending, QuotaScope, Unpriced};
-use crate::day::Zone;
+use crate::bounds::{LATE_MS, SETTLE_MS, TOLD_BEFORE_MADE_DAYS};
+use crate::day::{OrgDay, Zone};
 use crate::decide::{Question, Refresh, Rung, Sticky};
 use crate::ids::{AppId, Label, OrgId, Scope};
 use crate::money::MicroUsd;
@@ -47,6 +48,9 @@ pub struct Effective {
     pub config_version: u64,
     /// What the app has from its org.
     pub inherited_fields: Vec<&'static str>,
+    /// When the app was made, or the org, in seconds since 1970.
+    #[serde(skip)]
+    pub created_at_epoch: i64,
     /// What will hold instead, where something waits for the next midnight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
@@ -100,6 +104,7 @@ impl Effective {
             unpriced: config.unpriced,
             config_version: record.config_version,
             inherited_fields: Vec::new(),
+            created_at_epoch: record.created_at_epoch,
             pending: record.pending.clone().filter(|pending| pending.at_ms > now_ms),
             past: record.past(now_ms),
         }
@@ -143,6 +148,7 @@ impl Effective {
                 of_org.config_version
             },
             inherited_fields: inherited.map(|(field, _)| field).chain(ORGS_ALONE).collect(),
+            created_at_epoch: app.created_at_epoch,
             ..of_org
         }
     }
@@ -155,6 +161,31 @@ impl Effective {
             Some(before) => (&before.timezone, before.quota_scope),
             None => (&self.timezone, self.quota_scope),
         }
+    }
+
+    /// The first day in which something can still be counted; what was counted on days before it stays as it is.
+    #[must_use]
+    pub fn first_open_day(&self, now_ms: i64) -> OrgDay {
+        let now_ms = now_ms.saturating_sub(SETTLE_MS);
+        let mut first = self.timezone.day_of(now_ms);
+        let mut since_ms = i64::MIN;
+        let past = self.past.iter().map(|before| (&before.timezone, before.until_ms));
+        for (zone, until_ms) in past.chain([(&self.timezone, i64::MAX)]) {
+            let oldest_ms = zone.span_of(now_ms).start_ms.saturating_sub(LATE_MS).max(since_ms);
+            if oldest_ms < until_ms {
+                first = first.min(zone.day_of(oldest_ms));
+            }
+            since_ms = until_ms;
+        }
+        first
+    }
+
+    /// The first day of which it can have told anything.
+    #[must_use]
+    pub fn first_day(&self) -> OrgDay {
+        let made = self.timezone.day_of(self.created_at_epoch.saturating_mul(1000));
+        let mut back = std::iter::successors(Some(made), |day| day.previous());
+        back.nth(TOLD_BEFORE_MADE_DAYS).unwrap_or(made)
     }
 
     /// Whose spend the quotas are for.

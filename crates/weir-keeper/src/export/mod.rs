@@ -11,22 +11,19 @@ use std::sync::Arc;
 
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
-use weir_table::expr::attr;
-use weir_table::{Backend, Error as Fault, Get, Write};
+use weir_table::{Backend, Error as Fault};
 
-use crate::bounds::{EXPORT_DAYS_MAX, TRIES_MAX};
+use crate::bounds::EXPORT_DAYS_MAX;
 use crate::config::Effective;
 use crate::day::OrgDay;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{OrgId, Scope};
 use crate::keeper::Keeper;
 use crate::keys;
-use crate::retry::pause;
 use crate::totals::Part;
 
 /// After how many days nothing can be counted in a day any more: what is told may be a day late, and days may be short.
 pub const FINAL_AFTER_DAYS: usize = 3;
-const DAY: &str = "org_day";
 
 /// Where counters are exported to. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -95,7 +92,7 @@ impl<B: Backend> Keeper<B> {
         let mut back = std::iter::successors(Some(today), |day| day.previous());
         let Some(last) = back.nth(FINAL_AFTER_DAYS) else { return Ok(()) };
         let org = &effective.org_id;
-        let done = self.exported_until(org).await?;
+        let done = self.mark(keys::exported(org)).await?;
         let kept = usize::try_from(self.settings().retention_days).unwrap_or(usize::MAX);
         let oldest = back.nth(kept.saturating_sub(FINAL_AFTER_DAYS)).unwrap_or(last);
         let first = done.and_then(OrgDay::next).unwrap_or(oldest).max(oldest);
@@ -111,7 +108,7 @@ impl<B: Backend> Keeper<B> {
                 exported.lines += lines;
             }
         }
-        self.mark_exported(org, until).await?;
+        self.move_mark(keys::exported(org), until).await?;
         let behind = u64::try_from(until.days_until(last)).unwrap_or_default();
         exported.behind_days = exported.behind_days.max(behind);
         Ok(())
@@ -138,29 +135,5 @@ impl<B: Backend> Keeper<B> {
             }
         }
         Ok((lines, content))
-    }
-
-    /// The last day of an org that is exported.
-    async fn exported_until(&self, org: &OrgId) -> Result<Option<OrgDay>> {
-        let get = Get::new(self.tables().daily_total.clone(), keys::exported(org));
-        let item = self.store().get(&get).await?;
-        Ok(item.and_then(|item| OrgDay::from_compact(item.s(DAY)?)))
-    }
-
-    /// Marks how far an org is exported, unless it is further.
-    async fn mark_exported(&self, org: &OrgId, until: OrgDay) -> Result<()> {
-        let day = until.compact();
-        let item = keys::item(keys::exported(org)).with(DAY, day.as_str());
-        let further = attr("PK").absent().or(attr(DAY).lt(day));
-        let write = Write::put(self.tables().daily_total.clone(), item).when(further);
-        for attempt in 0..TRIES_MAX {
-            pause(attempt).await;
-            match self.store().write(write.clone()).await {
-                Ok(_) => return Ok(()),
-                Err(Fault::Conflict) => {}
-                Err(fault) => return Err(fault.into()),
-            }
-        }
-        Err(Error::Contended)
     }
 }

@@ -6,6 +6,7 @@ use weir_table::Backend;
 
 use crate::bounds::{APP_PAGES_MAX, PAGE_MAX};
 use crate::config::{Effective, QuotaScope};
+use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::ids::{Label, OrgId, Scope};
 use crate::keeper::Keeper;
@@ -17,6 +18,8 @@ pub(crate) struct Part {
     pub(crate) scope: Scope,
     pub(crate) labels: Vec<Label>,
     pub(crate) quotas: BTreeMap<Label, MicroUsd>,
+    /// The first day of which it can have told anything.
+    pub(crate) since: OrgDay,
 }
 
 impl<B: Backend> Keeper<B> {
@@ -47,7 +50,8 @@ impl<B: Backend> Keeper<B> {
                 let Some(app) = effective.app_id.clone() else { continue };
                 let scope = Scope::App(org.clone(), app);
                 let labels = self.labels_of(&scope, &effective).await?;
-                parts.push(Part { scope, labels, quotas: effective.quotas });
+                let since = effective.first_day();
+                parts.push(Part { scope, labels, quotas: effective.quotas, since });
             }
             cursor = page.cursor;
             if cursor.is_none() {

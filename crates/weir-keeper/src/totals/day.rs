@@ -55,6 +55,8 @@ impl<B: Backend> Keeper<B> {
         let mut counted = Counted::default();
         if matches!(scope, Scope::App(..)) || effective.quota_scope == QuotaScope::Org {
             let labels = self.labels_of(scope, effective).await?;
+            let of = (scope, labels.as_slice(), effective.first_day());
+            self.make_final(of, effective, (day, day)).await?;
             self.count_in(scope, &labels, day, &mut counted).await?;
         }
         if matches!(scope, Scope::App(..)) || !counted.models.is_empty() {
@@ -62,6 +64,8 @@ impl<B: Backend> Keeper<B> {
         }
         let parts = self.parts_of(scope.org()).await?;
         for part in &parts {
+            let of = (&part.scope, part.labels.as_slice(), part.since);
+            self.make_final(of, effective, (day, day)).await?;
             self.count_in(&part.scope, &part.labels, day, &mut counted).await?;
         }
         Ok((counted, Some(parts)))

@@ -37,6 +37,8 @@ impl<B: Backend> Keeper<B> {
         let mut parts = None;
         if matches!(scope, Scope::App(..)) || effective.quota_scope == QuotaScope::Org {
             let labels = self.labels_of(scope, &effective).await?;
+            let of = (scope, labels.as_slice(), effective.first_day());
+            self.make_final(of, &effective, (from, to)).await?;
             self.range_in(scope, &labels, (from, to), &mut found).await?;
         }
         if matches!(scope, Scope::Org(_)) {
@@ -78,6 +80,8 @@ impl<B: Backend> Keeper<B> {
         let parts = self.parts_of(scope.org()).await?;
         let mut of_apps = Days::new();
         for part in &parts {
+            let of = (&part.scope, part.labels.as_slice(), part.since);
+            self.make_final(of, effective, days).await?;
             self.range_in(&part.scope, &part.labels, days, &mut of_apps).await?;
         }
         for (day, counted) in of_apps {

@@ -116,6 +116,8 @@ async fn looks(keeper: &Keeper<Watched>, ledger: &mut Ledger<'_>, who: &Spender)
     ledger.note("a day's totals of an app", keeper.day_totals(&who.one(), today())).await.unwrap();
     let name = "a day's totals of an org with two apps";
     ledger.note(name, keeper.day_totals(&who.all(), today())).await.unwrap();
+    // As a pass leaves it: days that are over are final.
+    keeper.full_pass(None, 100).await.unwrap();
     let scope = who.one();
     let month = keeper.series(&scope, day("2025-12-25"), today());
     ledger.note("30 days of an app", month).await.unwrap();

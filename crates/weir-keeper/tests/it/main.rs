@@ -34,6 +34,7 @@ mod aggregate;
 mod apps;
 mod audit;
 mod batch;
+mod closing;
 mod cost;
 mod counters;
 mod credential_faults;
