@@ -116,6 +116,10 @@ pub const PRICE_BELIEVED_MS: i64 = 60_000;
 pub const PRICE_KEPT_DAYS: i64 = 3;
 /// Editions of a model's price that are looked through for one that tells of a region.
 pub const PRICE_EDITIONS_MAX: u32 = 32;
+/// Imports of prices at most: all of them are in one item.
+pub const IMPORTS_MAX: usize = 1_000;
+/// How long an import that comes in parts may take.
+pub const IMPORT_OPEN_MS: i64 = 3_600_000;
 /// Pages of the table of prices that a list reads at most.
 pub const PRICE_PAGES_MAX: u32 = 256;
 /// Days that an audit event is kept.

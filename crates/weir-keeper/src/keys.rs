@@ -25,6 +25,8 @@ const EXPORTED_SK: &str = "EXPORTED";
 const SUMMED_SK: &str = "SUMMED";
 /// How sort keys of imported prices begin.
 pub const IMPORT_PREFIX: &str = "FROM#";
+/// Partition and sort key of the list of imports.
+pub const IMPORTS: &str = "IMPORTS";
 const ORG_PREFIX: &str = "ORG#";
 
 /// An item that has its key and nothing else yet.
@@ -226,21 +228,36 @@ pub fn price(model: &ModelId, on: OrgDay) -> Key {
 
 /// A price of a model that was imported, and holds from a day of UTC on.
 #[must_use]
-pub fn imported_price(model: &ModelId, from: OrgDay) -> Key {
-    Key::new(model.as_str(), import_sort(from))
+pub fn imported_price(model: &ModelId, from: OrgDay, import: &EventId) -> Key {
+    Key::new(model.as_str(), format!("{IMPORT_PREFIX}{from}#{import}"))
 }
 
-/// How imported prices are sorted, after those of single days.
+/// What sorts behind all prices that were imported to hold from a day on, and before those of later days.
 #[must_use]
-pub fn import_sort(from: OrgDay) -> String {
-    format!("{IMPORT_PREFIX}{from}")
+pub fn imports_until(on: OrgDay) -> String {
+    format!("{IMPORT_PREFIX}{on}$")
 }
 
-/// The day of a price's sort key, and whether it was imported.
+/// The day of a price's sort key, and the import that it is of.
 #[must_use]
-pub fn parse_price_sort(sk: &str) -> Option<(OrgDay, bool)> {
-    let imported = sk.strip_prefix(IMPORT_PREFIX);
-    Some((imported.unwrap_or(sk).parse().ok()?, imported.is_some()))
+pub fn parse_price_sort(sk: &str) -> Option<(OrgDay, Option<EventId>)> {
+    let Some(imported) = sk.strip_prefix(IMPORT_PREFIX) else {
+        return Some((sk.parse().ok()?, None));
+    };
+    let (day, import) = imported.split_once('#')?;
+    Some((day.parse().ok()?, Some(EventId::new(import).ok()?)))
+}
+
+/// The list of all imports, beside the prices.
+#[must_use]
+pub fn imports() -> Key {
+    Key::new(IMPORTS, IMPORTS)
+}
+
+/// The key of an item.
+#[must_use]
+pub fn of_item(item: &Item) -> Option<Key> {
+    Some(Key::new(item.s("PK")?, item.s("SK")?))
 }
 
 /// A token that was revoked.
@@ -345,6 +362,7 @@ mod tests {
         let id = RequestId::new(REQUEST).unwrap();
         let on = OrgDay::from_compact("20260123").unwrap();
         let model = ModelId::new("anthropic.claude-3-5-sonnet-20241022-v2:0").unwrap();
+        let import = EventId::new("01J").unwrap();
         for (key, expected) in [
             (request(&org, &app, &id), format!("REQ#{ORG}#a#{REQUEST}")),
             (retrieval(&RetrievalToken::new(REQUEST).unwrap()), REQUEST.to_owned()),
@@ -356,14 +374,17 @@ mod tests {
             (exported(&org), format!("ORG#{ORG} | EXPORTED")),
             (price(&model, on), "anthropic.claude-3-5-sonnet-20241022-v2:0 | 2026-01-23".into()),
             (
-                imported_price(&model, on),
-                "anthropic.claude-3-5-sonnet-20241022-v2:0 | FROM#2026-01-23".into(),
+                imported_price(&model, on, &import),
+                "anthropic.claude-3-5-sonnet-20241022-v2:0 | FROM#2026-01-23#01J".into(),
             ),
+            (imports(), "IMPORTS | IMPORTS".into()),
         ] {
             assert_eq!(text(&key), expected);
         }
-        assert_eq!(parse_price_sort("2026-01-23"), Some((on, false)));
-        assert_eq!(parse_price_sort("FROM#2026-01-23"), Some((on, true)));
+        assert_eq!(parse_price_sort("2026-01-23"), Some((on, None)));
+        assert_eq!(parse_price_sort("FROM#2026-01-23#01J"), Some((on, Some(import))));
+        assert!("FROM#2026-01-23#01J" < imports_until(on).as_str());
+        assert!(imports_until(on).as_str() < "FROM#2026-01-24#");
         assert_eq!(parse_price_sort("UNTIL#2026-01-23"), None);
     }
 

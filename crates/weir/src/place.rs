@@ -68,6 +68,11 @@ impl Place {
         }
     }
 
+    /// Whether there can be tables: a folder may hold none.
+    pub(crate) fn is_there(&self) -> bool {
+        self.folder().is_none_or(holds_something)
+    }
+
     /// Whether the tables are on this machine.
     pub(crate) fn is_embedded(&self) -> bool {
         matches!(self, Place::Embedded(_))

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use compact_str::CompactString;
+use parking_lot::RwLock;
 use quick_cache::{Equivalent, sync};
 
+use super::import::Imports;
 use super::{PriceSource, Priced};
 use crate::bounds::{PRICE_BELIEVED_MS, PRICES_REMEMBERED};
 use crate::ids::{Label, ModelId};
@@ -42,6 +44,7 @@ pub(super) type Said = Option<Arc<Priced>>;
 pub(crate) struct Cache {
     known: sync::Cache<Owned, (Said, i64)>,
     labels: HashMap<Label, Arc<Priced>>,
+    imports: RwLock<Option<Arc<Imports>>>,
     epoch: AtomicU64,
 }
 
@@ -56,6 +59,7 @@ impl Cache {
         Cache {
             known: sync::Cache::new(PRICES_REMEMBERED),
             labels: labels.iter().filter_map(priced).collect(),
+            imports: RwLock::default(),
             epoch: AtomicU64::new(0),
         }
     }
@@ -88,9 +92,24 @@ impl Cache {
         }
     }
 
-    /// Forgets all prices but those of labels.
+    /// What is remembered of imports.
+    pub(super) fn imports(&self) -> Option<Arc<Imports>> {
+        self.imports.read().clone()
+    }
+
+    /// Remembers the imports, unless prices were written since `epoch`.
+    pub(super) fn keep_imports(&self, imports: &Arc<Imports>, epoch: u64) {
+        let mut known = self.imports.write();
+        if self.epoch() == epoch {
+            *known = Some(Arc::clone(imports));
+        }
+    }
+
+    /// Forgets all prices but those of labels, and the imports they went by.
     pub(super) fn forget(&self) {
+        let mut imports = self.imports.write();
         self.epoch.fetch_add(1, Ordering::SeqCst);
+        *imports = None;
         self.known.clear();
     }
 }

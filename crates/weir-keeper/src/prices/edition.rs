@@ -9,7 +9,7 @@ use weir_table::{Item, Name, Value};
 use super::{PriceSource, Priced};
 use crate::day::OrgDay;
 use crate::error::{Error, Result};
-use crate::ids::ModelId;
+use crate::ids::{EventId, ModelId};
 use crate::keys;
 use crate::labels::{Catalogue, LabelDef};
 use crate::money::Price;
@@ -21,6 +21,7 @@ const CACHE_READ: &str = "cache_read_price_usd_micros_per_1m";
 const CACHE_WRITE: &str = "cache_write_price_usd_micros_per_1m";
 const REGIONS: &str = "regions";
 const FETCHED: &str = "fetched_at_epoch";
+pub(super) const IMPORT: &str = "import_id";
 
 /// Prices by region; `None` is all regions.
 pub(super) type ByRegion = BTreeMap<Option<CompactString>, Price>;
@@ -30,7 +31,8 @@ pub(super) type ByRegion = BTreeMap<Option<CompactString>, Price>;
 pub(super) struct Edition {
     pub(super) model: ModelId,
     pub(super) from: OrgDay,
-    pub(super) is_import: bool,
+    /// The import that it is of.
+    pub(super) import: Option<EventId>,
     pub(super) prices: ByRegion,
     /// When it is to be forgotten, in seconds since 1970.
     pub(super) expires_at_epoch: Option<i64>,
@@ -45,7 +47,7 @@ impl Edition {
 
     /// A price of it, as it is told on a day.
     pub(super) fn priced(&self, price: Price, on: OrgDay) -> Priced {
-        let is_todays = !self.is_import && self.from == on;
+        let is_todays = self.import.is_none() && self.from == on;
         let source = if is_todays { PriceSource::PricingApi } else { PriceSource::Cached };
         Priced { price, source, version: self.from.to_string() }
     }
@@ -57,12 +59,14 @@ impl Edition {
 
     /// The item of it, with what the catalogue says of the model.
     pub(super) fn encode(&self, labels: &Catalogue, now_ms: i64) -> Item {
-        let key = if self.is_import {
-            keys::imported_price(&self.model, self.from)
-        } else {
-            keys::price(&self.model, self.from)
+        let key = match &self.import {
+            Some(import) => keys::imported_price(&self.model, self.from, import),
+            None => keys::price(&self.model, self.from),
         };
         let mut item = keys::item(key).with(FETCHED, now_ms.div_euclid(1000));
+        if let Some(import) = &self.import {
+            item.set(IMPORT, import.as_str());
+        }
         let label = labels.iter().find(|(_, def)| def.bedrock_model_id == self.model);
         if let Some((label, def)) = label {
             let LabelDef { tier, family, description, .. } = def;
@@ -95,7 +99,7 @@ impl Edition {
         let wrong = || Error::damaged("a price", "its item is not what was written");
         let model = item.s("PK").and_then(|pk| ModelId::new(pk).ok()).ok_or_else(wrong)?;
         let day = item.s("SK").and_then(keys::parse_price_sort);
-        let (from, is_import) = day.ok_or_else(wrong)?;
+        let (from, import) = day.ok_or_else(wrong)?;
         let mut prices = ByRegion::new();
         if let Some(price) = price_in(item.attrs()) {
             prices.insert(None, price);
@@ -107,7 +111,7 @@ impl Edition {
                 prices.insert(Some(region.as_str().into()), price);
             }
         }
-        Ok(Edition { model, from, is_import, prices, expires_at_epoch: item.i64(TTL) })
+        Ok(Edition { model, from, import, prices, expires_at_epoch: item.i64(TTL) })
     }
 }
 
@@ -137,7 +141,7 @@ mod tests {
         let edition = Edition {
             model: ModelId::new("amazon.nova-lite-v1:0").unwrap(),
             from: OrgDay::new(2026, 1, 23).unwrap(),
-            is_import: false,
+            import: None,
             prices: BTreeMap::from([(None, cached), (Some("eu-west-1".into()), Price::new(5, 6))]),
             expires_at_epoch: Some(1_769_436_000),
         };
@@ -145,10 +149,11 @@ mod tests {
         assert_eq!(Edition::decode(&item).unwrap(), edition);
         assert_eq!((item.s("model_label"), item.s("family")), (Some("economy"), Some("nova")));
         assert_eq!(item.i64("input_price_usd_micros_per_1m"), Some(3));
-        let import = Edition { is_import: true, expires_at_epoch: None, ..edition };
+        let id = Some(EventId::new("01J").unwrap());
+        let import = Edition { import: id, expires_at_epoch: None, ..edition };
         let item = import.encode(&Catalogue::default(), 0);
         assert_eq!(Edition::decode(&item).unwrap(), import);
-        assert_eq!(item.s("SK"), Some("FROM#2026-01-23"));
+        assert_eq!(item.s("SK"), Some("FROM#2026-01-23#01J"));
     }
 
     #[test]
@@ -156,7 +161,7 @@ mod tests {
         let edition = Edition {
             model: ModelId::new("m").unwrap(),
             from: OrgDay::new(2026, 1, 23).unwrap(),
-            is_import: false,
+            import: None,
             prices: BTreeMap::from([(Some("eu-west-1".into()), Price::new(5, 6))]),
             expires_at_epoch: Some(10),
         };

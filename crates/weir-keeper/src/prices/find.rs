@@ -6,6 +6,7 @@ use weir_table::{Backend, Query};
 
 use super::cache::{Of, Said};
 use super::edition::Edition;
+use super::import::Imports;
 use super::name::names;
 use super::{PriceSource, Priced};
 use crate::bounds::PRICE_EDITIONS_MAX;
@@ -37,9 +38,11 @@ impl<B: Backend> Keeper<B> {
         let said = match prices.fresh(of, now_ms) {
             Some(said) => said,
             None => {
+                // Before the imports are looked at, so that no price of an older list is kept.
                 let epoch = prices.epoch();
-                let said = self.read_price(model, region, at_ms, now_ms).await?;
-                prices.keep(of, said.clone(), now_ms, epoch);
+                let imports = self.known_imports(now_ms).await?;
+                let said = self.read_price(model, region, (at_ms, now_ms), &imports).await?;
+                prices.keep(of, said.clone(), imports.read_ms, epoch);
                 said
             }
         };
@@ -50,15 +53,19 @@ impl<B: Backend> Keeper<B> {
         &self,
         model: &ModelId,
         region: Option<&str>,
-        at_ms: i64,
-        now_ms: i64,
+        (at_ms, now_ms): (i64, i64),
+        imports: &Imports,
     ) -> Result<Said> {
         let on = Zone::utc().day_of(at_ms);
         let (names, arn_region) = names(model.as_str());
         let here = region.or(arn_region);
         for is_import in [true, false] {
             for name in &names {
-                let found = self.edition(name, is_import, (here, on), now_ms).await?;
+                let editions = self.editions_of(name, is_import, on).await?;
+                let mut counting = editions
+                    .iter()
+                    .filter(|edition| edition.is_kept(now_ms) && imports.has(edition));
+                let found = counting.find_map(|it| Some(it.priced(it.price(here)?, on)));
                 if let Some(priced) = found {
                     return Ok(Some(Arc::new(priced)));
                 }
@@ -72,16 +79,10 @@ impl<B: Backend> Keeper<B> {
         Ok(from_book.map(Arc::new))
     }
 
-    /// The price in the latest edition, not after a day, that tells of a region.
-    async fn edition(
-        &self,
-        name: &str,
-        is_import: bool,
-        (region, on): (Option<&str>, OrgDay),
-        now_ms: i64,
-    ) -> Result<Option<Priced>> {
+    /// The editions of a model that are not after a day, the latest first.
+    async fn editions_of(&self, name: &str, is_import: bool, on: OrgDay) -> Result<Vec<Edition>> {
         let (first, last) = if is_import {
-            (keys::IMPORT_PREFIX.to_owned(), keys::import_sort(on))
+            (keys::IMPORT_PREFIX.to_owned(), keys::imports_until(on))
         } else {
             (BEFORE_ALL_DAYS.to_owned(), on.to_string())
         };
@@ -89,13 +90,6 @@ impl<B: Backend> Keeper<B> {
             .between(first, last)
             .reverse()
             .limit(PRICE_EDITIONS_MAX);
-        for item in &self.store().query(&query).await?.items {
-            let edition = Edition::decode(item)?;
-            let price = edition.price(region).filter(|_| edition.is_kept(now_ms));
-            if let Some(price) = price {
-                return Ok(Some(edition.priced(price, on)));
-            }
-        }
-        Ok(None)
+        self.store().query(&query).await?.items.iter().map(Edition::decode).collect()
     }
 }

@@ -14,6 +14,7 @@ use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::ids::ModelId;
 use crate::keeper::Keeper;
+use crate::keys;
 
 /// A price that holds on a day, and how it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -66,19 +67,25 @@ impl<B: Backend> Keeper<B> {
     /// The editions of each model that hold on a day, the first to be believed first.
     async fn editions(&self, on: OrgDay) -> Result<BTreeMap<ModelId, Vec<Edition>>> {
         let now_ms = self.now_ms();
+        let imports = self.known_imports(now_ms).await?;
         let mut models: BTreeMap<ModelId, Vec<Edition>> = BTreeMap::new();
         let mut query = Query::scan(self.tables().pricing_cache.clone());
         for _ in 0..PRICE_PAGES_MAX {
             let page = self.store().query(&query).await?;
             for item in &page.items {
+                if keys::of_item(item) == Some(keys::imports()) {
+                    continue;
+                }
                 let edition = Edition::decode(item)?;
-                if edition.from <= on && edition.is_kept(now_ms) {
+                if edition.from <= on && edition.is_kept(now_ms) && imports.has(&edition) {
                     models.entry(edition.model.clone()).or_default().push(edition);
                 }
             }
             let Some(cursor) = page.cursor else {
                 for editions in models.values_mut() {
-                    editions.sort_by_key(|edition| Reverse((edition.is_import, edition.from)));
+                    let order =
+                        |it: &Edition| Reverse((it.import.is_some(), it.from, it.import.clone()));
+                    editions.sort_by_key(order);
                 }
                 return Ok(models);
             };

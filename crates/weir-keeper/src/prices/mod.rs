@@ -1,6 +1,6 @@
 //! What models cost: an imported price, else the one fetched last, else the book's, else the label's own.
 //!
-//! Prices have a day from which they hold. Imports hold until a later import; fetched prices are written anew each day and
+//! Prices have a day from which they hold. Imports take effect as a whole and hold until a later import; fetched prices are written anew each day and
 //! forgotten after three, so that a refresh that fails keeps the old ones for a while. A cost is computed when it is
 //! submitted, so a new price changes nothing that was counted before.
 
@@ -9,6 +9,8 @@ mod cache;
 mod diff;
 mod edition;
 mod find;
+mod import;
+mod imports;
 mod list;
 mod name;
 mod write;
@@ -18,6 +20,7 @@ use serde::Serialize;
 pub use self::book::{Book, Found};
 pub(crate) use self::cache::Cache;
 pub use self::diff::{PriceChange, diff};
+pub use self::import::Import;
 pub use self::list::ListedPrice;
 pub use self::name::PROFILE_PREFIXES;
 pub use self::write::PriceRow;

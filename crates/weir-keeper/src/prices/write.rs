@@ -1,4 +1,4 @@
-//! New prices: imported by hand, or fetched.
+//! New prices, as they are written; those that were fetched count at once.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use weir_table::{Backend, Write};
 use super::Book;
 use super::edition::{ByRegion, Edition};
 use crate::bounds::{BOOK_ENTRIES_MAX, LABEL_MAX, PRICE_KEPT_DAYS};
-use crate::day::{OrgDay, Zone};
+use crate::day::Zone;
 use crate::error::{Error, Result};
 use crate::ids::{ModelId, shown};
 use crate::keeper::Keeper;
@@ -44,29 +44,6 @@ impl PriceRow {
 }
 
 impl<B: Backend> Keeper<B> {
-    /// Imports prices that hold from a day of UTC on, until a later import, whatever is fetched; tells of how many models.
-    /// An import for the same models from the same day is replaced.
-    ///
-    /// # Errors
-    /// The day is past, or a row cannot be meant or stands there twice: then nothing is imported. Or the store fails: then
-    /// some may be, and the same again does all.
-    pub async fn import_prices(&self, rows: Vec<PriceRow>, from: OrgDay) -> Result<usize> {
-        let now_ms = self.now_ms();
-        let today = Zone::utc().day_of(now_ms);
-        if from < today {
-            let problem = format!("{from} is past; prices can change from {today} on");
-            return Err(Error::invalid("from", problem));
-        }
-        let editions = by_model(rows)?.into_iter().map(|(model, prices)| Edition {
-            model,
-            from,
-            is_import: true,
-            prices,
-            expires_at_epoch: None,
-        });
-        self.write_prices(editions.collect(), now_ms).await
-    }
-
     /// Makes the prices of a file, which looks like the price book, those of today; tells of how many models.
     ///
     /// # Errors
@@ -79,30 +56,28 @@ impl<B: Backend> Keeper<B> {
         let from = Zone::utc().day_of(now_ms);
         let until = now_ms.div_euclid(1000).saturating_add(PRICE_KEPT_DAYS * DAY_SECS);
         let editions = by_model(PriceRow::of_book(&book))?.into_iter().map(|(model, prices)| {
-            Edition { model, from, is_import: false, prices, expires_at_epoch: Some(until) }
+            Edition { model, from, import: None, prices, expires_at_epoch: Some(until) }
         });
-        self.write_prices(editions.collect(), now_ms).await
-    }
-
-    async fn write_prices(&self, editions: Vec<Edition>, now_ms: i64) -> Result<usize> {
-        let table = &self.tables().pricing_cache;
-        let mut written = Ok(());
-        for some in editions.chunks(BATCH_WRITE_MAX) {
-            let write = |edition: &Edition| {
-                Write::put(table.clone(), edition.encode(self.labels(), now_ms))
-            };
-            written = self.store().batch_write(some.iter().map(write).collect()).await;
-            if written.is_err() {
-                break;
-            }
-        }
+        let editions: Vec<Edition> = editions.collect();
+        let written = self.write_editions(&editions).await;
         self.inner.prices.forget();
         written?;
         Ok(editions.len())
     }
+
+    pub(super) async fn write_editions(&self, editions: &[Edition]) -> Result<()> {
+        let (table, now_ms) = (&self.tables().pricing_cache, self.now_ms());
+        for some in editions.chunks(BATCH_WRITE_MAX) {
+            let write = |edition: &Edition| {
+                Write::put(table.clone(), edition.encode(self.labels(), now_ms))
+            };
+            self.store().batch_write(some.iter().map(write).collect()).await?;
+        }
+        Ok(())
+    }
 }
 
-fn by_model(rows: Vec<PriceRow>) -> Result<BTreeMap<ModelId, ByRegion>> {
+pub(super) fn by_model(rows: Vec<PriceRow>) -> Result<BTreeMap<ModelId, ByRegion>> {
     if rows.len() > BOOK_ENTRIES_MAX {
         return Err(Error::invalid("prices", format!("are more than {BOOK_ENTRIES_MAX}")));
     }

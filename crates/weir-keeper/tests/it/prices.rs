@@ -17,6 +17,11 @@ scenes!(
     prices_are_remembered,
     all_prices_of_a_day_are_listed,
     wrong_prices_are_refused,
+    an_import_takes_effect_as_a_whole_or_not_at_all,
+    an_import_in_parts_counts_when_it_is_closed,
+    what_held_before_holds_again_when_an_import_is_removed,
+    an_import_that_is_never_closed_is_removed,
+    a_process_goes_over_to_an_import_at_once,
 );
 
 const NOVA: &str = "amazon.nova-lite-v1:0";
@@ -67,7 +72,7 @@ async fn the_nearest_price_wins(scene: &Scene) {
     let fetched = Some((7, PriceSource::PricingApi, "2026-01-23".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, fetched, "though the other was remembered");
     let today = OrgDay::new(2026, 1, 23).unwrap();
-    scene.keeper.import_prices(vec![row(NOVA, None, 8)], today).await.unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, None, 8)], today, "ann").await.unwrap();
     let imported = Some((8, PriceSource::Cached, "2026-01-23".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, imported);
     assert_eq!(scene.another().await.prices(today).await.unwrap().len(), 448);
@@ -102,8 +107,8 @@ async fn a_refresh_that_fails_keeps_the_old_prices(scene: &Scene) {
 
 async fn an_import_holds_from_its_day_on(scene: &Scene) {
     let (today, tomorrow) = (OrgDay::new(2026, 1, 23).unwrap(), OrgDay::new(2026, 1, 24).unwrap());
-    scene.keeper.import_prices(vec![row(NOVA, None, 5)], today).await.unwrap();
-    scene.keeper.import_prices(vec![row(NOVA, None, 6)], tomorrow).await.unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, None, 6)], tomorrow, "ann").await.unwrap();
     let today_ms = scene.keeper.now_ms();
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 5);
     scene.clock.advance_ms(DAY_MS);
@@ -114,7 +119,8 @@ async fn an_import_holds_from_its_day_on(scene: &Scene) {
     scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
     scene.clock.advance_ms(500 * DAY_MS);
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6);
-    let error = scene.keeper.import_prices(vec![row(NOVA, None, 5)], today).await.unwrap_err();
+    let error =
+        scene.keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap_err();
     assert!(error.to_string().starts_with("from: 2026-01-23 is past"), "{error}");
 }
 
@@ -136,9 +142,13 @@ async fn prices_are_known_by_region_and_profile(scene: &Scene) {
     }
     // A newer import of another region leaves the older one of this in force.
     let today = OrgDay::new(2026, 1, 23).unwrap();
-    scene.keeper.import_prices(vec![row(NOVA, Some("eu-west-1"), 4)], today).await.unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, Some("eu-west-1"), 4)], today, "ann").await.unwrap();
     let tomorrow = today.next().unwrap();
-    scene.keeper.import_prices(vec![row(NOVA, Some("us-east-1"), 5)], tomorrow).await.unwrap();
+    scene
+        .keeper
+        .import_prices(vec![row(NOVA, Some("us-east-1"), 5)], tomorrow, "ann")
+        .await
+        .unwrap();
     scene.clock.advance_ms(DAY_MS);
     assert_eq!(now(scene, NOVA, Some("eu-west-1")).await.unwrap().0, 4);
     assert_eq!(now(scene, NOVA, Some("us-east-1")).await.unwrap().0, 5);
@@ -150,7 +160,7 @@ async fn prices_are_remembered(scene: &Scene) {
         now(scene, NOVA, None).await;
         now(scene, "acme.model", Some("eu-west-1")).await;
     }
-    assert_eq!(scene.watch.calls(), Calls { queries: 4, ..Calls::default() });
+    assert_eq!(scene.watch.calls(), Calls { gets: 1, queries: 4, ..Calls::default() });
     // What another process writes is seen a minute later.
     let other = scene.another().await;
     other.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
@@ -173,7 +183,7 @@ async fn all_prices_of_a_day_are_listed(scene: &Scene) {
         .await
         .unwrap();
     let tomorrow = today.next().unwrap();
-    scene.keeper.import_prices(vec![row(NOVA, Some("mars-1"), 9)], tomorrow).await.unwrap();
+    scene.keeper.import_prices(vec![row(NOVA, Some("mars-1"), 9)], tomorrow, "ann").await.unwrap();
     let changes = |old: &[PriceRow], new: &[PriceRow]| -> Vec<_> {
         let told = diff(old, new).into_iter();
         told.map(|change| (change.model_id.to_string(), change.new.map(|new| new.input))).collect()
@@ -197,9 +207,111 @@ async fn wrong_prices_are_refused(scene: &Scene) {
         (vec![row(NOVA, Some("no region"), 1)], "is no region"),
         (vec![row(NOVA, None, 1); 10_001], "more than 10000"),
     ] {
-        let error = scene.keeper.import_prices(rows, today).await.unwrap_err();
+        let error = scene.keeper.import_prices(rows, today, "ann").await.unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
         assert_eq!(error.code(), "INVALID_REQUEST");
     }
     assert_eq!(scene.watch.calls(), Calls::default());
+}
+
+/// More models than fit one write, all at one price.
+fn many(input: u64) -> Vec<PriceRow> {
+    (0..30).map(|number| row(&format!("acme.model-{number}"), None, input)).collect()
+}
+
+/// How many of them cost this much, as somebody sees it who remembers nothing.
+async fn cost(scene: &Scene, input: u64) -> usize {
+    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let listed = scene.another().await.prices(today).await.unwrap();
+    listed.iter().filter(|it| it.row.price.input == input).count()
+}
+
+async fn an_import_takes_effect_as_a_whole_or_not_at_all(scene: &Scene) {
+    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let (mut input, mut refused) = (1_000_001, 0);
+    for strike in [Strike::Before, Strike::After] {
+        for skip in 0.. {
+            input += 1;
+            // Of two imports from one day the later one counts.
+            scene.clock.advance_ms(1);
+            let keeper = scene.another().await;
+            scene.watch.fail_once(skip, strike);
+            let imported = keeper.import_prices(many(input), today, "ann").await;
+            let struck = !scene.watch.is_planned();
+            scene.watch.cancel();
+            let count = cost(scene, input).await;
+            match imported {
+                Ok(import) => assert_eq!((import.models, count), (30, 30)),
+                Err(_) => assert!(count == 0 || count == 30, "{count} of 30"),
+            }
+            refused += u32::from(count == 0);
+            if !struck {
+                break;
+            }
+        }
+    }
+    assert!(refused >= 4, "{refused}");
+}
+
+async fn an_import_in_parts_counts_when_it_is_closed(scene: &Scene) {
+    let (keeper, today) = (&scene.keeper, OrgDay::new(2026, 1, 23).unwrap());
+    let import = keeper.begin_import(today, "ann").await.unwrap();
+    let mut parts = many(77).into_iter();
+    let first: Vec<_> = parts.by_ref().take(10).collect();
+    assert_eq!(keeper.add_to_import(&import.id, first).await.unwrap().models, 10);
+    assert_eq!(cost(scene, 77).await, 0);
+    assert_eq!(now(scene, "acme.model-0", None).await.unwrap().1, PriceSource::ConfigFallback);
+    keeper.add_to_import(&import.id, parts.collect()).await.unwrap();
+    let closed = keeper.close_import(&import.id).await.unwrap();
+    assert_eq!((closed.models, closed.is_open, closed.by.as_str()), (30, false, "ann"));
+    assert_eq!(cost(scene, 77).await, 30);
+    assert_eq!(now(scene, "acme.model-0", None).await.unwrap().0, 77);
+    let late = keeper.add_to_import(&import.id, many(78)).await.unwrap_err();
+    assert_eq!(late.code(), "NOT_FOUND", "it is closed");
+}
+
+async fn what_held_before_holds_again_when_an_import_is_removed(scene: &Scene) {
+    let (keeper, today) = (&scene.keeper, OrgDay::new(2026, 1, 23).unwrap());
+    let first = keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap();
+    let second = keeper.import_prices(vec![row(NOVA, None, 6)], today, "bob").await.unwrap();
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6, "the later of one day");
+    let known = keeper.imports().await.unwrap();
+    assert_eq!(known, [second.clone(), first.clone()]);
+    keeper.remove_import(&second.id).await.unwrap();
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 5);
+    keeper.remove_import(&first.id).await.unwrap();
+    assert_eq!(now(scene, NOVA, None).await.unwrap().1, PriceSource::PriceBook);
+    assert_eq!(keeper.remove_import(&first.id).await.unwrap_err().code(), "NOT_FOUND");
+    let table = weir_table::Query::scan(keeper.tables().pricing_cache.clone());
+    assert_eq!(scene.store.query(&table).await.unwrap().items.len(), 1, "the list, and no prices");
+}
+
+async fn an_import_that_is_never_closed_is_removed(scene: &Scene) {
+    let (keeper, today) = (&scene.keeper, OrgDay::new(2026, 1, 23).unwrap());
+    let left = keeper.begin_import(today, "ann").await.unwrap();
+    keeper.add_to_import(&left.id, many(77)).await.unwrap();
+    scene.clock.advance_ms(3_600_000);
+    keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap();
+    assert_eq!(keeper.imports().await.unwrap().len(), 2, "it may still be under way");
+    scene.clock.advance_ms(1_000);
+    keeper.import_prices(vec![row(NOVA, None, 6)], today, "ann").await.unwrap();
+    let known = keeper.imports().await.unwrap();
+    assert!(known.len() == 2 && known.iter().all(|import| !import.is_open), "{known:?}");
+    assert_eq!(keeper.close_import(&left.id).await.unwrap_err().code(), "NOT_FOUND");
+}
+
+async fn a_process_goes_over_to_an_import_at_once(scene: &Scene) {
+    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let other = scene.another().await;
+    let costs = async |name: &str| {
+        let found = other.price(&model(name), None, None, other.now_ms()).await.unwrap();
+        found.map(|found| found.price.input)
+    };
+    assert_eq!(costs("acme.model-0").await, None);
+    scene.keeper.import_prices(many(77), today, "ann").await.unwrap();
+    scene.clock.advance_ms(59_999);
+    // One that it asked for before, and one that it did not: both as before, and then both as imported.
+    assert_eq!((costs("acme.model-0").await, costs("acme.model-1").await), (None, None));
+    scene.clock.advance_ms(1);
+    assert_eq!((costs("acme.model-1").await, costs("acme.model-0").await), (Some(77), Some(77)));
 }

@@ -14,6 +14,7 @@ mod forged;
 mod jobs;
 mod leaks;
 mod orgs;
+mod prices;
 mod receiver;
 mod runtime;
 mod scene;

@@ -56,7 +56,7 @@ impl Receiver {
     }
 }
 
-async fn serve(listener: tokio::net::TcpListener, router: Router) {
+pub(crate) async fn serve(listener: tokio::net::TcpListener, router: Router) {
     use hyper_util::rt::TokioIo;
     use tower_service::Service as _;
     while let Ok((stream, _)) = listener.accept().await {

@@ -292,7 +292,8 @@ fn prices_profiles_and_webhooks_are_kept() {
     let differs = home.weir("keeper prices diff prices.json");
     assert_eq!(differs.code, Some(4), "{differs:?}");
     assert!(differs.out.starts_with(&format!("~ {MODEL}: $0.06 / $0.24")), "{differs:?}");
-    assert_eq!(home.weir("keeper prices import prices.json --json").json()["models"], 1);
+    let imported = home.weir("keeper prices import prices.json --json").json();
+    assert_eq!((&imported["models"], &imported["open"]), (&json!(1), &json!(false)));
     assert_eq!(
         home.weir("keeper prices diff prices.json").ok(),
         "all prices are as the file says\n"
@@ -302,6 +303,12 @@ fn prices_profiles_and_webhooks_are_kept() {
     assert!(home.weir("keeper prices list nova-lite").ok().contains("for a million tokens"));
     home.weir("keeper prices import prices.json --from 2020-01-01").fails(2, &["past"]);
     home.weir("keeper prices list --on tomorrow").fails(2, &["tomorrow"]);
+    let id = imported["id"].as_str().unwrap();
+    assert!(home.weir("keeper prices imports").ok().contains(id));
+    assert!(home.weir(&format!("keeper prices remove {id}")).ok().contains("holds no more"));
+    home.weir(&format!("keeper prices remove {id}")).fails(3, &[id]);
+    assert_eq!(home.weir("keeper prices diff prices.json").code, Some(4));
+    assert_eq!(home.weir("keeper prices imports --json").json(), json!([]));
     write(&home, "bad.json", "[{}]");
     home.weir("keeper prices import bad.json").fails(2, &["model_id", "help: a file is"]);
     write(&home, "bad.json", "{\"units\": 1}");
@@ -380,6 +387,18 @@ fn a_stored_configuration_is_tried_out() {
     assert_eq!(proposed, stored);
     let app = home.weir(&format!("keeper simulate --org-id {ORG} --app-id shop {day}")).json();
     assert_eq!(proposed, app);
+    // What was imported counts here too, for files as for what is stored.
+    let row = json!([{"model_id": "anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "input_price_usd_micros_per_1m": 1, "output_price_usd_micros_per_1m": 1}]);
+    write(&home, "prices.json", &row.to_string());
+    let import = home.weir("keeper prices import prices.json --json").json();
+    let today = day.replace("2026-01-23", import["from"].as_str().unwrap());
+    let stored = home.weir(&format!("keeper simulate --org-id {ORG} {today}")).json();
+    assert_eq!(stored, home.weir(&format!("keeper simulate --org org.yaml {today}")).json());
+    assert_eq!(
+        stored["report"]["models"][0]["cost_usd_micros"], 100,
+        "a micro-dollar for each of 100"
+    );
     let nobody = "00000000-0000-4000-8000-000000000000";
     home.weir(&format!("keeper simulate --org-id {nobody} {day}")).fails(3, &[nobody, "org list"]);
     home.weir(&format!("keeper simulate --org-id {ORG} --app-id chat {day}")).fails(3, &["chat"]);

@@ -183,6 +183,8 @@ impl Service for Budgets {
             .route(Need::Admin, routes!(sticky::set_org, sticky::reset_org))
             .route(Need::Admin, routes!(sticky::set_app, sticky::reset_app))
             .route(Need::Admin, routes!(prices::list, prices::import))
+            .route(Need::Admin, routes!(prices::imports))
+            .route(Need::Admin, routes!(prices::remove_import))
             .route(Need::Admin, routes!(webhooks::list))
             .route(Need::Admin, routes!(webhooks::put, webhooks::get, webhooks::remove))
     }

@@ -1,6 +1,7 @@
 //! `weir keeper prices`: what models cost.
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 use weir_keeper::ids::ModelId;
 use weir_keeper::money::{MicroUsd, Price};
 use weir_keeper::prices::{Book, PriceChange, PriceRow, diff};
@@ -22,6 +23,16 @@ pub(super) enum Verb {
     Import(ImportArgs),
     /// Show what importing a file would change, and exit with 4 when anything would
     Diff(DiffArgs),
+    /// List the imports, the newest first
+    Imports,
+    /// Remove an import; what held before it holds again
+    Remove(RemoveArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RemoveArgs {
+    /// The import's id, as `imports` lists it
+    id: String,
 }
 
 #[derive(Debug, Args)]
@@ -65,6 +76,15 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Import(args) => import(desk, args).await,
         Verb::Diff(args) => compare(desk, &args).await,
+        Verb::Imports => {
+            let page: Page<Imported> = desk.api.get(&desk.path(&["prices", "imports"])).await?;
+            desk.tell(&page.items, |all| imports(all))
+        }
+        Verb::Remove(args) => {
+            remove(desk, &args.id).await?;
+            let told = json!({"id": args.id, "removed": true});
+            desk.tell(&told, |_| output::line(format!("import {} holds no more", args.id)))
+        }
     }
 }
 
@@ -88,18 +108,48 @@ fn rows(file: &str) -> Result<Vec<PriceRow>, Failure> {
 }
 
 async fn import(desk: &Desk<'_>, args: ImportArgs) -> Result<(), Failure> {
-    let mut sum: Option<Imported> = None;
-    for prices in parts(rows(&args.file)?) {
-        let new = NewPrices { from: args.from.clone(), prices };
-        let imported: Imported = desk.api.post(&desk.path(&["prices"]), &new).await?;
-        let models = sum.map_or(0, |sum| sum.models) + imported.models;
-        sum = Some(Imported { models, ..imported });
+    let parts = parts(rows(&args.file)?);
+    let last = parts.len();
+    let mut done: Option<Imported> = None;
+    for (number, prices) in (1..).zip(parts) {
+        let import = done.as_ref().map(|import| import.id.clone());
+        let from = args.from.clone().filter(|_| import.is_none());
+        let new = NewPrices { from, prices, import: import.clone(), more: number < last };
+        match desk.api.post(&desk.path(&["prices"]), &new).await {
+            Ok(imported) => done = Some(imported),
+            Err(failure) => {
+                // The parts before it have no effect; they need not wait to be removed.
+                if let Some(id) = import {
+                    remove(desk, &id).await.ok();
+                }
+                return Err(failure);
+            }
+        }
     }
     let none = || Failure::usage(format!("{}: has no prices", args.file));
-    desk.tell(&sum.ok_or_else(none)?, |imported| {
+    desk.tell(&done.ok_or_else(none)?, |imported| {
         let models = output::counted(imported.models, "model");
-        output::line(format!("prices of {models} hold from {} on", imported.from))
+        output::line(format!("prices of {models} hold from {} on", imported.from))?;
+        output::line(format!("to take that back: weir keeper prices remove {}", imported.id))
     })
+}
+
+async fn remove(desk: &Desk<'_>, id: &str) -> Result<(), Failure> {
+    desk.api.delete::<()>(&desk.path(&["prices", "imports", id])).await
+}
+
+fn imports(all: &[Imported]) -> std::io::Result<()> {
+    let rows = all.iter().map(|import| {
+        vec![
+            import.id.clone(),
+            import.from.clone(),
+            import.models.to_string(),
+            output::printable(&import.by),
+            import.imported_at.clone(),
+            if import.open { "unfinished" } else { "holds" }.to_owned(),
+        ]
+    });
+    output::table(header(["import", "from", "models", "by", "at", "state"]), rows, &[2])
 }
 
 /// What is imported at once. The prices of a model stay together: each import replaces all of them.
@@ -143,14 +193,19 @@ async fn compare(desk: &Desk<'_>, args: &DiffArgs) -> Result<(), Failure> {
 fn row(listed: ModelPrice) -> Option<PriceRow> {
     Some(PriceRow {
         model_id: ModelId::new(&listed.model_id).ok()?,
+        price: price(&listed),
         region: listed.region.map(Into::into),
-        price: Price {
-            input: listed.input_price_usd_micros_per_1m,
-            output: listed.output_price_usd_micros_per_1m,
-            cache_read: listed.cache_read_price_usd_micros_per_1m,
-            cache_write: listed.cache_write_price_usd_micros_per_1m,
-        },
     })
+}
+
+/// The price of a model that is listed.
+pub(super) fn price(listed: &ModelPrice) -> Price {
+    Price {
+        input: listed.input_price_usd_micros_per_1m,
+        output: listed.output_price_usd_micros_per_1m,
+        cache_read: listed.cache_read_price_usd_micros_per_1m,
+        cache_write: listed.cache_write_price_usd_micros_per_1m,
+    }
 }
 
 fn line(change: &PriceChange) -> String {

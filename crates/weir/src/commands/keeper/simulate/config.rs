@@ -5,20 +5,25 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use weir_keeper::config::{AppRecord, Effective, OrgRecord, Overrides, PutApp, PutOrg};
+use weir_keeper::day::OrgDay;
 use weir_keeper::ids::{AppId, Label, ModelId, OrgId};
 use weir_keeper::labels::{Catalogue, LabelDef};
 use weir_keeper::money::Price;
 use weir_keeper::prices::{Book, resolve};
+use weir_server::page::Page;
 use weir_server::routes::keeper::configured::Configured;
+use weir_server::routes::keeper::prices::ModelPrice;
 use weir_server::routes::keeper::profiles::Profile;
 
 use super::{SimulateArgs, wrong};
 use crate::api::Api;
-use crate::commands::desk::Desk;
+use crate::commands::desk::{Desk, with_query};
+use crate::commands::keeper::prices::price;
 use crate::commands::keeper::whose::WhoseArgs;
 use crate::commands::keeper::{ROOT, file};
 use crate::config::Loaded;
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::settings;
 
 /// Whose the configuration is while nobody says.
@@ -27,8 +32,7 @@ const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
 /// What is tried out.
 pub(super) struct Proposal {
     pub(super) config: Effective,
-    /// What each model of the chain costs.
-    pub(super) prices: BTreeMap<Label, Price>,
+    labels: Catalogue,
 }
 
 impl Proposal {
@@ -48,9 +52,52 @@ impl Proposal {
             }
             (None, None) => return Err(Failure::usage("name a configuration: --org FILE")),
         };
-        let prices = prices(&config, &labels, args.region.as_deref())?;
-        Ok(Proposal { config, prices })
+        Ok(Proposal { config, labels })
     }
+
+    /// What each model of the chain costs on a day, as it is counted at: as imported or fetched, by the book, by its label. A
+    /// model of unknown price is the replay's to refuse. Without a store there is nothing imported nor fetched.
+    pub(super) async fn prices(
+        &self,
+        loaded: &Loaded,
+        region: Option<&str>,
+        day: OrgDay,
+    ) -> Result<BTreeMap<Label, Price>, Failure> {
+        let defs = self.config.model_ordering.iter();
+        let defs = defs.filter_map(|label| Some((label.clone(), self.labels.get(label)?)));
+        let defs: Vec<(Label, &LabelDef)> = defs.collect();
+        if !Place::of(&loaded.config.store).is_there() {
+            let book = Book::shipped().map_err(|error| Failure::fault(error.to_string()))?;
+            let found = defs.into_iter().filter_map(|(label, def)| {
+                let found = resolve(None, &book, &def.bedrock_model_id, region, def.price)?;
+                Some((label, found.price))
+            });
+            return Ok(found.collect());
+        }
+        Api::with(loaded, async |api| {
+            let mut prices = BTreeMap::new();
+            for (label, def) in defs {
+                let counted_at =
+                    counted_at(api, def.bedrock_model_id.as_str(), region, day).await?;
+                prices.extend(counted_at.or(def.price).map(|price| (label, price)));
+            }
+            Ok(prices)
+        })
+        .await
+    }
+}
+
+/// What submissions of a model are counted at on a day, but for the price of its label.
+async fn counted_at(
+    api: &Api,
+    model: &str,
+    region: Option<&str>,
+    day: OrgDay,
+) -> Result<Option<Price>, Failure> {
+    let day = day.to_string();
+    let asked = [("on", Some(day.as_str())), ("model", Some(model)), ("region", region)];
+    let page: Page<ModelPrice> = api.get(&with_query(&format!("{ROOT}/prices"), &asked)).await?;
+    Ok(page.items.first().map(price))
 }
 
 fn from_files(
@@ -135,19 +182,4 @@ fn label(profile: Profile) -> Option<(Label, LabelDef)> {
         price: None,
     };
     Some((Label::new(&profile.profile_label).ok()?, def))
-}
-
-/// What the book or the label says; a model of unknown price is the replay's to refuse.
-fn prices(
-    config: &Effective,
-    labels: &Catalogue,
-    region: Option<&str>,
-) -> Result<BTreeMap<Label, Price>, Failure> {
-    let book = Book::shipped().map_err(|error| Failure::fault(error.to_string()))?;
-    let price = |label: &Label| {
-        let def = labels.get(label)?;
-        let found = resolve(None, &book, &def.bedrock_model_id, region, def.price)?;
-        Some((label.clone(), found.price))
-    };
-    Ok(config.model_ordering.iter().filter_map(price).collect())
 }

@@ -84,12 +84,9 @@ pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Resu
         Some(rows) => rows,
         None => made_up(&args).rows(zone, day).map_err(wrong)?,
     };
-    let plan = Plan {
-        config: &proposal.config,
-        prices: &proposal.prices,
-        day,
-        lag_ms: lag_ms(&args, loaded)?,
-    };
+    let prices = proposal.prices(loaded, args.region.as_deref(), day).await?;
+    let plan =
+        Plan { config: &proposal.config, prices: &prices, day, lag_ms: lag_ms(&args, loaded)? };
     let report = tokio::task::block_in_place(|| plan.run(&rows)).map_err(wrong)?;
     show::tell(&plan, &report, args.plot, json)
 }
