@@ -27,6 +27,7 @@ pub mod ledger;
 pub mod page;
 mod probe;
 mod process;
+mod s3;
 pub mod scales;
 mod tools;
 pub mod watched;
@@ -37,6 +38,7 @@ use std::sync::OnceLock;
 
 pub use dynoxide::Dynoxide;
 pub use process::{DynamoLocal, Moto};
+pub use s3::make_bucket;
 pub use tools::installed;
 
 /// The environment variable that names a running DynamoDB Local, as `http://HOST:PORT`.

@@ -1,14 +1,16 @@
 //! Hashing, which is made to cost time: away from the async threads, few at once, and with a bound on who waits.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use weir_table::Backend;
 use zeroize::Zeroizing;
 
 use super::secret::{ClientSecret, SECRET_BYTES_MAX};
 use crate::bounds::HASHES_WAITING_MAX;
 use crate::error::{Error, Result};
+use crate::keeper::Keeper;
 
 /// The salt and the digest of a hash that no secret has.
 const NOBODYS: &str = "abcdefghijklmnopqrstuuabcdefghijklmnopqrstuvwxyz0123.";
@@ -19,6 +21,8 @@ pub(crate) struct Hashing {
     cost: u32,
     seats: Arc<Semaphore>,
     waiting: AtomicUsize,
+    /// How often a text was checked against a hash.
+    checks: Arc<AtomicU64>,
 }
 
 /// The right to hash once.
@@ -29,7 +33,7 @@ impl Hashing {
     /// Hashes at this cost, so many at once.
     pub(crate) fn new(cost: u32, at_once: usize) -> Hashing {
         let seats = Arc::new(Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS)));
-        Hashing { cost, seats, waiting: AtomicUsize::new(0) }
+        Hashing { cost, seats, waiting: AtomicUsize::new(0), checks: Arc::default() }
     }
 
     /// Waits for a seat.
@@ -67,10 +71,23 @@ impl Hashing {
         let cost = self.cost;
         let hash = known.map_or_else(|| format!("$2b${cost:02}${NOBODYS}"), str::to_owned);
         let seat = self.seat().await?;
-        let verified = on_a_thread(seat, move || bcrypt::verify(text.as_str(), &hash)).await?;
+        let checks = Arc::clone(&self.checks);
+        let verify = move || {
+            checks.fetch_add(1, Ordering::Relaxed);
+            bcrypt::verify(text.as_str(), &hash)
+        };
+        let verified = on_a_thread(seat, verify).await?;
         let is_same =
             verified.map_err(|_| Error::damaged("a client", "its hash is no bcrypt hash"))?;
         Ok(is_same && is_known)
+    }
+}
+
+impl<B: Backend> Keeper<B> {
+    /// How often this process checked a text against a hash, whose secret it ever was or was not.
+    #[must_use]
+    pub fn secrets_checked(&self) -> u64 {
+        self.inner.hashing.checks.load(Ordering::Relaxed)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use object_store::ObjectStoreExt as _;
+use object_store::aws::AmazonS3Builder;
 use object_store::memory::InMemory;
 use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt as _};
 use weir_keeper::export::Exports;
 use weir_testkit::watched::Strike;
 
@@ -14,6 +15,7 @@ use crate::scene::Scene;
 scenes! {
     a_day_is_exported_when_nothing_can_be_added,
     a_lost_answer_of_an_export_does_no_harm,
+    a_day_is_exported_to_s3,
 }
 
 async fn read(objects: &InMemory, name: &str) -> Option<String> {
@@ -46,6 +48,41 @@ async fn a_day_is_exported_when_nothing_can_be_added(scene: &Scene) {
         .collect();
     assert_eq!(told, [(None, 7), (Some("chat"), 3), (Some("search"), 4)]);
     assert_eq!(export().await.objects, 0, "it is done");
+}
+
+/// A bucket of moto's.
+fn in_s3(bucket: &str) -> Arc<dyn ObjectStore> {
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let objects = AmazonS3Builder::new()
+        .with_bucket_name(bucket)
+        .with_endpoint(weir_testkit::moto_endpoint().unwrap())
+        .with_allow_http(true)
+        .with_access_key_id("local")
+        .with_secret_access_key("local")
+        .build();
+    Arc::new(objects.unwrap())
+}
+
+async fn a_day_is_exported_to_s3(scene: &Scene) {
+    let bucket = format!("export-{}", uuid::Uuid::new_v4());
+    weir_testkit::make_bucket(weir_testkit::moto_endpoint().unwrap(), &bucket).unwrap();
+    let (objects, who) = (in_s3(&bucket), spender(scene, "ORG").await);
+    let keeper = scene.another_with(|settings| settings.retention_days = 8).await;
+    scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
+    scene.clock.advance_ms(3 * 86_400_000);
+    // A bucket that is not there leaves the day to be exported.
+    let nowhere = Exports::new(in_s3("there-is-none"), "counters");
+    assert!(keeper.export_counters(&nowhere, 100, None).await.is_err());
+    let exports = Exports::new(Arc::clone(&objects), "counters");
+    let exported = keeper.export_counters(&exports, 100, None).await.unwrap();
+    assert_eq!((exported.objects, exported.lines), (1, 2));
+    let found = objects.get(&Path::from(name(&who, "2026/01/23"))).await.unwrap();
+    let text = String::from_utf8(found.bytes().await.unwrap().to_vec()).unwrap();
+    let costs = text.lines().map(|line| {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        line["cost_usd_micros"].as_u64().unwrap()
+    });
+    assert_eq!(costs.collect::<Vec<_>>(), [3, 3]);
 }
 
 async fn a_lost_answer_of_an_export_does_no_harm(scene: &Scene) {

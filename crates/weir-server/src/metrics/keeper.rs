@@ -52,6 +52,7 @@ pub(crate) struct Counts {
     notices_queued: Gauge,
     notices_undelivered: Gauge,
     totals_written: Gauge,
+    secret_checks: Gauge,
     retrievals: Family<Label, Gauge>,
 }
 
@@ -80,6 +81,7 @@ impl Default for Counts {
             notices_queued: Gauge::default(),
             notices_undelivered: Gauge::default(),
             totals_written: Gauge::default(),
+            secret_checks: Gauge::default(),
             retrievals: Family::default(),
         }
     }
@@ -111,6 +113,8 @@ impl Counts {
         registry.register("keeper_notices_undelivered", help, self.notices_undelivered.clone());
         let help = "Totals that this instance wrote";
         registry.register("keeper_totals_written", help, self.totals_written.clone());
+        let help = "Secrets that this instance checked, of clients that there are and others: each costs a hash";
+        registry.register("keeper_secret_checks", help, self.secret_checks.clone());
         let help = "One-time tokens for secrets made, redeemed, and refused";
         registry.register("keeper_secret_retrievals", help, self.retrievals.clone());
     }
@@ -168,6 +172,7 @@ impl Counts {
         self.notices_queued.set(super::gauge(did.notices_queued));
         self.notices_undelivered.set(super::gauge(did.notices_undelivered));
         self.totals_written.set(super::gauge(did.totals_written));
+        self.secret_checks.set(super::gauge(keeper.secrets_checked()));
         let secrets = keeper.retrieval_counts();
         for (result, count) in [
             ("made", secrets.tokens_made),

@@ -42,13 +42,24 @@ impl Scene {
 #[tokio::test]
 async fn no_route_opens_to_another_org_or_app_or_to_nobody() {
     let scene = Scene::start_with(|settings| settings.rates.token_per_address = 0).await;
+    no_route_opens_to_others(&scene).await;
+}
+
+#[cfg(feature = "dynamodb")]
+#[tokio::test]
+async fn no_route_opens_to_another_on_dynamodb_local() {
+    let scene = crate::instances::Shared::new("access").start().await;
+    no_route_opens_to_others(&scene).await;
+}
+
+async fn no_route_opens_to_others(scene: &Scene) {
     let org = scene.org(ORG).await;
     let app = scene.app(ORG, "api").await;
     let sibling = scene.app(ORG, "sibling").await;
     let other_org = scene.org(OTHER).await;
     let other_app = scene.app(OTHER, "api").await;
     let mut tried = 0;
-    for (path, method, scope) in operations(&scene).await {
+    for (path, method, scope) in operations(scene).await {
         if scope == "none" {
             continue;
         }

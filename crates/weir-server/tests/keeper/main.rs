@@ -11,6 +11,8 @@ mod aggregates;
 mod audit;
 mod credentials;
 mod forged;
+#[cfg(feature = "dynamodb")]
+mod instances;
 mod jobs;
 mod leaks;
 mod orgs;

@@ -89,6 +89,33 @@ async fn a_client_asks_for_tokens_only_so_often_and_others_still_can() {
 }
 
 #[tokio::test]
+async fn a_client_that_is_not_there_costs_the_work_of_a_wrong_secret() {
+    let scene = Scene::start_with(|settings| settings.rates.token_per_address = 0).await;
+    let client = scene.org(ORG).await;
+    let checks = async || -> u64 {
+        let metrics = scene.get("/metrics").await.text();
+        let line = metrics.lines().find_map(|line| line.strip_prefix("weir_keeper_secret_checks "));
+        line.unwrap().parse().unwrap()
+    };
+    let long = "x".repeat(200);
+    let mut answers = Vec::new();
+    for (id, secret) in [
+        (client.id.as_str(), "wks_wrong"),
+        (client.id.as_str(), long.as_str()),
+        ("org-660e8400-e29b-41d4-a716-446655440009", "wks_wrong"),
+        (&format!("{}-app-none", client.id), "wks_wrong"),
+        ("nobody", "wks_wrong"),
+    ] {
+        let before = checks().await;
+        let told = scene.token(id, secret).await.problem(Code::Unauthorized);
+        assert_eq!(checks().await - before, 1, "{id}");
+        answers.push((told.status, told.detail));
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1, "nor does the answer tell: {answers:?}");
+}
+
+#[tokio::test]
 async fn an_address_guesses_only_so_often_whatever_client_it_names() {
     let scene = Scene::start_with(|settings| settings.rates.token_per_address = 5).await;
     for number in 0..5 {

@@ -108,8 +108,14 @@ impl Home {
     }
 
     pub(crate) fn serve_with(&self, flags: &[&str]) -> Server {
+        self.serve_in(&[], flags)
+    }
+
+    /// Starts a server with these variables set.
+    pub(crate) fn serve_in(&self, variables: &[(&str, &str)], flags: &[&str]) -> Server {
         let mut child = self
             .command()
+            .envs(variables.iter().copied())
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(flags)
             .stdout(Stdio::piped())

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::home::{Home, Run};
 
-const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
+pub(crate) const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
 /// Base64 of 32 bytes.
 const KEY: &str = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IDMyYi4=";
 const MODEL: &str = "amazon.nova-lite-v1:0";
@@ -22,7 +22,7 @@ quotas: {premium: $1, standard: 500000, economy: $0.1}
 ";
 
 /// A folder with a store, the files of an org and an app, and hashing that costs little.
-fn home() -> Home {
+pub(crate) fn home() -> Home {
     let home = Home::with_orders();
     home.configure("[keeper]\nbcrypt_cost = 4\n");
     write(&home, "org.yaml", ORG_FILE);
@@ -58,7 +58,7 @@ fn fed(home: &Home, line: &str, input: &str) -> Run {
 }
 
 /// An org and an app of it.
-fn set_up(home: &Home) {
+pub(crate) fn set_up(home: &Home) {
     home.weir("keeper org apply org.yaml").ok();
     home.weir("keeper app apply app.yaml").ok();
 }

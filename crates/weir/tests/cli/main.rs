@@ -17,6 +17,8 @@ mod doctor;
 #[cfg(test)]
 mod home;
 #[cfg(test)]
+mod https;
+#[cfg(test)]
 mod keeper;
 #[cfg(test)]
 mod limiter;

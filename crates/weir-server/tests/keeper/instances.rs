@@ -1,0 +1,87 @@
+//! Instances that share one DynamoDB.
+
+use serde_json::json;
+use weir_server::auth::Secret;
+use weir_server::auth::signing::KeySource;
+use weir_server::routes::keeper::{Budgets, Settings};
+use weir_server::routes::limiter::Limits;
+use weir_server::testing::TestApp;
+use weir_table::clock::Clock;
+use weir_table::cursor::CursorKey;
+use weir_table::dynamodb::{Dynamo, Options};
+use weir_table::{AnyBackend, Store};
+
+use crate::scene::{APP, Client, ORG, Scene};
+
+/// How long an instance believes that a token was not taken back.
+const BELIEVED_MS: u64 = 60_000;
+
+/// Tables on DynamoDB Local that instances share.
+pub(crate) struct Shared {
+    prefix: String,
+}
+
+impl Shared {
+    pub(crate) fn new(name: &str) -> Shared {
+        Shared { prefix: weir_testkit::unique_prefix(name) }
+    }
+
+    /// Another instance, with a clock of its own.
+    pub(crate) async fn start(&self) -> Scene {
+        let options = Options {
+            region: Some("us-east-1".to_owned()),
+            endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
+            table_prefix: self.prefix.clone(),
+            ..Options::default()
+        };
+        let dynamo = Dynamo::connect(options).await.unwrap();
+        let store = Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]));
+        let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
+        settings.rates.token_per_address = 0;
+        let (limits, budgets) = (Limits::default(), Budgets::new(settings));
+        let app =
+            TestApp::builder(vec![Box::new(limits), Box::new(budgets)]).settings(|settings| {
+                let secret = Secret::new("a signing key that all instances know of");
+                settings.auth.signing = Some(KeySource::Hs256(secret));
+                // Tokens expire by this clock, items by DynamoDB's: it must not be behind.
+                settings.clock = Clock::manual(Clock::System.now_ms());
+                // What is asked for is asked for by the test.
+                settings.run_jobs = false;
+            });
+        Scene { app: app.store(store).start().await }
+    }
+}
+
+async fn is_let_in(scene: &Scene, client: &Client) -> bool {
+    scene.read(client, &format!("/apps/{APP}")).await.status == 200
+}
+
+#[tokio::test]
+async fn a_token_taken_back_on_one_instance_is_refused_on_all_on_dynamodb_local() {
+    let shared = Shared::new("instances");
+    let (one, two) = (shared.start().await, shared.start().await);
+    one.org(ORG).await;
+    let client = one.app(ORG, APP).await;
+    assert!(is_let_in(&one, &client).await && is_let_in(&two, &client).await);
+    let revoke = json!({"token": client.access});
+    assert_eq!(one.app.post("/auth/revoke", &revoke).send().await.status, 204);
+    assert!(!is_let_in(&one, &client).await, "at once where it was taken back");
+    two.app.clock.advance_ms(BELIEVED_MS);
+    assert!(!is_let_in(&two, &client).await, "and elsewhere when what is remembered is too old");
+    two.app.clock.advance_ms(BELIEVED_MS);
+    assert!(!is_let_in(&two, &client).await);
+
+    one.app.clock.advance_ms(2 * BELIEVED_MS);
+    // A refresh token takes the access tokens with it that came from it, on every instance.
+    let told =
+        two.app.post("/auth/refresh", &json!({"refresh_token": client.refresh})).send().await;
+    assert_eq!(told.status, 200, "{}", told.text());
+    let access = crate::scene::text(&told.json(), "access_token");
+    let renewed = Client { access, ..client.clone() };
+    assert!(is_let_in(&one, &renewed).await && is_let_in(&two, &renewed).await);
+    let revoke = json!({"token": client.refresh, "token_type_hint": "refresh_token"});
+    assert_eq!(two.app.post("/auth/revoke", &revoke).send().await.status, 204);
+    assert!(!is_let_in(&two, &renewed).await);
+    one.app.clock.advance_ms(BELIEVED_MS);
+    assert!(!is_let_in(&one, &renewed).await);
+}
