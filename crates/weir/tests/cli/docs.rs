@@ -11,9 +11,12 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::home;
 
+/// How long all commands of a document may take: a hundred processes, on a machine that is busy.
+const DOCUMENT_MAX: Duration = Duration::from_secs(120);
 const END_MARK: &str = "@@ end of command @@";
 
 #[test]
@@ -133,7 +136,7 @@ fn run(root: &Path, steps: &[Step], files: &[(&str, &str)]) -> Vec<Vec<String>> 
         .stderr(out)
         .process_group(0);
     let mut shell = shell.spawn().unwrap();
-    home::wait(&mut shell);
+    home::wait_within(&mut shell, DOCUMENT_MAX);
     // A server that a document started and did not stop ends with its shell's group.
     let group = format!("-{}", shell.id());
     Command::new("kill").args(["-s", "KILL", "--", &group]).output().unwrap();

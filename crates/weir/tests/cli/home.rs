@@ -227,8 +227,13 @@ pub(crate) fn signal(pid: u32, name: &str) {
 
 /// Waits for the end of a process, but not for ever.
 pub(crate) fn wait(child: &mut Child) -> Option<i32> {
+    wait_within(child, WAIT_MAX)
+}
+
+/// The same, for one that has more to do.
+pub(crate) fn wait_within(child: &mut Child, max: Duration) -> Option<i32> {
     let started = Instant::now();
-    while started.elapsed() < WAIT_MAX {
+    while started.elapsed() < max {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();
         }
