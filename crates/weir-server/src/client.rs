@@ -19,6 +19,7 @@ type Result<T, E = Error> = std::result::Result<T, E>;
 use crate::app::{App, Service};
 use crate::local::backup::{Event, Request as BackupRequest};
 pub use crate::local::tables::About;
+use crate::once::{IDEMPOTENCY_KEY, OnceKey};
 use crate::problem::Problem;
 use crate::{router, socket};
 
@@ -63,9 +64,27 @@ impl Door {
         path: &str,
         body: Option<&(impl Serialize + Sync)>,
     ) -> Result<T, Refusal> {
+        self.call_once(method, path, body, None).await
+    }
+
+    /// Calls the API, and with a `key` however often it is sent it counts once, where the route says so.
+    ///
+    /// # Errors
+    /// It refuses, or cannot be reached.
+    pub async fn call_once<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&(impl Serialize + Sync)>,
+        key: Option<&OnceKey>,
+    ) -> Result<T, Refusal> {
+        let mut request = request(method, path, body).map_err(Refusal::Unreachable)?;
+        if let Some(key) = key {
+            request.headers_mut().insert(IDEMPOTENCY_KEY, key.into());
+        }
         let sent = match self {
-            Door::Socket(client) => client.exchange(method, path, body).await,
-            Door::Own(router) => ask(router, method, path, body).await,
+            Door::Socket(client) => client.exchange(request).await,
+            Door::Own(router) => ask(router, request).await,
         };
         let (status, bytes) = sent.map_err(Refusal::Unreachable)?;
         let unreadable =
@@ -81,15 +100,9 @@ impl Door {
 }
 
 /// Calls routes in this process.
-async fn ask(
-    router: &Router,
-    method: Method,
-    path: &str,
-    body: Option<&(impl Serialize + Sync)>,
-) -> Result<(StatusCode, Bytes)> {
+async fn ask(router: &Router, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes)> {
     use tower_service::Service as _;
-    let request = request(method, path, body)?.map(axum::body::Body::new);
-    let Ok(answer) = router.clone().call(request).await;
+    let Ok(answer) = router.clone().call(request.map(axum::body::Body::new)).await;
     let status = answer.status();
     let bytes = axum::body::to_bytes(answer.into_body(), ANSWER_MAX)
         .await
@@ -225,8 +238,8 @@ impl Client {
     /// The target is refused, writing it fails, or the server goes away.
     pub async fn backup(&self, to: &Path, progress: impl Fn(u64, u64)) -> Result<BackupReport> {
         let to = std::path::absolute(to).map_err(|source| self.io(source))?;
-        let (status, mut body) =
-            self.send(Method::POST, "/local/backup", Some(&BackupRequest { to })).await?;
+        let asked = request(Method::POST, "/local/backup", Some(&BackupRequest { to }))?;
+        let (status, mut body) = self.send(asked).await?;
         if status != StatusCode::OK {
             return Err(self.refusal(body).await);
         }
@@ -253,7 +266,7 @@ impl Client {
         body: &(impl Serialize + ?Sized + Sync),
     ) -> Result<T> {
         let call = async {
-            let (status, body) = self.send(method, path, Some(body)).await?;
+            let (status, body) = self.send(request(method, path, Some(body))?).await?;
             if status.is_success() {
                 self.parse(&self.read(body).await?)
             } else {
@@ -273,26 +286,16 @@ impl Client {
         })
     }
 
-    async fn exchange(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&(impl Serialize + Sync)>,
-    ) -> Result<(StatusCode, Bytes)> {
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes)> {
         let exchanged = async {
-            let (status, body) = self.send(method, path, body).await?;
+            let (status, body) = self.send(request).await?;
             Ok((status, self.read(body).await?))
         };
         self.in_time(exchanged).await
     }
 
     /// Sends a request on a connection of its own: on one machine that costs microseconds.
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&(impl Serialize + ?Sized + Sync)>,
-    ) -> Result<(StatusCode, Incoming)> {
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Incoming)> {
         let stream = socket::connect(&self.data)
             .await
             .map_err(|source| self.io(source))?
@@ -301,10 +304,7 @@ impl Client {
             .await
             .map_err(|problem| self.broken(problem))?;
         tokio::spawn(connection);
-        let answer = sender
-            .send_request(request(method, path, body)?)
-            .await
-            .map_err(|problem| self.broken(problem))?;
+        let answer = sender.send_request(request).await.map_err(|problem| self.broken(problem))?;
         Ok((answer.status(), answer.into_body()))
     }
 

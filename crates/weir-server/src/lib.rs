@@ -32,6 +32,7 @@ pub mod local;
 pub mod metrics;
 pub mod need;
 mod objects;
+pub mod once;
 mod outbound;
 pub mod page;
 pub mod prelude;

@@ -6,6 +6,7 @@ use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use weir_server::client::{Door, Refusal};
+use weir_server::once::OnceKey;
 use weir_server::{App, Service, Settings};
 
 use crate::config::{Loaded, Source, StoreFlags};
@@ -109,6 +110,19 @@ impl Api {
         body: &(impl Serialize + Sync),
     ) -> Result<T, Failure> {
         Ok(self.door.call(Method::POST, path, Some(body)).await?)
+    }
+
+    /// Does something that counts once, however often it is asked with the same `key`.
+    ///
+    /// # Errors
+    /// The API refuses, or cannot be reached.
+    pub async fn post_once<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &(impl Serialize + Sync),
+        key: Option<&OnceKey>,
+    ) -> Result<T, Failure> {
+        Ok(self.door.call_once(Method::POST, path, Some(body), key).await?)
     }
 
     /// Puts something in its place.

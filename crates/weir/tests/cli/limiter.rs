@@ -139,6 +139,38 @@ fn tokens_are_taken_settled_and_looked_at() {
 }
 
 #[test]
+fn a_call_with_a_key_counts_once() {
+    let home = home();
+    home.weir("limiter limits set --system --limit tpd=1000/day").ok();
+    let lease = answer(home.weir("limiter acquire user-1 gpt-4 --take tpd=600"));
+    let settle = |line: String| home.weir(&format!("limiter lease {line}"));
+    let holds = |tokens: u64| format!("the lease is open and holds tpd={tokens}\n");
+    let adjust = format!("adjust {lease} --by tpd=-100");
+    assert_eq!(settle(format!("{adjust} --idempotency-key a")).ok(), holds(500));
+    assert_eq!(settle(format!("{adjust} --idempotency-key a")).ok(), holds(500));
+    assert_eq!(settle(format!("{adjust} --idempotency-key b")).ok(), holds(400));
+    assert_eq!(settle(adjust).ok(), holds(300), "without a key, every call counts");
+    let release = format!("release {lease} --amount tpd=50 --idempotency-key");
+    assert_eq!(settle(format!("{release} c")).ok(), holds(250));
+    assert_eq!(settle(format!("{release} c")).ok(), holds(250));
+    settle(format!("{release} a")).fails(3, &["key"]);
+    for wrong in ["''", "'two words'", "ä", &"k".repeat(65)] {
+        settle(format!("{release} {wrong}")).fails(2, &["--idempotency-key", "visible ASCII"]);
+    }
+    settle(format!("commit {lease} --idempotency-key d")).ok();
+
+    let top_up = |key: &str| {
+        let line = "limiter bucket top-up user-1 gpt-4 --amount tpd=100 --json --idempotency-key";
+        let told = home.weir(&format!("{line} {key}")).json();
+        told["limits"][0]["available"].as_i64().unwrap()
+    };
+    assert_eq!((top_up("a"), top_up("a"), top_up("b")), (850, 850, 950));
+    home.weir("limiter bucket reset user-1 gpt-4 --idempotency-key e").ok();
+    home.weir("limiter bucket top-up user-1 gpt-4 --amount tpd=1 --idempotency-key e")
+        .fails(3, &["key"]);
+}
+
+#[test]
 fn entities_and_their_trail_are_kept() {
     let home = home();
     home.weir("limiter entity put team --name 'The team' --meta plan=pro").ok();

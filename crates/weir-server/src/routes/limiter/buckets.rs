@@ -151,10 +151,10 @@ pub(crate) async fn reset(
     Ns(ns): Ns,
     Who(id): Who,
     What(resource): What,
-    Once(key): Once,
+    once: Once,
     By(by): By,
 ) -> Reply<Bucket> {
-    Ok(Json(ns.reset_bucket(&id, &resource, key.as_deref(), &by).await?.into()))
+    Ok(Json(ns.reset_bucket(&id, &resource, once.key(), &by).await?.into()))
 }
 
 /// Tokens to give.
@@ -176,10 +176,10 @@ pub(crate) async fn top_up(
     Ns(ns): Ns,
     Who(id): Who,
     What(resource): What,
-    Once(key): Once,
+    once: Once,
     By(by): By,
     Body(body): Body<TopUp>,
 ) -> Reply<Bucket> {
-    let bucket = ns.top_up_bucket(&id, &resource, &body.amounts, key.as_deref(), &by).await?;
+    let bucket = ns.top_up_bucket(&id, &resource, &body.amounts, once.key(), &by).await?;
     Ok(Json(bucket.into()))
 }

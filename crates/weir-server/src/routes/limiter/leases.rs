@@ -88,7 +88,7 @@ async fn settle(
         return Err(weir_limiter::Error::NotALease.into());
     }
     let grant = ns.open_lease(&at.lease)?;
-    let settled = ns.settle(&grant, settle, once.0.as_deref()).await?;
+    let settled = ns.settle(&grant, settle, once.key()).await?;
     Ok(Json(Settled {
         id: settled.id,
         state: settled.state,

@@ -10,11 +10,10 @@ use weir_table::AnyBackend;
 use crate::app::App;
 use crate::error::{ApiError, Code};
 use crate::guard::Caller;
+use crate::once::{IDEMPOTENCY_KEY, NotAKey, OnceKey};
 
 /// What stands for all resources, where an entity's limits are set.
 pub(super) const ALL_RESOURCES: &str = "_default_";
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const IDEMPOTENCY_KEY_MAX: usize = 64;
 
 /// The limiter that the server opened.
 pub(super) fn limiter(app: &App) -> Result<&Limiter<AnyBackend>, ApiError> {
@@ -111,7 +110,13 @@ impl FromRequestParts<App> for By {
 }
 
 /// The key that makes a repeated call count once.
-pub(crate) struct Once(pub(crate) Option<String>);
+pub(crate) struct Once(Option<OnceKey>);
+
+impl Once {
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.0.as_ref().map(OnceKey::as_str)
+    }
+}
 
 impl FromRequestParts<App> for Once {
     type Rejection = ApiError;
@@ -121,19 +126,11 @@ impl FromRequestParts<App> for Once {
         let Some(value) = values.next() else {
             return Ok(Once(None));
         };
-        let wrong = |problem| Err(ApiError::invalid("Idempotency-Key", problem));
+        let wrong = |problem: String| ApiError::invalid("Idempotency-Key", problem);
         if values.next().is_some() {
-            return wrong("was sent more than once");
+            return Err(wrong("was sent more than once".to_owned()));
         }
-        match value.to_str() {
-            Ok(key) if (1..=IDEMPOTENCY_KEY_MAX).contains(&key.len()) && is_visible(key) => {
-                Ok(Once(Some(key.to_owned())))
-            }
-            _ => wrong("must have 1 to 64 visible ASCII characters"),
-        }
+        let key = OnceKey::try_from(value).map_err(|error: NotAKey| wrong(error.to_string()))?;
+        Ok(Once(Some(key)))
     }
-}
-
-fn is_visible(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_graphic())
 }

@@ -1,11 +1,13 @@
 //! `weir limiter bucket`: live buckets.
 
 use clap::{Args, Subcommand};
+use serde::Serialize;
 use weir_server::page::Page;
 use weir_server::routes::limiter::buckets::{Bucket, Capacity, TopUp};
 use weir_server::routes::limiter::shapes::LimitName;
 
 use super::amounts::{amount, together};
+use super::once::OnceArgs;
 use crate::commands::desk::{Desk, header, tokens, wait, with_query};
 use crate::failure::Failure;
 use crate::output;
@@ -34,6 +36,8 @@ pub(super) struct BucketArgs {
     entity: String,
     /// The resource
     resource: String,
+    #[command(flatten)]
+    once: OnceArgs,
 }
 
 #[derive(Debug, Args)]
@@ -61,14 +65,10 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
             let buckets: Page<Bucket> = desk.api.get(&path).await?;
             desk.tell(&buckets.items, |buckets| table(buckets))
         }
-        Verb::Reset(args) => {
-            let bucket: Bucket = desk.api.post(&path(desk, &args, "reset"), &()).await?;
-            desk.tell(&bucket, |bucket| table(std::slice::from_ref(bucket)))
-        }
+        Verb::Reset(args) => operate(desk, &args, "reset", &()).await,
         Verb::TopUp(args) => {
             let body = TopUp { amounts: together(args.amount)? };
-            let bucket: Bucket = desk.api.post(&path(desk, &args.bucket, "top-up"), &body).await?;
-            desk.tell(&bucket, |bucket| table(std::slice::from_ref(bucket)))
+            operate(desk, &args.bucket, "top-up", &body).await
         }
         Verb::Capacity(args) => {
             let path = desk.path(&["resources", &args.resource, "capacity"]);
@@ -79,8 +79,16 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-fn path(desk: &Desk<'_>, args: &BucketArgs, verb: &str) -> String {
-    desk.path(&["entities", &args.entity, "buckets", &args.resource, verb])
+/// Does something to a bucket, and shows what it is then.
+async fn operate(
+    desk: &Desk<'_>,
+    args: &BucketArgs,
+    verb: &str,
+    body: &(impl Serialize + Sync),
+) -> Result<(), Failure> {
+    let path = desk.path(&["entities", &args.entity, "buckets", &args.resource, verb]);
+    let bucket: Bucket = desk.api.post_once(&path, body, args.once.key()).await?;
+    desk.tell(&bucket, |bucket| table(std::slice::from_ref(bucket)))
 }
 
 fn table(buckets: &[Bucket]) -> std::io::Result<()> {

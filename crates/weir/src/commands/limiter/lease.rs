@@ -1,11 +1,12 @@
 //! `weir limiter lease`: settling what was acquired.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 use weir_server::routes::limiter::leases::{Adjust, Settled};
 use weir_server::routes::limiter::shapes::LimitName;
 
 use super::amounts::{amount, line, together};
+use super::once::OnceArgs;
 use crate::commands::desk::Desk;
 use crate::failure::Failure;
 use crate::output;
@@ -27,6 +28,8 @@ pub(super) struct LeaseArgs {
     /// The lease, as `acquire` printed it
     #[arg(allow_hyphen_values = true)]
     lease: String,
+    #[command(flatten)]
+    once: OnceArgs,
 }
 
 #[derive(Debug, Args)]
@@ -48,18 +51,17 @@ pub(super) struct ReleaseArgs {
 }
 
 pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
-    let path = |args: &LeaseArgs, verb: &str| desk.path(&["leases", &args.lease, verb]);
-    let settled: Settled = match verb {
+    let settled = match verb {
         Verb::Adjust(args) => {
-            let body = Adjust { adjust: together(args.by)? };
-            desk.api.post(&path(&args.lease, "adjust"), &body).await?
+            let body = json!(Adjust { adjust: together(args.by)? });
+            settle(desk, &args.lease, "adjust", body).await?
         }
-        Verb::Commit(args) => desk.api.post(&path(&args, "commit"), &()).await?,
+        Verb::Commit(args) => settle(desk, &args, "commit", Value::Null).await?,
         Verb::Release(args) => {
             let body = json!({"release": together(args.amount)?});
-            desk.api.post(&path(&args.lease, "release"), &body).await?
+            settle(desk, &args.lease, "release", body).await?
         }
-        Verb::Rollback(args) => desk.api.post(&path(&args, "rollback"), &()).await?,
+        Verb::Rollback(args) => settle(desk, &args, "rollback", Value::Null).await?,
     };
     desk.tell(&settled, |settled| {
         let state = output::word(&settled.state).replace('_', " ");
@@ -67,4 +69,14 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
         let held = if held.is_empty() { "nothing".to_owned() } else { held };
         output::line(format!("the lease is {state} and holds {held}"))
     })
+}
+
+async fn settle(
+    desk: &Desk<'_>,
+    args: &LeaseArgs,
+    verb: &str,
+    body: Value,
+) -> Result<Settled, Failure> {
+    let path = desk.path(&["leases", &args.lease, verb]);
+    desk.api.post_once(&path, &body, args.once.key()).await
 }

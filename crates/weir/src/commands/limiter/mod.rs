@@ -9,6 +9,7 @@ mod lease;
 mod level;
 mod limits;
 mod namespace;
+mod once;
 mod plan;
 mod plot;
 mod spec;
