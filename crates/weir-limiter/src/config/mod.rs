@@ -188,12 +188,20 @@ impl<B: Backend> Namespace<B> {
         Ok(change.before.is_some())
     }
 
-    /// Resources that have limits, sorted.
+    /// Resources that have limits for everybody, sorted.
     ///
     /// # Errors
     /// The store fails.
     pub async fn resources(&self) -> Result<Vec<Resource>> {
         self.registered_resources().await
+    }
+
+    /// Resources on which entities have limits of their own, sorted. They need not have limits themselves.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn resources_of_entities(&self) -> Result<Vec<Resource>> {
+        self.registered_entity_resources().await
     }
 
     /// Entities that have limits of their own on a resource (or on all: nothing), a page of them, and where to go on.

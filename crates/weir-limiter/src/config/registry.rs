@@ -79,6 +79,16 @@ impl<B: Backend> Namespace<B> {
         Ok(names.unwrap_or_default())
     }
 
+    /// Resources on which an entity is counted. The level on all resources is none of them.
+    pub(super) async fn registered_entity_resources(&self) -> Result<Vec<Resource>> {
+        let get = Get::new(self.limiter.table(), keys::entity_config_resources(&self.id));
+        let Some(item) = self.limiter.store().get(&get).await? else { return Ok(Vec::new()) };
+        // The item's keys are texts, so that what is a number is a count.
+        let counted = |name: &&Name| item.i64(name).is_some_and(|count| count > 0);
+        let names = item.attrs().keys().filter(counted);
+        Ok(names.filter_map(|name| Resource::new(name.as_str()).ok()).collect())
+    }
+
     pub(super) async fn registered_entities(
         &self,
         resource: Option<&Resource>,

@@ -197,6 +197,8 @@ async fn entities_are_counted_under_concurrent_sets_and_deletes(scene: &Scene) {
         let registry = item(scene, keys::entity_config_resources(scene.ns.id())).await.unwrap();
         (registry.i64("gpt-4.5"), registry.i64("_default_"))
     };
+    let named = async || scene.ns.resources_of_entities().await.unwrap();
+    assert_eq!(named().await, []);
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..ENTITIES {
         let (ns, level) = (scene.ns.clone(), level(number, true));
@@ -209,6 +211,8 @@ async fn entities_are_counted_under_concurrent_sets_and_deletes(scene: &Scene) {
     tasks.join_all().await;
     set(scene, &level(0, false), limits(1)).await;
     assert_eq!(counts().await, (Some(ENTITIES), Some(1)));
+    assert_eq!(named().await, [resource("gpt-4.5")]);
+    assert_eq!(scene.ns.resources().await.unwrap(), [], "it has no limits for everybody");
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..ENTITIES {
         // Two delete the same level: one of them does.
@@ -220,6 +224,7 @@ async fn entities_are_counted_under_concurrent_sets_and_deletes(scene: &Scene) {
     let deleted = tasks.join_all().await.into_iter().filter(|deleted| *deleted).count();
     assert_eq!(deleted, usize::try_from(ENTITIES).unwrap());
     assert_eq!(counts().await, (None, Some(1)));
+    assert_eq!(named().await, []);
     scene.ns.delete_limits(&level(0, false), "tests").await.unwrap();
     assert_eq!(counts().await, (None, None));
 }

@@ -53,8 +53,16 @@ async fn the_nearest_level_holds() {
         assert_eq!(told["on_unavailable"], "block");
         assert_eq!(told["on_unavailable_from"], "built_in");
     }
-    let told: Value = scene.get("resources").await.json();
-    assert_eq!(told, json!({"items": ["anthropic/claude"], "next_cursor": null}));
+    scene.put("limits/entities/user/gpt-5", &json!({"limits": [minutely("rpm", 1)]})).await;
+    for (of, items) in [
+        ("", json!(["anthropic/claude"])),
+        ("?level=resource", json!(["anthropic/claude"])),
+        ("?level=entity", json!(["anthropic/claude", "gpt-5"])),
+    ] {
+        let told: Value = scene.get(&format!("resources{of}")).await.json();
+        assert_eq!(told, json!({"items": items, "next_cursor": null}), "{of}");
+    }
+    scene.get("resources?level=system").await.problem(Code::InvalidRequest);
     for on in ["", "?resource=_default_", "?resource=anthropic%2Fclaude"] {
         let told: Value = scene.get(&format!("limits/entities{on}")).await.json();
         assert_eq!(told["items"], json!(["user"]), "{on}");

@@ -105,6 +105,49 @@ fn a_file_of_limits_is_planned_applied_and_compared() {
 }
 
 #[test]
+fn a_file_speaks_of_all_four_levels() {
+    let home = home();
+    home.weir("limiter limits set --system --limit rpm=1/min --strict-version true").ok();
+    home.weir("limiter limits set --entity user-1 --limit rpm=5/min --limit tpm=5/min").ok();
+    home.weir("limiter limits set --entity user-1 --resource own --limit rpm=6/min").ok();
+    home.weir("limiter limits set --entity user-2 --resource own --on-unavailable allow").ok();
+    home.weir("limiter limits set --entity user-3 --limit rpm=7/min").ok();
+    let told = home.weir("limiter limits resources --of-entities --json").json();
+    assert_eq!(told, json!(["own"]), "it has no limits for everybody, and is found all the same");
+    let planned = "\
+~ system: rpm=1/min strict_version=true → rpm=100/min strict_version=true
++ resource gpt-4: rpm=50/min tpm=10000/min,burst=20000 on_unavailable=allow
+~ entity user-1: rpm=5/min tpm=5/min → rpm=500/min
+  entity user-1 on own: rpm=6/min (not in the file; --prune removes it)
+  entity user-2 on own: on_unavailable=allow (not in the file; --prune removes it)
+  entity user-3: rpm=7/min (not in the file; --prune removes it)
+3 changes
+";
+    assert_eq!(home.weir("limiter limits plan limits.yaml").ok(), planned);
+    let resolved = |entity: &str, resource: &str| {
+        let told = home.weir(&format!("limiter limits resolve {entity} {resource} --json")).json();
+        let capacity = told["limits"][0]["capacity"].as_u64().unwrap();
+        (told["limits_from"].as_str().unwrap().to_owned(), capacity)
+    };
+    let from = |source: &str, capacity: u64| (source.to_owned(), capacity);
+    home.weir("limiter limits apply limits.yaml --yes").ok();
+    assert_eq!(resolved("user-1", "own"), from("entity", 6), "what the file does not name stays");
+    assert_eq!(resolved("user-1", "gpt-4"), from("entity_default", 500));
+    assert_eq!(resolved("user-3", "gpt-4"), from("entity_default", 7));
+    let differs = home.weir("limiter limits diff limits.yaml --prune");
+    assert_eq!(differs.code, Some(4), "{differs:?}");
+    home.weir("limiter limits apply limits.yaml --prune --yes").ok();
+    let all = home.weir("limiter limits diff limits.yaml --prune").ok();
+    assert_eq!(all, "everything is as the file says\n");
+    assert_eq!(resolved("user-1", "own"), from("entity_default", 500), "the next level holds");
+    assert_eq!(resolved("user-3", "gpt-4"), from("resource", 50));
+    assert_eq!(resolved("user-3", "own"), from("system", 100));
+    let told = home.weir("limiter limits get --system --json").json();
+    assert_eq!(told["strict_version"], true, "the file did not speak of it");
+    assert_eq!(home.weir("limiter limits resources --of-entities --json").json(), json!([]));
+}
+
+#[test]
 fn tokens_are_taken_settled_and_looked_at() {
     let home = home();
     let server = home.serve("weir-data");

@@ -75,11 +75,37 @@ pub(crate) async fn resolve(Ns(ns): Ns, Query(of): Query<Of>) -> Reply<Resolved>
     }))
 }
 
+/// Which resources are asked for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct WithLimits {
+    /// Whose limits on them count.
+    #[serde(default)]
+    #[param(inline, required = false)]
+    level: Whose,
+}
+
+/// Whose limits are meant.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(default = "resource")]
+pub(crate) enum Whose {
+    /// Those of the resource, for everybody.
+    #[default]
+    Resource,
+    /// Those of entities on the resource.
+    Entity,
+}
+
 /// Lists the resources that have limits
 #[utoipa::path(get, path = "/v1/namespaces/{ns}/resources", tag = "limits",
-    params(NsAt), responses((status = 200, body = Page<String>)))]
-pub(crate) async fn resources(Ns(ns): Ns) -> Reply<Page<String>> {
-    let resources = ns.resources().await?;
+    params(NsAt, WithLimits), responses((status = 200, body = Page<String>)))]
+pub(crate) async fn resources(Ns(ns): Ns, Query(with): Query<WithLimits>) -> Reply<Page<String>> {
+    let resources = match with.level {
+        Whose::Resource => ns.resources().await?,
+        Whose::Entity => ns.resources_of_entities().await?,
+    };
     let items = resources.iter().map(ToString::to_string).collect();
     Ok(Json(Page { items, next_cursor: None }))
 }

@@ -2,7 +2,6 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use weir_server::page::Page;
 use weir_server::routes::limiter::levels;
 use weir_server::routes::limiter::resolve::Resolved;
 use weir_server::routes::limiter::shapes::Limit;
@@ -24,7 +23,7 @@ pub(super) enum Verb {
     /// Show which limits hold for an entity on a resource, and which level says so
     Resolve(ResolveArgs),
     /// List the resources that have limits
-    Resources,
+    Resources(ResourcesArgs),
     /// List the entities that have limits of their own
     Entities(EntitiesArgs),
     /// Show what applying a file would change
@@ -48,6 +47,9 @@ pub(super) struct SetArgs {
     /// With --system: refuse to work with a schema of another version
     #[arg(long, value_name = "BOOL", requires = "system")]
     strict_version: Option<bool>,
+    /// With --system: what zae-limiter is to do about its own updates
+    #[arg(long, value_name = "BOOL", requires = "system")]
+    auto_update: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -62,6 +64,13 @@ pub(super) struct ResolveArgs {
     entity: String,
     /// The resource
     resource: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ResourcesArgs {
+    /// Those on which entities have limits of their own [default: those with limits for everybody]
+    #[arg(long)]
+    of_entities: bool,
 }
 
 #[derive(Debug, Args)]
@@ -87,9 +96,9 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
             desk.tell(&deleted, |_| output::line(format!("the limits of {name} are removed")))
         }
         Verb::Resolve(args) => resolve(desk, &args).await,
-        Verb::Resources => {
-            let page: Page<String> = desk.api.get(&desk.path(&["resources"])).await?;
-            names(desk, page.items, "resource")
+        Verb::Resources(args) => {
+            let level = if args.of_entities { "entity" } else { "resource" };
+            names(desk, plan::resources(desk, level).await?, "resource")
         }
         Verb::Entities(args) => {
             let path = desk.path(&["limits", "entities"]);
@@ -112,8 +121,11 @@ async fn set(desk: &Desk<'_>, args: SetArgs) -> Result<(), Failure> {
         };
         add(&mut body, "on_unavailable", word.into());
     }
-    if let Some(strict) = args.strict_version {
-        add(&mut body, "strict_version", strict.into());
+    let flags = [("strict_version", args.strict_version), ("auto_update", args.auto_update)];
+    for (name, flag) in flags {
+        if let Some(flag) = flag {
+            add(&mut body, name, flag.into());
+        }
     }
     let now: levels::Level = desk.api.put(&level.path(desk), &body).await?;
     desk.tell(&now, |now| show(&level, now))

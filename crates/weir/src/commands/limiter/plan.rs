@@ -1,6 +1,7 @@
 //! `weir limiter limits plan|apply|diff`: what a file wants against what there is.
 //!
-//! What the file does not name is shown, and removed with `--prune` only.
+//! Levels are compared whole, at all four places where limits can be: a limit that the file leaves out of a level it names
+//! goes. A level that the file does not name is shown, and removed with `--prune` only.
 
 use std::collections::BTreeSet;
 
@@ -112,6 +113,7 @@ fn body(wanted: &Wanted) -> Value {
     let members = [
         ("on_unavailable", wanted.on_unavailable.clone().map(Value::from)),
         ("strict_version", wanted.strict_version.map(Value::from)),
+        ("auto_update", wanted.auto_update.map(Value::from)),
     ];
     if let Some(body) = body.as_object_mut() {
         for (name, value) in members {
@@ -138,28 +140,22 @@ fn step(
     wanted: Option<&Wanted>,
     prune: bool,
 ) -> Option<Step> {
-    let to_do = match (there, wanted) {
+    let wanted = wanted.map(|wanted| wanted.over(there));
+    let to_do = match (there, &wanted) {
         (None, Some(_)) => Do::Add,
-        (Some(there), Some(wanted)) if differs(there, wanted) => Do::Change,
+        (Some(there), Some(wanted)) if there != wanted => Do::Change,
         (Some(_), None) if prune => Do::Remove,
         (Some(_), None) => Do::Leave,
         _ => return None,
     };
-    let after = if to_do == Do::Leave { there } else { wanted };
+    let after = if to_do == Do::Leave { there } else { wanted.as_ref() };
     Some(Step {
         level: level.clone(),
         to_do,
         before: there.map(line),
         after: after.map(line),
-        wanted: wanted.cloned(),
+        wanted,
     })
-}
-
-/// Whether a level is not as the file wants it. What the file does not say about the schema's version stays.
-fn differs(there: &Wanted, wanted: &Wanted) -> bool {
-    there.limits != wanted.limits
-        || there.on_unavailable != wanted.on_unavailable
-        || (wanted.strict_version.is_some() && there.strict_version != wanted.strict_version)
 }
 
 fn line(wanted: &Wanted) -> String {
@@ -167,8 +163,11 @@ fn line(wanted: &Wanted) -> String {
     if let Some(does) = &wanted.on_unavailable {
         text.push_str(&format!(" on_unavailable={does}"));
     }
-    if let Some(strict) = wanted.strict_version {
-        text.push_str(&format!(" strict_version={strict}"));
+    let flags = [("strict_version", wanted.strict_version), ("auto_update", wanted.auto_update)];
+    for (name, flag) in flags {
+        if let Some(flag) = flag {
+            text.push_str(&format!(" {name}={flag}"));
+        }
     }
     text.trim_start().to_owned()
 }
@@ -194,19 +193,14 @@ fn show(steps: &[Step]) -> std::io::Result<()> {
     })
 }
 
-/// The levels there are: all of the system and of resources, and those of entities.
+/// The levels there are: the system's, all of resources and all of entities, whether or not the file names their
+/// resources.
 async fn present(desk: &Desk<'_>, wanted: &Levels) -> Result<Levels, Failure> {
-    let resources: Page<String> = desk.api.get(&desk.path(&["resources"])).await?;
     let mut levels: BTreeSet<Level> = wanted.keys().cloned().collect();
     levels.insert(Level::System);
-    levels.extend(resources.items.iter().cloned().map(Level::Resource));
-    let named = wanted.keys().filter_map(|level| match level {
-        Level::Entity(_, resource) | Level::Resource(resource) => Some(resource.clone()),
-        Level::System => None,
-    });
-    let mut on: BTreeSet<String> = named.collect();
-    on.extend(resources.items);
-    on.insert(ALL_RESOURCES.to_owned());
+    levels.extend(resources(desk, "resource").await?.into_iter().map(Level::Resource));
+    let mut on = resources(desk, "entity").await?;
+    on.push(ALL_RESOURCES.to_owned());
     for resource in on {
         let path = desk.path(&["limits", "entities"]);
         let path = with_query(&path, &[("resource", Some(&resource))]);
@@ -224,6 +218,13 @@ async fn present(desk: &Desk<'_>, wanted: &Levels) -> Result<Levels, Failure> {
     Ok(there)
 }
 
+/// The resources that have limits of such a level.
+pub(super) async fn resources(desk: &Desk<'_>, level: &str) -> Result<Vec<String>, Failure> {
+    let path = with_query(&desk.path(&["resources"]), &[("level", Some(level))]);
+    let resources: Page<String> = desk.api.get(&path).await?;
+    Ok(resources.items)
+}
+
 fn as_wanted(found: levels::Level) -> Wanted {
     let mut limits = found.limits;
     limits.sort_by(|a, b| a.name.cmp(&b.name));
@@ -231,6 +232,7 @@ fn as_wanted(found: levels::Level) -> Wanted {
         limits,
         on_unavailable: found.on_unavailable.map(|does| output::word(&does)),
         strict_version: found.strict_version,
+        auto_update: found.auto_update,
     }
 }
 
@@ -240,6 +242,19 @@ mod tests {
 
     fn wanted(limit: &str) -> Wanted {
         Wanted { limits: vec![spec::limit(limit).unwrap()], ..Wanted::default() }
+    }
+
+    #[test]
+    fn what_the_file_does_not_say_of_the_system_stays() {
+        let there =
+            Wanted { strict_version: Some(true), auto_update: Some(false), ..wanted("rpm=1/s") };
+        assert!(step(&Level::System, Some(&there), Some(&wanted("rpm=1/s")), true).is_none());
+        let changed = step(&Level::System, Some(&there), Some(&wanted("rpm=2/s")), true).unwrap();
+        let kept = Wanted { limits: wanted("rpm=2/s").limits, ..there.clone() };
+        assert_eq!((changed.to_do, changed.wanted), (Do::Change, Some(kept)));
+        let other = Wanted { strict_version: Some(false), ..wanted("rpm=1/s") };
+        let changed = step(&Level::System, Some(&there), Some(&other), true).unwrap();
+        assert_eq!(changed.after.unwrap(), "rpm=1/s strict_version=false auto_update=false");
     }
 
     #[test]

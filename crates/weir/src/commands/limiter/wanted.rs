@@ -31,8 +31,24 @@ pub(super) struct Wanted {
     /// Sorted by name.
     pub(super) limits: Vec<Limit>,
     pub(super) on_unavailable: Option<String>,
-    /// Of the system only, and compared only when the file names it.
+    /// Of the system only, as the one below; where the file does not name it, it stays as it is.
     pub(super) strict_version: Option<bool>,
+    pub(super) auto_update: Option<bool>,
+}
+
+impl Wanted {
+    /// What the level is to say where it says `there` now.
+    pub(super) fn over(&self, there: Option<&Wanted>) -> Wanted {
+        Wanted {
+            strict_version: self.strict_version.or(there.and_then(|there| there.strict_version)),
+            auto_update: self.auto_update.or(there.and_then(|there| there.auto_update)),
+            ..self.clone()
+        }
+    }
+
+    fn says_nothing(&self) -> bool {
+        *self == Wanted::default()
+    }
 }
 
 /// The levels that a file names.
@@ -63,6 +79,7 @@ struct SystemPart {
     limits: BTreeMap<String, Rate>,
     on_unavailable: Option<Does>,
     strict_version: Option<bool>,
+    auto_update: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -122,9 +139,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Levels, Failure> {
     let wrong = |problem: String| Failure::usage(format!("{name}: {problem}"));
     let mut levels = Levels::new();
     if let Some(part) = file.system {
-        let mut wanted = wanted(&Level::System, part.limits, part.on_unavailable).map_err(wrong)?;
-        wanted.strict_version = part.strict_version;
-        levels.insert(Level::System, wanted);
+        let wanted = wanted(&Level::System, part.limits, part.on_unavailable).map_err(wrong)?;
+        let (strict_version, auto_update) = (part.strict_version, part.auto_update);
+        levels.insert(Level::System, Wanted { strict_version, auto_update, ..wanted });
     }
     for (resource, part) in file.resources {
         Resource::new(&resource).map_err(|error| wrong(format!("resources: {error}")))?;
@@ -143,7 +160,10 @@ pub(super) fn read(name: &str, text: &str) -> Result<Levels, Failure> {
             levels.insert(level, wanted);
         }
     }
-    Ok(levels)
+    match levels.iter().find(|(_, wanted)| wanted.says_nothing()) {
+        Some((level, _)) => Err(wrong(format!("{level} says nothing; leave it out"))),
+        None => Ok(levels),
+    }
 }
 
 fn wanted(
@@ -155,15 +175,12 @@ fn wanted(
     for (name, rate) in rates {
         limits.push(limit(&name, rate).map_err(|problem| format!("{level}, {name}: {problem}"))?);
     }
-    if limits.is_empty() && does.is_none() {
-        return Err(format!("{level} has neither limits nor on_unavailable; leave it out"));
-    }
     let on_unavailable = does.map(|does| match does {
         Does::Allow => "allow".to_owned(),
         Does::Block => "block".to_owned(),
     });
     limits.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(Wanted { limits, on_unavailable, strict_version: None })
+    Ok(Wanted { limits, on_unavailable, ..Wanted::default() })
 }
 
 fn limit(name: &str, rate: Rate) -> Result<Limit, String> {
@@ -218,6 +235,9 @@ entities:
         );
         assert_eq!(levels[&Level::System].on_unavailable.as_deref(), Some("block"));
         assert_eq!(read("x", "{}").unwrap(), Levels::new());
+        let strict = read("x", "system: {strict_version: true, auto_update: false}").unwrap();
+        let system = &strict[&Level::System];
+        assert_eq!((system.strict_version, system.auto_update), (Some(true), Some(false)));
     }
 
     #[test]
@@ -228,7 +248,10 @@ entities:
             ("system: {limits: {rpm: 100/week}}", "is no limit"),
             ("system: {limits: {rpm: {capacity: 1}}}", "refill_amount"),
             ("system: {limits: {1: 1/min}}", "is not a limit"),
-            ("system: {limits: {}}", "leave it out"),
+            ("system: {limits: {}}", "system says nothing; leave it out"),
+            ("resources: {gpt-4: {limits: {}}}", "resource gpt-4 says nothing"),
+            ("entities: {a: {_default_: {}}}", "entity a says nothing"),
+            ("entities: {a: {gpt-4: {strict_version: true}}}", "strict_version"),
             ("system: {on_unavailable: maybe}", "maybe"),
             ("resources: {a b: {limits: {rpm: 1/s}}}", "is not a resource"),
             ("entities: {a/b: {_default_: {limits: {rpm: 1/s}}}}", "is not an entity"),
