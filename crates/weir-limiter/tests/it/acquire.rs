@@ -11,6 +11,7 @@ use crate::watched::Calls;
 scenes!(
     tokens_are_taken_until_none_are_left,
     a_refill_is_lazy_and_exact,
+    a_burst_after_a_pause_is_what_was_stored_and_one_capacity,
     all_limits_or_none,
     a_wrong_request_takes_nothing,
     a_dry_run_takes_nothing,
@@ -81,6 +82,34 @@ async fn a_refill_is_lazy_and_exact(scene: &Scene) {
         }
     }
     assert_eq!(got, (60_000 / 7) * 7 / 600);
+}
+
+/// Takes of `amount` that are granted before one is refused.
+async fn burst(scene: &Scene, amount: i64, limits: &[Limit]) -> i64 {
+    let mut got = 0;
+    while let Acquired::Granted(_) = take(scene, amount, limits).await {
+        got += amount;
+    }
+    got
+}
+
+async fn a_burst_after_a_pause_is_what_was_stored_and_one_capacity(scene: &Scene) {
+    let limits = [per_minute("rpm", 100)];
+    granted(take(scene, 40, &limits).await);
+    // The sixty that are stored go first, with nothing read; what the minute brought comes when they are gone.
+    scene.clock.advance_ms(60_000);
+    assert_eq!(burst(scene, 20, &limits).await, 60 + 100, "as much as start and refill, not more");
+    // A longer pause adds nothing: what does not fit into the bucket is gone.
+    scene.clock.advance_ms(60_000);
+    granted(take(scene, 70, &limits).await);
+    scene.clock.advance_ms(300_000);
+    assert_eq!(burst(scene, 10, &limits).await, 30 + 100);
+    // Whoever asks for more than is stored is shown a bucket that is full, at most.
+    scene.clock.advance_ms(60_000);
+    granted(take(scene, 60, &limits).await);
+    scene.clock.advance_ms(60_000);
+    granted(take(scene, 50, &limits).await);
+    assert_eq!(burst(scene, 10, &limits).await, 50);
 }
 
 async fn all_limits_or_none(scene: &Scene) {
