@@ -14,10 +14,9 @@ use weir_table::clock::Clock;
 
 use crate::ground::RESOURCE;
 use crate::lease_client;
+use crate::process::{plan, tell};
 use crate::wire::{Answer, Wire};
 
-/// The environment variable that says what a process of clients is to do.
-pub(crate) const PLAN_VAR: &str = "WEIR_EXACT_PLAN";
 /// The longest pause of a client that was refused, or whose server is gone.
 const PAUSE_MAX_MS: u64 = 10;
 
@@ -73,10 +72,10 @@ impl Tally {
 /// Not a test of its own: the others start it as a process.
 #[test]
 fn the_process_of_clients() {
-    let Ok(plan) = std::env::var(PLAN_VAR) else {
+    let Some(plan) = plan::<Plan>() else {
         return;
     };
-    let plan: Arc<Plan> = Arc::new(serde_json::from_str(&plan).unwrap());
+    let plan = Arc::new(plan);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let all = runtime.block_on(async {
         let tasks: Vec<_> = (0..plan.tasks)
@@ -89,13 +88,6 @@ fn the_process_of_clients() {
         all
     });
     tell(&format!("end {}", serde_json::to_string(&all).unwrap()));
-}
-
-/// One line in one write: a kill leaves it whole or not at all.
-pub(crate) fn tell(line: &str) {
-    use std::io::Write as _;
-    let mut out = std::io::stdout().lock();
-    out.write_all(format!("\n>{line}\n").as_bytes()).and_then(|()| out.flush()).unwrap();
 }
 
 /// A client.
@@ -145,8 +137,9 @@ impl Task {
             Answer::Told(503, told) if told["details"]["kind"] == "contended" => {
                 self.tally.contended += 1;
             }
-            // The store did not answer the server.
-            Answer::Told(503, _) | Answer::Lost => tell("lost acquire"),
+            // The store did not answer the server, or not in time.
+            Answer::Told(408 | 503, _) => tell("lost unknown"),
+            Answer::Lost => tell("lost unanswered"),
             Answer::Told(status, told) => self.tally.odd.push(format!("{status} {told}")),
             Answer::Unsent => pause().await,
         }

@@ -1,22 +1,20 @@
 //! All processes of clients of a run, and what they were answered.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::thread::JoinHandle;
 
-use crate::client::{PLAN_VAR, Plan, Tally};
+use crate::client::{Plan, Tally};
+use crate::ground::Ground;
+use crate::process::Process;
 
 const CHILD: &str = "client::the_process_of_clients";
 
 /// Processes of clients.
 pub(crate) struct Crowd {
-    processes: Vec<Process>,
+    members: Vec<Member>,
 }
 
-struct Process {
-    child: Child,
-    lines: JoinHandle<Vec<String>>,
+struct Member {
+    process: Process,
     tasks: usize,
     killed: bool,
 }
@@ -29,9 +27,11 @@ pub(crate) struct Answers {
     /// Leases that were settled, and what all of them hold together.
     pub(crate) leases: u64,
     pub(crate) net: i64,
-    /// Acquires that were sent and not answered, or of which the server itself does not know: taken or not. Those under way
-    /// when a process of clients was killed are among them.
-    lost: i64,
+    /// Acquires that were sent and not answered: taken or not. Those under way when a process of clients was killed are
+    /// among them.
+    unanswered: i64,
+    /// Acquires of which the server itself does not know, because its store did not answer.
+    unknown: i64,
     /// The rest, of processes that were not killed.
     pub(crate) rest: Tally,
 }
@@ -44,13 +44,22 @@ impl Answers {
 
     /// Requests of which nobody knows whether they were granted.
     pub(crate) fn lost(&self) -> i64 {
-        self.lost
+        self.unanswered + self.unknown
+    }
+
+    /// Checks what must hold where nobody was killed: all were answered, and the embedded store answered all servers.
+    pub(crate) fn check_unharmed(&self, ground: &Ground) {
+        assert_eq!(self.unanswered, 0, "{self:?}");
+        if !ground.is_sharded() {
+            assert_eq!(self.unknown, 0, "{self:?}");
+        }
     }
 
     fn read(&mut self, line: &str) -> bool {
         match line.split_once(' ') {
             Some(("granted", entity)) => *self.granted.entry(entity.to_owned()).or_default() += 1,
-            Some(("lost", _)) => self.lost += 1,
+            Some(("lost", "unanswered")) => self.unanswered += 1,
+            Some(("lost", "unknown")) => self.unknown += 1,
             Some(("settled", net)) => {
                 self.leases += 1;
                 self.net += net.parse::<i64>().unwrap();
@@ -68,48 +77,34 @@ impl Answers {
 impl Crowd {
     /// Starts a process for each plan.
     pub(crate) fn start(plans: impl IntoIterator<Item = Plan>) -> Crowd {
-        Crowd { processes: plans.into_iter().map(|plan| Process::start(&plan)).collect() }
+        let start = |plan: Plan| Member {
+            process: Process::start(CHILD, &plan),
+            tasks: plan.tasks,
+            killed: false,
+        };
+        Crowd { members: plans.into_iter().map(start).collect() }
     }
 
     /// Kills a process.
     pub(crate) fn kill(&mut self, place: usize) {
-        let process = &mut self.processes[place];
-        process.child.kill().unwrap();
-        process.killed = true;
+        let member = &mut self.members[place];
+        member.process.kill();
+        member.killed = true;
     }
 
     /// Waits for all, and adds up what they say.
     pub(crate) fn end(self) -> Answers {
         let mut answers = Answers::default();
-        for mut process in self.processes {
-            let lines = process.lines.join().unwrap();
-            process.child.wait().unwrap();
+        for member in self.members {
             let mut ended = false;
-            for line in &lines {
-                ended |= answers.read(line);
+            for line in member.process.end() {
+                ended |= answers.read(&line);
             }
-            assert!(ended || process.killed, "a process of clients failed");
+            assert!(ended || member.killed, "a process of clients failed");
             if !ended {
-                answers.lost += i64::try_from(process.tasks).unwrap();
+                answers.unanswered += i64::try_from(member.tasks).unwrap();
             }
         }
         answers
-    }
-}
-
-impl Process {
-    fn start(plan: &Plan) -> Process {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([CHILD, "--exact", "--nocapture", "--test-threads=1"])
-            .env(PLAN_VAR, serde_json::to_string(plan).unwrap())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        let lines = std::thread::spawn(move || {
-            let lines = output.lines().map_while(Result::ok);
-            lines.filter_map(|line| line.strip_prefix('>').map(ToOwned::to_owned)).collect()
-        });
-        Process { child, lines, tasks: plan.tasks, killed: false }
     }
 }

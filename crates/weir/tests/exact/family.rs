@@ -13,7 +13,7 @@ use crate::client::Work;
 use crate::crowd::Crowd;
 use crate::ground::{Ground, Limit};
 use crate::one_bucket::plans;
-use crate::{span, tasks, usage};
+use crate::{Kills, span, tasks, usage};
 
 const PARENT: &str = "team";
 const CHILDREN: [&str; 2] = ["anna", "ben"];
@@ -24,13 +24,6 @@ const CHILD: Limit =
     Limit { name: "tpm", capacity: 1_000_000, start: 20_000, refill: 7_000, period_secs: 7 };
 const CHILD_REQUESTS: Limit =
     Limit { name: "rpm", capacity: 1_000_000, start: 500_000, refill: 1_000, period_secs: 3 };
-
-/// Whether anybody is killed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kills {
-    None,
-    Some,
-}
 
 fn prepare(ground: &Ground) {
     // Streams of DynamoDB Local spoil empty maps, so nobody's metadata is empty.
@@ -69,6 +62,9 @@ fn share(ground: &mut Ground, kills: Kills, usual: Duration) {
     let answers = crowd.end();
     let lost = answers.lost();
     assert_eq!(answers.rest.odd, [""; 0]);
+    if kills == Kills::None {
+        answers.check_unharmed(ground);
+    }
     let after = everybody.map(|entity| ground.shards(entity));
     let mut shards = [0; 3];
     for (limit, tokens) in [("tpm", TOKENS), ("rpm", 1)] {

@@ -1,4 +1,4 @@
-//! Leases, settled in all ways there are, every call made twice, while servers are killed: what is consumed is what the
+//! Leases, settled in all ways there are, every call made twice, with servers killed and not: what is consumed is what the
 //! leases hold.
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::client::Work;
 use crate::crowd::Crowd;
 use crate::ground::{Ground, Limit};
 use crate::one_bucket::plans;
-use crate::{span, tasks, usage};
+use crate::{Kills, span, tasks, usage};
 
 const ENTITY: &str = "user";
 const TASKS: usize = 32;
@@ -18,7 +18,7 @@ const SMALL: Limit = Limit { name: "tpm", capacity: 120, start: 60, refill: 300,
 const AMPLE: Limit =
     Limit { name: "rpm", capacity: 1_000_000, start: 500_000, refill: 1_000, period_secs: 3 };
 
-fn settle(ground: &mut Ground, usual: Duration) {
+fn settle(ground: &mut Ground, kills: Kills, usual: Duration) {
     ground.prepare(ENTITY, &[SMALL, AMPLE]);
     let opening = Balance::of(&ground.shards(ENTITY), "tpm");
     let span = span(usual);
@@ -27,10 +27,15 @@ fn settle(ground: &mut Ground, usual: Duration) {
         std::thread::sleep(span.mul_f64(0.2 + 0.1 * fastrand::f64()));
         ground.heat(ENTITY);
         ground.check_capacity(ENTITY);
-        ground.restart(fastrand::usize(..ground.servers()));
+        if kills == Kills::Some {
+            ground.restart(fastrand::usize(..ground.servers()));
+        }
     }
     let answers = crowd.end();
     assert_eq!(answers.rest.odd, [""; 0]);
+    if kills == Kills::None {
+        answers.check_unharmed(ground);
+    }
     let shards = ground.shards(ENTITY);
     let closing = Balance::of(&shards, "tpm");
     let consumed = closing.consumed_since(&opening);
@@ -55,11 +60,16 @@ fn settle(ground: &mut Ground, usual: Duration) {
 }
 
 #[test]
+fn leases_hold_what_is_consumed_embedded() {
+    settle(&mut Ground::embedded(), Kills::None, Duration::from_secs(3));
+}
+
+#[test]
 fn leases_settled_through_kills_count_once_embedded() {
-    settle(&mut Ground::embedded(), Duration::from_secs(6));
+    settle(&mut Ground::embedded(), Kills::Some, Duration::from_secs(6));
 }
 
 #[test]
 fn leases_settled_through_kills_count_once_dynamodb_local() {
-    settle(&mut Ground::dynamodb_local(), Duration::from_secs(6));
+    settle(&mut Ground::dynamodb_local(), Kills::Some, Duration::from_secs(6));
 }

@@ -1,23 +1,19 @@
 //! Processes that submit a load, and do so until each submission is acknowledged.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::JoinHandle;
 
 use axum::http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::load::{Job, Load, Submission};
-use crate::client::{pause, tell};
+use crate::client::pause;
+use crate::process::{Process, plan, tell};
 use crate::wire::{Answer, Wire};
 
-/// The environment variable that says what a process is to submit.
-const PLAN_VAR: &str = "WEIR_EXACT_SPEND";
 const CHILD: &str = "spend::client::the_process_that_submits";
 /// How many jobs a process that was killed does again though they were done.
 const AGAIN: u64 = 5;
@@ -58,10 +54,10 @@ impl Tally {
 /// Not a test of its own: the others start it as a process.
 #[test]
 fn the_process_that_submits() {
-    let Ok(plan) = std::env::var(PLAN_VAR) else {
+    let Some(plan) = plan::<Plan>() else {
         return;
     };
-    let plan: Arc<Plan> = Arc::new(serde_json::from_str(&plan).unwrap());
+    let plan = Arc::new(plan);
     let next = Arc::new(AtomicU64::new(plan.from));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
@@ -207,14 +203,13 @@ impl Task {
 
 /// All processes of a run.
 pub(crate) struct Clients {
-    processes: Vec<Process>,
+    members: Vec<Member>,
     tally: Tally,
 }
 
-struct Process {
+struct Member {
     plan: Plan,
-    child: Child,
-    lines: JoinHandle<Vec<String>>,
+    process: Process,
 }
 
 impl Clients {
@@ -232,68 +227,54 @@ impl Clients {
             tasks,
             from: 0,
         };
-        let processes = (0..processes as u64).map(|process| Process::start(plan(process)));
-        Clients { processes: processes.collect(), tally: Tally::default() }
+        let members = (0..processes as u64).map(|process| Member::start(plan(process)));
+        Clients { members: members.collect(), tally: Tally::default() }
     }
 
     /// Whether all have ended.
     pub(crate) fn are_done(&mut self) -> bool {
-        self.processes.iter_mut().all(|process| process.child.try_wait().unwrap().is_some())
+        self.members.iter_mut().all(|member| member.process.has_ended())
     }
 
     /// Kills one that has not ended, and starts another that goes on a little before where it was.
     pub(crate) fn kill_one(&mut self) -> bool {
-        let running = |process: &mut Process| process.child.try_wait().unwrap().is_none();
-        let Some(place) = self.processes.iter_mut().position(running) else { return false };
-        let mut killed = self.processes.remove(place);
-        killed.child.kill().unwrap();
-        let (done, _) = killed.collect(&mut self.tally);
-        let first_open = (killed.plan.from..).find(|job| !done.contains(job)).unwrap();
-        let plan = Plan { from: first_open.saturating_sub(AGAIN), ..killed.plan };
-        self.processes.push(Process::start(plan));
+        let running = |member: &mut Member| !member.process.has_ended();
+        let Some(place) = self.members.iter_mut().position(running) else { return false };
+        let Member { plan, mut process } = self.members.remove(place);
+        process.kill();
+        let (done, _) = collect(process, &mut self.tally);
+        let first_open = (plan.from..).find(|job| !done.contains(job)).unwrap();
+        let plan = Plan { from: first_open.saturating_sub(AGAIN), ..plan };
+        self.members.push(Member::start(plan));
         true
     }
 
     /// Waits for all, and adds up what they say.
     pub(crate) fn end(mut self) -> Tally {
-        for process in &mut self.processes {
-            let (_, ended) = process.collect(&mut self.tally);
+        for member in self.members {
+            let (_, ended) = collect(member.process, &mut self.tally);
             assert!(ended, "a process of clients failed: {:?}", self.tally);
         }
         self.tally
     }
 }
 
-impl Process {
-    fn start(plan: Plan) -> Process {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([CHILD, "--exact", "--nocapture", "--test-threads=1"])
-            .env(PLAN_VAR, serde_json::to_string(&plan).unwrap())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        let lines = std::thread::spawn(move || {
-            let lines = output.lines().map_while(Result::ok);
-            lines.filter_map(|line| line.strip_prefix('>').map(ToOwned::to_owned)).collect()
-        });
-        Process { plan, child, lines }
+impl Member {
+    fn start(plan: Plan) -> Member {
+        Member { process: Process::start(CHILD, &plan), plan }
     }
+}
 
-    /// Waits for its end. Tells which jobs it has done, and whether it did all.
-    fn collect(&mut self, tally: &mut Tally) -> (BTreeSet<u64>, bool) {
-        let lines = std::mem::replace(&mut self.lines, std::thread::spawn(Vec::new));
-        let (lines, mut done) = (lines.join().unwrap(), BTreeSet::new());
-        self.child.wait().unwrap();
-        for line in &lines {
-            if let Some((job, told)) = line.strip_prefix("done ").and_then(|it| it.split_once(' '))
-            {
-                done.insert(job.parse().unwrap());
-                tally.add(serde_json::from_str(told).unwrap());
-            } else if let Some(odd) = line.strip_prefix("odd ") {
-                tally.odd.push(odd.to_owned());
-            }
+/// Waits for the end of a process. Tells which jobs it has done, and whether it did all.
+fn collect(process: Process, tally: &mut Tally) -> (BTreeSet<u64>, bool) {
+    let (lines, mut done) = (process.end(), BTreeSet::new());
+    for line in &lines {
+        if let Some((job, told)) = line.strip_prefix("done ").and_then(|it| it.split_once(' ')) {
+            done.insert(job.parse().unwrap());
+            tally.add(serde_json::from_str(told).unwrap());
+        } else if let Some(odd) = line.strip_prefix("odd ") {
+            tally.odd.push(odd.to_owned());
         }
-        (done, lines.last().is_some_and(|line| line == "end"))
     }
+    (done, lines.last().is_some_and(|line| line == "end"))
 }

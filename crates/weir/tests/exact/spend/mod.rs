@@ -99,6 +99,9 @@ fn spend(ground: &mut Ground, whole: u64, kills: usize) {
         killed.1
     );
     assert_eq!(tally.odd, [""; 0]);
+    if kills == 0 && !ground.is_sharded() {
+        assert_eq!(tally.retries, 0, "nobody was killed, so everybody is answered at once");
+    }
     assert!(tally.duplicates * 10 >= load.count(), "{} duplicates", tally.duplicates);
 }
 
@@ -113,6 +116,11 @@ fn eventually(look: impl Fn() -> Result<(), String>) {
         std::thread::sleep(LOOK_EVERY);
     }
     panic!("{last}");
+}
+
+#[test]
+fn every_submission_is_acknowledged_at_once_embedded() {
+    spend(&mut Ground::embedded_with(&config()), 100_000, 0);
 }
 
 #[test]
