@@ -52,12 +52,14 @@ fn both_list_who_has_limits_of_their_own() {
         for side in [&mut *one, &mut *other] {
             assert_eq!(side.resources(), ["model", "other"]);
             assert_eq!(side.custom_entities("model"), ["user-1", "user-2"]);
+            assert_eq!(side.custom_resources(), ["model"]);
         }
         one.delete_limits(Level::Resource("other"));
         other.delete_limits(Level::Entity("user-1", "model"));
         for side in [one, other] {
             assert_eq!(side.resources(), ["model"]);
             assert_eq!(side.custom_entities("model"), ["user-2"]);
+            assert_eq!(side.custom_resources(), ["model"]);
         }
     });
 }

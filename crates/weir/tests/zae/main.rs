@@ -27,6 +27,8 @@ mod side;
 #[cfg(test)]
 mod start;
 #[cfg(test)]
+mod strangers;
+#[cfg(test)]
 mod tokens;
 #[cfg(test)]
 mod usage;

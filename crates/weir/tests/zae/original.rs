@@ -134,6 +134,10 @@ impl Side for Original {
         texts(&self.ok("resources", json!({})), None)
     }
 
+    fn custom_resources(&mut self) -> Vec<String> {
+        texts(&self.ok("custom_resources", json!({})), None)
+    }
+
     fn custom_entities(&mut self, resource: &str) -> Vec<String> {
         texts(&self.ok("custom_entities", json!({ "resource": resource })), None)
     }

@@ -18,6 +18,8 @@ pub(crate) trait Side {
     fn resolve(&mut self, entity: &str, resource: &str) -> (BTreeMap<String, u64>, String);
     /// Resources that have defaults of their own.
     fn resources(&mut self) -> Vec<String>;
+    /// Resources on which entities have limits of their own.
+    fn custom_resources(&mut self) -> Vec<String>;
     /// Entities that have limits of their own on a resource.
     fn custom_entities(&mut self, resource: &str) -> Vec<String>;
 

@@ -167,6 +167,10 @@ impl Side for Weir {
         texts(&self.get("resources")["items"], None)
     }
 
+    fn custom_resources(&mut self) -> Vec<String> {
+        texts(&self.get("resources?level=entity")["items"], None)
+    }
+
     fn custom_entities(&mut self, resource: &str) -> Vec<String> {
         let path = format!("limits/entities?resource={}", part(resource));
         texts(&self.get(&path)["items"], None)
