@@ -13,7 +13,8 @@
 //! DynamoDB.
 //!
 //! [`watched`] is a back-end for tests that counts what it is asked, and fails where a test says so. [`ledger`] and
-//! [`page`] hold what operations cost against `docs/cost.md`.
+//! [`page`] hold what operations cost against `docs/cost.md`. [`stage`] is where the scenes of a domain play, on every
+//! back-end.
 //!
 //! Because servers are shared, every test puts [`unique_prefix`] before its table names.
 //!
@@ -29,6 +30,7 @@ mod probe;
 mod process;
 mod s3;
 pub mod scales;
+pub mod stage;
 mod tools;
 pub mod watched;
 

@@ -32,7 +32,7 @@ const SUM_EVERY_SECS: u64 = 10;
 #[test]
 fn the_page_shows_what_operations_cost() {
     crate::scene::dynamodb_local(async |scene| {
-        let beside = AnyBackend::Dynamo(crate::scene::dynamodb(&scene.prefix).await);
+        let beside = AnyBackend::Dynamo(weir_testkit::stage::dynamodb(&scene.prefix).await);
         scene.watch.weigh(scene.keeper.tables().specs().to_vec(), beside);
         let mut page = Page::open();
         let mut ledger = Ledger::new(&scene.watch, dynamo(scene));

@@ -11,24 +11,8 @@
     reason = "a test says what went wrong by panicking"
 )]
 
-/// Makes one test per back-end of each scenario named.
-macro_rules! scenes {
-    ($($scenario:ident),* $(,)?) => {
-        scenes!(@on embedded $($scenario)*);
-        scenes!(@on embedded_delayed_index $($scenario)*);
-        scenes!(@on dynamodb_local $($scenario)*);
-    };
-    (@on $backend:ident $($scenario:ident)*) => {
-        mod $backend {
-            $(
-                #[test]
-                fn $scenario() {
-                    crate::scene::$backend(async |scene| super::$scenario(scene).await);
-                }
-            )*
-        }
-    };
-}
+#[macro_use(scenes)]
+extern crate weir_testkit;
 
 mod aggregate;
 mod apps;

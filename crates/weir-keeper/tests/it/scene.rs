@@ -1,20 +1,16 @@
 //! A keeper on a back-end of its own, with a clock that stands still.
 
-use std::time::Duration;
-
 use weir_keeper::config::{PutApp, PutOrg};
 use weir_keeper::ids::{AppId, OrgId};
 use weir_keeper::{Keeper, Settings};
 use weir_table::clock::Clock;
-use weir_table::cursor::CursorKey;
 use weir_table::{AnyBackend, Store};
+use weir_testkit::stage::{self, Stage};
 use weir_testkit::watched::Watch;
 
 /// Either back-end, under watch.
 pub(crate) type Watched = weir_testkit::watched::Watched<AnyBackend>;
 
-/// How long DynamoDB Local may take for an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// When a scene's clock begins: 2026-01-23, 09:00 in New York.
 pub(crate) const MORNING_MS: u64 = 1_769_176_800_000;
 
@@ -33,14 +29,13 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    async fn new(backend: AnyBackend, cursors: CursorKey, clock: Clock) -> Scene {
-        let watch = Watch::default();
-        let store = Store::new(Watched { inner: backend, watch: watch.clone() }, cursors);
+    async fn new(stage: Stage) -> Scene {
+        let Stage { store, watch, clock, prefix, .. } = stage;
         // Secrets are hashed as cheaply as bcrypt can, or a scene would take seconds.
         let settings = Settings { bcrypt_cost: 4, ..Settings::default() };
         let keeper = Keeper::open(store.clone(), clock.clone(), settings).await.unwrap();
         watch.reset();
-        Scene { keeper, clock, store, watch, prefix: String::new() }
+        Scene { keeper, clock, store, watch, prefix }
     }
 
     /// Another keeper on the same tables, as another process would have: it remembers nothing.
@@ -58,57 +53,19 @@ impl Scene {
 
 /// On the embedded store.
 pub(crate) fn embedded(scenario: impl AsyncFnOnce(&Scene)) {
-    on_embedded(scenario, None);
+    stage::embedded(MORNING_MS, async |stage| scenario(&Scene::new(stage).await).await);
 }
 
 /// On the embedded store, with indexes that lag.
 pub(crate) fn embedded_delayed_index(scenario: impl AsyncFnOnce(&Scene)) {
-    on_embedded(scenario, Some(Duration::from_millis(100)));
-}
-
-fn on_embedded(scenario: impl AsyncFnOnce(&Scene), index_delay: Option<Duration>) {
-    use weir_table::embedded::{Embedded, Options};
-    let folder = tempfile::tempdir().unwrap();
-    let clock = Clock::manual(MORNING_MS);
-    let options = Options { clock: clock.clone(), index_delay, ..Options::new(folder.path()) };
-    let embedded = Embedded::open(options).unwrap();
-    let cursors = embedded.cursor_key();
-    runtime().block_on(async {
-        let scene = Scene::new(AnyBackend::Embedded(embedded), cursors, clock).await;
-        scenario(&scene).await;
-    });
+    let play = async |stage| scenario(&Scene::new(stage).await).await;
+    stage::embedded_delayed_index(MORNING_MS, play);
 }
 
 /// On DynamoDB Local.
 pub(crate) fn dynamodb_local(scenario: impl AsyncFnOnce(&Scene)) {
-    runtime().block_on(async {
-        let prefix = weir_testkit::unique_prefix("keeper");
-        let backend = AnyBackend::Dynamo(dynamodb(&prefix).await);
-        let scene = Scene::new(backend, CursorKey::new([7; 32]), Clock::manual(MORNING_MS)).await;
-        let scene = Scene { prefix, ..scene };
-        scenario(&scene).await;
-        for spec in scene.keeper.tables().specs() {
-            scene.store.delete_table(&spec.name).await.unwrap();
-        }
-    });
-}
-
-/// DynamoDB Local, with tables of this prefix.
-pub(crate) async fn dynamodb(prefix: &str) -> weir_table::dynamodb::Dynamo {
-    use weir_table::dynamodb::{Dynamo, Options, Timeouts};
-    let options = Options {
-        region: Some("us-east-1".to_owned()),
-        endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
-        table_prefix: prefix.to_owned(),
-        // It does one thing at a time, and all tests share it: whoever waits is not to give up.
-        timeouts: Timeouts { attempt: PATIENCE, total: PATIENCE * 2, ..Timeouts::default() },
-        ..Options::default()
-    };
-    Dynamo::connect(options).await.unwrap()
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+    let play = async |stage| scenario(&Scene::new(stage).await).await;
+    stage::dynamodb_local("keeper", MORNING_MS, play);
 }
 
 /// An org; another for every number.

@@ -86,7 +86,7 @@ fn check_headlines(ledger: &Ledger<'_>) {
 
 /// Another way to a scene's tables, which no meter of it sees.
 async fn beside(scene: &Scene) -> weir_table::AnyBackend {
-    crate::scene::dynamodb(&scene.prefix).await.0
+    weir_table::AnyBackend::Dynamo(weir_testkit::stage::dynamodb(&scene.prefix).await)
 }
 
 /// A scene's table has DynamoDB behind it.
