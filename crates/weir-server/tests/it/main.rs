@@ -7,6 +7,7 @@ mod bounds;
 mod dynamodb;
 mod error_codes;
 mod errors;
+mod furnished;
 mod health;
 mod matrix;
 mod openapi;

@@ -1,16 +1,21 @@
 //! The whole API against its own description, by a program that knows nothing else of it: requests
 //! that the description allows are taken, others are refused, and every answer is a described one.
 //!
+//! The server has something of everything before (`furnished.rs`), and most requests name it. What a description cannot say
+//! is in `weir_hooks.py`, operation by operation.
+//!
 //! All its checks are on. One of them, `object_level_authorization`, has nothing to do here because it
 //! wants two users of one path; who reaches whose things is the subject of `matrix.rs`.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
+use tempfile::TempDir;
 use weir_server::routes::keeper::{Budgets, Rates, Settings};
 use weir_server::routes::limiter::Limits;
 use weir_server::testing::{ADMIN_KEY, TestApp};
 
+use crate::furnished::furnish;
 use crate::sample::Sample;
 
 /// Seed, and requests with made-up data for each operation: the same ones on every run, and no more
@@ -20,6 +25,7 @@ const SHORT: [&str; 4] = ["--seed", "2026", "--max-examples", "10"];
 const FULL_LENGTH: [&str; 2] = ["--max-examples", "2000"];
 /// Its settings, and what it is told of our formats.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
+const SETTINGS: &str = "schemathesis.toml";
 
 #[tokio::test]
 async fn the_server_does_what_its_description_says() {
@@ -27,7 +33,9 @@ async fn the_server_does_what_its_description_says() {
     let program = program.unwrap_or_else(|missing| panic!("{missing}"));
     let app = TestApp::start(vec![Box::new(Sample), Box::new(Limits::default()), budgets()]).await;
     let description = format!("http://{}/openapi.json", app.address);
-    let ran = tokio::task::spawn_blocking(move || schemathesis(&program, &description));
+    let folder = tempfile::tempdir().unwrap();
+    furnish(&app, folder.path()).await;
+    let ran = tokio::task::spawn_blocking(move || schemathesis(&program, &description, &folder));
     let ran = ran.await.unwrap();
     let told = String::from_utf8_lossy(&ran.stdout);
     println!("{told}{}", String::from_utf8_lossy(&ran.stderr));
@@ -54,16 +62,19 @@ fn budgets() -> Box<Budgets> {
     Box::new(Budgets::new(Settings { bcrypt_cost: 4, rates, ..Settings::default() }))
 }
 
-fn schemathesis(program: &Path, description: &str) -> Output {
+/// Runs it in `folder`, where the values are that its settings name; it leaves files there.
+fn schemathesis(program: &Path, description: &str, folder: &TempDir) -> Output {
     let full_length = std::env::var_os("WEIR_TEST_ALL").is_some_and(|value| value == "1");
     let length: &[&str] = if full_length { &FULL_LENGTH } else { &SHORT };
-    // It leaves files where it runs.
-    let folder = tempfile::tempdir().unwrap();
+    // Files that settings name are looked for beside the settings.
+    let settings = folder.path().join(SETTINGS);
+    std::fs::copy(Path::new(FOLDER).join(SETTINGS), &settings).unwrap();
     Command::new(program)
-        .current_dir(&folder)
+        .current_dir(folder)
         .env("PYTHONPATH", FOLDER)
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .args(["--config-file", &format!("{FOLDER}/schemathesis.toml")])
+        .arg("--config-file")
+        .arg(settings)
         .args(["run", description, "--checks", "all", "--no-color"])
         .args(length)
         .args(["--header", &format!("X-API-Key: {ADMIN_KEY}")])

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use crate::error::ApiError;
 use crate::extract::Body;
 
-/// A JSON object as body, or what holds when there is none.
+/// A JSON object as body, or what holds when there is none or it is `null`.
 #[derive(Debug)]
 pub(crate) struct Optional<T>(pub(crate) T);
 
@@ -19,6 +19,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for Optional<
         if request.body().is_end_stream() {
             return Ok(Optional(T::default()));
         }
-        Body::from_request(request, state).await.map(|Body(body)| Optional(body))
+        let Body(body) = Body::<Option<T>>::from_request(request, state).await?;
+        Ok(Optional(body.unwrap_or_default()))
     }
 }

@@ -6,9 +6,12 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use serde_json::Value;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
+use weir_keeper::bounds::SHARD_COUNTS;
 use weir_keeper::config;
+use weir_keeper::notices::THRESHOLDS_PCT;
 
 use crate::described::texts;
 
@@ -30,8 +33,6 @@ texts! {
     DateText = r"^(today|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$", 10, "today";
     /// A date, in descriptions.
     PlainDateText = r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$", 10, "2026-01-23";
-    /// Where a webhook is, in descriptions.
-    UrlText = r"^https?://[a-z0-9][a-z0-9.-]{0,60}(:[1-9][0-9]{0,3})?/[A-Za-z0-9/_.-]{0,200}$", 300, "https://ops.example.com/weir";
 }
 
 /// An org in a path.
@@ -68,6 +69,24 @@ pub(super) fn quotas() -> Schema {
         .into()
 }
 
+/// Shards of counters: one of a few numbers, or nothing said.
+fn shards() -> Schema {
+    let counts = SHARD_COUNTS.into_iter().map(Value::from).chain([Value::Null]);
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Integer, Type::Null]))
+        .enum_values(Some(counts))
+        .into()
+}
+
+/// Percentages of a quota that there are notices of, or nothing said.
+pub(super) fn thresholds() -> Schema {
+    let percent = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some(THRESHOLDS_PCT));
+    ArrayBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .items(percent)
+        .into()
+}
+
 /// What differs from the defaults, or from the org.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -78,7 +97,7 @@ pub struct Overrides {
     pub tight_mode_threshold_pct: Option<i64>,
     /// Shards of the counters: 8, 16, 32 or 64; of an org alone, and for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 8, maximum = 64)]
+    #[schema(schema_with = shards)]
     pub agg_shard_count: Option<i64>,
     /// Whether a fallback lasts for the day.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use weir_keeper::notices;
 
 use super::configured::time;
 use super::place::{Asker, Org, OrgWebhook, keeper};
-use super::shapes::{OrgAt, UrlText, WordText};
+use super::shapes::{OrgAt, WordText, thresholds};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Body;
@@ -33,11 +33,16 @@ pub(crate) struct WebhookAt {
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
     /// Where to post.
-    #[schema(value_type = UrlText)]
+    #[schema(
+        format = "webhook-url",
+        min_length = 8,
+        max_length = 2048,
+        example = "https://ops.example.com/weir"
+    )]
     pub url: String,
     /// Which of 50, 80, 95 and 100 percent of a quota to tell of; all unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_items = 4)]
+    #[schema(schema_with = thresholds)]
     pub thresholds_pct: Option<Vec<u8>>,
     /// Whether to tell of fallbacks; yes unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
