@@ -161,6 +161,8 @@ RULES = {
     **{f"POST {APP}/{what}": {"model_label", "calling_region", "timestamp"} for what in ("costs", "usage")},
     # Labels of the catalogue are everybody's.
     f"POST {APP}/inference-profiles": {"profile_label"},
+    # A region is of a model.
+    "GET /api/v1/prices": {"region"},
     # A model has one price, and the past has its prices.
     "POST /api/v1/prices": {"prices", "from"},
     # In order, not too far apart, and not in the future.
