@@ -31,12 +31,13 @@ pub struct Stretch {
     pub(super) from: Position,
     /// Where reading goes on.
     pub(super) next: Position,
-    /// What was read and not yet handed out, and the position of the last change of it.
+    /// What was read and not yet handed out, how many changes it tells, and the position of the last of them.
     pending: Vec<Change>,
+    pending_read: usize,
     pending_last: Option<String>,
     /// The position of the last change that was handed out.
     last: Option<String>,
-    /// How many changes were read.
+    /// How many changes were handed out.
     read: usize,
     /// How far it was written before.
     pub(super) marks: Option<Marks>,
@@ -55,6 +56,7 @@ impl Stretch {
             from: from.clone(),
             next: next.clone(),
             pending: Vec::new(),
+            pending_read: 0,
             pending_last: None,
             last: None,
             read: 0,
@@ -83,7 +85,7 @@ impl Stretch {
         self.is_last
     }
 
-    /// How many changes were read of it, each of those that are told as one.
+    /// How many changes were handed out of it, each of those that are told as one counted.
     #[must_use]
     pub fn read(&self) -> usize {
         self.read
@@ -132,7 +134,7 @@ impl Stretch {
             Some(last) if self.is_whole && !self.ended => Position::After(last.to_string()),
             _ => next,
         };
-        self.read += if is_cut { changes.len() } else { read };
+        self.pending_read = if is_cut { changes.len() } else { read };
         self.pending_last = last.map(String::from);
         self.pending = changes;
         Ok(())
@@ -142,6 +144,7 @@ impl Stretch {
         if let Some(last) = self.pending_last.take() {
             self.last = Some(last);
         }
+        self.read += std::mem::take(&mut self.pending_read);
         std::mem::take(&mut self.pending)
     }
 }
