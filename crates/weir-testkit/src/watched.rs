@@ -1,9 +1,10 @@
-//! A back-end that counts its calls and fails where a test says so.
+//! A back-end that counts its calls, fails where a test says so, and can hold an answer back.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use weir_table::feed::{FeedPage, FeedShard, Merge, Position};
 use weir_table::request::RawPage;
 use weir_table::{
@@ -70,9 +71,30 @@ struct Inner {
     plan: Mutex<Option<Plan>>,
     /// Fail every call.
     down: Mutex<Option<Strike>>,
+    /// Where the next batch get waits with what it has read.
+    hold: Mutex<Option<Arc<Hold>>>,
     /// What transactions are weighed with, and what they weighed.
     scales: OnceLock<Scales>,
     weight: Mutex<Weight>,
+}
+
+/// A batch get that is held back: what it has read grows old meanwhile.
+#[derive(Debug, Default)]
+pub struct Hold {
+    has_read: Notify,
+    go_on: Notify,
+}
+
+impl Hold {
+    /// Waits until it has read.
+    pub async fn has_read(&self) {
+        self.has_read.notified().await;
+    }
+
+    /// Lets it answer.
+    pub fn go_on(&self) {
+        self.go_on.notify_one();
+    }
 }
 
 /// Which calls are to fail, and how.
@@ -109,6 +131,13 @@ impl Watch {
         *self.0.weight.lock()
     }
 
+    /// Reads of any kind since the last time this was asked.
+    #[must_use]
+    pub fn take_reads(&self) -> u64 {
+        let calls = std::mem::take(&mut *self.0.calls.lock());
+        calls.gets + calls.batch_gets + calls.queries
+    }
+
     /// Begins to count anew.
     pub fn reset(&self) {
         *self.0.calls.lock() = Calls::default();
@@ -138,6 +167,14 @@ impl Watch {
     /// Fails every data call from now on, or none.
     pub fn down(&self, down: Option<Strike>) {
         *self.0.down.lock() = down;
+    }
+
+    /// Holds the next batch get back once it has read.
+    #[must_use]
+    pub fn hold(&self) -> Arc<Hold> {
+        let hold = Arc::<Hold>::default();
+        *self.0.hold.lock() = Some(Arc::clone(&hold));
+        hold
     }
 
     fn called(&self, which: Kind) -> Option<Strike> {
@@ -201,7 +238,13 @@ impl<B: Backend> Backend for Watched<B> {
     }
 
     async fn batch_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
-        self.through(Kind::BatchGet, self.inner.batch_get(gets)).await
+        let items = self.through(Kind::BatchGet, self.inner.batch_get(gets)).await;
+        let hold = self.watch.0.hold.lock().take();
+        if let Some(hold) = hold {
+            hold.has_read.notify_one();
+            hold.go_on.notified().await;
+        }
+        items
     }
 
     async fn write(&self, write: Write) -> Result<Written> {

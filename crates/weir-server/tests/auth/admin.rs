@@ -6,6 +6,7 @@ use weir_server::auth::admin_key::Ensured;
 use weir_server::auth::grant::{Access, Tenant};
 use weir_server::auth::{AuthError, Secret, Settings};
 use weir_table::Query;
+use weir_testkit::watched::Strike;
 
 use crate::place::{Place, TestAuth};
 
@@ -107,17 +108,17 @@ async fn guessing_asks_the_store_once_per_second() {
     let key = made(&auth).await;
     for second in 0..3 {
         place.later_secs(1);
-        place.control.reads();
+        place.watch.reset();
         for guess in 0..100 {
             assert!(!is_let_in(&auth, &format!("wak_{second}_{guess}")).await);
         }
-        assert_eq!(place.control.reads(), 1);
+        assert_eq!(place.watch.take_reads(), 1);
     }
     place.later_secs(30);
     for _ in 0..100 {
         assert!(is_let_in(&auth, key.expose()).await);
     }
-    assert_eq!(place.control.reads(), 0);
+    assert_eq!(place.watch.take_reads(), 0);
 }
 
 #[tokio::test]
@@ -125,17 +126,17 @@ async fn a_store_that_fails_lets_nobody_in_on_a_guess() {
     let place = Place::new();
     let auth = place.open().await;
     let key = made(&auth).await;
-    place.control.fail(true);
+    place.watch.down(Some(Strike::Before));
     place.later_secs(59);
     assert!(is_let_in(&auth, key.expose()).await);
     place.later_secs(1);
-    place.control.reads();
+    place.watch.reset();
     for presented in [key.expose(), "wrong", key.expose()] {
         let refused = auth.authenticate_key(presented).await.unwrap_err();
         assert!(refused.is_unavailable());
     }
-    assert_eq!(place.control.reads(), 1);
-    place.control.fail(false);
+    assert_eq!(place.watch.take_reads(), 1);
+    place.watch.down(None);
     place.later_secs(1);
     assert!(is_let_in(&auth, key.expose()).await);
 }

@@ -9,4 +9,3 @@ mod key_file;
 mod place;
 mod revoking;
 mod tokens;
-mod watched;

@@ -1,7 +1,6 @@
 //! A store in a folder of its own, and instances of a server that share it.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use tempfile::TempDir;
 use weir_server::auth::grant::Grants;
@@ -9,20 +8,19 @@ use weir_server::auth::{Auth, AuthError, Holder, Pair, Settings, TokenError};
 use weir_table::clock::Clock;
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{Backend, Store};
-
-use crate::watched::{Control, Watched};
+use weir_testkit::watched::{Watch, Watched};
 
 /// When the tests play: 2026-01-01.
 pub(crate) const START_MS: u64 = 1_767_225_600_000;
 pub(crate) const CLIENT: &str = "org-7";
 
-pub(crate) type TestAuth = Auth<Watched>;
+pub(crate) type TestAuth = Auth<Watched<Embedded>>;
 
 pub(crate) struct Place {
     dir: TempDir,
     pub(crate) clock: Clock,
-    pub(crate) control: Arc<Control>,
-    pub(crate) store: Store<Watched>,
+    pub(crate) watch: Watch,
+    pub(crate) store: Store<Watched<Embedded>>,
 }
 
 impl Place {
@@ -32,11 +30,11 @@ impl Place {
         let mut options = Options::new(dir.path());
         options.sweep_interval = None;
         options.clock = clock.clone();
-        let tables = Embedded::open(options).unwrap();
-        let cursors = tables.cursor_key();
-        let control = Arc::<Control>::default();
-        let watched = Watched { tables, control: Arc::clone(&control) };
-        Place { dir, clock, control, store: Store::new(watched, cursors) }
+        let inner = Embedded::open(options).unwrap();
+        let cursors = inner.cursor_key();
+        let watch = Watch::default();
+        let watched = Watched { inner, watch: watch.clone() };
+        Place { dir, clock, watch, store: Store::new(watched, cursors) }
     }
 
     pub(crate) fn dir(&self) -> &Path {

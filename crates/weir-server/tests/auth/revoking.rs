@@ -1,11 +1,11 @@
 //! Revoked tokens, here and on another instance, now and when the cache is old.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use weir_server::auth::{Auth, Settings, TokenError};
 use weir_table::clock::Clock;
 use weir_table::{Get, Key};
+use weir_testkit::watched::Strike;
 
 use crate::place::{CLIENT, Place, START_MS, pair, refusal};
 
@@ -159,20 +159,20 @@ async fn a_check_costs_one_read_and_then_none_for_the_cache_time() {
     let tokens = pair(&auth, CLIENT).await;
     let text = tokens.access.token.expose();
     for _ in 0..3 {
-        place.control.reads();
+        place.watch.reset();
         for _ in 0..100 {
             assert_eq!(refusal(&auth, text).await, None);
         }
-        assert_eq!(place.control.reads(), 1, "jti, parent and subject in one batch");
+        assert_eq!(place.watch.take_reads(), 1, "jti, parent and subject in one batch");
         place.later_secs(60);
     }
     let counts = auth.revocation_counts();
     assert_eq!((counts.hits, counts.misses, counts.revocations), (297, 3, 0));
     auth.revoke(text).await.unwrap();
     place.later_secs(600);
-    place.control.reads();
+    place.watch.reset();
     assert_eq!(refusal(&auth, text).await, REVOKED);
-    assert_eq!(place.control.reads(), 0, "revoked is for ever");
+    assert_eq!(place.watch.take_reads(), 0, "revoked is for ever");
     assert_eq!(auth.revocation_counts().revocations, 1);
 }
 
@@ -183,7 +183,7 @@ async fn a_store_that_fails_lets_nobody_in() {
     let tokens = pair(&auth, CLIENT).await;
     let (text, unseen) = (tokens.access.token.expose(), pair(&auth, CLIENT).await);
     assert_eq!(refusal(&auth, text).await, None);
-    place.control.fail(true);
+    place.watch.down(Some(Strike::Before));
     assert_eq!(refusal(&auth, text).await, None, "it is remembered");
     let unseen = unseen.access.token.expose();
     let refused = auth.authenticate_bearer(unseen).await.unwrap_err();
@@ -193,7 +193,7 @@ async fn a_store_that_fails_lets_nobody_in() {
     assert!(refused.is_unavailable());
     assert!(auth.revoke(text).await.is_err());
     assert!(auth.revoke_all(CLIENT).await.is_err());
-    place.control.fail(false);
+    place.watch.down(None);
     assert_eq!(refusal(&auth, text).await, None);
 }
 
@@ -203,14 +203,14 @@ async fn an_answer_from_before_a_revocation_is_not_remembered_after_it() {
     let auth = Arc::new(place.open().await);
     let tokens = pair(&auth, CLIENT).await;
     let text = tokens.access.token.expose().to_owned();
-    place.control.holding.store(true, Ordering::SeqCst);
+    let held = place.watch.hold();
     let checking = {
         let (auth, text) = (Arc::clone(&auth), text.clone());
         tokio::spawn(async move { refusal(&auth, &text).await })
     };
-    place.control.has_read.notified().await;
+    held.has_read().await;
     auth.revoke(&text).await.unwrap();
-    place.control.go_on.notify_one();
+    held.go_on();
     assert_eq!(checking.await.unwrap(), None, "it asked before");
     assert_eq!(refusal(&auth, &text).await, REVOKED);
 }
