@@ -51,9 +51,7 @@ impl Imports {
         let import = edition.import.as_ref();
         import.is_none_or(|id| self.known.get(id).is_some_and(|import| !import.is_open))
     }
-}
 
-impl Imports {
     /// The one item of all of them.
     pub(super) fn encode(&self) -> Item {
         let import = |import: &Import| {

@@ -231,9 +231,9 @@ fn changes_are_told_with_who_made_them() {
     let newest = home.weir(&format!("keeper audit {ORG} --limit 1"));
     assert!(newest.out.contains("org_updated") && !newest.out.contains("app_"), "{newest:?}");
     assert!(newest.err.contains("there are older ones"), "{newest:?}");
-    let none = home.weir(&format!("keeper audit {ORG} --since 2999-01-01T00:00:00Z --json")).json();
+    let none = home.weir(&format!("keeper audit {ORG} --from 2999-01-01T00:00:00Z --json")).json();
     assert_eq!(none, json!([]));
-    home.weir(&format!("keeper audit {ORG} --since yesterday")).fails(2, &["yesterday"]);
+    home.weir(&format!("keeper audit {ORG} --from yesterday")).fails(2, &["yesterday"]);
     home.weir(&format!("keeper audit {ORG} --app chat")).fails(3, &["chat", "app list"]);
     home.weir(&format!("keeper audit {ORG} --limit 0")).fails(2, &["--limit"]);
 }

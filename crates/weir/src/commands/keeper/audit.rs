@@ -17,10 +17,10 @@ pub(super) struct AuditArgs {
     app: Option<String>,
     /// Not before this time, like 2026-01-15T12:00:00Z
     #[arg(long, value_name = "TIME")]
-    since: Option<String>,
+    from: Option<String>,
     /// Before this time
     #[arg(long, value_name = "TIME")]
-    until: Option<String>,
+    to: Option<String>,
     /// How many at most
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
@@ -28,7 +28,7 @@ pub(super) struct AuditArgs {
 
 pub(super) async fn run(desk: &Desk<'_>, args: AuditArgs) -> Result<(), Failure> {
     let whose = WhoseArgs { org: args.org, app: args.app };
-    let time = [("from", args.since.as_deref()), ("to", args.until.as_deref())];
+    let time = [("from", args.from.as_deref()), ("to", args.to.as_deref())];
     let path = with_query(&whose.path(desk, &["audit"]), &time);
     let (events, more) = desk.first::<Event>(&path, args.limit as usize).await?;
     desk.tell(&events, |events| table(events))?;
