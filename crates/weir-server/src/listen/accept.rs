@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use tokio::task::{Id, JoinError, JoinSet};
 
 use super::connection::{Host, serve};
+use super::workers::{Place, Workers};
 use super::{Routes, Settings};
 
 /// How long to wait after the system refused a connection, so that descriptors can become free.
@@ -24,13 +25,14 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Accepts until `stop`, then lets requests under way finish.
 pub(super) async fn run<R: Routes>(
     listener: TcpListener,
+    workers: Workers,
     host: Host<R>,
     settings: &Settings,
     stop: impl Future<Output = ()>,
 ) {
     let host = Arc::new(host);
     let mut stop = pin!(stop);
-    let mut open = Connections::new(settings.connections_max);
+    let mut open = Connections::new(workers, settings.connections_max);
     let mut refused = false;
     loop {
         let accepted = tokio::select! {
@@ -44,8 +46,10 @@ pub(super) async fn run<R: Routes>(
         };
         match accepted {
             Ok((stream, peer)) => {
-                open.add(&host, stream, peer);
                 refused = false;
+                if let Err(error) = open.add(&host, stream, peer) {
+                    tracing::debug!(%peer, %error, "a connection could not be handed over");
+                }
             }
             Err(error) if is_the_clients(&error) => {}
             Err(error) => {
@@ -67,34 +71,47 @@ fn is_the_clients(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// The open connections, each with the means to tell it to stop. One channel each rather than one
-/// for all, because a shared one takes a lock each time a connection is polled.
+/// The open connections, each with the thread that serves it and the means to tell it to stop. One
+/// channel each rather than one for all, because a shared one takes a lock each time a connection is
+/// polled.
 struct Connections {
+    workers: Workers,
     tasks: JoinSet<()>,
-    stops: HashMap<Id, oneshot::Sender<()>>,
+    stops: HashMap<Id, (Place, oneshot::Sender<()>)>,
     max: usize,
     warned: bool,
 }
 
 impl Connections {
-    fn new(max: usize) -> Connections {
-        Connections { tasks: JoinSet::new(), stops: HashMap::new(), max, warned: false }
+    fn new(workers: Workers, max: usize) -> Connections {
+        Connections { workers, tasks: JoinSet::new(), stops: HashMap::new(), max, warned: false }
     }
 
     fn has_room(&self) -> bool {
         self.tasks.len() < self.max
     }
 
-    fn add<R: Routes>(&mut self, host: &Arc<Host<R>>, stream: TcpStream, peer: SocketAddr) {
+    fn add<R: Routes>(
+        &mut self,
+        host: &Arc<Host<R>>,
+        stream: TcpStream,
+        peer: SocketAddr,
+    ) -> io::Result<()> {
+        // From here on the thread that serves it hears of it, not this one.
+        let stream = stream.into_std()?;
+        let Some((place, runtime)) = self.workers.take(&stream) else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
         let (tell, told) = oneshot::channel();
-        let task = self.tasks.spawn(serve(Arc::clone(host), stream, peer, told));
-        self.stops.insert(task.id(), tell);
+        let task = self.tasks.spawn_on(serve(Arc::clone(host), stream, peer, told), runtime);
+        self.stops.insert(task.id(), (place, tell));
         if !self.has_room() && !std::mem::replace(&mut self.warned, true) {
             tracing::warn!(
                 connections_max = self.max,
                 "all connections are taken; further ones wait"
             );
         }
+        Ok(())
     }
 
     fn forget(&mut self, ended: Result<(Id, ()), JoinError>) {
@@ -105,7 +122,9 @@ impl Connections {
                 error.id()
             }
         };
-        self.stops.remove(&id);
+        if let Some((place, _)) = self.stops.remove(&id) {
+            self.workers.leave(place);
+        }
         // Said again only after a real pause, not at every connection around the bound.
         if self.tasks.len() < self.max / 2 {
             self.warned = false;
@@ -113,7 +132,7 @@ impl Connections {
     }
 
     async fn drain(mut self, timeout: Duration) {
-        for (_, tell) in self.stops.drain() {
+        for (_, (_, tell)) in self.stops.drain() {
             tell.send(()).ok();
         }
         let all_ended = async { while self.tasks.join_next().await.is_some() {} };

@@ -63,10 +63,14 @@ impl<R> Host<R> {
 /// Serves one client until it leaves, is cut off, or `stop` says that no more requests are taken.
 pub(super) async fn serve<R: Routes>(
     host: Arc<Host<R>>,
-    stream: TcpStream,
+    stream: std::net::TcpStream,
     peer: SocketAddr,
     mut stop: oneshot::Receiver<()>,
 ) {
+    let stream = match TcpStream::from_std(stream) {
+        Ok(stream) => stream,
+        Err(error) => return tracing::warn!(%peer, %error, "a connection could not be taken up"),
+    };
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %error, "TCP_NODELAY could not be set");
     }
@@ -105,11 +109,12 @@ async fn converse<R, S>(
     let mut connection = pin!(host.http.serve_connection(stream, client));
     let served = tokio::select! {
         biased;
-        served = connection.as_mut() => served,
+        // First, so that an answer that is ready at the same time says that it is the last.
         _ = &mut stop => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
+        served = connection.as_mut() => served,
     };
     if let Err(error) = served {
         tracing::debug!(%peer, %error, "a connection ended early");

@@ -3,7 +3,8 @@
 //! The invariant: whatever a client sends, withholds or refuses to read, it holds one connection of
 //! a bounded number, for a bounded time, with bounded memory. From accept to close:
 //!
-//! 1. `accept` takes a connection while fewer than `connections_max` are open.
+//! 1. `accept` takes a connection while fewer than `connections_max` are open, and gives it to one of
+//!    the threads of `workers`, where it stays.
 //! 2. `connection` does the TLS handshake within `handshake_timeout`, then hands over to hyper.
 //! 3. `patience` cuts it off when a head does not arrive, nothing is asked, or an answer is not
 //!    read; `upload` ends a body that comes too slowly.
@@ -19,6 +20,7 @@ mod settings;
 mod tls;
 mod turn;
 mod upload;
+mod workers;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -33,6 +35,7 @@ use weir_table::{Error, Result};
 
 pub use settings::{Settings, TlsFiles};
 use tls::Tls;
+use workers::Workers;
 
 /// Connections that wait to be accepted, if the kernel allows as many: a burst larger than this
 /// waits a second for its next try.
@@ -84,6 +87,7 @@ impl<F> Answers for F where F: Future<Output = Result<Response, Infallible>> + S
 pub struct Listener {
     tcp: TcpListener,
     settings: Settings,
+    workers: Workers,
     tls: Option<Tls>,
     origin: Origin,
 }
@@ -92,15 +96,16 @@ impl Listener {
     /// Listens on `address` (`HOST:PORT`; port 0 picks a free one).
     ///
     /// # Errors
-    /// The address cannot be used, a setting is out of range, or the certificate files are missing,
-    /// not PEM, or do not belong together.
+    /// The address cannot be used, a setting is out of range, no thread can be started, or the
+    /// certificate files are missing, not PEM, or do not belong together.
     pub async fn bind(address: &str, settings: Settings) -> Result<Listener> {
         settings.check()?;
         let tls = settings.tls.clone().map(Tls::read).transpose()?;
         let failed = |source| Error::io(format!("listening on {address}"), source);
         let tcp = bind(address).await.map_err(failed)?;
         let origin = Origin { tls: tls.is_some(), address: tcp.local_addr().map_err(failed)? };
-        Ok(Listener { tcp, settings, tls, origin })
+        let workers = Workers::start(settings.threads)?;
+        Ok(Listener { tcp, settings, workers, tls, origin })
     }
 
     /// Where clients reach it.
@@ -124,7 +129,7 @@ impl Listener {
             }
         };
         tokio::select! {
-            () = accept::run(self.tcp, host, &self.settings, stop) => {}
+            () = accept::run(self.tcp, self.workers, host, &self.settings, stop) => {}
             () = renewing => {}
         }
     }

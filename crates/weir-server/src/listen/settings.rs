@@ -13,6 +13,8 @@ const TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How a listener treats its clients.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Threads that serve. Default: as many as there are processors.
+    pub threads: usize,
     /// Connections open at once; further ones wait in the kernel's backlog. Default 10 000.
     pub connections_max: usize,
     /// How long the head of a request may take from its first byte, and a new connection until its
@@ -39,6 +41,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
             connections_max: 10_000,
             header_timeout: Duration::from_secs(10),
             header_bytes_max: 32 * 1024,
