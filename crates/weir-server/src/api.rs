@@ -2,14 +2,18 @@
 
 use axum::Router;
 use axum::extract::Request;
+use axum::http::Method;
+use axum::response::Response;
 use axum::routing::Route;
 use tower::layer::layer_fn;
 use tower::service_fn;
-use utoipa::openapi::OpenApi;
+use utoipa::openapi::{OpenApi, PathItem};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::app::App;
 use crate::description::{dangling, describe, frame, operations};
+use crate::edge::express::{Asked, Express, Sent};
+use crate::error::ApiError;
 use crate::guard::{Declared, guard};
 use crate::links;
 use crate::need::Need;
@@ -18,6 +22,7 @@ use crate::need::Need;
 pub struct Api {
     app: App,
     router: OpenApiRouter<App>,
+    express: Vec<Express>,
     mistakes: Vec<String>,
 }
 
@@ -30,13 +35,45 @@ impl std::fmt::Debug for Api {
 impl Api {
     pub(crate) fn new(app: App) -> Api {
         let router = OpenApiRouter::with_openapi(frame());
-        Api { app, router, mistakes: Vec::new() }
+        Api { app, router, express: Vec::new(), mistakes: Vec::new() }
     }
 
     /// Declares the routes of one path (made by `routes!`) and what they need.
     #[must_use]
     pub fn route(mut self, need: Need, routes: UtoipaMethodRouter<App>) -> Api {
+        self.declare(need, routes);
+        self
+    }
+
+    /// Declares one route that is asked very often, and its handler for the short way.
+    #[must_use]
+    pub(crate) fn express<H, F>(
+        mut self,
+        need: Need,
+        routes: UtoipaMethodRouter<App>,
+        handler: H,
+    ) -> Api
+    where
+        H: Fn(App, Asked, Sent) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Result<Response, ApiError>> + Send + 'static,
+    {
+        let methods: Vec<Method> = routes.1.paths.values().flat_map(methods).collect();
+        let declared = self.declare(need, routes);
+        let express = match (methods.as_slice(), declared) {
+            ([method], Some(declared)) => Express::new(method.clone(), declared, handler),
+            _ => None,
+        };
+        if express.is_none() {
+            self.mistakes.push(format!("what {methods:?} stand for has no short way"));
+        }
+        self.express.extend(express);
+        self
+    }
+
+    /// Adds routes behind their guard, and tells what was declared last.
+    fn declare(&mut self, need: Need, routes: UtoipaMethodRouter<App>) -> Option<Declared> {
         let (schemas, mut paths, mut handlers) = routes;
+        let mut last = None;
         for (path, item) in &mut paths.paths {
             if let Some(missing) =
                 need.parameter().filter(|name| !path.contains(&format!("{{{name}}}")))
@@ -46,17 +83,20 @@ impl Api {
             operations(item).for_each(|operation| describe(operation, path, need));
             // Routes are declared once in a process's life; their names are kept for as long.
             let path: &'static str = Box::leak(path.clone().into_boxed_str());
-            let (app, declared) = (self.app.clone(), Declared { path, need });
+            let declared = Declared { path, need, tally: self.app.metrics().tally(path) };
+            last = Some(declared.clone());
+            let app = self.app.clone();
             // The guard's future is boxed once, by the route that axum makes of it.
             handlers = handlers.route_layer(layer_fn(move |handler: Route| {
-                let app = app.clone();
+                let (app, declared) = (app.clone(), declared.clone());
                 service_fn(move |request: Request| {
-                    guard(app.clone(), declared, handler.clone(), request)
+                    guard(app.clone(), declared.clone(), handler.clone(), request)
                 })
             }));
         }
-        self.router = self.router.routes((schemas, paths, handlers));
-        self
+        let router = std::mem::take(&mut self.router);
+        self.router = router.routes((schemas, paths, handlers));
+        last
     }
 
     /// What was declared wrongly, for tests. A route that names no tenant lets nobody but the
@@ -70,12 +110,18 @@ impl Api {
         self.mistakes.iter().cloned().chain(dangling).collect()
     }
 
-    pub(crate) fn finish(self) -> (Router<App>, OpenApi) {
+    pub(crate) fn finish(self) -> (Router<App>, Vec<Express>, OpenApi) {
         for mistake in self.mistakes() {
             tracing::error!(mistake, "a route is declared wrongly");
         }
         let (router, mut description) = self.router.split_for_parts();
         links::connect(&mut description);
-        (router, description)
+        (router, self.express, description)
     }
+}
+
+/// The methods of a path that can have a short way.
+fn methods(item: &PathItem) -> impl Iterator<Item = Method> {
+    let known = [(Method::GET, &item.get), (Method::POST, &item.post), (Method::PUT, &item.put)];
+    known.into_iter().filter(|(_, operation)| operation.is_some()).map(|(method, _)| method)
 }

@@ -1,7 +1,6 @@
 //! What handlers share, and the services that stand on it.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -19,9 +18,10 @@ use crate::metrics::Metrics;
 /// What opening a service comes to.
 pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Opened>> + Send + 'a>>;
 
-/// What services keep for their handlers: one value of a type.
+/// What services keep for their handlers: one value of a type. They are few and looked for in every request, so they
+/// stand in a list.
 #[derive(Default)]
-pub struct Opened(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+pub struct Opened(Vec<(TypeId, Box<dyn Any + Send + Sync>)>);
 
 impl std::fmt::Debug for Opened {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -33,7 +33,7 @@ impl Opened {
     /// Keeps a value; handlers find it with [`App::kept`].
     #[must_use]
     pub fn keep<T: Send + Sync + 'static>(mut self, value: T) -> Opened {
-        self.0.insert(TypeId::of::<T>(), Box::new(value));
+        self.0.push((TypeId::of::<T>(), Box::new(value)));
         self
     }
 }
@@ -167,7 +167,8 @@ impl App {
     /// What a service kept when it was opened.
     #[must_use]
     pub fn kept<T: 'static>(&self) -> Option<&T> {
-        self.0.opened.get()?.0.get(&TypeId::of::<T>())?.downcast_ref()
+        let mut opened = self.0.opened.get()?.0.iter().rev();
+        opened.find(|(of, _)| *of == TypeId::of::<T>())?.1.downcast_ref()
     }
 
     /// Where time comes from.

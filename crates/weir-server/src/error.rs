@@ -265,14 +265,23 @@ pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     text
 }
 
-impl IntoResponse for ApiError {
-    fn into_response(mut self) -> Response {
-        let mut response = self.code.status().into_response();
+impl ApiError {
+    /// The answer with the status and the headers of this error, which it then has no more; the edge writes the rest.
+    pub(crate) fn bare_response(&mut self) -> Response {
+        let mut response = Response::new(axum::body::Body::empty());
+        *response.status_mut() = self.code.status();
         let headers = response.headers_mut();
         headers.reserve(self.headers.len() + EDGE_HEADERS);
         for (name, value) in self.headers.drain(..) {
             headers.insert(name, value);
         }
+        response
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(mut self) -> Response {
+        let mut response = self.bare_response();
         // Boxed: an extension of this size would be moved about on every answer's way out.
         response.extensions_mut().insert(Arc::new(self));
         response

@@ -1,14 +1,17 @@
 //! What handlers take apart a request with. A mistake becomes an [`ApiError`] that names the field.
 
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody as _};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
+use http_body_util::BodyExt as _;
 use serde::de::DeserializeOwned;
 
 use crate::error::{ApiError, Code};
 use crate::fraction::without_empty_fractions;
+
+const JSON: &str = "application/json";
 
 /// A JSON object as body. The type refuses unknown fields with `#[serde(deny_unknown_fields)]`.
 #[derive(Debug)]
@@ -30,12 +33,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let bytes = json_bytes(request, state).await?;
-        // Serde would take an array's elements for the fields, in their order.
-        if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
-            return Err(ApiError::invalid("body", "is an array; it must be an object"));
-        }
-        parsed(&bytes).map(Body)
+        object(&json_bytes(request, state).await?).map(Body)
     }
 }
 
@@ -48,12 +46,51 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for ListBody<T> {
 }
 
 async fn json_bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
-    let kind = request.headers().get(header::CONTENT_TYPE);
-    if !kind.is_some_and(|kind| is_json(kind.to_str().unwrap_or_default())) {
-        let detail = "the body must be JSON, sent with `Content-Type: application/json`";
-        return Err(ApiError::new(Code::UnsupportedMediaType, detail));
-    }
+    check_json(request.headers())?;
     Bytes::from_request(request, state).await.map_err(unreadable)
+}
+
+/// Whether a body is said to be JSON.
+pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), ApiError> {
+    let kind = headers.get(header::CONTENT_TYPE);
+    if kind.is_some_and(|kind| is_json(kind.to_str().unwrap_or_default())) {
+        return Ok(());
+    }
+    let detail = "the body must be JSON, sent with `Content-Type: application/json`";
+    Err(ApiError::new(Code::UnsupportedMediaType, detail))
+}
+
+/// Whether a request has no body, and does not say what it would be either.
+pub(crate) fn is_left_out(headers: &HeaderMap, body: &axum::body::Body) -> bool {
+    !headers.contains_key(header::CONTENT_TYPE) && body.is_end_stream()
+}
+
+/// All of a body that has at most `bytes_max`. One that came in one piece is not copied.
+pub(crate) async fn whole(mut body: axum::body::Body, bytes_max: usize) -> Result<Bytes, ApiError> {
+    let (mut first, mut all) = (Bytes::new(), Vec::new());
+    let mut room = bytes_max;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| cut_off())?.into_data() else { continue };
+        room = room.checked_sub(data.len()).ok_or_else(too_large)?;
+        if first.is_empty() {
+            first = data;
+        } else {
+            if all.is_empty() {
+                all.extend_from_slice(&first);
+            }
+            all.extend_from_slice(&data);
+        }
+    }
+    Ok(if all.is_empty() { first } else { all.into() })
+}
+
+/// The value that a JSON object stands for.
+pub(crate) fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
+    // Serde would take an array's elements for the fields, in their order.
+    if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        return Err(ApiError::invalid("body", "is an array; it must be an object"));
+    }
+    parsed(text)
 }
 
 pub(crate) fn too_large() -> ApiError {
@@ -95,13 +132,20 @@ fn wrong_json(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError
 fn unreadable(rejection: BytesRejection) -> ApiError {
     match rejection.status() {
         StatusCode::PAYLOAD_TOO_LARGE => too_large(),
-        _ => ApiError::invalid("body", "could not be read to its end"),
+        _ => cut_off(),
     }
 }
 
+fn cut_off() -> ApiError {
+    ApiError::invalid("body", "could not be read to its end")
+}
+
 fn is_json(kind: &str) -> bool {
+    if kind == JSON {
+        return true;
+    }
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    kind.eq_ignore_ascii_case("application/json")
+    kind.eq_ignore_ascii_case(JSON)
         || (kind.to_ascii_lowercase().starts_with("application/")
             && kind.to_ascii_lowercase().ends_with("+json"))
 }

@@ -15,6 +15,7 @@ use crate::auth::grant::Grants;
 use crate::auth::{AuthError, Identity, TokenError};
 use crate::edge::Visit;
 use crate::error::{ApiError, Code};
+use crate::metrics::Tally;
 use crate::need::{Denied, Need};
 
 /// The header of the admin key.
@@ -40,20 +41,25 @@ impl Local {
 }
 
 /// A declared route, as its requests and answers know it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Declared {
     pub(crate) path: &'static str,
     pub(crate) need: Need,
+    pub(crate) tally: Arc<Tally>,
 }
 
 /// What the guard leaves with a visit for the log and the metrics.
 #[derive(Debug)]
 pub(crate) struct Passed {
-    pub(crate) route: &'static str,
+    pub(crate) tally: Arc<Tally>,
     subject: Option<Arc<Identity>>,
 }
 
 impl Passed {
+    pub(crate) fn new(tally: Arc<Tally>, subject: Option<Arc<Identity>>) -> Passed {
+        Passed { tally, subject }
+    }
+
     pub(crate) fn subject(&self) -> Option<&str> {
         self.subject.as_deref().map(|identity| identity.subject.as_str())
     }
@@ -67,9 +73,20 @@ pub(crate) async fn guard(
     request: Request,
 ) -> Result<Response, Infallible> {
     let (mut parts, body) = request.into_parts();
-    let (subject, checked) = admit(&app, declared.need, &mut parts).await;
+    let params = match declared.need {
+        Need::Nothing(_) => None,
+        _ => RawPathParams::from_request_parts(&mut parts, &()).await.ok(),
+    };
+    let find = |name: &str| {
+        let mut params = params.as_ref()?.iter();
+        params.find(|(known, _)| *known == name).map(|(_, value)| value)
+    };
+    let (caller, checked) = admit(&app, declared.need, &parts, find).await;
+    if let Some(caller) = &caller {
+        parts.extensions.insert(Caller(Arc::clone(caller)));
+    }
     if let Some(visit) = parts.extensions.get::<Visit>() {
-        visit.pass(Passed { route: declared.path, subject });
+        visit.pass(Passed::new(declared.tally, caller));
     }
     match checked {
         Ok(()) => handler.oneshot(Request::from_parts(parts, body)).await,
@@ -77,10 +94,12 @@ pub(crate) async fn guard(
     }
 }
 
-async fn admit(
+/// Who asks, and whether they may ask this of a path with these parameters.
+pub(crate) async fn admit<'p>(
     app: &App,
     need: Need,
-    parts: &mut Parts,
+    parts: &Parts,
+    parameters: impl Fn(&str) -> Option<&'p str>,
 ) -> (Option<Arc<Identity>>, Result<(), ApiError>) {
     if let Need::Nothing(_) = need {
         return (None, Ok(()));
@@ -89,22 +108,14 @@ async fn admit(
         Ok(caller) => caller,
         Err(error) => return (None, Err(error)),
     };
-    let params = RawPathParams::from_request_parts(parts, &()).await;
-    let find = |name: &str| {
-        let params = params.as_ref().ok()?;
-        params.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
-    };
     let checked =
-        need.check(caller.as_deref(), &parts.method, find).map_err(|denied| match denied {
+        need.check(caller.as_deref(), &parts.method, parameters).map_err(|denied| match denied {
             Denied::Unknown => unauthorized("send X-API-Key or Authorization: Bearer"),
             Denied::Forbidden => {
                 ApiError::new(Code::Forbidden, "the credentials are valid, but not for this")
                     .with("scope_needed", need.text())
             }
         });
-    if let Some(caller) = &caller {
-        parts.extensions.insert(Caller(Arc::clone(caller)));
-    }
     (caller, checked)
 }
 

@@ -3,9 +3,10 @@
 
 mod keeper;
 mod limiter;
+mod tally;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -20,6 +21,7 @@ use weir_table::AnyBackend;
 use crate::app::App;
 use crate::jobs::Outcome;
 pub(crate) use limiter::Taken;
+pub(crate) use tally::Tally;
 
 /// Upper bounds of the buckets of a request's duration, in seconds.
 const DURATIONS: [f64; 12] =
@@ -54,13 +56,15 @@ struct Job {
 }
 
 type Seconds = Gauge<f64, AtomicU64>;
+type Requests = Family<Request, Counter>;
+type Durations = Family<Route, Histogram, fn() -> Histogram>;
 
 /// The server's counters.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
-    requests: Family<Request, Counter>,
-    durations: Family<Route, Histogram, fn() -> Histogram>,
+    requests: Requests,
+    durations: Durations,
     refused: Family<Refused, Counter>,
     pub(crate) under_way: Gauge,
     job_lag: Family<Job, Seconds>,
@@ -150,16 +154,9 @@ impl Metrics {
         registry.register("dynamodb", help, self.dynamodb.clone());
     }
 
-    /// Counts a request that was answered.
-    pub(crate) fn answered(
-        &self,
-        method: &'static str,
-        route: &'static str,
-        status: u16,
-        took: Duration,
-    ) {
-        self.requests.get_or_create(&Request { method, route, status }).inc();
-        self.durations.get_or_create(&Route { route }).observe(took.as_secs_f64());
+    /// The counters of a route's answers.
+    pub(crate) fn tally(&self, route: &'static str) -> Arc<Tally> {
+        Arc::new(Tally::new(route, self.requests.clone(), self.durations.clone()))
     }
 
     pub(crate) fn refused(&self, reason: Refusal) {

@@ -27,17 +27,28 @@ pub(crate) struct Written<T>(pub(crate) T);
 
 /// Room for an ordinary answer.
 const ORDINARY_LEN: usize = 1024;
+/// Room for the headers of an ordinary answer.
+const ORDINARY_HEADERS: usize = 5;
 
 impl<T: Serialize> IntoResponse for Written<T> {
     fn into_response(self) -> Response {
         let mut bytes = Vec::with_capacity(ORDINARY_LEN);
         match serde_json::to_writer(&mut bytes, &self.0) {
-            Ok(()) => ([(header::CONTENT_TYPE, JSON)], bytes).into_response(),
+            Ok(()) => written(bytes),
             Err(error) => ApiError::new(Code::InternalError, "the answer could not be written")
                 .because(error.to_string())
                 .into_response(),
         }
     }
+}
+
+/// An answer that was written as JSON.
+pub(crate) fn written(bytes: Vec<u8>) -> Response {
+    let mut response = Response::new(bytes.into());
+    let headers = response.headers_mut();
+    headers.reserve(ORDINARY_HEADERS);
+    headers.insert(header::CONTENT_TYPE, JSON);
+    response
 }
 
 /// The answer to a creation: 201 with the thing.

@@ -57,18 +57,18 @@ fn table_verbs() -> Router<App> {
 
 /// What the TCP listener serves.
 pub fn public(app: &App, services: &[Box<dyn Service>]) -> Edge {
-    let (api, description) = declared(app, services).finish();
+    let (api, express, description) = declared(app, services).finish();
     app.describe(description.to_json().unwrap_or_default());
     let pages = Router::new()
         .route("/docs", get(docs::index))
         .route("/docs/", get(docs::start))
         .route("/docs/{*path}", get(docs::page));
-    Edge::public(app, framed(api.merge(pages)).with_state(app.clone()))
+    Edge::public(app, framed(api.merge(pages)).with_state(app.clone()), express)
 }
 
 /// What the socket serves. Who may use it may do everything.
 pub fn local(app: &App, services: &[Box<dyn Service>]) -> Router {
-    let (api, _) = declared(app, services).finish();
+    let (api, _, _) = declared(app, services).finish();
     let routes = framed(api.merge(table_verbs())).with_state(app.clone());
     Router::new().fallback_service(Edge::local(app, routes, LOCAL_BODY_MAX))
 }

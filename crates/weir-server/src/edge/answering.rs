@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use axum::http::{HeaderName, HeaderValue};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use axum::routing::future::RouteFuture;
 
 use super::Listener;
 use super::alarm::Deadline;
+use super::express::Travelling;
 use super::line::Line;
 use super::packing::{self, Packed};
 use super::turns::Turn;
@@ -24,30 +25,32 @@ use crate::request_id;
 
 const NO_SNIFF: (HeaderName, HeaderValue) =
     (HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
-/// What stands for the paths that no route has, and for the socket's own.
-const NO_ROUTE: &str = "none";
-const SOCKET: &str = "socket";
+
+/// What a handler answers. The error of one on the long way is inside its answer.
+pub(super) type Answer = Result<Response, ApiError>;
 
 /// Who works on an answer.
 pub(super) enum Work {
+    Express(Travelling),
     Routed(RouteFuture<Infallible>),
     Packed(Packed),
-    Done(Response),
+    Done(Answer),
     Over,
 }
 
 impl Work {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Response> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Answer> {
         let answered = match self {
-            Work::Routed(answer) => caught(|| Pin::new(answer).poll(cx)),
-            Work::Packed(answer) => caught(|| answer.as_mut().poll(cx)),
+            Work::Express(answer) => caught(|| answer.as_mut().poll(cx)),
+            Work::Routed(answer) => caught(|| Pin::new(answer).poll(cx).map(sure)),
+            Work::Packed(answer) => caught(|| answer.as_mut().poll(cx).map(sure)),
             Work::Done(_) | Work::Over => Ok(Poll::Pending),
         };
         match answered {
-            Ok(Poll::Ready(Ok(response))) => Poll::Ready(response),
-            Err(panic) => Poll::Ready(panicked(&*panic)),
+            Ok(Poll::Ready(answer)) => Poll::Ready(answer),
+            Err(panic) => Poll::Ready(Err(panicked(&*panic))),
             Ok(Poll::Pending) => match std::mem::replace(self, Work::Over) {
-                Work::Done(response) => Poll::Ready(response),
+                Work::Done(answer) => Poll::Ready(answer),
                 other => {
                     *self = other;
                     Poll::Pending
@@ -55,6 +58,10 @@ impl Work {
             },
         }
     }
+}
+
+fn sure(answer: Result<Response, Infallible>) -> Answer {
+    answer.map_err(|never| match never {})
 }
 
 /// An answer on its way to its caller.
@@ -80,43 +87,53 @@ impl Future for Answering {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let mut response = match this.work.poll(cx) {
-            Poll::Ready(response) => response,
+        let answer = match this.work.poll(cx) {
+            Poll::Ready(answer) => answer,
             Poll::Pending => {
                 ready!(this.alarm.poll(cx));
                 this.listener.app.metrics().refused(Refusal::TimedOut);
-                ApiError::new(Code::RequestTimeout, "the request was not done in time")
-                    .into_response()
+                let detail = "the request was not done in time";
+                Err(ApiError::new(Code::RequestTimeout, detail))
             }
         };
         this.work = Work::Over;
         this.turn = None;
-        this.finish(&mut response);
-        Poll::Ready(Ok(response))
+        Poll::Ready(Ok(this.finish(answer)))
     }
 }
 
 impl Answering {
     /// Gives an error its form, adds what every answer has, and tells of it.
-    fn finish(&mut self, response: &mut Response) {
+    fn finish(&self, answer: Answer) -> Response {
         let app = &self.listener.app;
-        let error = response.extensions_mut().remove::<Arc<ApiError>>();
+        let (mut response, error) = apart(answer);
         if let Some(error) = &error {
             let local = self.listener.local.is_some();
-            problem::write(response, error, self.visit.id(), app.now_ms(), local);
+            problem::write(&mut response, error, self.visit.id(), app.now_ms(), local);
         } else if self.packs {
-            packing::vary(response);
+            packing::vary(&mut response);
         }
         let headers = response.headers_mut();
         headers.insert(request_id::HEADER, self.visit.id().value());
         headers.insert(NO_SNIFF.0, NO_SNIFF.1);
 
         let passed = self.visit.passed();
-        let unknown = if self.listener.local.is_some() { SOCKET } else { NO_ROUTE };
-        let route = passed.map_or(unknown, |passed| passed.route);
+        let tally = passed.map_or(&self.listener.unknown, |passed| &passed.tally);
         let (status, took) = (response.status(), self.line.started.elapsed());
-        app.metrics().answered(self.line.method_name(), route, status.as_u16(), took);
+        tally.answered(self.line.method_name(), status.as_u16(), took);
         self.line.log(self.visit.id(), status, took, passed, error.as_deref());
+        response
+    }
+}
+
+/// An answer without the error in it, and that.
+fn apart(answer: Answer) -> (Response, Option<Arc<ApiError>>) {
+    match answer {
+        Ok(mut response) => {
+            let error = response.extensions_mut().remove::<Arc<ApiError>>();
+            (response, error)
+        }
+        Err(mut error) => (error.bare_response(), Some(Arc::new(error))),
     }
 }
 
@@ -126,11 +143,10 @@ pub(super) fn caught<T>(act: impl FnOnce() -> T) -> std::thread::Result<T> {
 }
 
 /// The answer to a request whose handler panicked.
-pub(super) fn panicked(panic: &(dyn Any + Send)) -> Response {
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> ApiError {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(panic = text.unwrap_or("unknown"), "a handler panicked");
     ApiError::new(Code::InternalError, "the server's log says why, under this request's id")
         .because("a handler panicked")
-        .into_response()
 }

@@ -5,12 +5,14 @@
 //! every request a boxed service, a boxed future and two moves of request and answer. What a
 //! request does not need (compression, a timer, a copy of its path) it does not pay for.
 //!
-//! 1. [`Edge`] takes a turn, refuses what is too large, and calls the route.
+//! 1. [`Edge`] takes a turn, refuses what is too large, and calls the route: over the router or, where it has
+//!    one, on its short way ([`express`]).
 //! 2. `answering` waits for the answer, but not for longer than the request may take.
 //! 3. Then it gives an error its form, adds the id, counts, and writes the log's line.
 
 mod alarm;
 mod answering;
+pub(crate) mod express;
 mod line;
 mod packing;
 mod turns;
@@ -24,7 +26,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderMap, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use tower_service::Service;
 
 use crate::app::App;
@@ -32,12 +34,17 @@ use crate::error::{ApiError, Code};
 use crate::extract::too_large;
 use crate::guard::Local;
 use crate::limits;
-use crate::metrics::Refusal;
+use crate::metrics::{Refusal, Tally};
 use alarm::Alarm;
 use answering::{Answering, Work};
+use express::Express;
 use packing::Packing;
 use turns::{Turn, Turns};
 pub(crate) use visit::Visit;
+
+/// What stands for the paths that no route has, and for the socket's own.
+const NO_ROUTE: &str = "none";
+const SOCKET: &str = "socket";
 
 /// The bounds of a request.
 #[derive(Debug, Clone)]
@@ -77,62 +84,75 @@ pub struct Edge {
 struct Listener {
     app: App,
     turns: Arc<Turns>,
+    express: Vec<Express>,
+    /// Counts what no route has.
+    unknown: Arc<Tally>,
     body_bytes_max: usize,
     /// Who asks through the socket; that one is told causes, because it may read the log anyway.
     local: Option<Local>,
 }
 
+impl Listener {
+    fn new(app: &App, body_bytes_max: usize, local: Option<Local>) -> Listener {
+        let turns = Turns::new(app.bounds().requests_max, app.metrics().under_way.clone());
+        let unknown = app.metrics().tally(if local.is_some() { SOCKET } else { NO_ROUTE });
+        Listener { app: app.clone(), turns, express: Vec::new(), unknown, body_bytes_max, local }
+    }
+}
+
 impl Edge {
     /// The edge of what the network reaches.
-    pub(crate) fn public(app: &App, routes: Router) -> Edge {
+    pub(crate) fn public(app: &App, routes: Router, express: Vec<Express>) -> Edge {
         let packing = app.bounds().compression.then(|| Packing::new(routes.clone()));
-        Edge::new(app, routes, packing, app.bounds().body_bytes_max, None)
+        let listener = Listener::new(app, app.bounds().body_bytes_max, None);
+        Edge::new(Listener { express, ..listener }, routes, packing)
     }
 
     /// The edge of the socket in the data folder.
     pub(crate) fn local(app: &App, routes: Router, body_bytes_max: usize) -> Edge {
-        Edge::new(app, routes, None, body_bytes_max, Some(Local::new()))
+        Edge::new(Listener::new(app, body_bytes_max, Some(Local::new())), routes, None)
     }
 
-    fn new(
-        app: &App,
-        routes: Router,
-        packing: Option<Packing>,
-        body_bytes_max: usize,
-        local: Option<Local>,
-    ) -> Edge {
-        let turns = Turns::new(app.bounds().requests_max, app.metrics().under_way.clone());
-        let listener = Listener { app: app.clone(), turns, body_bytes_max, local };
+    fn new(listener: Listener, routes: Router, packing: Option<Packing>) -> Edge {
         Edge { listener: Arc::new(listener), routes, packing, alarm: Alarm::default() }
     }
 
     /// Calls the route of a request, unless its bounds forbid it.
-    fn work(&mut self, mut request: Request, visit: &Visit) -> (Work, Option<Turn>) {
+    fn work(&mut self, request: Request, visit: &Visit) -> (Work, Option<Turn>) {
         let listener = &self.listener;
         let Some(turn) = Turns::take(&listener.turns) else {
             listener.app.metrics().refused(Refusal::Overloaded);
             let error =
                 ApiError::new(Code::ServiceUnavailable, "the server has as much to do as it takes");
-            return (Work::Done(limits::retry_after(error, 1).into_response()), None);
+            return (Work::Done(Err(limits::retry_after(error, 1))), None);
         };
         // What says that it is too large need not be read to find that out.
         if announced(request.headers()).is_some_and(|bytes| bytes > listener.body_bytes_max as u64)
         {
-            return (Work::Done(too_large().into_response()), Some(turn));
+            return (Work::Done(Err(too_large())), Some(turn));
         }
-        if let Some(caller) = &listener.local {
+        let work = answering::caught(|| self.route(request, visit));
+        let work = work.unwrap_or_else(|panic| Work::Done(Err(answering::panicked(&*panic))));
+        (work, Some(turn))
+    }
+
+    fn route(&mut self, mut request: Request, visit: &Visit) -> Work {
+        let Listener { app, express, body_bytes_max, local, .. } = &*self.listener;
+        let packing = self.packing.as_mut().filter(|_| Packing::is_wanted(request.headers()));
+        if packing.is_none()
+            && let Some(way) = express::find(express, &request)
+        {
+            return Work::Express(way.start(app, visit, *body_bytes_max, request));
+        }
+        if let Some(caller) = local {
             request.extensions_mut().insert(caller.clone());
         }
         request.extensions_mut().insert(visit.clone());
-        DefaultBodyLimit::max(listener.body_bytes_max).apply(&mut request);
-        let work = answering::caught(|| match &mut self.packing {
-            Some(packing) if Packing::is_wanted(request.headers()) => {
-                Work::Packed(packing.call(request))
-            }
-            _ => Work::Routed(self.routes.call(request)),
-        });
-        let work = work.unwrap_or_else(|panic| Work::Done(answering::panicked(&*panic)));
-        (work, Some(turn))
+        DefaultBodyLimit::max(*body_bytes_max).apply(&mut request);
+        match packing {
+            Some(packing) => Work::Packed(packing.call(request)),
+            None => Work::Routed(self.routes.call(request)),
+        }
     }
 }
 

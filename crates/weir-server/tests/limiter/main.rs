@@ -3,6 +3,7 @@
 
 mod acquiring;
 mod entities;
+mod express;
 mod jobs;
 mod leases;
 mod limits;

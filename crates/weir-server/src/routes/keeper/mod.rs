@@ -156,9 +156,9 @@ impl Service for Budgets {
         let api = super::auth::declare(api);
         let api = api
             // Programs that call models
-            .route(Need::Org, routes!(selection::select))
-            .route(Need::Org, routes!(submissions::costs))
-            .route(Need::Org, routes!(submissions::usage))
+            .express(Need::Org, routes!(selection::select), selection::express)
+            .express(Need::Org, routes!(submissions::costs), submissions::express)
+            .express(Need::Org, routes!(submissions::usage), submissions::express)
             .route(Need::Org, routes!(submissions::costs_batch))
             .route(Need::Org, routes!(submissions::usage_batch))
             .route(Need::Org, routes!(profiles::register, profiles::list))

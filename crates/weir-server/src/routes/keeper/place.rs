@@ -11,6 +11,7 @@ use weir_table::AnyBackend;
 
 use crate::app::App;
 use crate::auth::Identity;
+use crate::edge::express::Asked;
 use crate::error::{ApiError, Code};
 use crate::guard::{Caller, Local};
 
@@ -69,6 +70,14 @@ impl FromRequestParts<App> for OrgApp {
     }
 }
 
+impl OrgApp {
+    /// The same of a request on its short way.
+    pub(super) fn of(asked: &Asked) -> Result<OrgApp, ApiError> {
+        let org = OrgId::new(asked.parameter("org").ok_or_else(missing)?)?;
+        Ok(OrgApp(org, AppId::new(asked.parameter("app").ok_or_else(missing)?)?))
+    }
+}
+
 /// The org, or the app where the path names one.
 pub(crate) struct Whose(pub(crate) Scope);
 
@@ -104,6 +113,12 @@ pub(crate) struct Asker {
 }
 
 impl Asker {
+    /// The same of a request on its short way, which is none of the socket's.
+    pub(super) fn of(asked: &Asked) -> Result<Asker, ApiError> {
+        let identity = asked.caller().ok_or_else(unknown)?;
+        Ok(Asker { identity: Arc::clone(identity), is_local: false })
+    }
+
     /// Their name: what audit tells and rates are counted by.
     pub(crate) fn name(&self) -> &str {
         &self.identity.subject
@@ -124,11 +139,14 @@ impl FromRequestParts<App> for Asker {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Asker, ApiError> {
-        let unknown = || ApiError::new(Code::Unauthorized, "nobody said who is asking");
         let Caller(identity) = parts.extensions.get::<Caller>().ok_or_else(unknown)?;
         let is_local = parts.extensions.get::<Local>().is_some();
         Ok(Asker { identity: Arc::clone(identity), is_local })
     }
+}
+
+fn unknown() -> ApiError {
+    ApiError::new(Code::Unauthorized, "nobody said who is asking")
 }
 
 /// The address that a request comes from; none through the socket of the data folder.

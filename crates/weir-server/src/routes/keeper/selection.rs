@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -15,6 +15,7 @@ use super::place::{Asker, OrgApp, keeper};
 use super::rates::allowances;
 use super::shapes::{AppAt, OrgAt};
 use crate::app::App;
+use crate::edge::express::{Asked, Sent};
 use crate::error::{ApiError, Code};
 use crate::extract::Query;
 use crate::limits::retry_after;
@@ -23,7 +24,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// How to look.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct How {
@@ -40,11 +41,15 @@ impl FromRequestParts<App> for Known {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Known, ApiError> {
-        Ok(Known(parts.headers.get(header::IF_NONE_MATCH).cloned()))
+        Ok(Known::of(&parts.headers))
     }
 }
 
 impl Known {
+    fn of(headers: &HeaderMap) -> Known {
+        Known(headers.get(header::IF_NONE_MATCH).cloned())
+    }
+
     /// Whether it is this one; weakly compared, as RFC 9110 has it for `If-None-Match`.
     fn is(&self, etag: &str) -> bool {
         let Some(known) = self.0.as_ref().and_then(|known| known.to_str().ok()) else {
@@ -68,13 +73,29 @@ impl Known {
             headers(("Retry-After", description = "Seconds to wait")))))]
 pub(crate) async fn select(
     State(app): State<App>,
-    OrgApp(org, id): OrgApp,
+    of: OrgApp,
     asker: Asker,
     Query(how): Query<How>,
     known: Known,
 ) -> Result<Response, ApiError> {
-    allowances(&app)?.selection(&app, &asker).await?;
-    let selected = keeper(&app)?.select(&org, &id, how.force_check).await?;
+    choose(&app, of, &asker, how, &known).await
+}
+
+/// The same on the short way, which knows no query.
+pub(super) async fn express(app: App, asked: Asked, _: Sent) -> Result<Response, ApiError> {
+    let (of, asker) = (OrgApp::of(&asked)?, Asker::of(&asked)?);
+    choose(&app, of, &asker, How::default(), &Known::of(asked.headers())).await
+}
+
+async fn choose(
+    app: &App,
+    OrgApp(org, id): OrgApp,
+    asker: &Asker,
+    how: How,
+    known: &Known,
+) -> Result<Response, ApiError> {
+    allowances(app)?.selection(app, asker).await?;
+    let selected = keeper(app)?.select(&org, &id, how.force_check).await?;
     app.metrics().keeper.selected(selected.decision.recommended.is_some());
     if selected.decision.recommended.is_none() {
         return Err(all_spent(&selected));

@@ -16,6 +16,7 @@ use super::rates::allowances;
 use super::selection::unwritable;
 use super::shapes::{AppAt, ModelText, OrgAt, RegionText, UuidText, WordText};
 use crate::app::App;
+use crate::edge::express::{Asked, Sent};
 use crate::error::ApiError;
 use crate::extract::Body;
 
@@ -36,6 +37,13 @@ async fn one(
     .await;
     app.metrics().keeper.submitted(counted.as_ref().map(|counted| counted.duplicate));
     answer(StatusCode::ACCEPTED, &counted?)
+}
+
+/// The same on the short way.
+pub(super) async fn express(app: App, asked: Asked, sent: Sent) -> Result<Response, ApiError> {
+    let of = OrgApp::of(&asked)?;
+    let sent = sent.object(&asked).await?;
+    one(&app, of, Body(sent)).await
 }
 
 /// A batch, each counted by itself.

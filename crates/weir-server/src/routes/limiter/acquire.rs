@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
+use weir_limiter::Namespace;
 use weir_limiter::acquire::{Acquire, Acquired, Granted, Refused};
 use weir_limiter::bounds::{LEASE_TTL_DEFAULT_MS, LEASE_TTL_MAX_MS};
 use weir_limiter::lease::OnExpiry;
+use weir_table::AnyBackend;
 
 use super::place::{Ns, limiter};
 use super::shapes::{
@@ -16,6 +19,7 @@ use super::shapes::{
     Resource, ResourceText, positive_amounts, time,
 };
 use crate::app::App;
+use crate::edge::express::{Asked, Sent};
 use crate::error::{ApiError, Code};
 use crate::extract::{Body, Query};
 use crate::limits::RateLimit;
@@ -95,6 +99,17 @@ pub(crate) async fn acquire(
     Ns(ns): Ns,
     Body(ask): Body<Ask>,
 ) -> Result<Written<Lease>, ApiError> {
+    take(&app, &ns, ask).await
+}
+
+/// The same on the short way.
+pub(super) async fn express(app: App, asked: Asked, sent: Sent) -> Result<Response, ApiError> {
+    let Ns(ns) = Ns::of(&asked, &app).await?;
+    let ask = sent.object(&asked).await?;
+    Ok(take(&app, &ns, ask).await?.into_response())
+}
+
+async fn take(app: &App, ns: &Namespace<AnyBackend>, ask: Ask) -> Result<Written<Lease>, ApiError> {
     let dry_run = ask.dry_run;
     let acquired = match request(ask) {
         Ok(request) => ns.acquire(&request).await.map_err(ApiError::from),
@@ -105,7 +120,7 @@ pub(crate) async fn acquire(
         Ok(Acquired::Granted(granted)) => {
             let degraded = granted.grant.degraded;
             counts.acquired(if degraded { Taken::Degraded } else { Taken::Granted });
-            lease(&app, granted, dry_run).map(Written)
+            lease(app, granted, dry_run).map(Written)
         }
         Ok(Acquired::Refused(refused)) => {
             counts.acquired(Taken::Refused);

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::FromRequest;
 use axum::extract::Request;
+use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use weir_limiter::Namespace;
@@ -11,8 +12,10 @@ use weir_table::AnyBackend;
 
 use super::place::{Ns, Once};
 use super::shapes::{Amounts, IdempotencyKey, NsAt, positive_amounts_or_none, signed_amounts};
+use crate::app::App;
+use crate::edge::express::{Asked, Sent};
 use crate::error::ApiError;
-use crate::extract::{Body, Path};
+use crate::extract::{Body, Path, is_left_out};
 use crate::prelude::Reply;
 
 /// Characters of a lease that is looked at: many times what the largest one has.
@@ -80,14 +83,14 @@ pub enum State {
 
 async fn settle(
     ns: &Namespace<AnyBackend>,
-    at: &LeaseAt,
+    lease: &str,
     settle: &Settle,
     once: &Once,
 ) -> Reply<Settled> {
-    if at.lease.len() > LEASE_MAX {
+    if lease.len() > LEASE_MAX {
         return Err(weir_limiter::Error::NotALease.into());
     }
-    let grant = ns.open_lease(&at.lease)?;
+    let grant = ns.open_lease(lease)?;
     let settled = ns.settle(&grant, settle, once.key()).await?;
     Ok(Json(Settled {
         id: settled.id,
@@ -109,7 +112,7 @@ pub(crate) async fn adjust(
     once: Once,
     Body(body): Body<Adjust>,
 ) -> Reply<Settled> {
-    settle(&ns, &at, &Settle::Adjust(body.adjust), &once).await
+    settle(&ns, &at.lease, &Settle::Adjust(body.adjust), &once).await
 }
 
 /// Commits a lease
@@ -118,7 +121,7 @@ pub(crate) async fn adjust(
 #[utoipa::path(post, path = "/v1/namespaces/{ns}/leases/{lease}/commit", tag = "limiter",
     params(NsAt, LeaseAt, IdempotencyKey), responses((status = 200, body = Settled)))]
 pub(crate) async fn commit(Ns(ns): Ns, Path(at): Path<LeaseAt>, once: Once) -> Reply<Settled> {
-    settle(&ns, &at, &Settle::Commit, &once).await
+    settle(&ns, &at.lease, &Settle::Commit, &once).await
 }
 
 /// Releases a lease
@@ -133,7 +136,7 @@ pub(crate) async fn release(
     once: Once,
     Maybe(body): Maybe<Release>,
 ) -> Reply<Settled> {
-    settle(&ns, &at, &Settle::Release(body.release), &once).await
+    settle(&ns, &at.lease, &Settle::Release(body.release), &once).await
 }
 
 /// Rolls a lease back
@@ -142,7 +145,52 @@ pub(crate) async fn release(
 #[utoipa::path(post, path = "/v1/namespaces/{ns}/leases/{lease}/rollback", tag = "limiter",
     params(NsAt, LeaseAt, IdempotencyKey), responses((status = 200, body = Settled)))]
 pub(crate) async fn rollback(Ns(ns): Ns, Path(at): Path<LeaseAt>, once: Once) -> Reply<Settled> {
-    settle(&ns, &at, &Settle::Rollback, &once).await
+    settle(&ns, &at.lease, &Settle::Rollback, &once).await
+}
+
+/// The same four on the short way.
+pub(super) mod express {
+    use super::*;
+
+    pub(crate) async fn adjust(app: App, asked: Asked, sent: Sent) -> Result<Response, ApiError> {
+        let at = Place::of(&app, &asked).await?;
+        let body: Adjust = sent.object(&asked).await?;
+        at.settle(Settle::Adjust(body.adjust)).await
+    }
+
+    pub(crate) async fn commit(app: App, asked: Asked, _: Sent) -> Result<Response, ApiError> {
+        Place::of(&app, &asked).await?.settle(Settle::Commit).await
+    }
+
+    pub(crate) async fn release(app: App, asked: Asked, sent: Sent) -> Result<Response, ApiError> {
+        let at = Place::of(&app, &asked).await?;
+        let body: Release = sent.object_or_none(&asked).await?.unwrap_or_default();
+        at.settle(Settle::Release(body.release)).await
+    }
+
+    pub(crate) async fn rollback(app: App, asked: Asked, _: Sent) -> Result<Response, ApiError> {
+        Place::of(&app, &asked).await?.settle(Settle::Rollback).await
+    }
+
+    /// What is settled, and by which call.
+    struct Place<'a> {
+        ns: Namespace<AnyBackend>,
+        lease: &'a str,
+        once: Once,
+    }
+
+    impl<'a> Place<'a> {
+        async fn of(app: &App, asked: &'a Asked) -> Result<Place<'a>, ApiError> {
+            let Ns(ns) = Ns::of(asked, app).await?;
+            let lease = asked.parameter("lease").unwrap_or_default();
+            Ok(Place { ns, lease, once: Once::of(asked.headers())? })
+        }
+
+        async fn settle(self, settle: Settle) -> Result<Response, ApiError> {
+            let settled = super::settle(&self.ns, self.lease, &settle, &self.once).await?;
+            Ok(settled.into_response())
+        }
+    }
 }
 
 /// A JSON body that may be left out, or `null`.
@@ -156,9 +204,7 @@ where
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Maybe<T>, ApiError> {
-        use axum::body::HttpBody as _;
-        let untyped = !request.headers().contains_key(axum::http::header::CONTENT_TYPE);
-        if untyped && request.body().is_end_stream() {
+        if is_left_out(request.headers(), request.body()) {
             return Ok(Maybe(T::default()));
         }
         let Body(body) = Body::<Option<T>>::from_request(request, state).await?;

@@ -127,12 +127,12 @@ impl Service for Limits {
         let tenant = Need::Namespace;
         let api = api
             // Programs that are limited
-            .route(tenant, routes!(acquire::acquire))
+            .express(tenant, routes!(acquire::acquire), acquire::express)
             .route(tenant, routes!(acquire::availability))
-            .route(tenant, routes!(leases::adjust))
-            .route(tenant, routes!(leases::commit))
-            .route(tenant, routes!(leases::release))
-            .route(tenant, routes!(leases::rollback))
+            .express(tenant, routes!(leases::adjust), leases::express::adjust)
+            .express(tenant, routes!(leases::commit), leases::express::commit)
+            .express(tenant, routes!(leases::release), leases::express::release)
+            .express(tenant, routes!(leases::rollback), leases::express::rollback)
             // Those who set limits
             .route(tenant, routes!(entities::list))
             .route(tenant, routes!(entities::put, entities::get, entities::remove))

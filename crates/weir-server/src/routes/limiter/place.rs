@@ -2,12 +2,14 @@
 
 use axum::Extension;
 use axum::extract::{FromRequestParts, RawPathParams};
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use weir_limiter::ids::{EntityId, NamespaceName, Resource};
 use weir_limiter::{Limiter, Namespace};
 use weir_table::AnyBackend;
 
 use crate::app::App;
+use crate::edge::express::Asked;
 use crate::error::{ApiError, Code};
 use crate::guard::Caller;
 use crate::once::{IDEMPOTENCY_KEY, NotAKey, OnceKey};
@@ -42,6 +44,15 @@ impl FromRequestParts<App> for Ns {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Ns, ApiError> {
         let name = named(parts, "ns", |text| NamespaceName::new(text)).await?;
+        Ok(Ns(limiter(app)?.namespace(&name).await?))
+    }
+}
+
+impl Ns {
+    /// The same of a request on its short way.
+    pub(super) async fn of(asked: &Asked, app: &App) -> Result<Ns, ApiError> {
+        let text = asked.parameter("ns").ok_or_else(|| ApiError::not_found("such path"))?;
+        let name = NamespaceName::new(text)?;
         Ok(Ns(limiter(app)?.namespace(&name).await?))
     }
 }
@@ -122,7 +133,14 @@ impl FromRequestParts<App> for Once {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Once, ApiError> {
-        let mut values = parts.headers.get_all(IDEMPOTENCY_KEY).iter();
+        Once::of(&parts.headers)
+    }
+}
+
+impl Once {
+    /// What the headers of a request say.
+    pub(super) fn of(headers: &HeaderMap) -> Result<Once, ApiError> {
+        let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
         let Some(value) = values.next() else {
             return Ok(Once(None));
         };

@@ -1,0 +1,247 @@
+//! The short way of the few routes that are asked tens of thousands of times a second.
+//!
+//! Such a route is declared like any other, and its handler for the short way with it: path, method and need are
+//! those of the one declaration, and the guard is the same. What is plain goes this way, in one boxed future: a
+//! path without percent signs, without a query, and nobody who wants the answer packed. All else goes the long
+//! way, through the router, and is answered alike.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
+use axum::response::Response;
+use serde::de::DeserializeOwned;
+
+use super::Visit;
+use crate::app::App;
+use crate::auth::Identity;
+use crate::error::ApiError;
+use crate::extract;
+use crate::guard::{self, Declared, Passed};
+
+/// Parameters that a path on the short way has at most.
+const PARAMETERS_MAX: usize = 3;
+
+/// An answer on its short way.
+pub(super) type Travelling = Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send>>;
+
+type Start = Arc<dyn Fn(App, Visit, Asked, Sent) -> Travelling + Send + Sync>;
+
+/// A route that has a short way.
+#[derive(Clone)]
+pub(crate) struct Express {
+    method: Method,
+    path: Vec<Segment>,
+    start: Start,
+}
+
+impl std::fmt::Debug for Express {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Express").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// A part of a declared path.
+#[derive(Debug, Clone, Copy)]
+enum Segment {
+    Literal(&'static str),
+    Parameter(&'static str),
+}
+
+impl Segment {
+    fn of(text: &'static str) -> Segment {
+        let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        name.map_or(Segment::Literal(text), Segment::Parameter)
+    }
+}
+
+/// The parameters of a path, by where they stand in it.
+type Places = [Option<(&'static str, usize, usize)>; PARAMETERS_MAX];
+
+impl Express {
+    /// The short way of a declared route; none where its path has more parameters than are kept.
+    pub(crate) fn new<H, F>(method: Method, declared: Declared, handler: H) -> Option<Express>
+    where
+        H: Fn(App, Asked, Sent) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Result<Response, ApiError>> + Send + 'static,
+    {
+        let path: Vec<Segment> = declared.path.split('/').map(Segment::of).collect();
+        let parameters = path.iter().filter(|part| matches!(part, Segment::Parameter(_))).count();
+        let start = move |app, visit, asked, sent| {
+            let (declared, handler) = (declared.clone(), handler.clone());
+            Box::pin(travel(app, visit, declared, asked, sent, handler)) as Travelling
+        };
+        let express = Express { method, path, start: Arc::new(start) };
+        (parameters <= PARAMETERS_MAX).then_some(express)
+    }
+
+    /// Where the parameters of a plain path stand, if it is one of this route.
+    fn matches(&self, method: &Method, path: &str) -> Option<Places> {
+        if self.method != method {
+            return None;
+        }
+        let mut places = Places::default();
+        let mut free = places.iter_mut();
+        let (mut at, mut parts) = (0, path.split('/'));
+        for segment in &self.path {
+            let part = parts.next()?;
+            match *segment {
+                Segment::Literal(text) if text == part => {}
+                Segment::Parameter(name) if !part.is_empty() => {
+                    *free.next()? = Some((name, at, at + part.len()));
+                }
+                _ => return None,
+            }
+            at += part.len() + 1;
+        }
+        parts.next().is_none().then_some(places)
+    }
+}
+
+/// The short way of a request.
+pub(super) struct Found<'w> {
+    start: &'w Start,
+    places: Places,
+}
+
+/// Finds the short way of a request, if it has one.
+pub(super) fn find<'w>(ways: &'w [Express], request: &Request) -> Option<Found<'w>> {
+    let uri = request.uri();
+    if ways.is_empty() || uri.query().is_some() || uri.path().contains('%') {
+        return None;
+    }
+    ways.iter().find_map(|way| {
+        let places = way.matches(request.method(), uri.path())?;
+        Some(Found { start: &way.start, places })
+    })
+}
+
+impl Found<'_> {
+    /// Starts the request on it.
+    pub(super) fn start(
+        self,
+        app: &App,
+        visit: &Visit,
+        body_bytes_max: usize,
+        request: Request,
+    ) -> Travelling {
+        let (parts, body) = request.into_parts();
+        let asked = Asked { parts, places: self.places, caller: None };
+        (self.start)(app.clone(), visit.clone(), asked, Sent { body, body_bytes_max })
+    }
+}
+
+/// Runs `handler` for a request whose caller may ask for it.
+async fn travel<H, F>(
+    app: App,
+    visit: Visit,
+    declared: Declared,
+    mut asked: Asked,
+    sent: Sent,
+    handler: H,
+) -> Result<Response, ApiError>
+where
+    H: Fn(App, Asked, Sent) -> F,
+    F: Future<Output = Result<Response, ApiError>>,
+{
+    let find = |name: &str| asked.parameter(name);
+    let (caller, checked) = guard::admit(&app, declared.need, &asked.parts, find).await;
+    asked.caller.clone_from(&caller);
+    visit.pass(Passed::new(declared.tally, caller));
+    checked?;
+    handler(app, asked, sent).await
+}
+
+/// A request on its short way, as its handler sees it.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    parts: Parts,
+    places: Places,
+    caller: Option<Arc<Identity>>,
+}
+
+impl Asked {
+    /// The parameter `{name}` of the path.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        let mut known = self.places.iter().flatten();
+        let (_, from, to) = known.find(|(known, ..)| *known == name)?;
+        self.parts.uri.path().get(*from..*to)
+    }
+
+    /// What was sent beside the body.
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.parts.headers
+    }
+
+    /// Who asks.
+    pub(crate) fn caller(&self) -> Option<&Arc<Identity>> {
+        self.caller.as_ref()
+    }
+}
+
+/// The body of a request on its short way.
+#[derive(Debug)]
+pub(crate) struct Sent {
+    body: Body,
+    body_bytes_max: usize,
+}
+
+impl Sent {
+    /// The body, a JSON object, as [`extract::Body`] reads it.
+    pub(crate) async fn object<T: DeserializeOwned>(self, asked: &Asked) -> Result<T, ApiError> {
+        extract::check_json(asked.headers())?;
+        let bytes = extract::whole(self.body, self.body_bytes_max).await?;
+        extract::object(&bytes)
+    }
+
+    /// The same of one that may be left out, or `null`.
+    pub(crate) async fn object_or_none<T: DeserializeOwned>(
+        self,
+        asked: &Asked,
+    ) -> Result<Option<T>, ApiError> {
+        if extract::is_left_out(asked.headers(), &self.body) {
+            return Ok(None);
+        }
+        self.object(asked).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(path: &str) -> Option<Vec<&str>> {
+        let declared: Vec<Segment> =
+            "/v1/namespaces/{ns}/leases/{lease}/commit".split('/').map(Segment::of).collect();
+        let start: Start = Arc::new(|_, _, _, _| Box::pin(async { Err(extract::too_large()) }));
+        let way = Express { method: Method::POST, path: declared, start };
+        assert!(way.matches(&Method::GET, path).is_none());
+        let places = way.matches(&Method::POST, path)?;
+        let places = places.into_iter().flatten();
+        Some(places.map(|(_, from, to)| &path[from..to]).collect())
+    }
+
+    #[test]
+    fn only_paths_of_the_same_parts_have_the_short_way() {
+        let found = places("/v1/namespaces/default/leases/abc_-/commit");
+        assert_eq!(found, Some(vec!["default", "abc_-"]));
+        for other in [
+            "",
+            "/",
+            "*",
+            "v1/namespaces/default/leases/abc/commit",
+            "/v1/namespaces/default/leases/abc",
+            "/v1/namespaces/default/leases/abc/commit/",
+            "/v1/namespaces/default/leases/abc/commit/more",
+            "/v1/namespaces//leases/abc/commit",
+            "/v1/namespaces/default/leases//commit",
+            "/v1/namespaces/default/leases/a/b/commit",
+            "/V1/namespaces/default/leases/abc/commit",
+        ] {
+            assert_eq!(places(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Routes that have a short way are answered there as they are on the long way.
+//!
+//! Two servers with one clock are asked the same in the same order: one plainly, the other with an empty query, which
+//! only the long way takes. What each answers must be the same, but for what is random.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use weir_server::routes::limiter::Limits;
+use weir_server::testing::{ADMIN_KEY, Call, Reply, TestApp};
+
+use crate::scene::{minutely, path};
+
+/// Bytes of a body that these servers take.
+const BODY_MAX: usize = 4 * 1024;
+
+/// The two servers.
+struct Pair {
+    short: TestApp,
+    long: TestApp,
+}
+
+async fn server() -> TestApp {
+    let builder = TestApp::builder(vec![Box::new(Limits::default())]);
+    let app = builder.settings(|settings| settings.edge.body_bytes_max = BODY_MAX).start().await;
+    let limits = json!({"limits": [minutely("rpm", 100), minutely("tpm", 10_000)]});
+    let put = app.request(Method::PUT, &path("limits/system")).admin().json(&limits);
+    assert_eq!(put.send().await.status, 201);
+    app
+}
+
+impl Pair {
+    async fn start() -> Pair {
+        Pair { short: server().await, long: server().await }
+    }
+
+    /// Asks both, and checks that they answer the same; tells what the short way answered.
+    async fn ask(&self, method: Method, path: &str, with: impl Fn(Call) -> Call) -> Reply {
+        let short = with(self.short.request(method.clone(), path)).header("x-request-id", "same");
+        let long = with(self.long.request(method.clone(), &format!("{path}?")));
+        let long = long.header("x-request-id", "same");
+        let (short, long) = (short.send().await, long.send().await);
+        assert_eq!(told(&short), told(&long), "{method} {path}");
+        short
+    }
+
+    async fn acquire(&self, with: impl Fn(Call) -> Call) -> Reply {
+        self.ask(Method::POST, &path("acquire"), with).await
+    }
+
+    async fn metrics(&self) -> [Vec<String>; 2] {
+        [requests(&self.short).await, requests(&self.long).await]
+    }
+}
+
+/// The counts of requests, without those of reading them.
+async fn requests(app: &TestApp) -> Vec<String> {
+    let told = app.get("/metrics").admin().send().await.text();
+    let counts = told.lines().filter(|line| {
+        (line.contains("http_requests") || line.contains("duration_seconds_count"))
+            && !line.contains("/metrics")
+    });
+    let mut counts: Vec<String> = counts.map(str::to_owned).collect();
+    counts.sort();
+    counts
+}
+
+/// All of an answer but the day's time and what is signed.
+fn told(reply: &Reply) -> (u16, Vec<(String, Vec<u8>)>, String) {
+    let headers = reply.headers.iter().filter(|(name, _)| *name != "date");
+    let mut headers: Vec<(String, Vec<u8>)> =
+        headers.map(|(name, value)| (name.to_string(), value.as_bytes().to_owned())).collect();
+    headers.sort();
+    let text = reply.text();
+    let lease = text.split("\"lease\":\"").nth(1).and_then(|rest| rest.split('"').next());
+    let text = lease.map_or_else(|| text.clone(), |lease| text.replace(lease, "LEASE"));
+    (reply.status, headers, text)
+}
+
+fn good() -> Value {
+    json!({"entity": "user", "resource": "gpt-4", "consume": {"rpm": 1, "tpm": 100}})
+}
+
+fn with(change: Value) -> Value {
+    let mut ask = good();
+    for (name, value) in change.as_object().unwrap() {
+        ask[name] = value.clone();
+    }
+    ask
+}
+
+#[tokio::test]
+async fn grants_and_refusals_are_the_same_on_both_ways() {
+    let pair = Pair::start().await;
+    for (ask, status) in [
+        (good(), 200),
+        (with(json!({"dry_run": true})), 200),
+        (with(json!({"lease_ttl_secs": 5, "on_expiry": "rollback"})), 200),
+        (with(json!({"consume": {"rpm": 99}})), 429),
+        (with(json!({"consume": {"rpm": 7.0}})), 200),
+        (with(json!({"entity": "\u{75}ser-2", "limits": [minutely("a", 1)]})), 200),
+        (with(json!({"consume": {"rps": 1}})), 400),
+        (with(json!({"consume": {"rpm": 0}})), 400),
+        (with(json!({"entity": "a#b"})), 400),
+        (with(json!({"colour": "red"})), 400),
+        (with(json!({"limits": [{"name": "rpm"}]})), 400),
+        (json!([1, 2, 3]), 400),
+        (json!({}), 400),
+        (Value::Null, 400),
+    ] {
+        let reply = pair.acquire(|call| call.admin().json(&ask)).await;
+        assert_eq!(reply.status, status, "{ask}: {}", reply.text());
+    }
+    let [short, long] = pair.metrics().await;
+    assert_eq!(short, long);
+}
+
+#[tokio::test]
+async fn bodies_are_read_the_same_on_both_ways() {
+    let pair = Pair::start().await;
+    let text = good().to_string();
+    for (kind, body, status) in [
+        ("application/json", text.clone(), 200),
+        ("APPLICATION/JSON; charset=utf-8", text.clone(), 200),
+        ("application/problem+json", format!(" \n{text}\n "), 200),
+        ("text/plain", text.clone(), 415),
+        ("", text.clone(), 415),
+        ("application/json", String::new(), 400),
+        ("application/json", text[..20].to_owned(), 400),
+        ("application/json", format!("{text}{text}"), 400),
+        ("application/json", " ".repeat(BODY_MAX), 400),
+        ("application/json", " ".repeat(BODY_MAX + 1), 413),
+    ] {
+        let ask = |call: Call| call.admin().header("content-type", kind).body(body.clone());
+        let reply = pair.acquire(ask).await;
+        assert_eq!(reply.status, status, "{kind} {body:?}: {}", reply.text());
+    }
+    let untyped = pair.acquire(|call| call.admin().body(text.clone())).await;
+    assert_eq!(untyped.status, 415);
+}
+
+#[tokio::test]
+async fn callers_are_checked_the_same_on_both_ways() {
+    let pair = Pair::start().await;
+    let key = |call: Call| call.header("x-api-key", ADMIN_KEY);
+    let cases: [(u16, &dyn Fn(Call) -> Call); 7] = [
+        (401, &|call| call),
+        (401, &|call| call.header("x-api-key", "not-the-key-of-this-server")),
+        (401, &|call| key(key(call))),
+        (401, &|call| key(call).bearer("a.b.c")),
+        (401, &|call| call.bearer("a.b.c")),
+        (401, &|call| call.header("authorization", "Basic YTpi")),
+        (200, &key),
+    ];
+    for (status, credentials) in cases {
+        let reply = pair.acquire(|call| credentials(call).json(&good())).await;
+        assert_eq!(reply.status, status, "{}", reply.text());
+        // Who may not ask is not told more.
+        let reply = pair.acquire(|call| credentials(call).body("nonsense")).await;
+        assert_eq!(reply.status, if status == 200 { 415 } else { 401 }, "{}", reply.text());
+    }
+    for (scope, status) in
+        [("ns:default", 200), ("ns:other", 403), ("ns:read:default", 403), ("admin", 200)]
+    {
+        let tokens = [pair.short.token(scope).await, pair.long.token(scope).await];
+        let bearer = |app: &TestApp, token: &str, end: &str| {
+            app.post(&format!("{}{end}", path("acquire")), &good())
+                .bearer(token)
+                .header("x-request-id", "same")
+        };
+        let short = bearer(&pair.short, &tokens[0], "").send().await;
+        let long = bearer(&pair.long, &tokens[1], "?").send().await;
+        assert_eq!(told(&short), told(&long), "{scope}");
+        assert_eq!(short.status, status, "{scope}: {}", short.text());
+    }
+    let [short, long] = pair.metrics().await;
+    assert_eq!(short, long);
+}
+
+#[tokio::test]
+async fn what_is_not_plain_is_answered_too() {
+    let pair = Pair::start().await;
+    for (method, path, status) in [
+        (Method::POST, "/v1/namespaces/default/acquire", 200),
+        (Method::POST, "/v1/namespaces/%64efault/acquire", 200),
+        (Method::POST, "/v1/namespaces/nowhere/acquire", 404),
+        (Method::POST, "/v1/namespaces/-/acquire", 400),
+        (Method::POST, "/v1/namespaces/a%2Fb/acquire", 400),
+        (Method::POST, "/v1/namespaces//acquire", 400),
+        (Method::POST, "/v1/namespaces/default/acquire/", 404),
+        (Method::POST, "/v1//namespaces/default/acquire", 404),
+        (Method::GET, "/v1/namespaces/default/acquire", 405),
+        (Method::HEAD, "/v1/namespaces/default/acquire", 405),
+        (Method::PUT, "/v1/namespaces/default/acquire", 405),
+        (Method::OPTIONS, "/v1/namespaces/default/acquire", 405),
+    ] {
+        let reply = pair.ask(method.clone(), path, |call| call.admin().json(&good())).await;
+        assert_eq!(reply.status, status, "{method} {path}: {}", reply.text());
+    }
+    let packed = |call: Call| call.admin().header("accept-encoding", "gzip").json(&good());
+    assert_eq!(pair.acquire(packed).await.status, 200);
+}
+
+/// Sends `text` as it is and reads until the connection ends.
+async fn raw(app: &TestApp, text: &str) -> String {
+    let mut stream = tokio::net::TcpStream::connect(app.address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn a_body_in_pieces_is_bounded_on_both_ways() {
+    let pair = Pair::start().await;
+    let ask = |end: &str, pieces: &[&str]| {
+        let body: String =
+            pieces.iter().map(|piece| format!("{:x}\r\n{piece}\r\n", piece.len())).collect();
+        format!(
+            "POST {}{end} HTTP/1.1\r\nhost: a\r\nx-api-key: {ADMIN_KEY}\r\nconnection: close\r\n\
+             content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{body}0\r\n\r\n",
+            path("acquire")
+        )
+    };
+    let text = good().to_string();
+    let (first, rest) = text.split_at(10);
+    let (second, third) = rest.split_at(10);
+    let much = " ".repeat(BODY_MAX / 2);
+    for (pieces, status) in [
+        (vec![first, second, third], "200 OK"),
+        (vec![&much, &text], "200 OK"),
+        (vec![&much, &much, &text], "413 Payload Too Large"),
+    ] {
+        for (app, end) in [(&pair.short, ""), (&pair.long, "?")] {
+            let answer = raw(app, &ask(end, &pieces)).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{answer}");
+        }
+    }
+}
