@@ -25,6 +25,7 @@ pub mod extract;
 mod fraction;
 pub mod guard;
 pub mod jobs;
+mod json;
 pub mod limits;
 mod links;
 pub mod listen;

@@ -21,26 +21,8 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// What a handler answers.
 pub type Reply<T> = Result<Json<T>, ApiError>;
 
-/// A JSON answer that is written in one piece: what axum writes into starts small and is moved as it grows.
-#[derive(Debug)]
-pub(crate) struct Written<T>(pub(crate) T);
-
-/// Room for an ordinary answer.
-const ORDINARY_LEN: usize = 1024;
 /// Room for the headers of an ordinary answer.
 const ORDINARY_HEADERS: usize = 5;
-
-impl<T: Serialize> IntoResponse for Written<T> {
-    fn into_response(self) -> Response {
-        let mut bytes = Vec::with_capacity(ORDINARY_LEN);
-        match serde_json::to_writer(&mut bytes, &self.0) {
-            Ok(()) => written(bytes),
-            Err(error) => ApiError::new(Code::InternalError, "the answer could not be written")
-                .because(error.to_string())
-                .into_response(),
-        }
-    }
-}
 
 /// An answer that was written as JSON.
 pub(crate) fn written(bytes: Vec<u8>) -> Response {

@@ -14,7 +14,8 @@ use utoipa::ToSchema;
 use weir_table::Error;
 use weir_table::clock::Clock;
 
-use crate::error::{ApiError, Code};
+use crate::error::ApiError;
+use crate::json::{put, put_plain};
 use crate::request_id::{self, RequestId};
 use crate::time;
 
@@ -97,70 +98,40 @@ impl Details {
     }
 }
 
-/// A value that can be the details of an error: anything that is written as an object.
+/// A value that can be the details of an error: it is written as an object.
 pub(crate) trait Told: std::fmt::Debug + Send + Sync {
-    /// Writes the problem that has these details.
-    fn write(&self, frame: Frame<'_>) -> Vec<u8>;
+    /// Writes it.
+    fn write(&self, to: &mut Vec<u8>);
 
     /// The members as a tree.
-    fn members(&self) -> Map<String, Value>;
+    fn members(&self) -> Map<String, Value> {
+        let mut text = Vec::new();
+        self.write(&mut text);
+        serde_json::from_slice(&text).unwrap_or_default()
+    }
 }
 
-impl<T: Serialize + std::fmt::Debug + Send + Sync> Told for T {
-    fn write(&self, frame: Frame<'_>) -> Vec<u8> {
-        frame.write(self)
-    }
-
-    fn members(&self) -> Map<String, Value> {
-        match serde_json::to_value(self) {
-            Ok(Value::Object(members)) => members,
-            _ => Map::new(),
+/// Writes the members of [`Problem`], in the same order, without copies.
+fn body(error: &ApiError, id: &RequestId, now_ms: u64) -> Vec<u8> {
+    let mut body = Vec::with_capacity(ORDINARY_LEN);
+    let to = &mut body;
+    put_plain(to, r#"{"type":"#, error.code.kind());
+    put_plain(to, r#","title":"#, error.code.title());
+    put(to, r#","status":"#, &error.code.status().as_u16());
+    put(to, r#","detail":"#, &error.detail);
+    put_plain(to, r#","error":"#, error.code.text());
+    put(to, r#","message":"#, &error.detail);
+    match &error.details {
+        Details::Members(members) => put(to, r#","details":"#, members),
+        Details::Told(value) => {
+            to.extend_from_slice(br#","details":"#);
+            value.write(to);
         }
     }
-}
-
-/// An error as it is sent, but for its details: [`Problem`] without copies.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame<'e> {
-    code: Code,
-    detail: &'e str,
-    timestamp: &'e str,
-    request_id: &'e str,
-}
-
-/// The members of [`Problem`], in the same order.
-#[derive(Serialize)]
-struct Whole<'e, D: ?Sized> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    title: &'static str,
-    status: u16,
-    detail: &'e str,
-    error: &'static str,
-    message: &'e str,
-    details: &'e D,
-    timestamp: &'e str,
-    request_id: &'e str,
-}
-
-impl Frame<'_> {
-    fn write<D: Serialize + ?Sized>(self, details: &D) -> Vec<u8> {
-        let whole = Whole {
-            kind: self.code.kind(),
-            title: self.code.title(),
-            status: self.code.status().as_u16(),
-            detail: self.detail,
-            error: self.code.text(),
-            message: self.detail,
-            details,
-            timestamp: self.timestamp,
-            request_id: self.request_id,
-        };
-        let mut bytes = Vec::with_capacity(ORDINARY_LEN);
-        // Writing to memory does not fail.
-        serde_json::to_writer(&mut bytes, &whole).ok();
-        bytes
-    }
+    put_plain(to, r#","timestamp":"#, &time::rfc3339(now_ms));
+    put_plain(to, r#","request_id":"#, id.text());
+    to.push(b'}');
+    body
 }
 
 /// Writes an error into the answer that carries it.
@@ -174,17 +145,7 @@ pub(crate) fn write(
     let body = if local {
         serde_json::to_vec(&Problem::of(error, id.text(), now_ms, true)).unwrap_or_default()
     } else {
-        let timestamp = time::rfc3339(now_ms);
-        let frame = Frame {
-            code: error.code,
-            detail: &error.detail,
-            timestamp: &timestamp,
-            request_id: id.text(),
-        };
-        match &error.details {
-            Details::Members(members) => frame.write(members),
-            Details::Told(value) => value.write(frame),
-        }
+        body(error, id, now_ms)
     };
     *response.body_mut() = Body::from(body);
     let headers = response.headers_mut();
@@ -240,6 +201,7 @@ fn texts(list: Option<&Value>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     fn there_and_back(error: Error) -> Error {
         let problem = Problem::of(&ApiError::from(error), "r", 0, true);
@@ -265,6 +227,19 @@ mod tests {
         for error in errors {
             let text = error.to_string();
             assert_eq!(there_and_back(error).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_problem_is_written_as_serde_writes_it() {
+        let id = RequestId::of(&HeaderMap::new());
+        for code in Code::ALL {
+            let plain = ApiError::new(*code, "a \"detail\"\n\u{1} ü");
+            for error in [plain.clone().with("a", 1).with("b\"", "c\\"), plain] {
+                let whole = Problem::of(&error, id.text(), 0, false);
+                let whole = serde_json::to_string(&whole).unwrap();
+                assert_eq!(String::from_utf8(body(&error, &id, 0)).unwrap(), whole);
+            }
         }
     }
 

@@ -59,10 +59,10 @@ fn is_usable(id: &[u8]) -> bool {
 /// All 32 digits of a number.
 fn hexadecimal(number: u128) -> [u8; 32] {
     let mut digits = [b'0'; 32];
-    let mut rest = number;
-    for digit in digits.iter_mut().rev() {
-        *digit = HEX.get((rest & 0xf) as usize).copied().unwrap_or(b'0');
-        rest >>= 4;
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(number.to_be_bytes()) {
+        for (digit, half) in pair.iter_mut().zip([byte >> 4, byte & 0xf]) {
+            *digit = HEX.get(usize::from(half)).copied().unwrap_or(b'0');
+        }
     }
     digits
 }

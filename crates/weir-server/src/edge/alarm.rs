@@ -16,13 +16,13 @@ use tokio::time::{Instant, Sleep, sleep_until};
 pub(super) struct Alarm(Arc<Mutex<Option<Pin<Box<Sleep>>>>>);
 
 impl Alarm {
-    /// The timer, for a request that may take until `deadline`.
+    /// The end of a request that may take until `deadline`.
     pub(super) fn set(&self, deadline: Instant) -> Deadline {
-        Deadline { deadline, timer: self.0.lock().take(), home: Arc::clone(&self.0) }
+        Deadline { deadline, timer: None, home: Arc::clone(&self.0) }
     }
 }
 
-/// When a request is over, and the timer that tells it.
+/// When a request is over, and the timer that tells it. One that is answered without waiting leaves the timer where it is.
 #[derive(Debug)]
 pub(super) struct Deadline {
     deadline: Instant,
@@ -34,7 +34,11 @@ impl Deadline {
     /// Ready when the time is over.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let deadline = self.deadline;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        let home = &self.home;
+        let timer = self.timer.get_or_insert_with(|| {
+            let kept = home.lock().take();
+            kept.unwrap_or_else(|| Box::pin(sleep_until(deadline)))
+        });
         if deadline < timer.deadline() {
             timer.as_mut().reset(deadline);
         }

@@ -129,7 +129,7 @@ impl Found<'_> {
         request: Request,
     ) -> Travelling {
         let (parts, body) = request.into_parts();
-        let asked = Asked { parts, places: self.places, caller: None };
+        let asked = Asked(Box::new(Head { parts, places: self.places, caller: None }));
         (self.start)(app.clone(), visit.clone(), asked, Sent { body, body_bytes_max })
     }
 }
@@ -148,16 +148,19 @@ where
     F: Future<Output = Result<Response, ApiError>>,
 {
     let find = |name: &str| asked.parameter(name);
-    let (caller, checked) = guard::admit(&app, declared.need, &asked.parts, find).await;
-    asked.caller.clone_from(&caller);
+    let (caller, checked) = guard::admit(&app, declared.need, &asked.0.parts, find).await;
+    asked.0.caller.clone_from(&caller);
     visit.pass(Passed::new(declared.tally, caller));
     checked?;
     handler(app, asked, sent).await
 }
 
-/// A request on its short way, as its handler sees it.
+/// A request on its short way, as its handler sees it. Boxed, because it is handed on some times.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Asked(Box<Head>);
+
+#[derive(Debug)]
+struct Head {
     parts: Parts,
     places: Places,
     caller: Option<Arc<Identity>>,
@@ -166,19 +169,19 @@ pub(crate) struct Asked {
 impl Asked {
     /// The parameter `{name}` of the path.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
-        let mut known = self.places.iter().flatten();
+        let mut known = self.0.places.iter().flatten();
         let (_, from, to) = known.find(|(known, ..)| *known == name)?;
-        self.parts.uri.path().get(*from..*to)
+        self.0.parts.uri.path().get(*from..*to)
     }
 
     /// What was sent beside the body.
     pub(crate) fn headers(&self) -> &HeaderMap {
-        &self.parts.headers
+        &self.0.parts.headers
     }
 
     /// Who asks.
     pub(crate) fn caller(&self) -> Option<&Arc<Identity>> {
-        self.caller.as_ref()
+        self.0.caller.as_ref()
     }
 }
 

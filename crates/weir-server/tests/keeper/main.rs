@@ -10,6 +10,7 @@ mod access;
 mod aggregates;
 mod audit;
 mod credentials;
+mod express;
 mod forged;
 #[cfg(feature = "dynamodb")]
 mod instances;

@@ -3,8 +3,32 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 use weir_server::Code;
+use weir_server::routes::limiter::acquire::Lease;
+use weir_server::routes::limiter::shapes::LimitState;
 
 use crate::scene::{Scene, minutely, path};
+
+#[tokio::test]
+async fn what_is_granted_is_written_as_serde_writes_it() {
+    let scene = Scene::with_limits().await;
+    for (dry_run, members) in [(false, 4), (true, 2)] {
+        let ask = json!({"entity": "user", "resource": "gpt-4", "consume": {"tpm": 1, "rpm": 2},
+                         "dry_run": dry_run});
+        let reply = scene.post("acquire", &ask).await;
+        let lease: Lease = reply.json();
+        assert_eq!(reply.text(), serde_json::to_string(&lease).unwrap());
+        assert_eq!(reply.json::<Value>().as_object().unwrap().len(), members);
+    }
+    let reply = scene.acquire(json!({"rpm": 99})).await;
+    let problem = reply.problem(Code::RateLimitExceeded);
+    assert_eq!(reply.json::<Value>()["details"].as_object(), Some(&problem.details));
+    let limits = problem.details["limits"].as_array().unwrap();
+    for limit in limits {
+        let read: LimitState = serde_json::from_value(limit.clone()).unwrap();
+        let written = serde_json::to_string(&read).unwrap();
+        assert!(reply.text().contains(&written), "{written} in {}", reply.text());
+    }
+}
 
 #[tokio::test]
 async fn tokens_are_taken_until_there_are_no_more() {

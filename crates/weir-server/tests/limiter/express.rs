@@ -65,15 +65,22 @@ async fn requests(app: &TestApp) -> Vec<String> {
     counts
 }
 
-/// All of an answer but the day's time and what is signed.
+/// A lease of a server.
+async fn lease(app: &TestApp) -> String {
+    let reply = app.post(&path("acquire"), &good()).admin().send().await;
+    reply.json::<Value>()["lease"].as_str().unwrap().to_owned()
+}
+
+/// All of an answer but the day's time and what is random.
 fn told(reply: &Reply) -> (u16, Vec<(String, Vec<u8>)>, String) {
     let headers = reply.headers.iter().filter(|(name, _)| *name != "date");
     let mut headers: Vec<(String, Vec<u8>)> =
         headers.map(|(name, value)| (name.to_string(), value.as_bytes().to_owned())).collect();
     headers.sort();
     let text = reply.text();
-    let lease = text.split("\"lease\":\"").nth(1).and_then(|rest| rest.split('"').next());
-    let text = lease.map_or_else(|| text.clone(), |lease| text.replace(lease, "LEASE"));
+    let random = ["\"lease\":\"", "\"id\":\""].iter().find_map(|name| text.split(name).nth(1));
+    let random = random.and_then(|rest| rest.split('"').next());
+    let text = random.map_or_else(|| text.clone(), |random| text.replace(random, "RANDOM"));
     (reply.status, headers, text)
 }
 
@@ -113,6 +120,46 @@ async fn grants_and_refusals_are_the_same_on_both_ways() {
     }
     let [short, long] = pair.metrics().await;
     assert_eq!(short, long);
+}
+
+#[tokio::test]
+async fn leases_are_settled_the_same_on_both_ways() {
+    let pair = Pair::start().await;
+    let json = |body: Value| move |call: Call| call.json(&body);
+    let plain = |call: Call| call;
+    let once = |key: &'static str| move |call: Call| call.header("idempotency-key", key);
+    let cases: [(&str, u16, &dyn Fn(Call) -> Call); 15] = [
+        ("adjust", 200, &json(json!({"adjust": {"rpm": 1}}))),
+        ("adjust", 400, &json(json!({"adjust": {"rpm": "x"}}))),
+        ("adjust", 400, &json(json!([]))),
+        ("adjust", 415, &plain),
+        ("commit", 200, &plain),
+        ("commit", 200, &|call| call.body("what nobody reads")),
+        ("commit", 200, &once("a")),
+        ("commit", 400, &once("a b")),
+        ("commit", 400, &|call| once("b")(once("a")(call))),
+        ("release", 200, &plain),
+        ("release", 200, &json(Value::Null)),
+        ("release", 200, &json(json!({"release": {"rpm": 1}}))),
+        ("release", 415, &|call| call.body("{}")),
+        ("release", 400, &json(json!({"let_go": {"rpm": 1}}))),
+        ("rollback", 200, &plain),
+    ];
+    for (verb, status, with) in cases {
+        let (short, long) = (lease(&pair.short).await, lease(&pair.long).await);
+        let ask = |app: &TestApp, lease: &str, end: &str| {
+            let call = app.request(Method::POST, &path(&format!("leases/{lease}/{verb}{end}")));
+            with(call.admin().header("x-request-id", "same")).send()
+        };
+        let short = ask(&pair.short, &short, "").await;
+        let long = ask(&pair.long, &long, "?").await;
+        assert_eq!(told(&short), told(&long), "{verb}");
+        assert_eq!(short.status, status, "{verb}: {}", short.text());
+        let forged = path(&format!("leases/abc/{verb}"));
+        let reply = pair.ask(Method::POST, &forged, |call| with(call.admin())).await;
+        let expected = if status == 200 { 404 } else { status };
+        assert_eq!(reply.status, expected, "{verb}");
+    }
 }
 
 #[tokio::test]

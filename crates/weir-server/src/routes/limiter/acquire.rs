@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use weir_limiter::Namespace;
 use weir_limiter::acquire::{Acquire, Acquired, Granted, Refused};
 use weir_limiter::bounds::{LEASE_TTL_DEFAULT_MS, LEASE_TTL_MAX_MS};
 use weir_limiter::lease::OnExpiry;
-use weir_table::AnyBackend;
+use weir_limiter::{Limiter, Namespace};
+use weir_table::{AnyBackend, Backend};
 
 use super::place::{Ns, limiter};
 use super::shapes::{
@@ -22,11 +22,15 @@ use crate::app::App;
 use crate::edge::express::{Asked, Sent};
 use crate::error::{ApiError, Code};
 use crate::extract::{Body, Query};
+use crate::json::{put, put_list, put_plain};
 use crate::limits::RateLimit;
 use crate::metrics::Taken;
-use crate::prelude::{Reply, Written};
+use crate::prelude::{Reply, written};
+use crate::problem::Told;
 
 const MS: i64 = 1_000;
+/// Room for an ordinary answer.
+const ORDINARY_LEN: usize = 1024;
 
 /// A request for tokens.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -98,7 +102,7 @@ pub(crate) async fn acquire(
     State(app): State<App>,
     Ns(ns): Ns,
     Body(ask): Body<Ask>,
-) -> Result<Written<Lease>, ApiError> {
+) -> Result<Response, ApiError> {
     take(&app, &ns, ask).await
 }
 
@@ -106,10 +110,10 @@ pub(crate) async fn acquire(
 pub(super) async fn express(app: App, asked: Asked, sent: Sent) -> Result<Response, ApiError> {
     let Ns(ns) = Ns::of(&asked, &app).await?;
     let ask = sent.object(&asked).await?;
-    Ok(take(&app, &ns, ask).await?.into_response())
+    take(&app, &ns, ask).await
 }
 
-async fn take(app: &App, ns: &Namespace<AnyBackend>, ask: Ask) -> Result<Written<Lease>, ApiError> {
+async fn take(app: &App, ns: &Namespace<AnyBackend>, ask: Ask) -> Result<Response, ApiError> {
     let dry_run = ask.dry_run;
     let acquired = match request(ask) {
         Ok(request) => ns.acquire(&request).await.map_err(ApiError::from),
@@ -120,7 +124,7 @@ async fn take(app: &App, ns: &Namespace<AnyBackend>, ask: Ask) -> Result<Written
         Ok(Acquired::Granted(granted)) => {
             let degraded = granted.grant.degraded;
             counts.acquired(if degraded { Taken::Degraded } else { Taken::Granted });
-            lease(app, granted, dry_run).map(Written)
+            Ok(written(lease(limiter(app)?, granted, dry_run)))
         }
         Ok(Acquired::Refused(refused)) => {
             counts.acquired(Taken::Refused);
@@ -154,22 +158,36 @@ fn request(ask: Ask) -> Result<Acquire, ApiError> {
     })
 }
 
-fn lease(app: &App, granted: Granted, dry_run: bool) -> Result<Lease, ApiError> {
-    let limits = granted.limits.into_iter().map(LimitState::from).collect();
-    let (lease, expires_at) = if dry_run {
-        (None, None)
-    } else {
-        let token = limiter(app)?.lease_token(&granted.grant);
-        (Some(token), Some(time(granted.grant.expires_ms)))
-    };
-    Ok(Lease { lease, expires_at, degraded: granted.grant.degraded, limits })
+/// Writes the [`Lease`] of what was granted.
+fn lease<B: Backend>(limiter: &Limiter<B>, granted: Granted, dry_run: bool) -> Vec<u8> {
+    let Granted { grant, limits } = granted;
+    let mut body = Vec::with_capacity(ORDINARY_LEN);
+    let to = &mut body;
+    to.push(b'{');
+    if !dry_run {
+        put_plain(to, r#""lease":"#, &limiter.lease_token(&grant));
+        put_plain(to, r#","expires_at":"#, &time(grant.expires_ms));
+        to.push(b',');
+    }
+    put(to, r#""degraded":"#, &grant.degraded);
+    put_list(to, r#","limits":"#, limits, |to, limit| LimitState::from(limit).write(to));
+    to.push(b'}');
+    body
 }
 
 /// The details of a refusal.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 struct Missing {
     limits: Vec<LimitState>,
     retry_after_ms: i64,
+}
+
+impl Told for Missing {
+    fn write(&self, to: &mut Vec<u8>) {
+        put_list(to, r#"{"limits":"#, &self.limits, |to, limit| limit.write(to));
+        put(to, r#","retry_after_ms":"#, &self.retry_after_ms);
+        to.push(b'}');
+    }
 }
 
 /// The answer to a request for more than there is. The limit that takes longest governs.

@@ -14,6 +14,7 @@ use weir_limiter::bucket::MILLI;
 pub use weir_limiter::ids::{EntityId, LimitName, Resource};
 
 use crate::described::{text, texts};
+use crate::json::put;
 pub(super) use crate::time::{When, time};
 
 texts! {
@@ -174,6 +175,22 @@ impl From<LimitStatus> for LimitState {
             deficit: whole_up(status.deficit_milli),
             retry_after_ms: status.retry_after_ms,
         }
+    }
+}
+
+impl LimitState {
+    /// Writes it as serde does.
+    pub(super) fn write(&self, to: &mut Vec<u8>) {
+        put(to, r#"{"entity":"#, self.entity.as_str());
+        put(to, r#","name":"#, self.name.as_str());
+        put(to, r#","capacity":"#, &self.capacity);
+        put(to, r#","refill_amount":"#, &self.refill_amount);
+        put(to, r#","refill_period_seconds":"#, &self.refill_period_seconds);
+        put(to, r#","available":"#, &self.available);
+        put(to, r#","asked":"#, &self.asked);
+        put(to, r#","deficit":"#, &self.deficit);
+        put(to, r#","retry_after_ms":"#, &self.retry_after_ms);
+        to.push(b'}');
     }
 }
 
