@@ -84,13 +84,13 @@ impl Api {
             // Routes are declared once in a process's life; their names are kept for as long.
             let path: &'static str = Box::leak(path.clone().into_boxed_str());
             let declared = Declared { path, need, tally: self.app.metrics().tally(path) };
-            last = Some(declared.clone());
+            last = Some(declared);
             let app = self.app.clone();
             // The guard's future is boxed once, by the route that axum makes of it.
             handlers = handlers.route_layer(layer_fn(move |handler: Route| {
-                let (app, declared) = (app.clone(), declared.clone());
+                let app = app.clone();
                 service_fn(move |request: Request| {
-                    guard(app.clone(), declared.clone(), handler.clone(), request)
+                    guard(app.clone(), declared, handler.clone(), request)
                 })
             }));
         }

@@ -41,23 +41,28 @@ impl Local {
 }
 
 /// A declared route, as its requests and answers know it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Declared {
     pub(crate) path: &'static str,
     pub(crate) need: Need,
-    pub(crate) tally: Arc<Tally>,
+    pub(crate) tally: &'static Tally,
 }
 
 /// What the guard leaves with a visit for the log and the metrics.
 #[derive(Debug)]
 pub(crate) struct Passed {
-    pub(crate) tally: Arc<Tally>,
+    pub(crate) tally: &'static Tally,
     subject: Option<Arc<Identity>>,
 }
 
 impl Passed {
-    pub(crate) fn new(tally: Arc<Tally>, subject: Option<Arc<Identity>>) -> Passed {
+    pub(crate) fn new(tally: &'static Tally, subject: Option<Arc<Identity>>) -> Passed {
         Passed { tally, subject }
+    }
+
+    /// Who asked, if they said so.
+    pub(crate) fn caller(&self) -> Option<&Arc<Identity>> {
+        self.subject.as_ref()
     }
 
     pub(crate) fn subject(&self) -> Option<&str> {

@@ -5,7 +5,6 @@ mod keeper;
 mod limiter;
 mod tally;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::text::encode;
@@ -154,9 +153,10 @@ impl Metrics {
         registry.register("dynamodb", help, self.dynamodb.clone());
     }
 
-    /// The counters of a route's answers.
-    pub(crate) fn tally(&self, route: &'static str) -> Arc<Tally> {
-        Arc::new(Tally::new(route, self.requests.clone(), self.durations.clone()))
+    /// The counters of a route's answers. Routes are declared once in a process's life, so these are kept for as
+    /// long: that no request counts its hold of them is worth more than the memory.
+    pub(crate) fn tally(&self, route: &'static str) -> &'static Tally {
+        Box::leak(Box::new(Tally::new(route, self.requests.clone(), self.durations.clone())))
     }
 
     pub(crate) fn refused(&self, reason: Refusal) {

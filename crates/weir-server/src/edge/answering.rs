@@ -118,7 +118,7 @@ impl Answering {
         headers.insert(NO_SNIFF.0, NO_SNIFF.1);
 
         let passed = self.visit.passed();
-        let tally = passed.map_or(&self.listener.unknown, |passed| &passed.tally);
+        let tally = passed.map_or(self.listener.unknown, |passed| passed.tally);
         let (status, took) = (response.status(), self.line.started.elapsed());
         tally.answered(self.line.method_name(), status.as_u16(), took);
         self.line.log(self.visit.id(), status, took, passed, error.as_deref());

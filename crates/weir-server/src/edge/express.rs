@@ -28,7 +28,7 @@ const PARAMETERS_MAX: usize = 3;
 /// An answer on its short way.
 pub(super) type Travelling = Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send>>;
 
-type Start = Arc<dyn Fn(App, Visit, Asked, Sent) -> Travelling + Send + Sync>;
+type Start = Arc<dyn Fn(App, Asked, Sent) -> Travelling + Send + Sync>;
 
 /// A route that has a short way.
 #[derive(Clone)]
@@ -70,9 +70,8 @@ impl Express {
     {
         let path: Vec<Segment> = declared.path.split('/').map(Segment::of).collect();
         let parameters = path.iter().filter(|part| matches!(part, Segment::Parameter(_))).count();
-        let start = move |app, visit, asked, sent| {
-            let (declared, handler) = (declared.clone(), handler.clone());
-            Box::pin(travel(app, visit, declared, asked, sent, handler)) as Travelling
+        let start = move |app, asked, sent| {
+            Box::pin(travel(app, declared, asked, sent, handler.clone())) as Travelling
         };
         let express = Express { method, path, start: Arc::new(start) };
         (parameters <= PARAMETERS_MAX).then_some(express)
@@ -129,17 +128,16 @@ impl Found<'_> {
         request: Request,
     ) -> Travelling {
         let (parts, body) = request.into_parts();
-        let asked = Asked(Box::new(Head { parts, places: self.places, caller: None }));
-        (self.start)(app.clone(), visit.clone(), asked, Sent { body, body_bytes_max })
+        let asked = Asked(Box::new(Head { parts, places: self.places, visit: visit.clone() }));
+        (self.start)(app.clone(), asked, Sent { body, body_bytes_max })
     }
 }
 
 /// Runs `handler` for a request whose caller may ask for it.
 async fn travel<H, F>(
     app: App,
-    visit: Visit,
     declared: Declared,
-    mut asked: Asked,
+    asked: Asked,
     sent: Sent,
     handler: H,
 ) -> Result<Response, ApiError>
@@ -149,8 +147,7 @@ where
 {
     let find = |name: &str| asked.parameter(name);
     let (caller, checked) = guard::admit(&app, declared.need, &asked.0.parts, find).await;
-    asked.0.caller.clone_from(&caller);
-    visit.pass(Passed::new(declared.tally, caller));
+    asked.0.visit.pass(Passed::new(declared.tally, caller));
     checked?;
     handler(app, asked, sent).await
 }
@@ -163,7 +160,7 @@ pub(crate) struct Asked(Box<Head>);
 struct Head {
     parts: Parts,
     places: Places,
-    caller: Option<Arc<Identity>>,
+    visit: Visit,
 }
 
 impl Asked {
@@ -181,7 +178,7 @@ impl Asked {
 
     /// Who asks.
     pub(crate) fn caller(&self) -> Option<&Arc<Identity>> {
-        self.0.caller.as_ref()
+        self.0.visit.passed().and_then(Passed::caller)
     }
 }
 
@@ -219,7 +216,7 @@ mod tests {
     fn places(path: &str) -> Option<Vec<&str>> {
         let declared: Vec<Segment> =
             "/v1/namespaces/{ns}/leases/{lease}/commit".split('/').map(Segment::of).collect();
-        let start: Start = Arc::new(|_, _, _, _| Box::pin(async { Err(extract::too_large()) }));
+        let start: Start = Arc::new(|_, _, _| Box::pin(async { Err(extract::too_large()) }));
         let way = Express { method: Method::POST, path: declared, start };
         assert!(way.matches(&Method::GET, path).is_none());
         let places = way.matches(&Method::POST, path)?;

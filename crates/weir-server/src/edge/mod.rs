@@ -80,13 +80,13 @@ pub struct Edge {
 }
 
 /// What the requests of a listener share.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Listener {
     app: App,
     turns: Arc<Turns>,
-    express: Vec<Express>,
+    express: Arc<[Express]>,
     /// Counts what no route has.
-    unknown: Arc<Tally>,
+    unknown: &'static Tally,
     body_bytes_max: usize,
     /// Who asks through the socket; that one is told causes, because it may read the log anyway.
     local: Option<Local>,
@@ -96,7 +96,14 @@ impl Listener {
     fn new(app: &App, body_bytes_max: usize, local: Option<Local>) -> Listener {
         let turns = Turns::new(app.bounds().requests_max, app.metrics().under_way.clone());
         let unknown = app.metrics().tally(if local.is_some() { SOCKET } else { NO_ROUTE });
-        Listener { app: app.clone(), turns, express: Vec::new(), unknown, body_bytes_max, local }
+        let express = Arc::new([]);
+        Listener { app: app.clone(), turns, express, unknown, body_bytes_max, local }
+    }
+
+    /// The same for one connection. It has holds of its own, so that requests of different connections, on different
+    /// cores, do not count theirs in one place.
+    fn apart(&self) -> Arc<Listener> {
+        Arc::new(Listener { turns: self.turns.apart(), ..self.clone() })
     }
 }
 
@@ -105,7 +112,7 @@ impl Edge {
     pub(crate) fn public(app: &App, routes: Router, express: Vec<Express>) -> Edge {
         let packing = app.bounds().compression.then(|| Packing::new(routes.clone()));
         let listener = Listener::new(app, app.bounds().body_bytes_max, None);
-        Edge::new(Listener { express, ..listener }, routes, packing)
+        Edge::new(Listener { express: express.into(), ..listener }, routes, packing)
     }
 
     /// The edge of the socket in the data folder.
@@ -159,7 +166,7 @@ impl Edge {
 impl Clone for Edge {
     fn clone(&self) -> Edge {
         Edge {
-            listener: Arc::clone(&self.listener),
+            listener: self.listener.apart(),
             routes: self.routes.clone(),
             packing: self.packing.clone(),
             alarm: Alarm::default(),

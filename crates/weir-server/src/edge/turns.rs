@@ -5,16 +5,21 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use prometheus_client::metrics::gauge::Gauge;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Turns {
-    taken: AtomicUsize,
+    taken: Arc<AtomicUsize>,
     max: usize,
     under_way: Gauge,
 }
 
 impl Turns {
     pub(super) fn new(max: usize, under_way: Gauge) -> Arc<Turns> {
-        Arc::new(Turns { taken: AtomicUsize::new(0), max: max.max(1), under_way })
+        Arc::new(Turns { taken: Arc::default(), max: max.max(1), under_way })
+    }
+
+    /// Another hold of the same turns.
+    pub(super) fn apart(&self) -> Arc<Turns> {
+        Arc::new(self.clone())
     }
 
     /// A turn, if one is free. It only counts and guards no other memory, so relaxed order is enough.

@@ -34,6 +34,7 @@ impl Visit {
         self.0.passed.set(passed).ok();
     }
 
+    /// What was noted, if the request got so far.
     pub(super) fn passed(&self) -> Option<&Passed> {
         self.0.passed.get()
     }

@@ -14,6 +14,9 @@ use crate::scene::{minutely, path};
 /// Bytes of a body that these servers take.
 const BODY_MAX: usize = 4 * 1024;
 
+/// What a case adds to a call.
+type Change<'c> = dyn Fn(Call) -> Call + 'c;
+
 /// The two servers.
 struct Pair {
     short: TestApp,
@@ -128,7 +131,7 @@ async fn leases_are_settled_the_same_on_both_ways() {
     let json = |body: Value| move |call: Call| call.json(&body);
     let plain = |call: Call| call;
     let once = |key: &'static str| move |call: Call| call.header("idempotency-key", key);
-    let cases: [(&str, u16, &dyn Fn(Call) -> Call); 15] = [
+    let cases: [(&str, u16, &Change<'_>); 15] = [
         ("adjust", 200, &json(json!({"adjust": {"rpm": 1}}))),
         ("adjust", 400, &json(json!({"adjust": {"rpm": "x"}}))),
         ("adjust", 400, &json(json!([]))),
@@ -190,7 +193,7 @@ async fn bodies_are_read_the_same_on_both_ways() {
 async fn callers_are_checked_the_same_on_both_ways() {
     let pair = Pair::start().await;
     let key = |call: Call| call.header("x-api-key", ADMIN_KEY);
-    let cases: [(u16, &dyn Fn(Call) -> Call); 7] = [
+    let cases: [(u16, &Change<'_>); 7] = [
         (401, &|call| call),
         (401, &|call| call.header("x-api-key", "not-the-key-of-this-server")),
         (401, &|call| key(key(call))),
