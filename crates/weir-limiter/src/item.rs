@@ -1,7 +1,7 @@
 //! A bucket as it is stored.
 
 use compact_str::CompactString;
-use weir_table::{Item, Name};
+use weir_table::{Item, Name, Value};
 
 use crate::bucket::{Bucket, Level, Meter, Rate};
 use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
@@ -74,14 +74,16 @@ impl Field {
 
     /// The limit's name and the field that an attribute holds, if it holds one.
     fn parse(attribute: &str) -> Option<(&str, Field)> {
-        let (limit, suffix) = attribute.strip_prefix("b_")?.rsplit_once('_')?;
+        let rest = attribute.strip_prefix("b_")?;
+        // Every suffix is an underscore and two letters.
+        let (limit, suffix) = rest.split_at_checked(rest.len().checked_sub(3)?)?;
         let field = match suffix {
-            "tk" => Field::Tokens,
-            "cp" => Field::Capacity,
-            "tc" => Field::Consumed,
-            "ra" => Field::Refill,
-            "rp" => Field::Period,
-            "fr" => Field::Remainder,
+            "_tk" => Field::Tokens,
+            "_cp" => Field::Capacity,
+            "_tc" => Field::Consumed,
+            "_ra" => Field::Refill,
+            "_rp" => Field::Period,
+            "_fr" => Field::Remainder,
             _ => return None,
         };
         Some((limit, field))
@@ -99,6 +101,11 @@ pub struct BucketId {
     pub resource: Resource,
 }
 
+/// Whether [`decode`] reads an attribute, other than the key: who asks for a bucket's item knows its shard.
+pub(crate) fn is_told(attribute: &str) -> bool {
+    attribute.starts_with("b_") || matches!(attribute, RF | TTL | SHARD_COUNT | CASCADE | PARENT)
+}
+
 /// Reads a bucket item. Attributes that are not of a bucket are passed over.
 ///
 /// A meter without its rate or its balance is passed over too: zae-limiter leaves such halves when a limit is added
@@ -106,8 +113,12 @@ pub struct BucketId {
 #[must_use]
 pub fn decode(item: &Item) -> Bucket {
     let mut meters: Vec<Meter> = Vec::new();
+    let mut bucket = Bucket::bare();
     for (name, value) in item.attrs() {
-        let Some((limit, field)) = Field::parse(name) else { continue };
+        let Some((limit, field)) = Field::parse(name) else {
+            bucket.read(name, value);
+            continue;
+        };
         let Some(value) = value.as_n().and_then(|number| number.to_i128()) else { continue };
         let value = i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX });
         // Attributes are ordered, so a limit's fields follow each other, unless one name begins another.
@@ -138,16 +149,40 @@ pub fn decode(item: &Item) -> Bucket {
         is_whole && (meter.level.tokens != 0 || has_balance())
     });
     meters.sort_by(|a, b| a.name.cmp(&b.name));
-    let shard = item.s("PK").and_then(|pk| pk.rsplit_once('#')?.1.parse().ok()).unwrap_or_default();
-    let count = item.i64(SHARD_COUNT).and_then(|count| u32::try_from(count).ok());
-    Bucket {
-        shard,
-        shard_count: count.unwrap_or(1).max(1),
-        refilled_ms: item.i64(RF).unwrap_or_default(),
-        meters,
-        expires: item.i64(TTL),
-        cascade: item.get(CASCADE).and_then(weir_table::Value::as_bool).unwrap_or_default(),
-        parent: item.s(PARENT).map(EntityId::stored),
+    Bucket { meters, ..bucket }
+}
+
+impl Bucket {
+    /// An item in which nothing was found.
+    fn bare() -> Bucket {
+        Bucket {
+            shard: 0,
+            shard_count: 1,
+            refilled_ms: 0,
+            meters: Vec::new(),
+            expires: None,
+            cascade: false,
+            parent: None,
+        }
+    }
+
+    /// Takes up an attribute that is of no limit.
+    fn read(&mut self, name: &str, value: &Value) {
+        match name {
+            "PK" => {
+                let shard = value.as_s().and_then(|pk| pk.rsplit_once('#')?.1.parse().ok());
+                self.shard = shard.unwrap_or_default();
+            }
+            SHARD_COUNT => {
+                let count = value.as_i64().and_then(|count| u32::try_from(count).ok());
+                self.shard_count = count.unwrap_or(1).max(1);
+            }
+            RF => self.refilled_ms = value.as_i64().unwrap_or_default(),
+            TTL => self.expires = value.as_i64(),
+            CASCADE => self.cascade = value.as_bool().unwrap_or_default(),
+            PARENT => self.parent = value.as_s().map(EntityId::stored),
+            _ => {}
+        }
     }
 }
 

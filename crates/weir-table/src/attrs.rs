@@ -38,6 +38,17 @@ impl Attrs {
         self.entries.get(place).map(|(_, value)| value)
     }
 
+    /// The value of this name, and its place.
+    pub(crate) fn find(&self, name: &str) -> Option<(usize, &Value)> {
+        let place = self.place(name).ok()?;
+        self.entries.get(place).map(|(_, value)| (place, value))
+    }
+
+    /// The value at a place, to be changed.
+    pub(crate) fn at_mut(&mut self, place: usize) -> Option<&mut Value> {
+        self.entries.get_mut(place).map(|(_, value)| value)
+    }
+
     /// The value of this name, to be changed.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let place = self.place(name).ok()?;

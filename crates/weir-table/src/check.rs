@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-use crate::expr;
+use crate::expr::{self, Change, Update};
 use crate::item::Item;
 use crate::key::KeyValue;
 use crate::limits;
@@ -66,47 +66,58 @@ pub fn item(spec: &TableSpec, item: &Item) -> Result<()> {
 /// # Errors
 /// An attribute is wrong, or the item is too large.
 pub fn updated_item(spec: &TableSpec, old: &Item, new: &Item) -> Result<()> {
-    let changed = old.attrs().differences(new.attrs());
-    changed_attributes(spec, changed.map(|(name, ..)| name), new)?;
-    let size = new.size();
-    if size > limits::ITEM_MAX {
-        let max = limits::ITEM_MAX;
-        return Err(Error::invalid("item", format!("has {size} bytes; at most {max} are allowed")));
-    }
-    Ok(())
+    let changed: Vec<&Name> = old.attrs().differences(new.attrs()).map(|(name, ..)| name).collect();
+    changed_attributes(spec, changed.iter().copied(), new)?;
+    size(new)
 }
 
 /// Checks attributes that an update has changed, in an item that was valid: everything but the size of all.
 pub(crate) fn changed_attributes<'a>(
     spec: &TableSpec,
-    names: impl Iterator<Item = &'a Name>,
+    names: impl Iterator<Item = &'a Name> + Clone,
     new: &Item,
 ) -> Result<()> {
+    attributes(names.clone(), new)?;
+    // A key of the table or of an index.
+    if names.into_iter().any(|name| spec.attributes.contains_key(name)) {
+        return item(spec, new);
+    }
+    Ok(())
+}
+
+/// Checks those of an item's attributes that an update has set. What it has added up is a number or a set of something.
+pub(crate) fn set_attributes(update: &Update, new: &Item) -> Result<()> {
+    let set = update.changes.iter().filter(|change| match change {
+        Change::Set(..) => true,
+        other => other.path().attribute.len() > limits::NAME_MAX,
+    });
+    attributes(set.map(|change| &change.path().attribute), new)
+}
+
+/// Checks these attributes of an item, as far as they are in it.
+fn attributes<'a>(names: impl Iterator<Item = &'a Name>, item: &Item) -> Result<()> {
     for name in names {
-        let Some(value) = new.get(name) else { continue };
+        let Some(value) = item.get(name) else { continue };
         if name.is_empty() || name.len() > limits::NAME_MAX {
             let max = limits::NAME_MAX;
             return Err(Error::invalid("item", format!("an attribute name has 1 to {max} bytes")));
         }
         expr::check::value(name, value)?;
-        // A key of the table or of an index.
-        if spec.attributes.contains_key(name) {
-            return item(spec, new);
-        }
     }
     Ok(())
 }
 
-/// Checks the size of an item whose encoding has `encoded` bytes.
+/// Whether an item whose encoding has `encoded` bytes has to be looked at for its size. An encoding names each attribute and
+/// has a byte for every value at least, so an item counts for less than twice as much, and most are far from the bound.
+pub(crate) fn may_be_too_large(encoded: usize) -> bool {
+    encoded > limits::ITEM_MAX / 2
+}
+
+/// Checks the size of an item.
 ///
 /// # Errors
 /// It is too large.
-pub(crate) fn size(item: &Item, encoded: usize) -> Result<()> {
-    // An encoding names each attribute and has a byte for every value at least, so an item counts for less than twice
-    // as much, and most are far from the bound.
-    if encoded <= limits::ITEM_MAX / 2 {
-        return Ok(());
-    }
+pub(crate) fn size(item: &Item) -> Result<()> {
     match item.size() {
         size if size <= limits::ITEM_MAX => Ok(()),
         size => {

@@ -39,8 +39,8 @@ pub use item::Item;
 pub use key::{Key, KeyValue};
 pub use number::Number;
 pub use request::{
-    Consistency, Durability, Get, Page, Query, SortRange, Transacted, Transaction, Verdict, Write,
-    Written,
+    Consistency, Durability, Get, Page, Query, SortRange, Told, Transacted, Transaction, Verdict,
+    Write, Written,
 };
 pub use spec::{IndexSpec, Projection, TableSpec};
 pub use store::Store;

@@ -83,10 +83,11 @@ impl Number {
                 exp += 1;
             }
             magnitude = u128::from(small);
-        }
-        while magnitude.is_multiple_of(10) {
-            magnitude /= 10;
-            exp += 1;
+        } else {
+            while magnitude.is_multiple_of(10) {
+                magnitude /= 10;
+                exp += 1;
+            }
         }
         let digits = digits_of(magnitude);
         if digits > MAX_DIGITS {

@@ -93,11 +93,27 @@ pub struct Write {
     /// What the write survives.
     #[serde(default)]
     pub durability: Durability,
+    /// What an update need tell of the item after it; everything when none.
+    #[serde(skip)]
+    pub told: Option<Told>,
 }
+
+/// Says of an attribute whether an update need tell it. A back-end may tell more.
+#[derive(Debug, Clone, Copy)]
+pub struct Told(pub fn(&str) -> bool);
+
+impl PartialEq for Told {
+    fn eq(&self, other: &Told) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Told {}
 
 impl Write {
     fn new(table: impl Into<Name>, action: Action) -> Write {
-        Write { table: table.into(), action, condition: None, durability: Durability::Synced }
+        let durability = Durability::Synced;
+        Write { table: table.into(), action, condition: None, durability, told: None }
     }
 
     /// Stores `item`.
@@ -133,12 +149,19 @@ impl Write {
         self.durability = Durability::Flushed;
         self
     }
+
+    /// Of the item after an update, tells at least the attributes for which `told` says so; perhaps no others.
+    #[must_use]
+    pub fn telling(mut self, told: fn(&str) -> bool) -> Write {
+        self.told = Some(Told(told));
+        self
+    }
 }
 
 /// What became of a write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Written {
-    /// It was done. An update returns the item after it; a put or delete the item before it.
+    /// It was done. An update returns the item after it, or what [`Write::telling`] asks of it; a put or delete the item before it.
     Applied(Option<Item>),
     /// Its condition did not hold of this item, which is as it was.
     Refused(Option<Item>),

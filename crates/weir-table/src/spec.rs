@@ -173,8 +173,15 @@ impl TableSpec {
         }
     }
 
+    /// The kind of an attribute that is part of a key. There are few, and most differ in length: to look at all of them is
+    /// faster than to look one up in order.
+    pub(crate) fn declared(&self, name: &str) -> Option<Kind> {
+        let found = self.attributes.iter().find(|(known, _)| known.as_str() == name);
+        found.map(|(_, kind)| *kind)
+    }
+
     pub(crate) fn check_key_value(&self, name: &Name, value: &KeyValue, max: usize) -> Result<()> {
-        let declared = self.attributes.get(name).copied().unwrap_or(Kind::S);
+        let declared = self.declared(name).unwrap_or(Kind::S);
         if value.kind() != declared {
             return Err(Error::invalid(
                 name.as_str(),

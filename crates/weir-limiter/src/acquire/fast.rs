@@ -7,7 +7,7 @@ use super::ask::Amounts;
 use super::known::Facts;
 use crate::bucket::MILLI;
 use crate::ids::LimitName;
-use crate::item::{BucketId, CASCADE, Field, PARENT, RF, TTL};
+use crate::item::{self, BucketId, CASCADE, Field, PARENT, RF, TTL};
 use crate::keys;
 
 /// Whether a take is counted as a write of its shard.
@@ -64,7 +64,7 @@ impl Take<'_> {
             }
         }
         let key = keys::bucket(&self.id.ns, &self.id.entity, &self.id.resource, self.shard);
-        Write::update(table, key, update).when(Condition::And(all)).flushed()
+        Write::update(table, key, update).when(Condition::And(all)).flushed().telling(item::is_told)
     }
 }
 

@@ -148,11 +148,11 @@ impl<B: Backend> Namespace<B> {
     }
 
     pub(super) async fn try_take(&self, take: &Take<'_>) -> Result<Tried> {
+        // The item may come without its key.
+        let read = |item: &weir_table::Item| Bucket { shard: take.shard, ..item::decode(item) };
         match self.limiter.store().write(take.write(self.limiter.table())).await {
-            Ok(Written::Applied(item)) => Ok(Tried::Taken(
-                item.as_ref().map_or_else(|| item::decode(&weir_table::Item::new()), item::decode),
-            )),
-            Ok(Written::Refused(item)) => Ok(Tried::Not(item.as_ref().map(item::decode))),
+            Ok(Written::Applied(item)) => Ok(Tried::Taken(read(&item.unwrap_or_default()))),
+            Ok(Written::Refused(item)) => Ok(Tried::Not(item.as_ref().map(read))),
             Err(weir_table::Error::Conflict) => Ok(Tried::Busy),
             Err(error) => Err(error.into()),
         }

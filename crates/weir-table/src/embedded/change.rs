@@ -7,9 +7,10 @@ use super::catalog::Table;
 use super::codec::{self, Malformed};
 use super::dirty::{Entry, Generation, Payload, Space};
 use super::keys;
+use super::partial::{Shape, Warm};
 use crate::expr::apply::Changed;
 use crate::item::Item;
-use crate::request::Durability;
+use crate::request::{Durability, Told};
 use crate::spec::{IndexSpec, Projection, TableSpec};
 use crate::value::Name;
 
@@ -29,25 +30,47 @@ pub(super) const KIND_META: u8 = 2;
 pub(super) struct Image {
     pub(super) item: Item,
     pub(super) bytes: Arc<[u8]>,
+    /// What `item` has of it; none where that is all.
+    pub(super) shape: Option<Arc<Shape>>,
 }
 
 impl Image {
     /// Encodes an item.
     pub(super) fn of(item: Item) -> Image {
         let bytes = Arc::from(codec::encode(&item));
-        Image { item, bytes }
+        Image { item, bytes, shape: None }
     }
 
-    /// Encodes an item that takes about `len` bytes.
-    pub(super) fn about(item: Item, len: usize) -> Image {
-        let bytes = Arc::from(codec::encode_about(&item, len));
-        Image { item, bytes }
+    /// The same image, of whose item these attributes have been changed.
+    pub(super) fn changed(&self, before: &Changed) -> Result<Image, Malformed> {
+        let bytes = codec::patched(&self.bytes, before, &self.item)?;
+        Ok(Image { bytes: Arc::from(bytes), ..self.clone() })
     }
 
     /// Decodes an item.
     pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Image, Malformed> {
         let item = codec::decode(&bytes)?;
-        Ok(Image { item, bytes })
+        Ok(Image { item, bytes, shape: None })
+    }
+
+    /// Whether all of the item has been read.
+    pub(super) fn is_whole(&self) -> bool {
+        self.shape.is_none()
+    }
+
+    /// What the next update may find read, if it is not all.
+    fn warm(&self) -> Option<Warm> {
+        Some(Warm { item: self.item.clone(), shape: Arc::clone(self.shape.as_ref()?) })
+    }
+
+    /// All of the item.
+    pub(super) fn whole(&self) -> Result<Item, Malformed> {
+        if self.is_whole() { Ok(self.item.clone()) } else { codec::decode(&self.bytes) }
+    }
+
+    /// What is told of the item to a writer that wants to know `told`, and has had it read.
+    pub(super) fn told(&self, told: Option<Told>) -> Result<Item, Malformed> {
+        if told.is_some() { Ok(self.item.clone()) } else { self.whole() }
     }
 }
 
@@ -171,11 +194,18 @@ fn image_len(image: &Option<Image>) -> usize {
 /// An entry that a change makes in the index or expiry space.
 pub(super) type SideEntry = (Space, keys::Bytes, Payload);
 
-/// Puts a change's item into a generation.
-pub(super) fn apply_item(generation: &Generation, change: &ItemChange, seq: u64, synced: u64) {
+/// Puts a change's item into a generation; what was read of it too, if that `keeps_warm`.
+pub(super) fn apply_item(
+    generation: &Generation,
+    change: &ItemChange,
+    seq: u64,
+    synced: u64,
+    keeps_warm: bool,
+) {
     let payload =
         change.new.as_ref().map_or(Payload::Gone, |new| Payload::Bytes(Arc::clone(&new.bytes)));
-    generation.insert(Space::Items, &change.key, Entry { seq, synced, payload });
+    let warm = change.new.as_ref().filter(|_| keeps_warm).and_then(Image::warm);
+    generation.insert(Space::Items, &change.key, Entry { seq, synced, payload, warm });
 }
 
 /// The index and expiry entries that a change makes and removes.

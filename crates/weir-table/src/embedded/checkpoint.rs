@@ -186,7 +186,7 @@ pub(super) fn replay(
     for (key, value) in body.meta {
         catalog.note(key, value).map_err(|source| unreadable(Box::new(source)))?;
         let payload = value.map_or(Payload::Gone, |value| Payload::Bytes(Arc::from(value)));
-        generation.insert(Space::Meta, key, Entry { seq, synced, payload });
+        generation.insert(Space::Meta, key, Entry::new(seq, synced, payload));
     }
     for raw in body.changes {
         let id = raw.table_id().map_err(|source| unreadable(Box::new(source)))?;
@@ -196,7 +196,8 @@ pub(super) fn replay(
         };
         let (old, new) = raw.images().map_err(|source| unreadable(Box::new(source)))?;
         let image = |item: Option<Item>, bytes: Option<&[u8]>| {
-            item.map(|item| Image { item, bytes: bytes.unwrap_or_default().into() })
+            let bytes = bytes.unwrap_or_default().into();
+            item.map(|item| Image { item, bytes, shape: None })
         };
         let change = ItemChange {
             table: Arc::clone(table),
@@ -206,9 +207,9 @@ pub(super) fn replay(
             new: image(new, raw.new),
             expired: raw.expired,
         };
-        change::apply_item(generation, &change, seq, synced);
+        change::apply_item(generation, &change, seq, synced, false);
         change::side_entries(&change, |(space, key, payload)| {
-            generation.insert(space, &key, Entry { seq, synced, payload });
+            generation.insert(space, &key, Entry::new(seq, synced, payload));
         });
     }
     Ok(())

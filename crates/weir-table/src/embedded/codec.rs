@@ -11,6 +11,12 @@ use crate::value::{Name, Value};
 /// The encoding this version writes, and the newest it reads.
 const VERSION: u8 = 1;
 
+/// Bytes of seven bits that fit 64 bits.
+const U64_BYTES: usize = 9;
+
+/// Bytes by which an item may grow before its encoding needs more room.
+const GROWTH: usize = 32;
+
 /// Why bytes are not an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -18,12 +24,7 @@ pub(super) struct Malformed(pub(super) &'static str);
 
 /// Encodes an item.
 pub(super) fn encode(item: &Item) -> Vec<u8> {
-    encode_about(item, item.size() + 2 * item.len() + 8)
-}
-
-/// Encodes an item that takes about `len` bytes.
-pub(super) fn encode_about(item: &Item, len: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(len);
+    let mut out = Vec::with_capacity(item.size() + 2 * item.len() + 8);
     out.push(VERSION);
     put_attrs(&mut out, item.attrs());
     out
@@ -31,10 +32,7 @@ pub(super) fn encode_about(item: &Item, len: usize) -> Vec<u8> {
 
 /// Decodes an item.
 pub(super) fn decode(bytes: &[u8]) -> Result<Item, Malformed> {
-    let mut input = Input { rest: bytes };
-    if input.byte()? != VERSION {
-        return Err(Malformed("an item of an unknown encoding"));
-    }
+    let mut input = attributes_of(bytes)?;
     let attrs = take_attrs(&mut input, 0)?;
     if input.rest.is_empty() {
         Ok(Item::from(attrs))
@@ -45,15 +43,95 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Item, Malformed> {
 
 /// Decodes those of an item's attributes that are wanted; the others are passed over.
 pub(super) fn pick(bytes: &[u8], wanted: Wanted<'_>) -> Result<Item, Malformed> {
-    let mut input = Input { rest: bytes };
-    if input.byte()? != VERSION {
-        return Err(Malformed("an item of an unknown encoding"));
-    }
+    let mut input = attributes_of(bytes)?;
     let attrs = pick_attrs(&mut input, wanted)?;
     if input.rest.is_empty() {
         Ok(Item::from(attrs))
     } else {
         Err(Malformed("bytes after an item"))
+    }
+}
+
+/// Decodes those of an item's attributes that have these names, which are in order, and those that `also` names.
+pub(super) fn pick_named(
+    bytes: &[u8],
+    names: &[&Name],
+    also: Option<fn(&str) -> bool>,
+) -> Result<Item, Malformed> {
+    let mut input = attributes_of(bytes)?;
+    let count = input.len()?;
+    let mut attrs = Attrs::with_capacity(count.min(ATTRS_AHEAD));
+    let mut names = names.iter().peekable();
+    // Both are in order, so both are walked once.
+    for _ in 0..count {
+        let name = input.text()?;
+        while names.next_if(|wanted| wanted.as_str() < name).is_some() {}
+        let is_named = names.next_if(|wanted| wanted.as_str() == name).is_some();
+        if is_named || also.is_some_and(|also| also(name)) {
+            attrs.insert(Name::from(name), take_value(&mut input, 0)?);
+        } else {
+            skip_value(&mut input, 0)?;
+        }
+    }
+    Ok(Item::from(attrs))
+}
+
+/// Encodes what a change makes of an encoded item: the attributes in `changed`, which are in order and say what was there
+/// before, have what `new` has of them. All others are copied as they are.
+pub(super) fn patched(
+    old: &[u8],
+    changed: &[(Name, Option<Value>)],
+    new: &Item,
+) -> Result<Vec<u8>, Malformed> {
+    let mut input = attributes_of(old)?;
+    let count = input.len()?;
+    let was_there = changed.iter().filter(|(_, before)| before.is_some()).count();
+    let changed: Vec<(&Name, Option<&Value>)> =
+        changed.iter().map(|(name, _)| (name, new.get(name))).collect();
+    let is_there = changed.iter().filter(|(_, value)| value.is_some()).count();
+    let mut out = Vec::with_capacity(old.len() + GROWTH);
+    out.push(VERSION);
+    put_len(&mut out, (count + is_there).checked_sub(was_there).ok_or(Malformed("cut short"))?);
+    let put = |out: &mut Vec<u8>, (name, value): (&Name, Option<&Value>)| {
+        if let Some(value) = value {
+            put_bytes(out, name.as_bytes());
+            put_value(out, value);
+        }
+    };
+    let mut changed = changed.into_iter().peekable();
+    // What has been passed over and is still to be copied begins here.
+    let mut kept = input.rest;
+    for _ in 0..count {
+        let here = input.rest;
+        let name = input.bytes()?;
+        skip_value(&mut input, 0)?;
+        while let Some(first) = changed.next_if(|(changed, _)| changed.as_bytes() <= name) {
+            copy_until(&mut out, kept, here);
+            kept = if first.0.as_bytes() == name { input.rest } else { here };
+            put(&mut out, first);
+        }
+        if changed.peek().is_none() {
+            break;
+        }
+    }
+    out.extend_from_slice(kept);
+    changed.for_each(|rest| put(&mut out, rest));
+    Ok(out)
+}
+
+/// Appends what stands before `end` of bytes that end as it does.
+fn copy_until(out: &mut Vec<u8>, bytes: &[u8], end: &[u8]) {
+    let before = bytes.len().saturating_sub(end.len());
+    out.extend_from_slice(bytes.get(..before).unwrap_or_default());
+}
+
+/// Where an encoded item's attributes begin.
+fn attributes_of(bytes: &[u8]) -> Result<Input<'_>, Malformed> {
+    let mut input = Input { rest: bytes };
+    if input.byte()? == VERSION {
+        Ok(input)
+    } else {
+        Err(Malformed("an item of an unknown encoding"))
     }
 }
 
@@ -127,11 +205,7 @@ pub(super) fn put_different(out: &mut Vec<u8>, before: &[(Name, Option<Value>)])
 
 /// How many attributes an item has.
 pub(super) fn count(bytes: &[u8]) -> Result<usize, Malformed> {
-    let mut input = Input { rest: bytes };
-    if input.byte()? != VERSION {
-        return Err(Malformed("an item of an unknown encoding"));
-    }
-    input.len()
+    attributes_of(bytes)?.len()
 }
 
 /// Whether the new item has attributes that the old one has not, as [`put_delta`] wrote.
@@ -278,12 +352,20 @@ impl<'a> Input<'a> {
     }
 
     pub(super) fn varint(&mut self) -> Result<u128, Malformed> {
-        // Most are lengths, or exponents, of one byte.
+        // Most are lengths, or exponents, of one byte, and nearly all others fit 64 bits.
         if let Some((first, rest)) = self.rest.split_first()
             && *first < 0x80
         {
             self.rest = rest;
             return Ok(u128::from(*first));
+        }
+        let mut small: u64 = 0;
+        for (place, byte) in self.rest.iter().enumerate().take(U64_BYTES) {
+            small |= u64::from(byte & 0x7f) << (7 * place);
+            if *byte < 0x80 {
+                self.rest = self.rest.get(place + 1..).unwrap_or_default();
+                return Ok(u128::from(small));
+            }
         }
         let mut value: u128 = 0;
         for shift in (0..u128::BITS).step_by(7) {
@@ -397,7 +479,8 @@ fn skip_value(input: &mut Input<'_>, depth: usize) -> Result<(), Malformed> {
 fn skip_number(input: &mut Input<'_>) -> Result<(), Malformed> {
     // An exponent and a mantissa, each of bytes of which the last has no continuation bit.
     for _ in 0..2 {
-        while input.byte()? >= 0x80 {}
+        let last = input.rest.iter().position(|byte| *byte < 0x80);
+        input.take(last.ok_or(Malformed("cut short"))? + 1)?;
     }
     Ok(())
 }
@@ -511,10 +594,41 @@ mod tests {
             prop_assert_eq!(pick(&encode(&item), &wanted), Ok(expected));
         }
 
+        /// What is patched is what all of the new item makes, byte for byte; and of an item, names pick what a
+        /// predicate picks.
+        #[test]
+        fn a_patch_is_the_new_item(
+            old in prop::collection::btree_map("[a-d]{1,2}", value(), 0..8),
+            new in prop::collection::btree_map("[a-d]{1,2}", prop::option::of(value()), 0..8),
+        ) {
+            let old: Item = old.into_iter().collect();
+            let mut changed = Vec::new();
+            let mut whole = old.clone();
+            for (name, value) in new {
+                let before = whole.attrs_mut().swap(&Name::from(name.as_str()), value.clone());
+                if before != value {
+                    changed.push((Name::from(name), before));
+                }
+            }
+            let names: Vec<&Name> = changed.iter().map(|(name, _)| name).collect();
+            let bytes = encode(&whole);
+            let part = pick_named(&bytes, &names, None).unwrap();
+            prop_assert_eq!(patched(&encode(&old), &changed, &part), Ok(bytes.clone()));
+            prop_assert_eq!(&part, &pick(&bytes, &|name| names.contains(&&Name::from(name))).unwrap());
+            let told = |name: &str| name.starts_with('a');
+            let more = pick_named(&bytes, &names, Some(told)).unwrap();
+            let wanted = |name: &str| told(name) || names.contains(&&Name::from(name));
+            prop_assert_eq!(more, pick(&bytes, &wanted).unwrap());
+        }
+
         #[test]
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let _ = decode(&[&[VERSION], bytes.as_slice()].concat());
             let _ = pick(&[&[VERSION], bytes.as_slice()].concat(), &|_| false);
+            let named = [(Name::from("b"), Some(Value::Null)), (Name::from("m"), None)];
+            let names: Vec<&Name> = named.iter().map(|(name, _)| name).collect();
+            let _ = pick_named(&[&[VERSION], bytes.as_slice()].concat(), &names, None);
+            let _ = patched(&[&[VERSION], bytes.as_slice()].concat(), &named, &Item::new().with("m", 1));
         }
     }
 }

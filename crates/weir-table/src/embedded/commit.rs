@@ -14,6 +14,7 @@ use super::change::{self, Before, Image, ItemChange, MetaChange};
 use super::dirty::{Entry, Generations, Payload, Space};
 use super::engine::{Engine, Rests};
 use super::keys;
+use super::partial::Needs;
 use super::read::{self, Absent, Loaded, Patience};
 use super::token::Token;
 use crate::check;
@@ -23,11 +24,11 @@ use crate::item::Item;
 use crate::key::Key;
 use crate::request::{Action, Durability, Transacted, Transaction, Verdict, Write, Written};
 
+/// How full the active generation may be for items to be kept as updates have read them: a part of what all may hold.
+const WARM_SHARE: u64 = 8;
+
 /// How often a commit is tried with what was read beforehand.
 const TRIES: usize = 3;
-
-/// Bytes by which an item may grow before its encoding needs more room.
-const GROWTH: usize = 32;
 
 /// A write and where it goes.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ impl Target {
 }
 
 /// An item before and after a write; what an update found is not told.
-type Images = (Option<Item>, Option<Item>);
+type Images = (Option<Item>, Option<Image>);
 
 /// What one round of a commit came to.
 pub(super) enum Round {
@@ -75,13 +76,15 @@ impl Engine {
     /// Puts, updates or deletes an item.
     pub(super) async fn write(self: &Arc<Self>, write: Write) -> Result<Written> {
         let is_update = matches!(write.action, Action::Update(..));
+        let told = write.told;
         let target = self.target(write)?;
         let (round, _) = self.commit(vec![target], None).await?;
         let (written, rests) = match round {
             Round::Applied(items, rests) => {
                 let (old, new) = items.into_iter().next().unwrap_or_default();
-                let item = if is_update { new } else { old };
-                (Written::Applied(item), rests)
+                let new = new.filter(|_| is_update).map(|new| new.told(told)).transpose();
+                let new = new.map_err(read::undecodable)?;
+                (Written::Applied(if is_update { new } else { old }), rests)
             }
             Round::Refused(verdicts, rests) => match verdicts.into_iter().next() {
                 Some(Verdict::Failed(item)) => (Written::Refused(item), rests),
@@ -212,7 +215,8 @@ impl Engine {
                 None => return Ok(Round::Unknown),
             }
         }
-        let seen = found.into_iter().map(Seen::decode).collect::<Result<Vec<_>>>()?;
+        let seen = targets.iter().zip(found).map(|(target, found)| Seen::decode(target, found));
+        let seen = seen.collect::<Result<Vec<_>>>()?;
         if let Some(refused) = refuse(targets, &seen)? {
             return Ok(refused);
         }
@@ -222,10 +226,9 @@ impl Engine {
         for (target, seen) in targets.iter().zip(seen) {
             rests = rests.and(seen.rests);
             let (old, new) = make(target, seen)?;
-            let item = |image: &Image| image.item.clone();
             results.push(match &old {
-                Before::Whole(old) => (Some(item(old)), new.as_ref().map(item)),
-                Before::Nothing | Before::Different(_) => (None, new.as_ref().map(item)),
+                Before::Whole(old) => (Some(old.item.clone()), new.clone()),
+                Before::Nothing | Before::Different(_) => (None, new.clone()),
             });
             if !same(&old, &new) {
                 let (table, key) = (Arc::clone(&target.table), target.key.clone());
@@ -278,15 +281,16 @@ impl Engine {
         self.appended.fetch_add(body.len() as u64, Ordering::Relaxed);
         for change in meta {
             let payload = change.value.clone().map_or(Payload::Gone, Payload::Bytes);
-            gate.active.insert(Space::Meta, &change.key, Entry { seq, synced, payload });
+            gate.active.insert(Space::Meta, &change.key, Entry::new(seq, synced, payload));
         }
+        let keeps_warm = (gate.active.bytes() as u64) < self.options.dirty_bytes_max / WARM_SHARE;
         for change in changes {
-            change::apply_item(&gate.active, change, seq, synced);
+            change::apply_item(&gate.active, change, seq, synced, keeps_warm);
             change::side_entries(change, |(space, key, payload)| {
                 if space == Space::Index {
                     self.delayed.apply(&gate.active, seq, synced, (space, key, payload));
                 } else {
-                    gate.active.insert(space, &key, Entry { seq, synced, payload });
+                    gate.active.insert(space, &key, Entry::new(seq, synced, payload));
                 }
             });
         }
@@ -305,8 +309,25 @@ struct Seen {
 }
 
 impl Seen {
-    fn decode(found: read::Seen) -> Result<Seen> {
-        Ok(Seen { old: found.stored.map(read::decode).transpose()?, rests: found.rests })
+    /// As much of an item as its write needs.
+    fn decode(target: &Target, found: read::Seen) -> Result<Seen> {
+        let read::Seen { stored, warm, rests } = found;
+        let decode = |stored| match &target.write.action {
+            Action::Update(_, update) => {
+                match Needs::of(&target.table.spec, update, &target.write) {
+                    Some(needs) => needs.read(stored, warm),
+                    None => Image::decode(stored),
+                }
+            }
+            Action::Put(_) | Action::Delete(_) | Action::Check(_) => Image::decode(stored),
+        };
+        let old = stored.map(decode).transpose().map_err(read::undecodable)?;
+        Ok(Seen { old, rests })
+    }
+
+    /// All of the item.
+    fn whole(&self) -> Result<Option<Item>> {
+        self.old.as_ref().map(Image::whole).transpose().map_err(read::undecodable)
     }
 }
 
@@ -338,7 +359,7 @@ fn refuse(targets: &[Target], seen: &[Seen]) -> Result<Option<Round>> {
             Verdict::Held
         } else {
             rests = rests.and(seen.rests);
-            Verdict::Failed(seen.old.as_ref().map(|old| old.item.clone()))
+            Verdict::Failed(seen.whole()?)
         });
     }
     Ok(Some(Round::Refused(verdicts, rests)))
@@ -350,10 +371,17 @@ fn make(target: &Target, mut seen: Seen) -> Result<(Before, Option<Image>)> {
     if let (Action::Update(_, update), Some(old)) = (&target.write.action, &mut seen.old)
         && let Some(before) = expr::apply::apply_in_place(update, &mut old.item)?
     {
-        let spec = &target.table.spec;
-        check::changed_attributes(spec, before.iter().map(|(name, _)| name), &old.item)?;
-        let new = Image::about(old.item.clone(), old.bytes.len() + GROWTH);
-        check::size(&new.item, new.bytes.len())?;
+        if old.is_whole() {
+            let changed = before.iter().map(|(name, _)| name);
+            check::changed_attributes(&target.table.spec, changed, &old.item)?;
+        } else {
+            // None of them is part of a key.
+            check::set_attributes(update, &old.item)?;
+        }
+        let new = old.changed(&before).map_err(read::undecodable)?;
+        if check::may_be_too_large(new.bytes.len()) {
+            check::size(&new.whole().map_err(read::undecodable)?)?;
+        }
         return Ok((Before::Different(before), Some(new)));
     }
     let new = stage(target, &seen)?;
@@ -368,10 +396,10 @@ fn stage(target: &Target, seen: &Seen) -> Result<Option<Image>> {
         Action::Put(item) => Some(Image::of(item.clone())),
         Action::Update(_, update) => {
             let spec = &target.table.spec;
-            let new = match &seen.old {
+            let new = match seen.whole()? {
                 Some(old) => {
-                    let new = expr::apply::apply(update, &old.item)?;
-                    check::updated_item(spec, &old.item, &new)?;
+                    let new = expr::apply::apply(update, &old)?;
+                    check::updated_item(spec, &old, &new)?;
                     new
                 }
                 None => {

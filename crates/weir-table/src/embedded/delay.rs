@@ -63,5 +63,5 @@ impl DelayedIndex {
 
 fn put(generation: &Generation, seq: u64, synced: u64, entry: SideEntry) {
     let (space, key, payload) = entry;
-    generation.insert(space, &key, Entry { seq, synced, payload });
+    generation.insert(space, &key, Entry::new(seq, synced, payload));
 }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::RwLock;
 
 use super::keys::{Bytes, KeyRange};
+use super::partial::Warm;
 
 /// Shards of a space, one a bucket: shards in order are keys in order, and their maps stay shallow.
 const SHARDS: usize = 256;
@@ -87,6 +88,25 @@ pub(super) struct Entry {
     pub(super) synced: u64,
     /// The value.
     pub(super) payload: Payload,
+    /// What the last update read of it, so that the next one need not.
+    pub(super) warm: Option<Warm>,
+}
+
+impl Entry {
+    /// A value, as a commit wrote it.
+    pub(super) fn new(seq: u64, synced: u64, payload: Payload) -> Entry {
+        Entry { seq, synced, payload, warm: None }
+    }
+
+    /// Bytes it takes, as an entry of `space`.
+    fn weight(&self, space: Space) -> usize {
+        let payload = match &self.payload {
+            // An index that holds whole items shares them with the item space.
+            Payload::Bytes(_) if space == Space::Index => 0,
+            payload => payload.bytes().map_or(0, <[u8]>::len),
+        };
+        payload + self.warm.as_ref().map_or(0, Warm::weight)
+    }
 }
 
 type Shard = RwLock<BTreeMap<Bytes, Entry>>;
@@ -119,19 +139,14 @@ impl Generation {
         let Some(shard) = self.shards(space).get(space.shard(key)) else {
             return;
         };
-        let weigh = |payload: &Payload| match payload {
-            // An index that holds whole items shares them with the item space.
-            Payload::Bytes(_) if space == Space::Index => 0,
-            payload => payload.bytes().map_or(0, <[u8]>::len),
-        };
-        let weight = weigh(&entry.payload);
+        let weight = entry.weight(space);
         self.last_seq.fetch_max(entry.seq, Ordering::Relaxed);
         let mut map = shard.write();
         if let Some(slot) = map.get_mut(key) {
             let old = std::mem::replace(slot, entry);
             drop(map);
             self.bytes.fetch_add(weight, Ordering::Relaxed);
-            self.bytes.fetch_sub(weigh(&old.payload), Ordering::Relaxed);
+            self.bytes.fetch_sub(old.weight(space), Ordering::Relaxed);
             return;
         }
         map.insert(key.to_vec(), entry);

@@ -28,6 +28,7 @@ mod keys;
 mod log;
 mod open;
 mod page;
+mod partial;
 mod raw;
 mod read;
 mod readers;

@@ -7,6 +7,7 @@ use super::codec;
 use super::dirty::{Entry, Generations, Payload, Space};
 use super::engine::{Engine, Rests};
 use super::keys;
+use super::partial::Warm;
 use crate::error::{Error, Result};
 use crate::expr::{Path, Step};
 use crate::item::Item;
@@ -38,6 +39,8 @@ pub(super) enum Absent {
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) stored: Option<Arc<[u8]>>,
+    /// What the last update read of it, if that is remembered.
+    pub(super) warm: Option<Warm>,
     pub(super) rests: Rests,
 }
 
@@ -65,7 +68,7 @@ impl Engine {
         if let Some(entry) = gate.get(Space::Items, key) {
             return Ok(Some(seen(entry)));
         }
-        let durable = |stored| Some(Seen { stored, rests: Rests::default() });
+        let durable = |stored| Some(Seen { stored, warm: None, rests: Rests::default() });
         if let Some(stored) = self.cache.get(key) {
             return Ok(durable(stored));
         }
@@ -176,7 +179,7 @@ impl Engine {
             if loaded.number == gate.number
                 && let Some((_, stored)) = loaded.items.into_iter().next()
             {
-                return Ok(Seen { stored, rests: Rests::default() });
+                return Ok(Seen { stored, warm: None, rests: Rests::default() });
             }
         }
         let engine = Arc::clone(self);
@@ -243,7 +246,7 @@ fn seen(entry: Entry) -> Seen {
         Payload::Bytes(bytes) => Some(bytes),
         Payload::Gone => None,
     };
-    Seen { stored, rests }
+    Seen { stored, warm: entry.warm, rests }
 }
 
 fn answer(get: &Get, seen: Seen) -> Result<Option<Item>> {
@@ -259,12 +262,17 @@ fn answer(get: &Get, seen: Seen) -> Result<Option<Item>> {
 
 /// Decodes an item that nobody needs the encoding of.
 pub(super) fn decode_item(bytes: &[u8]) -> Result<Item> {
-    codec::decode(bytes).map_err(|source| Error::backend("decoding an item", source))
+    codec::decode(bytes).map_err(undecodable)
 }
 
 /// Decodes an item of the store.
 pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Image> {
-    Image::decode(bytes).map_err(|source| Error::backend("decoding an item", source))
+    Image::decode(bytes).map_err(undecodable)
+}
+
+/// The error of an item that is not what was stored.
+pub(super) fn undecodable(source: codec::Malformed) -> Error {
+    Error::backend("decoding an item", source)
 }
 
 /// What of an item lies at these paths, in the shape it has there. Lists close up.

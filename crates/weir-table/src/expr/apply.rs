@@ -62,9 +62,10 @@ pub(crate) fn apply_in_place(update: &Update, item: &mut Item) -> Result<Option<
     }
     // All terms read the item as it was, so all are evaluated first.
     let mut changed: Changed = Vec::with_capacity(update.changes.len());
+    let mut places = Vec::with_capacity(update.changes.len());
     for change in &update.changes {
         let name = &change.path().attribute;
-        let old = item.get(name);
+        let (place, old) = item.attrs().find(name).unzip();
         let new = match change {
             Change::Set(path, term) => Some(evaluate(term, path, item)?),
             Change::Add(path, value) => Some(added(path, old, value)?),
@@ -75,13 +76,21 @@ pub(crate) fn apply_in_place(update: &Update, item: &mut Item) -> Result<Option<
         };
         if old != new.as_ref() {
             changed.push((name.clone(), new));
+            places.push(place);
         }
     }
-    changed.sort_by(|(a, _), (b, _)| a.cmp(b));
     let attrs = item.attrs_mut();
-    for (name, value) in &mut changed {
+    // Those that come or go move the others, so they are last.
+    for ((_, value), place) in changed.iter_mut().zip(&mut places) {
+        *place = place.filter(|_| value.is_some());
+        if let Some(value) = place.and_then(|place| attrs.at_mut(place)).zip(value.as_mut()) {
+            std::mem::swap(value.0, value.1);
+        }
+    }
+    for ((name, value), _) in changed.iter_mut().zip(places).filter(|(_, place)| place.is_none()) {
         *value = attrs.swap(name, value.take());
     }
+    changed.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(Some(changed))
 }
 

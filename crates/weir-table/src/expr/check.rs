@@ -1,5 +1,7 @@
 //! What can be said of an expression before any item is seen. The same on every back-end.
 
+use std::borrow::Cow;
+
 use super::condition::{Compare, Condition, Operand};
 use super::path::Path;
 use super::text;
@@ -262,7 +264,10 @@ pub fn update(spec: &TableSpec, update: &Update) -> Result<()> {
 }
 
 fn check_change(path: &Path, change: &Change) -> Result<()> {
-    let at = path.to_string();
+    let at = match path.steps.as_slice() {
+        [] => Cow::Borrowed(path.attribute.as_str()),
+        _ => Cow::Owned(path.to_string()),
+    };
     match change {
         Change::Set(_, term) => check_term(&at, term, 0),
         Change::Remove(_) => Ok(()),
@@ -318,6 +323,29 @@ fn check_term(at: &str, term: &Term, depth: usize) -> Result<()> {
         Term::Append(left, right) => {
             operand(left, Kind::L, "append")?;
             operand(right, Kind::L, "append")
+        }
+    }
+}
+
+/// Collects the attributes that an update reads to set others.
+pub(crate) fn read_by<'a>(update: &'a Update, into: &mut Vec<&'a crate::value::Name>) {
+    fn read<'a>(term: &'a Term, into: &mut Vec<&'a crate::value::Name>) {
+        match term {
+            Term::Value(_) => {}
+            Term::Path(path) => into.push(&path.attribute),
+            Term::PathOr(path, otherwise) => {
+                into.push(&path.attribute);
+                read(otherwise, into);
+            }
+            Term::Plus(left, right) | Term::Minus(left, right) | Term::Append(left, right) => {
+                read(left, into);
+                read(right, into);
+            }
+        }
+    }
+    for change in &update.changes {
+        if let Change::Set(_, term) = change {
+            read(term, into);
         }
     }
 }

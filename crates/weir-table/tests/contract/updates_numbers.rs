@@ -1,9 +1,9 @@
 //! Updates that set, remove and count.
 
 use weir_table::expr::{Term, Update, add, attr, remove, set, set_if_absent};
-use weir_table::{Backend, Key, Value, Written};
+use weir_table::{Backend, Key, Query, Value, Write, Written};
 
-use crate::fixture::{Fixture, key, n, row};
+use crate::fixture::{Fixture, eventually, key, n, row};
 
 contract! {
     adding_to_what_is_missing_starts_from_zero,
@@ -27,6 +27,8 @@ contract! {
     an_update_that_changes_nothing_is_applied,
     counting_to_zero_keeps_the_attribute,
     a_counter_in_a_table_without_sort_key_counts,
+    an_update_tells_what_it_is_asked_to_and_keeps_the_rest,
+    an_update_of_what_an_index_holds_reaches_the_index,
 }
 
 async fn adding_to_what_is_missing_starts_from_zero<B: Backend>(t: &Fixture<B>) {
@@ -199,4 +201,47 @@ async fn a_counter_in_a_table_without_sort_key_counts<B: Backend>(t: &Fixture<B>
         let new = singles.update(Key::partition("a"), add("count", 1)).await;
         assert_eq!(new.i64("count"), Some(expected));
     }
+}
+
+/// The same item again and again, by writes that read different attributes of it.
+async fn an_update_tells_what_it_is_asked_to_and_keeps_the_rest<B: Backend>(t: &Fixture<B>) {
+    let items = t.items().await;
+    let told = |name: &str| matches!(name, "count" | "text");
+    let first = row("a", "1").with("count", 1).with("text", "x").with("kept", "y").with("left", 9);
+    items.put(first).await;
+    for round in 1..=4 {
+        let counted = Write::update("items", key("a", "1"), add("count", 1))
+            .when(attr("left").ge(9 - 2 * (round - 1)).and(attr("text").eq("x")))
+            .telling(told);
+        let written = t.store.write(counted).await.unwrap();
+        assert!(written.is_applied(), "{written:?}");
+        let item = written.item().unwrap();
+        assert_eq!((item.i64("count"), item.s("text")), (Some(1 + round), Some("x")));
+        // This one reads and changes what the other has not told.
+        let change = add("left", -2).set("made", Term::path("kept")).remove("gone");
+        let new = items.update(key("a", "1"), change).await;
+        let whole = row("a", "1").with("count", 1 + round).with("text", "x").with("kept", "y");
+        let whole = whole.with("left", 9 - 2 * round).with("made", "y");
+        assert_eq!(new, whole);
+        assert_eq!(items.get(key("a", "1")).await, Some(whole.clone()));
+        let refused = Write::update("items", key("a", "1"), add("count", 1))
+            .when(attr("count").eq(0))
+            .telling(told);
+        assert_eq!(t.store.write(refused).await.unwrap(), Written::Refused(Some(whole)));
+    }
+}
+
+async fn an_update_of_what_an_index_holds_reaches_the_index<B: Backend>(t: &Fixture<B>) {
+    let orders = t.orders().await;
+    let one = row("a", "1").with("price", 1);
+    orders.put(one.clone()).await;
+    let told = |name: &str| name == "price";
+    let raise = || Write::update("orders", key("a", "1"), add("price", 1)).telling(told);
+    t.store.write(raise()).await.unwrap();
+    // Not in the index until it has the keys of it.
+    let listed = one.with("owner", "me").with("at", 1);
+    orders.update(key("a", "1"), set("owner", "me").set("at", 1)).await;
+    t.store.write(raise()).await.unwrap();
+    let mine = Query::partition("orders", "me").index("by-owner");
+    eventually(vec![listed.with("price", 3)], async || orders.all(&mine).await).await;
 }
