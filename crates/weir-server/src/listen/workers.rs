@@ -7,8 +7,8 @@
 
 use std::io;
 use std::net::TcpStream;
+use std::sync::Arc;
 
-use rustix::net::sockopt::socket_incoming_cpu;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use weir_table::{Error, Result};
@@ -16,17 +16,28 @@ use weir_table::{Error, Result};
 /// How many connections more than the idlest thread any may have, beside an eighth.
 const MORE_MAX: usize = 32;
 
-/// The threads. They end when this is dropped, with what is still under way on them.
+/// The threads and what they have to do.
 #[derive(Debug)]
-pub(super) struct Workers(Vec<Worker>);
+pub(super) struct Workers {
+    workers: Vec<Worker>,
+    threads: Threads,
+}
 
 #[derive(Debug)]
 struct Worker {
     runtime: Handle,
     /// Connections it has.
     open: usize,
-    _running: oneshot::Sender<()>,
 }
+
+/// A hold of the threads of a listener: they end when the last is dropped, with what is still under way on them.
+#[derive(Debug, Clone)]
+pub struct Threads(
+    #[expect(dead_code, reason = "dropped when the threads are to end")] Arc<Vec<Running>>,
+);
+
+/// Ends a thread when it is dropped.
+type Running = oneshot::Sender<()>;
 
 /// A thread of [`Workers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,33 +46,38 @@ pub(super) struct Place(usize);
 impl Workers {
     /// Starts `count` threads, at least one.
     pub(super) fn start(count: usize) -> Result<Workers> {
-        (0..count.max(1))
-            .map(|_| Worker::start())
-            .collect::<io::Result<_>>()
-            .map(Workers)
-            .map_err(|source| Error::io("starting the threads that serve", source))
+        let started = (0..count.max(1)).map(|_| Worker::start()).collect::<io::Result<Vec<_>>>();
+        let started =
+            started.map_err(|source| Error::io("starting the threads that serve", source))?;
+        let (workers, running) = started.into_iter().unzip();
+        Ok(Workers { workers, threads: Threads(Arc::new(running)) })
+    }
+
+    /// A hold of the threads.
+    pub(super) fn threads(&self) -> Threads {
+        self.threads.clone()
     }
 
     /// Takes a place for a connection, and tells its runtime. Each is to be left with [`Workers::leave`].
     pub(super) fn take(&mut self, connection: &TcpStream) -> Option<(Place, &Handle)> {
-        let processor = socket_incoming_cpu(connection).ok().and_then(|n| usize::try_from(n).ok());
-        let open: Vec<usize> = self.0.iter().map(|worker| worker.open).collect();
+        let processor = arrives_on(connection);
+        let open: Vec<usize> = self.workers.iter().map(|worker| worker.open).collect();
         let place = choose(processor, &open)?;
-        let worker = self.0.get_mut(place.0)?;
+        let worker = self.workers.get_mut(place.0)?;
         worker.open += 1;
         Some((place, &worker.runtime))
     }
 
     /// A connection has ended.
     pub(super) fn leave(&mut self, place: Place) {
-        if let Some(worker) = self.0.get_mut(place.0) {
+        if let Some(worker) = self.workers.get_mut(place.0) {
             worker.open = worker.open.saturating_sub(1);
         }
     }
 }
 
 impl Worker {
-    fn start() -> io::Result<Worker> {
+    fn start() -> io::Result<(Worker, Running)> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let (running, ended) = oneshot::channel::<()>();
@@ -70,8 +86,20 @@ impl Worker {
             runtime.block_on(ended).ok();
             runtime.shutdown_background();
         })?;
-        Ok(Worker { runtime: handle, open: 0, _running: running })
+        Ok((Worker { runtime: handle, open: 0 }, running))
     }
+}
+
+/// The processor on which a connection's packets arrive, where the system tells it.
+#[cfg(target_os = "linux")]
+fn arrives_on(connection: &TcpStream) -> Option<usize> {
+    let number = rustix::net::sockopt::socket_incoming_cpu(connection).ok()?;
+    usize::try_from(number).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn arrives_on(_: &TcpStream) -> Option<usize> {
+    None
 }
 
 /// The thread for a connection whose packets arrive on `processor`, when the threads have `open`.
@@ -84,6 +112,8 @@ fn choose(processor: Option<usize>, open: &[usize]) -> Option<Place> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::TryRecvError;
+
     use super::*;
 
     #[test]
@@ -115,7 +145,10 @@ mod tests {
         });
         assert_eq!(told.recv().unwrap().as_deref(), Some("weir-serve"));
         workers.leave(place);
+        let threads = workers.threads();
         drop(workers);
+        assert!(told.try_recv() == Err(TryRecvError::Empty), "they are still held");
+        drop(threads);
         // The task went with its runtime, and with it the sender.
         assert!(told.recv().is_err());
         drop(waits);
