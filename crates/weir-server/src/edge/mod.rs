@@ -6,7 +6,7 @@
 //! request does not need (compression, a timer, a copy of its path) it does not pay for.
 //!
 //! 1. [`Edge`] takes a turn, refuses what is too large, and calls the route: over the router or, where it has
-//!    one, on its short way ([`express`]).
+//!    one, on its short way (`express`).
 //! 2. `answering` waits for the answer, but not for longer than the request may take.
 //! 3. Then it gives an error its form, adds the id, counts, and writes the log's line.
 
