@@ -109,12 +109,12 @@ async fn converse<R, S>(
     let mut connection = pin!(host.http.serve_connection(stream, client));
     let served = tokio::select! {
         biased;
-        // First, so that an answer that is ready at the same time says that it is the last.
+        // First, so that a request that has arrived is taken up, and answered.
+        served = connection.as_mut() => served,
         _ = &mut stop => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
-        served = connection.as_mut() => served,
     };
     if let Err(error) = served {
         tracing::debug!(%peer, %error, "a connection ended early");

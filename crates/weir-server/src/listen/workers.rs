@@ -14,12 +14,14 @@ use tokio::sync::oneshot;
 use weir_table::{Error, Result};
 
 /// How many connections more than the idlest thread any may have, beside an eighth.
-const MORE_MAX: usize = 32;
+const MORE_MAX: usize = 8;
 
 /// The threads and what they have to do.
 #[derive(Debug)]
 pub(super) struct Workers {
     workers: Vec<Worker>,
+    /// The processors this process may run on, by number; none where the system does not tell.
+    processors: Vec<usize>,
     threads: Threads,
 }
 
@@ -50,7 +52,7 @@ impl Workers {
         let started =
             started.map_err(|source| Error::io("starting the threads that serve", source))?;
         let (workers, running) = started.into_iter().unzip();
-        Ok(Workers { workers, threads: Threads(Arc::new(running)) })
+        Ok(Workers { workers, processors: processors(), threads: Threads(Arc::new(running)) })
     }
 
     /// A hold of the threads.
@@ -61,6 +63,7 @@ impl Workers {
     /// Takes a place for a connection, and tells its runtime. Each is to be left with [`Workers::leave`].
     pub(super) fn take(&mut self, connection: &TcpStream) -> Option<(Place, &Handle)> {
         let processor = arrives_on(connection);
+        let processor = processor.and_then(|n| self.processors.iter().position(|own| *own == n));
         let open: Vec<usize> = self.workers.iter().map(|worker| worker.open).collect();
         let place = choose(processor, &open)?;
         let worker = self.workers.get_mut(place.0)?;
@@ -97,12 +100,25 @@ fn arrives_on(connection: &TcpStream) -> Option<usize> {
     usize::try_from(number).ok()
 }
 
+/// The processors this process may run on.
+#[cfg(target_os = "linux")]
+fn processors() -> Vec<usize> {
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
+    (0..rustix::thread::CpuSet::MAX_CPU).filter(|n| allowed.is_set(*n)).collect()
+}
+
 #[cfg(not(target_os = "linux"))]
 fn arrives_on(_: &TcpStream) -> Option<usize> {
     None
 }
 
-/// The thread for a connection whose packets arrive on `processor`, when the threads have `open`.
+#[cfg(not(target_os = "linux"))]
+fn processors() -> Vec<usize> {
+    Vec::new()
+}
+
+/// The thread for a connection whose packets arrive on the processor that is `processor`th of ours, when the threads
+/// have `open`.
 fn choose(processor: Option<usize>, open: &[usize]) -> Option<Place> {
     let (idlest, least) = open.iter().enumerate().min_by_key(|(_, open)| **open)?;
     let near = processor.map_or(idlest, |processor| processor % open.len());
@@ -120,10 +136,10 @@ mod tests {
     fn a_connection_goes_where_its_packets_arrive_unless_that_is_much_busier() {
         for (processor, open, expected) in [
             (Some(1), [0, 0], 1),
-            (Some(0), [31, 0], 0),
-            (Some(0), [32, 0], 1),
-            (Some(0), [821, 704], 0),
-            (Some(0), [824, 704], 1),
+            (Some(0), [7, 0], 0),
+            (Some(0), [8, 0], 1),
+            (Some(0), [799, 704], 0),
+            (Some(0), [800, 704], 1),
             (Some(3), [0, 5], 1),
             (None, [3, 2], 1),
         ] {

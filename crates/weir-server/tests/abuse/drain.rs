@@ -23,6 +23,8 @@ async fn a_stop_closes_what_is_idle_and_finishes_what_is_under_way() {
     assert_eq!(rest(&mut unused).await, "", "closed before its first request");
     let refused = TcpStream::connect(site.address()).await;
     assert!(refused.is_err(), "a new connection was taken");
+    // Told on another thread: if the answer were ready by then, it would not say that it is the last.
+    tokio::time::sleep(Duration::from_millis(200)).await;
 
     site.gate.add_permits(1);
     let said = rest(&mut busy).await;

@@ -88,11 +88,14 @@ impl<'w> Needs<'w> {
 
     /// Reads that much of an item, unless it is there already; or all of it if what is changed is in an index.
     pub(super) fn read(&self, bytes: Arc<[u8]>, warm: Option<Warm>) -> Result<Image, Malformed> {
-        if let Some(Warm { item, shape }) = warm.filter(|warm| self.are(&warm.shape)) {
+        // An update before may have read the same, and changed nothing that an index holds.
+        let is_indexed = |item: &Item| self.telling.iter().any(|key| item.get(key).is_some());
+        let is_of_use = |warm: &Warm| self.are(&warm.shape) && !is_indexed(&warm.item);
+        if let Some(Warm { item, shape }) = warm.filter(is_of_use) {
             return Ok(Image { item, bytes, shape: Some(shape) });
         }
         let item = codec::pick_named(&bytes, &self.names, self.told.map(|told| told.0))?;
-        if self.telling.iter().any(|key| item.get(key).is_some()) {
+        if is_indexed(&item) {
             return Image::decode(bytes);
         }
         let names = self.names.iter().map(|name| (*name).clone()).collect();

@@ -1,7 +1,7 @@
 //! Updates that set, remove and count.
 
 use weir_table::expr::{Term, Update, add, attr, remove, set, set_if_absent};
-use weir_table::{Backend, Key, Query, Value, Write, Written};
+use weir_table::{Backend, IndexSpec, Item, Key, Kind, Query, TableSpec, Value, Write, Written};
 
 use crate::fixture::{Fixture, eventually, key, n, row};
 
@@ -29,6 +29,7 @@ contract! {
     a_counter_in_a_table_without_sort_key_counts,
     an_update_tells_what_it_is_asked_to_and_keeps_the_rest,
     an_update_of_what_an_index_holds_reaches_the_index,
+    updates_that_name_the_same_reach_an_index_that_holds_some_of_it,
 }
 
 async fn adding_to_what_is_missing_starts_from_zero<B: Backend>(t: &Fixture<B>) {
@@ -244,4 +245,28 @@ async fn an_update_of_what_an_index_holds_reaches_the_index<B: Backend>(t: &Fixt
     t.store.write(raise()).await.unwrap();
     let mine = Query::partition("orders", "me").index("by-owner");
     eventually(vec![listed.with("price", 3)], async || orders.all(&mine).await).await;
+}
+
+/// Both name the same attributes, but only one changes what the index holds.
+async fn updates_that_name_the_same_reach_an_index_that_holds_some_of_it<B: Backend>(
+    t: &Fixture<B>,
+) {
+    let index = IndexSpec::new("by-group", "group").include(["held", "also"]);
+    let spec = TableSpec::new("held", "pk", Kind::S).attribute("group", Kind::S).index(index);
+    let table = t.table("held", spec).await;
+    let pk = || Key::partition("a");
+    let item = Item::new().with("pk", "a").with("group", "g").with("also", "kept");
+    table.put(item.clone().with("held", 0).with("other", 0)).await;
+    let of_group = Query::partition("held", "g").index("by-group");
+    for round in 1..=3 {
+        let is_there = || attr("pk").eq("a").and(attr("group").exists());
+        let before = is_there().and(attr("held").eq(round - 1));
+        let other = Write::update("held", pk(), add("other", 1)).when(before);
+        assert!(t.store.write(other).await.unwrap().is_applied());
+        let before = is_there().and(attr("other").eq(round));
+        let held = Write::update("held", pk(), add("held", 1)).when(before);
+        assert!(t.store.write(held).await.unwrap().is_applied());
+        let expected = vec![item.clone().with("held", round)];
+        eventually(expected, async || table.all(&of_group).await).await;
+    }
 }
