@@ -84,7 +84,11 @@ async fn serve(
     ready: impl FnOnce(Started),
     mut stop: impl AsyncFnMut(),
 ) -> Result<()> {
-    let Server { store, services, settings, listen, listen_settings, data } = server;
+    let Server { store, services, settings, listen, mut listen_settings, data } = server;
+    if data.is_none() {
+        // A store elsewhere is reached by connections that all requests and jobs share, in one runtime.
+        listen_settings.threads = 0;
+    }
     let drain_max = listen_settings.drain_timeout;
     let listener = Listener::bind(&listen, listen_settings).await?;
     let app = App::open(store, settings, data.clone(), &services).await?;

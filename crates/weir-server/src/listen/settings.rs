@@ -13,7 +13,7 @@ const TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// How a listener treats its clients.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Threads that serve. Default: as many as there are processors.
+    /// Threads that serve, or 0 to serve on the runtime that binds. Default: as many as there are processors.
     pub threads: usize,
     /// Connections open at once; further ones wait in the kernel's backlog. Default 10 000.
     pub connections_max: usize,

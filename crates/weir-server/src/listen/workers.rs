@@ -46,9 +46,14 @@ type Running = oneshot::Sender<()>;
 pub(super) struct Place(usize);
 
 impl Workers {
-    /// Starts `count` threads, at least one.
+    /// Starts `count` threads; with none, the runtime of the caller serves.
     pub(super) fn start(count: usize) -> Result<Workers> {
-        let started = (0..count.max(1)).map(|_| Worker::start()).collect::<io::Result<Vec<_>>>();
+        if count == 0 {
+            let own = Worker { runtime: Handle::current(), open: 0 };
+            let threads = Threads(Arc::default());
+            return Ok(Workers { workers: vec![own], processors: Vec::new(), threads });
+        }
+        let started = (0..count).map(|_| Worker::start()).collect::<io::Result<Vec<_>>>();
         let started =
             started.map_err(|source| Error::io("starting the threads that serve", source))?;
         let (workers, running) = started.into_iter().unzip();

@@ -196,9 +196,10 @@ impl Ground {
     pub(crate) fn shards(&self, entity: &str) -> Vec<Bucket> {
         let mut last = self.read_shards(entity);
         for _ in 0..READINGS_MAX {
-            // Jobs may be splitting it still.
+            // Jobs may be splitting it still, and DynamoDB Local shows a transaction while it is being done.
             let again = self.read_shards(entity);
-            if again == last {
+            let is_split = again.iter().all(|shard| shard.shard_count as usize == again.len());
+            if again == last && is_split {
                 return again;
             }
             last = again;
