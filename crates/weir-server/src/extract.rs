@@ -5,7 +5,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use http_body_util::BodyExt as _;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 
 use crate::error::{ApiError, Code};
@@ -65,23 +65,12 @@ pub(crate) fn is_left_out(headers: &HeaderMap, body: &axum::body::Body) -> bool 
     !headers.contains_key(header::CONTENT_TYPE) && body.is_end_stream()
 }
 
-/// All of a body that has at most `bytes_max`. One that came in one piece is not copied.
-pub(crate) async fn whole(mut body: axum::body::Body, bytes_max: usize) -> Result<Bytes, ApiError> {
-    let (mut first, mut all) = (Bytes::new(), Vec::new());
-    let mut room = bytes_max;
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| cut_off())?.into_data() else { continue };
-        room = room.checked_sub(data.len()).ok_or_else(too_large)?;
-        if first.is_empty() {
-            first = data;
-        } else {
-            if all.is_empty() {
-                all.extend_from_slice(&first);
-            }
-            all.extend_from_slice(&data);
-        }
-    }
-    Ok(if all.is_empty() { first } else { all.into() })
+/// All of a body that has at most `bytes_max`.
+pub(crate) async fn whole(body: axum::body::Body, bytes_max: usize) -> Result<Bytes, ApiError> {
+    let read = Limited::new(body, bytes_max).collect().await;
+    let read =
+        read.map_err(|error| if error.is::<LengthLimitError>() { too_large() } else { cut_off() });
+    Ok(read?.to_bytes())
 }
 
 /// The value that a JSON object stands for.

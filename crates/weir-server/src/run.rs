@@ -102,8 +102,6 @@ async fn serve(
         serving.spawn(serve_socket(listener, routes, drain_max, told.clone()));
     }
     let origin = listener.origin();
-    // Jobs may use connections to the store that requests have opened.
-    let _threads = listener.threads();
     let routes = router::public(&app, &services);
     serving.spawn(listener.serve(routes, stopped(told)));
     ready(Started { origin, admin_key_file });

@@ -304,6 +304,16 @@ impl Reply {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
+    /// All of it but when it was sent, to be compared with another.
+    #[must_use]
+    pub fn whole(&self) -> (u16, Vec<(String, Vec<u8>)>, String) {
+        let headers = self.headers.iter().filter(|(name, _)| *name != "date");
+        let headers = headers.map(|(name, value)| (name.to_string(), value.as_bytes().to_owned()));
+        let mut headers: Vec<_> = headers.collect();
+        headers.sort();
+        (self.status, headers, self.text())
+    }
+
     /// Its body, parsed.
     #[must_use]
     pub fn json<T: DeserializeOwned>(&self) -> T {

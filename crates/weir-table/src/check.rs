@@ -9,7 +9,7 @@ use crate::key::KeyValue;
 use crate::limits;
 use crate::request::{Action, Consistency, Extent, Get, Query, SortRange, Write};
 use crate::spec::{IndexSpec, TableSpec};
-use crate::value::{Kind, Name};
+use crate::value::{Kind, Name, Value};
 
 /// Checks a get.
 pub(crate) fn get(spec: &TableSpec, get: &Get) -> Result<()> {
@@ -45,19 +45,10 @@ pub(crate) fn write(spec: &TableSpec, write: &Write) -> Result<()> {
 /// Names the attribute that is wrong, or `item` when it is too large.
 pub fn item(spec: &TableSpec, item: &Item) -> Result<()> {
     spec.key_of(item)?;
-    let mut size = 0;
     for (name, value) in item.attrs() {
-        if name.is_empty() || name.len() > limits::NAME_MAX {
-            let max = limits::NAME_MAX;
-            return Err(Error::invalid("item", format!("an attribute name has 1 to {max} bytes")));
-        }
-        expr::check::value(name, value)?;
-        size += name.len() + value.size();
+        attribute(name, value)?;
     }
-    if size > limits::ITEM_MAX {
-        let max = limits::ITEM_MAX;
-        return Err(Error::invalid("item", format!("has {size} bytes; at most {max} are allowed")));
-    }
+    size(item)?;
     index_keys(spec, item)
 }
 
@@ -97,14 +88,19 @@ pub(crate) fn set_attributes(update: &Update, new: &Item) -> Result<()> {
 /// Checks these attributes of an item, as far as they are in it.
 fn attributes<'a>(names: impl Iterator<Item = &'a Name>, item: &Item) -> Result<()> {
     for name in names {
-        let Some(value) = item.get(name) else { continue };
-        if name.is_empty() || name.len() > limits::NAME_MAX {
-            let max = limits::NAME_MAX;
-            return Err(Error::invalid("item", format!("an attribute name has 1 to {max} bytes")));
+        if let Some(value) = item.get(name) {
+            attribute(name, value)?;
         }
-        expr::check::value(name, value)?;
     }
     Ok(())
+}
+
+fn attribute(name: &Name, value: &Value) -> Result<()> {
+    if name.is_empty() || name.len() > limits::NAME_MAX {
+        let max = limits::NAME_MAX;
+        return Err(Error::invalid("item", format!("an attribute name has 1 to {max} bytes")));
+    }
+    expr::check::value(name, value)
 }
 
 /// Whether an item whose encoding has `encoded` bytes has to be looked at for its size. An encoding names each attribute and
@@ -144,13 +140,7 @@ fn index_keys(spec: &TableSpec, item: &Item) -> Result<()> {
     Ok(())
 }
 
-fn index_key(
-    spec: &TableSpec,
-    index: &str,
-    name: &Name,
-    value: &crate::value::Value,
-    max: usize,
-) -> Result<()> {
+fn index_key(spec: &TableSpec, index: &str, name: &Name, value: &Value, max: usize) -> Result<()> {
     let declared = spec.attributes.get(name).copied().unwrap_or(Kind::S);
     let wrong = |problem: String| {
         Error::invalid(name.as_str(), format!("the key of index {index:?} {problem}"))

@@ -63,6 +63,17 @@ pub enum Projection {
     Include(BTreeSet<Name>),
 }
 
+impl Projection {
+    /// Whether it holds an attribute that is part of no key.
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        match self {
+            Projection::All => true,
+            Projection::KeysOnly => false,
+            Projection::Include(names) => names.contains(name),
+        }
+    }
+}
+
 impl TableSpec {
     /// A table whose partition attribute is `partition`.
     pub fn new(name: impl Into<String>, partition: impl Into<Name>, kind: Kind) -> TableSpec {
@@ -319,11 +330,7 @@ impl IndexSpec {
         table.is_key(name)
             || self.partition == name
             || self.sort.as_ref().is_some_and(|sort| sort == name)
-            || match &self.projection {
-                Projection::All => true,
-                Projection::KeysOnly => false,
-                Projection::Include(names) => names.contains(name),
-            }
+            || self.projection.holds(name)
     }
 
     /// Adds the sort attribute.

@@ -35,7 +35,6 @@ use weir_table::{Error, Result};
 
 pub use settings::{Settings, TlsFiles};
 use tls::Tls;
-pub use workers::Threads;
 use workers::Workers;
 
 /// Connections that wait to be accepted, if the kernel allows as many: a burst larger than this
@@ -112,12 +111,6 @@ impl Listener {
     /// Where clients reach it.
     pub fn origin(&self) -> Origin {
         self.origin
-    }
-
-    /// A hold of the threads that serve. What handlers leave to their runtime, such as connections to a store, is there
-    /// for as long as somebody has one.
-    pub fn threads(&self) -> Threads {
-        self.workers.threads()
     }
 
     /// Serves `routes` until `stop`, then drains; each connection gets a clone of them. Handlers find

@@ -7,7 +7,6 @@
 
 use std::io;
 use std::net::TcpStream;
-use std::sync::Arc;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -16,13 +15,12 @@ use weir_table::{Error, Result};
 /// How many connections more than the idlest thread any may have, beside an eighth.
 const MORE_MAX: usize = 8;
 
-/// The threads and what they have to do.
+/// The threads. They end when this is dropped, with what is still under way on them.
 #[derive(Debug)]
 pub(super) struct Workers {
     workers: Vec<Worker>,
     /// The processors this process may run on, by number; none where the system does not tell.
     processors: Vec<usize>,
-    threads: Threads,
 }
 
 #[derive(Debug)]
@@ -30,16 +28,9 @@ struct Worker {
     runtime: Handle,
     /// Connections it has.
     open: usize,
+    /// Ends its thread when it is dropped; none where the runtime is the caller's.
+    _running: Option<oneshot::Sender<()>>,
 }
-
-/// A hold of the threads of a listener: they end when the last is dropped, with what is still under way on them.
-#[derive(Debug, Clone)]
-pub struct Threads(
-    #[expect(dead_code, reason = "dropped when the threads are to end")] Arc<Vec<Running>>,
-);
-
-/// Ends a thread when it is dropped.
-type Running = oneshot::Sender<()>;
 
 /// A thread of [`Workers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,20 +40,13 @@ impl Workers {
     /// Starts `count` threads; with none, the runtime of the caller serves.
     pub(super) fn start(count: usize) -> Result<Workers> {
         if count == 0 {
-            let own = Worker { runtime: Handle::current(), open: 0 };
-            let threads = Threads(Arc::default());
-            return Ok(Workers { workers: vec![own], processors: Vec::new(), threads });
+            let own = Worker { runtime: Handle::current(), open: 0, _running: None };
+            return Ok(Workers { workers: vec![own], processors: Vec::new() });
         }
-        let started = (0..count).map(|_| Worker::start()).collect::<io::Result<Vec<_>>>();
-        let started =
-            started.map_err(|source| Error::io("starting the threads that serve", source))?;
-        let (workers, running) = started.into_iter().unzip();
-        Ok(Workers { workers, processors: processors(), threads: Threads(Arc::new(running)) })
-    }
-
-    /// A hold of the threads.
-    pub(super) fn threads(&self) -> Threads {
-        self.threads.clone()
+        let workers = (0..count).map(|_| Worker::start()).collect::<io::Result<_>>();
+        let workers =
+            workers.map_err(|source| Error::io("starting the threads that serve", source))?;
+        Ok(Workers { workers, processors: processors() })
     }
 
     /// Takes a place for a connection, and tells its runtime. Each is to be left with [`Workers::leave`].
@@ -85,7 +69,7 @@ impl Workers {
 }
 
 impl Worker {
-    fn start() -> io::Result<(Worker, Running)> {
+    fn start() -> io::Result<Worker> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let (running, ended) = oneshot::channel::<()>();
@@ -94,7 +78,7 @@ impl Worker {
             runtime.block_on(ended).ok();
             runtime.shutdown_background();
         })?;
-        Ok((Worker { runtime: handle, open: 0 }, running))
+        Ok(Worker { runtime: handle, open: 0, _running: Some(running) })
     }
 }
 
@@ -133,8 +117,6 @@ fn choose(processor: Option<usize>, open: &[usize]) -> Option<Place> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::TryRecvError;
-
     use super::*;
 
     #[test]
@@ -166,10 +148,7 @@ mod tests {
         });
         assert_eq!(told.recv().unwrap().as_deref(), Some("weir-serve"));
         workers.leave(place);
-        let threads = workers.threads();
         drop(workers);
-        assert!(told.try_recv() == Err(TryRecvError::Empty), "they are still held");
-        drop(threads);
         // The task went with its runtime, and with it the sender.
         assert!(told.recv().is_err());
         drop(waits);

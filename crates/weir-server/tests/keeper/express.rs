@@ -6,15 +6,6 @@ use weir_server::testing::{Call, Reply};
 
 use crate::scene::{APP, Client, ORG, OTHER, Scene, at, used, with};
 
-/// All of an answer but the day's time.
-fn told(reply: &Reply) -> (u16, Vec<(String, Vec<u8>)>, String) {
-    let headers = reply.headers.iter().filter(|(name, _)| *name != "date");
-    let mut headers: Vec<(String, Vec<u8>)> =
-        headers.map(|(name, value)| (name.to_string(), value.as_bytes().to_owned())).collect();
-    headers.sort();
-    (reply.status, headers, reply.text())
-}
-
 /// Asks on both ways, and checks that the answers are the same.
 async fn ask(scene: &Scene, method: Method, path: &str, with: impl Fn(Call) -> Call) -> Reply {
     let ask = |path: &str| {
@@ -22,7 +13,7 @@ async fn ask(scene: &Scene, method: Method, path: &str, with: impl Fn(Call) -> C
         with(call).send()
     };
     let (short, long) = (ask(path).await, ask(&format!("{path}?")).await);
-    assert_eq!(told(&short), told(&long), "{method} {path}");
+    assert_eq!(short.whole(), long.whole(), "{method} {path}");
     short
 }
 

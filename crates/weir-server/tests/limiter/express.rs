@@ -39,11 +39,23 @@ impl Pair {
 
     /// Asks both, and checks that they answer the same; tells what the short way answered.
     async fn ask(&self, method: Method, path: &str, with: impl Fn(Call) -> Call) -> Reply {
-        let short = with(self.short.request(method.clone(), path)).header("x-request-id", "same");
-        let long = with(self.long.request(method.clone(), &format!("{path}?")));
-        let long = long.header("x-request-id", "same");
-        let (short, long) = (short.send().await, long.send().await);
-        assert_eq!(told(&short), told(&long), "{method} {path}");
+        self.ask_each(method, [path, path], |call, _| with(call)).await
+    }
+
+    /// The same where the two have paths or callers of their own: the first of two is the short way's.
+    async fn ask_each(
+        &self,
+        method: Method,
+        [short, long]: [&str; 2],
+        with: impl Fn(Call, usize) -> Call,
+    ) -> Reply {
+        let calls = [
+            self.short.request(method.clone(), short),
+            self.long.request(method.clone(), &format!("{long}?")),
+        ];
+        let [short, long] = calls.map(|call| call.header("x-request-id", "same"));
+        let (short, long) = (with(short, 0).send().await, with(long, 1).send().await);
+        assert_eq!(told(&short), told(&long), "{method}");
         short
     }
 
@@ -76,15 +88,11 @@ async fn lease(app: &TestApp) -> String {
 
 /// All of an answer but the day's time and what is random.
 fn told(reply: &Reply) -> (u16, Vec<(String, Vec<u8>)>, String) {
-    let headers = reply.headers.iter().filter(|(name, _)| *name != "date");
-    let mut headers: Vec<(String, Vec<u8>)> =
-        headers.map(|(name, value)| (name.to_string(), value.as_bytes().to_owned())).collect();
-    headers.sort();
-    let text = reply.text();
+    let (status, headers, text) = reply.whole();
     let random = ["\"lease\":\"", "\"id\":\""].iter().find_map(|name| text.split(name).nth(1));
     let random = random.and_then(|rest| rest.split('"').next());
     let text = random.map_or_else(|| text.clone(), |random| text.replace(random, "RANDOM"));
-    (reply.status, headers, text)
+    (status, headers, text)
 }
 
 fn good() -> Value {
@@ -149,15 +157,11 @@ async fn leases_are_settled_the_same_on_both_ways() {
         ("rollback", 200, &plain),
     ];
     for (verb, status, with) in cases {
-        let (short, long) = (lease(&pair.short).await, lease(&pair.long).await);
-        let ask = |app: &TestApp, lease: &str, end: &str| {
-            let call = app.request(Method::POST, &path(&format!("leases/{lease}/{verb}{end}")));
-            with(call.admin().header("x-request-id", "same")).send()
-        };
-        let short = ask(&pair.short, &short, "").await;
-        let long = ask(&pair.long, &long, "?").await;
-        assert_eq!(told(&short), told(&long), "{verb}");
-        assert_eq!(short.status, status, "{verb}: {}", short.text());
+        let leases = [lease(&pair.short).await, lease(&pair.long).await];
+        let paths = leases.map(|lease| path(&format!("leases/{lease}/{verb}")));
+        let [short, long] = &paths;
+        let reply = pair.ask_each(Method::POST, [short, long], |call, _| with(call.admin())).await;
+        assert_eq!(reply.status, status, "{verb}: {}", reply.text());
         let forged = path(&format!("leases/abc/{verb}"));
         let reply = pair.ask(Method::POST, &forged, |call| with(call.admin())).await;
         let expected = if status == 200 { 404 } else { status };
@@ -213,15 +217,10 @@ async fn callers_are_checked_the_same_on_both_ways() {
         [("ns:default", 200), ("ns:other", 403), ("ns:read:default", 403), ("admin", 200)]
     {
         let tokens = [pair.short.token(scope).await, pair.long.token(scope).await];
-        let bearer = |app: &TestApp, token: &str, end: &str| {
-            app.post(&format!("{}{end}", path("acquire")), &good())
-                .bearer(token)
-                .header("x-request-id", "same")
-        };
-        let short = bearer(&pair.short, &tokens[0], "").send().await;
-        let long = bearer(&pair.long, &tokens[1], "?").send().await;
-        assert_eq!(told(&short), told(&long), "{scope}");
-        assert_eq!(short.status, status, "{scope}: {}", short.text());
+        let bearer = |call: Call, which: usize| call.bearer(&tokens[which]).json(&good());
+        let acquire = path("acquire");
+        let reply = pair.ask_each(Method::POST, [&acquire, &acquire], bearer).await;
+        assert_eq!(reply.status, status, "{scope}: {}", reply.text());
     }
     let [short, long] = pair.metrics().await;
     assert_eq!(short, long);

@@ -14,7 +14,7 @@ use super::codec::{self, Malformed};
 use crate::expr::{self, Change, Path, Update};
 use crate::item::Item;
 use crate::request::{Told, Write};
-use crate::spec::{IndexSpec, Projection, TableSpec};
+use crate::spec::{IndexSpec, TableSpec};
 use crate::value::Name;
 
 /// Bytes that an attribute takes in memory, about.
@@ -65,11 +65,9 @@ impl<'w> Needs<'w> {
         if changed().any(|path| !path.steps.is_empty() || is_key(path)) {
             return None;
         }
-        let holds = |index: &&IndexSpec| match &index.projection {
-            Projection::All => true,
-            Projection::KeysOnly => false,
-            Projection::Include(names) => changed().any(|path| names.contains(&path.attribute)),
-        };
+        // None of them is part of a key.
+        let holds =
+            |index: &&IndexSpec| changed().any(|path| index.projection.holds(&path.attribute));
         let touched = spec.indexes.iter().filter(holds);
         let telling: Vec<&Name> = touched.map(|index| &index.partition).collect();
         let mut names = telling.clone();
