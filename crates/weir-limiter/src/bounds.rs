@@ -21,6 +21,8 @@ pub const BACKOFF_MAX_MS: u64 = 100;
 pub const REFUSAL_MEMORY_MS: i64 = 1_000;
 /// Buckets whose facts are remembered in a process at most.
 pub const KNOWN_BUCKETS_MAX: usize = 100_000;
+/// Sets of limits that takings are prepared for.
+pub(crate) const TAKINGS_MAX: usize = 1_000;
 /// An unused bucket of default limits lives this many times as long as it takes to fill.
 pub const EXPIRY_FILLS: i64 = 7;
 /// Expiries are rounded up to this, so that a hot bucket's rarely moves.

@@ -1,7 +1,7 @@
 //! A bucket as it is stored.
 
 use compact_str::CompactString;
-use weir_table::{Item, Name, Value};
+use weir_table::{Item, Name, Number, Value};
 
 use crate::bucket::{Bucket, Level, Meter, Rate};
 use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
@@ -90,6 +90,9 @@ impl Field {
     }
 }
 
+/// Limits that room is made for before they are read; most buckets have fewer.
+const METERS_AHEAD: usize = 4;
+
 /// Whose bucket it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BucketId {
@@ -112,15 +115,14 @@ pub(crate) fn is_told(attribute: &str) -> bool {
 /// to the config of a live bucket, and nobody could take from one.
 #[must_use]
 pub fn decode(item: &Item) -> Bucket {
-    let mut meters: Vec<Meter> = Vec::new();
+    let mut meters: Vec<Meter> = Vec::with_capacity(METERS_AHEAD);
     let mut bucket = Bucket::bare();
     for (name, value) in item.attrs() {
         let Some((limit, field)) = Field::parse(name) else {
             bucket.read(name, value);
             continue;
         };
-        let Some(value) = value.as_n().and_then(|number| number.to_i128()) else { continue };
-        let value = i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX });
+        let Some(value) = value.as_n().and_then(whole) else { continue };
         // Attributes are ordered, so a limit's fields follow each other, unless one name begins another.
         let place = meters.iter().rposition(|meter| meter.name.as_str() == limit);
         let place = place.unwrap_or_else(|| {
@@ -150,6 +152,15 @@ pub fn decode(item: &Item) -> Bucket {
     });
     meters.sort_by(|a, b| a.name.cmp(&b.name));
     Bucket { meters, ..bucket }
+}
+
+/// A number that is whole; one that is beyond every bound we have is the largest there is.
+fn whole(number: Number) -> Option<i64> {
+    let beyond = || {
+        let value = number.to_i128()?;
+        Some(if value < 0 { i64::MIN } else { i64::MAX })
+    };
+    number.to_i64().or_else(beyond)
 }
 
 impl Bucket {

@@ -4,7 +4,9 @@
 use std::path::Path;
 #[cfg(feature = "dynamodb")]
 use std::pin::Pin;
+use std::sync::Arc;
 
+use crate::addition::{Added, Numbers, Prepared};
 use crate::backend::Backend;
 #[cfg(feature = "dynamodb")]
 use crate::dynamodb::Dynamo;
@@ -15,6 +17,7 @@ use crate::error::Error;
 use crate::error::Result;
 use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
+use crate::key::Key;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
 
@@ -145,6 +148,16 @@ impl Backend for AnyBackend {
 
     async fn write(&self, write: Write) -> Result<Written> {
         delegate!(self, backend => backend.write(write))
+    }
+
+    async fn add<T: Send>(
+        &self,
+        prepared: &Arc<Prepared>,
+        key: &Key,
+        numbers: Numbers<'_>,
+        read: impl Fn(&Item) -> T + Send,
+    ) -> Result<Added<T>> {
+        delegate!(self, backend => backend.add(prepared, key, numbers, read))
     }
 
     async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {

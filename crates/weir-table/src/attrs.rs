@@ -44,6 +44,11 @@ impl Attrs {
         self.entries.get(place).map(|(_, value)| (place, value))
     }
 
+    /// The value at a place.
+    pub(crate) fn at(&self, place: usize) -> Option<&Value> {
+        self.entries.get(place).map(|(_, value)| value)
+    }
+
     /// The value at a place, to be changed.
     pub(crate) fn at_mut(&mut self, place: usize) -> Option<&mut Value> {
         self.entries.get_mut(place).map(|(_, value)| value)

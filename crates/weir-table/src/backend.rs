@@ -5,10 +5,13 @@
 //! stored item to be known.
 
 use std::future::Future;
+use std::sync::Arc;
 
+use crate::addition::{Added, Numbers, Prepared};
 use crate::error::Result;
 use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
+use crate::key::Key;
 use crate::limits;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
@@ -35,6 +38,18 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Puts, updates or deletes an item.
     fn write(&self, write: Write) -> impl Future<Output = Result<Written>> + Send;
+
+    /// Adds numbers to attributes of an item, and reads the item after it.
+    fn add<T: Send>(
+        &self,
+        prepared: &Arc<Prepared>,
+        key: &Key,
+        numbers: Numbers<'_>,
+        read: impl Fn(&Item) -> T + Send,
+    ) -> impl Future<Output = Result<Added<T>>> + Send {
+        let written = self.write(prepared.write(key.clone(), numbers));
+        async move { Ok(Added::of(written.await?, read)) }
+    }
 
     /// Puts and deletes up to 25 items, each on its own.
     fn batch_write(&self, writes: Vec<Write>) -> impl Future<Output = Result<()>> + Send;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-use crate::expr::{self, Change, Update};
+use crate::expr::{self, Change, Condition, Update};
 use crate::item::Item;
 use crate::key::KeyValue;
 use crate::limits;
@@ -19,9 +19,7 @@ pub(crate) fn get(spec: &TableSpec, get: &Get) -> Result<()> {
 
 /// Checks a write, with everything in it.
 pub(crate) fn write(spec: &TableSpec, write: &Write) -> Result<()> {
-    if let Some(condition) = &write.condition {
-        expr::check::condition("condition", condition)?;
-    }
+    condition(write.condition.as_ref())?;
     match &write.action {
         Action::Put(item) => self::item(spec, item),
         Action::Update(key, update) => {
@@ -37,6 +35,20 @@ pub(crate) fn write(spec: &TableSpec, write: &Write) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Checks an update under a condition, whatever item it is for.
+pub(crate) fn update(
+    spec: &TableSpec,
+    update: &Update,
+    condition: Option<&Condition>,
+) -> Result<()> {
+    self::condition(condition)?;
+    expr::check::update(spec, update)
+}
+
+fn condition(condition: Option<&Condition>) -> Result<()> {
+    condition.map_or(Ok(()), |condition| expr::check::condition("condition", condition))
 }
 
 /// Checks a whole item, before it is put or after an update made it.

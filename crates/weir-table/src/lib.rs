@@ -4,6 +4,7 @@
 //! [`spec`], a [`backend::Backend`] carries it out. Both back-ends keep DynamoDB's limits, and one
 //! contract suite (`tests/contract`) runs on both.
 
+pub mod addition;
 #[cfg(any(feature = "embedded", feature = "dynamodb"))]
 mod any;
 pub mod attrs;
@@ -31,6 +32,7 @@ pub mod spec;
 mod store;
 pub mod value;
 
+pub use addition::{Added, Addition, Guard, Numbers, Prepared};
 #[cfg(any(feature = "embedded", feature = "dynamodb"))]
 pub use any::AnyBackend;
 pub use backend::Backend;

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use crate::addition::{Added, Addition, Numbers, Prepared};
 use crate::backend::Backend;
 use crate::check;
 use crate::cursor::CursorKey;
 use crate::error::{Error, Result};
 use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
+use crate::key::Key;
 use crate::limits;
 use crate::request::{Get, Page, Query, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
@@ -146,6 +148,30 @@ impl<B: Backend> Store<B> {
         }
         check::write(&*self.spec(&write.table).await?, &write)?;
         self.inner.backend.write(write).await
+    }
+
+    /// Checks an addition, to be done from now on with [`Store::add`].
+    ///
+    /// # Errors
+    /// It is invalid, or there is no such table.
+    pub async fn prepare(&self, addition: Addition) -> Result<Arc<Prepared>> {
+        let spec = self.spec(&addition.table).await?;
+        Ok(Arc::new(Prepared::new(addition, spec)?))
+    }
+
+    /// Adds numbers to attributes of an item, and reads the item after it. A guard that does not hold is an answer.
+    ///
+    /// # Errors
+    /// The request is invalid or the back-end fails.
+    pub async fn add<T: Send>(
+        &self,
+        prepared: &Arc<Prepared>,
+        key: &Key,
+        numbers: Numbers<'_>,
+        read: impl Fn(&Item) -> T + Send,
+    ) -> Result<Added<T>> {
+        prepared.check(key, numbers)?;
+        self.inner.backend.add(prepared, key, numbers, read).await
     }
 
     /// Puts and deletes up to 25 items, each on its own.

@@ -8,7 +8,8 @@ use tokio::sync::Notify;
 use weir_table::feed::{FeedPage, FeedShard, Merge, Position};
 use weir_table::request::RawPage;
 use weir_table::{
-    Backend, Error, Get, Item, Query, Result, TableSpec, Transacted, Transaction, Write, Written,
+    Added, Backend, Error, Get, Item, Key, Numbers, Prepared, Query, Result, TableSpec, Transacted,
+    Transaction, Write, Written,
 };
 
 use crate::scales::{Scales, Weight};
@@ -249,6 +250,16 @@ impl<B: Backend> Backend for Watched<B> {
 
     async fn write(&self, write: Write) -> Result<Written> {
         self.through(Kind::Write, self.inner.write(write)).await
+    }
+
+    async fn add<T: Send>(
+        &self,
+        prepared: &Arc<Prepared>,
+        key: &Key,
+        numbers: Numbers<'_>,
+        read: impl Fn(&Item) -> T + Send,
+    ) -> Result<Added<T>> {
+        self.through(Kind::Write, self.inner.add(prepared, key, numbers, read)).await
     }
 
     async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {

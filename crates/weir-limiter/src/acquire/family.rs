@@ -218,10 +218,10 @@ impl<B: Backend> Namespace<B> {
             Ok(Tried::Taken(bucket)) => {
                 self.limiter.inner.known.saw(of_parent.id, of_parent.facts, &bucket);
                 let from = [
-                    (of_child.id, of_child.shard, child),
-                    (of_parent.id, of_parent.shard, &bucket),
+                    (of_child.id, of_child.shard, child.clone()),
+                    (of_parent.id, of_parent.shard, bucket),
                 ];
-                return Ok(Step::Done(self.granted(ask, &from)));
+                return Ok(Step::Done(self.granted(ask, from)));
             }
             Ok(Tried::Not(found)) => found,
             Ok(Tried::Busy) => None,

@@ -1,11 +1,11 @@
 //! The fast path: one conditional update of one shard, nothing read.
 
 use weir_table::expr::{Condition, Update, attr};
-use weir_table::{Name, Write};
+use weir_table::{Item, Name, Write};
 
 use super::ask::Amounts;
 use super::known::Facts;
-use crate::bucket::MILLI;
+use crate::bucket::{Bucket, MILLI};
 use crate::ids::LimitName;
 use crate::item::{self, BucketId, CASCADE, Field, PARENT, RF, TTL};
 use crate::keys;
@@ -40,6 +40,11 @@ pub(crate) struct Take<'a> {
 }
 
 impl Take<'_> {
+    /// The shard in an item, which may come without its key.
+    pub(super) fn read(&self, item: &Item) -> Bucket {
+        Bucket { shard: self.shard, ..item::decode(item) }
+    }
+
     /// The write.
     pub(crate) fn write(&self, table: Name) -> Write {
         let wcu = (self.wcu == Wcu::Charged).then(|| (LimitName::wcu(), MILLI));

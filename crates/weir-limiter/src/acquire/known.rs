@@ -3,14 +3,16 @@
 //! Memory is a guess. What a guess could get wrong (the family, the shards, the limits) is in the condition of the
 //! write or in the image it answers with.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
+use weir_table::Key;
 
 use super::refusal::Refusal;
-use crate::bounds::KNOWN_BUCKETS_MAX;
+use super::taking::{Shape, Taking};
+use crate::bounds::{KNOWN_BUCKETS_MAX, TAKINGS_MAX};
 use crate::bucket::{Bucket, MILLI};
 use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
 use crate::item::BucketId;
@@ -33,6 +35,10 @@ pub(crate) struct Facts {
     /// Until when the refusal below says something.
     refusing_until_ms: AtomicI64,
     refusal: Mutex<Option<Arc<Refusal>>>,
+    /// The last taking from the bucket that was prepared.
+    pub(super) taking: Mutex<Option<Arc<Taking>>>,
+    /// The key of its first shard.
+    pub(super) key: OnceLock<Key>,
 }
 
 impl Facts {
@@ -47,6 +53,8 @@ impl Facts {
             expires: bucket.expires,
             refusing_until_ms: AtomicI64::new(i64::MIN),
             refusal: Mutex::new(None),
+            taking: Mutex::new(None),
+            key: OnceLock::new(),
         }
     }
 
@@ -90,6 +98,8 @@ impl Facts {
 /// What a process remembers of buckets.
 pub struct Known {
     buckets: Cache<BucketId, Arc<Facts>>,
+    /// Takings that have been prepared: buckets share them.
+    pub(super) takings: Cache<Shape, Arc<Taking>>,
 }
 
 impl std::fmt::Debug for Known {
@@ -100,7 +110,7 @@ impl std::fmt::Debug for Known {
 
 impl Default for Known {
     fn default() -> Known {
-        Known { buckets: Cache::new(KNOWN_BUCKETS_MAX) }
+        Known { buckets: Cache::new(KNOWN_BUCKETS_MAX), takings: Cache::new(TAKINGS_MAX) }
     }
 }
 

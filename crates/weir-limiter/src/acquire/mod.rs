@@ -1,7 +1,8 @@
 //! Taking tokens.
 //!
 //! 1. `ask` checks the request. `known` may remember a refusal that still holds.
-//! 2. `fast` takes with one conditional update of one shard and reads nothing. `family` does the same for child and parent:
+//! 2. `fast` takes with one conditional update of one shard and reads nothing; where that is always the same, `taking`
+//!    has prepared it. `family` does the same for child and parent:
 //!    in one transaction on the embedded store, in parallel on DynamoDB.
 //! 3. A refused condition answers with the bucket as it is, and `judge` says what follows: the refusal, or the slow path.
 //! 4. `slow` reads config and buckets, refills, takes and writes the differences; `seat` is its plan for one bucket, `shards`
@@ -18,6 +19,7 @@ mod seat;
 mod shards;
 mod slow;
 mod take;
+mod taking;
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ use crate::bucket::{Bucket, ShardTake};
 use crate::config::OnUnavailable;
 use crate::error::{Error, Result};
 use crate::ids::{EntityId, zae};
-use crate::item::{self, BucketId};
+use crate::item::BucketId;
 use crate::lease::{EntityTake, Grant, OnExpiry};
 use crate::limiter::Namespace;
 use crate::retry::pause;
@@ -119,7 +119,7 @@ impl<B: Backend> Namespace<B> {
                     Some(parent) if bucket.cascade && facts.is_none() => {
                         Box::pin(self.then_parent(ask, shard, &bucket, parent, wcu)).await
                     }
-                    _ => Ok(Step::Done(self.granted(ask, &[(&ask.id, shard, &bucket)]))),
+                    _ => Ok(Step::Done(self.granted(ask, [(&ask.id, shard, bucket)]))),
                 }
             }
             Tried::Not(found) => Box::pin(self.follow(ask, &take, found)).await,
@@ -148,14 +148,26 @@ impl<B: Backend> Namespace<B> {
     }
 
     pub(super) async fn try_take(&self, take: &Take<'_>) -> Result<Tried> {
-        // The item may come without its key.
-        let read = |item: &weir_table::Item| Bucket { shard: take.shard, ..item::decode(item) };
-        match self.limiter.store().write(take.write(self.limiter.table())).await {
-            Ok(Written::Applied(item)) => Ok(Tried::Taken(read(&item.unwrap_or_default()))),
-            Ok(Written::Refused(item)) => Ok(Tried::Not(item.as_ref().map(read))),
+        let tried = match self.prepared(take) {
+            Some((facts, taking)) => self.take_prepared(take, facts, &taking).await,
+            None => Box::pin(self.take_with(take)).await,
+        };
+        match tried {
             Err(weir_table::Error::Conflict) => Ok(Tried::Busy),
-            Err(error) => Err(error.into()),
+            tried => Ok(tried?),
         }
+    }
+
+    /// Takes with an update that is made for this.
+    async fn take_with(&self, take: &Take<'_>) -> weir_table::Result<Tried> {
+        if take.is_usual() {
+            self.prepare(take).await?;
+        }
+        let written = self.limiter.store().write(take.write(self.limiter.table())).await?;
+        Ok(match written {
+            Written::Applied(item) => Tried::Taken(take.read(&item.unwrap_or_default())),
+            Written::Refused(item) => Tried::Not(item.as_ref().map(|item| take.read(item))),
+        })
     }
 
     /// What follows a take of the entity's own bucket that was refused.
@@ -207,18 +219,22 @@ impl<B: Backend> Namespace<B> {
     }
 
     /// The answer to a request that took from these shards.
-    pub(super) fn granted(&self, ask: &Ask<'_>, from: &[(&BucketId, u32, &Bucket)]) -> Acquired {
-        let mut limits = Vec::with_capacity(ask.amounts.len() * from.len());
-        let mut takes = Vec::with_capacity(from.len());
-        for (id, shard, bucket) in from {
+    pub(super) fn granted<const N: usize>(
+        &self,
+        ask: &Ask<'_>,
+        from: [(&BucketId, u32, Bucket); N],
+    ) -> Acquired {
+        let mut limits = Vec::with_capacity(ask.amounts.len() * N);
+        let mut takes = Vec::with_capacity(N);
+        for (id, shard, mut bucket) in from {
             let has = |name: &_| bucket.meter(name).is_some();
             let amounts = ask.amounts.iter().filter(|(name, _)| has(name)).cloned().collect();
             takes.push(EntityTake {
                 entity: id.entity.clone(),
-                shards: vec![ShardTake { shard: *shard, amounts }],
+                shards: vec![ShardTake { shard, amounts }],
             });
-            let now = bucket.refilled(ask.now_ms);
-            limits.extend(refusal::statuses(&id.entity, &now, &ask.amounts));
+            bucket.refill(ask.now_ms);
+            limits.extend(refusal::statuses(&id.entity, &bucket, &ask.amounts));
         }
         let limits = refusal::granted(limits);
         Acquired::Granted(Granted { grant: self.grant(ask, takes), limits })

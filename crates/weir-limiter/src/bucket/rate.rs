@@ -25,6 +25,9 @@ impl Rate {
     /// and together they are the whole. Doubling the count splits each share in two.
     #[must_use]
     pub fn share(self, shard: u32, count: u32) -> Rate {
+        if count <= 1 {
+            return self;
+        }
         let part = |whole: i64| {
             let (count, shard) = (i64::from(count.max(1)), i64::from(shard));
             whole / count + i64::from(shard < whole % count)
@@ -50,16 +53,25 @@ impl Level {
     /// The level after `elapsed_ms` more; time that goes backwards changes nothing.
     #[must_use]
     pub fn refilled(self, rate: Rate, elapsed_ms: i64) -> Level {
-        let elapsed = i128::from(elapsed_ms.max(0));
+        let elapsed = elapsed_ms.max(0);
+        let period = rate.period_ms.max(1);
         // A remainder can be of an older, longer period.
-        let carried = self.remainder.clamp(0, rate.period_ms.max(1) - 1);
-        let parts = i128::from(carried) + elapsed * i128::from(rate.refill);
-        let period = i128::from(rate.period_ms.max(1));
-        let tokens = i128::from(self.tokens) + parts / period;
+        let carried = self.remainder.clamp(0, period - 1);
+        // Nearly always all of it fits, and dividing is much cheaper there.
+        let parts = elapsed.checked_mul(rate.refill).and_then(|parts| parts.checked_add(carried));
+        let (came, remainder) = match parts {
+            Some(parts) => (i128::from(parts / period), parts % period),
+            None => {
+                let parts = i128::from(elapsed) * i128::from(rate.refill) + i128::from(carried);
+                let period = i128::from(period);
+                (parts / period, to_i64(parts % period))
+            }
+        };
+        let tokens = i128::from(self.tokens) + came;
         if tokens >= i128::from(rate.capacity) {
             return rate.full();
         }
-        let level = Level { tokens: to_i64(tokens), remainder: to_i64(parts % period) };
+        let level = Level { tokens: to_i64(tokens), remainder };
         debug_assert!(level.tokens < rate.capacity && level.remainder < rate.period_ms);
         level
     }

@@ -92,12 +92,17 @@ impl Bucket {
     #[must_use]
     pub fn refilled(&self, now_ms: i64) -> Bucket {
         let mut bucket = self.clone();
+        bucket.refill(now_ms);
+        bucket
+    }
+
+    /// Makes it the bucket at `now_ms`.
+    pub(crate) fn refill(&mut self, now_ms: i64) {
         let elapsed = now_ms.saturating_sub(self.refilled_ms);
-        for meter in &mut bucket.meters {
+        for meter in &mut self.meters {
             meter.level = meter.level.refilled(meter.share(self.shard, self.shard_count), elapsed);
         }
-        bucket.refilled_ms = self.refilled_ms.max(now_ms);
-        bucket
+        self.refilled_ms = self.refilled_ms.max(now_ms);
     }
 
     /// The bucket with these limits from now on. What it holds stays, at most up to the new capacity:

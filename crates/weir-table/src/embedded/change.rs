@@ -60,7 +60,8 @@ impl Image {
 
     /// What the next update may find read, if it is not all.
     fn warm(&self) -> Option<Warm> {
-        Some(Warm { item: self.item.clone(), shape: Arc::clone(self.shape.as_ref()?) })
+        let shape = Arc::clone(self.shape.as_ref()?);
+        Some(Warm { item: self.item.clone(), shape, spots: None })
     }
 
     /// All of the item.
@@ -143,9 +144,8 @@ pub(super) struct MetaChange {
 pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Durability) -> Vec<u8> {
     let images: usize = changes.iter().map(|c| old_len(&c.old) + image_len(&c.new) + 96).sum();
     let mut out = Vec::with_capacity(images + 64);
-    out.push(if changes.is_empty() { KIND_META } else { KIND_CHANGES });
-    out.push(u8::from(durability == Durability::Synced));
-    codec::put_varint(&mut out, meta.len() as u128);
+    let kind = if changes.is_empty() { KIND_META } else { KIND_CHANGES };
+    put_head(&mut out, kind, durability, meta.len());
     for change in meta {
         codec::put_bytes(&mut out, &change.key);
         out.push(u8::from(change.value.is_some()));
@@ -178,6 +178,28 @@ pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Dura
         }
     }
     out
+}
+
+/// The same for one item that was there and is changed: its encoding, and what its old one had different.
+pub(super) fn put_updated(
+    out: &mut Vec<u8>,
+    durability: Durability,
+    key: &[u8],
+    new: &[u8],
+    delta: &[u8],
+) {
+    put_head(out, KIND_CHANGES, durability, 0);
+    codec::put_varint(out, 1);
+    out.push(HAS_OLD | HAS_NEW | OLD_IS_DELTA);
+    codec::put_bytes(out, key);
+    codec::put_bytes(out, new);
+    codec::put_bytes(out, delta);
+}
+
+fn put_head(out: &mut Vec<u8>, kind: u8, durability: Durability, metas: usize) {
+    out.push(kind);
+    out.push(u8::from(durability == Durability::Synced));
+    codec::put_varint(out, metas as u128);
 }
 
 fn old_len(old: &Before) -> usize {

@@ -203,6 +203,26 @@ pub(super) fn put_different(out: &mut Vec<u8>, before: &[(Name, Option<Value>)])
     put_bytes(out, &body);
 }
 
+/// Appends how such a delta begins where the old item had all of the attributes: this many are set.
+pub(super) fn put_unlost(out: &mut Vec<u8>, changed: usize) {
+    put_len(out, 0);
+    put_len(out, changed);
+}
+
+/// Where an encoded item has the value of an attribute, if it has one.
+pub(super) fn span(bytes: &[u8], name: &Name) -> Result<Option<(usize, usize)>, Malformed> {
+    let mut input = attributes_of(bytes)?;
+    for _ in 0..input.len()? {
+        let is_it = input.bytes()? == name.as_bytes();
+        let start = bytes.len() - input.rest.len();
+        skip_value(&mut input, 0)?;
+        if is_it {
+            return Ok(Some((start, bytes.len() - input.rest.len())));
+        }
+    }
+    Ok(None)
+}
+
 /// How many attributes an item has.
 pub(super) fn count(bytes: &[u8]) -> Result<usize, Malformed> {
     attributes_of(bytes)?.len()
@@ -251,7 +271,8 @@ fn put_attrs(out: &mut Vec<u8>, attrs: &Attrs) {
     }
 }
 
-fn put_value(out: &mut Vec<u8>, value: &Value) {
+/// Appends a value.
+pub(super) fn put_value(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::S(text) => {
             out.push(b'S');

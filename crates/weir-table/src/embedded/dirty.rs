@@ -154,6 +154,25 @@ impl Generation {
         self.bytes.fetch_add(key.len() + weight + ENTRY_OVERHEAD, Ordering::Relaxed);
     }
 
+    /// Lets `change` alter what the key holds here, if it holds something.
+    pub(super) fn alter<T>(
+        &self,
+        space: Space,
+        key: &[u8],
+        change: impl FnOnce(&mut Entry) -> T,
+    ) -> Option<T> {
+        let mut map = self.shards(space).get(space.shard(key))?.write();
+        let entry = map.get_mut(key)?;
+        let before = entry.weight(space);
+        let changed = change(entry);
+        let (seq, after) = (entry.seq, entry.weight(space));
+        drop(map);
+        self.last_seq.fetch_max(seq, Ordering::Relaxed);
+        self.bytes.fetch_add(after, Ordering::Relaxed);
+        self.bytes.fetch_sub(before, Ordering::Relaxed);
+        Some(changed)
+    }
+
     /// What the key holds here.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Option<Entry> {
         self.shards(space).get(space.shard(key))?.read().get(key).cloned()

@@ -22,6 +22,8 @@ use crate::request::Durability;
 
 /// Locks that items are hashed onto.
 const STRIPES: usize = 1024;
+/// From this pressure on a checkpoint is wanted.
+const CHECKPOINT_FROM: u64 = 50;
 /// From this pressure on writers are slowed, so that they need not be stopped.
 const PACE_FROM: u64 = 60;
 /// How long a writer then pauses, and by how much more pressure that doubles: up to 16 ms.
@@ -178,7 +180,7 @@ impl Engine {
     pub(super) async fn admit(&self) -> Result<()> {
         tokio::task::coop::consume_budget().await;
         let pressure = self.pressure();
-        if pressure >= 50 {
+        if pressure >= CHECKPOINT_FROM {
             self.want_checkpoint();
         }
         // Folding more often would not help a store that is behind: it asks for no checkpoint.
@@ -187,6 +189,11 @@ impl Engine {
             // In a box, because every write's future would have to hold its timers.
             Some(pause) => Box::pin(self.wait_for_room(pause)).await,
         }
+    }
+
+    /// Whether writers need not be slowed, and no checkpoint is due.
+    pub(super) fn is_calm(&self) -> bool {
+        self.pressure() < CHECKPOINT_FROM && pace(self.base.backlog()).is_none()
     }
 
     async fn wait_for_room(&self, pause: Duration) -> Result<()> {

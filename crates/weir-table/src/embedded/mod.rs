@@ -4,12 +4,13 @@
 //!
 //! A write: `engine` admits it → `commit` locks the items' stripes, finds the old items,
 //! evaluates conditions and updates → `log` takes the record → `dirty` shows it to readers →
-//! the answer waits for a flush or an fsync. Behind it `checkpoint` folds the dirty set into
+//! the answer waits for a flush or an fsync. An addition to what is in memory takes the short way of `add`. Behind it `checkpoint` folds the dirty set into
 //! `base`, and opening replays what the fold had not reached (`open`).
 //!
 //! A read looks into the dirty set, the cache and the store, in that order; a
 //! `page` merges dirty set and store in key order.
 
+mod add;
 mod background;
 mod backup;
 mod base;
@@ -32,6 +33,7 @@ mod partial;
 mod raw;
 mod read;
 mod readers;
+mod spots;
 mod sweep;
 mod tables;
 mod token;
@@ -44,12 +46,14 @@ use std::time::Duration;
 pub use backup::{BackupReport, restore};
 pub use verify::Verification;
 
+use crate::addition::{Added, Numbers, Prepared};
 use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::cursor::CursorKey;
 use crate::error::Result;
 use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
+use crate::key::Key;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
 use engine::Engine;
@@ -242,6 +246,16 @@ impl Backend for Embedded {
 
     async fn write(&self, write: Write) -> Result<Written> {
         self.engine.write(write).await
+    }
+
+    async fn add<T: Send>(
+        &self,
+        prepared: &Arc<Prepared>,
+        key: &Key,
+        numbers: Numbers<'_>,
+        read: impl Fn(&Item) -> T + Send,
+    ) -> Result<Added<T>> {
+        self.engine.add(prepared, key, numbers, read).await
     }
 
     async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::change::Image;
 use super::codec::{self, Malformed};
+use super::spots::Spots;
 use crate::expr::{self, Change, Path, Update};
 use crate::item::Item;
 use crate::request::{Told, Write};
@@ -28,16 +29,31 @@ pub(super) struct Shape {
 }
 
 /// What was read of an item.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Warm {
     pub(super) item: Item,
     pub(super) shape: Arc<Shape>,
+    /// Where the last addition had its numbers, as long as nothing else has written the item.
+    pub(super) spots: Option<Box<Spots>>,
+}
+
+impl Clone for Warm {
+    /// Who wants a copy is about to do something else with the item.
+    fn clone(&self) -> Warm {
+        Warm { item: self.item.clone(), shape: Arc::clone(&self.shape), spots: None }
+    }
 }
 
 impl Warm {
     /// Bytes it takes, about.
     pub(super) fn weight(&self) -> usize {
         self.item.len() * ATTRIBUTE_WEIGHT
+    }
+
+    /// Whether an attribute that is not here is not in the item either.
+    pub(super) fn knows(&self, name: &Name) -> bool {
+        let Shape { names, told } = &*self.shape;
+        told.is_some_and(|told| told.0(name)) || names.binary_search(name).is_ok()
     }
 }
 
@@ -89,7 +105,7 @@ impl<'w> Needs<'w> {
         // An update before may have read the same, and changed nothing that an index holds.
         let is_indexed = |item: &Item| self.telling.iter().any(|key| item.get(key).is_some());
         let is_of_use = |warm: &Warm| self.are(&warm.shape) && !is_indexed(&warm.item);
-        if let Some(Warm { item, shape }) = warm.filter(is_of_use) {
+        if let Some(Warm { item, shape, .. }) = warm.filter(is_of_use) {
             return Ok(Image { item, bytes, shape: Some(shape) });
         }
         let item = codec::pick_named(&bytes, &self.names, self.told.map(|told| told.0))?;

@@ -50,6 +50,7 @@ mod fixture;
 mod follower;
 mod skips;
 
+mod additions;
 mod bad_conditions;
 mod bad_items;
 mod bad_queries;
@@ -80,6 +81,7 @@ mod updates_sets_lists;
 
 /// Every theme with its scenarios.
 const THEMES: &[(&str, &[&str])] = &[
+    ("additions", additions::SCENARIOS),
     ("bad_conditions", bad_conditions::SCENARIOS),
     ("bad_items", bad_items::SCENARIOS),
     ("bad_queries", bad_queries::SCENARIOS),

@@ -1,0 +1,152 @@
+//! Additions: the commonest write, prepared once and done often.
+//!
+//! An addition adds numbers to attributes of an item if its guards hold. It is an update like any other, and
+//! [`Prepared::write`] says which one. Because its shape is known beforehand it is checked once, and a back-end may
+//! remember where an item has the numbers.
+
+use std::sync::Arc;
+
+use crate::check;
+use crate::error::{Error, Result};
+use crate::expr::{Condition, Update, attr};
+use crate::item::Item;
+use crate::key::Key;
+use crate::request::{Durability, Told, Write, Written};
+use crate::spec::TableSpec;
+use crate::value::{Name, Value};
+
+/// What must hold of an item for numbers to be added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Guard {
+    /// The attribute is at least the number that comes with the request.
+    AtLeast(Name),
+    /// There is no such attribute, or it is greater than the number that comes with the request.
+    AbsentOrOver(Name),
+    /// The attribute is this.
+    Is(Name, Value),
+}
+
+impl Guard {
+    /// The attribute it looks at.
+    pub(crate) fn name(&self) -> &Name {
+        match self {
+            Guard::AtLeast(name) | Guard::AbsentOrOver(name) | Guard::Is(name, _) => name,
+        }
+    }
+
+    /// Whether it compares with a number of the request.
+    pub(crate) fn compares(&self) -> bool {
+        matches!(self, Guard::AtLeast(_) | Guard::AbsentOrOver(_))
+    }
+
+    fn condition(&self, than: i64) -> Condition {
+        match self {
+            Guard::AtLeast(name) => attr(name.clone()).ge(than),
+            Guard::AbsentOrOver(name) => {
+                attr(name.clone()).absent().or(attr(name.clone()).gt(than))
+            }
+            Guard::Is(name, value) => attr(name.clone()).eq(value.clone()),
+        }
+    }
+}
+
+/// The shape of an addition.
+#[derive(Debug, Clone)]
+pub struct Addition {
+    /// The table.
+    pub table: Name,
+    /// The attributes that are added to; one that an item lacks is made.
+    pub adds: Vec<Name>,
+    /// What must hold.
+    pub guards: Vec<Guard>,
+    /// What the write survives.
+    pub durability: Durability,
+    /// What need be told of the item after it.
+    pub told: Told,
+}
+
+/// The numbers of one addition.
+#[derive(Debug, Clone, Copy)]
+pub struct Numbers<'n> {
+    /// What is added, in the order of [`Addition::adds`].
+    pub add: &'n [i64],
+    /// What is compared with, in the order of those [`Addition::guards`] that compare.
+    pub than: &'n [i64],
+}
+
+/// What became of an addition.
+#[derive(Debug)]
+pub enum Added<T> {
+    /// It was done; what was read of the item after it.
+    Done(T),
+    /// A guard did not hold of this item, which is as it was.
+    Refused(Option<Item>),
+}
+
+impl<T> Added<T> {
+    /// What an update came to.
+    pub(crate) fn of(written: Written, read: impl Fn(&Item) -> T) -> Added<T> {
+        match written {
+            Written::Applied(item) => Added::Done(read(&item.unwrap_or_default())),
+            Written::Refused(item) => Added::Refused(item),
+        }
+    }
+}
+
+/// An addition that has been checked, for one table as it is.
+#[derive(Debug)]
+pub struct Prepared {
+    addition: Addition,
+    spec: Arc<TableSpec>,
+    compared: usize,
+}
+
+impl Prepared {
+    pub(crate) fn new(addition: Addition, spec: Arc<TableSpec>) -> Result<Prepared> {
+        let compared = addition.guards.iter().filter(|guard| guard.compares()).count();
+        let prepared = Prepared { addition, spec, compared };
+        let adds = vec![0; prepared.addition.adds.len()];
+        let than = vec![0; compared];
+        let (update, condition) = prepared.expressions(Numbers { add: &adds, than: &than });
+        check::update(&prepared.spec, &update, condition.as_ref())?;
+        Ok(prepared)
+    }
+
+    /// The shape.
+    #[must_use]
+    pub fn addition(&self) -> &Addition {
+        &self.addition
+    }
+
+    /// Checks what comes with a request.
+    pub(crate) fn check(&self, key: &Key, numbers: Numbers<'_>) -> Result<()> {
+        let wanted = (self.addition.adds.len(), self.compared);
+        let given = (numbers.add.len(), numbers.than.len());
+        if given != wanted {
+            let problem = format!("has {given:?} to add and compare with; {wanted:?} are wanted");
+            return Err(Error::invalid("numbers", problem));
+        }
+        self.spec.check_key(key)
+    }
+
+    /// The same as an update.
+    #[must_use]
+    pub fn write(&self, key: Key, numbers: Numbers<'_>) -> Write {
+        let (update, condition) = self.expressions(numbers);
+        let write = Write::update(self.addition.table.clone(), key, update);
+        let Addition { durability, told, .. } = self.addition;
+        Write { condition, durability, told: Some(told), ..write }
+    }
+
+    fn expressions(&self, numbers: Numbers<'_>) -> (Update, Option<Condition>) {
+        let adds = self.addition.adds.iter().zip(numbers.add);
+        let update =
+            adds.fold(Update::default(), |update, (name, add)| update.add(name.clone(), *add));
+        let mut than = numbers.than.iter().copied();
+        let conditions = self.addition.guards.iter().map(|guard| {
+            let than = if guard.compares() { than.next() } else { None };
+            guard.condition(than.unwrap_or_default())
+        });
+        (update, conditions.reduce(Condition::and))
+    }
+}
