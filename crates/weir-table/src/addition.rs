@@ -10,10 +10,11 @@ use crate::check;
 use crate::error::{Error, Result};
 use crate::expr::{Condition, Update, attr};
 use crate::item::Item;
-use crate::key::Key;
+use crate::key::{Key, KeyValue};
+use crate::limits;
 use crate::request::{Durability, Told, Write, Written};
 use crate::spec::TableSpec;
-use crate::value::{Name, Value};
+use crate::value::{Kind, Name, Value};
 
 /// What must hold of an item for numbers to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,13 +99,20 @@ impl<T> Added<T> {
 pub struct Prepared {
     addition: Addition,
     spec: Arc<TableSpec>,
+    /// Guards that compare.
     compared: usize,
+    /// Of the table's key.
+    kinds: (Option<Kind>, Option<Kind>),
 }
 
 impl Prepared {
     pub(crate) fn new(addition: Addition, spec: Arc<TableSpec>) -> Result<Prepared> {
         let compared = addition.guards.iter().filter(|guard| guard.compares()).count();
-        let prepared = Prepared { addition, spec, compared };
+        let kinds = (
+            spec.declared(&spec.partition),
+            spec.sort.as_ref().and_then(|name| spec.declared(name)),
+        );
+        let prepared = Prepared { addition, spec, compared, kinds };
         let adds = vec![0; prepared.addition.adds.len()];
         let than = vec![0; compared];
         let (update, condition) = prepared.expressions(Numbers { add: &adds, than: &than });
@@ -126,7 +134,18 @@ impl Prepared {
             let problem = format!("has {given:?} to add and compare with; {wanted:?} are wanted");
             return Err(Error::invalid("numbers", problem));
         }
-        self.spec.check_key(key)
+        if self.is_plain(key) { Ok(()) } else { self.spec.check_key(key) }
+    }
+
+    /// Whether a key is one that needs no closer look, as nearly all are.
+    fn is_plain(&self, key: &Key) -> bool {
+        let is_text = |value: &KeyValue, max: usize| match value {
+            KeyValue::S(text) => (1..=max).contains(&text.len()),
+            KeyValue::N(_) | KeyValue::B(_) => false,
+        };
+        self.kinds == (Some(Kind::S), key.sort.as_ref().map(|_| Kind::S))
+            && is_text(&key.partition, limits::PARTITION_KEY_MAX)
+            && key.sort.as_ref().is_none_or(|sort| is_text(sort, limits::SORT_KEY_MAX))
     }
 
     /// The same as an update.

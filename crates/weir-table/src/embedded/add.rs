@@ -119,9 +119,18 @@ impl Engine {
         self.appended.fetch_add(body.len() as u64, Ordering::Relaxed);
         let rests = Rests { flushed: seq, synced: seen.synced }.at_least(durability);
         spots.advance(warm.item.attrs_mut(), sums);
-        *bytes = Arc::from(new.as_slice());
+        replace(bytes, new);
         let item = warm.item.clone();
         (entry.seq, entry.synced) = (seq, rests.synced);
         Ok(Some((item, rests)))
+    }
+}
+
+/// Puts other bytes in place of some; if nobody else has those, where they are. An allocation that another thread has made
+/// is costly to give back.
+fn replace(bytes: &mut Arc<[u8]>, new: &[u8]) {
+    match Arc::get_mut(bytes).filter(|bytes| bytes.len() == new.len()) {
+        Some(bytes) => bytes.copy_from_slice(new),
+        None => *bytes = Arc::from(new),
     }
 }
