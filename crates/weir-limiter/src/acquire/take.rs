@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use weir_table::{Backend, Written};
+use weir_table::{Added, Backend, Item, Written};
 
 use super::ask::Ask;
 use super::fast::{Take, Wcu};
@@ -71,6 +71,39 @@ impl<B: Backend> Namespace<B> {
 
     /// What most requests do not do is in boxes: their own futures stay small, and are moved a few times.
     async fn take(&self, ask: &Ask<'_>) -> Result<Acquired> {
+        let known = self.limiter.inner.known.get(&ask.id);
+        if let Some(facts) = known.as_deref() {
+            if let Some(refused) = self.refused_again(ask, facts) {
+                return Ok(refused);
+            }
+            if let Some(taking) = self.prepared(ask, facts) {
+                return match self.take_prepared(ask, facts, &taking).await {
+                    Ok(Added::Done(bucket)) => {
+                        self.limiter.inner.known.saw(&ask.id, Some(facts), &bucket);
+                        Ok(self.granted(ask, [(&ask.id, bucket.shard, bucket)]))
+                    }
+                    Ok(Added::Refused(found)) => Box::pin(self.take_on(ask, facts, found)).await,
+                    Err(weir_table::Error::Conflict) => Box::pin(self.take_in_turn(ask)).await,
+                    Err(error) => Err(error.into()),
+                };
+            }
+        }
+        Box::pin(self.take_in_turn(ask)).await
+    }
+
+    /// Goes on when what was prepared has not taken, because the bucket was found like this.
+    async fn take_on(&self, ask: &Ask<'_>, facts: &Facts, found: Option<Item>) -> Result<Acquired> {
+        let take = self.take_of(ask, &ask.id, pick(Some(facts)), Some(facts), Wcu::None);
+        let found = found.as_ref().map(|item| take.read(item));
+        match self.follow(ask, &take, found).await? {
+            Step::Done(answer) => Ok(answer),
+            Step::Slow => self.take_slowly(ask).await,
+            Step::Again | Step::Uncounted => self.take_in_turn(ask).await,
+        }
+    }
+
+    /// Tries one way after the other, as often as may be.
+    async fn take_in_turn(&self, ask: &Ask<'_>) -> Result<Acquired> {
         let sharded = self.limiter.settings().sharded;
         let holds = ask.request.on_expiry == OnExpiry::Rollback;
         let mut wcu = if sharded { Wcu::Charged } else { Wcu::None };
@@ -90,7 +123,10 @@ impl<B: Backend> Namespace<B> {
                             Box::pin(self.take_together(ask, facts, Some(parent), wcu)).await?
                         }
                         _ if holds => Box::pin(self.take_together(ask, facts, None, wcu)).await?,
-                        _ => self.take_alone(ask, Some(facts), wcu).await?,
+                        _ => {
+                            self.prepare(ask, facts).await?;
+                            self.take_alone(ask, Some(facts), wcu).await?
+                        }
                     }
                 }
                 // Without facts, an image tells who else pays: too late for one transaction.
@@ -148,26 +184,12 @@ impl<B: Backend> Namespace<B> {
     }
 
     pub(super) async fn try_take(&self, take: &Take<'_>) -> Result<Tried> {
-        let tried = match self.prepared(take) {
-            Some((facts, taking)) => self.take_prepared(take, facts, &taking).await,
-            None => Box::pin(self.take_with(take)).await,
-        };
-        match tried {
+        match self.limiter.store().write(take.write(self.limiter.table())).await {
+            Ok(Written::Applied(item)) => Ok(Tried::Taken(take.read(&item.unwrap_or_default()))),
+            Ok(Written::Refused(item)) => Ok(Tried::Not(item.as_ref().map(|item| take.read(item)))),
             Err(weir_table::Error::Conflict) => Ok(Tried::Busy),
-            tried => Ok(tried?),
+            Err(error) => Err(error.into()),
         }
-    }
-
-    /// Takes with an update that is made for this.
-    async fn take_with(&self, take: &Take<'_>) -> weir_table::Result<Tried> {
-        if take.is_usual() {
-            self.prepare(take).await?;
-        }
-        let written = self.limiter.store().write(take.write(self.limiter.table())).await?;
-        Ok(match written {
-            Written::Applied(item) => Tried::Taken(take.read(&item.unwrap_or_default())),
-            Written::Refused(item) => Tried::Not(item.as_ref().map(|item| take.read(item))),
-        })
     }
 
     /// What follows a take of the entity's own bucket that was refused.

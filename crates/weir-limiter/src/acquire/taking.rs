@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use weir_table::{Added, Addition, Backend, Durability, Guard, Numbers, Prepared, Told};
 
-use super::fast::{Take, Wcu};
+use super::ask::Ask;
 use super::known::Facts;
-use super::take::Tried;
-use crate::bucket::MILLI;
+use crate::bucket::{Bucket, MILLI};
 use crate::ids::LimitName;
 use crate::item::{self, CASCADE, Field, TTL};
 use crate::keys;
+use crate::lease::OnExpiry;
 use crate::limiter::Namespace;
+
+/// The shard that is taken from: there is one.
+const SHARD: u32 = 0;
 
 /// What takings have in common that can be prepared as one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -24,17 +27,17 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    fn of(take: &Take<'_>, facts: &Facts) -> Shape {
-        let limits = take.amounts.iter().map(|(name, _)| name.clone()).collect();
+    fn of(ask: &Ask<'_>, facts: &Facts) -> Shape {
+        let limits = ask.amounts.iter().map(|(name, _)| name.clone()).collect();
         Shape { limits, cascade: facts.cascade }
     }
 
-    fn is_of(&self, take: &Take<'_>, facts: &Facts) -> bool {
+    fn is_of(&self, ask: &Ask<'_>, facts: &Facts) -> bool {
         self.cascade == facts.cascade
-            && self.limits.iter().eq(take.amounts.iter().map(|(name, _)| name))
+            && self.limits.iter().eq(ask.amounts.iter().map(|(name, _)| name))
     }
 
-    /// The same condition and the same update as of [`Take::write`].
+    /// The same condition and the same update as of [`super::fast::Take::write`].
     fn addition(&self, table: weir_table::Name) -> Addition {
         let adds =
             self.limits.iter().flat_map(|name| [Field::Tokens.of(name), Field::Consumed.of(name)]);
@@ -58,34 +61,28 @@ pub(super) struct Taking {
     prepared: Arc<Prepared>,
 }
 
-impl Take<'_> {
-    /// Whether it only takes, from a bucket that is known and pays alone, on the embedded store.
-    pub(super) fn is_usual(&self) -> bool {
-        let is_alone = |facts: &Facts| {
-            self.same_family
-                && !(facts.cascade && facts.parent.is_some())
-                && facts.new_expiry(self.shard, self.now_ms).is_none()
-        };
-        self.wcu == Wcu::None
-            && !self.shared
-            && self.shard == 0
-            && self.lacks.is_empty()
-            && self.facts.is_some_and(is_alone)
-    }
-}
-
 impl<B: Backend> Namespace<B> {
-    /// What has been prepared for a take, if that has been.
-    pub(super) fn prepared<'t>(&self, take: &Take<'t>) -> Option<(&'t Facts, Arc<Taking>)> {
-        let facts = take.facts?;
+    /// What has been prepared for a request, if it has been.
+    pub(super) fn prepared(&self, ask: &Ask<'_>, facts: &Facts) -> Option<Arc<Taking>> {
         let taking = facts.taking.lock().clone()?;
-        (taking.shape.is_of(take, facts) && take.is_usual()).then_some((facts, taking))
+        (taking.shape.is_of(ask, facts) && self.is_usual(ask, facts)).then_some(taking)
     }
 
-    /// Prepares the next take of this kind from the same bucket.
-    pub(super) async fn prepare(&self, take: &Take<'_>) -> weir_table::Result<()> {
-        let Some(facts) = take.facts else { return Ok(()) };
-        let shape = Shape::of(take, facts);
+    /// Whether a request only takes, from a bucket that pays alone and lives as long as it did, on an embedded store.
+    fn is_usual(&self, ask: &Ask<'_>, facts: &Facts) -> bool {
+        let settings = self.limiter.settings();
+        let is_embedded = !settings.sharded && !settings.is_shared();
+        let is_alone = !facts.cascade || facts.parent.is_none();
+        let stays = facts.shard_count <= 1 && facts.new_expiry(SHARD, ask.now_ms).is_none();
+        is_embedded && is_alone && stays && ask.request.on_expiry == OnExpiry::Keep
+    }
+
+    /// Prepares the next request of this kind for the same bucket, if it is one that can be.
+    pub(super) async fn prepare(&self, ask: &Ask<'_>, facts: &Facts) -> weir_table::Result<()> {
+        if !self.is_usual(ask, facts) {
+            return Ok(());
+        }
+        let shape = Shape::of(ask, facts);
         let takings = &self.limiter.inner.known.takings;
         let taking = match takings.get(&shape) {
             Some(taking) => taking,
@@ -104,23 +101,17 @@ impl<B: Backend> Namespace<B> {
     /// Takes with what has been prepared.
     pub(super) async fn take_prepared(
         &self,
-        take: &Take<'_>,
+        ask: &Ask<'_>,
         facts: &Facts,
         taking: &Taking,
-    ) -> weir_table::Result<Tried> {
-        let amounts = take.amounts.iter().map(|(_, amount)| *amount);
+    ) -> weir_table::Result<Added<Bucket>> {
+        let amounts = ask.amounts.iter().map(|(_, amount)| *amount);
         let add: Vec<i64> = amounts.clone().flat_map(|amount| [-amount, amount]).collect();
-        let than: Vec<i64> = amounts.chain([take.now_ms / MILLI]).collect();
-        let key = facts.key.get_or_init(|| {
-            let id = take.id;
-            keys::bucket(&id.ns, &id.entity, &id.resource, take.shard)
-        });
+        let than: Vec<i64> = amounts.chain([ask.now_ms / MILLI]).collect();
+        let id = &ask.id;
+        let make = || keys::bucket(&id.ns, &id.entity, &id.resource, SHARD);
+        let key = facts.key.get_or_init(make);
         let numbers = Numbers { add: &add, than: &than };
-        let read = |item: &weir_table::Item| take.read(item);
-        let added = self.limiter.store().add(&taking.prepared, key, numbers, read).await?;
-        Ok(match added {
-            Added::Done(bucket) => Tried::Taken(bucket),
-            Added::Refused(item) => Tried::Not(item.as_ref().map(|item| take.read(item))),
-        })
+        self.limiter.store().add(&taking.prepared, key, numbers, item::decode).await
     }
 }
