@@ -115,15 +115,15 @@ impl Reader {
 }
 
 /// Folds changes a few at a time, so that requests on the same thread do not wait for all of them.
-async fn fold_in_parts(tally: &mut dyn AnyTally, mut changes: Vec<Change>) -> Result<usize> {
+async fn fold_in_parts(tally: &mut dyn AnyTally, changes: Vec<Change>) -> Result<usize> {
+    let mut rest = changes.into_iter();
     loop {
-        let rest = changes.split_off(changes.len().min(FOLD_MAX));
-        let entries = tally.fold(changes)?;
+        // Parts of their own: to split what is left off again and again would move all of it each time.
+        let entries = tally.fold(rest.by_ref().take(FOLD_MAX).collect())?;
         tokio::task::yield_now().await;
-        if rest.is_empty() {
+        if rest.len() == 0 {
             return Ok(entries);
         }
-        changes = rest;
     }
 }
 

@@ -1,5 +1,6 @@
 //! Reading the log: on opening, to find what to replay and to cut a torn tail; later, for the feed.
 
+use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
@@ -254,6 +255,21 @@ struct Reader<'a> {
 
 const PIECE: usize = 256 * 1024;
 
+thread_local! {
+    /// What the last reader on this thread has read into. The feed is read again and again, and memory of this size is
+    /// given back to the system and cleared anew each time.
+    static BUFFER: RefCell<Vec<u8>> = RefCell::default();
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        buffer.shrink_to(2 * PIECE);
+        BUFFER.set(buffer);
+    }
+}
+
 impl<'a> Reader<'a> {
     fn open(segment: &'a Segment, seq: u64) -> Result<Reader<'a>> {
         let file = match fs::File::open(&segment.path) {
@@ -264,7 +280,7 @@ impl<'a> Reader<'a> {
             Err(source) => return Err(Error::io("opening a log segment", source)),
             Ok(file) => file,
         };
-        Ok(Reader { segment, file, buffer: Vec::new(), base: segment.start_for(seq), at: 0 })
+        Ok(Reader { segment, file, buffer: BUFFER.take(), base: segment.start_for(seq), at: 0 })
     }
 
     fn next(&mut self) -> Result<Option<(Header, &[u8])>> {
