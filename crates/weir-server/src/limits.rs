@@ -6,12 +6,16 @@
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::error::ApiError;
+use crate::json::put;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const OLD_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const OLD_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const OLD_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// Room for the text of an ordinary header.
+const ORDINARY_LEN: usize = 64;
 
 /// A limit as a caller sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,19 +35,26 @@ pub struct RateLimit {
 impl RateLimit {
     /// The headers that tell it.
     pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        let name: String = self.name.chars().filter(|c| is_plain(*c)).collect();
-        let now = format!("\"{name}\";r={};t={}", self.remaining, self.reset_secs);
-        let policy = format!("\"{name}\";q={};w={}", self.quota, self.window_secs);
-        let text = |name, text: String| HeaderValue::try_from(text).ok().map(|value| (name, value));
+        let text = &mut Vec::with_capacity(ORDINARY_LEN);
         [
-            text(RATE_LIMIT, now),
-            text(RATE_LIMIT_POLICY, policy),
-            Some((OLD_LIMIT, self.quota.into())),
-            Some((OLD_REMAINING, self.remaining.into())),
-            Some((OLD_RESET, self.reset_secs.into())),
+            (RATE_LIMIT, self.named(text, (";r=", self.remaining), (";t=", self.reset_secs))),
+            (RATE_LIMIT_POLICY, self.named(text, (";q=", self.quota), (";w=", self.window_secs))),
+            (OLD_LIMIT, number(text, self.quota)),
+            (OLD_REMAINING, number(text, self.remaining)),
+            (OLD_RESET, number(text, self.reset_secs)),
         ]
         .into_iter()
-        .flatten()
+    }
+
+    /// Two numbers of the limit; written in `text`, as all are.
+    fn named(&self, text: &mut Vec<u8>, one: (&str, u64), other: (&str, u64)) -> HeaderValue {
+        text.clear();
+        text.push(b'"');
+        text.extend(self.name.bytes().filter(|byte| is_plain(*byte)));
+        text.push(b'"');
+        put(text, one.0, &one.1);
+        put(text, other.0, &other.1);
+        value(text)
     }
 
     /// Puts the headers into an answer.
@@ -63,8 +74,19 @@ impl RateLimit {
 }
 
 /// What may stand in a structured header's string without escaping.
-fn is_plain(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+fn number(text: &mut Vec<u8>, number: u64) -> HeaderValue {
+    text.clear();
+    put(text, "", &number);
+    value(text)
+}
+
+fn value(text: &[u8]) -> HeaderValue {
+    // All of it is plain.
+    HeaderValue::from_bytes(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
 /// Says when to come back: at least a second, so that nobody comes back at once.
