@@ -44,6 +44,8 @@ pub(super) struct Limits {
 enum Wait {
     Nothing,
     Request(Instant),
+    /// A head that has begun, while nobody has had to wait for its end yet.
+    Begun,
     Head(Instant),
 }
 
@@ -83,7 +85,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
     /// Bytes came: unless they belong to a request under way, a head has begun.
     fn heard(&mut self) {
         if !self.turn.is_ours() && !matches!(self.wait, Wait::Head(_)) {
-            self.wait = Wait::Head(Instant::now() + self.limits.header);
+            self.wait = Wait::Begun;
         }
     }
 
@@ -101,11 +103,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
         }
         let deadline = match self.wait {
             Wait::Request(deadline) | Wait::Head(deadline) => deadline,
-            Wait::Nothing => Instant::now() + self.limits.idle,
+            Wait::Nothing => {
+                let deadline = Instant::now() + self.limits.idle;
+                self.wait = Wait::Request(deadline);
+                deadline
+            }
+            Wait::Begun => {
+                let deadline = Instant::now() + self.limits.header;
+                self.wait = Wait::Head(deadline);
+                deadline
+            }
         };
-        if matches!(self.wait, Wait::Nothing) {
-            self.wait = Wait::Request(deadline);
-        }
         if deadline < self.alarm.deadline() {
             self.alarm.as_mut().reset(deadline);
         }
