@@ -96,7 +96,10 @@ impl Express {
         let path = Pattern::of(declared.path);
         let is_kept = path.parameters.len() <= PARAMETERS_MAX;
         let start = move |app, asked, sent| {
-            Box::pin(travel(app, declared, asked, sent, handler.clone())) as Travelling
+            // Made where it stays: to move it there would copy all the room that it may need later.
+            let room = Box::new_uninit();
+            let travelling = Box::write(room, travel(app, declared, asked, sent, handler.clone()));
+            Box::into_pin(travelling) as Travelling
         };
         let express = Express { method, path, start: Arc::new(start) };
         is_kept.then_some(express)
