@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::edge::express::{Asked, Sent};
 use crate::error::{ApiError, Code};
 use crate::extract::{Body, Query};
-use crate::json::{put, put_list, put_plain, put_time};
+use crate::json::{put, put_list, put_time};
 use crate::limits::RateLimit;
 use crate::metrics::Taken;
 use crate::prelude::{Reply, written};
@@ -167,7 +167,9 @@ fn lease<B: Backend>(limiter: &Limiter<B>, granted: Granted, dry_run: bool) -> V
     let to = &mut body;
     to.push(b'{');
     if !dry_run {
-        put_plain(to, r#""lease":"#, &limiter.lease_token(&grant));
+        to.extend_from_slice(br#""lease":""#);
+        limiter.write_lease_token(&grant, to);
+        to.push(b'"');
         put_time(to, r#","expires_at":"#, u64::try_from(grant.expires_ms).unwrap_or_default());
         to.push(b',');
     }
