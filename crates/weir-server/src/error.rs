@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use weir_table::Error;
 
+use crate::limits::{REFUSED_LEN, RateLimit};
 use crate::problem::{Details, Told};
 
 /// Headers that the edge adds to an error.
@@ -148,6 +149,8 @@ pub struct ApiError {
     pub(crate) detail: String,
     pub(crate) details: Details,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// The limit that was reached; told in headers too.
+    pub(crate) limit: Option<Box<RateLimit>>,
     /// For the log and for the operator's own socket; never for the network.
     pub(crate) cause: Option<String>,
 }
@@ -160,6 +163,7 @@ impl ApiError {
             detail: detail.into(),
             details: Details::default(),
             headers: Vec::new(),
+            limit: None,
             cause: None,
         }
     }
@@ -271,9 +275,13 @@ impl ApiError {
         let mut response = Response::new(axum::body::Body::empty());
         *response.status_mut() = self.code.status();
         let headers = response.headers_mut();
-        headers.reserve(self.headers.len() + EDGE_HEADERS);
+        let of_limit = if self.limit.is_some() { REFUSED_LEN } else { 0 };
+        headers.reserve(self.headers.len() + of_limit + EDGE_HEADERS);
         for (name, value) in self.headers.drain(..) {
             headers.insert(name, value);
+        }
+        if let Some(limit) = self.limit.take() {
+            limit.tell(headers);
         }
         response
     }

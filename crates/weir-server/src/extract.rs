@@ -5,7 +5,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use serde::de::DeserializeOwned;
 
 use crate::error::{ApiError, Code};
@@ -65,12 +65,26 @@ pub(crate) fn is_left_out(headers: &HeaderMap, body: &axum::body::Body) -> bool 
     !headers.contains_key(header::CONTENT_TYPE) && body.is_end_stream()
 }
 
-/// All of a body that has at most `bytes_max`.
-pub(crate) async fn whole(body: axum::body::Body, bytes_max: usize) -> Result<Bytes, ApiError> {
-    let read = Limited::new(body, bytes_max).collect().await;
-    let read =
-        read.map_err(|error| if error.is::<LengthLimitError>() { too_large() } else { cut_off() });
-    Ok(read?.to_bytes())
+/// All of a body that has at most `bytes_max`. Most come in one piece, which is not copied.
+pub(crate) async fn whole(mut body: axum::body::Body, bytes_max: usize) -> Result<Bytes, ApiError> {
+    let (mut first, mut all) = (Bytes::new(), Vec::new());
+    while !body.is_end_stream()
+        && let Some(frame) = body.frame().await
+    {
+        let Ok(piece) = frame.map_err(|_| cut_off())?.into_data() else { continue };
+        if piece.len() > bytes_max - first.len().max(all.len()) {
+            return Err(too_large());
+        }
+        if first.is_empty() {
+            first = piece;
+            continue;
+        }
+        if all.is_empty() {
+            all.extend_from_slice(&first);
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(if all.is_empty() { first } else { all.into() })
 }
 
 /// The value that a JSON object stands for.
@@ -90,7 +104,10 @@ pub(crate) fn too_large() -> ApiError {
 /// number may have a fraction of zeros: `7.0` is an integer to JSON Schema, and so to our
 /// description, but not to serde.
 fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
-    if let Ok(value) = serde_json::from_slice(text) {
+    // Serde would look at each string of bytes by itself.
+    if let Ok(text) = std::str::from_utf8(text)
+        && let Ok(value) = serde_json::from_str(text)
+    {
         return Ok(value);
     }
     match parsed_as_it_is(text) {

@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use crate::time;
+
 /// Appends `before`, such as `,"name":`, and a value.
 pub(crate) fn put(to: &mut Vec<u8>, before: &str, value: &(impl Serialize + ?Sized)) {
     to.extend_from_slice(before.as_bytes());
@@ -17,6 +19,14 @@ pub(crate) fn put_plain(to: &mut Vec<u8>, before: &str, text: &str) {
     to.extend_from_slice(before.as_bytes());
     to.push(b'"');
     to.extend_from_slice(text.as_bytes());
+    to.push(b'"');
+}
+
+/// Appends `before` and a time, given in milliseconds since 1970.
+pub(crate) fn put_time(to: &mut Vec<u8>, before: &str, ms: u64) {
+    to.extend_from_slice(before.as_bytes());
+    to.push(b'"');
+    time::write(to, ms);
     to.push(b'"');
 }
 

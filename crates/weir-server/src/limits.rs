@@ -3,15 +3,25 @@
 //! `RateLimit` and `RateLimit-Policy` are written as draft 11 of the IETF's "RateLimit header fields
 //! for HTTP" has them; `X-RateLimit-*` are what older clients read.
 
+use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::error::ApiError;
+use crate::json::put;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const OLD_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const OLD_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const OLD_RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
+
+/// The headers of a refusal.
+const REFUSED: [HeaderName; REFUSED_LEN] =
+    [header::RETRY_AFTER, RATE_LIMIT, RATE_LIMIT_POLICY, OLD_LIMIT, OLD_REMAINING, OLD_RESET];
+pub(crate) const REFUSED_LEN: usize = 6;
+
+/// Room for the texts of ordinary headers.
+const ORDINARY_LEN: usize = 128;
 
 /// A limit as a caller sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,48 +39,66 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// The headers that tell it.
-    pub fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
-        let name: String = self.name.chars().filter(|c| is_plain(*c)).collect();
-        let now = format!("\"{name}\";r={};t={}", self.remaining, self.reset_secs);
-        let policy = format!("\"{name}\";q={};w={}", self.quota, self.window_secs);
-        let text = |name, text: String| HeaderValue::try_from(text).ok().map(|value| (name, value));
-        [
-            text(RATE_LIMIT, now),
-            text(RATE_LIMIT_POLICY, policy),
-            Some((OLD_LIMIT, self.quota.into())),
-            Some((OLD_REMAINING, self.remaining.into())),
-            Some((OLD_RESET, self.reset_secs.into())),
-        ]
-        .into_iter()
-        .flatten()
-    }
-
-    /// Puts the headers into an answer.
-    pub fn tell(&self, headers: &mut HeaderMap) {
-        headers.extend(self.headers().map(|(name, value)| (Some(name), value)));
-    }
-
-    /// Puts the headers, and when to come back, into a refusal.
+    /// Has a refusal tell it in its headers, and when to come back.
     #[must_use]
-    pub fn refuse(&self, error: ApiError) -> ApiError {
-        let mut refused = error;
-        refused.headers.reserve(6);
-        let mut refused = retry_after(refused, self.reset_secs);
-        refused.headers.extend(self.headers());
-        refused
+    pub fn refuse(self, error: ApiError) -> ApiError {
+        ApiError { limit: Some(Box::new(self)), ..error }
+    }
+
+    /// Puts the headers into the answer to whoever was refused. One piece of memory holds their texts.
+    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+        let mut texts = Vec::with_capacity(ORDINARY_LEN);
+        let to = &mut texts;
+        let ends = [
+            number(to, at_least_a_second(self.reset_secs)),
+            self.named(to, (";r=", self.remaining), (";t=", self.reset_secs)),
+            self.named(to, (";q=", self.quota), (";w=", self.window_secs)),
+            number(to, self.quota),
+            number(to, self.remaining),
+            number(to, self.reset_secs),
+        ];
+        let texts = Bytes::from(texts);
+        let mut from = 0;
+        for (name, end) in REFUSED.into_iter().zip(ends) {
+            // All of it is plain, so it is a value.
+            if let Ok(value) = HeaderValue::from_maybe_shared(texts.slice(from..end)) {
+                headers.insert(name, value);
+            }
+            from = end;
+        }
+    }
+
+    /// Appends two numbers of the limit; tells where they end.
+    fn named(&self, to: &mut Vec<u8>, one: (&str, u64), other: (&str, u64)) -> usize {
+        to.push(b'"');
+        to.extend(self.name.bytes().filter(|byte| is_plain(*byte)));
+        to.push(b'"');
+        put(to, one.0, &one.1);
+        put(to, other.0, &other.1);
+        to.len()
     }
 }
 
 /// What may stand in a structured header's string without escaping.
-fn is_plain(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// Says when to come back: at least a second, so that nobody comes back at once.
+/// Appends a number; tells where it ends.
+fn number(to: &mut Vec<u8>, number: u64) -> usize {
+    put(to, "", &number);
+    to.len()
+}
+
+/// Says when to come back.
 #[must_use]
 pub fn retry_after(error: ApiError, secs: u64) -> ApiError {
-    error.header(header::RETRY_AFTER, secs.max(1).into())
+    error.header(header::RETRY_AFTER, at_least_a_second(secs).into())
+}
+
+/// So that nobody comes back at once.
+fn at_least_a_second(secs: u64) -> u64 {
+    secs.max(1)
 }
 
 #[cfg(test)]
@@ -87,9 +115,10 @@ mod tests {
             remaining: 0,
             reset_secs: 0,
         };
-        let error = limit.refuse(ApiError::new(Code::RateLimitExceeded, "too many"));
+        let mut error = limit.refuse(ApiError::new(Code::RateLimitExceeded, "too many"));
         let told: Vec<String> = error
-            .headers
+            .bare_response()
+            .headers()
             .iter()
             .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
             .collect();

@@ -70,8 +70,9 @@ impl Need {
         let access = if method.is_safe() { Access::Read } else { Access::Write };
         let named = self.parameter().and_then(parameters_of(&parameters));
         let allowed = match (self, named) {
+            _ if grants.is_admin() => true,
             (Need::Anyone, _) => true,
-            (Need::Nothing(_) | Need::Admin, _) => grants.is_admin(),
+            (Need::Nothing(_) | Need::Admin, _) => false,
             (Need::Org, Some(org)) => {
                 let org = canonical_org(org);
                 let tenant = match parameters("app") {
@@ -83,7 +84,7 @@ impl Need {
             (Need::Namespace, Some(ns)) => grants.allows(&Tenant::Namespace(ns.to_owned()), access),
             (Need::Owner, Some(owner)) => grants.allows(&Tenant::Owner(owner.to_owned()), access),
             // A path that names no tenant belongs to nobody but the operator.
-            (_, None) => grants.is_admin(),
+            (_, None) => false,
         };
         if allowed { Ok(()) } else { Err(Denied::Forbidden) }
     }

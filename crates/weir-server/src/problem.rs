@@ -15,7 +15,7 @@ use weir_table::Error;
 use weir_table::clock::Clock;
 
 use crate::error::ApiError;
-use crate::json::{put, put_plain};
+use crate::json::{put, put_plain, put_time};
 use crate::request_id::{self, RequestId};
 use crate::time;
 
@@ -118,9 +118,13 @@ fn body(error: &ApiError, id: &RequestId, now_ms: u64) -> Vec<u8> {
     put_plain(to, r#"{"type":"#, error.code.kind());
     put_plain(to, r#","title":"#, error.code.title());
     put(to, r#","status":"#, &error.code.status().as_u16());
-    put(to, r#","detail":"#, &error.detail);
+    to.extend_from_slice(br#","detail":"#);
+    let from = to.len();
+    put(to, "", &error.detail);
+    let detail = from..to.len();
     put_plain(to, r#","error":"#, error.code.text());
-    put(to, r#","message":"#, &error.detail);
+    to.extend_from_slice(br#","message":"#);
+    to.extend_from_within(detail);
     match &error.details {
         Details::Members(members) => put(to, r#","details":"#, members),
         Details::Told(value) => {
@@ -128,7 +132,7 @@ fn body(error: &ApiError, id: &RequestId, now_ms: u64) -> Vec<u8> {
             value.write(to);
         }
     }
-    put_plain(to, r#","timestamp":"#, &time::rfc3339(now_ms));
+    put_time(to, r#","timestamp":"#, now_ms);
     put_plain(to, r#","request_id":"#, id.text());
     to.push(b'}');
     body

@@ -119,7 +119,14 @@ impl<B: Backend> Limiter<B> {
     /// A grant as an opaque signed text that any instance can settle.
     #[must_use]
     pub fn lease_token(&self, grant: &Grant) -> String {
-        self.inner.seal.seal(grant)
+        let mut token = Vec::new();
+        self.write_lease_token(grant, &mut token);
+        String::from_utf8(token).unwrap_or_default()
+    }
+
+    /// Appends the same text.
+    pub fn write_lease_token(&self, grant: &Grant, to: &mut Vec<u8>) {
+        self.inner.seal.seal(grant, to);
     }
 
     /// Rolls back up to `max` leases that expired unsettled and were to be rolled back. Returns how many, and whether there are more.

@@ -105,14 +105,27 @@ impl Future for Answering {
 impl Answering {
     /// Gives an error its form, adds what every answer has, and tells of it.
     fn finish(&self, answer: Answer) -> Response {
-        let app = &self.listener.app;
-        let (mut response, error) = apart(answer);
-        if let Some(error) = &error {
-            let local = self.listener.local.is_some();
-            problem::write(&mut response, error, self.visit.id(), app.now_ms(), local);
-        } else if self.packs {
-            packing::vary(&mut response);
+        match answer {
+            Ok(mut response) => match response.extensions_mut().remove::<Arc<ApiError>>() {
+                Some(error) => self.fail(response, &error),
+                None => {
+                    if self.packs {
+                        packing::vary(&mut response);
+                    }
+                    self.tell(response, None)
+                }
+            },
+            Err(mut error) => self.fail(error.bare_response(), &error),
         }
+    }
+
+    fn fail(&self, mut response: Response, error: &ApiError) -> Response {
+        let (now_ms, local) = (self.listener.app.now_ms(), self.listener.local.is_some());
+        problem::write(&mut response, error, self.visit.id(), now_ms, local);
+        self.tell(response, Some(error))
+    }
+
+    fn tell(&self, mut response: Response, error: Option<&ApiError>) -> Response {
         let headers = response.headers_mut();
         headers.insert(request_id::HEADER, self.visit.id().value());
         headers.insert(NO_SNIFF.0, NO_SNIFF.1);
@@ -121,19 +134,8 @@ impl Answering {
         let tally = passed.map_or(self.listener.unknown, |passed| passed.tally);
         let (status, took) = (response.status(), self.line.started.elapsed());
         tally.answered(self.line.method_name(), status.as_u16(), took);
-        self.line.log(self.visit.id(), status, took, passed, error.as_deref());
+        self.line.log(self.visit.id(), status, took, passed, error);
         response
-    }
-}
-
-/// An answer without the error in it, and that.
-fn apart(answer: Answer) -> (Response, Option<Arc<ApiError>>) {
-    match answer {
-        Ok(mut response) => {
-            let error = response.extensions_mut().remove::<Arc<ApiError>>();
-            (response, error)
-        }
-        Err(mut error) => (error.bare_response(), Some(Arc::new(error))),
     }
 }
 

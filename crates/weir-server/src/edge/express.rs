@@ -34,7 +34,7 @@ type Start = Arc<dyn Fn(App, Asked, Sent) -> Travelling + Send + Sync>;
 #[derive(Clone)]
 pub(crate) struct Express {
     method: Method,
-    path: Vec<Segment>,
+    path: Pattern,
     start: Start,
 }
 
@@ -44,22 +44,47 @@ impl std::fmt::Debug for Express {
     }
 }
 
-/// A part of a declared path.
-#[derive(Debug, Clone, Copy)]
-enum Segment {
-    Literal(&'static str),
-    Parameter(&'static str),
-}
-
-impl Segment {
-    fn of(text: &'static str) -> Segment {
-        let name = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-        name.map_or(Segment::Literal(text), Segment::Parameter)
-    }
+/// A declared path.
+#[derive(Debug, Clone)]
+struct Pattern {
+    /// Its parameters, each with what stands before it.
+    parameters: Vec<(&'static str, &'static str)>,
+    /// What stands after the last of them.
+    end: &'static str,
 }
 
 /// The parameters of a path, by where they stand in it.
 type Places = [Option<(&'static str, usize, usize)>; PARAMETERS_MAX];
+
+impl Pattern {
+    fn of(path: &'static str) -> Pattern {
+        let (mut parameters, mut end) = (Vec::new(), path);
+        while let Some((before, rest)) = end.split_once('{')
+            && let Some((name, after)) = rest.split_once('}')
+        {
+            parameters.push((before, name));
+            end = after;
+        }
+        Pattern { parameters, end }
+    }
+
+    /// Where the parameters of a plain path stand, if it is one of these. No parameter reaches beyond a percent sign,
+    /// and none is followed by one here, so a path that has one is none of these.
+    fn matches(&self, path: &str) -> Option<Places> {
+        let mut places = Places::default();
+        let mut rest = path;
+        for (place, &(before, name)) in places.iter_mut().zip(&self.parameters) {
+            rest = rest.strip_prefix(before)?;
+            let end = rest.bytes().position(|byte| matches!(byte, b'/' | b'%'));
+            let length = end.unwrap_or(rest.len());
+            let from = path.len() - rest.len();
+            *place = (length > 0).then_some((name, from, from + length));
+            place.as_ref()?;
+            rest = rest.get(length..)?;
+        }
+        (rest == self.end).then_some(places)
+    }
+}
 
 impl Express {
     /// The short way of a declared route; none where its path has more parameters than are kept.
@@ -68,35 +93,16 @@ impl Express {
         H: Fn(App, Asked, Sent) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
-        let path: Vec<Segment> = declared.path.split('/').map(Segment::of).collect();
-        let parameters = path.iter().filter(|part| matches!(part, Segment::Parameter(_))).count();
+        let path = Pattern::of(declared.path);
+        let is_kept = path.parameters.len() <= PARAMETERS_MAX;
         let start = move |app, asked, sent| {
-            Box::pin(travel(app, declared, asked, sent, handler.clone())) as Travelling
+            // Made where it stays: to move it there would copy all the room that it may need later.
+            let room = Box::new_uninit();
+            let travelling = Box::write(room, travel(app, declared, asked, sent, handler.clone()));
+            Box::into_pin(travelling) as Travelling
         };
         let express = Express { method, path, start: Arc::new(start) };
-        (parameters <= PARAMETERS_MAX).then_some(express)
-    }
-
-    /// Where the parameters of a plain path stand, if it is one of this route.
-    fn matches(&self, method: &Method, path: &str) -> Option<Places> {
-        if self.method != method {
-            return None;
-        }
-        let mut places = Places::default();
-        let mut free = places.iter_mut();
-        let (mut at, mut parts) = (0, path.split('/'));
-        for segment in &self.path {
-            let part = parts.next()?;
-            match *segment {
-                Segment::Literal(text) if text == part => {}
-                Segment::Parameter(name) if !part.is_empty() => {
-                    *free.next()? = Some((name, at, at + part.len()));
-                }
-                _ => return None,
-            }
-            at += part.len() + 1;
-        }
-        parts.next().is_none().then_some(places)
+        is_kept.then_some(express)
     }
 }
 
@@ -108,12 +114,12 @@ pub(super) struct Found<'w> {
 
 /// Finds the short way of a request, if it has one.
 pub(super) fn find<'w>(ways: &'w [Express], request: &Request) -> Option<Found<'w>> {
-    let uri = request.uri();
-    if ways.is_empty() || uri.query().is_some() || uri.path().contains('%') {
+    let (method, uri) = (request.method(), request.uri());
+    if uri.query().is_some() {
         return None;
     }
-    ways.iter().find_map(|way| {
-        let places = way.matches(request.method(), uri.path())?;
+    ways.iter().filter(|way| way.method == method).find_map(|way| {
+        let places = way.path.matches(uri.path())?;
         Some(Found { start: &way.start, places })
     })
 }
@@ -214,13 +220,8 @@ mod tests {
     use super::*;
 
     fn places(path: &str) -> Option<Vec<&str>> {
-        let declared: Vec<Segment> =
-            "/v1/namespaces/{ns}/leases/{lease}/commit".split('/').map(Segment::of).collect();
-        let start: Start = Arc::new(|_, _, _| Box::pin(async { Err(extract::too_large()) }));
-        let way = Express { method: Method::POST, path: declared, start };
-        assert!(way.matches(&Method::GET, path).is_none());
-        let places = way.matches(&Method::POST, path)?;
-        let places = places.into_iter().flatten();
+        let declared = Pattern::of("/v1/namespaces/{ns}/leases/{lease}/commit");
+        let places = declared.matches(path)?.into_iter().flatten();
         Some(places.map(|(_, from, to)| &path[from..to]).collect())
     }
 
@@ -240,6 +241,9 @@ mod tests {
             "/v1/namespaces/default/leases//commit",
             "/v1/namespaces/default/leases/a/b/commit",
             "/V1/namespaces/default/leases/abc/commit",
+            "/v1/namespaces/default%20/leases/abc/commit",
+            "/v1/namespaces/default/leases/abc%/commit",
+            "/v1/namespaces/default/leases/abc/%63ommit",
         ] {
             assert_eq!(places(other), None, "{other}");
         }

@@ -19,12 +19,13 @@ mod turns;
 mod visit;
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
 use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use tower_service::Service;
@@ -34,6 +35,7 @@ use crate::error::{ApiError, Code};
 use crate::extract::too_large;
 use crate::guard::Local;
 use crate::limits;
+use crate::listen::Routes;
 use crate::metrics::{Refusal, Tally};
 use alarm::Alarm;
 use answering::{Answering, Work};
@@ -125,7 +127,12 @@ impl Edge {
     }
 
     /// Calls the route of a request, unless its bounds forbid it.
-    fn work(&mut self, request: Request, visit: &Visit) -> (Work, Option<Turn>) {
+    fn work(
+        &mut self,
+        request: Request,
+        peer: Option<SocketAddr>,
+        visit: &Visit,
+    ) -> (Work, Option<Turn>) {
         let listener = &self.listener;
         let Some(turn) = Turns::take(&listener.turns) else {
             listener.app.metrics().refused(Refusal::Overloaded);
@@ -138,18 +145,21 @@ impl Edge {
         {
             return (Work::Done(Err(too_large())), Some(turn));
         }
-        let work = answering::caught(|| self.route(request, visit));
+        let work = answering::caught(|| self.route(request, peer, visit));
         let work = work.unwrap_or_else(|panic| Work::Done(Err(answering::panicked(&*panic))));
         (work, Some(turn))
     }
 
-    fn route(&mut self, mut request: Request, visit: &Visit) -> Work {
+    fn route(&mut self, mut request: Request, peer: Option<SocketAddr>, visit: &Visit) -> Work {
         let Listener { app, express, body_bytes_max, local, .. } = &*self.listener;
         let packing = self.packing.as_mut().filter(|_| Packing::is_wanted(request.headers()));
         if packing.is_none()
             && let Some(way) = express::find(express, &request)
         {
             return Work::Express(way.start(app, visit, *body_bytes_max, request));
+        }
+        if let Some(peer) = peer {
+            request.extensions_mut().insert(ConnectInfo(peer));
         }
         if let Some(caller) = local {
             request.extensions_mut().insert(caller.clone());
@@ -160,6 +170,16 @@ impl Edge {
             Some(packing) => Work::Packed(packing.call(request)),
             None => Work::Routed(self.routes.call(request)),
         }
+    }
+
+    fn begin(&mut self, request: Request, peer: Option<SocketAddr>) -> Answering {
+        let visit = Visit::of(request.headers());
+        let line = line::Line::of(&request);
+        let (work, turn) = self.work(request, peer, &visit);
+        let deadline = line.started + self.listener.app.bounds().request_timeout;
+        let alarm = self.alarm.set(deadline);
+        let packs = self.packing.is_some();
+        Answering { listener: Arc::clone(&self.listener), visit, line, work, turn, alarm, packs }
     }
 }
 
@@ -184,13 +204,15 @@ impl Service<Request> for Edge {
     }
 
     fn call(&mut self, request: Request) -> Answering {
-        let visit = Visit::of(request.headers());
-        let line = line::Line::of(&request);
-        let (work, turn) = self.work(request, &visit);
-        let deadline = line.started + self.listener.app.bounds().request_timeout;
-        let alarm = self.alarm.set(deadline);
-        let packs = self.packing.is_some();
-        Answering { listener: Arc::clone(&self.listener), visit, line, work, turn, alarm, packs }
+        self.begin(request, None)
+    }
+}
+
+impl Routes for Edge {
+    type Answer = Answering;
+
+    fn answer(&mut self, request: Request, peer: SocketAddr) -> Answering {
+        self.begin(request, Some(peer))
     }
 }
 

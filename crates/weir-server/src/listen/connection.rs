@@ -9,7 +9,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
-use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -133,7 +132,7 @@ struct Client<R> {
 impl<R: Routes> hyper::service::Service<Request<Incoming>> for Client<R> {
     type Response = Response<Answer>;
     type Error = Infallible;
-    type Future = Answering<R::Future>;
+    type Future = Answering<R::Answer>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let ours = Turn::take(&self.turn);
@@ -141,9 +140,8 @@ impl<R: Routes> hyper::service::Service<Request<Incoming>> for Client<R> {
             let refusal = problem::early(&error.into());
             return Answering::Refused(Some(refusal.map(|body| Answer::new(body, ours))));
         }
-        let mut request = request.map(|body| self.receive(body));
-        request.extensions_mut().insert(ConnectInfo(self.peer));
-        let answer = self.routes.borrow_mut().call(request);
+        let request = request.map(|body| self.receive(body));
+        let answer = self.routes.borrow_mut().answer(request, self.peer);
         Answering::Routed(answer, Some(ours))
     }
 }

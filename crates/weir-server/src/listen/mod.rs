@@ -27,8 +27,10 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
-use axum::extract::Request;
+use axum::Router;
+use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
+use axum::routing::future::RouteFuture;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tower_service::Service;
 use weir_table::{Error, Result};
@@ -58,22 +60,21 @@ impl fmt::Display for Origin {
 }
 
 /// What a listener serves: a router, or something around one.
-pub trait Routes:
-    Service<Request, Response = Response, Error = Infallible, Future: Answers>
-    + Clone
-    + Send
-    + Sync
-    + 'static
-{
+pub trait Routes: Clone + Send + Sync + 'static {
+    /// An answer on its way.
+    type Answer: Answers;
+
+    /// Begins to answer a request of `peer`. Handlers find it in `ConnectInfo<SocketAddr>`.
+    fn answer(&mut self, request: Request, peer: SocketAddr) -> Self::Answer;
 }
 
-impl<R> Routes for R where
-    R: Service<Request, Response = Response, Error = Infallible, Future: Answers>
-        + Clone
-        + Send
-        + Sync
-        + 'static
-{
+impl Routes for Router {
+    type Answer = RouteFuture<Infallible>;
+
+    fn answer(&mut self, mut request: Request, peer: SocketAddr) -> RouteFuture<Infallible> {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        self.call(request)
+    }
 }
 
 /// An answer of [`Routes`] on its way.
@@ -113,8 +114,8 @@ impl Listener {
         self.origin
     }
 
-    /// Serves `routes` until `stop`, then drains; each connection gets a clone of them. Handlers find
-    /// the peer in `ConnectInfo<SocketAddr>`. Dropping the future cuts every connection off.
+    /// Serves `routes` until `stop`, then drains; each connection gets a clone of them. Dropping the
+    /// future cuts every connection off.
     pub async fn serve<R: Routes>(mut self, routes: R, stop: impl Future<Output = ()>) {
         self.settings.connections_max = open_files::make_room(self.settings.connections_max);
         let (certificate, renewal) = match self.tls {

@@ -44,6 +44,8 @@ pub(super) struct Limits {
 enum Wait {
     Nothing,
     Request(Instant),
+    /// A head that has begun, while nobody has had to wait for its end yet.
+    Begun,
     Head(Instant),
 }
 
@@ -83,7 +85,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
     /// Bytes came: unless they belong to a request under way, a head has begun.
     fn heard(&mut self) {
         if !self.turn.is_ours() && !matches!(self.wait, Wait::Head(_)) {
-            self.wait = Wait::Head(Instant::now() + self.limits.header);
+            self.wait = Wait::Begun;
         }
     }
 
@@ -101,11 +103,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
         }
         let deadline = match self.wait {
             Wait::Request(deadline) | Wait::Head(deadline) => deadline,
-            Wait::Nothing => Instant::now() + self.limits.idle,
+            Wait::Nothing => {
+                let deadline = Instant::now() + self.limits.idle;
+                self.wait = Wait::Request(deadline);
+                deadline
+            }
+            Wait::Begun => {
+                let deadline = Instant::now() + self.limits.header;
+                self.wait = Wait::Head(deadline);
+                deadline
+            }
         };
-        if matches!(self.wait, Wait::Nothing) {
-            self.wait = Wait::Request(deadline);
-        }
         if deadline < self.alarm.deadline() {
             self.alarm.as_mut().reset(deadline);
         }
@@ -149,17 +157,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
     }
 }
 
-/// The pieces as one, if they fit.
-fn join<'j>(pieces: &[io::IoSlice<'_>], joined: &'j mut [u8]) -> Option<&'j [u8]> {
-    let mut length = 0;
-    for piece in pieces {
-        let room = joined.get_mut(length..length + piece.len())?;
-        room.copy_from_slice(piece);
-        length += piece.len();
-    }
-    joined.get(..length)
-}
-
 fn timed_out() -> io::Error {
     io::ErrorKind::TimedOut.into()
 }
@@ -199,9 +196,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
         cx: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let mut joined = [0; JOINED_MAX];
-        if let Some(joined) = join(pieces, &mut joined) {
-            return self.poll_write(cx, joined);
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if length <= JOINED_MAX {
+            let mut joined = [MaybeUninit::uninit(); JOINED_MAX];
+            let mut joined = ReadBuf::uninit(&mut joined);
+            pieces.iter().for_each(|piece| joined.put_slice(piece));
+            return self.poll_write(cx, joined.filled());
         }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, pieces);
         self.answered();

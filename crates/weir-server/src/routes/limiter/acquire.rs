@@ -16,13 +16,13 @@ use weir_table::{AnyBackend, Backend};
 use super::place::{Ns, limiter};
 use super::shapes::{
     Amounts, AmountsText, EntityId, EntityText, Limit, LimitName, LimitShape, LimitState, NsAt,
-    Resource, ResourceText, positive_amounts, time,
+    Resource, ResourceText, positive_amounts,
 };
 use crate::app::App;
 use crate::edge::express::{Asked, Sent};
 use crate::error::{ApiError, Code};
 use crate::extract::{Body, Query};
-use crate::json::{put, put_list, put_plain};
+use crate::json::{put, put_list, put_time};
 use crate::limits::RateLimit;
 use crate::metrics::Taken;
 use crate::prelude::{Reply, written};
@@ -31,6 +31,8 @@ use crate::problem::Told;
 const MS: i64 = 1_000;
 /// Room for an ordinary answer.
 const ORDINARY_LEN: usize = 1024;
+/// Room for what an ordinary refusal says.
+const DETAIL_LEN: usize = 96;
 
 /// A request for tokens.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -165,8 +167,10 @@ fn lease<B: Backend>(limiter: &Limiter<B>, granted: Granted, dry_run: bool) -> V
     let to = &mut body;
     to.push(b'{');
     if !dry_run {
-        put_plain(to, r#""lease":"#, &limiter.lease_token(&grant));
-        put_plain(to, r#","expires_at":"#, &time(grant.expires_ms));
+        to.extend_from_slice(br#""lease":""#);
+        limiter.write_lease_token(&grant, to);
+        to.push(b'"');
+        put_time(to, r#","expires_at":"#, u64::try_from(grant.expires_ms).unwrap_or_default());
         to.push(b',');
     }
     put(to, r#""degraded":"#, &grant.degraded);
@@ -195,13 +199,7 @@ fn refusal(refused: Refused) -> ApiError {
     let limits: Vec<LimitState> = refused.limits.into_iter().map(LimitState::from).collect();
     let governing = limits.iter().filter(|limit| limit.deficit > 0);
     let governing = governing.max_by_key(|limit| limit.retry_after_ms);
-    let detail = match governing {
-        Some(limit) => format!(
-            "{} has {} of limit {}, and {} are asked for",
-            limit.entity, limit.available, limit.name, limit.asked
-        ),
-        None => "there are not enough tokens".to_owned(),
-    };
+    let detail = governing.map_or_else(|| "there are not enough tokens".to_owned(), detail);
     let told = governing.map(|limit| rate_limit(limit, refused.retry_after_ms));
     let error = ApiError::new(Code::RateLimitExceeded, detail)
         .telling(Missing { limits, retry_after_ms: refused.retry_after_ms });
@@ -209,6 +207,18 @@ fn refusal(refused: Refused) -> ApiError {
         Some(limit) => limit.refuse(error),
         None => crate::limits::retry_after(error, seconds_up(refused.retry_after_ms)),
     }
+}
+
+/// What is wrong, for people; as `format!` would write it.
+fn detail(limit: &LimitState) -> String {
+    let mut text = Vec::with_capacity(DETAIL_LEN);
+    text.extend_from_slice(limit.entity.as_str().as_bytes());
+    put(&mut text, " has ", &limit.available);
+    text.extend_from_slice(b" of limit ");
+    text.extend_from_slice(limit.name.as_str().as_bytes());
+    put(&mut text, ", and ", &limit.asked);
+    text.extend_from_slice(b" are asked for");
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// A limit as headers tell it: its capacity, in the time an empty bucket takes to fill.
@@ -220,7 +230,7 @@ fn rate_limit(limit: &LimitState, retry_after_ms: i64) -> RateLimit {
         refill_period_seconds: limit.refill_period_seconds,
     };
     RateLimit {
-        name: limit.name.to_string(),
+        name: limit.name.as_str().to_owned(),
         quota: limit.capacity,
         window_secs: seconds_up(whole.rate().fill_ms()),
         remaining: u64::try_from(limit.available).unwrap_or(0),
