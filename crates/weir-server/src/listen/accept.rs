@@ -6,16 +6,16 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{Id, JoinError, JoinSet};
 
-use super::connection::{Host, serve};
+use super::connection::{Arrival, Host, serve};
+use super::rounds::Rounds;
 use super::workers::{Place, Workers};
 use super::{Routes, Settings};
 
@@ -33,13 +33,20 @@ pub(super) async fn run<R: Routes>(
     let host = Arc::new(host);
     let mut stop = pin!(stop);
     let mut open = Connections::new(workers, settings.connections_max);
+    let mut rounds = Rounds::new();
     let mut refused = false;
     loop {
         let accepted = tokio::select! {
             biased;
             () = &mut stop => break,
             Some(ended) = open.tasks.join_next_with_id() => {
-                open.forget(ended);
+                if let Some(moved) = open.forget(ended) {
+                    open.add(&host, moved);
+                }
+                continue;
+            }
+            () = rounds.next() => {
+                rounds.turn(open.workers.processors());
                 continue;
             }
             accepted = listener.accept(), if open.has_room() => accepted,
@@ -47,8 +54,13 @@ pub(super) async fn run<R: Routes>(
         match accepted {
             Ok((stream, peer)) => {
                 refused = false;
-                if let Err(error) = open.add(&host, stream, peer) {
-                    tracing::debug!(%peer, %error, "a connection could not be handed over");
+                rounds.begin();
+                // From here on the thread that serves it hears of it, not this one.
+                match stream.into_std() {
+                    Ok(stream) => open.add(&host, Arrival { stream, peer, before: None }),
+                    Err(error) => {
+                        tracing::debug!(%peer, %error, "a connection could not be handed over");
+                    }
                 }
             }
             Err(error) if is_the_clients(&error) => {}
@@ -62,7 +74,7 @@ pub(super) async fn run<R: Routes>(
     }
     // Whoever connects from now on is refused instead of left waiting.
     drop(listener);
-    open.drain(settings.drain_timeout).await;
+    open.drain(&host, settings.drain_timeout).await;
 }
 
 /// Whether the connection failed rather than the listener.
@@ -76,7 +88,7 @@ fn is_the_clients(error: &io::Error) -> bool {
 /// polled.
 struct Connections {
     workers: Workers,
-    tasks: JoinSet<()>,
+    tasks: JoinSet<Option<Arrival>>,
     stops: HashMap<Id, (Place, oneshot::Sender<()>)>,
     max: usize,
     warned: bool,
@@ -91,19 +103,15 @@ impl Connections {
         self.tasks.len() < self.max
     }
 
-    fn add<R: Routes>(
-        &mut self,
-        host: &Arc<Host<R>>,
-        stream: TcpStream,
-        peer: SocketAddr,
-    ) -> io::Result<()> {
-        // From here on the thread that serves it hears of it, not this one.
-        let stream = stream.into_std()?;
-        let Some((place, runtime)) = self.workers.take(&stream) else {
-            return Err(io::ErrorKind::NotConnected.into());
+    /// Hands a connection to the thread that it belongs to.
+    fn add<R: Routes>(&mut self, host: &Arc<Host<R>>, arrival: Arrival) {
+        // There is always a thread.
+        let before = arrival.before.as_ref().map(|before| &before.home);
+        let Some((place, home, runtime)) = self.workers.take(&arrival.stream, before) else {
+            return;
         };
         let (tell, told) = oneshot::channel();
-        let task = self.tasks.spawn_on(serve(Arc::clone(host), stream, peer, told), runtime);
+        let task = self.tasks.spawn_on(serve(Arc::clone(host), arrival, home, told), runtime);
         self.stops.insert(task.id(), (place, tell));
         if !self.has_room() && !std::mem::replace(&mut self.warned, true) {
             tracing::warn!(
@@ -111,15 +119,15 @@ impl Connections {
                 "all connections are taken; further ones wait"
             );
         }
-        Ok(())
     }
 
-    fn forget(&mut self, ended: Result<(Id, ()), JoinError>) {
-        let id = match ended {
-            Ok((id, ())) => id,
+    /// A task has ended, and with it its connection; or it is to go on with another thread.
+    fn forget(&mut self, ended: Result<(Id, Option<Arrival>), JoinError>) -> Option<Arrival> {
+        let (id, moved) = match ended {
+            Ok(ended) => ended,
             Err(error) => {
                 tracing::error!(%error, "a request panicked; its connection was closed");
-                error.id()
+                (error.id(), None)
             }
         };
         if let Some((place, _)) = self.stops.remove(&id) {
@@ -129,16 +137,30 @@ impl Connections {
         if self.tasks.len() < self.max / 2 {
             self.warned = false;
         }
+        moved
     }
 
-    async fn drain(mut self, timeout: Duration) {
-        for (_, (_, tell)) in self.stops.drain() {
-            tell.send(()).ok();
-        }
-        let all_ended = async { while self.tasks.join_next().await.is_some() {} };
+    async fn drain<R: Routes>(mut self, host: &Arc<Host<R>>, timeout: Duration) {
+        self.tell_all();
+        let all_ended = async {
+            while let Some(ended) = self.tasks.join_next_with_id().await {
+                // One on its way between threads may have been asked meanwhile.
+                if let Some(moved) = self.forget(ended) {
+                    self.add(host, moved);
+                    self.tell_all();
+                }
+            }
+        };
         if tokio::time::timeout(timeout, all_ended).await.is_err() {
             let connections = self.tasks.len();
             tracing::warn!(connections, "gave up waiting for requests; they are cut off");
+        }
+    }
+
+    /// Tells all that have not been told to take no more requests.
+    fn tell_all(&mut self) {
+        for (_, (_, tell)) in self.stops.drain() {
+            tell.send(()).ok();
         }
     }
 }

@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody as _};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::http::{HeaderMap, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -19,6 +20,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use weir_table::Error;
 
+use super::home::{Arriving, Home};
 use super::patience::{Limits, Patient};
 use super::tls::{Certificate, handshake};
 use super::turn::{Answer, Ours, Turn};
@@ -59,64 +61,118 @@ impl<R> Host<R> {
     }
 }
 
-/// Serves one client until it leaves, is cut off, or `stop` says that no more requests are taken.
+/// A connection that is to be served.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub(super) stream: std::net::TcpStream,
+    pub(super) peer: SocketAddr,
+    /// What another thread has left to say of it, if it comes from one.
+    pub(super) before: Option<Before>,
+}
+
+/// What a thread says of a connection that it hands over.
+#[derive(Debug)]
+pub(super) struct Before {
+    pub(super) home: Home,
+    turn: Arc<Turn>,
+    /// What was read of the next request.
+    ahead: Bytes,
+}
+
+/// Serves one client until it leaves, is cut off, or `stop` says that no more requests are taken; or until it is better off
+/// with another thread, which is what is returned then.
 pub(super) async fn serve<R: Routes>(
     host: Arc<Host<R>>,
-    stream: std::net::TcpStream,
-    peer: SocketAddr,
+    Arrival { stream, peer, before }: Arrival,
+    home: Home,
     mut stop: oneshot::Receiver<()>,
-) {
+) -> Option<Arrival> {
     let stream = match TcpStream::from_std(stream) {
         Ok(stream) => stream,
-        Err(error) => return tracing::warn!(%peer, %error, "a connection could not be taken up"),
+        Err(error) => {
+            tracing::warn!(%peer, %error, "a connection could not be taken up");
+            return None;
+        }
     };
-    if let Err(error) = stream.set_nodelay(true) {
+    if before.is_none()
+        && let Err(error) = stream.set_nodelay(true)
+    {
         tracing::debug!(%peer, %error, "TCP_NODELAY could not be set");
     }
     let Some(certificate) = &host.certificate else {
-        return converse(&host, stream, peer, stop).await;
+        let (stream, before) = converse(&host, stream, peer, (home, before), stop).await?;
+        let stream = stream.into_std();
+        let stream = stream.inspect_err(|error| {
+            tracing::warn!(%peer, %error, "a connection could not be handed over");
+        });
+        return Some(Arrival { stream: stream.ok()?, peer, before: Some(before) });
     };
     let shaken = handshake(stream, certificate.newest());
     let shaken = tokio::select! {
         shaken = tokio::time::timeout(host.handshake_timeout, shaken) => shaken,
-        _ = &mut stop => return,
+        _ = &mut stop => return None,
     };
     match shaken {
-        Ok(Ok(stream)) => converse(&host, stream, peer, stop).await,
+        // Such a stream never says that it is elsewhere.
+        Ok(Ok(stream)) => drop(converse(&host, stream, peer, (home, None), stop).await),
         Ok(Err(error)) => tracing::debug!(%peer, %error, "a TLS handshake failed"),
         Err(_) => tracing::debug!(%peer, "a TLS handshake took too long"),
     }
+    None
 }
 
+/// Talks to a client. If the connection is at rest and belongs to another thread it is returned as it is.
 async fn converse<R, S>(
     host: &Host<R>,
     stream: S,
     peer: SocketAddr,
+    (home, before): (Home, Option<Before>),
     mut stop: oneshot::Receiver<()>,
-) where
+) -> Option<(S, Before)>
+where
     R: Routes,
-    S: AsyncRead + AsyncWrite + Unpin + 'static,
+    S: AsyncRead + AsyncWrite + Arriving + Unpin + 'static,
 {
-    let turn = Arc::new(Turn::default());
+    let (turn, ahead) = before.map(|before| (before.turn, before.ahead)).unzip();
+    let turn = turn.unwrap_or_default();
+    turn.set_elsewhere(false);
     let client = Client {
         routes: RefCell::new(host.routes.clone()),
         body_timeout: host.body_timeout,
         turn: Arc::clone(&turn),
         peer,
     };
-    let stream = TokioIo::new(Patient::new(stream, turn, host.limits));
-    let mut connection = pin!(host.http.serve_connection(stream, client));
+    let stream = Patient::new(stream, home, Arc::clone(&turn), host.limits);
+    let stream = match ahead {
+        Some(ahead) => stream.after(ahead),
+        None => stream,
+    };
+    let mut connection = host.http.serve_connection(TokioIo::new(stream), client);
+    let talk = poll_fn(|cx| match Pin::new(&mut connection).poll(cx) {
+        Poll::Ready(served) => Poll::Ready(Some(served)),
+        Poll::Pending if turn.is_elsewhere() && !turn.is_ours() => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    });
     let served = tokio::select! {
         biased;
         // First, so that a request that has arrived is taken up, and answered.
-        served = connection.as_mut() => served,
+        served = talk => served,
         _ = &mut stop => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            Pin::new(&mut connection).graceful_shutdown();
+            Some(Pin::new(&mut connection).await)
         }
     };
-    if let Err(error) = served {
-        tracing::debug!(%peer, %error, "a connection ended early");
+    match served {
+        Some(Ok(())) => None,
+        Some(Err(error)) => {
+            tracing::debug!(%peer, %error, "a connection ended early");
+            None
+        }
+        None => {
+            let parts = connection.into_parts();
+            let (stream, home) = parts.io.into_inner().into_parts();
+            Some((stream, Before { home, turn, ahead: parts.read_buf }))
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! a bounded number, for a bounded time, with bounded memory. From accept to close:
 //!
 //! 1. `accept` takes a connection while fewer than `connections_max` are open, and gives it to one of
-//!    the threads of `workers`, where it stays.
+//!    the threads of `workers`, where it stays unless `home` finds that it belongs to another.
 //! 2. `connection` does the TLS handshake within `handshake_timeout`, then hands over to hyper.
 //! 3. `patience` cuts it off when a head does not arrive, nothing is asked, or an answer is not
 //!    read; `upload` ends a body that comes too slowly.
@@ -14,8 +14,10 @@
 
 mod accept;
 mod connection;
+mod home;
 mod open_files;
 mod patience;
+mod rounds;
 mod settings;
 mod tls;
 mod turn;

@@ -16,9 +16,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use axum::body::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
+use super::home::{Arriving, Home};
 use super::turn::Turn;
 
 /// How long a client that still sends a body nobody wants may go on, so that it can read our answer
@@ -52,6 +54,9 @@ enum Wait {
 #[derive(Debug)]
 pub(super) struct Patient<S> {
     stream: S,
+    /// What was read of it on another thread.
+    ahead: Bytes,
+    home: Home,
     turn: Arc<Turn>,
     limits: Limits,
     wait: Wait,
@@ -67,12 +72,14 @@ struct Linger {
     bytes: usize,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
+impl<S: AsyncRead + AsyncWrite + Arriving + Unpin> Patient<S> {
     /// A new connection owes us its first head.
-    pub(super) fn new(stream: S, turn: Arc<Turn>, limits: Limits) -> Patient<S> {
+    pub(super) fn new(stream: S, home: Home, turn: Arc<Turn>, limits: Limits) -> Patient<S> {
         let deadline = Instant::now() + limits.header;
         Patient {
             stream,
+            ahead: Bytes::new(),
+            home,
             turn,
             limits,
             wait: Wait::Head(deadline),
@@ -82,8 +89,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
         }
     }
 
+    /// One that comes from another thread has asked before, and perhaps begun to ask again.
+    #[must_use]
+    pub(super) fn after(mut self, ahead: Bytes) -> Patient<S> {
+        if ahead.is_empty() {
+            self.wait = Wait::Nothing;
+        }
+        self.ahead = ahead;
+        self
+    }
+
+    /// The stream, to be handed to another thread, and where it was.
+    pub(super) fn into_parts(self) -> (S, Home) {
+        (self.stream, self.home)
+    }
+
     /// Bytes came: unless they belong to a request under way, a head has begun.
     fn heard(&mut self) {
+        self.turn.set_elsewhere(false);
         if !self.turn.is_ours() && !matches!(self.wait, Wait::Head(_)) {
             self.wait = Wait::Begun;
         }
@@ -106,6 +129,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Patient<S> {
             Wait::Nothing => {
                 let deadline = Instant::now() + self.limits.idle;
                 self.wait = Wait::Request(deadline);
+                let is_elsewhere = self.home.is_elsewhere(&self.stream);
+                self.turn.set_elsewhere(is_elsewhere);
                 deadline
             }
             Wait::Begun => {
@@ -161,12 +186,17 @@ fn timed_out() -> io::Error {
     io::ErrorKind::TimedOut.into()
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + AsyncWrite + Arriving + Unpin> AsyncRead for Patient<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.ahead.is_empty() {
+            let length = self.ahead.len().min(buffer.remaining());
+            buffer.put_slice(&self.ahead.split_to(length));
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         match Pin::new(&mut self.stream).poll_read(cx, buffer) {
             Poll::Ready(read) => {
@@ -180,7 +210,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncRead + AsyncWrite + Arriving + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

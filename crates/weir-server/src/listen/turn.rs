@@ -15,6 +15,7 @@ use hyper::body::{Frame, SizeHint};
 pub(super) struct Turn {
     answering: AtomicBool,
     unread: AtomicBool,
+    elsewhere: AtomicBool,
 }
 
 impl Turn {
@@ -30,6 +31,15 @@ impl Turn {
 
     pub(super) fn leave_unread(&self) {
         self.unread.store(true, Relaxed);
+    }
+
+    /// Whether the connection is at rest and belongs to another thread.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.elsewhere.load(Relaxed)
+    }
+
+    pub(super) fn set_elsewhere(&self, elsewhere: bool) {
+        self.elsewhere.store(elsewhere, Relaxed);
     }
 
     /// Begins the answer to one request.

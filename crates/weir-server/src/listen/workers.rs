@@ -2,15 +2,19 @@
 //!
 //! A connection stays with one thread, so that nothing of it is handed from processor to processor.
 //! It goes to the thread that belongs to the processor its packets arrive on: there its sender is
-//! woken without a call to another processor. Where that would make one thread much busier than
-//! another it goes to the idlest. Why: `docs/adr/0008-listener.md`.
+//! woken without a call to another processor, and all connections of a client's thread come together
+//! (`home`). Where that would make one thread much busier than another it goes to the idlest. Why:
+//! `docs/adr/0008-listener.md`.
 
 use std::io;
 use std::net::TcpStream;
+use std::sync::Arc;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use weir_table::{Error, Result};
+
+use super::home::{Home, Processors, arrives_on};
 
 /// How many connections more than the idlest thread any may have, beside an eighth.
 const MORE_MAX: usize = 8;
@@ -19,8 +23,7 @@ const MORE_MAX: usize = 8;
 #[derive(Debug)]
 pub(super) struct Workers {
     workers: Vec<Worker>,
-    /// The processors this process may run on, by number; none where the system does not tell.
-    processors: Vec<usize>,
+    processors: Arc<Processors>,
 }
 
 #[derive(Debug)]
@@ -41,23 +44,39 @@ impl Workers {
     pub(super) fn start(count: usize) -> Result<Workers> {
         if count == 0 {
             let own = Worker { runtime: Handle::current(), open: 0, _running: None };
-            return Ok(Workers { workers: vec![own], processors: Vec::new() });
+            return Ok(Workers {
+                workers: vec![own],
+                processors: Arc::new(Processors::new(Vec::new(), 1)),
+            });
         }
         let workers = (0..count).map(|_| Worker::start()).collect::<io::Result<_>>();
         let workers =
             workers.map_err(|source| Error::io("starting the threads that serve", source))?;
-        Ok(Workers { workers, processors: processors() })
+        let processors = Arc::new(Processors::new(processors(), count));
+        Ok(Workers { workers, processors })
     }
 
     /// Takes a place for a connection, and tells its runtime. Each is to be left with [`Workers::leave`].
-    pub(super) fn take(&mut self, connection: &TcpStream) -> Option<(Place, &Handle)> {
-        let processor = arrives_on(connection);
-        let processor = processor.and_then(|n| self.processors.iter().position(|own| *own == n));
+    /// One that was with another thread has said which one it belongs to.
+    pub(super) fn take(
+        &mut self,
+        connection: &TcpStream,
+        before: Option<&Home>,
+    ) -> Option<(Place, Home, &Handle)> {
+        let near = match before {
+            Some(home) => Some(home.belongs_to()),
+            None => arrives_on(connection).and_then(|number| self.processors.thread_of(number)),
+        };
         let open: Vec<usize> = self.workers.iter().map(|worker| worker.open).collect();
-        let place = choose(processor, &open)?;
+        let place = choose(near, &open)?;
         let worker = self.workers.get_mut(place.0)?;
         worker.open += 1;
-        Some((place, &worker.runtime))
+        Some((place, Home::new(place.0, &self.processors), &worker.runtime))
+    }
+
+    /// Asks connections where their packets arrive, or ends that round of questions.
+    pub(super) fn processors(&self) -> &Processors {
+        &self.processors
     }
 
     /// A connection has ended.
@@ -82,13 +101,6 @@ impl Worker {
     }
 }
 
-/// The processor on which a connection's packets arrive, where the system tells it.
-#[cfg(target_os = "linux")]
-fn arrives_on(connection: &TcpStream) -> Option<usize> {
-    let number = rustix::net::sockopt::socket_incoming_cpu(connection).ok()?;
-    usize::try_from(number).ok()
-}
-
 /// The processors this process may run on.
 #[cfg(target_os = "linux")]
 fn processors() -> Vec<usize> {
@@ -97,20 +109,14 @@ fn processors() -> Vec<usize> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn arrives_on(_: &TcpStream) -> Option<usize> {
-    None
-}
-
-#[cfg(not(target_os = "linux"))]
 fn processors() -> Vec<usize> {
     Vec::new()
 }
 
-/// The thread for a connection whose packets arrive on the processor that is `processor`th of ours, when the threads
-/// have `open`.
-fn choose(processor: Option<usize>, open: &[usize]) -> Option<Place> {
+/// The thread for a connection that belongs to `near`, when the threads have `open`.
+fn choose(near: Option<usize>, open: &[usize]) -> Option<Place> {
     let (idlest, least) = open.iter().enumerate().min_by_key(|(_, open)| **open)?;
-    let near = processor.map_or(idlest, |processor| processor % open.len());
+    let near = near.unwrap_or(idlest);
     let busy = open.get(near).is_none_or(|open| *open >= least + least / 8 + MORE_MAX);
     Some(Place(if busy { idlest } else { near }))
 }
@@ -121,16 +127,15 @@ mod tests {
 
     #[test]
     fn a_connection_goes_where_its_packets_arrive_unless_that_is_much_busier() {
-        for (processor, open, expected) in [
+        for (near, open, expected) in [
             (Some(1), [0, 0], 1),
             (Some(0), [7, 0], 0),
             (Some(0), [8, 0], 1),
             (Some(0), [799, 704], 0),
             (Some(0), [800, 704], 1),
-            (Some(3), [0, 5], 1),
             (None, [3, 2], 1),
         ] {
-            assert_eq!(choose(processor, &open), Some(Place(expected)), "{processor:?} {open:?}");
+            assert_eq!(choose(near, &open), Some(Place(expected)), "{near:?} {open:?}");
         }
         assert_eq!(choose(None, &[]), None);
     }
@@ -140,7 +145,7 @@ mod tests {
         let mut workers = Workers::start(2).unwrap();
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (place, runtime) = workers.take(&client).unwrap();
+        let (place, _, runtime) = workers.take(&client, None).unwrap();
         let (tell, told) = std::sync::mpsc::channel();
         let waits = runtime.spawn(async move {
             tell.send(std::thread::current().name().map(str::to_owned)).unwrap();

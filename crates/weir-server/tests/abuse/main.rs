@@ -6,13 +6,15 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::panic,
-    reason = "a test fails where it stands"
+    clippy::print_stderr,
+    reason = "a test fails where it stands, and says what it leaves out"
 )]
 
 mod bodies;
 mod crowd;
 mod drain;
 mod heads;
+mod moving;
 mod site;
 mod slow;
 mod tls;

@@ -92,6 +92,7 @@ fn routes(entered: Arc<Semaphore>, gate: Arc<Semaphore>) -> Router {
     };
     Router::new()
         .route("/hello", get(async || "hello"))
+        .route("/thread", get(async || format!("{:?}", std::thread::current().id())))
         .route("/count", post(async |body: Bytes| body.len().to_string()))
         .route("/slow", get(slow))
         .route("/panic", get(panics))
