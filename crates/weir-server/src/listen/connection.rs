@@ -150,7 +150,7 @@ where
     let mut connection = host.http.serve_connection(TokioIo::new(stream), client);
     let talk = poll_fn(|cx| match Pin::new(&mut connection).poll(cx) {
         Poll::Ready(served) => Poll::Ready(Some(served)),
-        Poll::Pending if turn.is_elsewhere() && !turn.is_ours() => Poll::Ready(None),
+        Poll::Pending if turn.may_move() => Poll::Ready(None),
         Poll::Pending => Poll::Pending,
     });
     let served = tokio::select! {
@@ -192,11 +192,12 @@ impl<R: Routes> hyper::service::Service<Request<Incoming>> for Client<R> {
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let ours = Turn::take(&self.turn);
+        // First, so that it is known of every body whether it was read.
+        let request = request.map(|body| self.receive(body));
         if let Err(error) = check_host(request.version(), request.headers()) {
             let refusal = problem::early(&error.into());
             return Answering::Refused(Some(refusal.map(|body| Answer::new(body, ours))));
         }
-        let request = request.map(|body| self.receive(body));
         let answer = self.routes.borrow_mut().answer(request, self.peer);
         Answering::Routed(answer, Some(ours))
     }

@@ -116,6 +116,8 @@ impl<S: AsyncRead + AsyncWrite + Arriving + Unpin> Patient<S> {
     /// kind, because hyper also flushes when there is nothing to write.
     fn answered(&mut self) {
         self.wait = Wait::Nothing;
+        // Until all of it has been flushed the connection is not at rest.
+        self.turn.set_elsewhere(false);
     }
 
     /// Nothing came: ready when that has lasted too long.

@@ -33,9 +33,10 @@ impl Turn {
         self.unread.store(true, Relaxed);
     }
 
-    /// Whether the connection is at rest and belongs to another thread.
-    pub(super) fn is_elsewhere(&self) -> bool {
-        self.elsewhere.load(Relaxed)
+    /// Whether the connection is between two requests and belongs to another thread. After a body that was given up the next
+    /// bytes are most likely not a request, and only who has read its beginning knows.
+    pub(super) fn may_move(&self) -> bool {
+        self.elsewhere.load(Relaxed) && !self.is_ours() && !self.has_unread()
     }
 
     pub(super) fn set_elsewhere(&self, elsewhere: bool) {
@@ -89,5 +90,24 @@ impl HttpBody for Answer {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_moves_only_between_requests_that_were_read() {
+        let turn = Arc::new(Turn::default());
+        assert!(!turn.may_move(), "it is at home");
+        turn.set_elsewhere(true);
+        assert!(turn.may_move());
+        let ours = Turn::take(&turn);
+        assert!(!turn.may_move(), "a request is under way");
+        drop(ours);
+        assert!(turn.may_move());
+        turn.leave_unread();
+        assert!(!turn.may_move(), "a body may still come");
     }
 }

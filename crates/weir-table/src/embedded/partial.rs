@@ -50,6 +50,11 @@ impl Warm {
         self.item.len() * ATTRIBUTE_WEIGHT
     }
 
+    /// Whether all that is to be told is here, if the item has it.
+    pub(super) fn tells(&self, told: Told) -> bool {
+        self.shape.told == Some(told)
+    }
+
     /// Whether an attribute that is not here is not in the item either.
     pub(super) fn knows(&self, name: &Name) -> bool {
         let Shape { names, told } = &*self.shape;

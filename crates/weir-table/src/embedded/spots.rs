@@ -61,7 +61,8 @@ impl Spots {
             is_held && !is_out
         });
         let are_known = addition.guards.iter().all(|guard| warm.knows(guard.name()));
-        if is_elsewhere || !are_known || !addition.adds.iter().all(is_plain) {
+        let is_read = are_known && warm.tells(addition.told);
+        if is_elsewhere || !is_read || !addition.adds.iter().all(is_plain) {
             return None;
         }
         let mut adds = Vec::with_capacity(addition.adds.len());

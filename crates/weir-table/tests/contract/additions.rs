@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
-use weir_table::expr::{remove, set};
+use weir_table::expr::{add, remove, set};
 use weir_table::{
     Added, Addition, Backend, Durability, Guard, IndexSpec, Item, Key, Kind, Name, Numbers,
     Prepared, Query, TableSpec, Told, Value,
@@ -16,6 +16,7 @@ use crate::follower::Follower;
 contract! {
     an_addition_adds_as_often_as_it_is_asked_for,
     an_addition_tells_at_least_what_it_is_asked_to,
+    an_addition_tells_what_others_did_not_ask_for,
     an_addition_makes_what_is_missing,
     guards_are_looked_at_each_time,
     a_guard_that_is_absent_or_over_holds,
@@ -83,6 +84,19 @@ async fn an_addition_tells_at_least_what_it_is_asked_to<B: Backend>(t: &Fixture<
     for round in 1..=3 {
         let told = ask(t, &adding, &[1, 10], &[]).await.unwrap();
         assert_eq!(told.i64("told_a"), Some(1 + 10 * round));
+        assert_eq!(told.s("told_b"), Some("x"));
+    }
+}
+
+async fn an_addition_tells_what_others_did_not_ask_for<B: Backend>(t: &Fixture<B>) {
+    let items = t.items().await;
+    items.put(row("a", "1").with("told_a", 1).with("told_b", "x").with("other", 1)).await;
+    let adding = prepared(t, "items", &["other", "told_a"], Vec::new()).await;
+    for round in 1..=3 {
+        // It reads of the item what the addition adds to, and no more.
+        items.update(key("a", "1"), add("other", 1).add("told_a", 1)).await;
+        let told = ask(t, &adding, &[1, 10], &[]).await.unwrap();
+        assert_eq!(told.i64("told_a"), Some(1 + 11 * round));
         assert_eq!(told.s("told_b"), Some("x"));
     }
 }
