@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::ops::Sub;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use weir_table::capacity::{read_milliunits, transact_read_milliunits};
@@ -10,8 +9,8 @@ use weir_table::embedded::Embedded;
 use weir_table::feed::{FeedPage, FeedShard, Position};
 use weir_table::request::RawPage;
 use weir_table::{
-    Added, Backend, Consistency, Get, Item, Key, KeyValue, Numbers, Prepared, Query, Result,
-    TableSpec, Transacted, Transaction, Write, Written,
+    Add, Added, Backend, Consistency, Get, Item, KeyValue, Query, Result, TableSpec, Transacted,
+    Transaction, Write, Written,
 };
 
 /// How sort keys of config levels begin.
@@ -152,13 +151,11 @@ impl Backend for Counting {
 
     fn add<T: Send>(
         &self,
-        prepared: &Arc<Prepared>,
-        key: &Key,
-        numbers: Numbers<'_>,
+        sum: Add<'_>,
         read: impl Fn(&Item) -> T + Send,
     ) -> impl Future<Output = Result<Added<T>>> + Send {
         add(&self.writes, 1);
-        self.inner.add(prepared, key, numbers, read)
+        self.inner.add(sum, read)
     }
 
     fn batch_write(&self, writes: Vec<Write>) -> impl Future<Output = Result<()>> + Send {

@@ -1,7 +1,7 @@
 //! Additions: the commonest write, prepared once and done often.
 //!
 //! An addition adds numbers to attributes of an item if its guards hold. It is an update like any other, and
-//! [`Prepared::write`] says which one. Because its shape is known beforehand it is checked once, and a back-end may
+//! [`Add::write`] says which one. Because its shape is known beforehand it is checked once, and a back-end may
 //! remember where an item has the numbers.
 
 use std::sync::Arc;
@@ -66,13 +66,40 @@ pub struct Addition {
     pub told: Told,
 }
 
-/// The numbers of one addition.
+/// One addition to one item.
 #[derive(Debug, Clone, Copy)]
-pub struct Numbers<'n> {
+pub struct Add<'a> {
+    /// What has been prepared.
+    pub prepared: &'a Arc<Prepared>,
+    /// The item.
+    pub key: &'a Key,
     /// What is added, in the order of [`Addition::adds`].
-    pub add: &'n [i64],
+    pub add: &'a [i64],
     /// What is compared with, in the order of those [`Addition::guards`] that compare.
-    pub than: &'n [i64],
+    pub than: &'a [i64],
+}
+
+impl Add<'_> {
+    /// The same as an update.
+    #[must_use]
+    pub fn write(&self) -> Write {
+        let Addition { table, durability, told, .. } = &self.prepared.addition;
+        let (update, condition) = self.prepared.expressions(self.add, self.than);
+        let write = Write::update(table.clone(), self.key.clone(), update);
+        Write { condition, durability: *durability, told: Some(*told), ..write }
+    }
+
+    /// Checks what comes with a request.
+    pub(crate) fn check(&self) -> Result<()> {
+        let prepared = self.prepared;
+        let wanted = (prepared.addition.adds.len(), prepared.compared);
+        let given = (self.add.len(), self.than.len());
+        if given != wanted {
+            let problem = format!("has {given:?} to add and compare with; {wanted:?} are wanted");
+            return Err(Error::invalid("numbers", problem));
+        }
+        if prepared.is_plain(self.key) { Ok(()) } else { prepared.spec.check_key(self.key) }
+    }
 }
 
 /// What became of an addition.
@@ -115,7 +142,7 @@ impl Prepared {
         let prepared = Prepared { addition, spec, compared, kinds };
         let adds = vec![0; prepared.addition.adds.len()];
         let than = vec![0; compared];
-        let (update, condition) = prepared.expressions(Numbers { add: &adds, than: &than });
+        let (update, condition) = prepared.expressions(&adds, &than);
         check::update(&prepared.spec, &update, condition.as_ref())?;
         Ok(prepared)
     }
@@ -124,17 +151,6 @@ impl Prepared {
     #[must_use]
     pub fn addition(&self) -> &Addition {
         &self.addition
-    }
-
-    /// Checks what comes with a request.
-    pub(crate) fn check(&self, key: &Key, numbers: Numbers<'_>) -> Result<()> {
-        let wanted = (self.addition.adds.len(), self.compared);
-        let given = (numbers.add.len(), numbers.than.len());
-        if given != wanted {
-            let problem = format!("has {given:?} to add and compare with; {wanted:?} are wanted");
-            return Err(Error::invalid("numbers", problem));
-        }
-        if self.is_plain(key) { Ok(()) } else { self.spec.check_key(key) }
     }
 
     /// Whether a key is one that needs no closer look, as nearly all are.
@@ -148,20 +164,11 @@ impl Prepared {
             && key.sort.as_ref().is_none_or(|sort| is_text(sort, limits::SORT_KEY_MAX))
     }
 
-    /// The same as an update.
-    #[must_use]
-    pub fn write(&self, key: Key, numbers: Numbers<'_>) -> Write {
-        let (update, condition) = self.expressions(numbers);
-        let write = Write::update(self.addition.table.clone(), key, update);
-        let Addition { durability, told, .. } = self.addition;
-        Write { condition, durability, told: Some(told), ..write }
-    }
-
-    fn expressions(&self, numbers: Numbers<'_>) -> (Update, Option<Condition>) {
-        let adds = self.addition.adds.iter().zip(numbers.add);
+    fn expressions(&self, add: &[i64], than: &[i64]) -> (Update, Option<Condition>) {
+        let adds = self.addition.adds.iter().zip(add);
         let update =
             adds.fold(Update::default(), |update, (name, add)| update.add(name.clone(), *add));
-        let mut than = numbers.than.iter().copied();
+        let mut than = than.iter().copied();
         let conditions = self.addition.guards.iter().map(|guard| {
             let than = if guard.compares() { than.next() } else { None };
             guard.condition(than.unwrap_or_default())

@@ -4,9 +4,8 @@
 use std::path::Path;
 #[cfg(feature = "dynamodb")]
 use std::pin::Pin;
-use std::sync::Arc;
 
-use crate::addition::{Added, Numbers, Prepared};
+use crate::addition::{Add, Added};
 use crate::backend::Backend;
 #[cfg(feature = "dynamodb")]
 use crate::dynamodb::Dynamo;
@@ -17,7 +16,6 @@ use crate::error::Error;
 use crate::error::Result;
 use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
-use crate::key::Key;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
 
@@ -152,12 +150,10 @@ impl Backend for AnyBackend {
 
     async fn add<T: Send>(
         &self,
-        prepared: &Arc<Prepared>,
-        key: &Key,
-        numbers: Numbers<'_>,
+        add: Add<'_>,
         read: impl Fn(&Item) -> T + Send,
     ) -> Result<Added<T>> {
-        delegate!(self, backend => backend.add(prepared, key, numbers, read))
+        delegate!(self, backend => backend.add(add, read))
     }
 
     async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {

@@ -5,13 +5,11 @@
 //! stored item to be known.
 
 use std::future::Future;
-use std::sync::Arc;
 
-use crate::addition::{Added, Numbers, Prepared};
+use crate::addition::{Add, Added};
 use crate::error::Result;
 use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
-use crate::key::Key;
 use crate::limits;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
@@ -42,12 +40,10 @@ pub trait Backend: Send + Sync + 'static {
     /// Adds numbers to attributes of an item, and reads the item after it.
     fn add<T: Send>(
         &self,
-        prepared: &Arc<Prepared>,
-        key: &Key,
-        numbers: Numbers<'_>,
+        add: Add<'_>,
         read: impl Fn(&Item) -> T + Send,
     ) -> impl Future<Output = Result<Added<T>>> + Send {
-        let written = self.write(prepared.write(key.clone(), numbers));
+        let written = self.write(add.write());
         async move { Ok(Added::of(written.await?, read)) }
     }
 

@@ -32,7 +32,7 @@ pub mod spec;
 mod store;
 pub mod value;
 
-pub use addition::{Added, Addition, Guard, Numbers, Prepared};
+pub use addition::{Add, Added, Addition, Guard, Prepared};
 #[cfg(any(feature = "embedded", feature = "dynamodb"))]
 pub use any::AnyBackend;
 pub use backend::Backend;

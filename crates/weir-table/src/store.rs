@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::addition::{Added, Addition, Numbers, Prepared};
+use crate::addition::{Add, Added, Addition, Prepared};
 use crate::backend::Backend;
 use crate::check;
 use crate::cursor::CursorKey;
 use crate::error::{Error, Result};
 use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
-use crate::key::Key;
 use crate::limits;
 use crate::request::{Get, Page, Query, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
@@ -165,13 +164,11 @@ impl<B: Backend> Store<B> {
     /// The request is invalid or the back-end fails.
     pub async fn add<T: Send>(
         &self,
-        prepared: &Arc<Prepared>,
-        key: &Key,
-        numbers: Numbers<'_>,
+        add: Add<'_>,
         read: impl Fn(&Item) -> T + Send,
     ) -> Result<Added<T>> {
-        prepared.check(key, numbers)?;
-        self.inner.backend.add(prepared, key, numbers, read).await
+        add.check()?;
+        self.inner.backend.add(add, read).await
     }
 
     /// Puts and deletes up to 25 items, each on its own.

@@ -13,8 +13,8 @@ use weir_table::embedded::{Embedded, Options};
 use weir_table::expr::{Update, attr};
 use weir_table::feed::Position;
 use weir_table::{
-    Added, Addition, Durability, Guard, IndexSpec, Item, Key, Kind, Numbers, Prepared, Query,
-    Store, TableSpec, Told, Value, Write,
+    Add, Added, Addition, Durability, Guard, IndexSpec, Item, Key, Kind, Prepared, Query, Store,
+    TableSpec, Told, Value, Write,
 };
 
 /// Seeds of cases that failed once; relative to the package.
@@ -162,12 +162,12 @@ impl Side {
 
     async fn add(&self, prepared: &Arc<Prepared>, key: &Key, add: &[i64], than: &[i64]) -> String {
         let compared = prepared.addition().guards.iter().filter(|g| !matches!(g, Guard::Is(..)));
-        let numbers = Numbers { add, than: &than[..compared.count()] };
+        let add = Add { prepared, key, add, than: &than[..compared.count()] };
         let told = |item: &Item| item.get("b").cloned();
         let added = if self.adds {
-            self.store.add(prepared, key, numbers, told).await
+            self.store.add(add, told).await
         } else {
-            let written = self.store.write(prepared.write(key.clone(), numbers)).await;
+            let written = self.store.write(add.write()).await;
             written.map(|written| match written.is_applied() {
                 true => Added::Done(told(written.item().unwrap())),
                 false => Added::Refused(written.item().cloned()),

@@ -8,8 +8,8 @@ use tokio::sync::Notify;
 use weir_table::feed::{FeedPage, FeedShard, Merge, Position};
 use weir_table::request::RawPage;
 use weir_table::{
-    Added, Backend, Error, Get, Item, Key, Numbers, Prepared, Query, Result, TableSpec, Transacted,
-    Transaction, Write, Written,
+    Add, Added, Backend, Error, Get, Item, Query, Result, TableSpec, Transacted, Transaction,
+    Write, Written,
 };
 
 use crate::scales::{Scales, Weight};
@@ -254,12 +254,10 @@ impl<B: Backend> Backend for Watched<B> {
 
     async fn add<T: Send>(
         &self,
-        prepared: &Arc<Prepared>,
-        key: &Key,
-        numbers: Numbers<'_>,
+        add: Add<'_>,
         read: impl Fn(&Item) -> T + Send,
     ) -> Result<Added<T>> {
-        self.through(Kind::Write, self.inner.add(prepared, key, numbers, read)).await
+        self.through(Kind::Write, self.inner.add(add, read)).await
     }
 
     async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {

@@ -72,23 +72,21 @@ impl<B: Backend> Namespace<B> {
     /// What most requests do not do is in boxes: their own futures stay small, and are moved a few times.
     async fn take(&self, ask: &Ask<'_>) -> Result<Acquired> {
         let known = self.limiter.inner.known.get(&ask.id);
-        if let Some(facts) = known.as_deref() {
-            if let Some(refused) = self.refused_again(ask, facts) {
-                return Ok(refused);
-            }
-            if let Some(taking) = self.prepared(ask, facts) {
-                return match self.take_prepared(ask, facts, &taking).await {
-                    Ok(Added::Done(bucket)) => {
-                        self.limiter.inner.known.saw(&ask.id, Some(facts), &bucket);
-                        Ok(self.granted(ask, [(&ask.id, bucket.shard, bucket)]))
-                    }
-                    Ok(Added::Refused(found)) => Box::pin(self.take_on(ask, facts, found)).await,
-                    Err(weir_table::Error::Conflict) => Box::pin(self.take_in_turn(ask)).await,
-                    Err(error) => Err(error.into()),
-                };
-            }
+        let usual = known.as_deref().filter(|facts| self.is_usual(ask, facts));
+        let Some(facts) = usual else { return Box::pin(self.take_in_turn(ask)).await };
+        if let Some(refused) = self.refused_again(ask, facts) {
+            return Ok(refused);
         }
-        Box::pin(self.take_in_turn(ask)).await
+        let taking = self.taking(ask, facts).await?;
+        match self.take_prepared(ask, facts, &taking).await {
+            Ok(Added::Done(bucket)) => {
+                self.limiter.inner.known.saw(&ask.id, Some(facts), &bucket);
+                Ok(self.granted(ask, [(&ask.id, bucket.shard, bucket)]))
+            }
+            Ok(Added::Refused(found)) => Box::pin(self.take_on(ask, facts, found)).await,
+            Err(weir_table::Error::Conflict) => Box::pin(self.take_in_turn(ask)).await,
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Goes on when what was prepared has not taken, because the bucket was found like this.
@@ -123,10 +121,7 @@ impl<B: Backend> Namespace<B> {
                             Box::pin(self.take_together(ask, facts, Some(parent), wcu)).await?
                         }
                         _ if holds => Box::pin(self.take_together(ask, facts, None, wcu)).await?,
-                        _ => {
-                            self.prepare(ask, facts).await?;
-                            self.take_alone(ask, Some(facts), wcu).await?
-                        }
+                        _ => self.take_alone(ask, Some(facts), wcu).await?,
                     }
                 }
                 // Without facts, an image tells who else pays: too late for one transaction.

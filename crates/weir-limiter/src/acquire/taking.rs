@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use weir_table::{Added, Addition, Backend, Durability, Guard, Numbers, Prepared, Told};
+use weir_table::{Add, Added, Addition, Backend, Durability, Guard, Prepared, Told};
 
 use super::ask::Ask;
 use super::known::Facts;
 use crate::bucket::{Bucket, MILLI};
+use crate::error::Result;
 use crate::ids::LimitName;
 use crate::item::{self, CASCADE, Field, TTL};
 use crate::keys;
@@ -62,14 +63,8 @@ pub(super) struct Taking {
 }
 
 impl<B: Backend> Namespace<B> {
-    /// What has been prepared for a request, if it has been.
-    pub(super) fn prepared(&self, ask: &Ask<'_>, facts: &Facts) -> Option<Arc<Taking>> {
-        let taking = facts.taking.lock().clone()?;
-        (taking.shape.is_of(ask, facts) && self.is_usual(ask, facts)).then_some(taking)
-    }
-
     /// Whether a request only takes, from a bucket that pays alone and lives as long as it did, on an embedded store.
-    fn is_usual(&self, ask: &Ask<'_>, facts: &Facts) -> bool {
+    pub(super) fn is_usual(&self, ask: &Ask<'_>, facts: &Facts) -> bool {
         let settings = self.limiter.settings();
         let is_embedded = !settings.sharded && !settings.is_shared();
         let is_alone = !facts.cascade || facts.parent.is_none();
@@ -77,11 +72,16 @@ impl<B: Backend> Namespace<B> {
         is_embedded && is_alone && stays && ask.request.on_expiry == OnExpiry::Keep
     }
 
-    /// Prepares the next request of this kind for the same bucket, if it is one that can be.
-    pub(super) async fn prepare(&self, ask: &Ask<'_>, facts: &Facts) -> weir_table::Result<()> {
-        if !self.is_usual(ask, facts) {
-            return Ok(());
+    /// What is prepared for such a request; it is now, if it was not.
+    pub(super) async fn taking(&self, ask: &Ask<'_>, facts: &Facts) -> Result<Arc<Taking>> {
+        let last = facts.taking.lock().clone();
+        match last.filter(|taking| taking.shape.is_of(ask, facts)) {
+            Some(taking) => Ok(taking),
+            None => Box::pin(self.prepare(ask, facts)).await,
         }
+    }
+
+    async fn prepare(&self, ask: &Ask<'_>, facts: &Facts) -> Result<Arc<Taking>> {
         let shape = Shape::of(ask, facts);
         let takings = &self.limiter.inner.known.takings;
         let taking = match takings.get(&shape) {
@@ -94,8 +94,8 @@ impl<B: Backend> Namespace<B> {
                 taking
             }
         };
-        *facts.taking.lock() = Some(taking);
-        Ok(())
+        *facts.taking.lock() = Some(Arc::clone(&taking));
+        Ok(taking)
     }
 
     /// Takes with what has been prepared.
@@ -111,7 +111,7 @@ impl<B: Backend> Namespace<B> {
         let id = &ask.id;
         let make = || keys::bucket(&id.ns, &id.entity, &id.resource, SHARD);
         let key = facts.key.get_or_init(make);
-        let numbers = Numbers { add: &add, than: &than };
-        self.limiter.store().add(&taking.prepared, key, numbers, item::decode).await
+        let add = Add { prepared: &taking.prepared, key, add: &add, than: &than };
+        self.limiter.store().add(add, item::decode).await
     }
 }

@@ -48,9 +48,8 @@ impl Seal {
         write(&mut bytes, grant);
         let tag = hmac::sign(&self.0, &bytes);
         bytes.extend_from_slice(tag.as_ref().get(..TAG_LEN).unwrap_or_default());
-        // Four characters hold three bytes, and no padding is written.
         let from = to.len();
-        to.resize(from + (bytes.len() * 4).div_ceil(3), 0);
+        to.resize(from + base64::encoded_len(bytes.len(), false).unwrap_or_default(), 0);
         let room = to.get_mut(from..).unwrap_or_default();
         URL_SAFE_NO_PAD.encode_slice(&bytes, room).ok();
     }

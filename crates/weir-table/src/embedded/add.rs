@@ -13,11 +13,10 @@ use super::dirty::{Entry, Payload, Space};
 use super::engine::{Engine, Rests};
 use super::keys;
 use super::spots::Spots;
-use crate::addition::{Added, Numbers, Prepared};
+use crate::addition::{Add, Added};
 use crate::check;
 use crate::error::Result;
 use crate::item::Item;
-use crate::key::Key;
 
 /// Bytes that a thread keeps for the next addition.
 const SCRATCH_MAX: usize = 64 * 1024;
@@ -47,14 +46,12 @@ impl Engine {
     /// Adds numbers to attributes of an item, and reads the item after it.
     pub(super) async fn add<T>(
         self: &Arc<Self>,
-        prepared: &Arc<Prepared>,
-        key: &Key,
-        numbers: Numbers<'_>,
+        add: Add<'_>,
         read: impl Fn(&Item) -> T,
     ) -> Result<Added<T>> {
         tokio::task::coop::consume_budget().await;
         if self.is_calm()
-            && let Some((item, rests)) = self.add_now(prepared, key, numbers)?
+            && let Some((item, rests)) = self.add_now(add)?
         {
             // The item is let go before others add to it.
             let told = read(&item);
@@ -63,25 +60,20 @@ impl Engine {
             return Ok(Added::Done(told));
         }
         // In a box: the short way has a small future.
-        let written = Box::pin(self.write(prepared.write(key.clone(), numbers))).await?;
+        let written = Box::pin(self.write(add.write())).await?;
         Ok(Added::of(written, read))
     }
 
     /// Does an addition with what is in memory; nothing is done if that is not enough.
-    fn add_now(
-        &self,
-        prepared: &Arc<Prepared>,
-        key: &Key,
-        numbers: Numbers<'_>,
-    ) -> Result<Option<(Item, Rests)>> {
-        let table = self.table(&prepared.addition().table)?;
-        let place = keys::item(table.id, key);
+    fn add_now(&self, add: Add<'_>) -> Result<Option<(Item, Rests)>> {
+        let table = self.table(&add.prepared.addition().table)?;
+        let place = keys::item(table.id, add.key);
         let _locked = self.lock_stripe(Engine::stripe_of(&place));
         let gate = self.generations.read();
         let added = gate.active.alter(Space::Items, &place, |entry| {
             SCRATCH.with_borrow_mut(|scratch| {
                 scratch.clear();
-                self.add_to(entry, &table, &place, (prepared, numbers), scratch)
+                self.add_to(entry, &table, &place, add, scratch)
             })
         });
         added.unwrap_or(Ok(None))
@@ -92,7 +84,7 @@ impl Engine {
         entry: &mut Entry,
         table: &Table,
         place: &[u8],
-        (prepared, numbers): (&Arc<Prepared>, Numbers<'_>),
+        Add { prepared, add, than, .. }: Add<'_>,
         scratch: &mut Scratch,
     ) -> Result<Option<(Item, Rests)>> {
         let seen = Rests::from(&*entry);
@@ -104,10 +96,10 @@ impl Engine {
         }
         let Some(spots) = &mut warm.spots else { return Ok(None) };
         let Scratch { new, delta, body } = scratch;
-        if !spots.hold(warm.item.attrs(), numbers.than) {
+        if !spots.hold(warm.item.attrs(), than) {
             return Ok(None);
         }
-        let Some(sums) = spots.sums(warm.item.attrs(), bytes, numbers.add, new, delta) else {
+        let Some(sums) = spots.sums(warm.item.attrs(), bytes, add, new, delta) else {
             return Ok(None);
         };
         if check::may_be_too_large(new.len()) {

@@ -46,14 +46,13 @@ use std::time::Duration;
 pub use backup::{BackupReport, restore};
 pub use verify::Verification;
 
-use crate::addition::{Added, Numbers, Prepared};
+use crate::addition::{Add, Added};
 use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::cursor::CursorKey;
 use crate::error::Result;
 use crate::feed::{FeedPage, FeedShard, Merge, Position};
 use crate::item::Item;
-use crate::key::Key;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
 use engine::Engine;
@@ -250,12 +249,10 @@ impl Backend for Embedded {
 
     async fn add<T: Send>(
         &self,
-        prepared: &Arc<Prepared>,
-        key: &Key,
-        numbers: Numbers<'_>,
+        add: Add<'_>,
         read: impl Fn(&Item) -> T + Send,
     ) -> Result<Added<T>> {
-        self.engine.add(prepared, key, numbers, read).await
+        self.engine.add(add, read).await
     }
 
     async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use weir_table::expr::{add, remove, set};
 use weir_table::{
-    Added, Addition, Backend, Durability, Guard, IndexSpec, Item, Key, Kind, Name, Numbers,
-    Prepared, Query, TableSpec, Told, Value,
+    Add, Added, Addition, Backend, Durability, Guard, IndexSpec, Item, Key, Kind, Name, Prepared,
+    Query, TableSpec, Told, Value,
 };
 
 use crate::fixture::{Fixture, eventually, fault, key, n, row, texts};
@@ -58,8 +58,8 @@ async fn ask<B: Backend>(
     add: &[i64],
     than: &[i64],
 ) -> Result<Item, Option<Item>> {
-    let numbers = Numbers { add, than };
-    match t.store.add(prepared, &key("a", "1"), numbers, Item::clone).await.unwrap() {
+    let key = key("a", "1");
+    match t.store.add(Add { prepared, key: &key, add, than }, Item::clone).await.unwrap() {
         Added::Done(item) => Ok(item),
         Added::Refused(found) => Err(found),
     }
@@ -188,8 +188,8 @@ async fn a_sum_that_is_no_number_is_refused_and_nothing_added<B: Backend>(t: &Fi
     let item = row("a", "1").with("a", 7).with("b", "text");
     items.put(item.clone()).await;
     for _ in 0..2 {
-        let numbers = Numbers { add: &[1, 1], than: &[] };
-        let refused = t.store.add(&adding, &key("a", "1"), numbers, Item::clone).await;
+        let add = Add { prepared: &adding, key: &key("a", "1"), add: &[1, 1], than: &[] };
+        let refused = t.store.add(add, Item::clone).await;
         assert!(refused.is_err(), "{refused:?}");
     }
     assert_eq!(items.get(key("a", "1")).await, Some(item));
@@ -261,13 +261,13 @@ async fn an_addition_with_too_few_numbers_is_refused<B: Backend>(t: &Fixture<B>)
     let guards = vec![Guard::AtLeast("a".into())];
     let adding = prepared(t, "items", &["a", "b"], guards).await;
     for (add, than) in [(vec![1], vec![1]), (vec![1, 1], vec![]), (vec![1, 1, 1], vec![1])] {
-        let numbers = Numbers { add: &add, than: &than };
-        let refused = t.store.add(&adding, &key("a", "1"), numbers, Item::clone).await;
+        let add = Add { prepared: &adding, key: &key("a", "1"), add: &add, than: &than };
+        let refused = t.store.add(add, Item::clone).await;
         assert_eq!(fault(refused), "numbers");
     }
     let wrong = Key { partition: "a".into(), sort: None };
-    let numbers = Numbers { add: &[1, 1], than: &[1] };
-    assert!(t.store.add(&adding, &wrong, numbers, Item::clone).await.unwrap_err().is_invalid());
+    let add = Add { prepared: &adding, key: &wrong, add: &[1, 1], than: &[1] };
+    assert!(t.store.add(add, Item::clone).await.unwrap_err().is_invalid());
     assert_eq!(items.get(key("a", "1")).await, Some(item));
 }
 
@@ -296,8 +296,9 @@ async fn additions_at_once_are_each_counted_once<B: Backend>(t: &Fixture<B>) {
         tasks.spawn(async move {
             let mut taken = 0;
             for _ in 0..EACH {
-                let numbers = Numbers { add: &[-1, 1], than: &[1] };
-                let added = store.add(&taking, &key("a", "1"), numbers, |_| ()).await;
+                let key = key("a", "1");
+                let add = Add { prepared: &taking, key: &key, add: &[-1, 1], than: &[1] };
+                let added = store.add(add, |_| ()).await;
                 taken += i64::from(matches!(added.unwrap(), Added::Done(())));
             }
             taken

@@ -31,8 +31,6 @@ use crate::problem::Told;
 const MS: i64 = 1_000;
 /// Room for an ordinary answer.
 const ORDINARY_LEN: usize = 1024;
-/// Room for what an ordinary refusal says.
-const DETAIL_LEN: usize = 96;
 
 /// A request for tokens.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -199,7 +197,12 @@ fn refusal(refused: Refused) -> ApiError {
     let limits: Vec<LimitState> = refused.limits.into_iter().map(LimitState::from).collect();
     let governing = limits.iter().filter(|limit| limit.deficit > 0);
     let governing = governing.max_by_key(|limit| limit.retry_after_ms);
-    let detail = governing.map_or_else(|| "there are not enough tokens".to_owned(), detail);
+    let detail = match governing {
+        Some(LimitState { entity, available, name, asked, .. }) => {
+            format!("{entity} has {available} of limit {name}, and {asked} are asked for")
+        }
+        None => "there are not enough tokens".to_owned(),
+    };
     let told = governing.map(|limit| rate_limit(limit, refused.retry_after_ms));
     let error = ApiError::new(Code::RateLimitExceeded, detail)
         .telling(Missing { limits, retry_after_ms: refused.retry_after_ms });
@@ -207,18 +210,6 @@ fn refusal(refused: Refused) -> ApiError {
         Some(limit) => limit.refuse(error),
         None => crate::limits::retry_after(error, seconds_up(refused.retry_after_ms)),
     }
-}
-
-/// What is wrong, for people; as `format!` would write it.
-fn detail(limit: &LimitState) -> String {
-    let mut text = Vec::with_capacity(DETAIL_LEN);
-    text.extend_from_slice(limit.entity.as_str().as_bytes());
-    put(&mut text, " has ", &limit.available);
-    text.extend_from_slice(b" of limit ");
-    text.extend_from_slice(limit.name.as_str().as_bytes());
-    put(&mut text, ", and ", &limit.asked);
-    text.extend_from_slice(b" are asked for");
-    String::from_utf8(text).unwrap_or_default()
 }
 
 /// A limit as headers tell it: its capacity, in the time an empty bucket takes to fill.
