@@ -85,11 +85,9 @@ impl Seen {
     }
 
     /// The shards that changed and are there, each once.
-    pub(super) fn in_use(&self) -> weir_table::Result<Vec<InUse>> {
+    pub(super) fn in_use(&self) -> impl Iterator<Item = weir_table::Result<InUse>> {
         let there = self.buckets.iter().filter_map(|(pk, sight)| Some((pk, sight.as_ref()?)));
-        let found: weir_table::Result<Vec<Option<InUse>>> =
-            there.map(|(pk, sight)| sight.in_use(pk)).collect();
-        Ok(found?.into_iter().flatten().collect())
+        there.filter_map(|(pk, sight)| sight.in_use(pk).transpose())
     }
 }
 

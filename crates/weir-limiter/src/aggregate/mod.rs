@@ -15,6 +15,7 @@ mod pace;
 mod refill;
 
 use weir_table::feed::{Change, Merge};
+use weir_table::limits::BATCH_GET_MAX;
 use weir_table::{Backend, Key, Write};
 
 use crate::error::Result;
@@ -25,6 +26,9 @@ use crate::usage;
 pub(crate) use errand::Whose;
 pub use in_use::Seen;
 pub use pace::Pace;
+
+/// Buckets that are decoded at once.
+const AT_ONCE: usize = 16;
 
 impl<B: Backend> Limiter<B> {
     /// Adds what `changes` used to a tally. Returns how many entries it has.
@@ -95,10 +99,25 @@ impl<B: Backend> Limiter<B> {
     /// The store fails.
     pub async fn tend(&self, seen: &Seen) -> Result<u64> {
         let now_ms = self.now_ms();
-        let in_use = seen.in_use()?;
-        let refilled = self.refill(&in_use, now_ms).await?;
-        let doubled = if self.settings().sharded { self.double_hot(&in_use).await? } else { 0 };
-        Ok(refilled + doubled)
+        let mut written = 0;
+        let mut needy = Vec::new();
+        for (number, one) in seen.in_use().enumerate() {
+            let one = one?;
+            if self.settings().sharded {
+                written += u64::from(self.double_if_hot(&one).await?);
+            }
+            if refill::helps(&one, now_ms) {
+                needy.push(one);
+            }
+            if needy.len() == BATCH_GET_MAX {
+                written += self.refill(&std::mem::take(&mut needy), now_ms).await?;
+            }
+            // To decode them takes a while, and whoever runs this may have other things to do.
+            if number % AT_ONCE == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(written + self.refill(&needy, now_ms).await?)
     }
 
     /// The writes that note what changes of config and of entities ask for, no item twice. To be written with the position of

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use weir_table::limits::BATCH_GET_MAX;
 use weir_table::{Backend, Get};
 
 use super::in_use::InUse;
@@ -37,24 +36,23 @@ fn helped(bucket: &Bucket, used: &BTreeMap<LimitName, i64>, now_ms: i64) -> Opti
 }
 
 impl<B: Backend> Limiter<B> {
-    /// Refills those of the shards that need it. Returns how many it wrote.
-    pub(super) async fn refill(&self, in_use: &[InUse], now_ms: i64) -> Result<u64> {
-        let needy: Vec<&InUse> =
-            in_use.iter().filter(|one| helped(&one.last, &one.used, now_ms).is_some()).collect();
+    /// Refills shards that need it, as many as are read at once. Returns how many it wrote.
+    pub(super) async fn refill(&self, needy: &[InUse], now_ms: i64) -> Result<u64> {
+        if needy.is_empty() {
+            return Ok(0);
+        }
+        // The feed is behind. What it shows may be full where the bucket is not any more, and a refill that stops at the
+        // capacity would drop what the bucket has room for.
+        let gets: Vec<Get> = needy.iter().map(|one| self.get_shard(one)).collect();
+        let items = self.store().batch_get(&gets).await?;
         let mut written = 0;
-        for needy in needy.chunks(BATCH_GET_MAX) {
-            // The feed is behind. What it shows may be full where the bucket is not any more, and a refill that stops at the
-            // capacity would drop what the bucket has room for.
-            let gets: Vec<Get> = needy.iter().map(|one| self.get_shard(one)).collect();
-            let items = self.store().batch_get(&gets).await?;
-            for (one, found) in needy.iter().zip(items) {
-                let Some(found) = found.filter(|found| found.i64(RF).is_some()) else { continue };
-                let old = item::decode(&found);
-                let Some(new) = helped(&old, &one.used, now_ms) else { continue };
-                let write = writes::change(self.table(), &one.id, &old, &new, Cover::Unneeded);
-                // Refused means that somebody else refilled it.
-                written += u64::from(self.try_write(write).await?);
-            }
+        for (one, found) in needy.iter().zip(items) {
+            let Some(found) = found.filter(|found| found.i64(RF).is_some()) else { continue };
+            let old = item::decode(&found);
+            let Some(new) = helped(&old, &one.used, now_ms) else { continue };
+            let write = writes::change(self.table(), &one.id, &old, &new, Cover::Unneeded);
+            // Refused means that somebody else refilled it.
+            written += u64::from(self.try_write(write).await?);
         }
         Ok(written)
     }
@@ -64,28 +62,28 @@ impl<B: Backend> Limiter<B> {
         Get::new(self.table(), keys::bucket(&id.ns, &id.entity, &id.resource, one.last.shard))
     }
 
-    /// Doubles the shards of buckets of which one is written nearly as often as a partition serves. Returns how many it
-    /// doubled.
-    pub(super) async fn double_hot(&self, in_use: &[InUse]) -> Result<u64> {
+    /// Doubles the shards of a bucket of which one is written nearly as often as a partition serves. Returns whether it did.
+    pub(super) async fn double_if_hot(&self, one: &InUse) -> Result<bool> {
         let hot_per_second = SHARD_WRITES_PER_SECOND * HOT_PERCENT / 100;
-        let mut doubled = 0;
-        for one in in_use {
-            let Some(wcu) = one.last.meter(&LimitName::wcu()) else { continue };
-            let shards = one.last.shard_count;
-            let per_second = self.inner.pace.saw(one, wcu.consumed);
-            if per_second.is_none_or(|pace| pace < hot_per_second) || shards >= SHARDS_MAX {
-                continue;
-            }
-            let ns = self.namespace_of(&one.id.ns);
-            match ns.double_shards(&one.id.entity, &one.id.resource, shards).await {
-                Ok(_) => doubled += 1,
-                // A bucket that hot is written by many; the next changes will tell again.
-                Err(Error::Contended) => {}
-                Err(error) => return Err(error),
-            }
+        let Some(wcu) = one.last.meter(&LimitName::wcu()) else { return Ok(false) };
+        let shards = one.last.shard_count;
+        let per_second = self.inner.pace.saw(one, wcu.consumed);
+        if per_second.is_none_or(|pace| pace < hot_per_second) || shards >= SHARDS_MAX {
+            return Ok(false);
         }
-        Ok(doubled)
+        let ns = self.namespace_of(&one.id.ns);
+        match ns.double_shards(&one.id.entity, &one.id.resource, shards).await {
+            Ok(_) => Ok(true),
+            // A bucket that hot is written by many; the next changes will tell again.
+            Err(Error::Contended) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
+}
+
+/// Whether a refill would help a shard.
+pub(super) fn helps(one: &InUse, now_ms: i64) -> bool {
+    helped(&one.last, &one.used, now_ms).is_some()
 }
 
 #[cfg(test)]

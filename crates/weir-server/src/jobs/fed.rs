@@ -19,12 +19,14 @@ use super::hub::{Hub, Started};
 use super::job::Done;
 use super::lease::Lease;
 use super::leased::{self, Leased, Terms};
-use super::pace::{backoff, spread};
+use super::pace::{backoff, millis, spread};
 use super::reader::{Read, Reader};
 use super::record::Outcome;
 use super::run::{End, Work, guarded, rounds};
+use super::settings::LATE;
 use super::status::Board;
 use super::tally::Tally;
+use super::unhurried::unhurried;
 
 pub(super) struct FedTask {
     hub: Arc<Hub>,
@@ -110,7 +112,10 @@ impl FedTask {
         let (hub, job) = (&self.hub, self.job.as_ref());
         let deadline = job.deadline().unwrap_or(hub.settings.deadline);
         // The reader survives being cut off anywhere: what it believes is checked by conditions.
-        let work = Box::pin(self.reader.read(hub, job, &self.board, lost));
+        let work = self.reader.read(hub, job, &self.board, lost);
+        let behind_ms = millis(job.every().unwrap_or(hub.settings.feed_poll) * 2 + LATE);
+        let is_late = || self.board.is_behind(hub.now_ms(), behind_ms);
+        let work = Box::pin(unhurried(Box::pin(work), is_late));
         guarded(work, deadline, hub.phase.clone(), pending()).await
     }
 

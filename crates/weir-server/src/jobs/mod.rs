@@ -66,6 +66,7 @@ mod status;
 mod stretch;
 mod tally;
 mod turn;
+mod unhurried;
 mod writes;
 
 pub use desk::Ran;

@@ -36,8 +36,10 @@ pub(super) const WRITES_MAX: usize = TRANSACT_MAX - 1;
 pub(super) const ENTRIES_MAX: usize = 10_000;
 /// A chunk of a stretch with less than this part of what it may have shows that the feed's end is near.
 pub(super) const TAIL_PART: usize = 4;
+/// How far behind, beside two of its periods, a feed job is when it takes no more rests.
+pub(super) const LATE: Duration = Duration::from_secs(5);
 /// Changes that are folded at once, before others have their turn on the thread.
-pub(super) const FOLD_MAX: usize = 128;
+pub(super) const FOLD_MAX: usize = 16;
 /// Reading a stretch takes at most this part of a lease.
 pub(super) const LEASE_PART: u32 = 3;
 

@@ -199,6 +199,12 @@ impl Board {
         self.inner.lock().behind_ms = Some(at_ms);
     }
 
+    /// Whether a feed job has yet to handle changes that are older than that.
+    pub(super) fn is_behind(&self, now_ms: u64, by_ms: u64) -> bool {
+        let behind_ms = self.inner.lock().behind_ms;
+        behind_ms.is_some_and(|at_ms| now_ms.saturating_sub(at_ms) > by_ms)
+    }
+
     /// There are no more changes.
     pub(super) fn caught_up(&self) {
         self.inner.lock().behind_ms = None;
@@ -252,6 +258,7 @@ mod tests {
         let board = Board::new("totals", Kind::Feed, Duration::from_secs(1));
         board.behind(1_000);
         board.behind(1_100);
+        assert!(board.is_behind(1_501, 500) && !board.is_behind(1_500, 500));
         assert_eq!(board.status(1_500, false).lag_ms, 500);
         board.handled(1_400);
         assert_eq!(board.status(1_500, false).lag_ms, 100);

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::images::KeptImages;
+use super::memory::FeedMemory;
 use crate::embedded::catalog::Table;
 use crate::embedded::codec::{self, Malformed};
 use crate::embedded::keys;
@@ -57,14 +58,18 @@ struct Found {
 
 impl<'t> Gathered<'t> {
     /// At most `limit` changes; a bound of its own holds where they are merged.
-    pub(super) fn new(table: &'t Table, limit: usize, room: usize, merge: Option<Merge>) -> Self {
-        let room = limit.min(room);
+    pub(super) fn new(
+        table: &'t Table,
+        limit: usize,
+        merge: Option<Merge>,
+        memory: &Arc<FeedMemory>,
+    ) -> Self {
         Gathered {
             table,
             merge,
             limit: if merge.is_some() { MERGED_INTO_MAX } else { limit },
-            images: KeptImages::with_room(room),
-            found: Vec::with_capacity(room),
+            images: KeptImages::new(memory),
+            found: Vec::new(),
             latest: HashMap::new(),
             read: 0,
             last: None,

@@ -1,7 +1,9 @@
 //! The images of changes that were read together, not decoded.
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::memory::FeedMemory;
 use crate::embedded::codec::{self, Malformed};
 use crate::embedded::raw::RawChange;
 use crate::error::Error;
@@ -13,6 +15,13 @@ use crate::item::Item;
 pub(super) struct KeptImages {
     bytes: Vec<u8>,
     changes: Vec<Kept>,
+    memory: Arc<FeedMemory>,
+}
+
+impl Drop for KeptImages {
+    fn drop(&mut self) {
+        self.memory.give_back(std::mem::take(&mut self.bytes));
+    }
 }
 
 /// Where the images of a change are: the new one, then the old one or what it has different.
@@ -29,13 +38,9 @@ struct Kept {
 }
 
 impl KeptImages {
-    /// None yet, with room for so many changes of usual size.
-    pub(super) fn with_room(changes: usize) -> KeptImages {
-        const USUAL: usize = 512;
-        KeptImages {
-            bytes: Vec::with_capacity(changes * USUAL),
-            changes: Vec::with_capacity(changes),
-        }
+    /// None yet.
+    pub(super) fn new(memory: &Arc<FeedMemory>) -> KeptImages {
+        KeptImages { bytes: memory.take(), changes: Vec::new(), memory: Arc::clone(memory) }
     }
 
     /// Keeps the images of one more change.

@@ -6,12 +6,15 @@
 
 mod gather;
 mod images;
+mod memory;
 
 use std::fs;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use self::gather::Gathered;
+pub(super) use self::memory::FeedMemory;
+use super::background::Breaks;
 use super::catalog::Table;
 use super::dirty::Space;
 use super::engine::Engine;
@@ -21,6 +24,9 @@ use super::{raw, read};
 use crate::error::{Error, Result};
 use crate::feed::{FeedPage, Merge, Position};
 use crate::item::Item;
+
+/// Who has so many records to read does not rest while reading.
+const BEHIND: u64 = 1_000_000;
 
 /// The one shard.
 pub(super) const SHARD: &str = "log";
@@ -67,12 +73,12 @@ impl Engine {
         limit: usize,
         merge: Option<Merge>,
     ) -> Result<FeedPage> {
-        // Not more than there can be: most reads are of a feed with little new.
-        let room = usize::try_from(last_seq - seq + 1).unwrap_or(limit);
-        let mut gathered = Gathered::new(table, limit, room, merge);
+        let mut gathered = Gathered::new(table, limit, merge, &self.feed_memory);
         let mut reached = (seq, skip);
         let unreadable = |malformed| Error::backend("reading the feed", malformed);
+        let mut breaks = (last_seq - seq < BEHIND).then(Breaks::new);
         scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
+            breaks.iter_mut().for_each(Breaks::step);
             let skip = if header.seq == seq { skip } else { 0 };
             let changes = raw::changes(body, |_, _| {}).map_err(unreadable)?;
             for (number, raw) in changes.enumerate().skip(skip) {
