@@ -13,6 +13,7 @@
 //! Why it is built this way: `docs/adr/0008-listener.md`.
 
 mod accept;
+mod burst;
 mod connection;
 mod home;
 mod open_files;

@@ -20,6 +20,7 @@ use axum::body::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
+use super::burst;
 use super::home::{Arriving, Home};
 use super::turn::Turn;
 
@@ -115,6 +116,7 @@ impl<S: AsyncRead + AsyncWrite + Arriving + Unpin> Patient<S> {
     /// Something is written: the head that was waited for has come. A flush says nothing of the
     /// kind, because hyper also flushes when there is nothing to write.
     fn answered(&mut self) {
+        burst::wrote();
         self.wait = Wait::Nothing;
         // Until all of it has been flushed the connection is not at rest.
         self.turn.set_elsewhere(false);

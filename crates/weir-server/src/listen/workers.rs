@@ -14,6 +14,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use weir_table::{Error, Result};
 
+use super::burst;
 use super::home::{Home, Processors, arrives_on};
 
 /// How many connections more than the idlest thread any may have, beside an eighth.
@@ -89,7 +90,8 @@ impl Workers {
 
 impl Worker {
     fn start() -> io::Result<Worker> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime =
+            Builder::new_current_thread().enable_all().on_thread_park(burst::rested).build()?;
         let handle = runtime.handle().clone();
         let (running, ended) = oneshot::channel::<()>();
         std::thread::Builder::new().name("weir-serve".to_owned()).spawn(move || {
