@@ -84,10 +84,10 @@ impl Seen {
         self.len() == 0
     }
 
-    /// The shards that changed and are there, each once.
-    pub(super) fn in_use(&self) -> impl Iterator<Item = weir_table::Result<InUse>> {
+    /// The shards that changed and are there, each once; none where it is not a bucket after all.
+    pub(super) fn in_use(&self) -> impl Iterator<Item = weir_table::Result<Option<InUse>>> {
         let there = self.buckets.iter().filter_map(|(pk, sight)| Some((pk, sight.as_ref()?)));
-        there.filter_map(|(pk, sight)| sight.in_use(pk).transpose())
+        there.map(|(pk, sight)| sight.in_use(pk))
     }
 }
 

@@ -99,12 +99,16 @@ impl<B: Backend> Limiter<B> {
     /// The store fails.
     pub async fn tend(&self, seen: &Seen) -> Result<u64> {
         let now_ms = self.now_ms();
+        let (mut needy, mut hot) = (Vec::new(), Vec::new());
         let mut written = 0;
-        let mut needy = Vec::new();
-        for (number, one) in seen.in_use().enumerate() {
-            let one = one?;
-            if self.settings().sharded {
-                written += u64::from(self.double_if_hot(&one).await?);
+        for (number, one) in (1..).zip(seen.in_use()) {
+            // To decode them takes a while, and whoever runs this may have other things to do.
+            if number % AT_ONCE == 0 {
+                tokio::task::yield_now().await;
+            }
+            let Some(one) = one? else { continue };
+            if self.settings().sharded && self.is_hot(&one) {
+                hot.push((one.id.clone(), one.last.shard_count));
             }
             if refill::helps(&one, now_ms) {
                 needy.push(one);
@@ -112,12 +116,13 @@ impl<B: Backend> Limiter<B> {
             if needy.len() == BATCH_GET_MAX {
                 written += self.refill(&std::mem::take(&mut needy), now_ms).await?;
             }
-            // To decode them takes a while, and whoever runs this may have other things to do.
-            if number % AT_ONCE == 0 {
-                tokio::task::yield_now().await;
-            }
         }
-        Ok(written + self.refill(&needy, now_ms).await?)
+        written += self.refill(&needy, now_ms).await?;
+        // Last, because many write to a bucket that hot: it may take a while, or fail.
+        for (id, shards) in hot {
+            written += u64::from(self.double(&id, shards).await?);
+        }
+        Ok(written)
     }
 
     /// The writes that note what changes of config and of entities ask for, no item twice. To be written with the position of

@@ -12,7 +12,7 @@ use crate::bounds::{SHARD_WRITES_PER_SECOND, SHARDS_MAX};
 use crate::bucket::Bucket;
 use crate::error::{Error, Result};
 use crate::ids::LimitName;
-use crate::item::{self, RF};
+use crate::item::{self, BucketId, RF};
 use crate::keys;
 use crate::limiter::Limiter;
 use crate::writes::{self, Cover};
@@ -62,17 +62,18 @@ impl<B: Backend> Limiter<B> {
         Get::new(self.table(), keys::bucket(&id.ns, &id.entity, &id.resource, one.last.shard))
     }
 
-    /// Doubles the shards of a bucket of which one is written nearly as often as a partition serves. Returns whether it did.
-    pub(super) async fn double_if_hot(&self, one: &InUse) -> Result<bool> {
+    /// Whether a shard is written nearly as often as a partition serves, and can be split.
+    pub(super) fn is_hot(&self, one: &InUse) -> bool {
         let hot_per_second = SHARD_WRITES_PER_SECOND * HOT_PERCENT / 100;
-        let Some(wcu) = one.last.meter(&LimitName::wcu()) else { return Ok(false) };
-        let shards = one.last.shard_count;
+        let Some(wcu) = one.last.meter(&LimitName::wcu()) else { return false };
         let per_second = self.inner.pace.saw(one, wcu.consumed);
-        if per_second.is_none_or(|pace| pace < hot_per_second) || shards >= SHARDS_MAX {
-            return Ok(false);
-        }
-        let ns = self.namespace_of(&one.id.ns);
-        match ns.double_shards(&one.id.entity, &one.id.resource, shards).await {
+        per_second.is_some_and(|pace| pace >= hot_per_second) && one.last.shard_count < SHARDS_MAX
+    }
+
+    /// Doubles the shards of a bucket that had so many. Returns whether it did.
+    pub(super) async fn double(&self, id: &BucketId, shards: u32) -> Result<bool> {
+        let ns = self.namespace_of(&id.ns);
+        match ns.double_shards(&id.entity, &id.resource, shards).await {
             Ok(_) => Ok(true),
             // A bucket that hot is written by many; the next changes will tell again.
             Err(Error::Contended) => Ok(false),

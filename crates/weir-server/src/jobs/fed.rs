@@ -26,6 +26,7 @@ use super::run::{End, Work, guarded, rounds};
 use super::settings::LATE;
 use super::status::Board;
 use super::tally::Tally;
+use super::turn::Phase;
 use super::unhurried::unhurried;
 
 pub(super) struct FedTask {
@@ -84,7 +85,7 @@ impl FedTask {
             self.look().await;
         }
         let started = self.hub.start();
-        let (ran, wait) = match self.read().await {
+        let (ran, wait) = match self.read(call.is_wanted()).await {
             End::Ended(Ok(Read::Trimmed)) => {
                 let (ran, wait) = self.pass(true).await;
                 // However long the pass has to wait, the feed that begins anew is read.
@@ -107,15 +108,20 @@ impl FedTask {
         self.job.every().unwrap_or(self.hub.settings.feed_poll)
     }
 
-    async fn read(&mut self) -> End<Read> {
+    async fn read(&mut self, is_wanted: bool) -> End<Read> {
         let (_keep, lost) = watch::channel(false);
         let (hub, job) = (&self.hub, self.job.as_ref());
         let deadline = job.deadline().unwrap_or(hub.settings.deadline);
         // The reader survives being cut off anywhere: what it believes is checked by conditions.
         let work = self.reader.read(hub, job, &self.board, lost);
-        let behind_ms = millis(job.every().unwrap_or(hub.settings.feed_poll) * 2 + LATE);
-        let is_late = || self.board.is_behind(hub.now_ms(), behind_ms);
-        let work = Box::pin(unhurried(Box::pin(work), is_late));
+        let every = job.every().unwrap_or(hub.settings.feed_poll);
+        let behind_ms = millis(every.saturating_mul(2).saturating_add(LATE));
+        let hurries = || {
+            is_wanted
+                || *hub.phase.borrow() != Phase::Serving
+                || self.board.is_behind(hub.now_ms(), behind_ms)
+        };
+        let work = Box::pin(unhurried(Box::pin(work), hurries));
         guarded(work, deadline, hub.phase.clone(), pending()).await
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A job with much to do would hold a processor for as long as the system lets it, which is some milliseconds, and whoever
 //! is answered on that processor waits as long. What jobs do is not urgent: they rest at the next place where they
-//! can be left, and catch up with what has come meanwhile in one go. One that is far behind does not rest.
+//! can be left, and catch up with what has come meanwhile in one go. One that is far behind,
+//! that somebody waits for or that is to end does not rest.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -15,10 +16,10 @@ use tokio::time::sleep;
 const WORK: Duration = Duration::from_micros(500);
 const REST: Duration = Duration::from_millis(1);
 
-/// Does `work`, with rests unless it `is_late`.
+/// Does `work`, with rests unless it `hurries`.
 pub(super) async fn unhurried<F: Future + Unpin>(
     mut work: F,
-    is_late: impl Fn() -> bool,
+    hurries: impl Fn() -> bool,
 ) -> F::Output {
     let mut worked = Duration::ZERO;
     let mut rest = Box::pin(sleep(Duration::ZERO));
@@ -38,7 +39,7 @@ pub(super) async fn unhurried<F: Future + Unpin>(
                 return Poll::Pending;
             }
             worked = Duration::ZERO;
-            if is_late() {
+            if hurries() {
                 return Poll::Pending;
             }
             // What wakes the work meanwhile is not lost: it is asked when the rest is over.
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_is_late_goes_on() {
+    async fn work_that_hurries_goes_on() {
         let asked = std::cell::Cell::new(0);
         let steps = Box::pin(async {
             for _ in 0..5 {

@@ -14,6 +14,9 @@ use tokio_rustls::server::TlsStream;
 /// How many connections of a thread there are to one that belongs elsewhere before that one counts.
 const STRAYS_PART: usize = 24;
 
+/// How many answers for each thread say something of all.
+const TOLD_MIN: usize = 4;
+
 /// A stream whose packets arrive on some processor.
 pub(super) trait Arriving {
     /// Which one, where the system tells it and the stream could be handed to another thread.
@@ -98,9 +101,12 @@ fn is_parted(told: &[usize], threads: usize) -> bool {
     })
 }
 
-/// Whether no thread would have much more than its share if all went where they belong.
+/// Whether many have answered, and no thread would have much more than its share if they went where they belong.
 fn parts_evenly(told: &[usize], threads: usize) -> bool {
     let all: usize = told.iter().sum();
+    if all < TOLD_MIN * threads {
+        return false;
+    }
     let of = |to| told.iter().skip(to).step_by(threads.max(1)).sum::<usize>();
     (0..threads).all(|to| of(to) * threads * 2 <= all * 3)
 }
@@ -129,8 +135,14 @@ impl Home {
     /// Whether a connection at rest is to go to another thread.
     pub(super) fn is_elsewhere(&mut self, stream: &impl Arriving) -> bool {
         let asked = self.processors.asked.load(Relaxed);
+        let is_decided = self.processors.decided.load(Relaxed) == asked;
         if self.round != asked {
             self.round = asked;
+            self.belongs_to = self.thread;
+            // Who comes to rest later has no part in it: what it would say is of another moment.
+            if is_decided {
+                return false;
+            }
             let thread = stream.arrives_on().and_then(|number| self.processors.thread_of(number));
             self.belongs_to = thread.unwrap_or(self.thread);
             let place = self.thread * self.processors.threads + self.belongs_to;
@@ -138,7 +150,7 @@ impl Home {
                 told.fetch_add(1, Relaxed);
             }
         }
-        self.belongs_to != self.thread && self.processors.decided.load(Relaxed) == asked
+        self.belongs_to != self.thread && is_decided
     }
 }
 
@@ -167,6 +179,7 @@ mod tests {
             ([4, 4, 0, 0], true, "all on one thread"),
             ([20, 12, 30, 2], false, "nearly all from one place"),
             ([0, 0, 0, 0], false, "nobody answered"),
+            ([2, 1, 2, 1], false, "hardly anybody answered"),
         ] {
             assert_eq!(moves(&told, 2), expected, "{why}");
         }
@@ -177,17 +190,20 @@ mod tests {
     #[test]
     fn who_has_answered_moves_when_that_is_decided() {
         let processors = Arc::new(Processors::new(vec![4, 6], 2));
-        let mut homes = [0, 0, 1, 1].map(|thread| Home::new(thread, &processors));
-        let on = [4, 6, 4, 6].map(On);
-        let look = |homes: &mut [Home; 4]| -> Vec<bool> {
+        let mut homes = [0, 0, 0, 0, 1, 1, 1, 1].map(|thread| Home::new(thread, &processors));
+        let mut late = Home::new(0, &processors);
+        let on = [4, 6, 4, 6, 4, 6, 4, 6].map(On);
+        let look = |homes: &mut [Home; 8]| -> Vec<bool> {
             homes.iter_mut().zip(&on).map(|(home, on)| home.is_elsewhere(on)).collect()
         };
-        assert_eq!(look(&mut homes), [false; 4], "nobody asked");
+        assert_eq!(look(&mut homes), [false; 8], "nobody asked");
         processors.ask();
-        assert_eq!(look(&mut homes), [false; 4], "nothing is decided");
-        processors.decide();
-        assert_eq!(look(&mut homes), [false, true, true, false]);
-        assert_eq!(homes.map(|home| home.belongs_to()), [0, 1, 0, 1]);
+        assert_eq!(look(&mut homes), [false; 8], "nothing is decided");
+        assert!(!processors.decide(), "they are mixed");
+        assert_eq!(look(&mut homes), [false, true, false, true, true, false, true, false]);
+        assert_eq!(homes.map(|home| home.belongs_to()), [0, 1, 0, 1, 0, 1, 0, 1]);
+        assert!(!late.is_elsewhere(&On(6)), "it had no part in it");
+        assert!(!late.is_elsewhere(&On(6)), "nor has it later");
     }
 
     #[test]

@@ -90,8 +90,9 @@ impl Workers {
 
 impl Worker {
     fn start() -> io::Result<Worker> {
-        let runtime =
-            Builder::new_current_thread().enable_all().on_thread_park(burst::rested).build()?;
+        let mut builder = Builder::new_current_thread();
+        builder.enable_all().on_thread_park(burst::waits).on_thread_unpark(burst::goes_on);
+        let runtime = builder.build()?;
         let handle = runtime.handle().clone();
         let (running, ended) = oneshot::channel::<()>();
         std::thread::Builder::new().name("weir-serve".to_owned()).spawn(move || {

@@ -1,39 +1,38 @@
 //! Threads that give way: folding and compacting may take long, a reader or writer may not.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 
 /// How much less of a busy processor a background thread gets: a third of what the others get.
 const NICE: i32 = 5;
 
-/// How long a background thread works before it rests, how long it does so, and after how many steps it looks at the clock.
-const WORK: Duration = Duration::from_micros(300);
+/// How much a background thread reads before it rests, which takes it a quarter of a millisecond, and how long it does so.
+const WORK_BYTES: usize = 128 * 1024;
 const REST: Duration = Duration::from_micros(500);
-const STEPS: u32 = 32;
 
-/// Breaks between the steps of work that nobody waits for.
+/// Breaks in work that nobody waits for.
 ///
 /// To give way is not enough where the system interrupts a thread only every few milliseconds: whoever wants its processor
-/// waits as long.
-#[derive(Debug)]
+/// waits as long. Bytes are counted and not time, because the time of a thread that gives way passes while others run.
+#[derive(Debug, Default)]
 pub(super) struct Breaks {
-    steps: u32,
-    since: Instant,
+    read: usize,
 }
 
 impl Breaks {
-    pub(super) fn new() -> Breaks {
-        Breaks { steps: 0, since: Instant::now() }
+    /// Notes that so many bytes were read. Returns whether a break is due.
+    pub(super) fn is_due(&mut self, bytes: usize) -> bool {
+        self.read += bytes;
+        let is_due = self.read >= WORK_BYTES;
+        if is_due {
+            self.read = 0;
+        }
+        is_due
     }
 
-    /// After a step.
-    pub(super) fn step(&mut self) {
-        self.steps += 1;
-        if self.steps.is_multiple_of(STEPS) && self.since.elapsed() >= WORK {
-            std::thread::sleep(REST);
-            self.since = Instant::now();
-        }
+    pub(super) fn rest() {
+        std::thread::sleep(REST);
     }
 }
 

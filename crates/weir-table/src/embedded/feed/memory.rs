@@ -5,10 +5,9 @@
 
 use parking_lot::Mutex;
 
-/// Buffers that are kept: one is read into while a job has another.
-const KEPT_MAX: usize = 2;
-/// A larger one is not kept.
-const BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes that are kept at most, in all, and a buffer that is worth it.
+const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
+const WORTH_BYTES: usize = 64 * 1024;
 
 /// Buffers nobody uses.
 #[derive(Debug, Default)]
@@ -20,9 +19,13 @@ impl FeedMemory {
     }
 
     pub(super) fn give_back(&self, mut buffer: Vec<u8>) {
+        if buffer.capacity() < WORTH_BYTES {
+            return;
+        }
         buffer.clear();
         let mut kept = self.0.lock();
-        if kept.len() < KEPT_MAX && buffer.capacity() <= BYTES_MAX {
+        let bytes: usize = kept.iter().map(Vec::capacity).sum();
+        if bytes.saturating_add(buffer.capacity()) <= KEPT_BYTES_MAX {
             kept.push(buffer);
         }
     }
@@ -36,15 +39,16 @@ mod tests {
     fn buffers_come_back_empty_and_not_all_are_kept() {
         let memory = FeedMemory::default();
         let mut buffer = memory.take();
-        buffer.extend_from_slice(b"an image");
+        buffer.extend_from_slice(&[7; WORTH_BYTES]);
         let capacity = buffer.capacity();
         memory.give_back(buffer);
         let again = memory.take();
         assert_eq!((again.len(), again.capacity()), (0, capacity));
-        memory.give_back(Vec::with_capacity(BYTES_MAX + 1));
-        for _ in 0..KEPT_MAX + 1 {
-            memory.give_back(Vec::with_capacity(10));
+        memory.give_back(Vec::with_capacity(WORTH_BYTES - 1));
+        assert_eq!(memory.take().capacity(), 0, "a small one is not worth it");
+        for _ in 0..6 {
+            memory.give_back(Vec::with_capacity(KEPT_BYTES_MAX / 4));
         }
-        assert_eq!(memory.0.lock().len(), KEPT_MAX);
+        assert_eq!(memory.0.lock().len(), 4);
     }
 }

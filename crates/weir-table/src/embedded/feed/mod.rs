@@ -25,8 +25,8 @@ use crate::error::{Error, Result};
 use crate::feed::{FeedPage, Merge, Position};
 use crate::item::Item;
 
-/// Who has so many records to read does not rest while reading.
-const BEHIND: u64 = 1_000_000;
+/// Who reads what is older than this takes no breaks.
+const LATE_MS: u64 = 30_000;
 
 /// The one shard.
 pub(super) const SHARD: &str = "log";
@@ -76,9 +76,13 @@ impl Engine {
         let mut gathered = Gathered::new(table, limit, merge, &self.feed_memory);
         let mut reached = (seq, skip);
         let unreadable = |malformed| Error::backend("reading the feed", malformed);
-        let mut breaks = (last_seq - seq < BEHIND).then(Breaks::new);
+        let mut breaks = Breaks::default();
+        let late_ms = self.options.clock.now_ms().saturating_sub(LATE_MS);
         scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
-            breaks.iter_mut().for_each(Breaks::step);
+            let rests = || header.at_ms > late_ms && self.log.check_taking().is_ok();
+            if breaks.is_due(body.len()) && rests() {
+                Breaks::rest();
+            }
             let skip = if header.seq == seq { skip } else { 0 };
             let changes = raw::changes(body, |_, _| {}).map_err(unreadable)?;
             for (number, raw) in changes.enumerate().skip(skip) {
