@@ -13,7 +13,7 @@ const AFTER: Duration = Duration::from_millis(4);
 const TIMES: u32 = 2;
 /// How long a round lasts. Who is not at rest meanwhile has no part in it, which does no harm: where threads run matters to those
 /// that are busy.
-const ROUND: Duration = Duration::from_millis(1);
+const ROUND: Duration = Duration::from_millis(2);
 const ROUNDS_MAX: u32 = 20;
 /// How many of them follow soon after one that found connections mixed. Those of more threads than there are processors stay
 /// mixed, however often they move.
