@@ -109,19 +109,18 @@ impl FedTask {
     }
 
     async fn read(&mut self, is_wanted: bool) -> End<Read> {
+        let behind_ms = millis(self.every().saturating_mul(2).saturating_add(LATE));
         let (_keep, lost) = watch::channel(false);
         let (hub, job) = (&self.hub, self.job.as_ref());
         let deadline = job.deadline().unwrap_or(hub.settings.deadline);
         // The reader survives being cut off anywhere: what it believes is checked by conditions.
         let work = self.reader.read(hub, job, &self.board, lost);
-        let every = job.every().unwrap_or(hub.settings.feed_poll);
-        let behind_ms = millis(every.saturating_mul(2).saturating_add(LATE));
         let hurries = || {
             is_wanted
                 || *hub.phase.borrow() != Phase::Serving
                 || self.board.is_behind(hub.now_ms(), behind_ms)
         };
-        let work = Box::pin(unhurried(Box::pin(work), hurries));
+        let work = Box::pin(unhurried(work, hurries));
         guarded(work, deadline, hub.phase.clone(), pending()).await
     }
 

@@ -6,7 +6,7 @@
 //! that somebody waits for or that is to end does not rest.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::pin;
 use std::task::{Poll, ready};
 use std::time::{Duration, Instant};
 
@@ -17,21 +17,19 @@ const WORK: Duration = Duration::from_micros(500);
 const REST: Duration = Duration::from_millis(1);
 
 /// Does `work`, with rests unless it `hurries`.
-pub(super) async fn unhurried<F: Future + Unpin>(
-    mut work: F,
-    hurries: impl Fn() -> bool,
-) -> F::Output {
+pub(super) async fn unhurried<T>(work: impl Future<Output = T>, hurries: impl Fn() -> bool) -> T {
+    let mut work = pin!(work);
     let mut worked = Duration::ZERO;
-    let mut rest = Box::pin(sleep(Duration::ZERO));
+    let mut rest = pin!(sleep(Duration::ZERO));
     let mut rests = false;
-    poll_fn(move |context| {
+    poll_fn(|context| {
         loop {
             if rests {
                 ready!(rest.as_mut().poll(context));
                 rests = false;
             }
             let begun = Instant::now();
-            if let Poll::Ready(done) = Pin::new(&mut work).poll(context) {
+            if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(done);
             }
             worked += begun.elapsed();
@@ -61,27 +59,31 @@ mod tests {
         while begun.elapsed() < time {}
     }
 
+    const STEPS: u32 = 5;
+
+    /// Work that can be left after each step.
+    async fn steps() -> u32 {
+        for _ in 0..STEPS {
+            busy(WORK);
+            tokio::task::yield_now().await;
+        }
+        STEPS
+    }
+
     #[tokio::test]
     async fn work_rests_between_its_steps_and_ends() {
         let began = Instant::now();
-        let steps = Box::pin(async {
-            for _ in 0..5 {
-                busy(WORK);
-                tokio::task::yield_now().await;
-            }
-            5
-        });
-        assert_eq!(unhurried(steps, || false).await, 5);
-        assert!(began.elapsed() >= (WORK + REST) * 5, "{:?}", began.elapsed());
+        assert_eq!(unhurried(steps(), || false).await, STEPS);
+        assert!(began.elapsed() >= (WORK + REST) * STEPS, "{:?}", began.elapsed());
     }
 
     #[tokio::test]
     async fn what_comes_during_a_rest_is_seen_after_it() {
         let (tell, told) = tokio::sync::oneshot::channel();
-        let listens = Box::pin(async {
+        let listens = async {
             busy(WORK);
             told.await
-        });
+        };
         // It is asked second, so the work rests by then.
         let speaks = async { tell.send(7) };
         let (heard, spoken) = tokio::join!(biased; unhurried(listens, || false), speaks);
@@ -91,22 +93,17 @@ mod tests {
     #[tokio::test]
     async fn work_that_hurries_goes_on() {
         let asked = std::cell::Cell::new(0);
-        let steps = Box::pin(async {
-            for _ in 0..5 {
-                busy(WORK);
-                tokio::task::yield_now().await;
-            }
-        });
-        let mut work = Box::pin(unhurried(steps, || {
+        let hurries = || {
             asked.set(asked.get() + 1);
             true
-        }));
+        };
+        let mut work = pin!(unhurried(steps(), hurries));
         // Nothing but the work's own wakes is waited for: each poll is a step.
         let mut context = Context::from_waker(Waker::noop());
-        for _ in 0..5 {
+        for _ in 0..STEPS {
             assert!(work.as_mut().poll(&mut context).is_pending());
         }
         assert!(work.as_mut().poll(&mut context).is_ready());
-        assert_eq!(asked.get(), 5);
+        assert_eq!(asked.get(), STEPS);
     }
 }

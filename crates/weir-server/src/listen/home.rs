@@ -154,17 +154,20 @@ impl Home {
     }
 }
 
+/// A stream whose packets arrive on this processor.
+#[cfg(test)]
+pub(super) struct On(pub(super) usize);
+
+#[cfg(test)]
+impl Arriving for On {
+    fn arrives_on(&self) -> Option<usize> {
+        Some(self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct On(usize);
-
-    impl Arriving for On {
-        fn arrives_on(&self) -> Option<usize> {
-            Some(self.0)
-        }
-    }
 
     #[test]
     fn connections_move_if_they_are_mixed_and_come_apart_evenly() {

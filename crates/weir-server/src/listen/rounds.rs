@@ -93,16 +93,8 @@ impl Rounds {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::home::{Arriving, Home};
+    use super::super::home::{Home, On};
     use super::*;
-
-    struct On(usize);
-
-    impl Arriving for On {
-        fn arrives_on(&self) -> Option<usize> {
-            Some(self.0)
-        }
-    }
 
     /// A round in which connections of two threads say that they are `mixed`, or at home.
     fn round(rounds: &mut Rounds, processors: &Arc<Processors>, mixed: bool) {
