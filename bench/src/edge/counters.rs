@@ -6,8 +6,8 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
-use weir_server::extract::{Body, Path};
-use weir_server::{Api, ApiError, App, Need, Service};
+use weir_framework::extract::{Body, Path};
+use weir_framework::{Api, ApiError, App, Need, Service};
 use weir_table::expr::{add, attr};
 use weir_table::{AnyBackend, Get, Item, Key, Kind, Store, TableSpec, Write};
 

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use axum::Router;
 use axum::routing::get;
-use weir_server::auth::Secret;
-use weir_server::{Server, Settings, listen};
+use weir_framework::auth::Secret;
+use weir_framework::{Server, Settings, listen};
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{AnyBackend, Store};
 
@@ -74,6 +74,6 @@ async fn weir(data: PathBuf) {
         listen_settings: listen::Settings::default(),
         data: Some(data),
     };
-    let ready = |started: weir_server::Started| println!("{LISTENING}{}", started.origin);
-    weir_server::run(server, ready).await.expect("served");
+    let ready = |started: weir_framework::Started| println!("{LISTENING}{}", started.origin);
+    weir_framework::run(server, ready).await.expect("served");
 }

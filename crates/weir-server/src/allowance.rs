@@ -17,12 +17,13 @@ use weir_limiter::ids::{EntityId, LimitName, NamespaceName, Resource};
 use weir_limiter::{Limiter, Namespace};
 use weir_table::AnyBackend;
 
-use crate::app::App;
-use crate::error::{ApiError, Code};
-use crate::limits::RateLimit;
+use crate::limiter::error::LimiterError;
+use weir_framework::app::App;
+use weir_framework::limits::RateLimit;
+use weir_framework::{ApiError, Code};
 
 /// The namespace of the API's own limits.
-pub const NAMESPACE: &str = "weir-api";
+pub(crate) const NAMESPACE: &str = "weir-api";
 /// The limit of each resource there.
 const LIMIT: &str = "requests";
 /// Which part of a bucket is taken at once.
@@ -33,7 +34,7 @@ const MS: i64 = 1_000;
 
 /// How often something may be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rate {
+pub(crate) struct Rate {
     /// What is asked: a resource in [`NAMESPACE`].
     pub name: &'static str,
     /// How often in a period.
@@ -43,7 +44,7 @@ pub struct Rate {
 }
 
 /// What callers may still ask at one rate.
-pub struct Allowance {
+pub(crate) struct Allowance {
     rate: Rate,
     namespace: OnceCell<Namespace<AnyBackend>>,
     purses: Cache<String, Arc<Purse>>,
@@ -90,7 +91,7 @@ impl Purse {
 impl Allowance {
     /// What callers may ask at this rate.
     #[must_use]
-    pub fn new(rate: Rate) -> Allowance {
+    pub(crate) fn new(rate: Rate) -> Allowance {
         Allowance { rate, namespace: OnceCell::new(), purses: Cache::new(CALLERS_MAX) }
     }
 
@@ -98,7 +99,12 @@ impl Allowance {
     ///
     /// # Errors
     /// They are too many (429, with when to come back), or the limiter's store fails.
-    pub async fn spend(&self, app: &App, who: &str, tokens: u64) -> Result<(), ApiError> {
+    pub(crate) async fn spend(
+        &self,
+        app: &App,
+        who: &str,
+        tokens: u64,
+    ) -> Result<(), LimiterError> {
         let now_ms = i64::try_from(app.now_ms()).unwrap_or(i64::MAX);
         let purse = match self.purses.get(who) {
             Some(purse) => purse,
@@ -118,18 +124,18 @@ impl Allowance {
     }
 
     /// Takes a chunk or, where that is not to be had, just the tokens. Tells how many it took.
-    async fn fetch(&self, app: &App, who: &str, tokens: u64) -> Result<u64, ApiError> {
+    async fn fetch(&self, app: &App, who: &str, tokens: u64) -> Result<u64, LimiterError> {
         let chunk = tokens.max(self.rate.quota / CHUNKS);
         if chunk > tokens && matches!(self.take(app, who, chunk).await, Ok(Acquired::Granted(_))) {
             return Ok(chunk);
         }
         match self.take(app, who, tokens).await? {
             Acquired::Granted(_) => Ok(tokens),
-            Acquired::Refused(refused) => Err(refusal(&self.rate, &refused)),
+            Acquired::Refused(refused) => Err(refusal(&self.rate, &refused).into()),
         }
     }
 
-    async fn take(&self, app: &App, who: &str, tokens: u64) -> Result<Acquired, ApiError> {
+    async fn take(&self, app: &App, who: &str, tokens: u64) -> Result<Acquired, LimiterError> {
         let name = LimitName::new(LIMIT)?;
         let amount = i64::try_from(tokens).unwrap_or(i64::MAX);
         let consume = BTreeMap::from([(name.clone(), amount)]);
@@ -148,8 +154,8 @@ impl Allowance {
     }
 }
 
-async fn open(app: &App) -> Result<Namespace<AnyBackend>, ApiError> {
-    let missing = || ApiError::new(Code::InternalError, "the limiter is not open");
+async fn open(app: &App) -> Result<Namespace<AnyBackend>, LimiterError> {
+    let missing = || ApiError::new(Code::INTERNAL_ERROR, "the limiter is not open");
     let limiter: &Limiter<AnyBackend> = app.kept().ok_or_else(missing)?;
     let name = NamespaceName::new(NAMESPACE)?;
     limiter.create_namespace(&name, "weir").await?;
@@ -157,7 +163,7 @@ async fn open(app: &App) -> Result<Namespace<AnyBackend>, ApiError> {
 }
 
 /// The caller as an entity of the limiter: by its own id where that can be one.
-fn entity(who: &str) -> Result<EntityId, ApiError> {
+fn entity(who: &str) -> Result<EntityId, LimiterError> {
     let by_digest = || {
         let digest = ring::digest::digest(&ring::digest::SHA256, who.as_bytes());
         let hex: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -174,7 +180,7 @@ fn refusal(rate: &Rate, refused: &Refused) -> ApiError {
     let remaining = held.map_or(0, |status| status.available_milli.max(0).unsigned_abs() / 1_000);
     let detail = format!("{} is limited to {quota} in {window_secs} s", rate.name);
     let limit = RateLimit { name: rate.name.to_owned(), quota, window_secs, remaining, reset_secs };
-    let error = ApiError::new(Code::RateLimitExceeded, detail);
+    let error = ApiError::new(Code::RATE_LIMIT_EXCEEDED, detail);
     limit.refuse(error.with("retry_after_ms", refused.retry_after_ms).with("limit", rate.name))
 }
 
@@ -186,10 +192,10 @@ mod tests {
     use weir_table::{AnyBackend, Store};
 
     use super::*;
-    use crate::app::{Service, Settings};
-    use crate::auth::Secret;
-    use crate::routes::limiter::Limits;
-    use crate::testing::{ADMIN_KEY, NOON_MS};
+    use crate::limiter::LimiterService;
+    use weir_framework::app::{Service, Settings};
+    use weir_framework::auth::Secret;
+    use weir_framework::testing::{ADMIN_KEY, NOON_MS};
 
     const RATE: Rate = Rate { name: "tests", quota: 100, period_secs: 60 };
 
@@ -203,7 +209,7 @@ mod tests {
         let store = Store::new(AnyBackend::Embedded(embedded), cursors);
         let mut settings = Settings { clock, ..Settings::default() };
         settings.auth.admin_key = Some(Secret::new(ADMIN_KEY));
-        let services: [Box<dyn Service>; 1] = [Box::new(Limits::default())];
+        let services: [Box<dyn Service>; 1] = [Box::new(LimiterService::default())];
         let data = Some(folder.path().to_owned());
         (App::open(store, settings, data, &services).await.unwrap(), folder)
     }
@@ -235,7 +241,7 @@ mod tests {
         assert!(commits(&app) - before <= 20, "{} writes", commits(&app) - before);
         assert_eq!(let_in(&allowance, &app, "ben", 150).await, 100);
         let mut error = allowance.spend(&app, "anna", 1).await.unwrap_err();
-        assert_eq!(error.code(), Code::RateLimitExceeded);
+        assert_eq!(error.code(), Code::RATE_LIMIT_EXCEEDED);
         assert_eq!(error.detail, "tests is limited to 100 in 60 s");
         assert!(error.bare_response().headers().contains_key("retry-after"));
     }

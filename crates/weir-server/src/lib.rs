@@ -1,57 +1,9 @@
-//! The HTTP edge of Weir: what every service shares.
+//! The services of Weir over HTTP: one folder per domain, on top of `weir-framework`.
 //!
-//! A server listens twice. The TCP listener is for everyone who may reach it. The socket `weir.sock`
-//! in the data folder is for commands: an embedded store belongs to one process, so while a server
-//! has it open, commands ask the server through [`client::Client`]. The file system decides who may
-//! use the socket (mode 0600), so its callers may do everything.
-//!
-//! A request: [`listen`] takes the connection → [`edge`] gives it an id, bounds, a log line and a
-//! count → [`router`] finds its route → `guard` checks who asks against what the route [`need`]s →
-//! a handler in `routes` asks one thing of a domain → an [`error::ApiError`], if it comes to that,
-//! is written as `application/problem+json` by the edge.
-//!
-//! Read next: [`router`], where every route stands once; `docs/add-a-route.md`.
+//! A folder holds a domain's routes, background jobs, metrics and error codes. Its `mod.rs` implements
+//! [`Service`](weir_framework::Service), which is all that the framework knows of the domain.
 
-pub mod allowance;
-pub mod api;
-pub mod app;
-pub mod auth;
-pub mod client;
-mod described;
-mod description;
-pub mod edge;
-pub mod error;
-pub mod extract;
-mod fraction;
-pub mod guard;
-pub mod jobs;
-mod json;
-pub mod limits;
-mod links;
-pub mod listen;
-pub mod local;
-pub mod metrics;
-pub mod need;
-mod objects;
-pub mod once;
+mod allowance;
+pub mod keeper;
+pub mod limiter;
 mod outbound;
-pub mod page;
-pub mod prelude;
-pub mod problem;
-pub mod request_id;
-pub mod router;
-pub mod routes;
-pub mod run;
-mod saved_key;
-mod socket;
-#[cfg(feature = "testing")]
-pub mod testing;
-pub mod time;
-
-pub use api::Api;
-pub use app::{App, Service, Settings};
-pub use client::Client;
-pub use error::{ApiError, Code};
-pub use need::Need;
-pub use run::{Server, Started, run};
-pub use saved_key::save_admin_key;

@@ -5,9 +5,9 @@ use axum::http::Method;
 use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use weir_server::client::{Door, Refusal};
-use weir_server::once::OnceKey;
-use weir_server::{App, Service, Settings};
+use weir_framework::client::{Door, Refusal};
+use weir_framework::once::OnceKey;
+use weir_framework::{App, Service, Settings};
 
 use crate::config::{Loaded, Source, StoreFlags};
 use crate::failure::Failure;

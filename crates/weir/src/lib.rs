@@ -24,9 +24,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use weir_server::Service;
-use weir_server::routes::keeper::Budgets;
-use weir_server::routes::limiter::Limits;
+use weir_framework::Service;
+use weir_server::keeper::KeeperService;
+use weir_server::limiter::LimiterService;
 
 use crate::config::{Config, Source};
 use crate::failure::Failure;
@@ -117,8 +117,8 @@ pub fn main() -> ExitCode {
 
 /// The domains this binary serves.
 fn services(config: &Config) -> Result<Vec<Box<dyn Service>>, Failure> {
-    let limits = Limits::new(settings::limiter(config));
-    let budgets = Budgets::new(settings::keeper(config)?);
+    let limits = LimiterService::new(settings::limiter(config));
+    let budgets = KeeperService::new(settings::keeper(config)?);
     Ok(vec![Box::new(limits), Box::new(budgets)])
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use weir_server::Client;
+use weir_framework::Client;
 use weir_table::cursor::CursorKey;
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{AnyBackend, Error, Store};

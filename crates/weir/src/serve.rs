@@ -1,7 +1,7 @@
 //! `weir serve`.
 
 use clap::Args;
-use weir_server::{Server, Started};
+use weir_framework::{Server, Started};
 
 use crate::config::{ServeFlags, Source, check_shared_keys};
 use crate::failure::Failure;
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
         listen_settings: settings::listener(&config.server),
         data,
     };
-    Ok(weir_server::run(server, tell).await?)
+    Ok(weir_framework::run(server, tell).await?)
 }
 
 /// Tells where the server is. A closed stdout is no reason to end it.

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use weir_server::auth::signing::KeySource;
-use weir_server::auth::{self, Secret};
-use weir_server::listen::{self, TlsFiles};
-use weir_server::routes::{keeper, limiter};
-use weir_server::{Settings, edge};
+use weir_framework::auth::signing::KeySource;
+use weir_framework::auth::{self, Secret};
+use weir_framework::listen::{self, TlsFiles};
+use weir_framework::{Settings, edge};
+use weir_server::{keeper, limiter};
 use weir_table::cursor::CursorKey;
 
 use crate::config::{self, Config};

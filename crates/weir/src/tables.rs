@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use weir_server::Client;
+use weir_framework::Client;
 use weir_table::embedded::BackupReport;
 use weir_table::{AnyBackend, Get, Item, Page, Query, Result, Store, TableSpec, Write, Written};
 

@@ -1,7 +1,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::Code;
-use weir_server::testing::{ADMIN_KEY, TestApp};
+use weir_framework::Code;
+use weir_framework::testing::{ADMIN_KEY, TestApp};
 
 #[tokio::test]
 async fn the_admin_key_lets_in_and_nothing_like_it() {
@@ -10,7 +10,7 @@ async fn the_admin_key_lets_in_and_nothing_like_it() {
     let wrong = format!("{ADMIN_KEY}x");
     for key in ["", "x", &ADMIN_KEY[1..], &wrong] {
         let reply = app.get("/v1/jobs").header("x-api-key", key).send().await;
-        reply.problem(Code::Unauthorized);
+        reply.problem(Code::UNAUTHORIZED);
         assert_eq!(reply.header("www-authenticate"), "Bearer realm=\"weir\"");
     }
 }
@@ -20,11 +20,11 @@ async fn credentials_that_leave_it_open_who_asks_are_refused() {
     let app = TestApp::start(vec![]).await;
     let token = app.token("admin").await;
     let both = app.get("/v1/jobs").admin().bearer(&token);
-    both.send().await.problem(Code::Unauthorized);
+    both.send().await.problem(Code::UNAUTHORIZED);
     let twice = app.get("/v1/jobs").admin().admin();
-    twice.send().await.problem(Code::Unauthorized);
+    twice.send().await.problem(Code::UNAUTHORIZED);
     let basic = app.get("/v1/jobs").header("authorization", "Basic YTpi");
-    basic.send().await.problem(Code::Unauthorized);
+    basic.send().await.problem(Code::UNAUTHORIZED);
 }
 
 #[tokio::test]
@@ -32,13 +32,13 @@ async fn a_token_does_what_its_scope_says_until_it_ends() {
     let app = TestApp::start(vec![]).await;
     let (admin, tenant) = (app.token("admin").await, app.token("ns:default").await);
     assert_eq!(app.get("/v1/jobs").bearer(&admin).send().await.status, 200);
-    app.get("/v1/jobs").bearer(&tenant).send().await.problem(Code::Forbidden);
+    app.get("/v1/jobs").bearer(&tenant).send().await.problem(Code::FORBIDDEN);
     let me: Value = app.get("/v1/whoami").bearer(&tenant).send().await.json();
     assert_eq!(me["subject"], "operator:test");
     assert_eq!(me["scope"], "ns:default");
     assert_eq!(me["expires_at"], "2026-01-15T13:00:00.000Z");
     app.clock.advance_ms(3_600_000);
-    let told = app.get("/v1/whoami").bearer(&tenant).send().await.problem(Code::Unauthorized);
+    let told = app.get("/v1/whoami").bearer(&tenant).send().await.problem(Code::UNAUTHORIZED);
     assert_eq!(told.detail, "the token has expired");
 }
 
@@ -54,8 +54,8 @@ async fn tokens_are_listed_and_revoked() {
     let revoked = app.request(Method::DELETE, &path).admin().send().await;
     assert_eq!(revoked.status, 200);
     app.clock.advance_ms(61_000);
-    app.get("/v1/jobs").bearer(&token).send().await.problem(Code::Unauthorized);
-    app.request(Method::DELETE, "/v1/tokens/none").admin().send().await.problem(Code::NotFound);
+    app.get("/v1/jobs").bearer(&token).send().await.problem(Code::UNAUTHORIZED);
+    app.request(Method::DELETE, "/v1/tokens/none").admin().send().await.problem(Code::NOT_FOUND);
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn a_configured_admin_key_is_not_rotated() {
         .admin()
         .send()
         .await
-        .problem(Code::SetByConfiguration);
+        .problem(Code::SET_BY_CONFIGURATION);
     assert_eq!(told.details["field"], "admin_key");
     assert_eq!(app.get("/v1/jobs").admin().send().await.status, 200);
 }
@@ -126,7 +126,7 @@ async fn a_generated_admin_key_is_saved_and_rotated() {
         app.post("/v1/admin-key/rotate", &json!({})).header("x-api-key", &key).send().await;
     assert_eq!(rotated.header("cache-control"), "no-store");
     let new = rotated.json::<Value>()["admin_key"].as_str().unwrap().to_owned();
-    jobs(&key).await.problem(Code::Unauthorized);
+    jobs(&key).await.problem(Code::UNAUTHORIZED);
     assert_eq!(jobs(&new).await.status, 200);
 }
 

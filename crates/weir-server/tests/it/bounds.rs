@@ -3,8 +3,8 @@ use std::time::Duration;
 use axum::Json;
 use serde_json::json;
 use utoipa_axum::routes;
-use weir_server::testing::TestApp;
-use weir_server::{Api, Code, Need, Service};
+use weir_framework::testing::TestApp;
+use weir_framework::{Api, Code, Need, Service};
 
 /// Routes that misbehave.
 struct Odd;
@@ -33,16 +33,16 @@ impl Service for Odd {
 
 #[tokio::test]
 async fn a_request_that_takes_too_long_is_ended() {
-    let short = |settings: &mut weir_server::Settings| {
+    let short = |settings: &mut weir_framework::Settings| {
         settings.edge.request_timeout = Duration::from_millis(50)
     };
     let app = TestApp::builder(vec![Box::new(Odd)]).settings(short).start().await;
-    app.get("/odd/slow").send().await.problem(Code::RequestTimeout);
+    app.get("/odd/slow").send().await.problem(Code::REQUEST_TIMEOUT);
 }
 
 #[tokio::test]
 async fn more_requests_than_allowed_are_told_to_come_back() {
-    let one = |settings: &mut weir_server::Settings| settings.edge.requests_max = 1;
+    let one = |settings: &mut weir_framework::Settings| settings.edge.requests_max = 1;
     let app = TestApp::builder(vec![Box::new(Odd)]).settings(one).start().await;
     let first = tokio::spawn(app.get("/odd/slow").send());
     let refused = loop {
@@ -51,7 +51,7 @@ async fn more_requests_than_allowed_are_told_to_come_back() {
             break reply;
         }
     };
-    refused.problem(Code::ServiceUnavailable);
+    refused.problem(Code::SERVICE_UNAVAILABLE);
     assert_eq!(refused.header("retry-after"), "1");
     first.abort();
     while app.get("/healthz").send().await.status != 200 {}
@@ -61,7 +61,7 @@ async fn more_requests_than_allowed_are_told_to_come_back() {
 async fn a_handler_that_panics_fails_alone() {
     let app = TestApp::start(vec![Box::new(Odd)]).await;
     let reply = app.get("/odd/panic").send().await;
-    reply.problem(Code::InternalError);
+    reply.problem(Code::INTERNAL_ERROR);
     assert!(!reply.text().contains("secret"), "{}", reply.text());
     assert_eq!(app.get("/healthz").send().await.status, 200);
 }

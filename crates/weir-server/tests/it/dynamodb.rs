@@ -1,10 +1,10 @@
 //! The edge on a store that instances share: two servers on one DynamoDB endpoint.
 
 use serde_json::Value;
-use weir_server::auth::Secret;
-use weir_server::auth::signing::KeySource;
-use weir_server::testing::TestApp;
-use weir_server::{Code, Settings};
+use weir_framework::auth::Secret;
+use weir_framework::auth::signing::KeySource;
+use weir_framework::testing::TestApp;
+use weir_framework::{Code, Settings};
 use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
 use weir_table::dynamodb::{Dynamo, Options};
@@ -43,9 +43,9 @@ async fn instances_share_tokens_and_revocations() {
     let path = format!("/v1/tokens/{id}");
     let revoked = one.request(axum::http::Method::DELETE, &path).admin().send().await;
     assert_eq!(revoked.status, 200, "{}", revoked.text());
-    one.get("/v1/whoami").bearer(&token).send().await.problem(Code::Unauthorized);
+    one.get("/v1/whoami").bearer(&token).send().await.problem(Code::UNAUTHORIZED);
     two.clock.advance_ms(61_000);
-    two.get("/v1/whoami").bearer(&token).send().await.problem(Code::Unauthorized);
+    two.get("/v1/whoami").bearer(&token).send().await.problem(Code::UNAUTHORIZED);
     let ready: Value = two.get("/readyz").send().await.json();
     assert_eq!(ready["store"], "dynamodb");
     let metrics = two.get("/metrics").admin().send().await.text();
@@ -57,7 +57,7 @@ async fn instances_share_tokens_and_revocations() {
 #[tokio::test]
 async fn a_shared_store_without_a_shared_key_is_refused() {
     let store = store(&weir_testkit::unique_prefix("edge")).await;
-    let opened = weir_server::App::open(store, Settings::default(), None, &[]).await;
+    let opened = weir_framework::App::open(store, Settings::default(), None, &[]).await;
     let problem = opened.unwrap_err().to_string();
     assert!(problem.contains("signing.key"), "{problem}");
 }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use weir_server::Code;
-use weir_server::testing::TestApp;
+use weir_framework::Code;
+use weir_framework::testing::TestApp;
+use weir_server::{keeper, limiter};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md");
 
@@ -25,10 +26,16 @@ async fn the_page_about_errors_tells_every_code() {
 
 #[test]
 fn codes_are_told_apart() {
-    let mut texts: Vec<&str> = Code::ALL.iter().map(|code| code.text()).collect();
-    texts.sort_unstable();
-    texts.dedup();
-    assert_eq!(texts.len(), Code::ALL.len());
+    let mut names: Vec<&str> = codes().into_iter().map(Code::name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), codes().len());
+}
+
+/// The codes of the framework and of every service.
+fn codes() -> Vec<Code> {
+    let services = [limiter::codes::ALL, keeper::codes::ALL];
+    [Code::ALL].into_iter().chain(services).flatten().copied().collect()
 }
 
 /// `page` with `text` between the marks of the part called `name`.
@@ -42,8 +49,8 @@ fn with_part(page: &str, name: &str, text: &str) -> String {
 fn table() -> String {
     let mut table =
         String::from("| code | status | what it means | what to do |\n|---|---|---|---|\n");
-    for code in Code::ALL {
-        let (text, status) = (code.text(), code.status().as_u16());
+    for code in codes() {
+        let (text, status) = (code.name(), code.status().as_u16());
         writeln!(table, "| `{text}` | {status} | {} | {} |", code.title(), code.advice()).unwrap();
     }
     table

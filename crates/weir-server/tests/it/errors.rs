@@ -1,27 +1,27 @@
 use axum::http::Method;
 use serde_json::json;
-use weir_server::Code;
-use weir_server::testing::TestApp;
+use weir_framework::Code;
+use weir_framework::testing::TestApp;
 
 #[tokio::test]
 async fn every_mistake_has_the_same_form() {
     let app = TestApp::start(vec![]).await;
-    app.get("/no/such/path").send().await.problem(Code::NotFound);
-    app.request(Method::PATCH, "/v1/jobs").send().await.problem(Code::MethodNotAllowed);
-    app.get("/v1/jobs").send().await.problem(Code::Unauthorized);
-    app.post("/v1/tokens", &json!({})).admin().send().await.problem(Code::InvalidRequest);
+    app.get("/no/such/path").send().await.problem(Code::NOT_FOUND);
+    app.request(Method::PATCH, "/v1/jobs").send().await.problem(Code::METHOD_NOT_ALLOWED);
+    app.get("/v1/jobs").send().await.problem(Code::UNAUTHORIZED);
+    app.post("/v1/tokens", &json!({})).admin().send().await.problem(Code::INVALID_REQUEST);
     let text = app.request(Method::POST, "/v1/tokens").admin().body("name=x");
-    text.send().await.problem(Code::UnsupportedMediaType);
+    text.send().await.problem(Code::UNSUPPORTED_MEDIA_TYPE);
     let large = app.post("/v1/tokens", &json!({"name": "x".repeat(2 << 20)})).admin();
-    large.send().await.problem(Code::PayloadTooLarge);
-    app.post("/v1/jobs/nothing/run", &json!({})).admin().send().await.problem(Code::NotFound);
+    large.send().await.problem(Code::PAYLOAD_TOO_LARGE);
+    app.post("/v1/jobs/nothing/run", &json!({})).admin().send().await.problem(Code::NOT_FOUND);
 }
 
 #[tokio::test]
 async fn a_405_names_the_methods_there_are() {
     let app = TestApp::start(vec![]).await;
     let reply = app.request(Method::PUT, "/v1/tokens").send().await;
-    reply.problem(Code::MethodNotAllowed);
+    reply.problem(Code::METHOD_NOT_ALLOWED);
     assert_eq!(reply.header("allow"), "POST,GET,HEAD");
 }
 
@@ -47,7 +47,7 @@ async fn what_is_wrong_with_a_body_is_named() {
     ] {
         let call = app.request(Method::POST, "/v1/tokens").admin();
         let reply = call.header("content-type", "application/json").body(body).send().await;
-        let told = reply.problem(Code::InvalidRequest);
+        let told = reply.problem(Code::INVALID_REQUEST);
         assert_eq!(told.details["field"], field, "{body}");
         assert!(told.details["problem"].as_str().unwrap().contains(problem), "{body}: {told:?}");
     }
@@ -83,7 +83,7 @@ async fn what_is_wrong_with_a_query_is_named() {
         ("cursor=forged", "cursor"),
     ] {
         let reply = app.get(&format!("/v1/tokens?{query}")).admin().send().await;
-        let told = reply.problem(Code::InvalidRequest);
+        let told = reply.problem(Code::INVALID_REQUEST);
         assert_eq!(told.details["field"], field, "{query}: {told:?}");
     }
 }
@@ -94,7 +94,7 @@ async fn a_request_keeps_its_id() {
     let reply = app.get("/healthz").header("x-request-id", "mine-1").send().await;
     assert_eq!(reply.header("x-request-id"), "mine-1");
     let reply = app.get("/nowhere").header("x-request-id", "mine-2").send().await;
-    assert_eq!(reply.problem(Code::NotFound).request_id, "mine-2");
+    assert_eq!(reply.problem(Code::NOT_FOUND).request_id, "mine-2");
     let reply = app.get("/healthz").header("x-request-id", "not usable").send().await;
     assert_eq!(reply.header("x-request-id").len(), 32);
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::testing::TestApp;
+use weir_framework::testing::TestApp;
 
 /// An org whose quotas are its own, and one whose quotas are its apps'.
 const ORGS: [(&str, &str); 2] = [

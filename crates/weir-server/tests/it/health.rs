@@ -1,6 +1,6 @@
 use serde_json::Value;
-use weir_server::Code;
-use weir_server::testing::TestApp;
+use weir_framework::Code;
+use weir_framework::testing::TestApp;
 
 #[tokio::test]
 async fn probes_need_no_credentials() {
@@ -20,7 +20,7 @@ async fn probes_need_no_credentials() {
 #[tokio::test]
 async fn metrics_are_for_the_operator_and_count_requests() {
     let app = TestApp::start(vec![]).await;
-    app.get("/metrics").send().await.problem(Code::Unauthorized);
+    app.get("/metrics").send().await.problem(Code::UNAUTHORIZED);
     for _ in 0..3 {
         app.get("/healthz").send().await;
     }
@@ -39,11 +39,12 @@ async fn metrics_are_for_the_operator_and_count_requests() {
 async fn a_bearer_of_the_admin_key_may_scrape() {
     let app = TestApp::builder(vec![])
         .settings(|settings| {
-            settings.auth.admin_key = Some(weir_server::auth::Secret::new("wak_0123456789abcdef"))
+            settings.auth.admin_key =
+                Some(weir_framework::auth::Secret::new("wak_0123456789abcdef"))
         })
         .start()
         .await;
     let reply = app.get("/metrics").bearer("wak_0123456789abcdef").send().await;
     assert_eq!(reply.status, 200);
-    app.get("/metrics").bearer("wak_0123456789abcdeg").send().await.problem(Code::Unauthorized);
+    app.get("/metrics").bearer("wak_0123456789abcdeg").send().await.problem(Code::UNAUTHORIZED);
 }

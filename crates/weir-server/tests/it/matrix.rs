@@ -3,10 +3,10 @@
 use axum::http::Method;
 use serde_json::Value;
 use utoipa_axum::routes;
-use weir_server::routes::keeper::Budgets;
-use weir_server::routes::limiter::Limits;
-use weir_server::testing::{Reply, TestApp};
-use weir_server::{Api, Need, Service, router};
+use weir_framework::testing::{Reply, TestApp};
+use weir_framework::{Api, Need, Service, router};
+use weir_server::keeper::KeeperService;
+use weir_server::limiter::LimiterService;
 
 /// A route for each kind of tenant, so that the matrix covers them before any domain is there.
 struct Tenants;
@@ -87,8 +87,8 @@ const CREDENTIALS: &[Credentials] = &[
 async fn every_route_opens_to_those_it_should_and_to_nobody_else() {
     let app = TestApp::start(vec![
         Box::new(Tenants),
-        Box::new(Limits::default()),
-        Box::new(Budgets::default()),
+        Box::new(LimiterService::default()),
+        Box::new(KeeperService::default()),
     ])
     .await;
     let told: Value = app.get("/openapi.json").send().await.json();
@@ -119,8 +119,8 @@ async fn every_route_opens_to_those_it_should_and_to_nobody_else() {
 async fn forged_expired_and_revoked_credentials_open_nothing() {
     let app = TestApp::start(vec![
         Box::new(Tenants),
-        Box::new(Limits::default()),
-        Box::new(Budgets::default()),
+        Box::new(LimiterService::default()),
+        Box::new(KeeperService::default()),
     ])
     .await;
     let told: Value = app.get("/openapi.json").send().await.json();
@@ -169,14 +169,15 @@ async fn a_route_that_is_declared_wrongly_is_found() {
         }
     }
     let app = TestApp::start(vec![]).await;
-    let opened = weir_server::App::open(
+    let opened = weir_framework::App::open(
         app.store.clone(),
-        weir_server::Settings::default(),
+        weir_framework::Settings::default(),
         app.data().map(Into::into),
         &[],
     );
     let opened = opened.await.unwrap();
-    let ours: [Box<dyn Service>; 2] = [Box::new(Limits::default()), Box::new(Budgets::default())];
+    let ours: [Box<dyn Service>; 2] =
+        [Box::new(LimiterService::default()), Box::new(KeeperService::default())];
     assert_eq!(router::mistakes(&opened, &ours), Vec::<String>::new());
     let found = router::mistakes(&opened, &[Box::new(NoTenant), Box::new(Dangling)]);
     assert_eq!(found.len(), 2, "{found:?}");

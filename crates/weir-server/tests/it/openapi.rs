@@ -1,15 +1,19 @@
 use std::path::Path;
 
 use serde_json::Value;
-use weir_server::routes::keeper::Budgets;
-use weir_server::routes::limiter::Limits;
-use weir_server::testing::TestApp;
+use weir_framework::testing::TestApp;
+use weir_server::keeper::KeeperService;
+use weir_server::limiter::LimiterService;
 
 const SNAPSHOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
 
 #[tokio::test]
 async fn the_description_is_the_one_checked_in() {
-    let app = TestApp::start(vec![Box::new(Limits::default()), Box::new(Budgets::default())]).await;
+    let app = TestApp::start(vec![
+        Box::new(LimiterService::default()),
+        Box::new(KeeperService::default()),
+    ])
+    .await;
     let reply = app.get("/openapi.json").send().await;
     assert_eq!(reply.header("content-type"), "application/json");
     let told: Value = reply.json();
@@ -27,7 +31,11 @@ async fn the_description_is_the_one_checked_in() {
 
 #[tokio::test]
 async fn every_operation_says_what_it_needs_and_how_it_fails() {
-    let app = TestApp::start(vec![Box::new(Limits::default()), Box::new(Budgets::default())]).await;
+    let app = TestApp::start(vec![
+        Box::new(LimiterService::default()),
+        Box::new(KeeperService::default()),
+    ])
+    .await;
     let told: Value = app.get("/openapi.json").send().await.json();
     let mut ids = std::collections::BTreeSet::new();
     for (path, item) in told["paths"].as_object().unwrap() {
@@ -83,5 +91,5 @@ async fn the_page_for_people_asks_nobody_else() {
     assert!(start.contains("/openapi.json"), "{start}");
     assert!(!page.text().contains("https://"), "{}", page.text());
     app.get("/docs/../../etc/passwd").send().await.any_problem();
-    app.get("/docs/nothing.js").send().await.problem(weir_server::Code::NotFound);
+    app.get("/docs/nothing.js").send().await.problem(weir_framework::Code::NOT_FOUND);
 }

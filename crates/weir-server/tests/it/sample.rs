@@ -9,10 +9,10 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
-use weir_server::extract::{Body, Path, Query};
-use weir_server::jobs::{self, Done, Jobs, Periodic, Turn};
-use weir_server::page::{Page, PageParams};
-use weir_server::{Api, ApiError, App, Need, Service};
+use weir_framework::extract::{Body, Path, Query};
+use weir_framework::jobs::{self, Done, Jobs, Periodic, Turn};
+use weir_framework::page::{Page, PageLimit as _, PageParams};
+use weir_framework::{Api, ApiError, App, Need, Service};
 use weir_table::expr::attr;
 use weir_table::{Get, Item, Key, Kind, Query as TableQuery, TableSpec, Write};
 
@@ -155,7 +155,7 @@ async fn list_limits(
     Path(Id(ns)): Path<Id>,
     Query(page): Query<PageParams>,
 ) -> Result<Json<Page<Limit>>, ApiError> {
-    let mut query = TableQuery::partition(TABLE, limits(&ns)).limit(page.limit()?);
+    let mut query = TableQuery::partition(TABLE, limits(&ns)).limit(page.checked_limit()?);
     if let Some(cursor) = page.cursor {
         query = query.after(cursor);
     }

@@ -11,9 +11,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
-use weir_server::routes::keeper::{Budgets, Rates, Settings};
-use weir_server::routes::limiter::Limits;
-use weir_server::testing::{ADMIN_KEY, TestApp};
+use weir_framework::testing::{ADMIN_KEY, TestApp};
+use weir_server::keeper::{KeeperService, Rates, Settings};
+use weir_server::limiter::LimiterService;
 
 use crate::furnished::furnish;
 use crate::sample::Sample;
@@ -31,7 +31,9 @@ const SETTINGS: &str = "schemathesis.toml";
 async fn the_server_does_what_its_description_says() {
     let program = weir_testkit::installed("python/bin/schemathesis");
     let program = program.unwrap_or_else(|missing| panic!("{missing}"));
-    let app = TestApp::start(vec![Box::new(Sample), Box::new(Limits::default()), budgets()]).await;
+    let app =
+        TestApp::start(vec![Box::new(Sample), Box::new(LimiterService::default()), budgets()])
+            .await;
     let description = format!("http://{}/openapi.json", app.address);
     let folder = tempfile::tempdir().unwrap();
     furnish(&app, folder.path()).await;
@@ -47,7 +49,7 @@ async fn the_server_does_what_its_description_says() {
 }
 
 /// The keeper, with no limit of its own and secrets that cost no time.
-fn budgets() -> Box<Budgets> {
+fn budgets() -> Box<KeeperService> {
     let rates = Rates {
         token_per_client: 0,
         token_per_address: 0,
@@ -59,7 +61,7 @@ fn budgets() -> Box<Budgets> {
         rotations: 0,
         submissions: 0,
     };
-    Box::new(Budgets::new(Settings { bcrypt_cost: 4, rates, ..Settings::default() }))
+    Box::new(KeeperService::new(Settings { bcrypt_cost: 4, rates, ..Settings::default() }))
 }
 
 /// Runs it in `folder`, where the values are that its settings name; it leaves files there.

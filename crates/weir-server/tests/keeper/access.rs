@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::testing::Reply;
+use weir_framework::testing::Reply;
 
 use crate::scene::{Client, ORG, OTHER, Scene};
 

@@ -1,7 +1,7 @@
 //! What was used and spent, told by the day.
 
 use serde_json::{Value, json};
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::scene::{Client, ORG, Scene, used, with};
 
@@ -40,10 +40,10 @@ async fn a_day_is_told_for_the_org_and_for_each_app() {
 async fn days_without_data_and_days_to_come_are_refused() {
     let (scene, client) = spent().await;
     for (day, code) in [
-        ("2026-01-14", Code::NotFound),
-        ("2026-01-16", Code::InvalidRequest),
-        ("tomorrow", Code::InvalidRequest),
-        ("2026-02-30", Code::InvalidRequest),
+        ("2026-01-14", Code::NOT_FOUND),
+        ("2026-01-16", Code::INVALID_REQUEST),
+        ("tomorrow", Code::INVALID_REQUEST),
+        ("2026-02-30", Code::INVALID_REQUEST),
     ] {
         scene.read(&client, &format!("/apps/api/aggregates/{day}")).await.problem(code);
     }
@@ -73,15 +73,18 @@ async fn a_series_has_every_day_up_to_ninety_two() {
     for (from, to) in
         [("2025-10-15", "2026-01-15"), ("2026-01-16", "2026-01-15"), ("x", "2026-01-15")]
     {
-        scene.read(&client, &series(from, to)).await.problem(Code::InvalidRequest);
+        scene.read(&client, &series(from, to)).await.problem(Code::INVALID_REQUEST);
     }
-    scene.read(&client, "/apps/api/aggregates?from=2026-01-01").await.problem(Code::InvalidRequest);
+    scene
+        .read(&client, "/apps/api/aggregates?from=2026-01-01")
+        .await
+        .problem(Code::INVALID_REQUEST);
 }
 
 #[tokio::test]
 async fn a_client_looks_only_so_often() {
     let scene = Scene::start_with(|settings| settings.rates.aggregates = 1).await;
     let client = scene.org(ORG).await;
-    scene.read(&client, "/aggregates/today").await.problem(Code::NotFound);
-    scene.read(&client, "/aggregates/today").await.problem(Code::RateLimitExceeded);
+    scene.read(&client, "/aggregates/today").await.problem(Code::NOT_FOUND);
+    scene.read(&client, "/aggregates/today").await.problem(Code::RATE_LIMIT_EXCEEDED);
 }

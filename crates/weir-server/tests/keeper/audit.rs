@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::scene::{ORG, OTHER, Scene, at, new_org, with};
 
@@ -66,11 +66,11 @@ async fn changes_are_told_to_operators_to_the_org_and_to_the_app() {
 async fn what_is_wrong_with_a_question_is_told() {
     let scene = Scene::start().await;
     scene.org(ORG).await;
-    scene.get(&at(OTHER, "/audit")).await.problem(Code::NotFound);
-    scene.get(&at(ORG, "/apps/none/audit")).await.problem(Code::NotFound);
+    scene.get(&at(OTHER, "/audit")).await.problem(Code::NOT_FOUND);
+    scene.get(&at(ORG, "/apps/none/audit")).await.problem(Code::NOT_FOUND);
     for query in ["from=yesterday", "limit=0", "limit=101", "cursor=x", "since=1"] {
         let reply = scene.get(&at(ORG, &format!("/audit?{query}"))).await;
-        reply.problem(Code::InvalidRequest);
+        reply.problem(Code::INVALID_REQUEST);
     }
     let reply = scene.call(Method::DELETE, &at(ORG, "/audit")).admin().send().await;
     assert_eq!(reply.status, 405);

@@ -3,7 +3,7 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::scene::{ORG, OTHER, Scene, at, new_org, text};
 
@@ -25,7 +25,7 @@ async fn a_secret_is_told_once() {
     assert_eq!(told["client_id"], format!("org-{ORG}"));
     assert_eq!(told["retrieved_at"], "2026-01-15T12:00:00.000Z");
     assert_eq!(told["expires_at"], "2026-01-15T12:10:00.000Z");
-    scene.call(Method::GET, &url).send().await.problem(Code::NotFound);
+    scene.call(Method::GET, &url).send().await.problem(Code::NOT_FOUND);
     assert_eq!(scene.token(&format!("org-{ORG}"), &text(&told, "client_secret")).await.status, 200);
 }
 
@@ -37,12 +37,12 @@ async fn wrong_and_late_tokens_are_refused() {
     let url = url(&made["credentials"]);
     let unknown = at(ORG, "/credentials/secret?token=550e8400-e29b-41d4-a716-446655449999");
     for wrong in [url.replace(ORG, OTHER), unknown, at(ORG, "/credentials/secret?token=x")] {
-        scene.call(Method::GET, &wrong).send().await.problem(Code::Unauthorized);
+        scene.call(Method::GET, &wrong).send().await.problem(Code::UNAUTHORIZED);
     }
     let missing = at(ORG, "/credentials/secret");
-    scene.call(Method::GET, &missing).send().await.problem(Code::InvalidRequest);
+    scene.call(Method::GET, &missing).send().await.problem(Code::INVALID_REQUEST);
     scene.app.clock.advance_ms(600_000);
-    scene.call(Method::GET, &url).send().await.problem(Code::Unauthorized);
+    scene.call(Method::GET, &url).send().await.problem(Code::UNAUTHORIZED);
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn of_fifty_who_redeem_a_token_at_once_one_gets_the_secret() {
     let won = replies.iter().find(|reply| reply.status == 200).unwrap();
     let secret = text(&won.json(), "client_secret");
     assert_eq!(scene.token(&format!("org-{ORG}-app-api"), &secret).await.status, 200);
-    scene.call(Method::GET, &url).send().await.problem(Code::NotFound);
+    scene.call(Method::GET, &url).send().await.problem(Code::NOT_FOUND);
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn an_old_secret_works_until_its_grace_ends() {
         assert_eq!(scene.token(&client.id, secret).await.status, 200);
     }
     scene.app.clock.advance_ms(2 * 3_600_000);
-    scene.token(&client.id, &client.secret).await.problem(Code::Unauthorized);
+    scene.token(&client.id, &client.secret).await.problem(Code::UNAUTHORIZED);
     assert_eq!(scene.token(&client.id, &new).await.status, 200);
 }
 
@@ -93,8 +93,8 @@ async fn rotating_needs_a_client_and_a_grace_that_can_be() {
     let told = scene.call(Method::POST, &path).admin().send().await;
     assert_eq!(told.status, 200, "{}", told.text());
     assert_eq!(told.json::<Value>()["rotation"]["grace_period_hours"], 24);
-    scene.post(&path, &json!({"grace_period_hours": 169})).await.problem(Code::InvalidRequest);
-    scene.post(&path, &json!({"grace_period_hours": -1})).await.problem(Code::InvalidRequest);
-    scene.post(&at(ORG, "/apps/b/credentials/rotate"), &json!({})).await.problem(Code::NotFound);
-    scene.post(&at(OTHER, "/credentials/rotate"), &json!({})).await.problem(Code::NotFound);
+    scene.post(&path, &json!({"grace_period_hours": 169})).await.problem(Code::INVALID_REQUEST);
+    scene.post(&path, &json!({"grace_period_hours": -1})).await.problem(Code::INVALID_REQUEST);
+    scene.post(&at(ORG, "/apps/b/credentials/rotate"), &json!({})).await.problem(Code::NOT_FOUND);
+    scene.post(&at(OTHER, "/credentials/rotate"), &json!({})).await.problem(Code::NOT_FOUND);
 }

@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::json;
-use weir_server::testing::{Call, Reply};
+use weir_framework::testing::{Call, Reply};
 
 use crate::scene::{APP, Client, ORG, OTHER, Scene, at, used, with};
 

@@ -4,12 +4,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
 use serde_json::{Value, json};
-use weir_server::Code;
-use weir_server::auth::Secret;
-use weir_server::auth::signing::KeySource;
-use weir_server::routes::keeper::{Budgets, Settings};
-use weir_server::routes::limiter::Limits;
-use weir_server::testing::TestApp;
+use weir_framework::Code;
+use weir_framework::auth::Secret;
+use weir_framework::auth::signing::KeySource;
+use weir_framework::testing::TestApp;
+use weir_server::keeper::{KeeperService, Settings};
+use weir_server::limiter::LimiterService;
 
 use crate::scene::{APP, Client, ORG, Scene};
 
@@ -34,9 +34,9 @@ async fn refuse_all(scene: &Scene, client: &Client, forged: Vec<String>) {
         let forged = Client { access: token.clone(), ..client.clone() };
         let reply = scene.read(&forged, &format!("/apps/{APP}")).await;
         assert_eq!(reply.status, 401, "{token}");
-        reply.problem(Code::Unauthorized);
+        reply.problem(Code::UNAUTHORIZED);
         let ask = json!({"refresh_token": token});
-        scene.app.post("/auth/refresh", &ask).send().await.problem(Code::Unauthorized);
+        scene.app.post("/auth/refresh", &ask).send().await.problem(Code::UNAUTHORIZED);
     }
 }
 
@@ -72,8 +72,8 @@ async fn a_token_that_names_another_algorithm_or_key_is_refused() {
 #[tokio::test]
 async fn a_public_key_is_no_secret() {
     let pem = rcgen::KeyPair::generate().unwrap().serialize_pem();
-    let budgets = Budgets::new(Settings { bcrypt_cost: 4, ..Settings::default() });
-    let app = TestApp::builder(vec![Box::new(Limits::default()), Box::new(budgets)])
+    let budgets = KeeperService::new(Settings { bcrypt_cost: 4, ..Settings::default() });
+    let app = TestApp::builder(vec![Box::new(LimiterService::default()), Box::new(budgets)])
         .settings(|settings| settings.auth.signing = Some(KeySource::Es256(Secret::new(pem))))
         .start()
         .await;

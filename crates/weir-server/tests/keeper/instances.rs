@@ -1,11 +1,11 @@
 //! Instances that share one DynamoDB.
 
 use serde_json::json;
-use weir_server::auth::Secret;
-use weir_server::auth::signing::KeySource;
-use weir_server::routes::keeper::{Budgets, Settings};
-use weir_server::routes::limiter::Limits;
-use weir_server::testing::TestApp;
+use weir_framework::auth::Secret;
+use weir_framework::auth::signing::KeySource;
+use weir_framework::testing::TestApp;
+use weir_server::keeper::{KeeperService, Settings};
+use weir_server::limiter::LimiterService;
 use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
 use weir_table::dynamodb::{Dynamo, Options};
@@ -38,7 +38,7 @@ impl Shared {
         let store = Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]));
         let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
         settings.rates.token_per_address = 0;
-        let (limits, budgets) = (Limits::default(), Budgets::new(settings));
+        let (limits, budgets) = (LimiterService::default(), KeeperService::new(settings));
         let app =
             TestApp::builder(vec![Box::new(limits), Box::new(budgets)]).settings(|settings| {
                 let secret = Secret::new("a signing key that all instances know of");

@@ -8,7 +8,7 @@ use axum::http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
-use weir_server::testing::Reply;
+use weir_framework::testing::Reply;
 use weir_table::Query;
 
 use crate::scene::{APP, ORG, Scene, at, new_org, text, used};

@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::scene::{ORG, OTHER, Scene, at, new_org, with};
 
@@ -61,7 +61,7 @@ async fn what_waits_for_midnight_is_told_until_it_holds() {
 async fn apps_inherit_what_they_do_not_say() {
     let scene = Scene::start().await;
     let new = json!({"app_name": "API", "overrides": {"refresh_interval_secs": 30}});
-    scene.put(&at(ORG, "/apps/api"), &new).await.problem(Code::NotFound);
+    scene.put(&at(ORG, "/apps/api"), &new).await.problem(Code::NOT_FOUND);
     scene.org(ORG).await;
     let made: Value = scene.put(&at(ORG, "/apps/api"), &new).await.json();
     assert_eq!(made["refresh_interval_normal_secs"], 30);
@@ -75,8 +75,8 @@ async fn apps_inherit_what_they_do_not_say() {
     assert_eq!(list["items"][0]["app_id"], "api");
     let got: Value = scene.get(&at(ORG, "/apps/api")).await.json();
     assert_eq!((&got["app_name"], &got["org_name"]), (&json!("API"), &json!("Sample Corp")));
-    scene.get(&at(ORG, "/apps/other")).await.problem(Code::NotFound);
-    scene.get(&at(OTHER, "/apps")).await.problem(Code::NotFound);
+    scene.get(&at(ORG, "/apps/other")).await.problem(Code::NOT_FOUND);
+    scene.get(&at(OTHER, "/apps")).await.problem(Code::NOT_FOUND);
 }
 
 #[tokio::test]
@@ -89,39 +89,63 @@ async fn orgs_are_listed_page_by_page() {
     let cursor = first["next_cursor"].as_str().unwrap();
     let second: Value = scene.get(&format!("/api/v1/orgs?limit=1&cursor={cursor}")).await.json();
     assert_eq!(second["items"][0]["org_id"], OTHER);
-    scene.get("/api/v1/orgs?cursor=x").await.problem(Code::InvalidRequest);
+    scene.get("/api/v1/orgs?cursor=x").await.problem(Code::INVALID_REQUEST);
 }
 
 #[tokio::test]
 async fn what_is_wrong_has_its_own_code() {
     let scene = Scene::start().await;
     for (changes, code, field) in [
-        (json!({"timezone": "Mars/Olympus"}), Code::InvalidConfig, "timezone"),
-        (json!({"quota_scope": "ALL"}), Code::InvalidConfig, "quota_scope"),
-        (json!({"model_ordering": []}), Code::InvalidConfig, "model_ordering"),
-        (json!({"model_ordering": ["cheap"]}), Code::InvalidModelLabel, "model_ordering"),
-        (json!({"quotas": {"premium": 1}}), Code::InvalidConfig, "quotas"),
-        (json!({"quotas": {"premium": -1, "standard": 1}}), Code::InvalidConfig, "quotas"),
-        (json!({"overrides": {"tight_mode_threshold_pct": 49}}), Code::InvalidConfig, "overrides"),
-        (json!({"overrides": {"agg_shard_count": 9}}), Code::InvalidConfig, "overrides"),
-        (json!({"color": "red"}), Code::InvalidRequest, "color"),
-        (json!({"org_name": 1}), Code::InvalidRequest, "org_name"),
+        (
+            json!({"timezone": "Mars/Olympus"}),
+            weir_server::keeper::codes::INVALID_CONFIG,
+            "timezone",
+        ),
+        (json!({"quota_scope": "ALL"}), weir_server::keeper::codes::INVALID_CONFIG, "quota_scope"),
+        (
+            json!({"model_ordering": []}),
+            weir_server::keeper::codes::INVALID_CONFIG,
+            "model_ordering",
+        ),
+        (
+            json!({"model_ordering": ["cheap"]}),
+            weir_server::keeper::codes::INVALID_MODEL_LABEL,
+            "model_ordering",
+        ),
+        (json!({"quotas": {"premium": 1}}), weir_server::keeper::codes::INVALID_CONFIG, "quotas"),
+        (
+            json!({"quotas": {"premium": -1, "standard": 1}}),
+            weir_server::keeper::codes::INVALID_CONFIG,
+            "quotas",
+        ),
+        (
+            json!({"overrides": {"tight_mode_threshold_pct": 49}}),
+            weir_server::keeper::codes::INVALID_CONFIG,
+            "overrides",
+        ),
+        (
+            json!({"overrides": {"agg_shard_count": 9}}),
+            weir_server::keeper::codes::INVALID_CONFIG,
+            "overrides",
+        ),
+        (json!({"color": "red"}), Code::INVALID_REQUEST, "color"),
+        (json!({"org_name": 1}), Code::INVALID_REQUEST, "org_name"),
     ] {
         let told = scene.put(&at(ORG, ""), &with(new_org(), changes)).await.problem(code);
         let named = told.details["field"].as_str().unwrap();
         assert!(named.contains(field), "{named} is not {field}");
     }
     for org in ["x", "550e8400e29b41d4a716446655440000", "550e8400-e29b-41d4-a716-44665544000g"] {
-        scene.put(&at(org, ""), &new_org()).await.problem(Code::InvalidRequest);
-        scene.get(&at(org, "/apps/a/model-selection")).await.problem(Code::InvalidRequest);
+        scene.put(&at(org, ""), &new_org()).await.problem(Code::INVALID_REQUEST);
+        scene.get(&at(org, "/apps/a/model-selection")).await.problem(Code::INVALID_REQUEST);
     }
     scene.org(ORG).await;
     let app = json!({"app_name": "a"});
-    scene.put(&at(ORG, "/apps/a%23b"), &app).await.problem(Code::InvalidRequest);
+    scene.put(&at(ORG, "/apps/a%23b"), &app).await.problem(Code::INVALID_REQUEST);
     let long = "a".repeat(129);
-    scene.put(&at(ORG, &format!("/apps/{long}")), &app).await.problem(Code::InvalidRequest);
+    scene.put(&at(ORG, &format!("/apps/{long}")), &app).await.problem(Code::INVALID_REQUEST);
     let put = scene.call(Method::PUT, &at(ORG, "")).admin().body("org_name=x");
-    put.header("content-type", "text/plain").send().await.problem(Code::UnsupportedMediaType);
+    put.header("content-type", "text/plain").send().await.problem(Code::UNSUPPORTED_MEDIA_TYPE);
 }
 
 #[tokio::test]
@@ -133,10 +157,10 @@ async fn clients_read_what_is_theirs() {
     assert_eq!(scene.read(&org, "/apps").await.status, 200);
     assert_eq!(scene.read(&org, "/apps/api").await.status, 200);
     assert_eq!(scene.read(&app, "/apps/api").await.status, 200);
-    scene.read(&app, "").await.problem(Code::Forbidden);
-    scene.read(&app, "/apps").await.problem(Code::Forbidden);
+    scene.read(&app, "").await.problem(Code::FORBIDDEN);
+    scene.read(&app, "/apps").await.problem(Code::FORBIDDEN);
     let put = scene.call(Method::PUT, &at(ORG, "")).bearer(&org.access).json(&new_org());
-    put.send().await.problem(Code::Forbidden);
+    put.send().await.problem(Code::FORBIDDEN);
 }
 
 #[tokio::test]
@@ -146,6 +170,6 @@ async fn a_key_writes_only_so_often() {
         assert!(scene.put(&at(ORG, ""), &new_org()).await.status < 300);
     }
     let refused = scene.put(&at(ORG, ""), &new_org()).await;
-    refused.problem(Code::RateLimitExceeded);
+    refused.problem(Code::RATE_LIMIT_EXCEEDED);
     assert!(!refused.header("retry-after").is_empty());
 }

@@ -7,9 +7,9 @@ use axum::Router;
 use axum::http::{Method, StatusCode};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use weir_framework::Code;
 use weir_keeper::ids::{Label, ModelId};
 use weir_keeper::labels::{Catalogue, LabelDef};
-use weir_server::Code;
 
 use crate::scene::{APP, ORG, Scene, at, new_org, used, with};
 
@@ -49,16 +49,16 @@ async fn an_import_in_parts_holds_when_its_last_part_is_there_and_can_be_removed
     let listed: Value = scene.get(&format!("{PRICES}/imports")).await.json();
     assert_eq!(listed["items"], json!([done]));
 
-    scene.post(PRICES, &last).await.problem(Code::NotFound);
+    scene.post(PRICES, &last).await.problem(Code::NOT_FOUND);
     let other = json!({"prices": [row(PREMIUM, 7)], "import": id, "from": "2026-01-15"});
-    scene.post(PRICES, &other).await.problem(Code::InvalidRequest);
+    scene.post(PRICES, &other).await.problem(Code::INVALID_REQUEST);
     let path = format!("{PRICES}/imports/{id}");
     assert_eq!(scene.delete(&path).await.status, 204);
-    scene.delete(&path).await.problem(Code::NotFound);
+    scene.delete(&path).await.problem(Code::NOT_FOUND);
     assert_eq!((scene.price(PREMIUM).await, scene.price("acme.model").await), (book, None));
-    scene.get(&format!("{PRICES}?region=us-east-1")).await.problem(Code::InvalidRequest);
+    scene.get(&format!("{PRICES}?region=us-east-1")).await.problem(Code::INVALID_REQUEST);
     let nobody = scene.call(Method::DELETE, &path).send().await;
-    nobody.problem(Code::Unauthorized);
+    nobody.problem(Code::UNAUTHORIZED);
 }
 
 /// A chain of one model that nobody knows the price of.
@@ -80,7 +80,8 @@ async fn a_model_that_nobody_knows_the_price_of_is_not_free() {
     assert_eq!(scene.put(&at(ORG, ""), &org).await.status, 201);
     let client = scene.app(ORG, APP).await;
     let of = |number| with(used(number), json!({"bedrock_model_id": "acme.model"}));
-    let told = scene.submit(&client, &of(1)).await.problem(Code::UnknownPrice);
+    let told =
+        scene.submit(&client, &of(1)).await.problem(weir_server::keeper::codes::UNKNOWN_PRICE);
     assert!(told.detail.contains("acme.model"), "{}", told.detail);
     // In a batch it is its own fault alone.
     let stated = with(of(2), json!({"cost_usd_micros": 5}));

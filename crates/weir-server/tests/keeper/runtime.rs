@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::scene::{Client, ORG, Scene, at, request_id, used, with};
 
@@ -23,7 +23,7 @@ async fn the_first_model_is_recommended_while_there_is_room() {
     scene
         .read(&client, "/apps/api/model-selection?force_check=maybe")
         .await
-        .problem(Code::InvalidRequest);
+        .problem(Code::INVALID_REQUEST);
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_spent_quota_moves_the_chain_on_and_a_spent_chain_waits_for_midnight()
     assert_eq!(scene.submit(&client, &cost(2, "standard", 5_000_000)).await.status, 202);
     scene.run("keeper-aggregate").await;
     let reply = scene.select(&client).await;
-    let problem = reply.problem(Code::QuotaExceeded);
+    let problem = reply.problem(weir_server::keeper::codes::QUOTA_EXCEEDED);
     // 07:00 in New York: 17 hours are left.
     assert_eq!(reply.header("retry-after"), (17 * 3600).to_string());
     assert_eq!(problem.details["retry_after"], "2026-01-16T05:00:00.000Z");
@@ -108,7 +108,7 @@ async fn a_submission_counts_once() {
     let usage = scene.app.post(&path, &used(1)).bearer(&client.access).send().await;
     assert_eq!(usage.json::<Value>()["duplicate"], true);
     let other = with(used(1), json!({"output_tokens": 7}));
-    scene.submit(&client, &other).await.problem(Code::AlreadyExists);
+    scene.submit(&client, &other).await.problem(Code::ALREADY_EXISTS);
     scene.run("keeper-aggregate").await;
     let told: Value = scene.read(&client, "/apps/api/aggregates/today").await.json();
     assert_eq!(told["totals"]["requests"], 1, "{told}");
@@ -118,13 +118,13 @@ async fn a_submission_counts_once() {
 async fn wrong_submissions_are_refused_by_name() {
     let (scene, client) = Scene::with_app().await;
     for (changes, code) in [
-        (json!({"request_id": "1"}), Code::InvalidRequest),
-        (json!({"model_label": "cheap"}), Code::InvalidModelLabel),
-        (json!({"timestamp": "2026-01-15T12:02:00Z"}), Code::InvalidRequest),
-        (json!({"timestamp": "2026-01-13T12:00:00Z"}), Code::InvalidRequest),
-        (json!({"status": "MAYBE"}), Code::InvalidRequest),
-        (json!({"input_tokens": -1}), Code::InvalidRequest),
-        (json!({"extra": 1}), Code::InvalidRequest),
+        (json!({"request_id": "1"}), Code::INVALID_REQUEST),
+        (json!({"model_label": "cheap"}), weir_server::keeper::codes::INVALID_MODEL_LABEL),
+        (json!({"timestamp": "2026-01-15T12:02:00Z"}), Code::INVALID_REQUEST),
+        (json!({"timestamp": "2026-01-13T12:00:00Z"}), Code::INVALID_REQUEST),
+        (json!({"status": "MAYBE"}), Code::INVALID_REQUEST),
+        (json!({"input_tokens": -1}), Code::INVALID_REQUEST),
+        (json!({"extra": 1}), Code::INVALID_REQUEST),
     ] {
         scene.submit(&client, &with(used(1), changes)).await.problem(code);
     }
@@ -167,9 +167,9 @@ async fn each_of_a_batch_is_answered_by_itself() {
     assert_eq!((&results[0]["duplicate"], &results[1]["duplicate"]), (&json!(false), &json!(true)));
     let again: Value = send(batch).await.json();
     assert_eq!(again["results"][6]["duplicate"], true);
-    send(json!({"requests": []})).await.problem(Code::InvalidRequest);
+    send(json!({"requests": []})).await.problem(Code::INVALID_REQUEST);
     let many: Vec<Value> = (0..101).map(used).collect();
-    send(json!({"requests": many})).await.problem(Code::InvalidRequest);
+    send(json!({"requests": many})).await.problem(Code::INVALID_REQUEST);
     let many: Vec<Value> = (100..200).map(used).collect();
     assert_eq!(send(json!({"requests": many})).await.json::<Value>()["accepted"], 100);
 }
@@ -186,7 +186,7 @@ async fn submissions_of_an_org_are_limited_and_a_batch_counts_its_length() {
     };
     assert_eq!(send(0, 8).await.status, 207);
     assert_eq!(scene.submit(&client, &used(8)).await.status, 202);
-    send(9, 17).await.problem(Code::RateLimitExceeded);
+    send(9, 17).await.problem(Code::RATE_LIMIT_EXCEEDED);
     scene.app.clock.advance_ms(1_000);
     assert_eq!(send(9, 17).await.status, 207);
 }
@@ -200,7 +200,7 @@ async fn a_client_asks_for_a_model_only_so_often_and_the_operator_as_often_as_ne
         assert_eq!(scene.select(&client).await.status, 200);
     }
     let refused = scene.select(&client).await;
-    refused.problem(Code::RateLimitExceeded);
+    refused.problem(Code::RATE_LIMIT_EXCEEDED);
     for header in ["retry-after", "ratelimit", "ratelimit-policy", "x-ratelimit-limit"] {
         assert!(!refused.header(header).is_empty(), "{header}");
     }

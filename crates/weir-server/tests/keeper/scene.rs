@@ -2,9 +2,9 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::routes::keeper::{Budgets, Settings};
-use weir_server::routes::limiter::Limits;
-use weir_server::testing::{Call, Reply, TestApp};
+use weir_framework::testing::{Call, Reply, TestApp};
+use weir_server::keeper::{KeeperService, Settings};
+use weir_server::limiter::LimiterService;
 
 pub(crate) const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
 pub(crate) const OTHER: &str = "660e8400-e29b-41d4-a716-446655440001";
@@ -33,7 +33,7 @@ impl Scene {
         // The real cost of a hash would make every test wait.
         let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
         change(&mut settings);
-        let (limits, budgets) = (Limits::default(), Budgets::new(settings));
+        let (limits, budgets) = (LimiterService::default(), KeeperService::new(settings));
         Scene { app: TestApp::start(vec![Box::new(limits), Box::new(budgets)]).await }
     }
 

@@ -3,7 +3,7 @@
 use axum::http::{Method, StatusCode};
 use ring::hmac;
 use serde_json::{Value, json};
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::receiver::{Notice, Receiver};
 use crate::scene::{ORG, OTHER, Scene, at, text, used, with};
@@ -89,7 +89,7 @@ async fn webhooks_are_set_looked_at_and_removed() {
     let path = at(ORG, "/webhooks/ops");
     let put = async |body: Value| scene.put(&path, &body).await;
     let hook = json!({"url": "https://ops.example.com/weir"});
-    scene.put(&at(OTHER, "/webhooks/ops"), &hook).await.problem(Code::NotFound);
+    scene.put(&at(OTHER, "/webhooks/ops"), &hook).await.problem(Code::NOT_FOUND);
     let made: Value = put(hook.clone()).await.json();
     assert_eq!(made["thresholds_pct"], json!([50, 80, 95, 100]));
     let changed = put(hook.clone()).await;
@@ -103,13 +103,13 @@ async fn webhooks_are_set_looked_at_and_removed() {
     for wrong in
         [json!({"url": "ftp://h"}), json!({}), json!({"url": "https://h", "thresholds_pct": [60]})]
     {
-        put(wrong).await.problem(Code::InvalidRequest);
+        put(wrong).await.problem(Code::INVALID_REQUEST);
     }
     let call = scene.call(Method::GET, &path).bearer(&client.access);
-    call.send().await.problem(Code::Forbidden);
+    call.send().await.problem(Code::FORBIDDEN);
     assert_eq!(scene.delete(&path).await.status, 204);
-    scene.delete(&path).await.problem(Code::NotFound);
-    scene.get(&path).await.problem(Code::NotFound);
+    scene.delete(&path).await.problem(Code::NOT_FOUND);
+    scene.get(&path).await.problem(Code::NOT_FOUND);
 }
 
 #[tokio::test]
@@ -125,7 +125,10 @@ async fn an_operator_moves_a_chain_and_takes_that_back() {
     assert_eq!(scene.delete(&path).await.status, 204);
     let told: Value = scene.select(&client).await.json();
     assert_eq!(told["recommended_model"]["label"], "premium");
-    scene.put(&path, &json!({"model_label": "economy"})).await.problem(Code::InvalidModelLabel);
+    scene
+        .put(&path, &json!({"model_label": "economy"}))
+        .await
+        .problem(weir_server::keeper::codes::INVALID_MODEL_LABEL);
     scene.put(&path, &json!({"model_label": "a#b"})).await.any_problem();
     // The quotas are the org's, so an app has no chain of its own.
     let app = at(ORG, "/apps/api/sticky");
@@ -151,13 +154,13 @@ async fn an_app_registers_inference_profiles_and_submits_under_them() {
         json!({"profile_label": "premium", "inference_profile_arn": arn}),
         json!({"profile_label": "other", "inference_profile_arn": "x"}),
     ] {
-        post(wrong).await.problem(Code::InvalidConfig);
+        post(wrong).await.problem(weir_server::keeper::codes::INVALID_CONFIG);
     }
     let under = |changes: Value| {
         let body = json!({"model_label": "ours", "bedrock_model_id": arn, "cost_usd_micros": 5});
         with(with(used(1), body), changes)
     };
-    scene.submit(&client, &under(json!({}))).await.problem(Code::InvalidRequest);
+    scene.submit(&client, &under(json!({}))).await.problem(Code::INVALID_REQUEST);
     let counted = scene.submit(&client, &under(json!({"calling_region": "us-east-1"}))).await;
     assert_eq!(counted.status, 202, "{}", counted.text());
 }

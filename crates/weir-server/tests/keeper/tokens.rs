@@ -2,8 +2,8 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::Code;
-use weir_server::testing::Reply;
+use weir_framework::Code;
+use weir_framework::testing::Reply;
 
 use crate::scene::{APP, Client, ORG, OTHER, Scene, at, text};
 
@@ -57,7 +57,7 @@ async fn nobody_learns_which_of_client_and_secret_is_wrong() {
         ("nobody", &client.secret),
         ("", ""),
     ] {
-        let problem = scene.token(id, secret).await.problem(Code::Unauthorized);
+        let problem = scene.token(id, secret).await.problem(Code::UNAUTHORIZED);
         told.push((problem.detail, problem.details));
     }
     told.dedup();
@@ -68,7 +68,7 @@ async fn nobody_learns_which_of_client_and_secret_is_wrong() {
         json!({"client_id": client.id, "grant_type": "client_credentials"}),
     ] {
         let problem = scene.app.post("/auth/token", &wrong).send().await;
-        problem.problem(Code::InvalidRequest);
+        problem.problem(Code::INVALID_REQUEST);
         assert!(!problem.text().contains(&client.secret), "{}", problem.text());
     }
 }
@@ -82,7 +82,7 @@ async fn a_client_asks_for_tokens_only_so_often_and_others_still_can() {
         statuses.push(scene.token(&one.id, "wrong").await.status);
     }
     assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 9, "{statuses:?}");
-    scene.token(&one.id, &one.secret).await.problem(Code::RateLimitExceeded);
+    scene.token(&one.id, &one.secret).await.problem(Code::RATE_LIMIT_EXCEEDED);
     assert_eq!(scene.token(&other.id, &other.secret).await.status, 200);
     scene.app.clock.advance_ms(60_000);
     assert_eq!(scene.token(&one.id, &one.secret).await.status, 200);
@@ -107,7 +107,7 @@ async fn a_client_that_is_not_there_costs_the_work_of_a_wrong_secret() {
         ("nobody", "wks_wrong"),
     ] {
         let before = checks().await;
-        let told = scene.token(id, secret).await.problem(Code::Unauthorized);
+        let told = scene.token(id, secret).await.problem(Code::UNAUTHORIZED);
         assert_eq!(checks().await - before, 1, "{id}");
         answers.push((told.status, told.detail));
     }
@@ -120,9 +120,9 @@ async fn an_address_guesses_only_so_often_whatever_client_it_names() {
     let scene = Scene::start_with(|settings| settings.rates.token_per_address = 5).await;
     for number in 0..5 {
         let id = format!("org-550e8400-e29b-41d4-a716-{number:012}");
-        scene.token(&id, "wrong").await.problem(Code::Unauthorized);
+        scene.token(&id, "wrong").await.problem(Code::UNAUTHORIZED);
     }
-    scene.token("nobody", "wrong").await.problem(Code::RateLimitExceeded);
+    scene.token("nobody", "wrong").await.problem(Code::RATE_LIMIT_EXCEEDED);
 }
 
 #[tokio::test]
@@ -133,15 +133,15 @@ async fn a_refresh_token_gives_access_tokens_and_nothing_else() {
     let access = text(&told.json(), "access_token");
     assert!(scene.is_let_in(&Client { access: access.clone(), ..client.clone() }).await);
     // Neither kind passes for the other.
-    scene.refresh(&access).await.problem(Code::Unauthorized);
+    scene.refresh(&access).await.problem(Code::UNAUTHORIZED);
     assert!(!scene.is_let_in(&Client { access: client.refresh.clone(), ..client.clone() }).await);
-    scene.refresh("x.y.z").await.problem(Code::Unauthorized);
-    scene.app.post("/auth/refresh", &json!({})).send().await.problem(Code::InvalidRequest);
+    scene.refresh("x.y.z").await.problem(Code::UNAUTHORIZED);
+    scene.app.post("/auth/refresh", &json!({})).send().await.problem(Code::INVALID_REQUEST);
     scene.app.clock.advance_ms(3_600_000);
     assert!(!scene.is_let_in(&client).await);
     assert_eq!(scene.refresh(&client.refresh).await.status, 200);
     scene.app.clock.advance_ms(30 * 86_400_000);
-    scene.refresh(&client.refresh).await.problem(Code::Unauthorized);
+    scene.refresh(&client.refresh).await.problem(Code::UNAUTHORIZED);
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn a_revoked_token_and_its_children_count_no_more() {
 
     let hint = json!({"token": client.refresh, "token_type_hint": "refresh_token"});
     assert_eq!(scene.revoke(hint).await.status, 204);
-    scene.refresh(&client.refresh).await.problem(Code::Unauthorized);
+    scene.refresh(&client.refresh).await.problem(Code::UNAUTHORIZED);
     for gone in [&client, &child] {
         assert!(!scene.is_let_in(gone).await);
         scene.app.clock.advance_ms(61_000);
@@ -174,17 +174,17 @@ async fn a_revoked_token_and_its_children_count_no_more() {
 async fn a_client_takes_all_its_tokens_back_with_one_of_them() {
     let (scene, client) = Scene::with_app().await;
     let org = text(&scene.get(&at(ORG, "")).await.json(), "client_id");
-    scene.revoke(json!({"token": "x.y.z", "all": true})).await.problem(Code::Unauthorized);
-    scene.revoke(json!({"client_id": client.id, "all": true})).await.problem(Code::Unauthorized);
-    scene.revoke(json!({"all": true})).await.problem(Code::InvalidRequest);
+    scene.revoke(json!({"token": "x.y.z", "all": true})).await.problem(Code::UNAUTHORIZED);
+    scene.revoke(json!({"client_id": client.id, "all": true})).await.problem(Code::UNAUTHORIZED);
+    scene.revoke(json!({"all": true})).await.problem(Code::INVALID_REQUEST);
     assert!(scene.is_let_in(&client).await);
     assert_eq!(scene.revoke(json!({"token": client.refresh, "all": true})).await.status, 204);
     assert!(!scene.is_let_in(&client).await);
-    scene.refresh(&client.refresh).await.problem(Code::Unauthorized);
+    scene.refresh(&client.refresh).await.problem(Code::UNAUTHORIZED);
     // A token that counts no more takes nothing back.
     let again = scene.token(&client.id, &client.secret).await.json::<Value>();
     let again = Client { access: text(&again, "access_token"), ..client.clone() };
-    scene.revoke(json!({"token": client.refresh, "all": true})).await.problem(Code::Unauthorized);
+    scene.revoke(json!({"token": client.refresh, "all": true})).await.problem(Code::UNAUTHORIZED);
     assert!(scene.is_let_in(&again).await);
     // The operator needs none. A token is issued a millisecond after all were taken back, at least.
     scene.app.clock.advance_ms(5);

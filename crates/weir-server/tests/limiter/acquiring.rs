@@ -2,9 +2,9 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::Code;
-use weir_server::routes::limiter::acquire::Lease;
-use weir_server::routes::limiter::shapes::LimitState;
+use weir_framework::Code;
+use weir_server::limiter::acquire::Lease;
+use weir_server::limiter::shapes::LimitState;
 
 use crate::scene::{Scene, minutely, path};
 
@@ -20,7 +20,7 @@ async fn what_is_granted_is_written_as_serde_writes_it() {
         assert_eq!(reply.json::<Value>().as_object().unwrap().len(), members);
     }
     let reply = scene.acquire(json!({"rpm": 99})).await;
-    let problem = reply.problem(Code::RateLimitExceeded);
+    let problem = reply.problem(Code::RATE_LIMIT_EXCEEDED);
     assert_eq!(reply.json::<Value>()["details"].as_object(), Some(&problem.details));
     let limits = problem.details["limits"].as_array().unwrap();
     for limit in limits {
@@ -46,7 +46,7 @@ async fn tokens_are_taken_until_there_are_no_more() {
     assert_eq!(told["limits"][1]["available"], 1_000);
 
     let reply = scene.acquire(json!({"rpm": 1, "tpm": 1_001})).await;
-    let problem = reply.problem(Code::RateLimitExceeded);
+    let problem = reply.problem(Code::RATE_LIMIT_EXCEEDED);
     let limits = &problem.details["limits"];
     assert_eq!(limits[0]["deficit"], 0);
     assert_eq!(limits[1]["name"], "tpm");
@@ -79,14 +79,14 @@ async fn looking_takes_nothing() {
     assert_eq!(told.get("expires_at"), None);
     assert_eq!(scene.requests_left().await, 100);
     scene.acquire(json!({"rpm": 98})).await;
-    scene.post("acquire", &ask).await.problem(Code::RateLimitExceeded);
+    scene.post("acquire", &ask).await.problem(Code::RATE_LIMIT_EXCEEDED);
     assert_eq!(scene.requests_left().await, 2);
 }
 
 #[tokio::test]
 async fn the_callers_own_limits_hold_when_there_are_no_others() {
     let scene = Scene::start().await;
-    scene.acquire(json!({"rpm": 1})).await.problem(Code::NoLimits);
+    scene.acquire(json!({"rpm": 1})).await.problem(weir_server::limiter::codes::NO_LIMITS);
     let ask = json!({
         "entity": "user", "resource": "gpt-4", "consume": {"rpm": 1},
         "limits": [minutely("rpm", 3)], "lease_ttl_secs": 30, "on_expiry": "rollback",
@@ -110,7 +110,7 @@ async fn a_child_takes_from_its_parent_too() {
     assert_eq!(told["limits"][1]["available"], 60);
     let ask = json!({"entity": "team", "resource": "gpt-4", "consume": {"rpm": 50}});
     assert_eq!(scene.post("acquire", &ask).await.status, 200);
-    let problem = scene.acquire(json!({"rpm": 20})).await.problem(Code::RateLimitExceeded);
+    let problem = scene.acquire(json!({"rpm": 20})).await.problem(Code::RATE_LIMIT_EXCEEDED);
     assert!(problem.detail.contains("team has 10 of limit rpm"), "{}", problem.detail);
     assert_eq!(scene.requests_left().await, 60, "both or neither");
 }
@@ -132,7 +132,7 @@ async fn a_store_that_fails_blocks_or_lets_pass_as_was_set() {
             let settled = scene.do_it(&format!("leases/{lease}/commit")).await;
             assert_eq!(settled.json::<Value>()["degraded"], true);
         } else {
-            reply.problem(Code::ServiceUnavailable);
+            reply.problem(Code::SERVICE_UNAVAILABLE);
         }
     }
 }
@@ -166,8 +166,8 @@ async fn a_token_reaches_its_own_namespace_only() {
         scene.app.request(Method::POST, &path("acquire")).json(&ask).bearer(token).send()
     };
     assert_eq!(call(&mine).await.status, 200);
-    call(&other).await.problem(Code::Forbidden);
+    call(&other).await.problem(Code::FORBIDDEN);
     let reading = scene.app.token("ns:read:default").await;
-    call(&reading).await.problem(Code::Forbidden);
+    call(&reading).await.problem(Code::FORBIDDEN);
     assert_eq!(scene.requests_left().await, 99);
 }

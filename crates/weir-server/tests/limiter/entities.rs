@@ -1,7 +1,7 @@
 //! Who is limited.
 
 use serde_json::{Value, json};
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::scene::Scene;
 
@@ -50,7 +50,7 @@ async fn entities_are_made_replaced_listed_and_removed() {
     let page: Value = scene.get("entities/team/children").await.json();
     assert_eq!(ids(&page), ["user-1"]);
     assert_eq!(scene.delete("entities/user-1").await.status, 204);
-    scene.get("entities/user-1").await.problem(Code::NotFound);
-    scene.delete("entities/user-1").await.problem(Code::NotFound);
+    scene.get("entities/user-1").await.problem(Code::NOT_FOUND);
+    scene.delete("entities/user-1").await.problem(Code::NOT_FOUND);
     assert_eq!(scene.delete("entities/team").await.status, 204);
 }

@@ -6,8 +6,8 @@
 use axum::http::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use weir_server::routes::limiter::Limits;
-use weir_server::testing::{ADMIN_KEY, Call, Reply, TestApp};
+use weir_framework::testing::{ADMIN_KEY, Call, Reply, TestApp};
+use weir_server::limiter::LimiterService;
 
 use crate::scene::{minutely, path};
 
@@ -24,7 +24,7 @@ struct Pair {
 }
 
 async fn server() -> TestApp {
-    let builder = TestApp::builder(vec![Box::new(Limits::default())]);
+    let builder = TestApp::builder(vec![Box::new(LimiterService::default())]);
     let app = builder.settings(|settings| settings.edge.body_bytes_max = BODY_MAX).start().await;
     let limits = json!({"limits": [minutely("rpm", 100), minutely("tpm", 10_000)]});
     let put = app.request(Method::PUT, &path("limits/system")).admin().json(&limits);

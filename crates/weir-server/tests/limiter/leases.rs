@@ -2,8 +2,8 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::Code;
-use weir_server::testing::Reply;
+use weir_framework::Code;
+use weir_framework::testing::Reply;
 
 use crate::scene::Scene;
 
@@ -47,9 +47,9 @@ async fn a_lease_settled_twice_counts_once_and_differently_not_at_all() {
     let lease = scene.lease(json!({"rpm": 7})).await;
     let first = settled(&scene.do_it(&format!("leases/{lease}/rollback")).await);
     assert_eq!(settled(&scene.do_it(&format!("leases/{lease}/rollback")).await), first);
-    scene.do_it(&format!("leases/{lease}/commit")).await.problem(Code::StateConflict);
+    scene.do_it(&format!("leases/{lease}/commit")).await.problem(Code::STATE_CONFLICT);
     let adjust = json!({"adjust": {"rpm": 1}});
-    scene.post(&format!("leases/{lease}/adjust"), &adjust).await.problem(Code::StateConflict);
+    scene.post(&format!("leases/{lease}/adjust"), &adjust).await.problem(Code::STATE_CONFLICT);
     assert_eq!(scene.requests_left().await, 100);
 }
 
@@ -64,7 +64,7 @@ async fn a_call_with_a_key_counts_once() {
     let first = settled(&adjust(5, "one").await);
     assert_eq!(first["net"]["rpm"], 6);
     assert_eq!(settled(&adjust(5, "one").await), first);
-    adjust(6, "one").await.problem(Code::StateConflict);
+    adjust(6, "one").await.problem(Code::STATE_CONFLICT);
     assert_eq!(settled(&adjust(5, "two").await)["net"]["rpm"], 11);
     assert_eq!(scene.requests_left().await, 89);
 }
@@ -77,7 +77,7 @@ async fn foreign_and_forged_leases_are_refused() {
     assert_eq!(made.status, 201, "{}", made.text());
     let foreign = format!("/v1/namespaces/other/leases/{lease}/rollback");
     let foreign = scene.app.request(Method::POST, &foreign).admin().send().await;
-    foreign.problem(Code::NotALease);
+    foreign.problem(weir_server::limiter::codes::NOT_A_LEASE);
     let mut forged: Vec<String> = Vec::new();
     for place in [0, lease.len() / 2, lease.len() - 1] {
         let mut bytes = lease.clone().into_bytes();
@@ -87,7 +87,7 @@ async fn foreign_and_forged_leases_are_refused() {
     forged.extend([lease[1..].to_owned(), format!("{lease}A"), "A".into(), "A".repeat(5_000)]);
     for forged in forged {
         let reply = scene.do_it(&format!("leases/{forged}/rollback")).await;
-        reply.problem(Code::NotALease);
+        reply.problem(weir_server::limiter::codes::NOT_A_LEASE);
     }
     assert_eq!(scene.requests_left().await, 93);
 }
@@ -102,7 +102,10 @@ async fn an_expired_lease_cannot_be_settled() {
     scene.app.clock.advance_ms(6_000);
     let before = scene.available_to("user").await;
     let reply = scene.do_it(&format!("leases/{lease}/rollback")).await;
-    assert_eq!(reply.problem(Code::LeaseExpired).details["lease_ttl_secs"], 5);
+    assert_eq!(
+        reply.problem(weir_server::limiter::codes::LEASE_EXPIRED).details["lease_ttl_secs"],
+        5
+    );
     assert_eq!(scene.available_to("user").await, before);
 }
 
@@ -125,7 +128,7 @@ async fn wrong_amounts_change_nothing() {
         ("release", json!({"colour": "red"})),
     ] {
         let reply = scene.post(&format!("leases/{lease}/{verb}"), &body).await;
-        reply.problem(Code::InvalidRequest);
+        reply.problem(Code::INVALID_REQUEST);
         assert_eq!(scene.available_to("user").await, before, "{verb} {body}");
     }
     settled(&scene.do_it(&format!("leases/{lease}/rollback")).await);

@@ -1,7 +1,7 @@
 //! Limits at every level, and which of them hold.
 
 use serde_json::{Value, json};
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::scene::{Scene, minutely};
 
@@ -16,8 +16,8 @@ const LEVELS: [&str; 4] = [
 async fn every_level_is_set_told_replaced_and_removed() {
     let scene = Scene::start().await;
     for level in LEVELS {
-        scene.get(level).await.problem(Code::NotFound);
-        scene.delete(level).await.problem(Code::NotFound);
+        scene.get(level).await.problem(Code::NOT_FOUND);
+        scene.delete(level).await.problem(Code::NOT_FOUND);
         let body = json!({"limits": [minutely("rpm", 5)], "on_unavailable": "allow"});
         let set = scene.put(level, &body).await;
         assert_eq!(set.status, 201, "{level} {}", set.text());
@@ -31,7 +31,7 @@ async fn every_level_is_set_told_replaced_and_removed() {
         assert_eq!(told["limits"], json!([minutely("tpm", 7)]));
         assert_eq!((&told["on_unavailable"], &told["version"]), (&Value::Null, &json!(2)));
         assert_eq!(scene.delete(level).await.status, 204, "{level}");
-        scene.get(level).await.problem(Code::NotFound);
+        scene.get(level).await.problem(Code::NOT_FOUND);
     }
     let strict = json!({"strict_version": true, "auto_update": false});
     let told: Value = scene.put("limits/system", &strict).await.json();
@@ -42,7 +42,7 @@ async fn every_level_is_set_told_replaced_and_removed() {
 async fn the_nearest_level_holds() {
     let scene = Scene::start().await;
     let resolve = "limits/resolve?entity=user&resource=anthropic%2Fclaude";
-    scene.get(resolve).await.problem(Code::NoLimits);
+    scene.get(resolve).await.problem(weir_server::limiter::codes::NO_LIMITS);
     let sources = ["system", "resource", "entity_default", "entity"];
     for (place, (level, source)) in LEVELS.iter().zip(sources).enumerate() {
         let limits = json!([minutely("rpm", 10 + place as u64)]);
@@ -62,7 +62,7 @@ async fn the_nearest_level_holds() {
         let told: Value = scene.get(&format!("resources{of}")).await.json();
         assert_eq!(told, json!({"items": items, "next_cursor": null}), "{of}");
     }
-    scene.get("resources?level=system").await.problem(Code::InvalidRequest);
+    scene.get("resources?level=system").await.problem(Code::INVALID_REQUEST);
     for on in ["", "?resource=_default_", "?resource=anthropic%2Fclaude"] {
         let told: Value = scene.get(&format!("limits/entities{on}")).await.json();
         assert_eq!(told["items"], json!(["user"]), "{on}");

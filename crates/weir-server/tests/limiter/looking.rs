@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::scene::Scene;
 
@@ -24,7 +24,7 @@ async fn buckets_are_seen_reset_and_topped_up() {
     let scene = Scene::with_limits().await;
     let empty: Value = scene.get("entities/user/buckets").await.json();
     assert_eq!(empty["items"], json!([]));
-    scene.do_it("entities/user/buckets/gpt-4/reset").await.problem(Code::NotFound);
+    scene.do_it("entities/user/buckets/gpt-4/reset").await.problem(Code::NOT_FOUND);
     scene.acquire(json!({"rpm": 90, "tpm": 1_000})).await;
     let told: Value = scene.get("entities/user/buckets").await.json();
     let bucket = &told["items"][0];
@@ -48,10 +48,10 @@ async fn buckets_are_seen_reset_and_topped_up() {
     assert_eq!(top_up("a").await, 25, "the same call counts once");
     assert_eq!(top_up("b").await, 40);
     for (wrong, code) in [
-        (json!({}), Code::InvalidRequest),
-        (json!({"rpm": 0}), Code::InvalidRequest),
-        (json!({"rpm": -1}), Code::InvalidRequest),
-        (json!({"rps": 1}), Code::NotFound),
+        (json!({}), Code::INVALID_REQUEST),
+        (json!({"rpm": 0}), Code::INVALID_REQUEST),
+        (json!({"rpm": -1}), Code::INVALID_REQUEST),
+        (json!({"rps": 1}), Code::NOT_FOUND),
     ] {
         let body = json!({"amounts": wrong});
         scene.post("entities/user/buckets/gpt-4/top-up", &body).await.problem(code);

@@ -1,7 +1,7 @@
 //! Requests that are wrong: each gets an error that names what is wrong, and nothing is taken.
 
 use serde_json::{Map, Value, json};
-use weir_server::Code;
+use weir_framework::Code;
 
 use crate::scene::{Scene, minutely};
 
@@ -61,7 +61,7 @@ async fn wrong_requests_for_tokens_are_refused_by_name() {
         (json!([]), ""),
     ] {
         let reply = scene.post("acquire", &wrong).await;
-        let problem = reply.problem(Code::InvalidRequest);
+        let problem = reply.problem(Code::INVALID_REQUEST);
         assert!(problem.detail.contains(named), "{wrong}: {}", problem.detail);
         assert!(problem.details["field"].is_string(), "{wrong}: {}", reply.text());
     }
@@ -98,13 +98,13 @@ async fn wrong_ids_in_paths_are_named() {
         ("entities?cursor=x", "cursor"),
     ] {
         let reply = scene.get(path).await;
-        let problem = reply.problem(Code::InvalidRequest);
+        let problem = reply.problem(Code::INVALID_REQUEST);
         assert!(problem.detail.contains(named), "{path}: {}", problem.detail);
     }
     let bad = scene.app.get("/v1/namespaces/a%23b/entities").admin().send().await;
-    assert!(bad.problem(Code::InvalidRequest).detail.contains("a#b"));
+    assert!(bad.problem(Code::INVALID_REQUEST).detail.contains("a#b"));
     let none = scene.app.get("/v1/namespaces/nowhere/entities").admin().send().await;
-    assert!(none.problem(Code::NotFound).detail.contains("nowhere"));
+    assert!(none.problem(Code::NOT_FOUND).detail.contains("nowhere"));
 }
 
 #[tokio::test]
@@ -133,12 +133,12 @@ async fn wrong_limits_are_refused_and_change_nothing() {
         (limit("burst", json!(1)), "burst"),
         (json!({"limits": [minutely("rpm", 1)], "on_unavailable": "maybe"}), "maybe"),
     ] {
-        let problem = scene.put("limits/system", &wrong).await.problem(Code::InvalidRequest);
+        let problem = scene.put("limits/system", &wrong).await.problem(Code::INVALID_REQUEST);
         assert!(problem.detail.contains(named), "{wrong}: {}", problem.detail);
     }
     let elsewhere = json!({"limits": [minutely("rpm", 1)], "strict_version": true});
     let problem = scene.put("limits/resources/gpt-4", &elsewhere).await;
-    assert!(problem.problem(Code::InvalidRequest).detail.contains("strict_version"));
+    assert!(problem.problem(Code::INVALID_REQUEST).detail.contains("strict_version"));
     assert_eq!(scene.get("limits/system").await.json::<Value>(), before);
     assert_eq!(scene.requests_left().await, 100);
 }
@@ -168,7 +168,7 @@ async fn families_are_two_levels_deep_without_cycles() {
         assert!(matches!(problem.status, 400 | 404 | 409), "{tail} {body}: {}", reply.text());
     }
     assert_eq!(scene.get("entities/a").await.json::<Value>(), before);
-    scene.get("entities/c").await.problem(Code::NotFound);
+    scene.get("entities/c").await.problem(Code::NOT_FOUND);
     assert!(matches!(scene.delete("entities/a").await.any_problem().status, 400 | 409));
 }
 
@@ -180,11 +180,11 @@ async fn a_key_of_a_call_is_visible_and_not_long() {
     let long = "k".repeat(65);
     for wrong in ["", "a b", "ä", long.as_str()] {
         let call = scene.call(axum::http::Method::POST, &tail).header("idempotency-key", wrong);
-        let problem = call.send().await.problem(Code::InvalidRequest);
+        let problem = call.send().await.problem(Code::INVALID_REQUEST);
         assert!(problem.detail.contains("Idempotency-Key"), "{wrong:?}: {}", problem.detail);
     }
     let call = scene.call(axum::http::Method::POST, &tail);
     let twice = call.header("idempotency-key", "a").header("idempotency-key", "b");
-    twice.send().await.problem(Code::InvalidRequest);
+    twice.send().await.problem(Code::INVALID_REQUEST);
     assert_eq!(scene.do_it(&tail).await.json::<Value>()["state"], "committed");
 }

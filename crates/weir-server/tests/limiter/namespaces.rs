@@ -2,8 +2,8 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::Code;
-use weir_server::testing::{NOON_MS, Reply};
+use weir_framework::Code;
+use weir_framework::testing::{NOON_MS, Reply};
 
 use crate::scene::{Scene, minutely};
 
@@ -28,11 +28,11 @@ async fn namespaces_live_and_die() {
     assert_eq!(names.len(), 2, "{page}");
 
     ask(&scene, Method::DELETE, "/default").await.any_problem();
-    ask(&scene, Method::POST, "/shop/purge").await.problem(Code::StateConflict);
+    ask(&scene, Method::POST, "/shop/purge").await.problem(Code::STATE_CONFLICT);
     let gone: Value = ask(&scene, Method::DELETE, "/shop").await.json();
     assert_eq!(gone["state"], "deleted");
-    ask(&scene, Method::GET, "/shop/entities").await.problem(Code::NotFound);
-    ask(&scene, Method::PUT, "/shop").await.problem(Code::StateConflict);
+    ask(&scene, Method::GET, "/shop/entities").await.problem(Code::NOT_FOUND);
+    ask(&scene, Method::PUT, "/shop").await.problem(Code::STATE_CONFLICT);
     let back: Value = ask(&scene, Method::POST, "/shop/recover").await.json();
     assert_eq!(back["state"], "active");
     assert_eq!(ask(&scene, Method::GET, "/shop/entities").await.status, 200);
@@ -55,9 +55,9 @@ async fn nothing_is_taken_in_a_purged_namespace() {
     assert_eq!(acquire().await.status, 200);
     ask(&scene, Method::DELETE, "/shop").await;
     assert_eq!(ask(&scene, Method::POST, "/shop/purge").await.status, 200);
-    let problem = acquire().await.problem(Code::NotFound);
+    let problem = acquire().await.problem(Code::NOT_FOUND);
     assert!(problem.detail.contains("shop"), "{}", problem.detail);
-    ask(&scene, Method::POST, "/shop/recover").await.problem(Code::StateConflict);
+    ask(&scene, Method::POST, "/shop/recover").await.problem(Code::STATE_CONFLICT);
 }
 
 #[tokio::test]
@@ -68,9 +68,9 @@ async fn only_operators_make_namespaces() {
         scene.app.request(method, &format!("/v1/namespaces{path}")).bearer(&mine).send()
     };
     assert_eq!(call(Method::GET, "/default").await.status, 200);
-    call(Method::GET, "/shop").await.problem(Code::NotFound);
-    call(Method::PUT, "/shop").await.problem(Code::Forbidden);
-    call(Method::DELETE, "/default").await.problem(Code::Forbidden);
-    call(Method::GET, "").await.problem(Code::Forbidden);
-    call(Method::POST, "/default/purge").await.problem(Code::Forbidden);
+    call(Method::GET, "/shop").await.problem(Code::NOT_FOUND);
+    call(Method::PUT, "/shop").await.problem(Code::FORBIDDEN);
+    call(Method::DELETE, "/default").await.problem(Code::FORBIDDEN);
+    call(Method::GET, "").await.problem(Code::FORBIDDEN);
+    call(Method::POST, "/default/purge").await.problem(Code::FORBIDDEN);
 }

@@ -2,8 +2,8 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
-use weir_server::routes::limiter::Limits;
-use weir_server::testing::{Call, Reply, TestApp};
+use weir_framework::testing::{Call, Reply, TestApp};
+use weir_server::limiter::LimiterService;
 
 pub(crate) struct Scene {
     pub(crate) app: TestApp,
@@ -11,7 +11,7 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) async fn start() -> Scene {
-        Scene { app: TestApp::start(vec![Box::new(Limits::default())]).await }
+        Scene { app: TestApp::start(vec![Box::new(LimiterService::default())]).await }
     }
 
     /// A server whose system limits are 100 requests and 10 000 tokens a minute.

@@ -1,8 +1,8 @@
 //! `weir admin-key` and `weir signing-key`: replacing the operator's keys.
 
 use clap::{Args, Subcommand};
-use weir_server::auth::Secret;
-use weir_server::routes::admin::{NewAdminKey, NewSigningKey};
+use weir_framework::auth::Secret;
+use weir_framework::routes::admin::{NewAdminKey, NewSigningKey};
 
 use crate::api::{Api, ApiFlags};
 use crate::config::Source;
@@ -32,7 +32,7 @@ pub(crate) async fn run(args: KeyArgs, source: &Source) -> Result<(), Failure> {
     let rotate = async |api: &Api| api.post::<NewAdminKey>("/v1/admin-key/rotate", &()).await;
     let new = Api::with(&loaded, rotate).await?;
     if let Some(data) = Place::of(&loaded.config.store).folder() {
-        let file = weir_server::save_admin_key(data, &Secret::new(new.admin_key.as_str()))?;
+        let file = weir_framework::save_admin_key(data, &Secret::new(new.admin_key.as_str()))?;
         output::note(format!(
             "the new admin key is saved in {}; the old one counts no more",
             file.display()

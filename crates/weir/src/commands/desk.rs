@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use weir_server::page::Page;
+use weir_framework::page::Page;
 
 use crate::api::{Api, part};
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use crate::output;
 /// Parts of a list that are read at most.
 const PAGES_MAX: usize = 10_000;
 /// Things of a part at most.
-const PAGE_MAX: usize = weir_server::page::LIMIT_MAX as usize;
+const PAGE_MAX: usize = weir_framework::page::LIMIT_MAX as usize;
 
 /// The API, the path that all others of the command begin with, and how to answer.
 pub(super) struct Desk<'a> {

@@ -1,7 +1,7 @@
 //! `weir notes`: the same, from the command line.
 use clap::{Parser, Subcommand};
 use weir::{api, failure::Failure, output};
-use weir_server::page::Page;
+use weir_framework::page::Page;
 
 use crate::notes::Note;
 

@@ -2,8 +2,8 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use weir_server::jobs::{self, Done, Jobs, Periodic, Turn};
-use weir_server::prelude::*;
+use weir_framework::jobs::{self, Done, Jobs, Periodic, Turn};
+use weir_framework::prelude::*;
 use weir_table::{AnyBackend, Item, Key, Kind, Store, TableSpec, Write, expr::attr};
 
 const TABLE: &str = "sample-notes";
@@ -35,7 +35,7 @@ async fn add(
     let item = item.with("text", note.text.as_str()).with("at", app.now_ms());
     let put = Write::put(TABLE, item).when(attr("PK").absent());
     if !app.store().write(put).await?.is_applied() {
-        return Err(ApiError::new(Code::AlreadyExists, "there is a note with this id"));
+        return Err(ApiError::new(Code::ALREADY_EXISTS, "there is a note with this id"));
     }
     Ok(Created(note))
 }
@@ -44,7 +44,7 @@ async fn add(
 #[utoipa::path(get, path = "/v1/namespaces/{ns}/notes", tag = "notes",
     params(("ns" = String, Path), PageParams), responses((status = 200, body = Page<Note>)))]
 async fn list(app: State<App>, ns: Path<String>, page: Query<PageParams>) -> Reply<Page<Note>> {
-    let mut find = weir_table::Query::partition(TABLE, ns.0).limit(page.0.limit()?);
+    let mut find = weir_table::Query::partition(TABLE, ns.0).limit(page.0.checked_limit()?);
     find.cursor = page.0.cursor;
     let found = app.store().query(&find).await?;
     let text = |item: &Item, name| item.s(name).unwrap_or_default().to_owned();

@@ -1,8 +1,8 @@
 //! The service, asked from outside.
 use clap::Parser as _;
 use serde_json::{Value, json};
-use weir_server::client::{Client, Door};
-use weir_server::{Code, testing::TestApp};
+use weir_framework::client::{Client, Door};
+use weir_framework::{Code, testing::TestApp};
 
 use crate::command::{NotesArgs, run};
 
@@ -13,9 +13,9 @@ async fn notes_are_kept_for_a_month() {
     let path = "/v1/namespaces/mine/notes";
     let add = |body: Value| app.post(path, &body).bearer(&mine).send();
     assert_eq!(add(json!({"id": "1", "text": "mind the gap"})).await.status, 201);
-    add(json!({"id": "1", "text": "again"})).await.problem(Code::AlreadyExists);
-    add(json!({"id": "2", "text": ""})).await.problem(Code::InvalidRequest);
-    app.get(path).bearer(&other).send().await.problem(Code::Forbidden);
+    add(json!({"id": "1", "text": "again"})).await.problem(Code::ALREADY_EXISTS);
+    add(json!({"id": "2", "text": ""})).await.problem(Code::INVALID_REQUEST);
+    app.get(path).bearer(&other).send().await.problem(Code::FORBIDDEN);
 
     let socket = Client::find(app.data().unwrap()).await.unwrap().unwrap();
     let api = weir::api::Api::new(Door::Socket(socket));

@@ -15,8 +15,8 @@ mod transfer;
 
 use clap::Args;
 use serde::Serialize;
-use weir_server::auth::keys;
-use weir_server::jobs::JOBS_TABLE;
+use weir_framework::auth::keys;
+use weir_framework::jobs::JOBS_TABLE;
 use weir_table::clock::Clock;
 use weir_table::feed::POSITIONS_TABLE;
 use weir_table::{Query, TableSpec};

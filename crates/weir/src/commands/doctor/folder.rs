@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use weir_server::Client;
+use weir_framework::Client;
 
 use super::{Finding, OTHERS};
 use crate::failure::Failure;

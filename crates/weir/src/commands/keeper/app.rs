@@ -1,7 +1,7 @@
 //! `weir keeper app`.
 
 use clap::{Args, Subcommand};
-use weir_server::routes::keeper::configured::{Configured, PutAnswer};
+use weir_server::keeper::configured::{Configured, PutAnswer};
 
 use super::whose::{AppArgs, OrgArgs};
 use super::{configured, file, org};

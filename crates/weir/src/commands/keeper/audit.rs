@@ -1,7 +1,7 @@
 //! `weir keeper audit`: who changed what.
 
 use clap::Args;
-use weir_server::routes::keeper::audit::Event;
+use weir_server::keeper::audit::Event;
 
 use super::whose::WhoseArgs;
 use crate::commands::desk::{Desk, header, with_query};

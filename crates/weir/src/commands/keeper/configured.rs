@@ -1,7 +1,7 @@
 //! What holds for an org or an app, as people read it.
 
 use weir_keeper::money::MicroUsd;
-use weir_server::routes::keeper::configured::{Configured, PutAnswer};
+use weir_server::keeper::configured::{Configured, PutAnswer};
 
 use super::whose::WhoseArgs;
 use crate::commands::desk::header;

@@ -1,7 +1,7 @@
 //! `weir keeper rotate` and `secret`: the credentials of clients.
 
 use clap::Args;
-use weir_server::routes::keeper::credentials::{Rotate, Rotated, SecretAnswer};
+use weir_server::keeper::credentials::{Rotate, Rotated, SecretAnswer};
 
 use super::whose::WhoseArgs;
 use crate::commands::desk::{Desk, with_query};

@@ -1,7 +1,7 @@
 //! `weir keeper org`.
 
 use clap::{Args, Subcommand};
-use weir_server::routes::keeper::configured::{Configured, PutAnswer};
+use weir_server::keeper::configured::{Configured, PutAnswer};
 
 use super::whose::OrgArgs;
 use super::{configured, file};

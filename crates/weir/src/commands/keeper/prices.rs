@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
+use weir_framework::page::Page;
 use weir_keeper::ids::ModelId;
 use weir_keeper::money::{MicroUsd, Price};
 use weir_keeper::prices::{Book, PriceChange, PriceRow, diff};
-use weir_server::page::Page;
-use weir_server::routes::keeper::prices::{Imported, ModelPrice, NewPrice, NewPrices, PRICES_MAX};
+use weir_server::keeper::prices::{Imported, ModelPrice, NewPrice, NewPrices, PRICES_MAX};
 
 use crate::commands::desk::{Desk, header, with_query};
 use crate::failure::Failure;

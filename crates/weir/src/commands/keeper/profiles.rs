@@ -1,7 +1,7 @@
 //! `weir keeper profiles`: inference profiles, labels of an app's own.
 
 use clap::{Args, Subcommand};
-use weir_server::routes::keeper::profiles::{NewProfile, Profile};
+use weir_server::keeper::profiles::{NewProfile, Profile};
 
 use super::whose::AppArgs;
 use crate::commands::desk::{Desk, header};

@@ -2,8 +2,8 @@
 
 use clap::Args;
 use weir_keeper::money::MicroUsd;
-use weir_server::routes::keeper::configured::Configured;
-use weir_server::routes::keeper::selection::Selection;
+use weir_server::keeper::configured::Configured;
+use weir_server::keeper::selection::Selection;
 
 use super::whose::AppArgs;
 use crate::commands::desk::{Desk, header, with_query};

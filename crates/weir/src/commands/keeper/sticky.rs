@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use weir_server::routes::keeper::aggregates::StickyState;
-use weir_server::routes::keeper::sticky::Override;
+use weir_server::keeper::aggregates::StickyState;
+use weir_server::keeper::sticky::Override;
 
 use super::whose::WhoseArgs;
 use crate::commands::desk::Desk;

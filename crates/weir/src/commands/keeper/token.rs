@@ -3,7 +3,7 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use weir_server::routes::auth::issue::{RefreshAnswer, TokenAnswer};
+use weir_server::keeper::auth::issue::{RefreshAnswer, TokenAnswer};
 
 use crate::commands::desk::Desk;
 use crate::failure::Failure;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use weir_keeper::money::MicroUsd;
-use weir_server::routes::keeper::aggregates::{DayTotals, ModelTotals, Series};
+use weir_server::keeper::aggregates::{DayTotals, ModelTotals, Series};
 
 use super::amount::cents;
 use super::sticky;

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use weir_server::routes::keeper::webhooks::{NewWebhook, Webhook};
+use weir_server::keeper::webhooks::{NewWebhook, Webhook};
 
 use super::whose::OrgArgs;
 use crate::commands::desk::{Desk, header};
@@ -59,7 +59,7 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
             desk.tell(&found, |found| table(std::slice::from_ref(found)))
         }
         Verb::List(args) => {
-            let found: weir_server::page::Page<Webhook> =
+            let found: weir_framework::page::Page<Webhook> =
                 desk.api.get(&desk.path(&["orgs", &args.org, "webhooks"])).await?;
             desk.tell(&found.items, |all| table(all))
         }

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use weir_server::routes::limiter::acquire::{Availability, Lease};
-use weir_server::routes::limiter::shapes::{Limit, LimitName, LimitState};
+use weir_server::limiter::acquire::{Availability, Lease};
+use weir_server::limiter::shapes::{Limit, LimitName, LimitState};
 
 use super::amounts::{amount, together};
 use super::spec;

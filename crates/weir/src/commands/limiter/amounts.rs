@@ -1,6 +1,6 @@
 //! Amounts of limits as people write them: `rpm=1`, `tpm=-500`.
 
-use weir_server::routes::limiter::shapes::{Amounts, LimitName};
+use weir_server::limiter::shapes::{Amounts, LimitName};
 
 use crate::failure::Failure;
 

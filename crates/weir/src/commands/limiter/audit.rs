@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::Value;
-use weir_server::routes::limiter::audit::Event;
+use weir_server::limiter::audit::Event;
 
 use crate::commands::desk::{Desk, header, with_query};
 use crate::failure::Failure;

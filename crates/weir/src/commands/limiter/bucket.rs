@@ -2,9 +2,9 @@
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use weir_server::page::Page;
-use weir_server::routes::limiter::buckets::{Bucket, Capacity, TopUp};
-use weir_server::routes::limiter::shapes::LimitName;
+use weir_framework::page::Page;
+use weir_server::limiter::buckets::{Bucket, Capacity, TopUp};
+use weir_server::limiter::shapes::LimitName;
 
 use super::amounts::{amount, together};
 use super::once::OnceArgs;

@@ -1,8 +1,8 @@
 //! `weir limiter entity`: who is limited.
 
 use clap::{Args, Subcommand};
-use weir_server::routes::limiter::entities::{Entity, NewEntity, NewParent};
-use weir_server::routes::limiter::shapes::EntityId;
+use weir_server::limiter::entities::{Entity, NewEntity, NewParent};
+use weir_server::limiter::shapes::EntityId;
 
 use crate::commands::desk::{Desk, header};
 use crate::failure::Failure;

@@ -2,8 +2,8 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use weir_server::routes::limiter::leases::{Adjust, Settled};
-use weir_server::routes::limiter::shapes::LimitName;
+use weir_server::limiter::leases::{Adjust, Settled};
+use weir_server::limiter::shapes::LimitName;
 
 use super::amounts::{amount, line, together};
 use super::once::OnceArgs;

@@ -2,9 +2,9 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use weir_server::routes::limiter::levels;
-use weir_server::routes::limiter::resolve::Resolved;
-use weir_server::routes::limiter::shapes::Limit;
+use weir_server::limiter::levels;
+use weir_server::limiter::resolve::Resolved;
+use weir_server::limiter::shapes::Limit;
 
 use super::level::{Level, LevelFlags};
 use super::{plan, spec};

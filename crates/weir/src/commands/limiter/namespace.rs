@@ -1,7 +1,7 @@
 //! `weir limiter namespace`: tenants.
 
 use clap::{Args, Subcommand};
-use weir_server::routes::limiter::namespaces::Namespace;
+use weir_server::limiter::namespaces::Namespace;
 
 use super::namespace_path;
 use crate::commands::desk::{Desk, header};

@@ -1,7 +1,7 @@
 //! The key of a call that counts once, however often it is sent: `--idempotency-key`.
 
 use clap::Args;
-use weir_server::once::OnceKey;
+use weir_framework::once::OnceKey;
 
 #[derive(Debug, Args)]
 pub(super) struct OnceArgs {

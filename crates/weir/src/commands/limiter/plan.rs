@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
-use weir_server::page::Page;
-use weir_server::routes::limiter::levels;
+use weir_framework::page::Page;
+use weir_server::limiter::levels;
 
 use super::level::{ALL_RESOURCES, Level};
 use super::spec;

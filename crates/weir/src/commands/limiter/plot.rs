@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use weir_server::routes::limiter::shapes::LimitName;
-use weir_server::routes::limiter::usage::{Snapshot, Window};
+use weir_server::limiter::shapes::LimitName;
+use weir_server::limiter::usage::{Snapshot, Window};
 
 use crate::commands::desk::tokens;
 use crate::{bars, output};

@@ -1,6 +1,6 @@
 //! Limits as people write them: `rpm=100/min`, `tpm=10000/min,burst=20000`.
 
-use weir_server::routes::limiter::shapes::{Limit, LimitName};
+use weir_server::limiter::shapes::{Limit, LimitName};
 
 /// The periods that have a name, longest first.
 const PERIODS: [(&str, u64); 4] = [("day", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];

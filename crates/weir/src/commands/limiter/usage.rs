@@ -1,7 +1,7 @@
 //! `weir limiter usage`: what was used.
 
 use clap::{Args, Subcommand, ValueEnum};
-use weir_server::routes::limiter::usage::{Snapshot, Summary};
+use weir_server::limiter::usage::{Snapshot, Summary};
 
 use super::{amounts, plot};
 use crate::commands::desk::{Desk, header, tokens, with_query};

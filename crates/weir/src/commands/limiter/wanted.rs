@@ -19,7 +19,7 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use weir_server::routes::limiter::shapes::{EntityId, Limit, LimitName, Resource};
+use weir_server::limiter::shapes::{EntityId, Limit, LimitName, Resource};
 
 use super::level::{ALL_RESOURCES, Level};
 use super::spec;

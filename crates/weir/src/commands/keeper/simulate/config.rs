@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use weir_framework::page::Page;
 use weir_keeper::config::{AppRecord, Effective, OrgRecord, Overrides, PutApp, PutOrg};
 use weir_keeper::day::OrgDay;
 use weir_keeper::ids::{AppId, Label, ModelId, OrgId};
 use weir_keeper::labels::{Catalogue, LabelDef};
 use weir_keeper::money::Price;
 use weir_keeper::prices::{Book, resolve};
-use weir_server::page::Page;
-use weir_server::routes::keeper::configured::Configured;
-use weir_server::routes::keeper::prices::ModelPrice;
-use weir_server::routes::keeper::profiles::Profile;
+use weir_server::keeper::configured::Configured;
+use weir_server::keeper::prices::ModelPrice;
+use weir_server::keeper::profiles::Profile;
 
 use super::{SimulateArgs, wrong};
 use crate::api::Api;

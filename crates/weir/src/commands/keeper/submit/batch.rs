@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use weir_keeper::bounds::BATCH_MAX;
-use weir_server::routes::keeper::submissions::{BatchAccepted, BatchOne, Failed};
+use weir_server::keeper::submissions::{BatchAccepted, BatchOne, Failed};
 
 use crate::commands::desk::Desk;
 use crate::commands::keeper::whose::AppArgs;

@@ -7,8 +7,8 @@ use serde_json::Value;
 use weir_keeper::day::rfc3339;
 use weir_keeper::ids::Label;
 use weir_keeper::money::MicroUsd;
-use weir_server::routes::keeper::profiles::Profile;
-use weir_server::routes::keeper::submissions::{Accepted, NewSubmission};
+use weir_server::keeper::profiles::Profile;
+use weir_server::keeper::submissions::{Accepted, NewSubmission};
 use weir_table::clock::Clock;
 
 use super::amount;

@@ -1,0 +1,80 @@
+//! Background jobs: aggregators, sweepers, refreshes, monitors.
+//!
+//! A job is an idempotent function of what is in the store. A [`Periodic`] one runs every so often,
+//! on one instance at a time or on all; a [`Fed`] one is given the changes of a table and returns
+//! what to write because of them; a [`Counting`] one does so for long stretches of changes. [`Jobs`] gives each a task and owns all the rest: period and
+//! jitter, retry with backoff, deadline, panics, leases, results and shutdown.
+//!
+//! What must hold, on any number of instances, whatever is killed when:
+//! - A change of a table counts once in what a feed job writes, because its writes and the feed's
+//!   position are one transaction; and in what a counting job writes, because each of its
+//!   transactions says how far the stretch is written.
+//! - A job that runs alone does so while clocks agree and the store answers. When a lease is lost
+//!   the run is told to stop, then dropped; a job that must not be run twice even then puts a
+//!   condition on its own writes, as everything here does.
+//! - A full pass that is owed is done, though the instance that found it owed may die.
+//!
+//! ```no_run
+//! # use std::time::Duration;
+//! # use weir_framework::jobs::{Done, Jobs, Periodic, Result, Turn};
+//! struct Sweep;
+//!
+//! impl Periodic for Sweep {
+//!     fn name(&self) -> &str {
+//!         "sweep"
+//!     }
+//!
+//!     fn every(&self) -> Duration {
+//!         Duration::from_secs(60)
+//!     }
+//!
+//!     async fn run(&self, turn: &Turn) -> Result<Done> {
+//!         // Sweep up to turn.items_max() items.
+//!         Ok(Done::all(turn.items_max()))
+//!     }
+//! }
+//!
+//! # async fn serve(store: weir_table::Store<weir_table::AnyBackend>) -> weir_table::Result<()> {
+//! let jobs = Jobs::new(store, Default::default(), "instance-1").periodic(Sweep).start()?;
+//! jobs.wake("sweep")?;
+//! jobs.drain(Duration::from_secs(30)).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Read next: `job`, what a domain writes; `leased`, how a run under a lease goes; `reader`
+//! and `stretch`, how changes are counted once.
+
+mod desk;
+mod driver;
+mod erased;
+mod failure;
+mod fed;
+mod hub;
+mod job;
+mod keys;
+mod lease;
+mod leased;
+mod pace;
+mod periodic;
+mod plan;
+mod reader;
+mod record;
+mod run;
+mod settings;
+mod status;
+mod stretch;
+mod tally;
+mod turn;
+mod unhurried;
+mod writes;
+
+pub use desk::Ran;
+pub use driver::{Jobs, Running};
+pub use failure::{Failure, Result};
+pub use job::{Counting, Done, Fed, Periodic, Place};
+pub use keys::{JOBS_TABLE, table_spec};
+pub use record::Outcome;
+pub use settings::Settings;
+pub use status::{Kind, State, Status};
+pub use turn::Turn;

@@ -1,0 +1,210 @@
+//! Metrics for `/metrics`, named as Prometheus asks: a counter ends in `_total`, a unit stands in the name.
+//!
+//! Labels are bounded: a route is one that was declared, never the path of a request. A service brings its own metrics
+//! with [`Service::metrics`](crate::Service::metrics); `docs/metrics.md` lists them all.
+
+mod process;
+mod route;
+mod store;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+use crate::app::App;
+use crate::jobs::Outcome;
+use process::ProcessMetrics;
+pub(crate) use route::RouteMetrics;
+use store::StoreMetrics;
+
+/// Upper bounds of the buckets of a request's duration, in seconds.
+const DURATIONS: [f64; 12] =
+    [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
+
+/// The metrics of one service.
+pub trait ServiceMetrics: Send + Sync {
+    /// Registers the metrics, once.
+    fn register(&self, registry: &mut Registry);
+
+    /// Copies figures that are kept elsewhere, before each scrape.
+    fn collect(&self, app: &App) {
+        let _ = app;
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Request {
+    method: &'static str,
+    route: &'static str,
+    status: u16,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Route {
+    route: &'static str,
+}
+
+/// Why the server ended a request without its handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+pub(crate) enum Rejection {
+    Overloaded,
+    TimedOut,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Rejected {
+    reason: Rejection,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Job {
+    job: String,
+}
+
+type Seconds = Gauge<f64, AtomicU64>;
+type Requests = Family<Request, Counter>;
+type Durations = Family<Route, Histogram, fn() -> Histogram>;
+
+/// The server's metrics.
+pub struct Metrics {
+    registry: Registry,
+    process: ProcessMetrics,
+    store: StoreMetrics,
+    services: Vec<Arc<dyn ServiceMetrics>>,
+    requests: Requests,
+    durations: Durations,
+    rejected: Family<Rejected, Counter>,
+    pub(crate) in_flight: Gauge,
+    job_lag: Family<Job, Seconds>,
+    job_runs: Family<Job, Counter>,
+    job_failures: Family<Job, Counter>,
+    job_failed: Family<Job, Gauge>,
+    revocation_hits: Counter,
+    revocation_misses: Counter,
+    revocations: Counter,
+}
+
+impl std::fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new(services: Vec<Arc<dyn ServiceMetrics>>) -> Metrics {
+        let mut metrics = Metrics {
+            registry: Registry::with_prefix("weir"),
+            process: ProcessMetrics::default(),
+            store: StoreMetrics::default(),
+            services,
+            requests: Family::default(),
+            durations: Family::new_with_constructor(|| Histogram::new(DURATIONS)),
+            rejected: Family::default(),
+            in_flight: Gauge::default(),
+            job_lag: Family::default(),
+            job_runs: Family::default(),
+            job_failures: Family::default(),
+            job_failed: Family::default(),
+            revocation_hits: Counter::default(),
+            revocation_misses: Counter::default(),
+            revocations: Counter::default(),
+        };
+        metrics.register();
+        metrics
+    }
+
+    /// Registers everything. The encoder adds `_total` to the names of counters.
+    fn register(&mut self) {
+        let registry = &mut self.registry;
+        let build = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "Version of the running server", build);
+        registry.register("http_requests", "Requests that got a response", self.requests.clone());
+        let help = "Time from the head of a request to its response";
+        registry.register("http_request_duration_seconds", help, self.durations.clone());
+        let help = "Requests that the server ended without their handler, by reason";
+        registry.register("http_requests_rejected", help, self.rejected.clone());
+        registry.register(
+            "http_requests_in_flight",
+            "Requests in progress",
+            self.in_flight.clone(),
+        );
+        let help = "How far the job is behind the changes that it follows";
+        registry.register("job_lag_seconds", help, self.job_lag.clone());
+        registry.register("job_runs", "Runs of the job on this instance", self.job_runs.clone());
+        registry.register("job_failures", "Failed runs of the job", self.job_failures.clone());
+        let help = "Whether the last run of the job failed: 0 or 1";
+        registry.register("job_failed", help, self.job_failed.clone());
+        let help = "Token checks answered from the revocation cache";
+        registry.register("auth_revocation_cache_hits", help, self.revocation_hits.clone());
+        let help = "Token checks that read the store";
+        registry.register("auth_revocation_cache_misses", help, self.revocation_misses.clone());
+        let help = "Revocations made by this instance: single tokens, and all tokens of a client";
+        registry.register("auth_revocations", help, self.revocations.clone());
+        self.store.register(registry);
+        for service in &self.services {
+            service.register(registry);
+        }
+    }
+
+    /// The metrics of a route. Routes live as long as the process, so their metrics are leaked: a request then needs
+    /// no reference count to hold them.
+    pub(crate) fn route(&self, route: &'static str) -> &'static RouteMetrics {
+        let metrics = RouteMetrics::new(route, self.requests.clone(), self.durations.clone());
+        Box::leak(Box::new(metrics))
+    }
+
+    pub(crate) fn rejected(&self, reason: Rejection) {
+        self.rejected.get_or_create(&Rejected { reason }).inc();
+    }
+
+    /// Everything in the OpenMetrics text format.
+    pub(crate) fn text(&self, app: &App) -> String {
+        self.collect(app);
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        encode_registry(&mut text, &self.registry).ok();
+        encode_registry(&mut text, self.process.registry()).ok();
+        encode_eof(&mut text).ok();
+        text
+    }
+
+    /// Copies the figures that are kept elsewhere.
+    fn collect(&self, app: &App) {
+        for status in app.jobs().map(crate::jobs::Running::statuses).unwrap_or_default() {
+            let job = Job { job: status.name };
+            self.job_lag.get_or_create(&job).set(status.lag_ms as f64 / 1000.0);
+            set(&self.job_runs.get_or_create(&job), status.runs);
+            set(&self.job_failures.get_or_create(&job), status.failures);
+            let failed = status.last_outcome == Some(Outcome::Failed);
+            self.job_failed.get_or_create(&job).set(i64::from(failed));
+        }
+        let counts = app.auth().revocation_counts();
+        set(&self.revocation_hits, counts.hits);
+        set(&self.revocation_misses, counts.misses);
+        set(&self.revocations, counts.revocations);
+        self.process.collect();
+        self.store.collect(app.store().backend());
+        for service in &self.services {
+            service.collect(app);
+        }
+    }
+}
+
+/// Sets a counter to a total that is kept elsewhere and only grows.
+pub fn set(counter: &Counter, total: u64) {
+    counter.inner().store(total, Ordering::Relaxed);
+}
+
+/// A figure as the value of a gauge.
+#[must_use]
+pub fn gauge(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

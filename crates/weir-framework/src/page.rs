@@ -1,0 +1,44 @@
+//! Lists: `{items, next_cursor}`, requested with `limit` and `cursor`.
+
+use crate::error::ApiError;
+use crate::time;
+
+pub use weir_api::page::{LIMIT_DEFAULT, LIMIT_MAX, Page, PageParams, TimeRangeParams};
+
+/// The number of items that a page may have.
+pub trait PageLimit {
+    /// The requested number of items, or the default.
+    ///
+    /// # Errors
+    /// The caller requested none, or more than [`LIMIT_MAX`].
+    fn checked_limit(&self) -> Result<u32, ApiError>;
+}
+
+impl PageLimit for PageParams {
+    fn checked_limit(&self) -> Result<u32, ApiError> {
+        match self.limit.unwrap_or(LIMIT_DEFAULT) {
+            limit @ 1..=LIMIT_MAX => Ok(limit),
+            _ => Err(ApiError::invalid("limit", format!("must be from 1 to {LIMIT_MAX}"))),
+        }
+    }
+}
+
+/// The bounds of a time range.
+pub trait TimeRange {
+    /// The bounds in milliseconds since 1970, each if it was sent.
+    ///
+    /// # Errors
+    /// A bound is not an RFC 3339 time.
+    fn parsed(&self) -> Result<(Option<i64>, Option<i64>), ApiError>;
+}
+
+impl TimeRange for TimeRangeParams {
+    fn parsed(&self) -> Result<(Option<i64>, Option<i64>), ApiError> {
+        let bound = |name: &str, text: &Option<String>| {
+            let parse =
+                |text: &String| time::parse(text).map_err(|why| ApiError::invalid(name, why));
+            text.as_ref().map(parse).transpose()
+        };
+        Ok((bound("from", &self.from)?, bound("to", &self.to)?))
+    }
+}

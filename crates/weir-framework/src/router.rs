@@ -1,0 +1,87 @@
+//! Every route, once, grouped by who calls it, each with what it needs.
+
+use axum::Router;
+use axum::routing::{get, post};
+use utoipa_axum::routes;
+
+use crate::api::Api;
+use crate::app::{App, Service};
+use crate::edge::Edge;
+use crate::local::{backup, tables};
+use crate::need::Need;
+use crate::routes::{admin, docs, health, jobs, tokens};
+use crate::{ApiError, Code};
+
+/// Bytes of a request on the socket: a full batch write, with room for its JSON and base64.
+const LOCAL_BODY_MAX: usize = 32 * 1024 * 1024;
+
+/// The routes of the server itself and of its services.
+fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
+    let probes = Need::Nothing("load balancers ask, and learn nothing else");
+    let description = Need::Nothing("describes the API; holds no data");
+    let public_keys = Need::Nothing("public keys are public");
+    let api = Api::new(app.clone())
+        // Load balancers and scrapers
+        .route(probes, routes!(health::process))
+        .route(probes, routes!(health::store))
+        .route(probes, routes!(health::health))
+        .route(Need::Admin, routes!(health::metrics))
+        // Readers of the documentation
+        .route(description, routes!(docs::openapi))
+        // Operators
+        .route(Need::Admin, routes!(jobs::list))
+        .route(Need::Admin, routes!(jobs::run))
+        .route(Need::Admin, routes!(admin::rotate_admin_key))
+        .route(Need::Admin, routes!(admin::rotate_signing_key))
+        .route(Need::Admin, routes!(tokens::issue, tokens::list))
+        .route(Need::Admin, routes!(tokens::revoke))
+        // Everyone with a token
+        .route(Need::Anyone, routes!(tokens::whoami))
+        .route(public_keys, routes!(admin::jwks));
+    services.iter().fold(api, |api, service| service.routes(api))
+}
+
+/// What the socket in the data folder serves beside the API: the verbs of the table, for commands.
+fn table_verbs() -> Router<App> {
+    Router::new()
+        .route("/local/server", get(tables::server))
+        .route("/local/tables", get(tables::list).post(tables::create))
+        .route("/local/tables/{name}", get(tables::describe).delete(tables::remove))
+        .route("/local/verify", post(tables::verify))
+        .route("/local/get", post(tables::get))
+        .route("/local/query", post(tables::query))
+        .route("/local/write", post(tables::write))
+        .route("/local/batch-write", post(tables::batch_write))
+        .route("/local/backup", post(backup::start))
+}
+
+/// What the TCP listener serves.
+pub fn public(app: &App, services: &[Box<dyn Service>]) -> Edge {
+    let (api, express, description) = declared(app, services).finish();
+    app.describe(description.to_json().unwrap_or_default());
+    let pages = Router::new()
+        .route("/docs", get(docs::index))
+        .route("/docs/", get(docs::start))
+        .route("/docs/{*path}", get(docs::page));
+    Edge::public(app, framed(api.merge(pages)).with_state(app.clone()), express)
+}
+
+/// What the socket serves. Who may use it may do everything.
+pub fn local(app: &App, services: &[Box<dyn Service>]) -> Router {
+    let (api, _, _) = declared(app, services).finish();
+    let routes = framed(api.merge(table_verbs())).with_state(app.clone());
+    Router::new().fallback_service(Edge::local(app, routes, LOCAL_BODY_MAX))
+}
+
+/// What was declared wrongly; a test asserts that nothing was.
+#[must_use]
+pub fn mistakes(app: &App, services: &[Box<dyn Service>]) -> Vec<String> {
+    declared(app, services).mistakes()
+}
+
+/// Gives paths and methods that are not there the same form of error as all others.
+fn framed(router: Router<App>) -> Router<App> {
+    router.fallback(|| async { ApiError::not_found("such path") }).method_not_allowed_fallback(
+        || async { ApiError::new(Code::METHOD_NOT_ALLOWED, "this path has no such method") },
+    )
+}

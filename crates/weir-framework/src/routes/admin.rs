@@ -1,0 +1,71 @@
+//! The operator's keys: replacing the admin key and the signing key, and telling public keys.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use weir_table::Error;
+
+use crate::app::App;
+use crate::problem::Problem;
+use crate::{ApiError, Code};
+
+/// A new admin key. It is told once.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct NewAdminKey {
+    /// The key; the one before is refused from now on.
+    pub admin_key: String,
+}
+
+/// The key that signs from now on.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct NewSigningKey {
+    /// Its id, as tokens name it.
+    pub kid: String,
+}
+
+/// Replaces the admin key
+#[utoipa::path(post, path = "/v1/admin-key/rotate", tag = "access", responses(
+    (status = 200, body = NewAdminKey),
+    (status = 409, description = "Configuration sets the key", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn rotate_admin_key(
+    State(app): State<App>,
+) -> Result<impl IntoResponse, ApiError> {
+    let rotated = app.auth().rotate_admin_key().await;
+    let key = rotated.map_err(not_ours)?;
+    let admin_key = key.expose().to_owned();
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(NewAdminKey { admin_key })))
+}
+
+/// Replaces the key that signs tokens; those signed so far still count
+#[utoipa::path(post, path = "/v1/signing-key/rotate", tag = "access", responses(
+    (status = 200, body = NewSigningKey),
+    (status = 409, description = "Configuration sets the key", body = Problem, content_type = "application/problem+json")))]
+pub(crate) async fn rotate_signing_key(
+    State(app): State<App>,
+) -> Result<Json<NewSigningKey>, ApiError> {
+    app.auth().rotate_signing_key().await.map_err(not_ours)?;
+    let kid = app.auth().current_kid();
+    Ok(Json(NewSigningKey { kid }))
+}
+
+/// A key that configuration sets is not this server's to replace; the request as such is right.
+fn not_ours(error: Error) -> ApiError {
+    match error {
+        Error::Invalid { field, problem } => {
+            ApiError::new(Code::SET_BY_CONFIGURATION, format!("{field}: {problem}"))
+                .with("field", field)
+        }
+        other => other.into(),
+    }
+}
+
+/// The public keys with which tokens can be verified
+#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "access",
+    responses((status = 200, description = "A JSON Web Key Set", body = Object)))]
+pub(crate) async fn jwks(State(app): State<App>) -> impl IntoResponse {
+    let cached = [(header::CACHE_CONTROL, "public, max-age=300")];
+    (cached, Json(app.auth().jwks()))
+}

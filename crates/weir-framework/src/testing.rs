@@ -1,0 +1,348 @@
+//! A whole server for tests: real sockets, a temporary store or a given one, and a clock that stands
+//! still until the test moves it.
+//!
+//! ```no_run
+//! # async fn example() {
+//! use weir_framework::Code;
+//! use weir_framework::testing::TestApp;
+//!
+//! let app = TestApp::start(vec![]).await;
+//! let reply = app.get("/v1/jobs").send().await;
+//! reply.problem(Code::UNAUTHORIZED);
+//! assert_eq!(app.get("/v1/jobs").admin().send().await.status, 200);
+//! # }
+//! ```
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "for tests: a failure here is a failed test"
+)]
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, Method, Request, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use weir_table::clock::Clock;
+use weir_table::{AnyBackend, Result, Store};
+
+use crate::Code;
+use crate::app::{Service, Settings};
+use crate::auth::Secret;
+use crate::listen;
+use crate::problem::{self, Problem};
+use crate::run::{Server, run_until};
+
+/// The admin key of every test server.
+pub const ADMIN_KEY: &str = "an-admin-key-for-tests-only";
+/// When a test's clock begins: 2026-01-15, noon, in UTC.
+pub const NOON_MS: u64 = 1_768_478_400_000;
+
+/// A running server.
+#[derive(Debug)]
+pub struct TestApp {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its clock.
+    pub clock: Clock,
+    /// Its store.
+    pub store: Store<AnyBackend>,
+    data: Option<PathBuf>,
+    _folder: tempfile::TempDir,
+    stop: mpsc::Sender<()>,
+    ended: Option<JoinHandle<Result<()>>>,
+}
+
+/// How a test server is made.
+pub struct Builder {
+    services: Vec<Box<dyn Service>>,
+    settings: Settings,
+    store: Option<Store<AnyBackend>>,
+    listen: listen::Settings,
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Builder")
+    }
+}
+
+impl TestApp {
+    /// A server of `services` on an embedded store of its own.
+    pub async fn start(services: Vec<Box<dyn Service>>) -> TestApp {
+        TestApp::builder(services).start().await
+    }
+
+    /// A server with settings of its own.
+    #[must_use]
+    pub fn builder(services: Vec<Box<dyn Service>>) -> Builder {
+        let mut settings =
+            Settings { run_jobs: true, clock: Clock::manual(NOON_MS), ..Settings::default() };
+        settings.auth.admin_key = Some(Secret::new(ADMIN_KEY));
+        Builder { services, settings, store: None, listen: listen::Settings::default() }
+    }
+
+    /// The folder of its embedded store, with the socket in it.
+    #[must_use]
+    pub fn data(&self) -> Option<&Path> {
+        self.data.as_deref()
+    }
+
+    /// A request to it.
+    #[must_use]
+    pub fn request(&self, method: Method, path: &str) -> Call {
+        Call {
+            address: self.address,
+            method,
+            path: path.to_owned(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+        }
+    }
+
+    /// A GET request to it.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Call {
+        self.request(Method::GET, path)
+    }
+
+    /// A POST request to it.
+    #[must_use]
+    pub fn post(&self, path: &str, body: &impl Serialize) -> Call {
+        self.request(Method::POST, path).json(body)
+    }
+
+    /// A token with this scope.
+    pub async fn token(&self, scope: &str) -> String {
+        let new = serde_json::json!({"name": "test", "scope": scope, "expires_in": 3600});
+        let reply = self.post("/v1/tokens", &new).admin().send().await;
+        assert_eq!(reply.status, 201, "{}", reply.text());
+        let made: Value = reply.json();
+        let token = made.get("access_token").and_then(Value::as_str);
+        token.expect("a token").to_owned()
+    }
+
+    /// Tells it to stop and waits until it has.
+    ///
+    /// # Errors
+    /// It ended badly.
+    pub async fn stop(mut self) -> Result<()> {
+        self.stop.send(()).await.ok();
+        let ended = self.ended.take().expect("stopped once");
+        ended.await.expect("the server's task")
+    }
+}
+
+impl Builder {
+    /// Serves this store, of a DynamoDB endpoint say, instead of a temporary one.
+    #[must_use]
+    pub fn store(mut self, store: Store<AnyBackend>) -> Builder {
+        self.store = Some(store);
+        self
+    }
+
+    /// Changes the settings.
+    #[must_use]
+    pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Builder {
+        change(&mut self.settings);
+        self
+    }
+
+    /// Starts the server.
+    pub async fn start(self) -> TestApp {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let clock = self.settings.clock.clone();
+        let (store, data) = match self.store {
+            Some(store) => (store, None),
+            None => own_store(folder.path(), &clock).await,
+        };
+        let server = Server {
+            store: store.clone(),
+            services: self.services,
+            settings: self.settings,
+            listen: "127.0.0.1:0".to_owned(),
+            listen_settings: self.listen,
+            data: data.clone(),
+        };
+        let (ready, started) = oneshot::channel();
+        let (stop, mut stopped) = mpsc::channel::<()>(1);
+        // On a thread of its own, as a server is in life.
+        let runtime = tokio::runtime::Handle::current();
+        let mut ended = tokio::task::spawn_blocking(move || {
+            let stop = async || {
+                stopped.recv().await;
+            };
+            let ready = |started| drop(ready.send(started));
+            runtime.block_on(run_until(server, ready, stop))
+        });
+        let started = tokio::select! {
+            started = started => started.ok(),
+            ended = &mut ended => panic!("the server did not start: {ended:?}"),
+        };
+        TestApp {
+            address: started.expect("a started server").origin.address,
+            clock,
+            store,
+            data,
+            _folder: folder,
+            stop,
+            ended: Some(ended),
+        }
+    }
+}
+
+#[cfg(feature = "embedded")]
+async fn own_store(folder: &Path, clock: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
+    use weir_table::embedded::{Embedded, Options};
+    let data = folder.join("data");
+    let options = Options { clock: clock.clone(), ..Options::new(&data) };
+    let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
+    let embedded = opened.expect("opening").expect("an embedded store");
+    let cursors = embedded.cursor_key();
+    (Store::new(AnyBackend::Embedded(embedded), cursors), Some(data))
+}
+
+#[cfg(not(feature = "embedded"))]
+async fn own_store(_: &Path, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
+    panic!("this build has no embedded store; give one with `store`")
+}
+
+/// A request being made.
+#[derive(Debug, Clone)]
+pub struct Call {
+    address: SocketAddr,
+    method: Method,
+    path: String,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Call {
+    /// With the admin key.
+    #[must_use]
+    pub fn admin(self) -> Call {
+        self.header("x-api-key", ADMIN_KEY)
+    }
+
+    /// With a token.
+    #[must_use]
+    pub fn bearer(self, token: &str) -> Call {
+        self.header("authorization", &format!("Bearer {token}"))
+    }
+
+    /// With a header; a second one of the same name is added.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: &str) -> Call {
+        self.headers.append(name, value.parse().expect("a header"));
+        self
+    }
+
+    /// With a JSON body.
+    #[must_use]
+    pub fn json(self, body: &impl Serialize) -> Call {
+        let bytes = serde_json::to_vec(body).expect("JSON");
+        self.header("content-type", "application/json").body(bytes)
+    }
+
+    /// With a body as it is.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<Bytes>) -> Call {
+        self.body = body.into();
+        self
+    }
+
+    /// Sends it on a connection of its own.
+    pub async fn send(self) -> Reply {
+        let stream = tokio::net::TcpStream::connect(self.address).await.expect("a connection");
+        let io = TokioIo::new(stream);
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(io).await.expect("HTTP");
+        let connection = tokio::spawn(connection);
+        let mut request = Request::builder().method(self.method).uri(self.path);
+        if let Some(headers) = request.headers_mut() {
+            headers.extend(self.headers);
+            headers.insert(header::HOST, "weir.test".parse().expect("a host"));
+        }
+        let request = request.body(Full::new(self.body)).expect("a request");
+        let answer = sender.send_request(request).await.expect("an answer");
+        let (parts, body) = answer.into_parts();
+        let body = body.collect().await.expect("the whole answer").to_bytes();
+        connection.abort();
+        Reply { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// Its status.
+    pub status: u16,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Bytes,
+}
+
+impl Reply {
+    /// Its body as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// A header, or nothing.
+    #[must_use]
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// All of it but when it was sent, to be compared with another.
+    #[must_use]
+    pub fn whole(&self) -> (u16, Vec<(String, Vec<u8>)>, String) {
+        let headers = self.headers.iter().filter(|(name, _)| *name != "date");
+        let headers = headers.map(|(name, value)| (name.to_string(), value.as_bytes().to_owned()));
+        let mut headers: Vec<_> = headers.collect();
+        headers.sort();
+        (self.status, headers, self.text())
+    }
+
+    /// Its body, parsed.
+    #[must_use]
+    pub fn json<T: DeserializeOwned>(&self) -> T {
+        let parsed = serde_json::from_slice(&self.body);
+        parsed.unwrap_or_else(|error| panic!("{error} in {}", self.text()))
+    }
+
+    /// Checks that it is a problem of this code, whole and consistent, and returns it.
+    pub fn problem(&self, code: Code) -> Problem {
+        let told = self.any_problem();
+        assert_eq!(told.error, code.name(), "{}", self.text());
+        assert_eq!(told.title, code.title(), "{}", self.text());
+        assert_eq!(told.kind, code.urn(), "{}", self.text());
+        assert_eq!(self.status, code.status().as_u16(), "{}", self.text());
+        told
+    }
+
+    /// Checks that it is a problem, whole and consistent, and returns it.
+    pub fn any_problem(&self) -> Problem {
+        let text = self.text();
+        assert_eq!(self.header("content-type"), problem::CONTENT_TYPE, "{} {text}", self.status);
+        assert_eq!(self.header("cache-control"), "no-store", "{text}");
+        let told: Problem = self.json();
+        assert_eq!(told.status, self.status, "{text}");
+        assert!(!told.title.is_empty(), "{text}");
+        assert_eq!(told.message, told.detail, "{text}");
+        assert_eq!(told.request_id, self.header("x-request-id"), "{text}");
+        assert!(!told.detail.is_empty() && told.kind.starts_with("urn:weir:problem:"), "{text}");
+        assert!(told.timestamp.parse::<jiff::Timestamp>().is_ok(), "{text}");
+        told
+    }
+}

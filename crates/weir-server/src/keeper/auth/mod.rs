@@ -1,0 +1,22 @@
+//! The tokens of clients: given for a secret, renewed, taken back. As OAuth has it (RFC 6749 client credentials, RFC 7009),
+//! in JSON or as a form.
+
+mod form;
+pub mod issue;
+pub mod revoke;
+
+use utoipa_axum::routes;
+
+use weir_framework::api::Api;
+use weir_framework::need::Need;
+
+/// Declares the routes.
+pub(super) fn declare(api: Api) -> Api {
+    let secret =
+        Need::Nothing("the client's secret is the credential, and is checked by the handler");
+    let token =
+        Need::Nothing("the token in the body is the credential, and is checked by the handler");
+    api.route(secret, routes!(issue::token))
+        .route(token, routes!(issue::refresh))
+        .route(token, routes!(revoke::revoke))
+}

@@ -1,0 +1,121 @@
+//! How the keeper fails, as the API tells it.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use weir_keeper::Error;
+
+use weir_framework::{ApiError, Code};
+
+use super::codes;
+use weir_framework::limits::retry_after;
+
+/// When to come back to what too many write at once.
+const CONTENDED_SECS: u64 = 1;
+
+/// An error of the keeper on its way to the client.
+///
+/// Handlers return it instead of [`ApiError`] so that `?` works on the domain's results.
+#[derive(Debug)]
+pub(crate) struct KeeperError(ApiError);
+
+/// The JSON response of a handler, or its error.
+pub(crate) type Reply<T> = Result<Json<T>, KeeperError>;
+
+impl From<ApiError> for KeeperError {
+    fn from(error: ApiError) -> KeeperError {
+        KeeperError(error)
+    }
+}
+
+impl From<KeeperError> for ApiError {
+    fn from(error: KeeperError) -> ApiError {
+        error.0
+    }
+}
+
+impl From<weir_table::Error> for KeeperError {
+    fn from(error: weir_table::Error) -> KeeperError {
+        KeeperError(error.into())
+    }
+}
+
+impl IntoResponse for KeeperError {
+    fn into_response(self) -> Response {
+        self.0.into_response()
+    }
+}
+
+impl From<Error> for KeeperError {
+    fn from(error: Error) -> KeeperError {
+        KeeperError(api_error(error))
+    }
+}
+
+/// The mapping of the domain's errors to codes of the API.
+pub(crate) fn api_error(error: Error) -> ApiError {
+    let text = error.to_string();
+    let named = |code, field: String, problem: String| {
+        ApiError::new(code, text.clone()).with("field", field).with("problem", problem)
+    };
+    match error {
+        Error::Invalid { field, problem } => named(Code::INVALID_REQUEST, field, problem),
+        Error::Config { field, problem } => named(codes::INVALID_CONFIG, field, problem),
+        Error::Label { field, problem } => named(codes::INVALID_MODEL_LABEL, field, problem),
+        Error::UnknownPrice { model } => {
+            ApiError::new(codes::UNKNOWN_PRICE, text).with("bedrock_model_id", model)
+        }
+        Error::NotFound { what, id } => {
+            ApiError::new(Code::NOT_FOUND, text).with("what", what).with("id", id)
+        }
+        Error::AlreadyExists(_) => ApiError::new(Code::ALREADY_EXISTS, text),
+        Error::Overflow(_) => ApiError::new(Code::INVALID_REQUEST, text),
+        Error::Unauthorized(_) => ApiError::new(Code::UNAUTHORIZED, text),
+        Error::Forbidden(_) => ApiError::new(Code::FORBIDDEN, text),
+        Error::Contended | Error::Busy(_) => {
+            let error = ApiError::new(Code::SERVICE_UNAVAILABLE, text).with("kind", "contended");
+            retry_after(error, CONTENDED_SECS)
+        }
+        // A write that lost all its races: the same request does better later.
+        Error::Store(weir_table::Error::Conflict) => api_error(Error::Contended),
+        Error::Store(error) => error.into(),
+        other => ApiError::new(
+            Code::INTERNAL_ERROR,
+            "the server's log says why, under this request's id",
+        )
+        .because(weir_framework::error::with_causes(&other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_keeps_its_code() {
+        for error in [
+            Error::invalid("timestamp", "is in the future"),
+            Error::Overflow("the cost"),
+            Error::config("timezone", "is none"),
+            Error::label("model_label", "is none"),
+            Error::UnknownPrice { model: "m".into() },
+            Error::not_found("org", "o"),
+            Error::AlreadyExists("it is there".into()),
+            Error::Unauthorized("it is not yours"),
+            Error::Forbidden("it is not for you"),
+            Error::Contended,
+            Error::Busy("seats"),
+            Error::Store(weir_table::Error::Throttled),
+            Error::Store(weir_table::Error::Conflict),
+            Error::damaged("item", "no name"),
+        ] {
+            let (code, text) = (error.code(), error.to_string());
+            assert_eq!(api_error(error).code().name(), code, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_stored_wrongly_is_told_to_the_log_alone() {
+        let error = api_error(Error::damaged("ORG#1", "the hash is $2b$"));
+        assert!(!error.detail.contains("$2b$") && error.cause.is_some());
+    }
+}

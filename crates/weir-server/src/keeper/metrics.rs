@@ -1,0 +1,187 @@
+//! Metrics of the keeper.
+//!
+//! The rate of `keeper_spend_usd_micros_total` times `keeper_aggregate_lag_seconds` bounds how far a quota can be overshot.
+//! How close orgs and apps are to their quotas is exported by rank, not by name, to bound the number of series.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use weir_keeper::Keeper;
+use weir_keeper::aggregate::Summed;
+use weir_table::AnyBackend;
+
+use weir_framework::metrics::{ServiceMetrics, set};
+use weir_framework::{ApiError, App, Code};
+
+/// How many orgs and apps are reported.
+const RANKS: usize = 10;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Label {
+    result: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Rank {
+    rank: u32,
+}
+
+type Figure = Gauge<f64, AtomicU64>;
+
+/// Metrics of the keeper. The counters of the hot path are made once, so that a request looks nothing up.
+#[derive(Debug)]
+pub(crate) struct KeeperMetrics {
+    selections: Family<Label, Counter>,
+    recommended: Counter,
+    exceeded: Counter,
+    submissions: Family<Label, Counter>,
+    accepted: Counter,
+    duplicate: Counter,
+    failed: Counter,
+    tokens: Family<Label, Counter>,
+    aggregate_lag: Figure,
+    spend: Counter,
+    closest: Family<Rank, Figure>,
+    deliveries: Family<Label, Counter>,
+    sticky_flips: Counter,
+    notices_queued: Counter,
+    notices_undelivered: Counter,
+    totals_written: Counter,
+    secret_checks: Counter,
+    retrievals: Family<Label, Counter>,
+}
+
+impl Default for KeeperMetrics {
+    fn default() -> KeeperMetrics {
+        let (selections, submissions) =
+            (Family::<Label, Counter>::default(), Family::<Label, Counter>::default());
+        let of = |family: &Family<Label, Counter>, result| {
+            family.get_or_create(&Label { result }).clone()
+        };
+        KeeperMetrics {
+            recommended: of(&selections, "recommended"),
+            exceeded: of(&selections, "quota_exceeded"),
+            selections,
+            accepted: of(&submissions, "accepted"),
+            duplicate: of(&submissions, "duplicate"),
+            failed: of(&submissions, "failed"),
+            submissions,
+            tokens: Family::default(),
+            aggregate_lag: Gauge::default(),
+            spend: Counter::default(),
+            closest: Family::default(),
+            deliveries: Family::default(),
+            sticky_flips: Counter::default(),
+            notices_queued: Counter::default(),
+            notices_undelivered: Counter::default(),
+            totals_written: Counter::default(),
+            secret_checks: Counter::default(),
+            retrievals: Family::default(),
+        }
+    }
+}
+
+impl KeeperMetrics {
+    /// Counts a model selection.
+    pub(crate) fn selected(&self, is_recommended: bool) {
+        if is_recommended { &self.recommended } else { &self.exceeded }.inc();
+    }
+
+    /// Counts a submission, by whether it was a duplicate.
+    pub(crate) fn submitted<E>(&self, is_duplicate: Result<bool, E>) {
+        match is_duplicate {
+            Ok(false) => &self.accepted,
+            Ok(true) => &self.duplicate,
+            Err(_) => &self.failed,
+        }
+        .inc();
+    }
+
+    /// Counts a request for tokens: `issued`, `refused`, `refreshed`.
+    pub(crate) fn token(&self, result: &'static str) {
+        self.tokens.get_or_create(&Label { result }).inc();
+    }
+
+    /// Counts a webhook delivery: `delivered` or `failed`.
+    pub(crate) fn delivery(&self, is_delivered: bool) {
+        let result = if is_delivered { "delivered" } else { "failed" };
+        self.deliveries.get_or_create(&Label { result }).inc();
+    }
+
+    /// Records the result of a pass of the aggregator.
+    pub(crate) fn summed(&self, summed: &Summed) {
+        self.spend.inc_by(summed.spend_added.0);
+        if summed.written > 0 {
+            self.aggregate_lag.set(summed.lag_ms.max(0) as f64 / 1000.0);
+        }
+        if summed.closest.is_empty() {
+            return;
+        }
+        let percents = summed.closest.iter().map(|near| near.percent.hundredths() as f64 / 100.0);
+        let percents = percents.chain(std::iter::repeat(0.0)).take(RANKS);
+        for (rank, percent) in (1..).zip(percents) {
+            self.closest.get_or_create(&Rank { rank }).set(percent);
+        }
+    }
+}
+
+impl ServiceMetrics for KeeperMetrics {
+    fn register(&self, registry: &mut Registry) {
+        let help = "Model selections, by result";
+        registry.register("keeper_selections", help, self.selections.clone());
+        registry.register("keeper_submissions", "Submissions, by result", self.submissions.clone());
+        let help = "Token requests of orgs and apps, by result";
+        registry.register("keeper_token_requests", help, self.tokens.clone());
+        let help = "Time from a submission to the total that includes it, in the last pass";
+        registry.register("keeper_aggregate_lag_seconds", help, self.aggregate_lag.clone());
+        let help = "Spend added to totals, in micro-USD";
+        registry.register("keeper_spend_usd_micros", help, self.spend.clone());
+        let help = "Spend in percent of the quota, of the orgs and apps closest to theirs, by rank";
+        registry.register("keeper_quota_used_percent", help, self.closest.clone());
+        let help = "Webhook deliveries, by result";
+        registry.register("keeper_webhook_deliveries", help, self.deliveries.clone());
+        let help = "Fallbacks to the next model of a chain, made by this instance";
+        registry.register("keeper_sticky_fallbacks", help, self.sticky_flips.clone());
+        let help = "Webhook notices queued by this instance";
+        registry.register("keeper_notices_queued", help, self.notices_queued.clone());
+        let help = "Webhook notices that this instance gave up on";
+        registry.register("keeper_notices_undelivered", help, self.notices_undelivered.clone());
+        let help = "Daily totals written by this instance";
+        registry.register("keeper_totals_written", help, self.totals_written.clone());
+        let help = "Client secrets checked by this instance, each at the cost of a hash";
+        registry.register("keeper_secret_checks", help, self.secret_checks.clone());
+        let help = "One-time tokens for secrets, by event: made, redeemed, failed";
+        registry.register("keeper_secret_retrievals", help, self.retrievals.clone());
+    }
+
+    fn collect(&self, app: &App) {
+        let Some(keeper) = app.kept::<Keeper<AnyBackend>>() else {
+            return;
+        };
+        let meters = keeper.meters_read();
+        set(&self.sticky_flips, meters.sticky_flips);
+        set(&self.notices_queued, meters.notices_queued);
+        set(&self.notices_undelivered, meters.notices_undelivered);
+        set(&self.totals_written, meters.totals_written);
+        set(&self.secret_checks, keeper.secrets_checked());
+        let secrets = keeper.retrieval_counts();
+        for (result, count) in [
+            ("made", secrets.tokens_made),
+            ("redeemed", secrets.tokens_redeemed),
+            ("failed", secrets.failed),
+        ] {
+            set(&self.retrievals.get_or_create(&Label { result }), count);
+        }
+    }
+}
+
+/// The metrics of the running service.
+pub(crate) fn metrics(app: &App) -> Result<&KeeperMetrics, ApiError> {
+    let missing = || ApiError::new(Code::INTERNAL_ERROR, "the keeper is not open");
+    app.kept::<Arc<KeeperMetrics>>().map(Arc::as_ref).ok_or_else(missing)
+}
