@@ -186,6 +186,7 @@ fn refusal(rate: &Rate, refused: &Refused) -> ApiError {
 
 #[cfg(test)]
 mod tests {
+    use axum::response::IntoResponse as _;
     use weir_limiter::config::{Level, LevelConfig};
     use weir_table::clock::Clock;
     use weir_table::embedded::{Embedded, Options};
@@ -240,10 +241,10 @@ mod tests {
         assert_eq!(let_in(&allowance, &app, "anna", 150).await, 99);
         assert!(commits(&app) - before <= 20, "{} writes", commits(&app) - before);
         assert_eq!(let_in(&allowance, &app, "ben", 150).await, 100);
-        let mut error = allowance.spend(&app, "anna", 1).await.unwrap_err();
+        let error: ApiError = allowance.spend(&app, "anna", 1).await.unwrap_err().into();
         assert_eq!(error.code(), Code::RATE_LIMIT_EXCEEDED);
         assert_eq!(error.detail, "tests is limited to 100 in 60 s");
-        assert!(error.bare_response().headers().contains_key("retry-after"));
+        assert!(error.into_response().headers().contains_key("retry-after"));
     }
 
     #[tokio::test]

@@ -312,7 +312,8 @@ mod tests {
         let told: Vec<_> = amounts.iter().map(|(name, amount)| (name.as_str(), *amount)).collect();
         assert_eq!(told, [("rpm", 1), ("tpm", 500)]);
         for wrong in ["", "rpm", "rpm:", "rpm:x", "1:1", "rpm:1,", "rpm:1,rpm:2"] {
-            assert_eq!(read_amounts(wrong).unwrap_err().code(), Code::INVALID_REQUEST, "{wrong}");
+            let error = ApiError::from(read_amounts(wrong).unwrap_err());
+            assert_eq!(error.code(), Code::INVALID_REQUEST, "{wrong}");
         }
     }
 }
