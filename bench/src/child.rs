@@ -7,78 +7,95 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// What a server prints once it takes requests, followed by its address.
-pub(crate) const LISTENING: &str = "listening on ";
-/// A server that does not take connections by then never will.
-const LONGEST_START: Duration = Duration::from_secs(10);
-const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+use crate::load::Request;
 
-/// A server that takes requests. It ends when this is dropped.
+/// The start of the line that a server prints when it listens; the address follows.
+pub(crate) const LISTENING: &str = "listening on ";
+const START_TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A running server. It is killed when this is dropped.
 pub(crate) struct Child {
     process: std::process::Child,
     /// `http://HOST:PORT`.
     pub(crate) origin: String,
-    /// From the start of the process until it listened.
-    pub(crate) started_in: Duration,
+    /// The time from the start of the process until it listened.
+    pub(crate) startup: Duration,
 }
 
 impl Child {
-    /// Starts it and waits until it says that it listens.
+    /// Starts a server and waits until it prints the address it listens on.
     pub(crate) fn start(command: &mut Command) -> Child {
-        let begun = Instant::now();
+        let begin = Instant::now();
         let mut process = command.stdout(Stdio::piped()).spawn().expect("the server starts");
         let stdout = process.stdout.take().expect("its stdout");
         let lines = BufReader::new(stdout).lines().map_while(Result::ok);
         let origin = lines.filter_map(|line| Some(line.strip_prefix(LISTENING)?.to_owned())).next();
         Child {
             process,
-            origin: origin.expect("the server says where it listens"),
-            started_in: begun.elapsed(),
+            origin: origin.unwrap_or_else(|| panic!("{command:?} ended without listening")),
+            startup: begin.elapsed(),
         }
     }
 
-    /// Starts one that does not say where it listens, and waits until `port` takes connections.
+    /// Starts a server that does not print its address, and waits until `port` accepts connections.
     pub(crate) fn start_on(command: &mut Command, port: u16) -> Child {
-        let begun = Instant::now();
-        let process = command.stdout(Stdio::null()).spawn().expect("the server starts");
+        let begin = Instant::now();
+        let process = command
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}; run scripts/setup.sh bench"));
         let origin = format!("http://127.0.0.1:{port}");
-        let mut child = Child { process, origin, started_in: Duration::ZERO };
+        let mut child = Child { process, origin, startup: Duration::ZERO };
         while TcpStream::connect(child.host()).is_err() {
-            assert!(begun.elapsed() < LONGEST_START, "{command:?} does not listen");
-            std::thread::sleep(BETWEEN_TRIES);
+            assert!(begin.elapsed() < START_TIMEOUT, "{command:?} does not listen");
+            std::thread::sleep(CONNECT_INTERVAL);
         }
-        child.started_in = begun.elapsed();
+        child.startup = begin.elapsed();
         child
     }
 
-    /// Tells it to stop and waits until it has.
+    /// Asks the server to shut down and waits until it has.
     pub(crate) fn stop(mut self) {
         kill_process(Pid::from_child(&self.process), Signal::TERM).expect("SIGTERM");
         self.process.wait().expect("the server ends");
     }
 
-    /// What it holds in memory, in MiB.
+    /// Resident memory in MiB.
     pub(crate) fn resident_mib(&self) -> u64 {
         crate::measure::resident_mib_of(&self.process.id().to_string())
     }
 
-    /// The processor time it has used, its own and the kernel's for it.
-    pub(crate) fn processor_time(&self) -> Duration {
-        crate::measure::processor_time_of(&self.process.id().to_string())
+    /// CPU time of all threads so far, in user and kernel mode.
+    pub(crate) fn cpu_time(&self) -> Duration {
+        crate::measure::cpu_time_of(&self.process.id().to_string())
     }
 
-    fn host(&self) -> &str {
-        self.origin.trim_start_matches("http://")
+    /// Sends each body of a request once, so that a run creates no buckets and fills no caches.
+    pub(crate) fn warm_up(&self, request: &Request) {
+        if request.unique_ids {
+            return;
+        }
+        let path = request.url.trim_start_matches(&self.origin);
+        let empty = [String::new()];
+        let bodies = if request.bodies.is_empty() { &empty } else { request.bodies.as_slice() };
+        for body in bodies {
+            self.exchange(request.method, path, &request.headers, body);
+        }
     }
 
-    /// One request on a connection of its own; the body of the answer, which must be a good one.
-    pub(crate) fn ask(&self, method: &str, path: &str, headers: &[String], body: &str) -> String {
+    /// Sends one request on a new connection and returns the body of the response.
+    ///
+    /// # Panics
+    ///
+    /// If the status is not 2xx.
+    pub(crate) fn send(&self, method: &str, path: &str, headers: &[String], body: &str) -> String {
         let (head, body) = self.exchange(method, path, headers, body);
         assert!(head.starts_with("HTTP/1.1 2"), "{method} {path}: {head} {body}");
         body
     }
 
-    /// One request on a connection of its own; head and body of the answer.
+    /// Sends one request on a new connection and returns head and body of the response.
     pub(crate) fn exchange(
         &self,
         method: &str,
@@ -97,23 +114,27 @@ impl Child {
             request.push_str("\r\n");
         }
         write!(stream, "{request}\r\n{body}").expect("a request");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a body");
+        let mut response = String::new();
+        stream.read_to_string(&mut response).expect("a response");
+        let (head, body) = response.split_once("\r\n\r\n").expect("a body");
         (head.to_owned(), body.to_owned())
+    }
+
+    fn host(&self) -> &str {
+        self.origin.trim_start_matches("http://")
     }
 }
 
 impl Drop for Child {
-    /// A benchmark that cannot go on leaves no server behind.
+    /// A benchmark that panics leaves no server behind.
     fn drop(&mut self) {
-        // One that has ended already is left alone; for all else it is too late to do more.
+        // Both fail if the server has ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A port that nobody listens on, for servers that cannot choose one themselves.
+/// A free port, for servers that cannot choose one themselves.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()

@@ -1,15 +1,19 @@
-//! Benchmarks that print tables. Ratios count: both sides are measured in the same run.
-#![expect(clippy::print_stdout, reason = "printing tables is what a benchmark is for")]
-#![expect(clippy::expect_used, reason = "a benchmark that cannot go on should stop and say why")]
+//! Benchmarks that print tables. Compare the ratios: both sides of a ratio come from the same run.
+#![expect(clippy::print_stdout, reason = "a benchmark prints tables")]
+#![expect(clippy::expect_used, reason = "a benchmark that fails should stop and say why")]
+#![expect(clippy::panic, reason = "a benchmark that fails should stop and say why")]
 
 mod child;
+mod compare;
 mod edge;
 mod keeper;
 mod limiter;
 mod load;
 mod measure;
-mod rounds;
+mod pinning;
+mod sample;
 mod table;
+mod weir;
 
 use clap::{Parser, Subcommand};
 
@@ -17,7 +21,18 @@ use clap::{Parser, Subcommand};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Weir's benchmarks.
+///
+/// `edge`, `limiter http` and `keeper` start servers, load them with wrk, and print requests/s,
+/// latencies and the CPU time that the server used per request. Judge by the CPU time: on a
+/// machine with other work it varies least.
+///
+/// To judge a change, build `weir` without and with it, and compare the two binaries in one run:
+///
+///   weir-bench limiter http --quick --weir-before OLD --weir NEW
+///   weir-bench keeper --quick --weir-before OLD --weir NEW
+///   weir-bench edge --quick --weir-before OLD --weir NEW
 #[derive(Debug, Parser)]
+#[command(verbatim_doc_comment)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -25,17 +40,20 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// The table store: conditional updates, gets and queries beside dynoxide-rs.
+    /// The table store: conditional updates, gets and queries, compared with dynoxide-rs.
     Table(table::Args),
-    /// The HTTP edge: routes of Weir's server beside a bare axum server.
+    /// The HTTP edge: routes of `weir serve`, compared with a bare axum server.
+    #[command(after_long_help = compare::HELP)]
     Edge(edge::Args),
-    /// The limiter: acquires over HTTP and in process, beside throttlecrab and Redis.
+    /// The limiter: acquires over HTTP and in process, compared with throttlecrab and Redis.
+    #[command(after_long_help = compare::HELP)]
     Limiter(limiter::Args),
     /// The keeper: submissions and model selections over HTTP.
+    #[command(after_long_help = compare::HELP)]
     Keeper(keeper::Args),
-    /// One of the servers that `edge` measures.
+    /// The bare axum server that `edge` compares with.
     #[command(hide = true)]
-    EdgeServer(edge::ServerArgs),
+    BareServer,
 }
 
 fn main() {
@@ -44,6 +62,6 @@ fn main() {
         Command::Edge(args) => edge::run(&args),
         Command::Limiter(args) => limiter::run(&args),
         Command::Keeper(args) => keeper::run(&args),
-        Command::EdgeServer(args) => edge::serve(args),
+        Command::BareServer => edge::bare::serve(),
     }
 }

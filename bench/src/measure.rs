@@ -1,4 +1,4 @@
-//! Running an operation from many callers and counting.
+//! Runs an operation from many concurrent callers and measures rate and latency.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,34 +6,34 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-/// Operations a caller does before it lets the others go on.
-const TURN: u64 = 16;
-/// Processor time in `/proc/PID/stat` is counted in these, on every Linux.
+/// Operations that a caller does before it yields to the others.
+const OPERATIONS_PER_YIELD: u64 = 16;
+/// The unit of CPU time in `/proc/PID/stat`, on every Linux.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a case came to.
+/// Rate and latencies of a case.
 #[derive(Debug, Clone)]
 pub(crate) struct Figures {
-    /// Operations done.
+    /// Operations completed.
     pub(crate) count: u64,
-    /// How long it took.
+    /// The time they took together.
     pub(crate) elapsed: Duration,
     /// Latencies in nanoseconds.
     pub(crate) latency: Histogram<u64>,
 }
 
 impl Figures {
-    /// Operations a second.
+    /// Operations per second.
     pub(crate) fn rate(&self) -> f64 {
         self.count as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// A quantile in microseconds.
+    /// A quantile of the latencies in microseconds.
     pub(crate) fn micros(&self, quantile: f64) -> f64 {
         self.latency.value_at_quantile(quantile) as f64 / 1000.0
     }
 
-    /// The longest in microseconds.
+    /// The longest latency in microseconds.
     pub(crate) fn max_micros(&self) -> f64 {
         self.latency.max() as f64 / 1000.0
     }
@@ -49,7 +49,7 @@ pub(crate) fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(100, 600_000_000_000, 3).expect("sound bounds")
 }
 
-/// Runs `operation(caller, n)` from async tasks for a while.
+/// Runs `operation(caller, n)` from async tasks for `length`.
 pub(crate) async fn tasks<F, O>(callers: usize, length: Duration, operation: F) -> Figures
 where
     F: Fn(usize, u64) -> O + Send + Sync + 'static,
@@ -64,9 +64,9 @@ where
                 let mut latency = histogram();
                 let mut n = 0;
                 while start.elapsed() < length {
-                    // Callers take turns, as those of a server do between requests. Otherwise one
-                    // runs until its budget is used up while the others' clocks tick.
-                    if n % TURN == 0 {
+                    // The callers of a server alternate between requests. Without this, one runs
+                    // until its tokio budget is used up and the others seem slow.
+                    if n % OPERATIONS_PER_YIELD == 0 {
                         tokio::task::yield_now().await;
                     }
                     let before = Instant::now();
@@ -85,7 +85,7 @@ where
     Figures::merge(parts, start.elapsed())
 }
 
-/// Runs `operation(caller, n)` from threads for a while.
+/// Runs `operation(caller, n)` from threads for `length`.
 pub(crate) fn threads(
     callers: usize,
     length: Duration,
@@ -116,7 +116,7 @@ pub(crate) fn threads(
     Figures::merge(parts, start.elapsed())
 }
 
-/// A number that looks random and is the same in every run.
+/// A pseudo-random number that is the same in every run.
 pub(crate) fn scatter(caller: usize, n: u64) -> u64 {
     let mut x =
         (caller as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n.wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -124,12 +124,12 @@ pub(crate) fn scatter(caller: usize, n: u64) -> u64 {
     x ^ (x >> 29)
 }
 
-/// Resident memory of this process in MiB, now.
+/// Resident memory of this process in MiB.
 pub(crate) fn resident_mib() -> u64 {
     resident_mib_of("self")
 }
 
-/// Resident memory of a process in MiB, now.
+/// Resident memory of a process in MiB.
 pub(crate) fn resident_mib_of(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     status
@@ -140,11 +140,11 @@ pub(crate) fn resident_mib_of(process: &str) -> u64 {
         / 1024
 }
 
-/// The processor time a process has used, its own and the kernel's for it.
-pub(crate) fn processor_time_of(process: &str) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it runs");
-    // The name comes second, in parentheses, and may hold spaces.
+/// CPU time of a process so far: all of its threads and ended children, in user and kernel mode.
+pub(crate) fn cpu_time_of(process: &str) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("a running process");
+    // The second field is the name in parentheses, which may contain spaces.
     let (_, fields) = stat.rsplit_once(')').expect("a name");
-    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks = fields.split_whitespace().skip(11).take(4);
     TICK * ticks.map(|field| field.parse::<u32>().expect("ticks")).sum::<u32>()
 }

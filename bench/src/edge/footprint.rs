@@ -1,104 +1,86 @@
-//! What a server costs that nobody asks anything: memory, start, size.
+//! Memory, startup time and size of a server without load.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use comfy_table::Table;
 
-use super::server;
 use crate::child::Child;
+use crate::pinning::Pinning;
+use crate::weir;
 
-/// How long a server is left alone before its memory is read again.
+/// Time without requests before memory is read again.
 const IDLE: Duration = Duration::from_secs(10);
-/// Starts on a folder that is there already; the middle one counts.
+/// Starts on an existing folder, of which the table shows the median.
 const STARTS: usize = 5;
 const RESIDENT_TARGET: &str = "under 60 MiB";
-const START_TARGET: &str = "under 300 ms";
+const STARTUP_TARGET: &str = "under 300 ms";
 const SIZE_TARGET: &str = "under 40 MiB";
 
-/// A figure, what was measured, and what it should be.
+/// A figure, its value and its target.
 type Row = [String; 3];
 
-pub(super) fn run(folder: &Path, weir: Option<PathBuf>) {
-    let beside = std::env::current_exe().expect("this program");
-    let weir = weir.unwrap_or_else(|| beside.with_file_name("weir"));
+pub(super) fn run(folder: &Path, binary: &Path) {
     let data = folder.join("footprint");
-    let (name, mut command) = if weir.exists() {
-        let name = format!("{} serve", weir.display());
-        (name, serve_command(&weir, &data))
-    } else {
-        let name = "the server above, because no `weir` is beside this program";
-        (name.to_owned(), server::command("weir", &data))
-    };
-    println!("measured with {name}");
+    let start = || weir::start(Pinning::Unpinned, binary, &data, &[]);
     let mut table = Table::new();
     table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
-    table.set_header(["figure", "measured", "target"]);
-    // The first start makes the folder that the later ones find.
-    table.add_rows(memory(&mut command));
-    table.add_row(start(&mut command));
-    if weir.exists() {
-        table.add_rows(size(&weir, folder));
-    }
+    table.set_header(["figure of weir serve", "measured", "target"]);
+    // The first start creates the folder that the later ones open.
+    table.add_rows(memory(&start));
+    table.add_row(startup(&start));
+    table.add_rows(size(binary, folder));
     println!("{table}");
-}
-
-fn serve_command(weir: &Path, data: &Path) -> Command {
-    let mut command = Command::new(weir);
-    command
-        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-        .arg(data)
-        .env("WEIR_ADMIN_KEY", server::ADMIN_KEY);
-    command
 }
 
 fn row(figure: &str, measured: String, target: &str) -> Row {
     [figure.to_owned(), measured, target.to_owned()]
 }
 
-fn memory(command: &mut Command) -> [Row; 2] {
-    let child = Child::start(command);
-    let mib = |child: &Child| format!("{} MiB", child.resident_mib());
-    let fresh = mib(&child);
+fn memory(start: &dyn Fn() -> Child) -> [Row; 2] {
+    let server = start();
+    let resident = || format!("{} MiB", server.resident_mib());
+    let fresh = resident();
     std::thread::sleep(IDLE);
-    let idle = mib(&child);
-    child.stop();
+    let idle = resident();
+    server.stop();
     [
-        row("resident, just started", fresh, RESIDENT_TARGET),
-        row("resident, idle for 10 s", idle, RESIDENT_TARGET),
+        row("resident memory after the start", fresh, RESIDENT_TARGET),
+        row("resident memory, idle for 10 s", idle, RESIDENT_TARGET),
     ]
 }
 
-fn start(command: &mut Command) -> Row {
+fn startup(start: &dyn Fn() -> Child) -> Row {
     let once = |_| {
-        let child = Child::start(command);
-        let started_in = child.started_in;
-        child.stop();
-        started_in
+        let server = start();
+        let startup = server.startup;
+        server.stop();
+        startup
     };
     let mut starts: Vec<Duration> = (0..STARTS).map(once).collect();
     starts.sort();
-    let middle = starts.get(STARTS / 2).expect("a start").as_millis();
-    let figure = "start on an existing folder";
-    row(figure, format!("{middle} ms"), START_TARGET)
+    let median = starts.get(STARTS / 2).expect("a start").as_millis();
+    row("startup on an existing folder", format!("{median} ms"), STARTUP_TARGET)
 }
 
-fn size(weir: &Path, folder: &Path) -> [Row; 2] {
+fn size(binary: &Path, folder: &Path) -> [Row; 2] {
     let stripped = folder.join("stripped");
-    strip(weir, &stripped);
+    strip(binary, &stripped);
     let mib = |file: &Path| {
         let file = std::fs::metadata(file).expect("the binary");
         format!("{:.1} MiB", file.len() as f64 / 1024.0 / 1024.0)
     };
-    let without = "size without debug information";
-    [row("size of the binary", mib(weir), SIZE_TARGET), row(without, mib(&stripped), SIZE_TARGET)]
+    [
+        row("binary size", mib(binary), SIZE_TARGET),
+        row("binary size without debug information", mib(&stripped), SIZE_TARGET),
+    ]
 }
 
-/// Writes `binary` without its line tables, which are most of it and are never loaded.
-fn strip(binary: &Path, to: &Path) {
+/// Copies `binary` without its line tables, which are never loaded into memory.
+fn strip(binary: &Path, target: &Path) {
     let mut strip = Command::new("strip");
-    strip.arg("--strip-debug").arg("-o").arg(to).arg(binary);
-    let done = strip.status().expect("strip is there: scripts/setup.sh");
-    assert!(done.success(), "strip failed");
+    strip.arg("--strip-debug").arg("-o").arg(target).arg(binary);
+    let status = strip.status().expect("strip: run scripts/setup.sh build");
+    assert!(status.success(), "strip failed");
 }

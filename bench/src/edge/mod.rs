@@ -1,55 +1,79 @@
-//! `weir-bench edge`: what the HTTP edge costs, beside a bare axum server in the same run.
+//! `weir-bench edge`: the cost of the HTTP edge, compared with a bare axum server in the same run.
 //!
-//! 1. [`server`]: two servers, each a process of its own: a bare `hello`, and Weir's with the routes
-//!    of [`counters`].
-//! 2. [`crate::load`]: wrk and oha ask a route for a while and tell how fast it answered.
-//! 3. [`compare`]: every run of a route stands between two runs of the bare server, as
-//!    [`crate::rounds`] has it.
-//! 4. [`footprint`]: memory, start and size of the server that runs alone.
+//! The routes of `weir serve` add one thing each: the edge alone, authentication, a read of the
+//! store, a write. [`footprint`] measures memory, startup and size.
 
-mod compare;
-mod counters;
+pub(crate) mod bare;
 mod footprint;
-mod server;
 
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::Path;
 
-pub(crate) use server::{Args as ServerArgs, serve};
+use serde_json::{Value, json};
 
 use crate::child::Child;
-use crate::load::Load;
+use crate::compare::{self, Case, Contender, Options};
+use crate::load::Request;
+use crate::pinning::Pinning;
+use crate::weir;
 
-/// What to run.
+const ENTITY: &str = "/v1/namespaces/default/entities/user-0";
+const RESOURCE: &str = "gpt-4";
+/// A limit that is never reached.
+const PLENTY: u64 = 1_000_000_000;
+const MINUTE_SECS: u64 = 60;
+const TOKEN_SECS: u64 = 36_000;
+
+/// Arguments of `weir-bench edge`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long each run of a route takes, in seconds.
-    #[arg(long, default_value_t = 2)]
-    seconds: u64,
-    /// How often each route is run.
-    #[arg(long, default_value_t = 7)]
-    rounds: usize,
-    /// Connections that ask at the same time.
-    #[arg(long, default_value_t = 64)]
-    connections: usize,
-    /// Only wrk, and neither memory nor start, for tuning.
+    #[command(flatten)]
+    options: Options,
+    /// Send so many requests per second with oha, and count latencies from when each was due.
     #[arg(long)]
-    quick: bool,
-    /// The server binary for memory, start and size; the one beside this program when not given.
-    #[arg(long, value_name = "PATH")]
-    weir: Option<PathBuf>,
+    rate: Option<f64>,
 }
 
 pub(crate) fn run(args: &Args) {
-    // On the disk of the project, not in memory, which /tmp may be.
+    let options = &args.options;
+    let pinning = options.pinning();
+    // The data folder is on the project's disk, because /tmp may be memory.
     let folder = tempfile::tempdir_in(".").expect("a temporary folder");
-    let bare = Child::start(&mut server::command("bare", folder.path()));
-    let weir = Child::start(&mut server::command("weir", &folder.path().join("weir")));
-    let load = Load { length: Duration::from_secs(args.seconds), connections: args.connections };
-    compare::run(&load, &bare, &weir, args.rounds, args.quick);
-    bare.stop();
-    weir.stop();
-    if !args.quick {
-        footprint::run(folder.path(), args.weir.clone());
+    let bare = Contender { name: "bare axum", start: Box::new(move |_| bare::start(pinning)) };
+    let contenders = options.contenders(vec![bare], |binary, data| start(pinning, binary, data));
+    compare::run(options, args.rate, folder.path(), &contenders);
+    if !options.quick && options.weir_before.is_none() {
+        footprint::run(folder.path(), &options.weir());
     }
+}
+
+fn start(pinning: Pinning, binary: &Path, data: &Path) -> (Child, Vec<Case>) {
+    let server = weir::start(pinning, binary, data, &[]);
+    weir::set_limits(&server, RESOURCE, &[("rpm", PLENTY)], MINUTE_SECS);
+    weir::admin(&server, "PUT", ENTITY, &json!({}));
+    let token = token(&server);
+    let get = |path: &str, headers: &[String]| Request {
+        method: "GET",
+        url: format!("{}{path}", server.origin),
+        headers: headers.to_vec(),
+        ..Request::default()
+    };
+    let write = Request {
+        headers: vec![token.clone(), weir::JSON.to_owned()],
+        ..weir::acquire(&server, 1, RESOURCE, &[("rpm", 1)])
+    };
+    let authorized = [token];
+    let cases = vec![
+        Case::http("public route", get("/healthz", &[])),
+        Case::http("authenticated route", get("/v1/whoami", &authorized)),
+        Case::http("store read", get(ENTITY, &authorized)),
+        Case::http("store write", write),
+    ];
+    (server, cases.into_iter().map(|case| case.against(bare::CASE)).collect())
+}
+
+/// The header of a token for the default namespace.
+fn token(server: &Child) -> String {
+    let body = json!({"name": "bench", "scope": "ns:default", "expires_in": TOKEN_SECS});
+    let created: Value = weir::admin(server, "POST", "/v1/tokens", &body);
+    format!("authorization: Bearer {}", weir::text(&created, "/access_token"))
 }

@@ -1,115 +1,61 @@
-//! `weir-bench keeper`: submissions and model selections over HTTP, as `weir serve` does them on the embedded store.
+//! `weir-bench keeper`: submissions and model selections over HTTP, on the embedded store.
 //!
-//! Submissions are synced to disk before they are answered, so beside them stands what the disk can do: how often a second it
-//! syncs, and how many submissions that allows when each sync serves every connection that waits.
+//! The server syncs a submission to disk before it responds, so the benchmark also prints how many
+//! syncs per second the disk can do.
 
 mod disk;
-mod server;
+mod tenant;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use comfy_table::{Cell, CellAlignment, Table};
+use self::tenant::Tenant;
+use crate::child::Child;
+use crate::compare::{self, Case, Options};
+use crate::pinning::Pinning;
+use crate::weir;
 
-use self::server::Server;
-use crate::load::{Answers, Load, Request, Tool};
-use crate::rounds::Told;
+/// Submissions in a batch.
+const BATCH: u64 = 100;
+/// Disables the rates per client, which a load generator exceeds.
+const SETTINGS: [(&str, &str); 2] =
+    [("WEIR_KEEPER_SELECTION_RATE", "0"), ("WEIR_KEEPER_SUBMISSION_RATE", "10000000")];
 
-/// Submissions of a batch.
-const BATCH: usize = 100;
-
-/// What to run.
+/// Arguments of `weir-bench keeper`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long each run takes, in seconds.
-    #[arg(long, default_value_t = 3)]
-    seconds: u64,
-    /// How often each case is run.
-    #[arg(long, default_value_t = 3)]
-    rounds: usize,
-    /// Connections that ask at the same time.
-    #[arg(long, default_value_t = 64)]
-    connections: usize,
-    /// The server binary; the one beside this program when not given.
-    #[arg(long, value_name = "PATH")]
-    weir: Option<PathBuf>,
+    #[command(flatten)]
+    options: Options,
 }
 
-pub(crate) fn run(args: &Args) {
-    // On the disk of the project, not in memory, which /tmp may be.
+pub(crate) fn run(Args { options }: &Args) {
+    // The data folder is on the project's disk, because /tmp may be memory.
     let folder = tempfile::tempdir_in(".").expect("a temporary folder");
-    let beside = std::env::current_exe().expect("this program").with_file_name("weir");
-    let weir = args.weir.clone().unwrap_or(beside);
-    let load = Load { length: Duration::from_secs(args.seconds), connections: args.connections };
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
-    table.set_header(["what", "quota of", "asked by", "req/s", "p50 ms", "p99 ms", "server µs"]);
-    for scope in ["ORG", "APP"] {
-        for row in measure(&weir, &folder.path().join(scope), scope, &load, args.rounds) {
-            table.add_row(row);
-        }
+    let (pinning, quick) = (options.pinning(), options.quick);
+    let start = |binary: &Path, data: &Path| start(pinning, binary, data, quick);
+    let contenders = options.contenders(Vec::new(), start);
+    compare::run(options, None, folder.path(), &contenders);
+    if !quick && options.weir_before.is_none() {
+        disk::print_sync_rate(folder.path(), options.connections);
     }
-    println!("{table}");
-    println!(
-        "figures are the middle ones of all rounds; server µs: processor time of the server for a request;\n\
-         submissions are on disk before they are answered, and the jobs sum them up meanwhile"
-    );
-    disk::tell(folder.path(), args.connections);
 }
 
-fn measure(
-    weir: &Path,
-    data: &Path,
-    scope: &'static str,
-    load: &Load,
-    rounds: usize,
-) -> Vec<[Cell; 7]> {
-    let server = Server::start(weir, data, scope);
-    let cases = [
-        ("submission", server.submission()),
-        ("model selection", server.selection(&[])),
-        ("model selection, not changed", server.selection(&[server.etag()])),
+fn start(pinning: Pinning, binary: &Path, data: &Path, quick: bool) -> (Child, Vec<Case>) {
+    let server = weir::start(pinning, binary, data, &SETTINGS);
+    let org = Tenant::create(&server, "550e8400-e29b-41d4-a716-446655440000", "ORG");
+    let mut cases = vec![
+        Case::http("model selection", org.selection(&server, None)),
+        Case::http("submission", org.submission(&server)),
     ];
-    let mut rows = Vec::new();
-    for (what, request) in cases {
-        let told: Vec<Answers> = (0..rounds).map(|_| server.ask(load, &request)).collect();
-        rows.push(cells(what, scope, &Told::of(&told, Vec::new()).answers));
+    if !quick {
+        let app = Tenant::create(&server, "550e8400-e29b-41d4-a716-446655440001", "APP");
+        let etag = app.selection_etag(&server);
+        let batch = app.batch(&server, BATCH);
+        cases.extend([
+            Case::http("model selection, quota per app", app.selection(&server, None)),
+            Case::http("model selection, not modified", app.selection(&server, Some(&etag))),
+            Case::http("submission, quota per app", app.submission(&server)),
+            Case::http("submissions in batches of 100", batch).operations(BATCH),
+        ]);
     }
-    let batches: Vec<Answers> = (0..rounds).map(|_| server.batches(load, BATCH)).collect();
-    let answers = Told::of(&batches, Vec::new()).answers;
-    rows.push(cells("submissions of batches of 100", scope, &answers));
-    rows
-}
-
-fn cells(what: &str, scope: &str, answers: &Answers) -> [Cell; 7] {
-    let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-    [
-        Cell::new(what),
-        Cell::new(scope),
-        Cell::new(Tool::Wrk.name()),
-        right(format!("{:.0}", answers.rate)),
-        right(format!("{:.2}", answers.p50_ms)),
-        right(format!("{:.2}", answers.p99_ms)),
-        right(format!("{:.1}", answers.server_micros)),
-    ]
-}
-
-impl Server {
-    fn ask(&self, load: &Load, request: &Request) -> Answers {
-        let before = self.child.processor_time();
-        let answers = load.run(Tool::Wrk, request);
-        let used = self.child.processor_time() - before;
-        Answers { server_micros: used.as_secs_f64() * 1e6 / answers.count as f64, ..answers }
-    }
-
-    /// Batches, told as submissions.
-    fn batches(&self, load: &Load, size: usize) -> Answers {
-        let answers = self.ask(load, &self.batch(size));
-        Answers {
-            count: answers.count * size as u64,
-            rate: answers.rate * size as f64,
-            server_micros: answers.server_micros / size as f64,
-            ..answers
-        }
-    }
+    (server, cases)
 }

@@ -1,4 +1,4 @@
-//! A limiter in this process, and requests to it.
+//! A limiter in this process, and acquires for it.
 
 use weir_limiter::acquire::{Acquire, Acquired};
 use weir_limiter::bounds::LEASE_TTL_DEFAULT_MS;
@@ -11,16 +11,16 @@ use weir_limiter::{Limiter, Namespace, Settings};
 use weir_table::clock::Clock;
 use weir_table::{Backend, Store};
 
-/// Limits that are never reached.
+/// The capacity of limits that are never reached.
 pub(super) const PLENTY: u64 = 1_000_000_000;
 pub(super) const MINUTE_SECS: u64 = 60;
 pub(super) const DAY_SECS: u64 = 86_400;
-/// Signs leases that nobody settles.
+/// Signs leases that are never settled.
 const LEASE_KEY: [u8; 32] = [7; 32];
-/// Who does what is done here, for the audit trail.
-const BY: &str = "bench";
+/// The actor of the audit events.
+const ACTOR: &str = "bench";
 
-/// A limiter on a store, and its first namespace.
+/// Opens a limiter on a store, with its default namespace.
 pub(super) async fn open<B: Backend>(
     store: Store<B>,
     clock: Clock,
@@ -45,7 +45,7 @@ pub(super) fn limit_name(text: &str) -> LimitName {
     LimitName::new(text).expect("a limit")
 }
 
-/// Sets the limits of a level: name and capacity, refilled whole in `period_secs`.
+/// Sets the limits of a level by name and capacity; each refills completely in `period_secs`.
 pub(super) async fn set_limits<B: Backend>(
     namespace: &Namespace<B>,
     level: Level,
@@ -59,21 +59,21 @@ pub(super) async fn set_limits<B: Backend>(
         refill_period_seconds: period_secs,
     };
     let config = LevelConfig { limits: limits.iter().map(limit).collect(), ..Default::default() };
-    namespace.set_limits(&level, config, BY).await.expect("limits");
+    namespace.set_limits(&level, config, ACTOR).await.expect("limits");
 }
 
-/// Makes an entity whose parent pays too.
+/// Creates an entity whose acquires cascade to its parent.
 pub(super) async fn put_child<B: Backend>(namespace: &Namespace<B>, child: &str, parent: &str) {
     let new = NewEntity { parent: Some(entity(parent)), cascade: true, ..NewEntity::default() };
-    namespace.put_entity(&entity(child), new, BY).await.expect("a child");
+    namespace.put_entity(&entity(child), new, ACTOR).await.expect("a child");
 }
 
-/// Makes an entity on its own.
+/// Creates an entity without a parent.
 pub(super) async fn put_entity<B: Backend>(namespace: &Namespace<B>, id: &str) {
-    namespace.put_entity(&entity(id), NewEntity::default(), BY).await.expect("an entity");
+    namespace.put_entity(&entity(id), NewEntity::default(), ACTOR).await.expect("an entity");
 }
 
-/// One of `rpm` and 100 of `tpm`.
+/// An acquire of 1 `rpm` and 100 `tpm`.
 pub(super) fn request(entity_id: &str, on: &str) -> Acquire {
     Acquire {
         entity: entity(entity_id),
@@ -86,8 +86,8 @@ pub(super) fn request(entity_id: &str, on: &str) -> Acquire {
     }
 }
 
-/// Acquires; whether it was granted.
+/// Acquires, and returns whether the request was granted.
 pub(super) async fn acquire<B: Backend>(namespace: &Namespace<B>, request: &Acquire) -> bool {
-    let acquired = namespace.acquire(request).await.expect("an answer");
+    let acquired = namespace.acquire(request).await.expect("a decision");
     matches!(acquired, Acquired::Granted(_))
 }

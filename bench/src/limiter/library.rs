@@ -1,11 +1,10 @@
-//! Acquires in this process, on the embedded store, beside what the store does for one.
+//! Acquires in this process, on the embedded store.
 //!
-//! The base is the one conditional update of a bucket that an acquire comes to, sent straight to the
-//! store. What an acquire costs beside it is the limiter's own.
+//! The baseline is the one conditional update of a bucket that an acquire makes, sent directly to
+//! the store. The difference is the cost of the limiter.
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use comfy_table::{Cell, CellAlignment, Table};
@@ -24,16 +23,15 @@ use weir_table::expr::{add, attr};
 use weir_table::{Key, Store, Write};
 
 use super::fixture::{self, DAY_SECS, MINUTE_SECS, PLENTY, limit_name, request, resource};
-use crate::load::Answers;
-use crate::measure::{processor_time_of, scatter, tasks};
-use crate::rounds::{self, Case, Told};
+use crate::measure::{cpu_time_of, scatter, tasks};
+use crate::sample::{Sample, Series};
 
-/// Who asks.
+/// Entities that acquire.
 const ENTITIES: usize = 1_000;
-/// Parents that these share where they have one.
+/// Parents that the child entities share.
 const PARENTS: usize = 10;
 const CALLERS: [usize; 3] = [1, 2, 64];
-const BASE: &str = "one update of a bucket, without the limiter";
+const BASELINE: &str = "one update of a bucket, without the limiter";
 
 struct Bench {
     runtime: Runtime,
@@ -42,26 +40,30 @@ struct Bench {
     length: Duration,
 }
 
-/// What a case asks for.
-struct Asks {
+/// The acquires of a case, one per entity.
+struct Scenario {
     name: &'static str,
     requests: Arc<Vec<Acquire>>,
+    /// Whether each is granted.
+    granted: bool,
 }
 
 pub(super) fn run(folder: &Path, length: Duration, rounds: usize) {
     let bench = Bench::open(&folder.join("library"), length);
-    let asks = bench.runtime.block_on(bench.prepare());
+    let scenarios = bench.runtime.block_on(bench.prepare());
     let mut rows = Vec::new();
     for callers in CALLERS {
-        let update = || bench.updates(callers);
-        let base = Case { name: BASE, run: &update };
-        let runs: Vec<_> = asks.iter().map(|asks| || bench.acquires(callers, asks)).collect();
-        let cases: Vec<Case<'_>> =
-            asks.iter().zip(&runs).map(|(asks, run)| Case { name: asks.name, run }).collect();
-        println!("in process, callers: {callers}");
-        let names = std::iter::once(BASE).chain(asks.iter().map(|asks| asks.name));
-        let told = rounds::beside(&base, &cases, rounds);
-        rows.extend(names.zip(told).map(|(name, told)| (name, callers, told)));
+        let names = std::iter::once(BASELINE).chain(scenarios.iter().map(|case| case.name));
+        let mut series: Vec<(&str, Series)> = names.map(|name| (name, Series::default())).collect();
+        for round in 1..=rounds {
+            println!("  round {round}, in process, {callers} callers");
+            let samples = std::iter::once(bench.updates(callers))
+                .chain(scenarios.iter().map(|case| bench.acquires(callers, case)));
+            for ((_, series), sample) in series.iter_mut().zip(samples) {
+                series.0.push(sample);
+            }
+        }
+        rows.push((callers, series));
     }
     print(&rows);
     bench.runtime.block_on(bench.store.backend().close()).expect("the store closes");
@@ -79,8 +81,8 @@ impl Bench {
         Bench { runtime, store, namespace, length }
     }
 
-    /// Sets limits and entities up, and asks for everything once.
-    async fn prepare(&self) -> Vec<Asks> {
+    /// Creates limits and entities, and sends each request once.
+    async fn prepare(&self) -> Vec<Scenario> {
         let plenty = [("rpm", PLENTY), ("tpm", PLENTY)];
         let few = [("rpm", 1), ("tpm", PLENTY)];
         let level = |name| Level::Resource(resource(name));
@@ -93,80 +95,76 @@ impl Bench {
             let (child, parent) = (format!("child-{child}"), format!("org-{}", child % PARENTS));
             fixture::put_child(&self.namespace, &child, &parent).await;
         }
-        let asks = [
-            Asks::new("acquire of two limits", "user", "gpt-4"),
-            Asks::new("the same, parent too (10 parents)", "child", "gpt-4"),
-            Asks::new("refused repeat", "user", "rare"),
+        let scenarios = [
+            Scenario::new("acquire, two limits", "user", "gpt-4", true),
+            Scenario::new("acquire with cascade to 10 parents", "child", "gpt-4", true),
+            Scenario::new("refused, from memory", "user", "rare", false),
         ];
-        for request in asks.iter().flat_map(|asks| asks.requests.iter()) {
+        for request in scenarios.iter().flat_map(|scenario| scenario.requests.iter()) {
             fixture::acquire(&self.namespace, request).await;
         }
-        asks.into()
+        scenarios.into()
     }
 
     /// Acquires from many callers, entities in a scattered order.
-    fn acquires(&self, callers: usize, asks: &Asks) -> Answers {
-        let refused = Arc::new(AtomicU64::new(0));
-        let (namespace, requests) = (self.namespace.clone(), Arc::clone(&asks.requests));
-        let count = Arc::clone(&refused);
-        let figures = self.measure(callers, move |caller, n| {
+    fn acquires(&self, callers: usize, scenario: &Scenario) -> Sample {
+        let (namespace, requests) = (self.namespace.clone(), Arc::clone(&scenario.requests));
+        let expected = scenario.granted;
+        self.measure(callers, move |caller, n| {
             let (namespace, requests) = (namespace.clone(), Arc::clone(&requests));
-            let count = Arc::clone(&count);
             async move {
                 let number = scatter(caller, n) as usize % requests.len();
                 let request = requests.get(number).expect("a request");
-                if !fixture::acquire(&namespace, request).await {
-                    count.fetch_add(1, Ordering::Relaxed);
-                }
-            }
-        });
-        Answers { refused: refused.load(Ordering::Relaxed), ..figures }
-    }
-
-    /// Takes from buckets without asking the limiter.
-    fn updates(&self, callers: usize) -> Answers {
-        let (ns, on) = (self.namespace.id(), resource("gpt-4"));
-        let bucket = |user| keys::bucket(ns, &fixture::entity(&format!("user-{user}")), &on, 0);
-        let places: Arc<Vec<Key>> = Arc::new((0..ENTITIES).map(bucket).collect());
-        let store = self.store.clone();
-        self.measure(callers, move |caller, n| {
-            let (store, places) = (store.clone(), Arc::clone(&places));
-            async move {
-                let number = scatter(caller, n) as usize % places.len();
-                let place = places.get(number).expect("a place").clone();
-                let written = store.write(take(place)).await.expect("an update");
-                assert!(written.is_applied(), "the bucket holds enough");
+                let granted = fixture::acquire(&namespace, request).await;
+                assert_eq!(granted, expected, "{request:?}");
             }
         })
     }
 
-    fn measure<F, O>(&self, callers: usize, operation: F) -> Answers
+    /// Updates buckets without the limiter.
+    fn updates(&self, callers: usize) -> Sample {
+        let (ns, on) = (self.namespace.id(), resource("gpt-4"));
+        let bucket = |user| keys::bucket(ns, &fixture::entity(&format!("user-{user}")), &on, 0);
+        let buckets: Arc<Vec<Key>> = Arc::new((0..ENTITIES).map(bucket).collect());
+        let store = self.store.clone();
+        self.measure(callers, move |caller, n| {
+            let (store, buckets) = (store.clone(), Arc::clone(&buckets));
+            async move {
+                let number = scatter(caller, n) as usize % buckets.len();
+                let bucket = buckets.get(number).expect("a bucket").clone();
+                let written = store.write(take(bucket)).await.expect("an update");
+                assert!(written.is_applied(), "the bucket has enough tokens");
+            }
+        })
+    }
+
+    fn measure<F, O>(&self, callers: usize, operation: F) -> Sample
     where
         F: Fn(usize, u64) -> O + Send + Sync + 'static,
         O: Future<Output = ()> + Send,
     {
-        let used_before = processor_time_of("self");
+        let before = cpu_time_of("self");
         let figures = self.runtime.block_on(tasks(callers, self.length, operation));
-        let used = processor_time_of("self") - used_before;
-        Answers {
-            count: figures.count,
+        let used = cpu_time_of("self") - before;
+        Sample {
+            requests: figures.count,
             refused: 0,
             rate: figures.rate(),
             p50_ms: figures.micros(0.5) / 1000.0,
             p99_ms: figures.micros(0.99) / 1000.0,
-            server_micros: used.as_secs_f64() * 1e6 / figures.count as f64,
+            cpu_micros: used.as_secs_f64() * 1e6 / figures.count as f64,
         }
     }
 }
 
-impl Asks {
-    fn new(name: &'static str, entities: &str, on: &str) -> Asks {
+impl Scenario {
+    fn new(name: &'static str, entities: &str, on: &str, granted: bool) -> Scenario {
         let requests = (0..ENTITIES).map(|number| request(&format!("{entities}-{number}"), on));
-        Asks { name, requests: Arc::new(requests.collect()) }
+        Scenario { name, requests: Arc::new(requests.collect()), granted }
     }
 }
 
-/// What an acquire writes: both balances, and both sums of what was consumed.
+/// The write of an acquire: both token balances and both consumption counters.
 fn take(bucket: Key) -> Write {
     let (rpm, tpm) = (limit_name("rpm"), limit_name("tpm"));
     let (one, hundred) = (MILLI, 100 * MILLI);
@@ -178,39 +176,42 @@ fn take(bucket: Key) -> Write {
     Write::update(TABLE_DEFAULT, bucket, update).when(enough).flushed()
 }
 
-fn print(rows: &[(&str, usize, Told)]) {
+fn print(rows: &[(usize, Vec<(&str, Series)>)]) {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
     table.set_header([
-        "in process",
         "callers",
+        "in process",
         "ops/s",
         "p50 µs",
         "p99 µs",
-        "of the update",
+        "CPU µs/op",
+        "CPU ratio",
         "range",
-        "refused",
-        "processor µs",
     ]);
     let right = |text: String| Cell::new(text).set_alignment(CellAlignment::Right);
-    for (name, callers, told) in rows {
-        let ratio = told.ratio().filter(|_| *name != BASE);
-        let answers = told.answers;
-        table.add_row([
-            Cell::new(name),
-            right(callers.to_string()),
-            right(format!("{:.0}", answers.rate)),
-            right(format!("{:.1}", answers.p50_ms * 1000.0)),
-            right(format!("{:.1}", answers.p99_ms * 1000.0)),
-            right(ratio.map_or(String::new(), |ratio| format!("{:.0} %", ratio * 100.0))),
-            right(told.range()),
-            right(format!("{:.1} %", answers.refused as f64 / answers.count as f64 * 100.0)),
-            right(format!("{:.1}", answers.server_micros)),
-        ]);
+    for (callers, cases) in rows {
+        let baseline = cases.first().map(|(_, series)| series);
+        for (name, series) in cases {
+            let ratio = baseline
+                .filter(|_| *name != BASELINE)
+                .and_then(|baseline| series.cpu_ratio(baseline));
+            table.add_row([
+                right(callers.to_string()),
+                Cell::new(name),
+                right(format!("{:.0}", series.median(|sample| sample.rate))),
+                right(format!("{:.1}", series.median(|sample| sample.p50_ms) * 1000.0)),
+                right(format!("{:.1}", series.median(|sample| sample.p99_ms) * 1000.0)),
+                right(format!("{:.2}", series.median(|sample| sample.cpu_micros))),
+                right(ratio.map_or(String::new(), |ratio| ratio.medians_text())),
+                right(ratio.map_or(String::new(), |ratio| ratio.range_text())),
+            ]);
+        }
     }
     println!("{table}");
     println!(
-        "{ENTITIES} entities in a scattered order, all of them asked before; log on disk, flushed;\n\
-         processor µs: of this process for an operation, threads of the store included"
+        "Medians of all rounds; {ENTITIES} existing entities in a scattered order, log on disk and flushed.\n\
+         CPU µs/op: CPU time of this process per operation, threads of the store included.\n\
+         CPU ratio: that time divided by the time of the update without the limiter."
     );
 }

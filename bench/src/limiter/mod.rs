@@ -1,52 +1,39 @@
-//! `weir-bench limiter`: what an acquire costs, beside two peers in the same run.
+//! `weir-bench limiter`: the cost of an acquire.
 //!
-//! 1. [`http`]: over the network, as processes of their own ([`servers`]): `weir serve`,
-//!    throttlecrab-server and Redis, asked by wrk, oha and redis-benchmark ([`resp`]).
-//! 2. [`library`]: in this process, beside the one update of the store that an acquire comes to.
-//! 3. [`config`]: finding out whose limits hold, with the reads of the store counted ([`counting`]).
+//! 1. [`http`]: over the network: `weir serve`, compared with throttlecrab and Redis ([`peers`]).
+//! 2. [`library`]: in this process, compared with the one update of the store that an acquire makes.
+//! 3. [`config`]: resolving the limits in force, with the reads of the store metered
+//!    ([`metered_store`]).
 
 mod config;
-mod counting;
 mod fixture;
 mod http;
 mod library;
-mod reads;
-mod resp;
-mod servers;
-mod table;
+mod metered_store;
+mod peers;
+mod read_costs;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::load::Load;
+use crate::compare::Options;
 
-/// What to run.
+/// Arguments of `weir-bench limiter`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to measure; everything when not given.
+    /// Parts to run; all by default.
     #[arg(value_enum)]
     parts: Vec<Part>,
-    /// How long each run takes, in seconds.
-    #[arg(long, default_value_t = 2)]
-    seconds: u64,
-    /// How often each case is run.
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// Connections that ask at the same time.
-    #[arg(long, default_value_t = 64)]
-    connections: usize,
-    /// Only wrk, for tuning.
+    #[command(flatten)]
+    options: Options,
+    /// http: send so many requests per second with oha, and count latencies from when each was due.
     #[arg(long)]
-    quick: bool,
-    /// The server binary; the one beside this program when not given.
-    #[arg(long, value_name = "PATH")]
-    weir: Option<PathBuf>,
+    rate: Option<f64>,
 }
 
 /// A part of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, clap::ValueEnum)]
 enum Part {
-    /// Over the network, beside peers.
+    /// Over the network, compared with peers or with another build.
     Http,
     /// In this process.
     Library,
@@ -55,25 +42,18 @@ enum Part {
 }
 
 pub(crate) fn run(args: &Args) {
-    // On the disk of the project, not in memory, which /tmp may be.
+    // The data folder is on the project's disk, because /tmp may be memory.
     let folder = tempfile::tempdir_in(".").expect("a temporary folder");
-    let length = Duration::from_secs(args.seconds);
-    let wanted = |part| args.parts.is_empty() || args.parts.contains(&part);
-    if wanted(Part::Http) {
-        let load = Load { length, connections: args.connections };
-        let beside = std::env::current_exe().expect("this program").with_file_name("weir");
-        let weir = args.weir.clone().unwrap_or(beside);
-        let weir = Some(weir.as_path()).filter(|binary| binary.exists());
-        if weir.is_none() {
-            println!("no `weir` beside this program: only its peers are measured");
-        }
-        http::run(&load, folder.path(), weir, args.rounds, args.quick);
+    let runs = |part| args.parts.is_empty() || args.parts.contains(&part);
+    if runs(Part::Http) {
+        http::run(&args.options, args.rate, folder.path());
     }
-    if wanted(Part::Library) {
-        // Nothing has to connect and warm up first, so half as long tells as much.
-        library::run(folder.path(), length / 2, args.rounds);
+    if runs(Part::Library) {
+        // Nothing has to connect first, so half of the time is enough.
+        let length = Duration::from_secs(args.options.seconds) / 2;
+        library::run(folder.path(), length, args.options.rounds());
     }
-    if wanted(Part::Config) {
+    if runs(Part::Config) {
         config::run(folder.path());
     }
 }

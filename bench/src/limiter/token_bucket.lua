@@ -1,4 +1,4 @@
--- Takes from all limits of a bucket or from none; 1 when it took.
+-- Takes tokens from all limits of a bucket or from none; returns 1 if granted.
 -- KEYS[1]: the bucket. ARGV: amount, capacity, refill and period in ms, for each limit.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -1,4 +1,4 @@
-//! The same cases on dynoxide-rs, in-process on disk.
+//! The cases on dynoxide-rs, in process on disk.
 
 use std::collections::HashMap;
 use std::path::Path;

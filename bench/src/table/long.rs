@@ -1,4 +1,4 @@
-//! The long variant: more data than cache, and throughput over time.
+//! The long variant: more data than cache, with throughput over time.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::weir;
 use crate::measure::{Figures, resident_mib, scatter, tasks};
 
 const CALLERS: usize = 64;
-/// One write in eight goes to the whole range; the rest to a warm tenth, as users do.
+/// One write in eight goes to the whole range, the others to a warm tenth of it.
 const WARM_PART: u64 = 10;
 
 pub(super) async fn run(dir: &Path, minutes: f64, items: u64) {
@@ -65,11 +65,11 @@ pub(super) async fn run(dir: &Path, minutes: f64, items: u64) {
     println!("{table}");
     println!("the longest pause of a write: {worst:.1} ms");
     let machine = pause.join().expect("the watch");
-    println!("the longest that the machine kept an idle thread waiting meanwhile: {machine:.1} ms");
+    println!("the longest delay of an idle thread meanwhile: {machine:.1} ms");
     store.backend().close().await.expect("the store closes");
 }
 
-/// Updates of random items from all callers for a while.
+/// Updates random items from all callers for `step`.
 async fn updates(store: &Store<Embedded>, step: Duration, items: u64, seed: usize) -> Figures {
     let writer = store.clone();
     tasks(CALLERS, step, move |caller, n| {
@@ -85,7 +85,7 @@ async fn updates(store: &Store<Embedded>, step: Duration, items: u64, seed: usiz
     .await
 }
 
-/// Puts all items, and says how fast that went.
+/// Puts all items and prints the rate.
 pub(super) async fn load(store: &Store<Embedded>, items: u64) {
     println!("loading {items} items of 300 bytes …");
     let start = Instant::now();
@@ -106,8 +106,8 @@ pub(super) async fn load(store: &Store<Embedded>, items: u64) {
     println!("loaded at {:.0}/s", items as f64 / start.elapsed().as_secs_f64());
 }
 
-/// How long the machine itself makes a thread wait that only sleeps: pauses shorter than that are
-/// not the store's.
+/// Measures how long the machine delays a thread that only sleeps. Pauses shorter than that are
+/// not caused by the store.
 fn pause_watch(stop: &Arc<AtomicBool>) -> std::thread::JoinHandle<f64> {
     let stop = Arc::clone(stop);
     std::thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! A million items: how long opening takes, clean and after SIGKILL under load, and how much memory
-//! a random-read load needs.
+//! A million items: the time to open the store after a clean close and after SIGKILL under load, and
+//! the memory of random reads.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -40,14 +40,14 @@ pub(super) async fn run(dir: &Path) {
     println!("{table}");
 }
 
-/// Another process of this program, so that memory is its own and a kill is real.
+/// A child process of this program, with its own memory, that can be killed.
 fn child(dir: &Path, role: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program"));
     command.args(["table", "--role", role, "--dir"]).arg(dir);
     command
 }
 
-/// Opens the store, reads at random for a while, and prints its figures.
+/// Opens the store, reads random items, and prints the figures.
 pub(super) async fn reader(dir: &Path) {
     let before = Instant::now();
     let store = weir::open(&dir.join("weir"));

@@ -1,4 +1,4 @@
-//! `weir-bench table`: the embedded store beside dynoxide-rs on the same disk in the same run.
+//! `weir-bench table`: the embedded store, compared with dynoxide-rs on the same disk in the same run.
 
 mod dynoxide;
 mod long;
@@ -18,10 +18,10 @@ use crate::measure::Figures;
 pub(crate) const KEYS: u64 = 10_000;
 const CALLERS: [usize; 4] = [1, 8, 64, 512];
 
-/// What to run.
+/// Arguments of `weir-bench table`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How long each case runs, in seconds.
+    /// Seconds that each case runs.
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
     /// Run the long variant instead: more data than cache, throughput over time.
@@ -33,16 +33,16 @@ pub(crate) struct Args {
     /// Measure opening and memory with a million items instead.
     #[arg(long)]
     million: bool,
-    /// Where to keep the data while measuring; a temporary folder when not given.
+    /// The data folder; a temporary one by default.
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Leave the peer out.
+    /// Do not measure dynoxide-rs.
     #[arg(long)]
     alone: bool,
     /// Only the flushed updates from 1 and 64 callers, for tuning.
     #[arg(long)]
     quick: bool,
-    /// For the million: what this process is a child for.
+    /// The role of this child process of the benchmark with a million items.
     #[arg(long, hide = true)]
     role: Option<String>,
 }
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) {
             dir.clone()
         }
         None => {
-            // On the disk of the project, not in memory, which /tmp may be.
+            // The data folder is on the project's disk, because /tmp may be memory.
             temporary = tempfile::tempdir_in(".").expect("a temporary folder");
             temporary.path().to_owned()
         }
@@ -121,14 +121,14 @@ async fn compare(args: &Args, dir: &std::path::Path) {
     }
     store.close().await;
     if !args.alone {
-        beside(&mut rows, dir, length);
+        run_peer(&mut rows, dir, length);
     }
     print(&rows);
 }
 
-/// The same on dynoxide-rs. Every one of its writes is synced, so that is what both kinds of ours
-/// stand beside.
-fn beside(rows: &mut [Row], dir: &std::path::Path, length: Duration) {
+/// Runs the same cases on dynoxide-rs. It syncs every write, so both durabilities of Weir are
+/// compared with synced writes.
+fn run_peer(rows: &mut [Row], dir: &std::path::Path, length: Duration) {
     let peer = dynoxide::Bench::open(&dir.join("dynoxide.db"));
     for row in rows {
         let keys = if row.keys == "hot key" { 1 } else { KEYS };

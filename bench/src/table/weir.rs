@@ -11,7 +11,7 @@ use weir_table::{Durability, Get, IndexSpec, Item, Key, Kind, Query, Store, Tabl
 use super::KEYS;
 use crate::measure::{Figures, scatter, tasks};
 
-/// Items that share a partition, for queries.
+/// Items per partition, for queries.
 pub(super) const PER_PARTITION: u64 = 20;
 
 pub(super) struct Bench {
@@ -77,10 +77,10 @@ impl Bench {
         durability: Durability,
     ) -> Figures {
         let store = self.store.clone();
-        let places: Arc<Vec<Key>> = Arc::new((0..keys).map(key).collect());
+        let targets: Arc<Vec<Key>> = Arc::new((0..keys).map(key).collect());
         tasks(callers, length, move |caller, n| {
-            let place = scatter(caller, n) % keys;
-            let key = places.get(place as usize).cloned().expect("a key");
+            let number = scatter(caller, n) % keys;
+            let key = targets.get(number as usize).cloned().expect("a key");
             let mut write = Write::update("bench", key, add("tk", 1)).when(attr("tk").ge(0));
             write.durability = durability;
             let store = store.clone();

@@ -1,4 +1,4 @@
-//! The embedded store with somebody at the door who counts.
+//! The embedded store with counters of the items read and written.
 
 use std::future::Future;
 use std::ops::Sub;
@@ -13,11 +13,11 @@ use weir_table::{
     Transaction, Write, Written,
 };
 
-/// How sort keys of config levels begin.
+/// The prefix of the sort keys of config levels.
 const CONFIG_SORT: &str = "#CONFIG";
 
-/// An embedded store that counts what is asked of it.
-pub(super) struct Counting {
+/// An embedded store that counts reads and writes.
+pub(super) struct MeteredStore {
     inner: Embedded,
     calls: AtomicU64,
     config_items: AtomicU64,
@@ -26,18 +26,18 @@ pub(super) struct Counting {
     writes: AtomicU64,
 }
 
-/// What was asked, or the difference of two such.
+/// Counters of a store, or the difference of two readings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts {
     /// Calls that read.
     pub(super) calls: u64,
-    /// Config levels read, absent ones included.
+    /// Config levels read, including missing ones.
     pub(super) config_items: u64,
-    /// Thousandths of a read unit that DynamoDB would charge for these.
+    /// Read units that DynamoDB would charge for the config levels, in thousandths.
     pub(super) config_milliunits: u64,
-    /// Other items read.
+    /// Items read that are not config levels.
     pub(super) other_items: u64,
-    /// Items written, refused conditions included.
+    /// Items written, including failed conditions.
     pub(super) writes: u64,
 }
 
@@ -55,10 +55,10 @@ impl Sub for Counts {
     }
 }
 
-impl Counting {
-    pub(super) fn new(inner: Embedded) -> Counting {
+impl MeteredStore {
+    pub(super) fn new(inner: Embedded) -> MeteredStore {
         let zero = || AtomicU64::new(0);
-        Counting {
+        MeteredStore {
             inner,
             calls: zero(),
             config_items: zero(),
@@ -68,19 +68,19 @@ impl Counting {
         }
     }
 
-    /// What was asked so far.
+    /// The current counters.
     pub(super) fn counts(&self) -> Counts {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts {
-            calls: of(&self.calls),
-            config_items: of(&self.config_items),
-            config_milliunits: of(&self.config_milliunits),
-            other_items: of(&self.other_items),
-            writes: of(&self.writes),
+            calls: load(&self.calls),
+            config_items: load(&self.config_items),
+            config_milliunits: load(&self.config_milliunits),
+            other_items: load(&self.other_items),
+            writes: load(&self.writes),
         }
     }
 
-    /// Folds everything into the store, so that its folder can be removed.
+    /// Closes the store, so that its folder can be removed.
     pub(super) async fn close(&self) {
         self.inner.close().await.expect("the store closes");
     }
@@ -114,7 +114,7 @@ fn add(counter: &AtomicU64, amount: u64) {
     counter.fetch_add(amount, Ordering::Relaxed);
 }
 
-impl Backend for Counting {
+impl Backend for MeteredStore {
     fn create_table(&self, spec: &TableSpec) -> impl Future<Output = Result<()>> + Send {
         self.inner.create_table(spec)
     }

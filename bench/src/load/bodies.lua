@@ -1,5 +1,5 @@
--- Asks with the lines of a file as bodies, every thread in an order of its own.
--- What stands before this sets wrk.method and BODIES, the path of the file.
+-- Sends the lines of a file as bodies, each thread in an order of its own.
+-- The text before this sets wrk.method and BODIES, the path of the file.
 local threads, requests, at = 0, {}, 0
 
 function setup(thread)

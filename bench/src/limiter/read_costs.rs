@@ -1,4 +1,4 @@
-//! Operations with what they read of the store, and the table of these.
+//! Operations with the reads they caused, and their table.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use comfy_table::{Cell, CellAlignment, Table};
 use hdrhistogram::Histogram;
 use weir_limiter::config::CacheStatistics;
 
-use super::counting::Counts;
+use super::metered_store::Counts;
 use crate::measure::histogram;
 
-/// A case and what was counted.
+/// The operations of a case and their reads.
 pub(super) struct Row {
     case: &'static str,
-    what: &'static str,
-    /// What the document that asks for these cases reckons with.
+    operation: &'static str,
+    /// The cost that the design of the config hierarchy expected.
     expected: &'static str,
     latency: Histogram<u64>,
     /// Operations that read no config level.
@@ -23,17 +23,17 @@ pub(super) struct Row {
     config_milliunits: u64,
     other_items: u64,
     writes: u64,
-    /// Levels answered from memory, of these absent ones, and all levels asked for.
-    remembered: u64,
-    absent: u64,
+    /// Levels found in the cache, those of them cached as missing, and all levels looked up.
+    cached: u64,
+    cached_missing: u64,
     levels: u64,
 }
 
 impl Row {
-    pub(super) fn new(case: &'static str, what: &'static str, expected: &'static str) -> Row {
+    pub(super) fn new(case: &'static str, operation: &'static str, expected: &'static str) -> Row {
         Row {
             case,
-            what,
+            operation,
             expected,
             latency: histogram(),
             hits: 0,
@@ -42,8 +42,8 @@ impl Row {
             config_milliunits: 0,
             other_items: 0,
             writes: 0,
-            remembered: 0,
-            absent: 0,
+            cached: 0,
+            cached_missing: 0,
             levels: 0,
         }
     }
@@ -59,11 +59,11 @@ impl Row {
         self.writes += counts.writes;
     }
 
-    /// What the cache says of itself, before all operations and after.
-    pub(super) fn remembered(&mut self, before: CacheStatistics, after: CacheStatistics) {
-        self.remembered = after.hits - before.hits;
-        self.absent = after.negative_hits - before.negative_hits;
-        self.levels = self.remembered + after.misses - before.misses;
+    /// Records the statistics of the cache from before and after the operations.
+    pub(super) fn record_cache(&mut self, before: CacheStatistics, after: CacheStatistics) {
+        self.cached = after.hits - before.hits;
+        self.cached_missing = after.negative_hits - before.negative_hits;
+        self.levels = self.cached + after.misses - before.misses;
     }
 
     fn cells(&self) -> [Cell; 13] {
@@ -72,7 +72,7 @@ impl Row {
         let micros = |quantile: f64| self.latency.value_at_quantile(quantile) as f64 / 1000.0;
         [
             Cell::new(self.case),
-            Cell::new(self.what),
+            Cell::new(self.operation),
             right(self.latency.len().to_string()),
             right(format!("{:.1}", micros(0.5))),
             right(format!("{:.1}", micros(0.99))),
@@ -84,11 +84,11 @@ impl Row {
             )),
             right(format!("{:.1} %", self.hits as f64 / self.latency.len() as f64 * 100.0)),
             match self.levels {
-                0 => right("none asked".to_owned()),
+                0 => right("none".to_owned()),
                 levels => right(format!(
-                    "{:.1} %, {:.1} % absent",
-                    self.remembered as f64 / levels as f64 * 100.0,
-                    self.absent as f64 / levels as f64 * 100.0
+                    "{:.1} %, {:.1} % missing",
+                    self.cached as f64 / levels as f64 * 100.0,
+                    self.cached_missing as f64 / levels as f64 * 100.0
                 )),
             },
             Cell::new(self.expected),
@@ -103,16 +103,16 @@ pub(super) fn print(rows: &[Row]) {
     table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
     table.set_header([
         "case",
-        "of",
+        "operation",
         "count",
         "p50 µs",
         "p99 µs",
-        "reading calls",
+        "read calls",
         "config levels read",
         "read units",
-        "read no config",
-        "levels remembered",
-        "reckoned with",
+        "without config reads",
+        "levels cached",
+        "expected",
         "other items read",
         "items written",
     ]);
@@ -121,7 +121,7 @@ pub(super) fn print(rows: &[Row]) {
     }
     println!("{table}");
     println!(
-        "counts are for one operation; read units: what DynamoDB would charge for the config levels that were read\n\
-         (0.5 each); reckoned with: what the design of the config hierarchy expected, with three levels"
+        "Counts are per operation. Read units: the charge of DynamoDB for the config levels read, 0.5 each.\n\
+         Expected: the estimate in the design of the config hierarchy, for three levels."
     );
 }

@@ -1,6 +1,6 @@
--- Asks with the first line of a file as body, in which each request has other UUIDs where the line has MARK.
--- What stands before this sets wrk.method, BODIES (the path of the file) and RUN (hexadecimal digits that no other run has).
-local MARK = "00000000-0000-4000-8000-000000000000"
+-- Sends the first line of a file as body and replaces each PLACEHOLDER in it by a unique UUID.
+-- The text before this sets wrk.method, BODIES (the path of the file) and RUN (hexadecimal digits unique to this run).
+local PLACEHOLDER = "00000000-0000-4000-8000-000000000000"
 local threads, parts, at = 0, {}, 0
 
 function setup(thread)
@@ -12,7 +12,7 @@ function init()
   local whole = wrk.format(nil, nil, nil, io.lines(BODIES)())
   local head, from = RUN .. string.format("-%04x-4000-8000-", number), 1
   while true do
-    local first, last = whole:find(MARK, from, true)
+    local first, last = whole:find(PLACEHOLDER, from, true)
     if not first then break end
     parts[#parts + 1] = whole:sub(from, first - 1) .. head
     from = last + 1

@@ -1,0 +1,49 @@
+//! The CPUs that servers and load generators run on.
+
+use std::ffi::OsStr;
+use std::process::Command;
+
+const SERVER_CPU: &str = "0";
+const CLIENT_CPU: &str = "1";
+/// Threads of a load generator that is not pinned.
+const UNPINNED_THREADS: usize = 2;
+
+/// Whether the server and the load generator have a CPU each. Without that, the scheduler and the
+/// thread that a connection lands on decide the result as much as the server does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Pinning {
+    Pinned,
+    Unpinned,
+}
+
+impl Pinning {
+    /// A command that starts `program` on the CPU of the servers.
+    pub(crate) fn server(self, program: impl AsRef<OsStr>) -> Command {
+        self.command(SERVER_CPU, program.as_ref())
+    }
+
+    /// A command that starts `program` on the CPU of the load generators.
+    pub(crate) fn client(self, program: impl AsRef<OsStr>) -> Command {
+        self.command(CLIENT_CPU, program.as_ref())
+    }
+
+    /// The number of threads that a load generator should use.
+    pub(crate) fn client_threads(self) -> usize {
+        match self {
+            Pinning::Pinned => 1,
+            Pinning::Unpinned => UNPINNED_THREADS,
+        }
+    }
+
+    /// `taskset` replaces itself by the program, so the process id is the program's own.
+    fn command(self, cpu: &str, program: &OsStr) -> Command {
+        match self {
+            Pinning::Pinned => {
+                let mut command = Command::new("taskset");
+                command.args(["--cpu-list", cpu]).arg(program);
+                command
+            }
+            Pinning::Unpinned => Command::new(program),
+        }
+    }
+}
