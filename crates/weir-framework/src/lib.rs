@@ -40,6 +40,7 @@ pub mod router;
 pub mod routes;
 pub mod run;
 mod saved_key;
+pub mod settings;
 mod socket;
 #[cfg(feature = "testing")]
 pub mod testing;

@@ -1,9 +1,34 @@
 //! The services of Weir over HTTP: one folder per domain, on top of `weir-framework`.
 //!
-//! A folder holds a domain's routes, background jobs, metrics and error codes. Its `mod.rs` implements
-//! [`Service`](weir_framework::Service), which is all that the framework knows of the domain.
+//! A folder holds a domain's routes, background jobs, metrics, settings and error codes. Its `mod.rs` implements
+//! [`Service`], which is all that the framework knows of the domain. [`services`] lists them all: the binary, the access
+//! matrix and schemathesis start from it.
 
 mod allowance;
 pub mod keeper;
 pub mod limiter;
 mod outbound;
+
+use std::time::Duration;
+
+use weir_framework::Service;
+use weir_framework::settings::JobSettings;
+
+/// The settings of every service, each a section of the configuration.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// `[limiter]`.
+    pub limiter: limiter::Settings,
+    /// `[keeper]`.
+    pub keeper: keeper::Settings,
+}
+
+/// Every service. The keeper limits its clients with the limiter, so the limiter opens first.
+#[must_use]
+pub fn services(settings: Settings, jobs: &JobSettings) -> Vec<Box<dyn Service>> {
+    let every = Duration::from_secs(jobs.aggregate_interval_secs);
+    vec![
+        Box::new(limiter::LimiterService::new(settings.limiter).aggregate_every(every)),
+        Box::new(keeper::KeeperService::new(settings.keeper).aggregate_every(every)),
+    ]
+}

@@ -25,8 +25,6 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use weir_framework::Service;
-use weir_server::keeper::KeeperService;
-use weir_server::limiter::LimiterService;
 
 use crate::config::{Config, Source};
 use crate::failure::Failure;
@@ -115,11 +113,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The domains this binary serves.
-fn services(config: &Config) -> Result<Vec<Box<dyn Service>>, Failure> {
-    let limits = LimiterService::new(settings::limiter(config));
-    let budgets = KeeperService::new(settings::keeper(config)?);
-    Ok(vec![Box::new(limits), Box::new(budgets)])
+/// The services, set up as the configuration says.
+fn services(config: &Config) -> Vec<Box<dyn Service>> {
+    let (limiter, keeper) = (config.limiter.clone(), config.keeper.clone());
+    weir_server::services(weir_server::Settings { limiter, keeper }, &config.jobs)
 }
 
 async fn run(command: Command, source: &Source) -> Result<(), Failure> {

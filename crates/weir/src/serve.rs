@@ -48,10 +48,10 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     };
     let server = Server {
         store,
-        services: crate::services(&config)?,
+        services: crate::services(&config),
         settings: settings::server(&config)?,
         listen: config.server.listen.clone(),
-        listen_settings: settings::listener(&config.server),
+        listen_settings: (&config.server).into(),
         data,
     };
     Ok(weir_framework::run(server, tell).await?)

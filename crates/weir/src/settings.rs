@@ -2,13 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use weir_framework::auth::signing::KeySource;
 use weir_framework::auth::{self, Secret};
-use weir_framework::listen::{self, TlsFiles};
 use weir_framework::{Settings, edge};
-use weir_server::{keeper, limiter};
 use weir_table::cursor::CursorKey;
 
 use crate::config::{self, Config};
@@ -16,93 +13,12 @@ use crate::failure::Failure;
 
 /// Keys, bounds and jobs.
 pub(crate) fn server(config: &Config) -> Result<Settings, Failure> {
-    let edge = edge::Settings {
-        body_bytes_max: config.server.body_bytes_max,
-        request_timeout: Duration::from_secs(config.server.request_timeout_secs),
-        requests_max: config.server.requests_max,
-        compression: config.server.compression,
-    };
     Ok(Settings {
         auth: auth(&config.auth)?,
-        edge,
+        edge: edge::Settings::from(&config.server),
         run_jobs: config.jobs.enabled,
         ..Settings::default()
     })
-}
-
-/// How the listener treats its clients.
-pub(crate) fn listener(server: &config::Server) -> listen::Settings {
-    let tls = server.tls_cert.clone().zip(server.tls_key.clone());
-    listen::Settings {
-        connections_max: server.connections_max,
-        header_timeout: Duration::from_secs(server.header_timeout_secs),
-        drain_timeout: Duration::from_secs(server.drain_timeout_secs),
-        tls: tls.map(|(cert, key)| TlsFiles { cert, key }),
-        ..listen::Settings::default()
-    }
-}
-
-/// Rate limits.
-pub(crate) fn limiter(config: &Config) -> limiter::Settings {
-    let limits = &config.limiter;
-    limiter::Settings {
-        table: limits.table.clone(),
-        compat: match limits.compat {
-            config::Compat::Own => limiter::Compat::Own,
-            config::Compat::Zae => limiter::Compat::Zae,
-        },
-        config_ttl: Duration::from_secs(limits.config_ttl_secs),
-        counts_usage: limits.counts_usage(),
-        audit_retention_days: u32::try_from(limits.audit_retention_days).unwrap_or(u32::MAX),
-        audit_archive: limits.audit_archive.clone(),
-        aggregate_every: Duration::from_secs(config.jobs.aggregate_interval_secs),
-    }
-}
-
-/// Budgets.
-pub(crate) fn keeper(config: &Config) -> Result<keeper::Settings, Failure> {
-    let budgets = &config.keeper;
-    let labels =
-        labels(config).map_err(|problem| Failure::usage(format!("keeper.labels {problem}")))?;
-    let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-    Ok(keeper::Settings {
-        labels,
-        retention_days: number(budgets.retention_days),
-        export: budgets.export.clone(),
-        aggregate_every: Duration::from_secs(config.jobs.aggregate_interval_secs),
-        catch_up_every: Duration::from_secs(budgets.catch_up_secs),
-        config_ttl: Duration::from_secs(budgets.config_ttl_secs),
-        prices: budgets.prices.clone(),
-        secret_retrieval_secs: number(budgets.secret_retrieval_secs),
-        bcrypt_cost: number(budgets.bcrypt_cost),
-        bcrypt_at_once: usize::try_from(budgets.bcrypt_at_once).unwrap_or(usize::MAX),
-        rates: keeper::Rates {
-            token_per_client: budgets.token_rate,
-            token_per_address: budgets.token_address_rate,
-            token_in_all: budgets.token_total_rate,
-            refresh: budgets.refresh_rate,
-            aggregates: budgets.aggregates_rate,
-            selection: budgets.selection_rate,
-            writes: budgets.write_rate,
-            rotations: budgets.rotate_rate,
-            submissions: budgets.submission_rate,
-        },
-    })
-}
-
-/// The catalogue of labels: the configured one, else the one built in.
-///
-/// # Errors
-/// Says what is wrong with it.
-pub(crate) fn labels(config: &Config) -> Result<keeper::Catalogue, String> {
-    match &config.keeper.labels {
-        None => Ok(keeper::Catalogue::default()),
-        Some(config::Labels(table)) => {
-            let labels = toml::Value::Table(table.clone()).try_into();
-            let labels = labels.map_err(|error: toml::de::Error| error.message().to_owned())?;
-            keeper::Catalogue::new(labels).map_err(|error| error.to_string())
-        }
-    }
 }
 
 fn auth(auth: &config::Auth) -> Result<auth::Settings, Failure> {

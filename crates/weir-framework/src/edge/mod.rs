@@ -36,6 +36,7 @@ use crate::guard::Local;
 use crate::limits;
 use crate::listen::Routes;
 use crate::metrics::{Rejection, RouteMetrics};
+use crate::settings::ServerSettings;
 use crate::{ApiError, Code};
 use alarm::Alarm;
 use answering::{Answering, Work};
@@ -63,11 +64,17 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
+        Settings::from(&ServerSettings::default())
+    }
+}
+
+impl From<&ServerSettings> for Settings {
+    fn from(server: &ServerSettings) -> Settings {
         Settings {
-            body_bytes_max: 1024 * 1024,
-            request_timeout: Duration::from_secs(30),
-            requests_max: 1024,
-            compression: true,
+            body_bytes_max: server.body_bytes_max,
+            request_timeout: Duration::from_secs(server.request_timeout_secs),
+            requests_max: server.requests_max,
+            compression: server.compression,
         }
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use weir_table::{Error, Result};
 
+use crate::settings::ServerSettings;
+
 /// Hyper's smallest buffer.
 const HEADER_BYTES_MIN: usize = 8 * 1024;
 /// No client is waited for any longer.
@@ -15,7 +17,7 @@ const TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct Settings {
     /// Threads that serve, or 0 to serve on the runtime that binds. Default: as many as there are processors.
     pub threads: usize,
-    /// Connections open at once; further ones wait in the kernel's backlog. Default 10 000.
+    /// Connections open at once; further ones wait in the kernel's backlog.
     pub connections_max: usize,
     /// How long the head of a request may take from its first byte, and a new connection until its
     /// first head is complete. Default 10 s.
@@ -40,16 +42,23 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
+        Settings::from(&ServerSettings::default())
+    }
+}
+
+impl From<&ServerSettings> for Settings {
+    fn from(server: &ServerSettings) -> Settings {
+        let tls = server.tls_cert.clone().zip(server.tls_key.clone());
         Settings {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            connections_max: 10_000,
-            header_timeout: Duration::from_secs(10),
+            connections_max: server.connections_max,
+            header_timeout: Duration::from_secs(server.header_timeout_secs),
             header_bytes_max: 32 * 1024,
             idle_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(20),
             write_timeout: Duration::from_secs(20),
-            drain_timeout: Duration::from_secs(30),
-            tls: None,
+            drain_timeout: Duration::from_secs(server.drain_timeout_secs),
+            tls: tls.map(|(cert, key)| TlsFiles { cert, key }),
             handshake_timeout: Duration::from_secs(10),
             tls_check_interval: Duration::from_secs(30),
         }

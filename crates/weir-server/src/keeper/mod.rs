@@ -27,6 +27,7 @@ pub mod prices;
 pub mod profiles;
 pub(crate) mod rates;
 pub mod selection;
+mod settings;
 pub mod shapes;
 pub mod sticky;
 pub mod submissions;
@@ -44,7 +45,7 @@ use weir_table::{AnyBackend, Error, Result};
 
 use self::metrics::KeeperMetrics;
 use self::rates::Allowances;
-pub use self::rates::Rates;
+pub use self::settings::{Labels, Settings};
 use weir_framework::Code;
 use weir_framework::api::Api;
 use weir_framework::app::{App, Opened, Opening, Service};
@@ -52,78 +53,50 @@ use weir_framework::jobs::Jobs;
 use weir_framework::metrics::ServiceMetrics;
 use weir_framework::need::Need;
 use weir_framework::objects;
-
-/// How the keeper is set up.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// The labels there are.
-    pub labels: Catalogue,
-    /// How many days counters are kept.
-    pub retention_days: u32,
-    /// Where counters go before they expire: `s3://bucket/prefix` or `file:///folder`.
-    pub export: Option<String>,
-    /// How long between two runs of the jobs that sum up.
-    pub aggregate_every: Duration,
-    /// How long between two full passes.
-    pub catch_up_every: Duration,
-    /// How long an org's or app's configuration is believed.
-    pub config_ttl: Duration,
-    /// Where prices are fetched: an `https://`, `http://` or `file:///` URL.
-    pub prices: Option<String>,
-    /// How long a secret can be fetched after it was promised.
-    pub secret_retrieval_secs: u32,
-    /// The cost of hashing a secret.
-    pub bcrypt_cost: u32,
-    /// How many secrets are hashed at once at most.
-    pub bcrypt_at_once: usize,
-    /// How often what may be asked.
-    pub rates: Rates,
-}
-
-impl Default for Settings {
-    fn default() -> Settings {
-        let domain = weir_keeper::Settings::default();
-        Settings {
-            labels: domain.labels,
-            retention_days: domain.retention_days,
-            export: None,
-            aggregate_every: Duration::from_secs(10),
-            catch_up_every: Duration::from_secs(300),
-            config_ttl: Duration::from_millis(domain.config_ttl_ms.unsigned_abs()),
-            prices: None,
-            secret_retrieval_secs: domain.retrieval_token_secs,
-            bcrypt_cost: domain.bcrypt_cost,
-            bcrypt_at_once: domain.bcrypt_at_once,
-            rates: Rates::default(),
-        }
-    }
-}
+use weir_framework::settings::JobSettings;
 
 /// The keeper as a part of the server. It limits itself with the limiter, so that must be there too.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct KeeperService {
     settings: Settings,
+    aggregate_every: Duration,
     metrics: Arc<KeeperMetrics>,
+}
+
+impl Default for KeeperService {
+    fn default() -> KeeperService {
+        KeeperService::new(Settings::default())
+    }
 }
 
 impl KeeperService {
     /// The keeper, set up like this.
     #[must_use]
     pub fn new(settings: Settings) -> KeeperService {
-        KeeperService { settings, metrics: Arc::default() }
+        let every = JobSettings::default().aggregate_interval_secs;
+        let aggregate_every = Duration::from_secs(every);
+        KeeperService { settings, aggregate_every, metrics: Arc::default() }
+    }
+
+    /// Sets the time between two runs of the jobs that aggregate.
+    #[must_use]
+    pub fn aggregate_every(self, aggregate_every: Duration) -> KeeperService {
+        KeeperService { aggregate_every, ..self }
     }
 
     async fn keeper(&self, app: &App) -> Result<Keeper<AnyBackend>> {
-        let ours = &self.settings;
+        let own = &self.settings;
+        let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        let labels = own.catalogue().map_err(|problem| Error::invalid("keeper.labels", problem))?;
         let settings = weir_keeper::Settings {
-            labels: ours.labels.clone(),
-            retention_days: ours.retention_days,
-            aggregate_interval_secs: u32::try_from(ours.aggregate_every.as_secs())
-                .unwrap_or(u32::MAX),
-            config_ttl_ms: i64::try_from(ours.config_ttl.as_millis()).unwrap_or(i64::MAX),
-            retrieval_token_secs: ours.secret_retrieval_secs,
-            bcrypt_cost: ours.bcrypt_cost,
-            bcrypt_at_once: ours.bcrypt_at_once,
+            labels,
+            retention_days: number(own.retention_days),
+            aggregate_interval_secs: number(self.aggregate_every.as_secs()),
+            config_ttl_ms: i64::try_from(own.config_ttl_secs.saturating_mul(1_000))
+                .unwrap_or(i64::MAX),
+            retrieval_token_secs: number(own.secret_retrieval_secs),
+            bcrypt_cost: number(own.bcrypt_cost),
+            bcrypt_at_once: usize::try_from(own.bcrypt_at_once).unwrap_or(usize::MAX),
             // Where an answer can be lost on the way a transaction wants a token to be sent again with.
             idempotency_tokens: app.store().backend().is_shared(),
             ..weir_keeper::Settings::default()
@@ -147,7 +120,7 @@ impl Service for KeeperService {
         Box::pin(async {
             let opened = Opened::default()
                 .keep(self.keeper(app).await?)
-                .keep(Allowances::new(&self.settings.rates))
+                .keep(Allowances::new(&self.settings))
                 .keep(Arc::clone(&self.metrics));
             Ok(match &self.settings.export {
                 Some(url) => {
@@ -209,8 +182,8 @@ impl Service for KeeperService {
     fn jobs(&self, app: &App, jobs: Jobs) -> Jobs {
         let Some(keeper) = app.kept::<Keeper<AnyBackend>>() else { return jobs };
         let wanted = jobs::Wanted {
-            aggregate_every: self.settings.aggregate_every,
-            catch_up_every: self.settings.catch_up_every,
+            aggregate_every: self.aggregate_every,
+            catch_up_every: Duration::from_secs(self.settings.catch_up_secs),
             prices: self.settings.prices.clone(),
         };
         jobs::declare(app, keeper, &wanted, jobs)

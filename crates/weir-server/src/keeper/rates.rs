@@ -9,6 +9,7 @@ use std::net::IpAddr;
 
 use weir_keeper::ids::{OrgId, Scope};
 
+use super::Settings;
 use super::place::Asker;
 use crate::allowance::{Allowance, Rate};
 use weir_framework::app::App;
@@ -22,45 +23,6 @@ const EVERYBODY: &str = "everybody";
 const NOBODY: &str = "nobody";
 /// Bits of an IPv6 address that one site has.
 const SITE_BITS: u32 = 64;
-
-/// How often each thing may be asked; 0 is as often as one likes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rates {
-    /// Tokens a minute for a client.
-    pub token_per_client: u64,
-    /// Tokens a minute for an address, of any clients.
-    pub token_per_address: u64,
-    /// Tokens a minute for all together.
-    pub token_in_all: u64,
-    /// Refreshes a minute for a client.
-    pub refresh: u64,
-    /// Aggregates a minute for a client.
-    pub aggregates: u64,
-    /// Selections a minute for a client.
-    pub selection: u64,
-    /// Writes of orgs and apps an hour for a key.
-    pub writes: u64,
-    /// Rotations an hour for a key.
-    pub rotations: u64,
-    /// Submissions a second for an org.
-    pub submissions: u64,
-}
-
-impl Default for Rates {
-    fn default() -> Rates {
-        Rates {
-            token_per_client: 10,
-            token_per_address: 60,
-            token_in_all: 300,
-            refresh: 30,
-            aggregates: 60,
-            selection: 120,
-            writes: 600,
-            rotations: 60,
-            submissions: 5_000,
-        }
-    }
-}
 
 /// What is left of each rate.
 #[derive(Debug)]
@@ -77,20 +39,20 @@ pub(crate) struct Allowances {
 }
 
 impl Allowances {
-    pub(crate) fn new(rates: &Rates) -> Allowances {
+    pub(crate) fn new(settings: &Settings) -> Allowances {
         let every = |name, quota: u64, period_secs| {
             (quota > 0).then(|| Allowance::new(Rate { name, quota, period_secs }))
         };
         Allowances {
-            token_per_client: every("token", rates.token_per_client, MINUTE),
-            token_per_address: every("token-address", rates.token_per_address, MINUTE),
-            token_in_all: every("token-all", rates.token_in_all, MINUTE),
-            refresh: every("refresh", rates.refresh, MINUTE),
-            aggregates: every("aggregates", rates.aggregates, MINUTE),
-            selection: every("selection", rates.selection, MINUTE),
-            writes: every("writes", rates.writes, HOUR),
-            rotations: every("rotate", rates.rotations, HOUR),
-            submissions: every("submissions", rates.submissions, 1),
+            token_per_client: every("token", settings.token_rate, MINUTE),
+            token_per_address: every("token-address", settings.token_address_rate, MINUTE),
+            token_in_all: every("token-all", settings.token_total_rate, MINUTE),
+            refresh: every("refresh", settings.refresh_rate, MINUTE),
+            aggregates: every("aggregates", settings.aggregates_rate, MINUTE),
+            selection: every("selection", settings.selection_rate, MINUTE),
+            writes: every("writes", settings.write_rate, HOUR),
+            rotations: every("rotate", settings.rotate_rate, HOUR),
+            submissions: every("submissions", settings.submission_rate, 1),
         }
     }
 

@@ -18,6 +18,7 @@ mod metrics;
 pub mod namespaces;
 mod place;
 pub mod resolve;
+mod settings;
 pub mod shapes;
 pub mod usage;
 
@@ -25,7 +26,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use utoipa_axum::routes;
-pub use weir_limiter::Compat;
 use weir_limiter::Limiter;
 use weir_limiter::audit::archive::Archive;
 use weir_table::{AnyBackend, Error, Result};
@@ -37,67 +37,55 @@ use weir_framework::jobs::Jobs;
 use weir_framework::metrics::ServiceMetrics;
 use weir_framework::need::Need;
 use weir_framework::objects;
+use weir_framework::settings::JobSettings;
 
 use self::metrics::LimiterMetrics;
+pub use self::settings::{Compat, CountUsage, Settings, table_problem};
 
 /// What leases are signed with is made from the store's own key under this label.
 const LEASE_KEY: &str = "weir-limiter: leases";
 
-/// How the limiter is set up.
+/// The limiter as a part of the server.
 #[derive(Debug, Clone)]
-pub struct Settings {
-    /// Its table.
-    pub table: String,
-    /// Whether zae-limiter works on the same table.
-    pub compat: Compat,
-    /// How long a config level is believed.
-    pub config_ttl: Duration,
-    /// Whether usage is counted here. Only one may do so: in a table shared with zae-limiter its Lambda may.
-    pub counts_usage: bool,
-    /// How long audit events are kept in the table.
-    pub audit_retention_days: u32,
-    /// Where audit events go then: `s3://bucket/prefix` or `file:///folder`.
-    pub audit_archive: Option<String>,
-    /// How long between two runs of the jobs that follow the buckets.
-    pub aggregate_every: Duration,
+pub struct LimiterService {
+    settings: Settings,
+    aggregate_every: Duration,
+    metrics: Arc<LimiterMetrics>,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        let domain = weir_limiter::Settings::new(false, [0; 32]);
-        Settings {
-            table: domain.table,
-            compat: domain.compat,
-            config_ttl: Duration::from_millis(domain.config_ttl_ms.unsigned_abs()),
-            counts_usage: true,
-            audit_retention_days: domain.audit_retention_days,
-            audit_archive: None,
-            aggregate_every: Duration::from_secs(10),
-        }
+impl Default for LimiterService {
+    fn default() -> LimiterService {
+        LimiterService::new(Settings::default())
     }
 }
 
-/// The limiter as a part of the server.
-#[derive(Debug, Clone, Default)]
-pub struct LimiterService {
-    settings: Settings,
-    metrics: Arc<LimiterMetrics>,
+fn millis(secs: u64) -> i64 {
+    i64::try_from(secs.saturating_mul(1_000)).unwrap_or(i64::MAX)
 }
 
 impl LimiterService {
     /// The limiter, set up like this.
     #[must_use]
     pub fn new(settings: Settings) -> LimiterService {
-        LimiterService { settings, metrics: Arc::default() }
+        let every = JobSettings::default().aggregate_interval_secs;
+        let aggregate_every = Duration::from_secs(every);
+        LimiterService { settings, aggregate_every, metrics: Arc::default() }
+    }
+
+    /// Sets the time between two runs of the jobs that follow the buckets.
+    #[must_use]
+    pub fn aggregate_every(self, aggregate_every: Duration) -> LimiterService {
+        LimiterService { aggregate_every, ..self }
     }
 
     async fn limiter(&self, app: &App) -> Result<Limiter<AnyBackend>> {
         let store = app.store().clone();
         let settings = weir_limiter::Settings {
             table: self.settings.table.clone(),
-            compat: self.settings.compat,
-            config_ttl_ms: i64::try_from(self.settings.config_ttl.as_millis()).unwrap_or(i64::MAX),
-            audit_retention_days: self.settings.audit_retention_days,
+            compat: self.settings.compat.into(),
+            config_ttl_ms: millis(self.settings.config_ttl_secs),
+            audit_retention_days: u32::try_from(self.settings.audit_retention_days)
+                .unwrap_or(u32::MAX),
             archive: self.settings.audit_archive.is_some(),
             ..weir_limiter::Settings::new(
                 store.backend().is_shared(),
@@ -186,9 +174,9 @@ impl Service for LimiterService {
     fn jobs(&self, app: &App, jobs: Jobs) -> Jobs {
         let Some(limiter) = app.kept::<Limiter<AnyBackend>>() else { return jobs };
         let leases_open = self.metrics.leases_open.clone();
-        let jobs = jobs::declare(limiter.clone(), self.settings.aggregate_every, leases_open, jobs);
-        let jobs = if self.settings.counts_usage {
-            jobs::declare_usage(limiter.clone(), self.settings.aggregate_every, jobs)
+        let jobs = jobs::declare(limiter.clone(), self.aggregate_every, leases_open, jobs);
+        let jobs = if self.settings.counts_usage() {
+            jobs::declare_usage(limiter.clone(), self.aggregate_every, jobs)
         } else {
             jobs
         };

@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 use weir_framework::testing::{ADMIN_KEY, TestApp};
-use weir_server::keeper::{KeeperService, Rates, Settings};
+use weir_server::keeper::{KeeperService, Settings};
 use weir_server::limiter::LimiterService;
 
 use crate::furnished::furnish;
@@ -50,18 +50,20 @@ async fn the_server_does_what_its_description_says() {
 
 /// The keeper, with no limit of its own and secrets that cost no time.
 fn budgets() -> Box<KeeperService> {
-    let rates = Rates {
-        token_per_client: 0,
-        token_per_address: 0,
-        token_in_all: 0,
-        refresh: 0,
-        aggregates: 0,
-        selection: 0,
-        writes: 0,
-        rotations: 0,
-        submissions: 0,
+    let settings = Settings {
+        bcrypt_cost: 4,
+        token_rate: 0,
+        token_address_rate: 0,
+        token_total_rate: 0,
+        refresh_rate: 0,
+        aggregates_rate: 0,
+        selection_rate: 0,
+        write_rate: 0,
+        rotate_rate: 0,
+        submission_rate: 0,
+        ..Settings::default()
     };
-    Box::new(KeeperService::new(Settings { bcrypt_cost: 4, rates, ..Settings::default() }))
+    Box::new(KeeperService::new(settings))
 }
 
 /// Runs it in `folder`, where the values are that its settings name; it leaves files there.

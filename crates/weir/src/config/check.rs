@@ -5,8 +5,9 @@ use std::ops::RangeInclusive;
 
 use super::load::Loaded;
 use super::secret::Secret;
-use super::{Config, Kind, keeper, limiter, listen, log};
+use super::{Config, Kind, listen, log};
 use crate::failure::Failure;
+use weir_server::limiter::table_problem;
 
 const DAY_S: u64 = 86_400;
 /// Characters of the shortest admin key taken: long enough that nobody guesses it.
@@ -52,25 +53,10 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
     if let Some(problem) = log::level_problem(&config.log.level) {
         problems.push(loaded.wrong("log.level", problem));
     }
-    let archive = config.limiter.audit_archive.as_deref();
-    if let Some(problem) = archive.and_then(limiter::archive_problem) {
-        problems.push(loaded.wrong("limiter.audit_archive", problem));
-    }
-    problems.extend(of_keeper(loaded));
-    problems
-}
-
-fn of_keeper(loaded: &Loaded) -> Vec<String> {
-    let keeper = &loaded.config.keeper;
-    let mut problems = Vec::new();
-    if let Some(problem) = keeper.export.as_deref().and_then(limiter::archive_problem) {
-        problems.push(loaded.wrong("keeper.export", problem));
-    }
-    if let Some(problem) = keeper.prices.as_deref().and_then(keeper::prices_problem) {
-        problems.push(loaded.wrong("keeper.prices", problem));
-    }
-    if let Err(failure) = crate::settings::labels(&loaded.config) {
-        problems.push(loaded.wrong("keeper.labels", failure));
+    let services = [("limiter", config.limiter.problems()), ("keeper", config.keeper.problems())];
+    for (section, found) in services {
+        let named = |(key, problem)| loaded.wrong(&format!("{section}.{key}"), problem);
+        problems.extend(found.into_iter().map(named));
     }
     problems
 }
@@ -84,7 +70,7 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     problems.extend(half_of_tls(loaded));
     let (store, limits) = (&loaded.config.store, &loaded.config.limiter);
     let prefix = store.table_prefix.as_deref().unwrap_or_default();
-    if let Some(problem) = limiter::table_problem(&limits.table, prefix, limits.compat) {
+    if let Some(problem) = table_problem(&limits.table, prefix, limits.compat) {
         problems.push(loaded.wrong("limiter.table", problem));
     }
     if auth.refresh_token_secs < auth.access_token_secs {
@@ -154,9 +140,7 @@ fn half_of_tls(loaded: &Loaded) -> Option<String> {
 fn ranges(loaded: &Loaded) -> Vec<String> {
     let (server, auth) = (&loaded.config.server, &loaded.config.auth);
     let interval = loaded.config.jobs.aggregate_interval_secs;
-    let limits = &loaded.config.limiter;
-    let keeper = &loaded.config.keeper;
-    let numbers: [(&str, u64, RangeInclusive<u64>); 18] = [
+    let numbers: [(&str, u64, RangeInclusive<u64>); 10] = [
         ("server.body_bytes_max", server.body_bytes_max as u64, 1..=1 << 30),
         ("server.header_timeout_secs", server.header_timeout_secs, 1..=3600),
         ("server.request_timeout_secs", server.request_timeout_secs, 1..=3600),
@@ -167,21 +151,13 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
         ("auth.refresh_token_secs", auth.refresh_token_secs, 60..=366 * DAY_S),
         ("auth.revocation_cache_secs", auth.revocation_cache_secs, 1..=3600),
         ("jobs.aggregate_interval_secs", interval, 1..=3600),
-        ("limiter.config_ttl_secs", limits.config_ttl_secs, 0..=3600),
-        ("limiter.audit_retention_days", limits.audit_retention_days, 1..=3650),
-        ("keeper.retention_days", keeper.retention_days, 1..=3650),
-        ("keeper.catch_up_secs", keeper.catch_up_secs, 10..=DAY_S),
-        ("keeper.config_ttl_secs", keeper.config_ttl_secs, 0..=3600),
-        ("keeper.secret_retrieval_secs", keeper.secret_retrieval_secs, 60..=DAY_S),
-        ("keeper.bcrypt_cost", keeper.bcrypt_cost, 4..=16),
-        ("keeper.bcrypt_at_once", keeper.bcrypt_at_once, 1..=64),
     ];
     numbers
         .iter()
         .filter(|(_, value, range)| !range.contains(value))
         .map(|(key, value, range)| {
             let (least, most) = (range.start(), range.end());
-            loaded.wrong(key, format!("is {value}; it may be from {least} to {most}"))
+            loaded.wrong(key, format!("is {value}; it must be from {least} to {most}"))
         })
         .collect()
 }

@@ -19,31 +19,24 @@ mod documents;
 mod environment;
 mod file;
 mod flags;
-mod jobs;
-mod keeper;
 mod keys;
-mod limiter;
 mod listen;
 mod load;
 mod log;
 mod secret;
-mod server;
 mod store;
 
 use serde::Serialize;
+use weir_framework::settings::{JobSettings, ServerSettings};
 
 pub(crate) use self::auth::Auth;
 pub(crate) use self::check::{check_shared_keys, failure, missing_shared_keys};
 pub(crate) use self::default_file::default_file;
 pub(crate) use self::flags::{Given, ServeFlags, StoreFlags};
-pub(crate) use self::jobs::Jobs;
-pub(crate) use self::keeper::{Keeper, Labels};
 pub(crate) use self::keys::{Key, all as keys};
-pub(crate) use self::limiter::{Compat, Limiter};
 pub(crate) use self::load::{Loaded, Origin, Source};
 pub(crate) use self::log::{Format as LogFormat, Log};
 pub(crate) use self::secret::{DOTS, Secret};
-pub(crate) use self::server::Server;
 pub(crate) use self::store::{Kind, Store};
 
 /// Everything that can be set, one section per concern.
@@ -54,19 +47,19 @@ pub(crate) struct Config {
     pub(crate) store: Store,
     /// Where the server listens, and what it lets one client take.
     #[config(nested)]
-    pub(crate) server: Server,
+    pub(crate) server: ServerSettings,
     /// Who may do what: keys and tokens.
     #[config(nested)]
     pub(crate) auth: Auth,
     /// Background jobs.
     #[config(nested)]
-    pub(crate) jobs: Jobs,
+    pub(crate) jobs: JobSettings,
     /// Rate limits.
     #[config(nested)]
-    pub(crate) limiter: Limiter,
+    pub(crate) limiter: weir_server::limiter::Settings,
     /// Budgets: what AI models may cost a day, and which to use.
     #[config(nested)]
-    pub(crate) keeper: Keeper,
+    pub(crate) keeper: weir_server::keeper::Settings,
     /// What the server writes to its log.
     #[config(nested)]
     pub(crate) log: Log,

@@ -20,7 +20,7 @@ const IN_THE_FILE: &[(&str, &str)] = &[
     ("[server]\ntls_key = \"a.pem\"", "server.tls_key is set without server.tls_cert"),
     (
         "[server]\nheader_timeout_secs = 0",
-        "server.header_timeout_secs is 0; it may be from 1 to 3600",
+        "server.header_timeout_secs is 0; it must be from 1 to 3600",
     ),
     ("[server]\nrequest_timeout_secs = 0", "server.request_timeout_secs is 0"),
     ("[server]\ndrain_timeout_secs = 3601", "server.drain_timeout_secs is 3601"),

@@ -6,8 +6,8 @@ use std::path::Path;
 use x509_cert::Certificate;
 
 use super::{Finding, is_open_to_others};
-use crate::config::Server;
 use crate::output;
+use weir_framework::settings::ServerSettings;
 
 const DAY_MS: u64 = 86_400_000;
 /// A certificate that ends sooner than this should have been renewed by now.
@@ -16,7 +16,7 @@ const RENEW_MS: u64 = 14 * DAY_MS;
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Looks at the files that are configured.
-pub(super) fn examine(server: &Server, now_ms: u64) -> Vec<Finding> {
+pub(super) fn examine(server: &ServerSettings, now_ms: u64) -> Vec<Finding> {
     match (&server.tls_cert, &server.tls_key) {
         (Some(cert), Some(key)) => vec![certificate(cert, now_ms), private_key(key)],
         _ => vec![Finding::good("TLS", "is off; the server speaks plain HTTP")],

@@ -24,7 +24,6 @@ use crate::commands::keeper::{ROOT, file};
 use crate::config::Loaded;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::settings;
 
 /// Whose the configuration is while nobody says.
 const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
@@ -42,7 +41,10 @@ impl Proposal {
         args: &SimulateArgs,
         now_ms: i64,
     ) -> Result<Proposal, Failure> {
-        let labels = settings::labels(&loaded.config)
+        let labels = loaded
+            .config
+            .keeper
+            .catalogue()
             .map_err(|problem| Failure::usage(format!("keeper.labels {problem}")))?;
         let (config, labels) = match (&args.org, &args.org_id) {
             (Some(org), _) => (from_files(org, args.app.as_deref(), &labels, now_ms)?, labels),

@@ -16,7 +16,7 @@ use super::whose::AppArgs;
 use crate::commands::desk::Desk;
 use crate::config::Loaded;
 use crate::failure::Failure;
-use crate::{output, settings};
+use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct SubmitArgs {
@@ -120,7 +120,10 @@ async fn meant(
     whose: &AppArgs,
     label: &str,
 ) -> Result<String, Failure> {
-    let labels = settings::labels(&loaded.config)
+    let labels = loaded
+        .config
+        .keeper
+        .catalogue()
         .map_err(|problem| Failure::usage(format!("keeper.labels {problem}")))?;
     let known = Label::new(label).ok();
     if let Some(def) = known.and_then(|label| labels.get(&label).cloned()) {

@@ -1,84 +1,125 @@
-//! `[keeper]`: budgets.
+//! `[keeper]`: the settings of the keeper, and the only place with their defaults.
 
 use serde::{Deserialize, Serialize};
 use toml::Table;
+use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
+use weir_keeper::labels::Catalogue;
+
+const DAY_SECS: u64 = 86_400;
 
 /// Budgets: what AI models may cost a day, and which to use.
 #[derive(Debug, Clone, Serialize, confique::Config)]
-pub(crate) struct Keeper {
+pub struct Settings {
     /// The catalogue: a table of labels, each `[keeper.labels.NAME]` with `bedrock_model_id`, `tier`, `family`,
     /// `description` and, where neither a fetched price nor the price book has one, `price` with
     /// `input_price_usd_micros_per_1m` and `output_price_usd_micros_per_1m`. It replaces the one
     /// built in, which has `ultra_premium`, `premium`, `standard` and `economy`.
     #[config(env = "WEIR_KEEPER_LABELS")]
-    pub(crate) labels: Option<Labels>,
+    pub labels: Option<Labels>,
     /// Days for which counters are kept.
     #[config(default = 90, env = "WEIR_KEEPER_RETENTION_DAYS")]
-    pub(crate) retention_days: u64,
+    pub retention_days: u64,
     /// Where counters go before they are removed: "s3://BUCKET/PREFIX" or "file:///FOLDER".
     #[config(env = "WEIR_KEEPER_EXPORT")]
-    pub(crate) export: Option<String>,
+    pub export: Option<String>,
     /// Seconds between two full passes over today and yesterday, for what the feed of changes missed.
     #[config(default = 300, env = "WEIR_KEEPER_CATCH_UP_SECS")]
-    pub(crate) catch_up_secs: u64,
+    pub catch_up_secs: u64,
     /// Seconds for which the configuration of an org or app is believed; 0 reads it every time.
     #[config(default = 10, env = "WEIR_KEEPER_CONFIG_TTL_SECS")]
-    pub(crate) config_ttl_secs: u64,
+    pub config_ttl_secs: u64,
     /// Where prices are fetched once a day: an "https://", "http://" or "file:///" URL of a price book.
     #[config(env = "WEIR_KEEPER_PRICES")]
-    pub(crate) prices: Option<String>,
+    pub prices: Option<String>,
     /// Seconds for which a new secret can be fetched with its one-time token.
     #[config(default = 600, env = "WEIR_KEEPER_SECRET_RETRIEVAL_SECS")]
-    pub(crate) secret_retrieval_secs: u64,
+    pub secret_retrieval_secs: u64,
     /// Cost of bcrypt for secrets of clients: each step doubles the time.
     #[config(default = 12, env = "WEIR_KEEPER_BCRYPT_COST")]
-    pub(crate) bcrypt_cost: u64,
+    pub bcrypt_cost: u64,
     /// Secrets that are hashed at once at most; others wait.
     #[config(default = 2, env = "WEIR_KEEPER_BCRYPT_AT_ONCE")]
-    pub(crate) bcrypt_at_once: u64,
+    pub bcrypt_at_once: u64,
     /// Tokens a minute for a client; 0 for no limit, here and below.
     #[config(default = 10, env = "WEIR_KEEPER_TOKEN_RATE")]
-    pub(crate) token_rate: u64,
+    pub token_rate: u64,
     /// Tokens a minute for all clients behind one address.
     #[config(default = 60, env = "WEIR_KEEPER_TOKEN_ADDRESS_RATE")]
-    pub(crate) token_address_rate: u64,
+    pub token_address_rate: u64,
     /// Tokens a minute for all clients together.
     #[config(default = 300, env = "WEIR_KEEPER_TOKEN_TOTAL_RATE")]
-    pub(crate) token_total_rate: u64,
+    pub token_total_rate: u64,
     /// Refreshes of a token a minute for a client.
     #[config(default = 30, env = "WEIR_KEEPER_REFRESH_RATE")]
-    pub(crate) refresh_rate: u64,
+    pub refresh_rate: u64,
     /// Looks at aggregates a minute for a client.
     #[config(default = 60, env = "WEIR_KEEPER_AGGREGATES_RATE")]
-    pub(crate) aggregates_rate: u64,
+    pub aggregates_rate: u64,
     /// Model selections a minute for a client.
     #[config(default = 120, env = "WEIR_KEEPER_SELECTION_RATE")]
-    pub(crate) selection_rate: u64,
+    pub selection_rate: u64,
     /// Writes of orgs and apps an hour for a key.
     #[config(default = 600, env = "WEIR_KEEPER_WRITE_RATE")]
-    pub(crate) write_rate: u64,
+    pub write_rate: u64,
     /// Rotations of a secret an hour for a key.
     #[config(default = 60, env = "WEIR_KEEPER_ROTATE_RATE")]
-    pub(crate) rotate_rate: u64,
+    pub rotate_rate: u64,
     /// Submissions a second for an org; each of a batch counts.
     #[config(default = 5000, env = "WEIR_KEEPER_SUBMISSION_RATE")]
-    pub(crate) submission_rate: u64,
+    pub submission_rate: u64,
 }
 
 /// Labels as the file has them; the keeper checks what they mean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Labels(pub(crate) Table);
+pub struct Labels(pub Table);
 
-/// What is wrong with where prices come from; none when nothing is.
-pub(super) fn prices_problem(place: &str) -> Option<String> {
+impl Default for Settings {
+    fn default() -> Settings {
+        defaults()
+    }
+}
+
+impl Settings {
+    /// What is wrong with single values.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let ranges = [
+            in_range("retention_days", self.retention_days, 1..=3650),
+            in_range("catch_up_secs", self.catch_up_secs, 10..=DAY_SECS),
+            in_range("config_ttl_secs", self.config_ttl_secs, 0..=3600),
+            in_range("secret_retrieval_secs", self.secret_retrieval_secs, 60..=DAY_SECS),
+            in_range("bcrypt_cost", self.bcrypt_cost, 4..=16),
+            in_range("bcrypt_at_once", self.bcrypt_at_once, 1..=64),
+        ];
+        let export = self.export.as_deref().and_then(object_store_problem);
+        let prices = self.prices.as_deref().and_then(prices_problem);
+        let others = [("export", export), ("prices", prices), ("labels", self.catalogue().err())];
+        let others = others.into_iter().map(|(key, problem)| problem.map(|problem| (key, problem)));
+        ranges.into_iter().chain(others).flatten().collect()
+    }
+
+    /// The catalogue of labels: the configured one, else the built-in one.
+    ///
+    /// # Errors
+    /// Says what is wrong with the configured one.
+    pub fn catalogue(&self) -> Result<Catalogue, String> {
+        let Some(Labels(table)) = &self.labels else {
+            return Ok(Catalogue::default());
+        };
+        let labels = toml::Value::Table(table.clone()).try_into();
+        let labels = labels.map_err(|error: toml::de::Error| error.message().to_owned())?;
+        Catalogue::new(labels).map_err(|error| error.to_string())
+    }
+}
+
+/// What is wrong with the source of prices.
+fn prices_problem(place: &str) -> Option<String> {
     let known = ["https://", "http://", "file:///"];
     let is_good = known.iter().any(|scheme| {
         place.strip_prefix(scheme).is_some_and(|rest| !rest.trim_matches('/').is_empty())
     });
-    (!is_good).then(|| {
-        format!("{place:?} is no place for prices; write https://HOST/PATH or file:///FILE")
-    })
+    (!is_good).then(|| format!("{place:?} is not https://HOST/PATH or file:///FILE"))
 }
 
 #[cfg(test)]

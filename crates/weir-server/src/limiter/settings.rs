@@ -1,36 +1,37 @@
-//! `[limiter]`: rate limits.
+//! `[limiter]`: the settings of the limiter, and the only place with their defaults.
 
 use serde::{Deserialize, Serialize};
+use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
 
 /// Rate limits.
 #[derive(Debug, Clone, Serialize, confique::Config)]
-pub(crate) struct Limiter {
+pub struct Settings {
     /// Table of the limiter, without store.table_prefix.
     #[config(default = "weir-limiter", env = "WEIR_LIMITER_TABLE")]
-    pub(crate) table: String,
+    pub table: String,
     /// Whose table it is: "own", or "zae" when zae-limiter 0.10 works on the same one.
     #[config(default = "own", env = "WEIR_LIMITER_COMPAT")]
-    pub(crate) compat: Compat,
+    pub compat: Compat,
     /// Seconds for which limits that were read are believed; 0 reads them every time.
     #[config(default = 60, env = "WEIR_LIMITER_CONFIG_TTL_SECS")]
-    pub(crate) config_ttl_secs: u64,
+    pub config_ttl_secs: u64,
     /// Whether what is used is counted, by hour, day and month: "yes", "no", or "auto", which is
     /// yes in a table of Weir's own and no in a shared one, where zae-limiter's Lambda may count.
     #[config(default = "auto", env = "WEIR_LIMITER_COUNT_USAGE")]
-    pub(crate) count_usage: CountUsage,
+    pub count_usage: CountUsage,
     /// Days for which audit events are kept in the table.
     #[config(default = 90, env = "WEIR_LIMITER_AUDIT_RETENTION_DAYS")]
-    pub(crate) audit_retention_days: u64,
+    pub audit_retention_days: u64,
     /// Where audit events go after that: "s3://BUCKET/PREFIX" or "file:///FOLDER". Without it they
     /// are removed.
     #[config(env = "WEIR_LIMITER_AUDIT_ARCHIVE")]
-    pub(crate) audit_archive: Option<String>,
+    pub audit_archive: Option<String>,
 }
 
 /// Whose table it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Compat {
+pub enum Compat {
     /// Weir's alone.
     Own,
     /// Shared with zae-limiter.
@@ -40,7 +41,7 @@ pub(crate) enum Compat {
 /// Whether what is used is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum CountUsage {
+pub enum CountUsage {
     /// In a table of Weir's own.
     Auto,
     /// In any table.
@@ -49,9 +50,22 @@ pub(crate) enum CountUsage {
     No,
 }
 
-impl Limiter {
-    /// Whether what is used is counted in this table.
-    pub(crate) fn counts_usage(&self) -> bool {
+impl Settings {
+    /// What is wrong with single values.
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
+        let archive = self.audit_archive.as_deref().and_then(object_store_problem);
+        let ranges = [
+            in_range("config_ttl_secs", self.config_ttl_secs, 0..=3600),
+            in_range("audit_retention_days", self.audit_retention_days, 1..=3650),
+        ];
+        let archive = archive.map(|problem| ("audit_archive", problem));
+        ranges.into_iter().chain([archive]).flatten().collect()
+    }
+
+    /// Whether usage is counted in this table.
+    #[must_use]
+    pub fn counts_usage(&self) -> bool {
         match self.count_usage {
             CountUsage::Auto => self.compat == Compat::Own,
             CountUsage::Yes => true,
@@ -65,8 +79,9 @@ const ZAE_TABLE_MAX: usize = 55;
 const TABLE_MAX: usize = 255;
 const TABLE_MIN: usize = 3;
 
-/// What is wrong with the table's name; none when nothing is. `prefix` stands before it.
-pub(super) fn table_problem(table: &str, prefix: &str, compat: Compat) -> Option<String> {
+/// What is wrong with the name of the table, with the prefix of all tables before it.
+#[must_use]
+pub fn table_problem(table: &str, prefix: &str, compat: Compat) -> Option<String> {
     let whole = format!("{prefix}{table}");
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     match compat {
@@ -92,13 +107,19 @@ fn is_zae(whole: &str) -> bool {
     letter && rest && (TABLE_MIN..=ZAE_TABLE_MAX).contains(&whole.len())
 }
 
-/// What is wrong with the place of the archive; none when nothing is.
-pub(super) fn archive_problem(place: &str) -> Option<String> {
-    let named = |rest: &str| !rest.trim_matches('/').is_empty();
-    let known = place.strip_prefix("s3://").or_else(|| place.strip_prefix("file:///"));
-    let is_good = known.is_some_and(named);
-    (!is_good)
-        .then(|| format!("{place:?} is no archive; write s3://BUCKET/PREFIX or file:///FOLDER"))
+impl Default for Settings {
+    fn default() -> Settings {
+        defaults()
+    }
+}
+
+impl From<Compat> for weir_limiter::Compat {
+    fn from(compat: Compat) -> weir_limiter::Compat {
+        match compat {
+            Compat::Own => weir_limiter::Compat::Own,
+            Compat::Zae => weir_limiter::Compat::Zae,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -122,16 +143,6 @@ mod tests {
             let problem = |compat| table_problem(table, prefix, compat);
             assert_eq!(problem(Compat::Own).is_none(), own, "{prefix}{table}");
             assert_eq!(problem(Compat::Zae).is_none(), zae, "{prefix}{table}");
-        }
-    }
-
-    #[test]
-    fn archives_are_buckets_or_folders() {
-        for good in ["s3://bucket", "s3://bucket/a/b", "file:///var/audit"] {
-            assert_eq!(archive_problem(good), None, "{good}");
-        }
-        for bad in ["", "bucket", "s3://", "file://var", "file:///", "https://x"] {
-            assert!(archive_problem(bad).is_some(), "{bad}");
         }
     }
 }

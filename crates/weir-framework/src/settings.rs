@@ -1,0 +1,114 @@
+//! The sections `[server]` and `[jobs]` of the configuration, and the only place with their defaults.
+//!
+//! Each field declares its documentation, default and environment variable once; a service does the same for its own
+//! section.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+/// Where the server listens, and what it lets one client take.
+#[derive(Debug, Clone, Serialize, confique::Config)]
+pub struct ServerSettings {
+    /// Address to listen on, HOST:PORT; port 0 picks a free one.
+    #[config(default = "127.0.0.1:8080", env = "WEIR_LISTEN")]
+    pub listen: String,
+    /// Certificate chain for HTTPS, a PEM file. Goes with tls_key.
+    #[config(env = "WEIR_TLS_CERT")]
+    pub tls_cert: Option<PathBuf>,
+    /// Private key for HTTPS, a PEM file. Goes with tls_cert.
+    #[config(env = "WEIR_TLS_KEY")]
+    pub tls_key: Option<PathBuf>,
+    /// Bytes of the largest request body taken.
+    #[config(default = 1_048_576, env = "WEIR_BODY_BYTES_MAX")]
+    pub body_bytes_max: usize,
+    /// Seconds a client has to send the head of a request.
+    #[config(default = 10, env = "WEIR_HEADER_TIMEOUT_SECS")]
+    pub header_timeout_secs: u64,
+    /// Seconds a request may take in all.
+    #[config(default = 30, env = "WEIR_REQUEST_TIMEOUT_SECS")]
+    pub request_timeout_secs: u64,
+    /// Connections open at once.
+    #[config(default = 16_384, env = "WEIR_CONNECTIONS_MAX")]
+    pub connections_max: usize,
+    /// Requests under way at once.
+    #[config(default = 1024, env = "WEIR_REQUESTS_MAX")]
+    pub requests_max: usize,
+    /// Seconds that requests under way may take to finish once the server was told to stop.
+    #[config(default = 30, env = "WEIR_DRAIN_TIMEOUT_SECS")]
+    pub drain_timeout_secs: u64,
+    /// Whether answers are compressed for clients that take it.
+    #[config(default = true, env = "WEIR_COMPRESSION")]
+    pub compression: bool,
+}
+
+/// Background jobs.
+#[derive(Debug, Clone, Serialize, confique::Config)]
+pub struct JobSettings {
+    /// Seconds between two runs of the aggregators.
+    #[config(default = 10, env = "WEIR_AGGREGATE_INTERVAL")]
+    pub aggregate_interval_secs: u64,
+    /// Whether this instance runs background jobs.
+    #[config(default = true, env = "WEIR_JOBS_ENABLED")]
+    pub enabled: bool,
+}
+
+impl Default for ServerSettings {
+    fn default() -> ServerSettings {
+        defaults()
+    }
+}
+
+impl Default for JobSettings {
+    fn default() -> JobSettings {
+        defaults()
+    }
+}
+
+/// The defaults that the fields of a section declare.
+///
+/// # Panics
+/// A field has neither a default nor an `Option`. Tests load every section, so that is found there.
+#[expect(clippy::expect_used, reason = "a mistake in a declaration, found by every test")]
+#[must_use]
+pub fn defaults<C: confique::Config>() -> C {
+    C::builder().load().expect("every field has a default")
+}
+
+/// What is wrong with one value of a section: its key without the section, and the problem.
+pub type Problem = (&'static str, String);
+
+/// Checks that a number is in its range.
+#[must_use]
+pub fn in_range(
+    key: &'static str,
+    value: u64,
+    range: std::ops::RangeInclusive<u64>,
+) -> Option<Problem> {
+    let (least, most) = (range.start(), range.end());
+    let problem = || (key, format!("is {value}; it must be from {least} to {most}"));
+    (!range.contains(&value)).then(problem)
+}
+
+/// Checks that a URL names a bucket or a folder.
+#[must_use]
+pub fn object_store_problem(url: &str) -> Option<String> {
+    let rest = url.strip_prefix("s3://").or_else(|| url.strip_prefix("file:///"));
+    let is_good = rest.is_some_and(|rest| !rest.trim_matches('/').is_empty());
+    (!is_good).then(|| format!("{url:?} is not s3://BUCKET/PREFIX or file:///FOLDER"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn object_stores_are_buckets_or_folders() {
+        for good in ["s3://bucket", "s3://bucket/a/b", "file:///var/audit"] {
+            assert_eq!(object_store_problem(good), None, "{good}");
+        }
+        for bad in ["", "bucket", "s3://", "file://var", "file:///", "https://x"] {
+            assert!(object_store_problem(bad).is_some(), "{bad}");
+        }
+    }
+}
