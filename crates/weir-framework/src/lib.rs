@@ -33,6 +33,7 @@ pub mod need;
 pub mod objects;
 pub mod once;
 pub mod page;
+pub mod path;
 pub mod prelude;
 pub mod problem;
 pub mod request_id;

@@ -1,11 +1,11 @@
 //! The commands, one file or folder each.
 
 pub(crate) mod admin_key;
+mod api_context;
 pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod copy;
-mod desk;
 pub(crate) mod doctor;
 pub(crate) mod jobs;
 pub(crate) mod keeper;

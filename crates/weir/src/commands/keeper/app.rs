@@ -5,7 +5,7 @@ use weir_server::keeper::configured::{Configured, PutAnswer};
 
 use super::whose::{AppArgs, OrgArgs};
 use super::{configured, file, org};
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
@@ -30,21 +30,22 @@ pub(super) struct ApplyArgs {
     app_id: Option<String>,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
-        Verb::Apply(args) => apply(desk, &args).await,
+        Verb::Apply(args) => apply(context, &args).await,
         Verb::List(args) => {
-            let all: Vec<Configured> = desk.all(&desk.path(&["orgs", &args.org, "apps"])).await?;
-            desk.tell(&all, |all| configured::table(all))
+            let all: Vec<Configured> =
+                context.all(&context.path(&["orgs", &args.org, "apps"])).await?;
+            context.print(&all, |all| configured::table(all))
         }
         Verb::Show(args) => {
-            let found: Configured = desk.api.get(&args.path(desk, &[])).await?;
-            desk.tell(&found, configured::show)
+            let found: Configured = context.api.get(&args.path(context, &[])).await?;
+            context.print(&found, configured::show)
         }
     }
 }
 
-async fn apply(desk: &Desk<'_>, args: &ApplyArgs) -> Result<(), Failure> {
+async fn apply(context: &ApiContext<'_>, args: &ApplyArgs) -> Result<(), Failure> {
     let wanted = file::read(&args.file)?;
     let org = org::whose(&args.file, wanted.org_id, args.org_id.as_deref())?;
     let named = args.app_id.clone().or_else(|| wanted.app_id.clone());
@@ -56,7 +57,7 @@ async fn apply(desk: &Desk<'_>, args: &ApplyArgs) -> Result<(), Failure> {
         _ => Failure::usage(format!("{}: the app's id is missing", args.file))
             .help("put `app_id: api` into the file, or add --app-id"),
     })?;
-    let path = AppArgs { org, app }.path(desk, &[]);
-    let put: PutAnswer = desk.api.put(&path, &wanted.body).await?;
-    desk.tell(&put, configured::show_put)
+    let path = AppArgs { org, app }.path(context, &[]);
+    let put: PutAnswer = context.api.put(&path, &wanted.body).await?;
+    context.print(&put, configured::show_put)
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use weir_server::keeper::audit::Event;
 
 use super::whose::WhoseArgs;
-use crate::commands::desk::{Desk, header, with_query};
+use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
 use crate::output;
 
@@ -26,12 +26,12 @@ pub(super) struct AuditArgs {
     limit: u32,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, args: AuditArgs) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(), Failure> {
     let whose = WhoseArgs { org: args.org, app: args.app };
     let time = [("from", args.from.as_deref()), ("to", args.to.as_deref())];
-    let path = with_query(&whose.path(desk, &["audit"]), &time);
-    let (events, more) = desk.first::<Event>(&path, args.limit as usize).await?;
-    desk.tell(&events, |events| table(events))?;
+    let path = with_query(&whose.path(context, &["audit"]), &time);
+    let (events, more) = context.first::<Event>(&path, args.limit as usize).await?;
+    context.print(&events, |events| table(events))?;
     if more {
         output::note("there are older ones; --limit says how many are shown");
     }

@@ -4,7 +4,7 @@ use weir_keeper::money::MicroUsd;
 use weir_server::keeper::configured::{Configured, PutAnswer};
 
 use super::whose::WhoseArgs;
-use crate::commands::desk::header;
+use crate::commands::api_context::header;
 use crate::output;
 
 /// Many, a line each.

@@ -4,7 +4,7 @@ use clap::Args;
 use weir_server::keeper::credentials::{Rotate, Rotated, SecretAnswer};
 
 use super::whose::WhoseArgs;
-use crate::commands::desk::{Desk, with_query};
+use crate::commands::api_context::{ApiContext, with_query};
 use crate::failure::Failure;
 use crate::output;
 
@@ -27,11 +27,11 @@ pub(super) struct SecretArgs {
 }
 
 /// The token alone goes to stdout, so that a script can keep it.
-pub(super) async fn rotate(desk: &Desk<'_>, args: RotateArgs) -> Result<(), Failure> {
-    let path = args.whose.path(desk, &["credentials", "rotate"]);
+pub(super) async fn rotate(context: &ApiContext<'_>, args: RotateArgs) -> Result<(), Failure> {
+    let path = args.whose.path(context, &["credentials", "rotate"]);
     let wanted = Rotate { grace_period_hours: args.grace_hours };
-    let rotated: Rotated = desk.api.post(&path, &wanted).await?;
-    desk.tell(&rotated, |rotated| {
+    let rotated: Rotated = context.api.post(&path, &wanted).await?;
+    context.print(&rotated, |rotated| {
         let (retrieval, rotation) = (&rotated.secret_retrieval, &rotated.rotation);
         output::note(format!(
             "until {} `weir keeper secret {} --token …` makes the new secret; \
@@ -45,16 +45,16 @@ pub(super) async fn rotate(desk: &Desk<'_>, args: RotateArgs) -> Result<(), Fail
 }
 
 /// The secret alone goes to stdout, so that a script can keep it.
-pub(super) async fn secret(desk: &Desk<'_>, args: SecretArgs) -> Result<(), Failure> {
-    let path = args.whose.path(desk, &["credentials", "secret"]);
+pub(super) async fn secret(context: &ApiContext<'_>, args: SecretArgs) -> Result<(), Failure> {
+    let path = args.whose.path(context, &["credentials", "secret"]);
     let path = with_query(&path, &[("token", Some(&args.token))]);
-    let fetched = desk.api.get(&path).await;
+    let fetched = context.api.get(&path).await;
     let secret: SecretAnswer = fetched.map_err(|failure: Failure| {
         let again = format!("`weir keeper rotate {}` promises a new one", args.whose.words());
         if failure.next().is_none() { failure.help(again) } else { failure }
     })?;
     output::note("this secret is shown once and kept nowhere: put it away now");
-    desk.tell(&secret, |secret| {
+    context.print(&secret, |secret| {
         output::note(format!("client_id: {}", secret.client_id));
         output::line(&secret.client_secret)
     })

@@ -22,7 +22,7 @@ mod whose;
 use clap::{Args, Subcommand};
 
 use crate::api::{Api, ApiFlags};
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 use crate::config::Source;
 use crate::failure::Failure;
 
@@ -98,21 +98,21 @@ pub(crate) async fn run(args: KeeperArgs, source: &Source) -> Result<(), Failure
         verb => verb,
     };
     Api::with(&loaded, async |api| {
-        let desk = Desk::new(api, ROOT, args.api.json);
+        let context = ApiContext::new(api, ROOT, args.api.json);
         match verb {
-            Verb::Org(verb) => org::run(&desk, verb).await,
-            Verb::App(verb) => app::run(&desk, verb).await,
-            Verb::Rotate(args) => credentials::rotate(&desk, args).await,
-            Verb::Secret(args) => credentials::secret(&desk, args).await,
-            Verb::Token(verb) => token::run(&desk, verb).await,
-            Verb::Select(args) => select::run(&desk, args).await,
-            Verb::Submit(args) => submit::run(&desk, &loaded, *args).await,
-            Verb::Totals(args) => totals::run(&desk, args).await,
-            Verb::Sticky(verb) => sticky::run(&desk, verb).await,
-            Verb::Audit(args) => audit::run(&desk, args).await,
-            Verb::Prices(verb) => prices::run(&desk, verb).await,
-            Verb::Profiles(verb) => profiles::run(&desk, verb).await,
-            Verb::Webhooks(verb) => webhooks::run(&desk, verb).await,
+            Verb::Org(verb) => org::run(&context, verb).await,
+            Verb::App(verb) => app::run(&context, verb).await,
+            Verb::Rotate(args) => credentials::rotate(&context, args).await,
+            Verb::Secret(args) => credentials::secret(&context, args).await,
+            Verb::Token(verb) => token::run(&context, verb).await,
+            Verb::Select(args) => select::run(&context, args).await,
+            Verb::Submit(args) => submit::run(&context, &loaded, *args).await,
+            Verb::Totals(args) => totals::run(&context, args).await,
+            Verb::Sticky(verb) => sticky::run(&context, verb).await,
+            Verb::Audit(args) => audit::run(&context, args).await,
+            Verb::Prices(verb) => prices::run(&context, verb).await,
+            Verb::Profiles(verb) => profiles::run(&context, verb).await,
+            Verb::Webhooks(verb) => webhooks::run(&context, verb).await,
             // It was run above, without a store.
             Verb::Simulate(_) => Ok(()),
         }

@@ -5,7 +5,7 @@ use weir_server::keeper::configured::{Configured, PutAnswer};
 
 use super::whose::OrgArgs;
 use super::{configured, file};
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
@@ -27,29 +27,29 @@ pub(super) struct ApplyArgs {
     org_id: Option<String>,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
-        Verb::Apply(args) => apply(desk, &args).await,
+        Verb::Apply(args) => apply(context, &args).await,
         Verb::List => {
-            let all: Vec<Configured> = desk.all(&desk.path(&["orgs"])).await?;
-            desk.tell(&all, |all| configured::table(all))
+            let all: Vec<Configured> = context.all(&context.path(&["orgs"])).await?;
+            context.print(&all, |all| configured::table(all))
         }
         Verb::Show(args) => {
-            let found: Configured = desk.api.get(&desk.path(&["orgs", &args.org])).await?;
-            desk.tell(&found, configured::show)
+            let found: Configured = context.api.get(&context.path(&["orgs", &args.org])).await?;
+            context.print(&found, configured::show)
         }
     }
 }
 
-async fn apply(desk: &Desk<'_>, args: &ApplyArgs) -> Result<(), Failure> {
+async fn apply(context: &ApiContext<'_>, args: &ApplyArgs) -> Result<(), Failure> {
     let wanted = file::read(&args.file)?;
     if wanted.app_id.is_some() {
         let problem = format!("{}: has an app_id, so it is an app's", args.file);
         return Err(Failure::usage(problem).help("`weir keeper app apply` takes it"));
     }
     let id = whose(&args.file, wanted.org_id, args.org_id.as_deref())?;
-    let put: PutAnswer = desk.api.put(&desk.path(&["orgs", &id]), &wanted.body).await?;
-    desk.tell(&put, configured::show_put)
+    let put: PutAnswer = context.api.put(&context.path(&["orgs", &id]), &wanted.body).await?;
+    context.print(&put, configured::show_put)
 }
 
 /// The org that a file or a flag names.

@@ -8,7 +8,7 @@ use weir_keeper::money::{MicroUsd, Price};
 use weir_keeper::prices::{Book, PriceChange, PriceRow, diff};
 use weir_server::keeper::prices::{Imported, ModelPrice, NewPrice, NewPrices, PRICES_MAX};
 
-use crate::commands::desk::{Desk, header, with_query};
+use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
 use crate::{output, parse};
 
@@ -65,32 +65,33 @@ pub(super) struct DiffArgs {
     all: bool,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(args) => {
-            let mut all = listed(desk, args.on.as_deref()).await?;
+            let mut all = listed(context, args.on.as_deref()).await?;
             if let Some(part) = &args.model {
                 all.retain(|price| price.model_id.contains(part.as_str()));
             }
-            desk.tell(&all, |all| table(all))
+            context.print(&all, |all| table(all))
         }
-        Verb::Import(args) => import(desk, args).await,
-        Verb::Diff(args) => compare(desk, &args).await,
+        Verb::Import(args) => import(context, args).await,
+        Verb::Diff(args) => compare(context, &args).await,
         Verb::Imports => {
-            let page: Page<Imported> = desk.api.get(&desk.path(&["prices", "imports"])).await?;
-            desk.tell(&page.items, |all| imports(all))
+            let page: Page<Imported> =
+                context.api.get(&context.path(&["prices", "imports"])).await?;
+            context.print(&page.items, |all| imports(all))
         }
         Verb::Remove(args) => {
-            remove(desk, &args.id).await?;
+            remove(context, &args.id).await?;
             let told = json!({"id": args.id, "removed": true});
-            desk.tell(&told, |_| output::line(format!("import {} holds no more", args.id)))
+            context.print(&told, |_| output::line(format!("import {} holds no more", args.id)))
         }
     }
 }
 
-async fn listed(desk: &Desk<'_>, on: Option<&str>) -> Result<Vec<ModelPrice>, Failure> {
+async fn listed(context: &ApiContext<'_>, on: Option<&str>) -> Result<Vec<ModelPrice>, Failure> {
     let page: Page<ModelPrice> =
-        desk.api.get(&with_query(&desk.path(&["prices"]), &[("on", on)])).await?;
+        context.api.get(&with_query(&context.path(&["prices"]), &[("on", on)])).await?;
     Ok(page.items)
 }
 
@@ -107,7 +108,7 @@ fn rows(file: &str) -> Result<Vec<PriceRow>, Failure> {
     Ok(PriceRow::of_book(&book))
 }
 
-async fn import(desk: &Desk<'_>, args: ImportArgs) -> Result<(), Failure> {
+async fn import(context: &ApiContext<'_>, args: ImportArgs) -> Result<(), Failure> {
     let parts = parts(rows(&args.file)?);
     let last = parts.len();
     let mut done: Option<Imported> = None;
@@ -115,27 +116,27 @@ async fn import(desk: &Desk<'_>, args: ImportArgs) -> Result<(), Failure> {
         let import = done.as_ref().map(|import| import.id.clone());
         let from = args.from.clone().filter(|_| import.is_none());
         let new = NewPrices { from, prices, import: import.clone(), more: number < last };
-        match desk.api.post(&desk.path(&["prices"]), &new).await {
+        match context.api.post(&context.path(&["prices"]), &new).await {
             Ok(imported) => done = Some(imported),
             Err(failure) => {
                 // The parts before it have no effect; they need not wait to be removed.
                 if let Some(id) = import {
-                    remove(desk, &id).await.ok();
+                    remove(context, &id).await.ok();
                 }
                 return Err(failure);
             }
         }
     }
     let none = || Failure::usage(format!("{}: has no prices", args.file));
-    desk.tell(&done.ok_or_else(none)?, |imported| {
+    context.print(&done.ok_or_else(none)?, |imported| {
         let models = output::counted(imported.models, "model");
         output::line(format!("prices of {models} hold from {} on", imported.from))?;
         output::line(format!("to take that back: weir keeper prices remove {}", imported.id))
     })
 }
 
-async fn remove(desk: &Desk<'_>, id: &str) -> Result<(), Failure> {
-    desk.api.delete::<()>(&desk.path(&["prices", "imports", id])).await
+async fn remove(context: &ApiContext<'_>, id: &str) -> Result<(), Failure> {
+    context.api.delete::<()>(&context.path(&["prices", "imports", id])).await
 }
 
 fn imports(all: &[Imported]) -> std::io::Result<()> {
@@ -166,20 +167,20 @@ fn parts(mut rows: Vec<PriceRow>) -> Vec<Vec<NewPrice>> {
     parts
 }
 
-async fn compare(desk: &Desk<'_>, args: &DiffArgs) -> Result<(), Failure> {
+async fn compare(context: &ApiContext<'_>, args: &DiffArgs) -> Result<(), Failure> {
     let new = rows(&args.file)?;
-    let old = listed(desk, args.on.as_deref()).await?.into_iter().filter_map(row);
+    let old = listed(context, args.on.as_deref()).await?.into_iter().filter_map(row);
     let old: Vec<PriceRow> = old.collect();
     let mut changes = diff(&old, &new);
     changes.retain(|change| args.all || change.new.is_some());
-    desk.tell(&changes, |changes| {
+    context.print(&changes, |changes| {
         for change in changes {
             output::line(line(change))?;
         }
         Ok(())
     })?;
     match changes.len() {
-        0 if desk.json => Ok(()),
+        0 if context.json => Ok(()),
         0 => Ok(output::line("all prices are as the file says")?),
         count => {
             let message = output::counted(count as u64, "price");

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use weir_server::keeper::profiles::{NewProfile, Profile};
 
 use super::whose::AppArgs;
-use crate::commands::desk::{Desk, header};
+use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
 use crate::output;
 
@@ -29,7 +29,7 @@ pub(super) struct RegisterArgs {
     description: String,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Register(args) => {
             let new = NewProfile {
@@ -37,13 +37,14 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
                 inference_profile_arn: args.arn,
                 description: args.description,
             };
-            let path = args.whose.path(desk, &["inference-profiles"]);
-            let profile: Profile = desk.api.post(&path, &new).await?;
-            desk.tell(&profile, |profile| table(std::slice::from_ref(profile)))
+            let path = args.whose.path(context, &["inference-profiles"]);
+            let profile: Profile = context.api.post(&path, &new).await?;
+            context.print(&profile, |profile| table(std::slice::from_ref(profile)))
         }
         Verb::List(args) => {
-            let all: Vec<Profile> = desk.all(&args.path(desk, &["inference-profiles"])).await?;
-            desk.tell(&all, |all| table(all))
+            let all: Vec<Profile> =
+                context.all(&args.path(context, &["inference-profiles"])).await?;
+            context.print(&all, |all| table(all))
         }
     }
 }

@@ -6,7 +6,7 @@ use weir_server::keeper::configured::Configured;
 use weir_server::keeper::selection::Selection;
 
 use super::whose::AppArgs;
-use crate::commands::desk::{Desk, header, with_query};
+use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
 use crate::output;
 
@@ -19,17 +19,17 @@ pub(super) struct SelectArgs {
     force_check: bool,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, args: SelectArgs) -> Result<(), Failure> {
-    let path = args.whose.path(desk, &["model-selection"]);
+pub(super) async fn run(context: &ApiContext<'_>, args: SelectArgs) -> Result<(), Failure> {
+    let path = args.whose.path(context, &["model-selection"]);
     let path = with_query(&path, &[("force_check", args.force_check.then_some("true"))]);
-    let selection: Selection = desk.api.get(&path).await?;
+    let selection: Selection = context.api.get(&path).await?;
     // Only people want the chain beside it: the models in their order.
-    let chain = if desk.json {
+    let chain = if context.json {
         Vec::new()
     } else {
-        desk.api.get::<Configured>(&args.whose.path(desk, &[])).await?.model_ordering
+        context.api.get::<Configured>(&args.whose.path(context, &[])).await?.model_ordering
     };
-    desk.tell(&selection, |selection| show(selection, &chain))
+    context.print(&selection, |selection| show(selection, &chain))
 }
 
 fn show(selection: &Selection, chain: &[String]) -> std::io::Result<()> {

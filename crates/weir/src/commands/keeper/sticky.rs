@@ -6,7 +6,7 @@ use weir_server::keeper::aggregates::StickyState;
 use weir_server::keeper::sticky::Override;
 
 use super::whose::WhoseArgs;
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 use crate::output;
 
@@ -27,18 +27,18 @@ pub(super) struct SetArgs {
     to: String,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Set(args) => {
             let wanted = Override { model_label: args.to };
             let state: StickyState =
-                desk.api.put(&args.whose.path(desk, &["sticky"]), &wanted).await?;
-            desk.tell(&state, |state| output::line(line(state)))
+                context.api.put(&args.whose.path(context, &["sticky"]), &wanted).await?;
+            context.print(&state, |state| output::line(line(state)))
         }
         Verb::Reset(args) => {
-            desk.api.delete::<()>(&args.path(desk, &["sticky"])).await?;
+            context.api.delete::<()>(&args.path(context, &["sticky"])).await?;
             let told = json!({"org_id": args.org, "app_id": args.app, "reset": true});
-            desk.tell(&told, |_| output::line("the chain starts at its first open model again"))
+            context.print(&told, |_| output::line("the chain starts at its first open model again"))
         }
     }
 }

@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use weir_server::keeper::auth::issue::{RefreshAnswer, TokenAnswer};
 
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 use crate::{output, parse};
 
@@ -45,11 +45,11 @@ pub(super) struct RevokeArgs {
     all_of: Option<String>,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
-        Verb::Get(args) => get(desk, &args).await,
-        Verb::Refresh(args) => refresh(desk, &args).await,
-        Verb::Revoke(args) => revoke(desk, &args).await,
+        Verb::Get(args) => get(context, &args).await,
+        Verb::Refresh(args) => refresh(context, &args).await,
+        Verb::Revoke(args) => revoke(context, &args).await,
     }
 }
 
@@ -63,14 +63,14 @@ fn secret(file: &str, what: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-async fn get(desk: &Desk<'_>, args: &GetArgs) -> Result<(), Failure> {
+async fn get(context: &ApiContext<'_>, args: &GetArgs) -> Result<(), Failure> {
     let asked = json!({
         "client_id": args.client_id,
         "client_secret": secret(&args.secret_file, "secret")?,
         "grant_type": "client_credentials",
     });
-    let pair: TokenAnswer = desk.api.post("/auth/token", &asked).await?;
-    desk.tell(&pair, |pair| {
+    let pair: TokenAnswer = context.api.post("/auth/token", &asked).await?;
+    context.print(&pair, |pair| {
         let (scope, secs) = (&pair.scope, pair.expires_in);
         output::note(format!(
             "it may do `{scope}` for {secs} s; --json tells the refresh token too"
@@ -79,24 +79,24 @@ async fn get(desk: &Desk<'_>, args: &GetArgs) -> Result<(), Failure> {
     })
 }
 
-async fn refresh(desk: &Desk<'_>, args: &TokenArgs) -> Result<(), Failure> {
+async fn refresh(context: &ApiContext<'_>, args: &TokenArgs) -> Result<(), Failure> {
     let token = secret(&args.token_file, "token")?;
     let asked = json!({"refresh_token": token, "grant_type": "refresh_token"});
-    let answer: RefreshAnswer = desk.api.post("/auth/refresh", &asked).await?;
-    desk.tell(&answer, |answer| {
+    let answer: RefreshAnswer = context.api.post("/auth/refresh", &asked).await?;
+    context.print(&answer, |answer| {
         output::note(format!("it may do `{}` for {} s", answer.scope, answer.expires_in));
         output::line(&answer.access_token)
     })
 }
 
-async fn revoke(desk: &Desk<'_>, args: &RevokeArgs) -> Result<(), Failure> {
+async fn revoke(context: &ApiContext<'_>, args: &RevokeArgs) -> Result<(), Failure> {
     let asked = match &args.all_of {
         Some(client) => json!({"client_id": client, "all": true}),
         None => json!({"token": secret(&args.token_file, "token")?}),
     };
-    desk.api.post::<()>("/auth/revoke", &asked).await?;
+    context.api.post::<()>("/auth/revoke", &asked).await?;
     let told = json!({"revoked": true, "all_of": args.all_of});
-    desk.tell(&told, |_| match &args.all_of {
+    context.print(&told, |_| match &args.all_of {
         Some(client) => {
             output::line(format!("no token of {} counts any more", output::printable(client)))
         }

@@ -9,7 +9,7 @@ use weir_server::keeper::aggregates::{DayTotals, ModelTotals, Series};
 use super::amount::cents;
 use super::sticky;
 use super::whose::WhoseArgs;
-use crate::commands::desk::{Desk, header, with_query};
+use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
 use crate::{bars, output};
 
@@ -31,12 +31,12 @@ pub(super) struct TotalsArgs {
     plot: bool,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, args: TotalsArgs) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, args: TotalsArgs) -> Result<(), Failure> {
     if args.from.is_some() {
-        let path = args.whose.path(desk, &["aggregates"]);
+        let path = args.whose.path(context, &["aggregates"]);
         let days = [("from", args.from.as_deref()), ("to", args.to.as_deref())];
-        let series: Series = desk.api.get(&with_query(&path, &days)).await?;
-        return desk.tell(
+        let series: Series = context.api.get(&with_query(&path, &days)).await?;
+        return context.print(
             &series.items,
             |days| {
                 if args.plot { plot_days(days) } else { table(days) }
@@ -44,8 +44,8 @@ pub(super) async fn run(desk: &Desk<'_>, args: TotalsArgs) -> Result<(), Failure
         );
     }
     let day = args.day.as_deref().unwrap_or("today");
-    let day: DayTotals = desk.api.get(&args.whose.path(desk, &["aggregates", day])).await?;
-    desk.tell(&day, |day| {
+    let day: DayTotals = context.api.get(&args.whose.path(context, &["aggregates", day])).await?;
+    context.print(&day, |day| {
         if args.plot { plot_day(day) } else { table(std::slice::from_ref(day)) }?;
         about(day)
     })

@@ -5,7 +5,7 @@ use serde_json::json;
 use weir_server::keeper::webhooks::{NewWebhook, Webhook};
 
 use super::whose::OrgArgs;
-use crate::commands::desk::{Desk, header};
+use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
 use crate::output;
 
@@ -47,26 +47,26 @@ pub(super) struct SetArgs {
     rotate_secret: bool,
 }
 
-fn path(desk: &Desk<'_>, hook: &HookArgs) -> String {
-    desk.path(&["orgs", &hook.org, "webhooks", &hook.id])
+fn path(context: &ApiContext<'_>, hook: &HookArgs) -> String {
+    context.path(&["orgs", &hook.org, "webhooks", &hook.id])
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
-        Verb::Set(args) => set(desk, args).await,
+        Verb::Set(args) => set(context, args).await,
         Verb::Show(hook) => {
-            let found: Webhook = desk.api.get(&path(desk, &hook)).await?;
-            desk.tell(&found, |found| table(std::slice::from_ref(found)))
+            let found: Webhook = context.api.get(&path(context, &hook)).await?;
+            context.print(&found, |found| table(std::slice::from_ref(found)))
         }
         Verb::List(args) => {
             let found: weir_framework::page::Page<Webhook> =
-                desk.api.get(&desk.path(&["orgs", &args.org, "webhooks"])).await?;
-            desk.tell(&found.items, |all| table(all))
+                context.api.get(&context.path(&["orgs", &args.org, "webhooks"])).await?;
+            context.print(&found.items, |all| table(all))
         }
         Verb::Remove(hook) => {
-            desk.api.delete::<()>(&path(desk, &hook)).await?;
+            context.api.delete::<()>(&path(context, &hook)).await?;
             let told = json!({"id": hook.id, "removed": true});
-            desk.tell(&told, |_| {
+            context.print(&told, |_| {
                 output::line(format!("{} is removed", output::printable(&hook.id)))
             })
         }
@@ -74,15 +74,15 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
 }
 
 /// A secret that was made alone goes to stdout, so that a script can keep it.
-async fn set(desk: &Desk<'_>, args: SetArgs) -> Result<(), Failure> {
+async fn set(context: &ApiContext<'_>, args: SetArgs) -> Result<(), Failure> {
     let new = NewWebhook {
         url: args.url,
         thresholds_pct: (!args.threshold.is_empty()).then_some(args.threshold),
         flips: args.no_flips.then_some(false),
         rotate_secret: args.rotate_secret,
     };
-    let set: Webhook = desk.api.put(&path(desk, &args.hook), &new).await?;
-    desk.tell(&set, |set| match &set.secret {
+    let set: Webhook = context.api.put(&path(context, &args.hook), &new).await?;
+    context.print(&set, |set| match &set.secret {
         Some(secret) => {
             output::note("notices are signed with this secret; it is shown once: put it away now");
             output::line(secret)

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 
 /// An org.
 #[derive(Debug, Args)]
@@ -31,19 +31,19 @@ pub(super) struct WhoseArgs {
 
 impl AppArgs {
     /// A path of the app's.
-    pub(super) fn path(&self, desk: &Desk<'_>, more: &[&str]) -> String {
+    pub(super) fn path(&self, context: &ApiContext<'_>, more: &[&str]) -> String {
         let parts = [&["orgs", &self.org, "apps", &self.app], more].concat();
-        desk.path(&parts)
+        context.path(&parts)
     }
 }
 
 impl WhoseArgs {
     /// A path of the org's or the app's.
-    pub(super) fn path(&self, desk: &Desk<'_>, more: &[&str]) -> String {
+    pub(super) fn path(&self, context: &ApiContext<'_>, more: &[&str]) -> String {
         let mut parts = vec!["orgs", self.org.as_str()];
         parts.extend(self.app.iter().flat_map(|app| ["apps", app.as_str()]));
         parts.extend_from_slice(more);
-        desk.path(&parts)
+        context.path(&parts)
     }
 
     /// Both, as they are written after a verb.

@@ -7,7 +7,7 @@ use weir_server::limiter::shapes::{Limit, LimitName, LimitState};
 
 use super::amounts::{amount, together};
 use super::spec;
-use crate::commands::desk::{Desk, header, tokens, wait, with_query};
+use crate::commands::api_context::{ApiContext, header, tokens, wait, with_query};
 use crate::failure::Failure;
 use crate::output;
 
@@ -51,7 +51,7 @@ pub(super) struct CheckArgs {
     amount: Vec<(LimitName, i64)>,
 }
 
-pub(super) async fn acquire(desk: &Desk<'_>, args: AcquireArgs) -> Result<(), Failure> {
+pub(super) async fn acquire(context: &ApiContext<'_>, args: AcquireArgs) -> Result<(), Failure> {
     let on_expiry = match args.on_expiry {
         OnExpiry::Keep => "keep",
         OnExpiry::Rollback => "rollback",
@@ -66,8 +66,8 @@ pub(super) async fn acquire(desk: &Desk<'_>, args: AcquireArgs) -> Result<(), Fa
         "on_expiry": on_expiry,
         "dry_run": args.dry_run,
     });
-    let lease: Lease = desk.api.post(&desk.path(&["acquire"]), &ask).await?;
-    desk.tell(&lease, show)
+    let lease: Lease = context.api.post(&context.path(&["acquire"]), &ask).await?;
+    context.print(&lease, show)
 }
 
 /// The lease alone goes to stdout, so that a script can keep it.
@@ -85,7 +85,7 @@ fn show(lease: &Lease) -> std::io::Result<()> {
     }
 }
 
-pub(super) async fn check(desk: &Desk<'_>, args: CheckArgs) -> Result<(), Failure> {
+pub(super) async fn check(context: &ApiContext<'_>, args: CheckArgs) -> Result<(), Failure> {
     let amounts = together(args.amount)?;
     let amounts: Vec<_> = amounts.iter().map(|(name, amount)| format!("{name}:{amount}")).collect();
     let amounts = amounts.join(",");
@@ -94,9 +94,9 @@ pub(super) async fn check(desk: &Desk<'_>, args: CheckArgs) -> Result<(), Failur
         ("resource", Some(args.resource.as_str())),
         ("amounts", Some(amounts.as_str()).filter(|text| !text.is_empty())),
     ];
-    let path = with_query(&desk.path(&["availability"]), &of);
-    let found: Availability = desk.api.get(&path).await?;
-    desk.tell(&found, |found| table(&found.limits))
+    let path = with_query(&context.path(&["availability"]), &of);
+    let found: Availability = context.api.get(&path).await?;
+    context.print(&found, |found| table(&found.limits))
 }
 
 fn table(limits: &[LimitState]) -> std::io::Result<()> {

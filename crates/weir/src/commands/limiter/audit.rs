@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::Value;
 use weir_server::limiter::audit::Event;
 
-use crate::commands::desk::{Desk, header, with_query};
+use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
 use crate::output;
 
@@ -40,15 +40,16 @@ impl AuditArgs {
     }
 }
 
-pub(super) async fn run(desk: &Desk<'_>, args: AuditArgs) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(), Failure> {
     let subject = args.subject();
     let parameters = [
         ("entity", subject.as_deref()),
         ("from", args.from.as_deref()),
         ("to", args.to.as_deref()),
     ];
-    let events: Vec<Event> = desk.all(&with_query(&desk.path(&["audit"]), &parameters)).await?;
-    desk.tell(&events, |events| table(events))
+    let events: Vec<Event> =
+        context.all(&with_query(&context.path(&["audit"]), &parameters)).await?;
+    context.print(&events, |events| table(events))
 }
 
 fn table(events: &[Event]) -> std::io::Result<()> {

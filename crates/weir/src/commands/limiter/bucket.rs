@@ -8,7 +8,7 @@ use weir_server::limiter::shapes::LimitName;
 
 use super::amounts::{amount, together};
 use super::once::OnceArgs;
-use crate::commands::desk::{Desk, header, tokens, wait, with_query};
+use crate::commands::api_context::{ApiContext, header, tokens, wait, with_query};
 use crate::failure::Failure;
 use crate::output;
 
@@ -58,37 +58,37 @@ pub(super) struct CapacityArgs {
     cursor: Option<String>,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(args) => {
-            let path = desk.path(&["entities", &args.entity, "buckets"]);
-            let buckets: Page<Bucket> = desk.api.get(&path).await?;
-            desk.tell(&buckets.items, |buckets| table(buckets))
+            let path = context.path(&["entities", &args.entity, "buckets"]);
+            let buckets: Page<Bucket> = context.api.get(&path).await?;
+            context.print(&buckets.items, |buckets| table(buckets))
         }
-        Verb::Reset(args) => operate(desk, &args, "reset", &()).await,
+        Verb::Reset(args) => operate(context, &args, "reset", &()).await,
         Verb::TopUp(args) => {
             let body = TopUp { amounts: together(args.amount)? };
-            operate(desk, &args.bucket, "top-up", &body).await
+            operate(context, &args.bucket, "top-up", &body).await
         }
         Verb::Capacity(args) => {
-            let path = desk.path(&["resources", &args.resource, "capacity"]);
+            let path = context.path(&["resources", &args.resource, "capacity"]);
             let parameters = [("limit", Some("100")), ("cursor", args.cursor.as_deref())];
-            let capacity: Capacity = desk.api.get(&with_query(&path, &parameters)).await?;
-            desk.tell(&capacity, show_capacity)
+            let capacity: Capacity = context.api.get(&with_query(&path, &parameters)).await?;
+            context.print(&capacity, show_capacity)
         }
     }
 }
 
 /// Does something to a bucket, and shows what it is then.
 async fn operate(
-    desk: &Desk<'_>,
+    context: &ApiContext<'_>,
     args: &BucketArgs,
     verb: &str,
     body: &(impl Serialize + Sync),
 ) -> Result<(), Failure> {
-    let path = desk.path(&["entities", &args.entity, "buckets", &args.resource, verb]);
-    let bucket: Bucket = desk.api.post_once(&path, body, args.once.key()).await?;
-    desk.tell(&bucket, |bucket| table(std::slice::from_ref(bucket)))
+    let path = context.path(&["entities", &args.entity, "buckets", &args.resource, verb]);
+    let bucket: Bucket = context.api.post_once(&path, body, args.once.key()).await?;
+    context.print(&bucket, |bucket| table(std::slice::from_ref(bucket)))
 }
 
 fn table(buckets: &[Bucket]) -> std::io::Result<()> {

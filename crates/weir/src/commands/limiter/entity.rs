@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use weir_server::limiter::entities::{Entity, NewEntity, NewParent};
 use weir_server::limiter::shapes::EntityId;
 
-use crate::commands::desk::{Desk, header};
+use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
 use crate::output;
 
@@ -70,44 +70,46 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((key.to_owned(), value.to_owned()))
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
-        Verb::Put(args) => put(desk, args).await,
+        Verb::Put(args) => put(context, args).await,
         Verb::Get(args) => {
-            let entity: Entity = desk.api.get(&desk.path(&["entities", &args.id])).await?;
-            desk.tell(&entity, show)
+            let entity: Entity = context.api.get(&context.path(&["entities", &args.id])).await?;
+            context.print(&entity, show)
         }
-        Verb::List => list(desk, &desk.path(&["entities"])).await,
+        Verb::List => list(context, &context.path(&["entities"])).await,
         Verb::Delete(args) => {
-            desk.api.delete::<()>(&desk.path(&["entities", &args.id])).await?;
+            context.api.delete::<()>(&context.path(&["entities", &args.id])).await?;
             let deleted = serde_json::json!({"id": args.id, "deleted": true});
-            desk.tell(&deleted, |_| {
+            context.print(&deleted, |_| {
                 output::line(format!("{} is removed", output::printable(&args.id)))
             })
         }
-        Verb::Children(args) => list(desk, &desk.path(&["entities", &args.id, "children"])).await,
+        Verb::Children(args) => {
+            list(context, &context.path(&["entities", &args.id, "children"])).await
+        }
         Verb::Parent(args) => {
-            let path = desk.path(&["entities", &args.id, "parent"]);
-            let entity: Entity = desk.api.put(&path, &NewParent { parent: args.parent }).await?;
-            desk.tell(&entity, show)
+            let path = context.path(&["entities", &args.id, "parent"]);
+            let entity: Entity = context.api.put(&path, &NewParent { parent: args.parent }).await?;
+            context.print(&entity, show)
         }
     }
 }
 
-async fn put(desk: &Desk<'_>, args: PutArgs) -> Result<(), Failure> {
+async fn put(context: &ApiContext<'_>, args: PutArgs) -> Result<(), Failure> {
     let new = NewEntity {
         name: args.name,
         parent: args.parent,
         cascade: args.cascade,
         metadata: args.meta.into_iter().collect(),
     };
-    let entity: Entity = desk.api.put(&desk.path(&["entities", &args.id]), &new).await?;
-    desk.tell(&entity, show)
+    let entity: Entity = context.api.put(&context.path(&["entities", &args.id]), &new).await?;
+    context.print(&entity, show)
 }
 
-async fn list(desk: &Desk<'_>, path: &str) -> Result<(), Failure> {
-    let entities: Vec<Entity> = desk.all(path).await?;
-    desk.tell(&entities, |entities| table(entities))
+async fn list(context: &ApiContext<'_>, path: &str) -> Result<(), Failure> {
+    let entities: Vec<Entity> = context.all(path).await?;
+    context.print(&entities, |entities| table(entities))
 }
 
 fn show(entity: &Entity) -> std::io::Result<()> {

@@ -7,7 +7,7 @@ use weir_server::limiter::shapes::LimitName;
 
 use super::amounts::{amount, line, together};
 use super::once::OnceArgs;
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 use crate::output;
 
@@ -50,20 +50,20 @@ pub(super) struct ReleaseArgs {
     amount: Vec<(LimitName, i64)>,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     let settled = match verb {
         Verb::Adjust(args) => {
             let body = json!(Adjust { adjust: together(args.by)? });
-            settle(desk, &args.lease, "adjust", body).await?
+            settle(context, &args.lease, "adjust", body).await?
         }
-        Verb::Commit(args) => settle(desk, &args, "commit", Value::Null).await?,
+        Verb::Commit(args) => settle(context, &args, "commit", Value::Null).await?,
         Verb::Release(args) => {
             let body = json!({"release": together(args.amount)?});
-            settle(desk, &args.lease, "release", body).await?
+            settle(context, &args.lease, "release", body).await?
         }
-        Verb::Rollback(args) => settle(desk, &args, "rollback", Value::Null).await?,
+        Verb::Rollback(args) => settle(context, &args, "rollback", Value::Null).await?,
     };
-    desk.tell(&settled, |settled| {
+    context.print(&settled, |settled| {
         let state = output::word(&settled.state).replace('_', " ");
         let held = line(&settled.net);
         let held = if held.is_empty() { "nothing".to_owned() } else { held };
@@ -72,11 +72,11 @@ pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
 }
 
 async fn settle(
-    desk: &Desk<'_>,
+    context: &ApiContext<'_>,
     args: &LeaseArgs,
     verb: &str,
     body: Value,
 ) -> Result<Settled, Failure> {
-    let path = desk.path(&["leases", &args.lease, verb]);
-    desk.api.post_once(&path, &body, args.once.key()).await
+    let path = context.path(&["leases", &args.lease, verb]);
+    context.api.post_once(&path, &body, args.once.key()).await
 }

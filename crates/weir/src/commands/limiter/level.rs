@@ -5,7 +5,7 @@ use std::fmt;
 use clap::Args;
 use serde::Serialize;
 
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 
 /// What stands for all resources in paths and files.
 pub(super) const ALL_RESOURCES: &str = "_default_";
@@ -46,11 +46,13 @@ impl LevelFlags {
 }
 
 impl Level {
-    pub(super) fn path(&self, desk: &Desk<'_>) -> String {
+    pub(super) fn path(&self, context: &ApiContext<'_>) -> String {
         match self {
-            Level::System => desk.path(&["limits", "system"]),
-            Level::Resource(resource) => desk.path(&["limits", "resources", resource]),
-            Level::Entity(entity, resource) => desk.path(&["limits", "entities", entity, resource]),
+            Level::System => context.path(&["limits", "system"]),
+            Level::Resource(resource) => context.path(&["limits", "resources", resource]),
+            Level::Entity(entity, resource) => {
+                context.path(&["limits", "entities", entity, resource])
+            }
         }
     }
 }

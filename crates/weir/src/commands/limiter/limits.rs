@@ -8,7 +8,7 @@ use weir_server::limiter::shapes::Limit;
 
 use super::level::{Level, LevelFlags};
 use super::{plan, spec};
-use crate::commands::desk::{Desk, header, tokens, with_query};
+use crate::commands::api_context::{ApiContext, header, tokens, with_query};
 use crate::failure::Failure;
 use crate::output;
 
@@ -80,38 +80,38 @@ pub(super) struct EntitiesArgs {
     resource: Option<String>,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
-        Verb::Set(args) => set(desk, args).await,
+        Verb::Set(args) => set(context, args).await,
         Verb::Get(flags) => {
             let level = flags.level();
-            let found: levels::Level = desk.api.get(&level.path(desk)).await?;
-            desk.tell(&found, |found| show(&level, found))
+            let found: levels::Level = context.api.get(&level.path(context)).await?;
+            context.print(&found, |found| show(&level, found))
         }
         Verb::Delete(flags) => {
             let level = flags.level();
-            desk.api.delete::<()>(&level.path(desk)).await?;
+            context.api.delete::<()>(&level.path(context)).await?;
             let deleted = json!({"level": level, "deleted": true});
             let name = output::printable(&level.to_string());
-            desk.tell(&deleted, |_| output::line(format!("the limits of {name} are removed")))
+            context.print(&deleted, |_| output::line(format!("the limits of {name} are removed")))
         }
-        Verb::Resolve(args) => resolve(desk, &args).await,
+        Verb::Resolve(args) => resolve(context, &args).await,
         Verb::Resources(args) => {
             let level = if args.of_entities { "entity" } else { "resource" };
-            names(desk, plan::resources(desk, level).await?, "resource")
+            names(context, plan::resources(context, level).await?, "resource")
         }
         Verb::Entities(args) => {
-            let path = desk.path(&["limits", "entities"]);
+            let path = context.path(&["limits", "entities"]);
             let path = with_query(&path, &[("resource", args.resource.as_deref())]);
-            names(desk, desk.all(&path).await?, "entity")
+            names(context, context.all(&path).await?, "entity")
         }
-        Verb::Plan(args) => plan::plan(desk, &args).await,
-        Verb::Apply(args) => plan::apply(desk, &args).await,
-        Verb::Diff(args) => plan::diff(desk, &args).await,
+        Verb::Plan(args) => plan::plan(context, &args).await,
+        Verb::Apply(args) => plan::apply(context, &args).await,
+        Verb::Diff(args) => plan::diff(context, &args).await,
     }
 }
 
-async fn set(desk: &Desk<'_>, args: SetArgs) -> Result<(), Failure> {
+async fn set(context: &ApiContext<'_>, args: SetArgs) -> Result<(), Failure> {
     let level = args.level.level();
     let mut body = json!({"limits": args.limit});
     if let Some(does) = args.on_unavailable {
@@ -127,8 +127,8 @@ async fn set(desk: &Desk<'_>, args: SetArgs) -> Result<(), Failure> {
             add(&mut body, name, flag.into());
         }
     }
-    let now: levels::Level = desk.api.put(&level.path(desk), &body).await?;
-    desk.tell(&now, |now| show(&level, now))
+    let now: levels::Level = context.api.put(&level.path(context), &body).await?;
+    context.print(&now, |now| show(&level, now))
 }
 
 fn add(body: &mut Value, name: &str, value: Value) {
@@ -158,11 +158,11 @@ fn table(limits: &[Limit]) -> std::io::Result<()> {
     output::table(header(["limit", "rate", "capacity"]), rows, &[2])
 }
 
-async fn resolve(desk: &Desk<'_>, args: &ResolveArgs) -> Result<(), Failure> {
+async fn resolve(context: &ApiContext<'_>, args: &ResolveArgs) -> Result<(), Failure> {
     let of = [("entity", Some(args.entity.as_str())), ("resource", Some(args.resource.as_str()))];
-    let path = with_query(&desk.path(&["limits", "resolve"]), &of);
-    let resolved: Resolved = desk.api.get(&path).await?;
-    desk.tell(&resolved, |resolved| {
+    let path = with_query(&context.path(&["limits", "resolve"]), &of);
+    let resolved: Resolved = context.api.get(&path).await?;
+    context.print(&resolved, |resolved| {
         table(&resolved.limits)?;
         output::line(format!(
             "limits from {}; when the store cannot be reached: {} (from {})",
@@ -173,8 +173,8 @@ async fn resolve(desk: &Desk<'_>, args: &ResolveArgs) -> Result<(), Failure> {
     })
 }
 
-fn names(desk: &Desk<'_>, names: Vec<String>, column: &str) -> Result<(), Failure> {
-    desk.tell(&names, |names| {
+fn names(context: &ApiContext<'_>, names: Vec<String>, column: &str) -> Result<(), Failure> {
+    context.print(&names, |names| {
         let rows = names.iter().map(|name| vec![output::printable(name)]);
         output::table(vec![column.to_owned()], rows, &[])
     })

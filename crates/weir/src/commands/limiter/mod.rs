@@ -19,7 +19,7 @@ mod wanted;
 use clap::{Args, Subcommand};
 
 use crate::api::{Api, ApiFlags};
-use crate::commands::desk::{Desk, below};
+use crate::commands::api_context::{ApiContext, below};
 use crate::config::Source;
 use crate::failure::Failure;
 
@@ -79,17 +79,17 @@ enum Verb {
 pub(crate) async fn run(args: LimiterArgs, source: &Source) -> Result<(), Failure> {
     let loaded = args.api.load(source)?;
     Api::with(&loaded, async |api| {
-        let desk = Desk::new(api, namespace_path(&args.namespace, &[]), args.api.json);
+        let context = ApiContext::new(api, namespace_path(&args.namespace, &[]), args.api.json);
         match args.verb {
-            Verb::Entity(verb) => entity::run(&desk, verb).await,
-            Verb::Limits(verb) => limits::run(&desk, verb).await,
-            Verb::Usage(args) => usage::run(&desk, args).await,
-            Verb::Audit(args) => audit::run(&desk, args).await,
-            Verb::Namespace(verb) => namespace::run(&desk, verb).await,
-            Verb::Bucket(verb) => bucket::run(&desk, verb).await,
-            Verb::Check(args) => acquire::check(&desk, args).await,
-            Verb::Acquire(args) => acquire::acquire(&desk, args).await,
-            Verb::Lease(verb) => lease::run(&desk, verb).await,
+            Verb::Entity(verb) => entity::run(&context, verb).await,
+            Verb::Limits(verb) => limits::run(&context, verb).await,
+            Verb::Usage(args) => usage::run(&context, args).await,
+            Verb::Audit(args) => audit::run(&context, args).await,
+            Verb::Namespace(verb) => namespace::run(&context, verb).await,
+            Verb::Bucket(verb) => bucket::run(&context, verb).await,
+            Verb::Check(args) => acquire::check(&context, args).await,
+            Verb::Acquire(args) => acquire::acquire(&context, args).await,
+            Verb::Lease(verb) => lease::run(&context, verb).await,
         }
     })
     .await

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use weir_server::limiter::namespaces::Namespace;
 
 use super::namespace_path;
-use crate::commands::desk::{Desk, header};
+use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
 use crate::output;
 
@@ -39,24 +39,24 @@ pub(super) struct PurgeArgs {
     yes: bool,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     let path = |args: &NameArgs, more: &[&str]| namespace_path(&args.name, more);
     let namespace: Namespace = match verb {
-        Verb::Create(args) => desk.api.put(&path(&args, &[]), &()).await?,
-        Verb::Get(args) => desk.api.get(&path(&args, &[])).await?,
+        Verb::Create(args) => context.api.put(&path(&args, &[]), &()).await?,
+        Verb::Get(args) => context.api.get(&path(&args, &[])).await?,
         Verb::List => {
-            let all: Vec<Namespace> = desk.all("/v1/namespaces").await?;
-            return desk.tell(&all, |all| table(all));
+            let all: Vec<Namespace> = context.all("/v1/namespaces").await?;
+            return context.print(&all, |all| table(all));
         }
-        Verb::Delete(args) => desk.api.delete(&path(&args, &[])).await?,
-        Verb::Recover(args) => desk.api.post(&path(&args, &["recover"]), &()).await?,
+        Verb::Delete(args) => context.api.delete(&path(&args, &[])).await?,
+        Verb::Recover(args) => context.api.post(&path(&args, &["recover"]), &()).await?,
         Verb::Purge(args) => {
             let question = format!("remove everything of namespace {} for good?", args.name);
-            Desk::confirm(args.yes, &question)?;
-            desk.api.post(&namespace_path(&args.name, &["purge"]), &()).await?
+            ApiContext::confirm(args.yes, &question)?;
+            context.api.post(&namespace_path(&args.name, &["purge"]), &()).await?
         }
     };
-    desk.tell(&namespace, |namespace| table(std::slice::from_ref(namespace)))
+    context.print(&namespace, |namespace| table(std::slice::from_ref(namespace)))
 }
 
 fn table(namespaces: &[Namespace]) -> std::io::Result<()> {

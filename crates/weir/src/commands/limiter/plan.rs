@@ -14,7 +14,7 @@ use weir_server::limiter::levels;
 use super::level::{ALL_RESOURCES, Level};
 use super::spec;
 use super::wanted::{Levels, Wanted, read};
-use crate::commands::desk::{Desk, with_query};
+use crate::commands::api_context::{ApiContext, with_query};
 use crate::failure::Failure;
 use crate::{output, parse};
 
@@ -58,14 +58,14 @@ struct Step {
     wanted: Option<Wanted>,
 }
 
-pub(super) async fn plan(desk: &Desk<'_>, args: &FileArgs) -> Result<(), Failure> {
-    let steps = steps(desk, args).await?;
-    desk.tell(&steps, |steps| show(steps))
+pub(super) async fn plan(context: &ApiContext<'_>, args: &FileArgs) -> Result<(), Failure> {
+    let steps = steps(context, args).await?;
+    context.print(&steps, |steps| show(steps))
 }
 
-pub(super) async fn diff(desk: &Desk<'_>, args: &FileArgs) -> Result<(), Failure> {
-    let steps = steps(desk, args).await?;
-    desk.tell(&steps, |steps| show(steps))?;
+pub(super) async fn diff(context: &ApiContext<'_>, args: &FileArgs) -> Result<(), Failure> {
+    let steps = steps(context, args).await?;
+    context.print(&steps, |steps| show(steps))?;
     match changes(&steps) {
         0 => Ok(()),
         number => Err(Failure::differs(format!(
@@ -76,18 +76,18 @@ pub(super) async fn diff(desk: &Desk<'_>, args: &FileArgs) -> Result<(), Failure
     }
 }
 
-pub(super) async fn apply(desk: &Desk<'_>, args: &ApplyArgs) -> Result<(), Failure> {
-    let steps = steps(desk, &args.file).await?;
-    desk.tell(&steps, |steps| show(steps))?;
+pub(super) async fn apply(context: &ApiContext<'_>, args: &ApplyArgs) -> Result<(), Failure> {
+    let steps = steps(context, &args.file).await?;
+    context.print(&steps, |steps| show(steps))?;
     let number = changes(&steps);
     if number == 0 {
         return Ok(());
     }
-    Desk::confirm(args.yes, &format!("make {}?", output::counted(number, "change")))?;
+    ApiContext::confirm(args.yes, &format!("make {}?", output::counted(number, "change")))?;
     for step in &steps {
-        act(desk, step).await?;
+        act(context, step).await?;
     }
-    if !desk.json {
+    if !context.json {
         output::line(format!("{} made", output::counted(number, "change")))?;
     }
     Ok(())
@@ -97,13 +97,13 @@ fn changes(steps: &[Step]) -> u64 {
     steps.iter().filter(|step| step.to_do != Do::Leave).count() as u64
 }
 
-async fn act(desk: &Desk<'_>, step: &Step) -> Result<(), Failure> {
-    let path = step.level.path(desk);
+async fn act(context: &ApiContext<'_>, step: &Step) -> Result<(), Failure> {
+    let path = step.level.path(context);
     match (step.to_do, &step.wanted) {
         (Do::Add | Do::Change, Some(wanted)) => {
-            desk.api.put::<levels::Level>(&path, &body(wanted)).await.map(drop)
+            context.api.put::<levels::Level>(&path, &body(wanted)).await.map(drop)
         }
-        (Do::Remove, _) => desk.api.delete::<()>(&path).await,
+        (Do::Remove, _) => context.api.delete::<()>(&path).await,
         _ => Ok(()),
     }
 }
@@ -124,9 +124,9 @@ fn body(wanted: &Wanted) -> Value {
 }
 
 /// What is to be done, level by level.
-async fn steps(desk: &Desk<'_>, args: &FileArgs) -> Result<Vec<Step>, Failure> {
+async fn steps(context: &ApiContext<'_>, args: &FileArgs) -> Result<Vec<Step>, Failure> {
     let wanted = read(&args.file, &parse::read(&args.file)?)?;
-    let there = present(desk, &wanted).await?;
+    let there = present(context, &wanted).await?;
     let all: BTreeSet<&Level> = wanted.keys().chain(there.keys()).collect();
     let steps = all
         .into_iter()
@@ -195,22 +195,22 @@ fn show(steps: &[Step]) -> std::io::Result<()> {
 
 /// The levels there are: the system's, all of resources and all of entities, whether or not the file names their
 /// resources.
-async fn present(desk: &Desk<'_>, wanted: &Levels) -> Result<Levels, Failure> {
+async fn present(context: &ApiContext<'_>, wanted: &Levels) -> Result<Levels, Failure> {
     let mut levels: BTreeSet<Level> = wanted.keys().cloned().collect();
     levels.insert(Level::System);
-    levels.extend(resources(desk, "resource").await?.into_iter().map(Level::Resource));
-    let mut on = resources(desk, "entity").await?;
+    levels.extend(resources(context, "resource").await?.into_iter().map(Level::Resource));
+    let mut on = resources(context, "entity").await?;
     on.push(ALL_RESOURCES.to_owned());
     for resource in on {
-        let path = desk.path(&["limits", "entities"]);
+        let path = context.path(&["limits", "entities"]);
         let path = with_query(&path, &[("resource", Some(&resource))]);
-        let entities: Vec<String> = desk.all(&path).await?;
+        let entities: Vec<String> = context.all(&path).await?;
         let level = |entity| Level::Entity(entity, resource.clone());
         levels.extend(entities.into_iter().map(level));
     }
     let mut there = Levels::new();
     for level in levels {
-        let found: Option<levels::Level> = desk.api.find(&level.path(desk)).await?;
+        let found: Option<levels::Level> = context.api.find(&level.path(context)).await?;
         if let Some(found) = found {
             there.insert(level, as_wanted(found));
         }
@@ -219,9 +219,12 @@ async fn present(desk: &Desk<'_>, wanted: &Levels) -> Result<Levels, Failure> {
 }
 
 /// The resources that have limits of such a level.
-pub(super) async fn resources(desk: &Desk<'_>, level: &str) -> Result<Vec<String>, Failure> {
-    let path = with_query(&desk.path(&["resources"]), &[("level", Some(level))]);
-    let resources: Page<String> = desk.api.get(&path).await?;
+pub(super) async fn resources(
+    context: &ApiContext<'_>,
+    level: &str,
+) -> Result<Vec<String>, Failure> {
+    let path = with_query(&context.path(&["resources"]), &[("level", Some(level))]);
+    let resources: Page<String> = context.api.get(&path).await?;
     Ok(resources.items)
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_server::limiter::shapes::LimitName;
 use weir_server::limiter::usage::{Snapshot, Window};
 
-use crate::commands::desk::tokens;
+use crate::commands::api_context::tokens;
 use crate::{bars, output};
 
 /// Draws each limit: a bar for each window, entities and resources together.

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use weir_server::limiter::usage::{Snapshot, Summary};
 
 use super::{amounts, plot};
-use crate::commands::desk::{Desk, header, tokens, with_query};
+use crate::commands::api_context::{ApiContext, header, tokens, with_query};
 use crate::failure::Failure;
 use crate::output;
 
@@ -63,19 +63,19 @@ impl UsageArgs {
     }
 }
 
-pub(super) async fn run(desk: &Desk<'_>, args: UsageArgs) -> Result<(), Failure> {
+pub(super) async fn run(context: &ApiContext<'_>, args: UsageArgs) -> Result<(), Failure> {
     if args.entity.is_none() && args.resource.is_none() {
         return Err(Failure::usage(
             "name an entity, a resource or both: --entity ID, --resource NAME",
         ));
     }
     if args.verb.is_some() {
-        let path = args.query(&desk.path(&["usage", "summary"]));
-        let summary: Summary = desk.api.get(&path).await?;
-        return desk.tell(&summary, show_summary);
+        let path = args.query(&context.path(&["usage", "summary"]));
+        let summary: Summary = context.api.get(&path).await?;
+        return context.print(&summary, show_summary);
     }
-    let snapshots: Vec<Snapshot> = desk.all(&args.query(&desk.path(&["usage"]))).await?;
-    desk.tell(
+    let snapshots: Vec<Snapshot> = context.all(&args.query(&context.path(&["usage"]))).await?;
+    context.print(
         &snapshots,
         |snapshots| {
             if args.plot { plot::usage(snapshots) } else { table(snapshots) }

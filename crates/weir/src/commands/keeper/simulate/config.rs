@@ -17,7 +17,7 @@ use weir_server::keeper::profiles::Profile;
 
 use super::{SimulateArgs, wrong};
 use crate::api::Api;
-use crate::commands::desk::{Desk, with_query};
+use crate::commands::api_context::{ApiContext, with_query};
 use crate::commands::keeper::prices::price;
 use crate::commands::keeper::whose::WhoseArgs;
 use crate::commands::keeper::{ROOT, file};
@@ -141,13 +141,14 @@ async fn stored(
     labels: Catalogue,
     now_ms: i64,
 ) -> Result<(Effective, Catalogue), Failure> {
-    let desk = Desk::new(api, ROOT, false);
+    let context = ApiContext::new(api, ROOT, false);
     let whose = WhoseArgs { org: org.to_owned(), app: app.map(str::to_owned) };
-    let found: Configured = api.get(&whose.path(&desk, &[])).await?;
+    let found: Configured = api.get(&whose.path(&context, &[])).await?;
     let mut all: BTreeMap<Label, LabelDef> =
         labels.iter().map(|(label, def)| (label.clone(), def.clone())).collect();
     if app.is_some() {
-        let profiles: Vec<Profile> = desk.all(&whose.path(&desk, &["inference-profiles"])).await?;
+        let profiles: Vec<Profile> =
+            context.all(&whose.path(&context, &["inference-profiles"])).await?;
         all.extend(profiles.into_iter().filter_map(label));
     }
     let labels = Catalogue::new(all).map_err(wrong)?;

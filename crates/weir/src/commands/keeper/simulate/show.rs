@@ -5,7 +5,7 @@ use weir_keeper::day::Zone;
 use weir_keeper::simulate::{Event, Happened, ModelOutcome, Plan, Report};
 
 use crate::bars;
-use crate::commands::desk::header;
+use crate::commands::api_context::header;
 use crate::commands::keeper::amount::cents;
 use crate::failure::Failure;
 use crate::output;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use weir_keeper::bounds::BATCH_MAX;
 use weir_server::keeper::submissions::{BatchAccepted, BatchOne, Failed};
 
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 use crate::commands::keeper::whose::AppArgs;
 use crate::failure::Failure;
 use crate::{output, parse, progress};
@@ -13,14 +13,18 @@ use crate::{output, parse, progress};
 const TOLD_MAX: usize = 20;
 
 /// Submits all lines of `file`.
-pub(super) async fn run(desk: &Desk<'_>, whose: &AppArgs, file: &str) -> Result<(), Failure> {
+pub(super) async fn run(
+    context: &ApiContext<'_>,
+    whose: &AppArgs,
+    file: &str,
+) -> Result<(), Failure> {
     let lines = lines(file, &parse::read(file)?)?;
-    let path = whose.path(desk, &["costs", "batch"]);
+    let path = whose.path(context, &["costs", "batch"]);
     let bar = progress::items("submitting", Some(lines.len() as u64));
     let mut all = BatchAccepted { accepted: 0, failed: 0, results: Vec::new() };
     for some in lines.chunks(BATCH_MAX) {
         let requests: Vec<&Value> = some.iter().map(|(_, request)| request).collect();
-        let sent = desk.api.post(&path, &json!({"requests": requests})).await;
+        let sent = context.api.post(&path, &json!({"requests": requests})).await;
         let sent: BatchAccepted = sent.map_err(|failure: Failure| {
             let help = "send the file again: what was counted is not counted twice";
             let failure =
@@ -33,7 +37,7 @@ pub(super) async fn run(desk: &Desk<'_>, whose: &AppArgs, file: &str) -> Result<
         bar.inc(some.len() as u64);
     }
     bar.finish_and_clear();
-    desk.tell(&all, show)?;
+    context.print(&all, show)?;
     told(file, &lines, &all)
 }
 

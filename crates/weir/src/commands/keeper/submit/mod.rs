@@ -13,7 +13,7 @@ use weir_table::clock::Clock;
 
 use super::amount;
 use super::whose::AppArgs;
-use crate::commands::desk::Desk;
+use crate::commands::api_context::ApiContext;
 use crate::config::Loaded;
 use crate::failure::Failure;
 use crate::output;
@@ -74,20 +74,25 @@ enum Status {
     Error,
 }
 
-pub(super) async fn run(desk: &Desk<'_>, loaded: &Loaded, args: SubmitArgs) -> Result<(), Failure> {
+pub(super) async fn run(
+    context: &ApiContext<'_>,
+    loaded: &Loaded,
+    args: SubmitArgs,
+) -> Result<(), Failure> {
     if let Some(file) = &args.batch {
-        return batch::run(desk, &args.whose, file).await;
+        return batch::run(context, &args.whose, file).await;
     }
-    let submission = submission(desk, loaded, &args.whose, args.one).await?;
-    let answer: Value = desk.api.post(&args.whose.path(desk, &["costs"]), &submission).await?;
-    desk.tell(&answer, |answer| match serde_json::from_value(answer.clone()) {
+    let submission = submission(context, loaded, &args.whose, args.one).await?;
+    let answer: Value =
+        context.api.post(&args.whose.path(context, &["costs"]), &submission).await?;
+    context.print(&answer, |answer| match serde_json::from_value(answer.clone()) {
         Ok(accepted) => show(&accepted),
         Err(error) => Err(std::io::Error::other(error)),
     })
 }
 
 async fn submission(
-    desk: &Desk<'_>,
+    context: &ApiContext<'_>,
     loaded: &Loaded,
     whose: &AppArgs,
     one: One,
@@ -95,7 +100,7 @@ async fn submission(
     let label = one.model.unwrap_or_default();
     let bedrock_model_id = match one.model_id {
         Some(id) => id,
-        None => meant(desk, loaded, whose, &label).await?,
+        None => meant(context, loaded, whose, &label).await?,
     };
     let now = || rfc3339(i64::try_from(Clock::System.now_ms()).unwrap_or_default());
     Ok(NewSubmission {
@@ -115,7 +120,7 @@ async fn submission(
 
 /// The model that a label means: by the catalogue, or as a profile of the app.
 async fn meant(
-    desk: &Desk<'_>,
+    context: &ApiContext<'_>,
     loaded: &Loaded,
     whose: &AppArgs,
     label: &str,
@@ -129,7 +134,7 @@ async fn meant(
     if let Some(def) = known.and_then(|label| labels.get(&label).cloned()) {
         return Ok(def.bedrock_model_id.to_string());
     }
-    let all: Vec<Profile> = desk.all(&whose.path(desk, &["inference-profiles"])).await?;
+    let all: Vec<Profile> = context.all(&whose.path(context, &["inference-profiles"])).await?;
     let profile = all.into_iter().find(|profile| profile.profile_label == label);
     profile.map(|profile| profile.inference_profile_arn).ok_or_else(|| {
         let there: Vec<_> = labels.iter().map(|(label, _)| label.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What every verb works with: the API, the part of it that the command is about, and how to answer.
+//! What every verb of a service's command shares: the API, the path its routes begin with, and how to print a response.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,21 +8,22 @@ use crate::api::{Api, part};
 use crate::failure::Failure;
 use crate::output;
 
-/// Parts of a list that are read at most.
+/// Pages of a list that one command reads at most.
 const PAGES_MAX: usize = 10_000;
-/// Things of a part at most.
+/// Items on a page at most.
 const PAGE_MAX: usize = weir_framework::page::LIMIT_MAX as usize;
 
-/// The API, the path that all others of the command begin with, and how to answer.
-pub(super) struct Desk<'a> {
+/// The API of a service, and whether to print JSON.
+pub(super) struct ApiContext<'a> {
     pub(super) api: &'a Api,
     root: String,
     pub(super) json: bool,
 }
 
-impl<'a> Desk<'a> {
-    pub(super) fn new(api: &'a Api, root: impl Into<String>, json: bool) -> Desk<'a> {
-        Desk { api, root: root.into(), json }
+impl<'a> ApiContext<'a> {
+    /// The routes below `root`.
+    pub(super) fn new(api: &'a Api, root: impl Into<String>, json: bool) -> ApiContext<'a> {
+        ApiContext { api, root: root.into(), json }
     }
 
     /// A path below the root; `parts` are escaped.
@@ -30,56 +31,56 @@ impl<'a> Desk<'a> {
         below(&self.root, parts)
     }
 
-    /// Every thing of a list. `path` has no `limit` and no `cursor`.
+    /// Every item of a list. `path` has no `limit` and no `cursor`.
     pub(super) async fn all<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>, Failure> {
         let max = PAGES_MAX * PAGE_MAX;
         match self.first(path, max).await? {
             (all, false) => Ok(all),
-            (_, true) => Err(Failure::refused(format!("the list has more than {max} things"))),
+            (_, true) => Err(Failure::refused(format!("the list has more than {max} items"))),
         }
     }
 
-    /// The first things of a list, at most `limit`, and whether there are more. `path` has no `limit` and no `cursor`.
+    /// The first items of a list, at most `limit`, and whether there are more. `path` has no `limit` and no `cursor`.
     pub(super) async fn first<T: DeserializeOwned>(
         &self,
         path: &str,
         limit: usize,
     ) -> Result<(Vec<T>, bool), Failure> {
-        let mut found: Vec<T> = Vec::new();
+        let mut items: Vec<T> = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..PAGES_MAX {
-            let missing = limit.saturating_sub(found.len()).min(PAGE_MAX).to_string();
-            let part = [("limit", Some(missing.as_str())), ("cursor", cursor.as_deref())];
-            let page: Page<T> = self.api.get(&with_query(path, &part)).await?;
-            found.extend(page.items);
+            let missing = limit.saturating_sub(items.len()).min(PAGE_MAX).to_string();
+            let params = [("limit", Some(missing.as_str())), ("cursor", cursor.as_deref())];
+            let page: Page<T> = self.api.get(&with_query(path, &params)).await?;
+            items.extend(page.items);
             cursor = page.next_cursor;
-            if cursor.is_none() || found.len() >= limit {
+            if cursor.is_none() || items.len() >= limit {
                 break;
             }
         }
-        Ok((found, cursor.is_some()))
+        Ok((items, cursor.is_some()))
     }
 
-    /// Prints an answer: as JSON when that was asked for, otherwise with `show`.
-    pub(super) fn tell<T: Serialize>(
+    /// Prints a response: as JSON with `--json`, otherwise with `show`.
+    pub(super) fn print<T: Serialize>(
         &self,
-        answer: &T,
+        response: &T,
         show: impl FnOnce(&T) -> std::io::Result<()>,
     ) -> Result<(), Failure> {
-        let told = if self.json { output::json(answer) } else { show(answer) };
-        Ok(told?)
+        let printed = if self.json { output::json(response) } else { show(response) };
+        Ok(printed?)
     }
 
-    /// Whether to go on with something that cannot be undone.
+    /// Asks whether to do something that cannot be undone, unless `--yes` was given.
     pub(super) fn confirm(yes: bool, question: &str) -> Result<(), Failure> {
         if yes {
             return Ok(());
         }
         match output::confirmed(question)? {
             Some(true) => Ok(()),
-            Some(false) => Err(Failure::refused("nothing was done")),
-            None => Err(Failure::refused("it was not confirmed")
-                .help("add --yes, or run it on a terminal, where you are asked")),
+            Some(false) => Err(Failure::refused("nothing was changed")),
+            None => Err(Failure::refused("the change was not confirmed")
+                .help("add --yes, or run the command on a terminal, where it asks")),
         }
     }
 }
@@ -94,7 +95,7 @@ pub(super) fn below(root: &str, parts: &[&str]) -> String {
     path
 }
 
-/// The path with the parameters that are there.
+/// The path with those parameters that have a value.
 pub(super) fn with_query(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
     let mut path = path.to_owned();
     for (name, value) in parameters {
@@ -113,13 +114,13 @@ pub(super) fn header<const N: usize>(names: [&str; N]) -> Vec<String> {
     names.map(str::to_owned).to_vec()
 }
 
-/// A number that may be below zero, its thousands set apart.
+/// A signed number with thousands separators.
 pub(super) fn tokens(number: i64) -> String {
     let text = output::thousands(number.unsigned_abs());
     if number < 0 { format!("-{text}") } else { text }
 }
 
-/// A time from now on, as people read it.
+/// A duration in the largest unit that suits it; `now` when it has passed.
 pub(super) fn wait(ms: i64) -> String {
     match ms {
         ..=0 => "now".to_owned(),
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_tokens_are_read_easily() {
+    fn durations_and_tokens_are_formatted() {
         assert_eq!(wait(0), "now");
         assert_eq!(wait(600), "600 ms");
         assert_eq!(wait(61_500), "61 s");
