@@ -16,6 +16,8 @@
 //! [`page`] hold what operations cost against `docs/cost.md`. [`stage`] is where the scenes of a domain play, on every
 //! back-end.
 //!
+//! [`eventually`] waits for state that lags behind a write, and [`skip`] records a test that cannot run on this machine.
+//!
 //! Because servers are shared, every test puts [`unique_prefix`] before its table names.
 //!
 //! No server checks signatures, but each wants to see one: sign with any region and any access
@@ -30,8 +32,10 @@ mod probe;
 mod process;
 mod s3;
 pub mod scales;
+mod skip;
 pub mod stage;
 mod tools;
+mod wait;
 pub mod watched;
 
 use std::env;
@@ -41,7 +45,9 @@ use std::sync::OnceLock;
 pub use dynoxide::Dynoxide;
 pub use process::{DynamoLocal, Moto};
 pub use s3::make_bucket;
+pub use skip::skip;
 pub use tools::installed;
+pub use wait::{eventually, eventually_eq};
 
 /// The environment variable that names a running DynamoDB Local, as `http://HOST:PORT`.
 pub const DYNAMO_LOCAL_VAR: &str = "WEIR_TEST_DYNAMODB_LOCAL";

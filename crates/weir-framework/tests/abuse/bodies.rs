@@ -78,7 +78,7 @@ async fn a_body_that_trickles_is_cut() {
 #[tokio::test]
 async fn a_slow_body_with_some_pace_is_taken() {
     let site =
-        Site::open(Settings { body_timeout: Duration::from_secs(1), ..Settings::default() }).await;
+        Site::open(Settings { body_timeout: Duration::from_secs(2), ..Settings::default() }).await;
     let mut stream = site
         .send(
             "POST /count HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 40960\r\n\r\n",
@@ -87,7 +87,7 @@ async fn a_slow_body_with_some_pace_is_taken() {
     // Longer than the timeout as a whole; each piece earns more time than it takes.
     for _ in 0..10 {
         soon(stream.write_all(&[b'x'; 4096])).await.unwrap();
-        sleep(Duration::from_millis(200)).await;
+        sleep(Duration::from_millis(300)).await;
     }
     let answer = rest(&mut stream).await;
     assert!(answer.ends_with("\r\n\r\n40960"), "{answer}");

@@ -20,11 +20,11 @@ const SPARE: u64 = 2_000;
 /// Long enough for an answer that should not come.
 const A_WHILE: Duration = Duration::from_millis(300);
 
-/// Starts this program again to run one of its tests, with `name` set to `value`.
-fn again(test: &str, name: &str, value: &str) -> Child {
+/// Starts this program again to run one of its tests, with a variable.
+fn again(test: &str, variable: Option<(&str, &str)>) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture"])
-        .env(name, value)
+        .args(["--exact", test, "--ignored", "--nocapture"])
+        .envs(variable)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -35,8 +35,7 @@ fn again(test: &str, name: &str, value: &str) -> Child {
 async fn ten_thousand_idle_connections_leave_room_for_requests() {
     let hard = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     if hard < CROWD as u64 + SPARE {
-        println!("skipped: only {hard} files may be open");
-        return;
+        return weir_testkit::skip("too few files may be open", &format!("{hard} files"));
     }
     let site = Site::open(Settings {
         connections_max: CROWD + 100,
@@ -46,7 +45,7 @@ async fn ten_thousand_idle_connections_leave_room_for_requests() {
     .await;
     // They live in another process, because both ends of each would be too many for one.
     let address = site.address().to_string();
-    let mut crowd = again("crowd::a_crowd", "WEIR_TEST_CROWD_AT", &address);
+    let mut crowd = again("crowd::a_crowd", Some(("WEIR_TEST_CROWD_AT", &address)));
     let mut out = crowd.stdout.take().unwrap();
     let held = tokio::task::spawn_blocking(move || {
         let mut seen = String::new();
@@ -66,12 +65,11 @@ async fn ten_thousand_idle_connections_leave_room_for_requests() {
     site.serves().await;
 }
 
-/// First come those who ask once, then those who say nothing, as fast as they can. Does nothing when run by itself.
+/// First come those who ask once, then those who say nothing, as fast as they can.
 #[test]
+#[ignore = "not a test of its own: `ten_thousand_idle_connections_leave_room_for_requests` starts it as a process"]
 fn a_crowd() {
-    let Ok(address) = std::env::var("WEIR_TEST_CROWD_AT") else {
-        return;
-    };
+    let address = std::env::var("WEIR_TEST_CROWD_AT").unwrap();
     raise_open_files();
     let mut held = Vec::new();
     for turn in 0..CROWD {
@@ -113,18 +111,15 @@ async fn at_the_bound_new_connections_wait_for_their_turn() {
 fn running_out_of_descriptors_is_survived() {
     // In a process of its own: the limit holds for all of a process.
     let name = "crowd::out_of_descriptors";
-    let ran = again(name, "WEIR_TEST_OUT_OF_FILES", "1");
+    let ran = again(name, None);
     let output = ran.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// Does nothing when run by itself.
 #[tokio::test]
+#[ignore = "not a test of its own: `running_out_of_descriptors_is_survived` starts it as a process"]
 async fn out_of_descriptors() {
-    if std::env::var("WEIR_TEST_OUT_OF_FILES").is_err() {
-        return;
-    }
     let site = Site::open(Settings::default()).await;
     site.serves().await;
     let old = getrlimit(Resource::Nofile);

@@ -9,8 +9,26 @@ use crate::site::{HELLO, Site, answer, is_hello, rest, soon};
 
 const SLOW: &str = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
 
+/// Waits for the thread of a connection to learn of the stop, which cannot be seen from outside.
+const PATIENCE: [Duration; 3] =
+    [Duration::from_millis(200), Duration::from_secs(2), Duration::from_secs(10)];
+
 #[tokio::test]
 async fn a_stop_closes_what_is_idle_and_finishes_what_is_under_way() {
+    for patience in PATIENCE {
+        if says_that_it_is_the_last(&stopped_after(patience).await) {
+            return;
+        }
+    }
+    panic!("the last answer does not say that it is the last");
+}
+
+fn says_that_it_is_the_last(answer: &str) -> bool {
+    answer.contains("connection: close")
+}
+
+/// Stops a server with a request under way, which is answered `patience` later. Returns the answer.
+async fn stopped_after(patience: Duration) -> String {
     let mut site = Site::open(Settings::default()).await;
     let mut used = site.send(HELLO).await;
     assert!(is_hello(&answer(&mut used, "hello").await));
@@ -23,14 +41,13 @@ async fn a_stop_closes_what_is_idle_and_finishes_what_is_under_way() {
     assert_eq!(rest(&mut unused).await, "", "closed before its first request");
     let refused = TcpStream::connect(site.address()).await;
     assert!(refused.is_err(), "a new connection was taken");
-    // Told on another thread: if the answer were ready by then, it would not say that it is the last.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    tokio::time::sleep(patience).await;
 
     site.gate.add_permits(1);
     let said = rest(&mut busy).await;
-    assert!(said.contains("connection: close"), "{said}");
     assert!(said.ends_with("done"), "{said}");
     site.stopped().await;
+    said
 }
 
 #[tokio::test]

@@ -8,10 +8,10 @@ use weir_keeper::money::{MicroUsd, TokenUse};
 use weir_testkit::watched::Strike;
 
 use crate::metered::{
-    CHAIN, COST, QUOTA, Spender, dirty, eventually, follower, label, now_ms, spender, spent,
-    stated, submission, sum_up, today, total,
+    CHAIN, COST, QUOTA, Spender, dirty, follower, label, now_ms, spender, spent, stated,
+    submission, sum_up, today, total,
 };
-use crate::scene::{Scene, Watched};
+use crate::scene::{Scene, Watched, eventually};
 
 scenes! {
     the_feed_tells_what_to_sum_up,

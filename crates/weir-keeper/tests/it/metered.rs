@@ -180,15 +180,3 @@ pub(crate) async fn follower(scene: &Scene, instance: &str) -> Consumer<Watched>
     let start = Position::Oldest;
     Consumer::new(store, table, "totals", instance, POSITIONS_TABLE, start, clock).unwrap()
 }
-
-/// Asks until `check` is content, because feeds may lag; gives up after ten seconds.
-pub(crate) async fn eventually<T>(mut check: impl AsyncFnMut() -> Option<T>) -> T {
-    const TRIES: u32 = 200;
-    for _ in 0..TRIES {
-        if let Some(found) = check().await {
-            return found;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("it did not come to pass");
-}

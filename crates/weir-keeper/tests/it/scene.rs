@@ -5,6 +5,7 @@ use weir_keeper::ids::{AppId, OrgId};
 use weir_keeper::{Keeper, Settings};
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Store};
+pub(crate) use weir_testkit::eventually;
 use weir_testkit::stage::{self, Stage};
 use weir_testkit::watched::Watch;
 

@@ -1,13 +1,12 @@
 //! A limiter on a back-end of its own, with a clock that stands still.
 
-use std::time::Duration;
-
 use weir_limiter::bucket::Limit;
 use weir_limiter::ids::{EntityId, LimitName, NamespaceName, Resource};
 use weir_limiter::{Limiter, Namespace, Settings};
 use weir_table::Store;
 use weir_table::clock::Clock;
 use weir_testkit::stage::{self, Stage};
+pub(crate) use weir_testkit::{eventually, eventually_eq};
 
 use crate::watched::{Watch, Watched};
 
@@ -99,16 +98,4 @@ pub(crate) fn limit_name(text: &str) -> LimitName {
 /// A limit of so much a minute.
 pub(crate) fn per_minute(name: &str, amount: u64) -> Limit {
     Limit::per_minute(limit_name(name), amount)
-}
-
-/// Asks until `check` is content, because indexes and feeds may lag; gives up after ten seconds.
-pub(crate) async fn eventually<T>(mut check: impl AsyncFnMut() -> Option<T>) -> T {
-    const TRIES: u32 = 200;
-    for _ in 0..TRIES {
-        if let Some(found) = check().await {
-            return found;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("it did not come to pass");
 }

@@ -80,8 +80,7 @@ pub(crate) fn dynoxide(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>))
 
 pub(crate) fn aws(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
     if !aws_is_named() {
-        println!("skipped: {scenario} on aws because {AWS_VAR} is not 1");
-        return;
+        return weir_testkit::skip("no AWS account is named", &format!("{AWS_VAR} is not 1"));
     }
     on_dynamodb("aws", scenario, body, || None);
 }

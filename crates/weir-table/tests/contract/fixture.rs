@@ -2,19 +2,14 @@
 
 use std::fmt::Debug;
 use std::sync::Mutex;
-use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
 use weir_table::expr::{Condition, Update};
 use weir_table::{
     Backend, Error, Get, IndexSpec, Item, Key, Kind, Number, Page, Query, Store, TableSpec,
     Transaction, Value, Write, Written,
 };
+pub(crate) use weir_testkit::eventually_eq as eventually;
 
-/// How long [`eventually`] waits for an index or a feed to catch up.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long it waits between two looks.
-const PAUSE: Duration = Duration::from_millis(20);
 /// No scenario reads more pages of one query.
 const PAGES_MAX: usize = 2_000;
 
@@ -281,17 +276,4 @@ pub(crate) fn byte_set<const N: usize>(elements: [&[u8]; N]) -> Value {
 /// The text of one attribute of each item.
 pub(crate) fn texts_of(items: &[Item], name: &str) -> Vec<String> {
     items.iter().map(|item| item.s(name).unwrap().to_owned()).collect()
-}
-
-/// Looks until `look` sees `expected`; when it never does, says what was seen last.
-pub(crate) async fn eventually<T: PartialEq + Debug>(expected: T, look: impl AsyncFn() -> T) {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
-        let seen = look().await;
-        if seen == expected {
-            return;
-        }
-        assert!(Instant::now() < deadline, "expected {expected:?}, and saw {seen:?} to the end");
-        sleep(PAUSE).await;
-    }
 }

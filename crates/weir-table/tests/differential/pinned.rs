@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "only tests call these")]
 
 use weir_table::dynamodb::Dynamo;
-use weir_table::expr::{Term, add, attr, set};
+use weir_table::expr::{Term, add, attr, delete_from, set};
 use weir_table::request::RawPage;
 use weir_table::{
     Backend as _, Error, Get, Item, Key, Number, Query, SortRange, Transacted, Transaction, Value,
@@ -134,8 +134,11 @@ async fn dynoxide_takes_number_sets_for_texts() {
     let tiny = Value::Ns([Number::new(1, -130).unwrap()].into());
     let item = Item::new().with(PARTITION, 2).with("ns", tiny.clone());
     dynamo.batch_write(vec![Write::put(TABLE, item)]).await.unwrap();
-    let again = Write::update(TABLE, Key::partition(2), add("ns", tiny));
+    let again = Write::update(TABLE, Key::partition(2), add("ns", tiny.clone()));
     assert!(dynamo.write(again).await.unwrap_err().is_invalid());
+    let gone = Write::update(TABLE, Key::partition(2), delete_from("ns", tiny.clone()));
+    let kept = dynamo.write(gone).await.unwrap();
+    assert_eq!(kept.item().unwrap().get("ns"), Some(&tiny));
 }
 
 #[tokio::test]

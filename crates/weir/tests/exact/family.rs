@@ -62,6 +62,7 @@ fn share(ground: &mut Ground, kills: Kills, usual: Duration) {
     let answers = crowd.end();
     let lost = answers.lost();
     assert_eq!(answers.rest.odd, [""; 0]);
+    assert!(answers.grants() > 0, "nothing was granted");
     if kills == Kills::None {
         answers.check_unharmed(ground);
     }

@@ -33,6 +33,7 @@ fn settle(ground: &mut Ground, kills: Kills, usual: Duration) {
     }
     let answers = crowd.end();
     assert_eq!(answers.rest.odd, [""; 0]);
+    assert!(answers.leases > 0, "no lease was settled");
     if kills == Kills::None {
         answers.check_unharmed(ground);
     }

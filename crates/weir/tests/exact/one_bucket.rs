@@ -120,6 +120,7 @@ fn hammer(ground: &Ground, short: Limit, usual: Duration) {
     }
     let answers = crowd.end();
     assert_eq!(answers.rest.odd, [""; 0]);
+    assert!(answers.grants() > 0, "nothing was granted");
     answers.check_unharmed(ground);
     let given = Given::to_crowd(&answers).and_the_rest(ground);
     let ended_ms = now_ms();

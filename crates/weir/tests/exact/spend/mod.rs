@@ -99,6 +99,7 @@ fn spend(ground: &mut Ground, whole: u64, kills: usize) {
         killed.1
     );
     assert_eq!(tally.odd, [""; 0]);
+    assert!(kills == 0 || killed.0 > 0 && killed.1 > 0, "{killed:?} were killed");
     if kills == 0 && !ground.is_sharded() {
         assert_eq!(tally.retries, 0, "nobody was killed, so everybody is answered at once");
     }
