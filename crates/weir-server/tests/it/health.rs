@@ -30,8 +30,8 @@ async fn metrics_are_for_the_operator_and_count_requests() {
     assert!(text.contains(count), "{text}");
     assert!(text.contains(r#"route="none",status="404"} 1"#), "{text}");
     assert!(!text.contains("nowhere"), "a path that was asked for is no label");
-    assert!(text.contains("weir_resident_memory_bytes "), "{text}");
-    assert!(text.contains(r#"weir_store{figure="commits"}"#), "{text}");
+    assert!(text.contains("process_resident_memory_bytes "), "{text}");
+    assert!(text.contains("weir_store_commits_total"), "{text}");
     assert!(text.trim_end().ends_with("# EOF"));
 }
 

@@ -41,7 +41,7 @@ impl Scene {
 
 #[tokio::test]
 async fn no_route_opens_to_another_org_or_app_or_to_nobody() {
-    let scene = Scene::start_with(|settings| settings.rates.token_per_address = 0).await;
+    let scene = Scene::start_with(|settings| settings.token_address_rate = 0).await;
     no_route_opens_to_others(&scene).await;
 }
 

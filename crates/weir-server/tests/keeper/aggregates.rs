@@ -83,7 +83,7 @@ async fn a_series_has_every_day_up_to_ninety_two() {
 
 #[tokio::test]
 async fn a_client_looks_only_so_often() {
-    let scene = Scene::start_with(|settings| settings.rates.aggregates = 1).await;
+    let scene = Scene::start_with(|settings| settings.aggregates_rate = 1).await;
     let client = scene.org(ORG).await;
     scene.read(&client, "/aggregates/today").await.problem(Code::NOT_FOUND);
     scene.read(&client, "/aggregates/today").await.problem(Code::RATE_LIMIT_EXCEEDED);

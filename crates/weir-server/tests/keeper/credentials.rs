@@ -68,7 +68,7 @@ async fn of_fifty_who_redeem_a_token_at_once_one_gets_the_secret() {
 
 #[tokio::test]
 async fn an_old_secret_works_until_its_grace_ends() {
-    let scene = Scene::start_with(|settings| settings.rates.token_per_client = 0).await;
+    let scene = Scene::start_with(|settings| settings.token_rate = 0).await;
     let client = scene.org(ORG).await;
     let path = at(ORG, "/credentials/rotate");
     let told: Value = scene.post(&path, &json!({"grace_period_hours": 2})).await.json();

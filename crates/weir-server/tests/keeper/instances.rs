@@ -37,7 +37,7 @@ impl Shared {
         let dynamo = Dynamo::connect(options).await.unwrap();
         let store = Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]));
         let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
-        settings.rates.token_per_address = 0;
+        settings.token_address_rate = 0;
         let (limits, budgets) = (LimiterService::default(), KeeperService::new(settings));
         let app =
             TestApp::builder(vec![Box::new(limits), Box::new(budgets)]).settings(|settings| {

@@ -101,7 +101,7 @@ async fn nothing_that_is_secret_is_heard() {
         .with_writer(log.clone())
         .finish();
     tracing::subscriber::set_global_default(subscriber).unwrap();
-    let scene = Scene::start_with(|settings| settings.rates.token_per_client = 0).await;
+    let scene = Scene::start_with(|settings| settings.token_rate = 0).await;
     let mut ears = Ears::default();
     let made: Value = scene.put(&at(ORG, ""), &new_org()).await.json();
     redeem(&scene, &mut ears, &made["credentials"], &format!("org-{ORG}")).await;

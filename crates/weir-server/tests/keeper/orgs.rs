@@ -165,7 +165,7 @@ async fn clients_read_what_is_theirs() {
 
 #[tokio::test]
 async fn a_key_writes_only_so_often() {
-    let scene = Scene::start_with(|settings| settings.rates.writes = 3).await;
+    let scene = Scene::start_with(|settings| settings.write_rate = 3).await;
     for _ in 0..3 {
         assert!(scene.put(&at(ORG, ""), &new_org()).await.status < 300);
     }

@@ -1,6 +1,5 @@
 //! What models cost: imported, fetched, and not known.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -8,8 +7,7 @@ use axum::http::{Method, StatusCode};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use weir_framework::Code;
-use weir_keeper::ids::{Label, ModelId};
-use weir_keeper::labels::{Catalogue, LabelDef};
+use weir_server::keeper::Labels;
 
 use crate::scene::{APP, ORG, Scene, at, new_org, used, with};
 
@@ -62,20 +60,15 @@ async fn an_import_in_parts_holds_when_its_last_part_is_there_and_can_be_removed
 }
 
 /// A chain of one model that nobody knows the price of.
-fn unknown() -> Catalogue {
-    let def = LabelDef {
-        bedrock_model_id: ModelId::new("acme.model").unwrap(),
-        tier: "premium".to_owned(),
-        family: "acme".to_owned(),
-        description: "Nobody knows what it costs".to_owned(),
-        price: None,
-    };
-    Catalogue::new(BTreeMap::from([(Label::new("premium").unwrap(), def)])).unwrap()
+fn unknown() -> Labels {
+    let label = json!({"bedrock_model_id": "acme.model", "tier": "premium", "family": "acme",
+        "description": "Nobody knows what it costs"});
+    serde_json::from_value(json!({"premium": label})).unwrap()
 }
 
 #[tokio::test]
 async fn a_model_that_nobody_knows_the_price_of_is_not_free() {
-    let scene = Scene::start_with(|settings| settings.labels = unknown()).await;
+    let scene = Scene::start_with(|settings| settings.labels = Some(unknown())).await;
     let org = with(new_org(), json!({"model_ordering": ["premium"], "quotas": {"premium": 100}}));
     assert_eq!(scene.put(&at(ORG, ""), &org).await.status, 201);
     let client = scene.app(ORG, APP).await;

@@ -176,7 +176,7 @@ async fn each_of_a_batch_is_answered_by_itself() {
 
 #[tokio::test]
 async fn submissions_of_an_org_are_limited_and_a_batch_counts_its_length() {
-    let scene = Scene::start_with(|settings| settings.rates.submissions = 10).await;
+    let scene = Scene::start_with(|settings| settings.submission_rate = 10).await;
     scene.org(ORG).await;
     let client = scene.app(ORG, "api").await;
     let path = at(ORG, "/apps/api/costs/batch");
@@ -193,7 +193,7 @@ async fn submissions_of_an_org_are_limited_and_a_batch_counts_its_length() {
 
 #[tokio::test]
 async fn a_client_asks_for_a_model_only_so_often_and_the_operator_as_often_as_needed() {
-    let scene = Scene::start_with(|settings| settings.rates.selection = 2).await;
+    let scene = Scene::start_with(|settings| settings.selection_rate = 2).await;
     scene.org(ORG).await;
     let client = scene.app(ORG, "api").await;
     for _ in 0..2 {

@@ -1,5 +1,7 @@
 //! A server with budgets, and short ways to ask it.
 
+use std::time::Duration;
+
 use axum::http::Method;
 use serde_json::{Value, json};
 use weir_framework::testing::{Call, Reply, TestApp};
@@ -32,8 +34,11 @@ impl Scene {
     pub(crate) async fn start_with(change: impl FnOnce(&mut Settings)) -> Scene {
         // The real cost of a hash would make every test wait.
         let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
+        // Totals are summed up when the server starts and when a test says so, not in between.
+        settings.catch_up_secs = 24 * 3600;
         change(&mut settings);
-        let (limits, budgets) = (LimiterService::default(), KeeperService::new(settings));
+        let budgets = KeeperService::new(settings).aggregate_every(Duration::from_secs(24 * 3600));
+        let limits = LimiterService::default();
         Scene { app: TestApp::start(vec![Box::new(limits), Box::new(budgets)]).await }
     }
 

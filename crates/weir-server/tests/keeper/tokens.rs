@@ -90,7 +90,7 @@ async fn a_client_asks_for_tokens_only_so_often_and_others_still_can() {
 
 #[tokio::test]
 async fn a_client_that_is_not_there_costs_the_work_of_a_wrong_secret() {
-    let scene = Scene::start_with(|settings| settings.rates.token_per_address = 0).await;
+    let scene = Scene::start_with(|settings| settings.token_address_rate = 0).await;
     let client = scene.org(ORG).await;
     let checks = async || -> u64 {
         let metrics = scene.get("/metrics").await.text();
@@ -117,7 +117,7 @@ async fn a_client_that_is_not_there_costs_the_work_of_a_wrong_secret() {
 
 #[tokio::test]
 async fn an_address_guesses_only_so_often_whatever_client_it_names() {
-    let scene = Scene::start_with(|settings| settings.rates.token_per_address = 5).await;
+    let scene = Scene::start_with(|settings| settings.token_address_rate = 5).await;
     for number in 0..5 {
         let id = format!("org-550e8400-e29b-41d4-a716-{number:012}");
         scene.token(&id, "wrong").await.problem(Code::UNAUTHORIZED);

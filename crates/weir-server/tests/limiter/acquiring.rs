@@ -150,8 +150,8 @@ async fn what_became_of_requests_is_counted() {
         "weir_limiter_acquires_total{result=\"degraded\"} 0",
         "weir_limiter_acquires_total{result=\"error\"} 1",
         "weir_limiter_leases_open 0",
-        "weir_limiter_cache_hits ",
-        "weir_limiter_cache_misses ",
+        "weir_limiter_config_cache_hits_total ",
+        "weir_limiter_config_cache_misses_total ",
     ] {
         assert!(told.contains(line), "{line} is missing in {told}");
     }
