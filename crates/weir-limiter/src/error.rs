@@ -1,70 +1,69 @@
-//! What can go wrong, asked by question. A refused acquire is not here: it is an answer.
+//! The errors of the limiter. A refused acquire is a result, not an error.
 
-/// The result of a call of the limiter.
+/// The result of a call to the limiter.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A fault of the request or of the store. Nothing was taken, unless the variant says otherwise.
+/// An invalid request or a failing store. Nothing was taken, unless the variant says otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The request is wrong.
+    /// A field of the request is invalid.
     #[error("{field}: {problem}")]
     Invalid {
-        /// What is wrong.
+        /// The field, or the parameter.
         field: String,
-        /// How it is wrong.
+        /// What is wrong with it, and what is allowed.
         problem: String,
     },
-    /// There is none of that name.
-    #[error("there is no {what} {id:?}")]
+    /// No such namespace, entity, bucket or limit exists.
+    #[error("{kind} not found: {id:?}")]
     NotFound {
-        /// What kind of thing: `namespace`, `entity`, `bucket`.
-        what: &'static str,
+        /// The kind of thing: `namespace`, `entity`, `bucket` or `limit`.
+        kind: &'static str,
         /// Its id.
         id: String,
     },
-    /// No level of the configuration has limits for this, and the caller gave none.
+    /// No level of the config has limits, and the caller sent none.
     #[error(
-        "there are no limits for entity {entity:?} on resource {resource:?}: set some for the system, the resource or the entity"
+        "no limits apply to entity {entity:?} on resource {resource:?}: set limits for the entity, the resource or the system"
     )]
     NoLimits {
-        /// Who asked.
+        /// The entity that requested.
         entity: String,
-        /// For what.
+        /// The resource it requested.
         resource: String,
     },
-    /// The request contradicts what is there.
+    /// The request contradicts the stored state.
     #[error("{0}")]
     Conflict(String),
     /// The lease can no longer be settled.
-    #[error("the lease expired; it can be settled for {ttl_secs} s after its acquire")]
+    #[error("the lease has expired: it can be settled for {ttl_secs} s after its acquire")]
     LeaseExpired {
-        /// How long it could be settled.
+        /// How long the lease could be settled, in seconds.
         ttl_secs: i64,
     },
-    /// Not a lease of this limiter, or not of this namespace.
-    #[error("this is not a lease of this namespace")]
+    /// The token is not a lease of this limiter, or of another namespace.
+    #[error("not a lease of this namespace")]
     NotALease,
-    /// Too many others changed the same bucket at the same time.
-    #[error("the bucket is written by too many at once; try again")]
+    /// Too many others changed the same item at the same time.
+    #[error("too many concurrent writes to the same item; try again")]
     Contended,
-    /// The schema of the table is not one this version works with.
+    /// This version does not support the table's schema.
     #[error("{0}")]
     Version(String),
-    /// The store failed; a write may or may not have happened.
+    /// The store failed. A write may or may not have happened.
     #[error(transparent)]
     Store(#[from] weir_table::Error),
 }
 
 impl Error {
-    /// A wrong request.
+    /// An invalid field.
     pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> Error {
         Error::Invalid { field: field.into(), problem: problem.into() }
     }
 
-    /// A thing that is not there.
-    pub(crate) fn not_found(what: &'static str, id: impl Into<String>) -> Error {
-        Error::NotFound { what, id: id.into() }
+    pub(crate) fn not_found(kind: &'static str, id: impl Into<String>) -> Error {
+        Error::NotFound { kind, id: id.into() }
     }
 
     /// Whether the store could not be reached or would not serve, so that `on_unavailable` decides.

@@ -1,7 +1,6 @@
-//! Every id that enters a key, and what it may look like.
+//! Every id that is part of a key, and its syntax.
 //!
-//! Keys join their parts with `#` and `/`, so an id that could hold them where they separate would
-//! reach another item.
+//! Keys join their parts with `#` and `/`, so an id that contained a separator could address another item.
 
 use compact_str::CompactString;
 use weir_table::id::{as_is, shaped};
@@ -9,7 +8,7 @@ use weir_table::id::{as_is, shaped};
 use crate::error::Error;
 
 weir_table::ids! {
-    /// The name of a namespace, as people give it.
+    /// The name of a namespace, as users choose it.
     NamespaceName, "namespace",
         |text| shaped(text, 64, |b| b.is_ascii_alphanumeric(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')),
         "a namespace: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
@@ -17,11 +16,11 @@ weir_table::ids! {
     NamespaceId, "namespace id",
         |text| as_is(text, |text| text.len() == 11 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))),
         "a namespace id: 11 letters, digits, `_`, `-`";
-    /// Who is limited: a user, a key, a project.
+    /// The entity that is limited: a user, an API key, a project.
     EntityId, "entity",
         |text| shaped(text, 256, |b| b.is_ascii_alphanumeric(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':' | b'@' | b'-')),
         "an entity: a letter or digit, then up to 255 letters, digits, `_`, `.`, `:`, `@`, `-`";
-    /// What is used: a model's name.
+    /// The resource that is used, for example a model.
     Resource, "resource",
         |text| shaped(text, 128, |b| b.is_ascii_alphabetic(), |b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':' | b'/' | b'-')),
         "a resource: a letter, then up to 127 letters, digits, `_`, `.`, `:`, `/`, `-`";
@@ -31,8 +30,8 @@ weir_table::ids! {
         "a limit: a letter, then up to 63 letters, digits, `_`, `.`, `-`, and none of the reserved names (wcu, PK, SK, ttl, resource, window, …)";
 }
 
-/// Names a limit cannot have: the limit of a shard's writes, and the attributes of a usage snapshot, in
-/// which limits are attributes of their own.
+/// Names that a limit cannot have: the write limit of a shard, and the attributes of a usage snapshot, in which limits are
+/// attributes too.
 const RESERVED_LIMITS: &[&str] = &[
     "wcu",
     "PK",
@@ -54,19 +53,19 @@ const RESERVED_LIMITS: &[&str] = &[
 ];
 
 impl LimitName {
-    /// The reserved limit of a shard's writes.
+    /// The reserved limit that meters the writes of a shard.
     #[must_use]
     pub(crate) fn wcu() -> LimitName {
         LimitName(CompactString::const_new("wcu"))
     }
 
-    /// Whether this is the reserved limit of a shard's writes.
+    /// Whether this is the reserved write limit.
     #[must_use]
     pub(crate) fn is_wcu(&self) -> bool {
         self.0 == "wcu"
     }
 
-    /// A limit's name as it stands in an item that is already stored.
+    /// A limit name from a stored item, unchecked.
     #[must_use]
     pub(crate) fn stored(text: &str) -> LimitName {
         LimitName(text.into())
@@ -74,7 +73,7 @@ impl LimitName {
 }
 
 impl NamespaceName {
-    /// A name that was not checked, of a namespace that is known by its id.
+    /// A namespace name from a stored item, unchecked.
     #[must_use]
     pub(crate) fn stored(text: &str) -> NamespaceName {
         NamespaceName(text.into())
@@ -82,7 +81,7 @@ impl NamespaceName {
 }
 
 impl EntityId {
-    /// An entity's id as it stands in an item that is already stored.
+    /// An entity id from a stored item, unchecked.
     #[must_use]
     pub(crate) fn stored(text: &str) -> EntityId {
         EntityId(text.into())
@@ -90,7 +89,7 @@ impl EntityId {
 }
 
 impl Resource {
-    /// A resource as it stands in an item that is already stored.
+    /// A resource from a stored item, unchecked.
     #[must_use]
     pub(crate) fn stored(text: &str) -> Resource {
         Resource(text.into())
@@ -98,28 +97,28 @@ impl Resource {
 }
 
 impl NamespaceId {
-    /// A namespace's id as it stands in an item that is already stored.
+    /// A namespace id from a stored item, unchecked.
     #[must_use]
     pub(crate) fn stored(text: &str) -> NamespaceId {
         NamespaceId(text.into())
     }
 }
 
-/// The narrower rules of zae-limiter, for a table shared with it. Our entities all fit them.
+/// The narrower syntax of zae-limiter, for a table shared with it. All our entity ids satisfy it.
 pub mod zae {
     use super::{Error, LimitName, Resource};
 
-    /// The longest resource it takes.
+    /// Longest resource that zae-limiter accepts.
     pub const RESOURCE_MAX: usize = 64;
 
-    /// Checks that zae-limiter takes this resource.
+    /// Checks that zae-limiter accepts a resource.
     ///
     /// # Errors
     /// It does not.
     pub fn resource(resource: &Resource) -> Result<(), Error> {
         let text = resource.as_str();
         if text.contains(':') || text.len() > RESOURCE_MAX {
-            let problem = "has `:` or more than 64 characters, which zae-limiter does not take";
+            let problem = "must have at most 64 characters and no `:`, because the table is shared with zae-limiter";
             return Err(Error::invalid("resource", problem));
         }
         Ok(())
@@ -131,7 +130,9 @@ pub mod zae {
     /// It cannot.
     pub fn limit(limit: &LimitName) -> Result<(), Error> {
         if limit.as_str().contains(['-', '.']) {
-            let problem = format!("{limit} has `-` or `.`, which zae-limiter cannot take from");
+            let problem = format!(
+                "{limit} must not contain `-` or `.`, because the table is shared with zae-limiter"
+            );
             return Err(Error::invalid("limit", problem));
         }
         Ok(())

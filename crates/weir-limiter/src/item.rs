@@ -1,4 +1,4 @@
-//! A bucket as it is stored.
+//! The item of a bucket.
 
 use compact_str::CompactString;
 use weir_table::{Item, Name, Number, Value};
@@ -7,29 +7,29 @@ use crate::bucket::{Bucket, Level, Meter, Rate};
 use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
 use crate::keys;
 
-/// When all limits were refilled.
+/// When all limits were refilled, in milliseconds since 1970.
 pub const RF: &str = "rf";
-/// When the item can be forgotten.
+/// When the item expires, in seconds since 1970.
 pub const TTL: &str = "ttl";
-/// How many shards there are.
+/// Number of shards.
 pub const SHARD_COUNT: &str = "shard_count";
 /// Whether the parent pays too.
 pub const CASCADE: &str = "cascade";
-/// The parent.
+/// The parent entity.
 pub const PARENT: &str = "parent_id";
 
 /// One number of a limit in a bucket item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// Millitokens there are.
+    /// Available millitokens.
     Tokens,
     /// Capacity in millitokens.
     Capacity,
-    /// Millitokens consumed since ever.
+    /// Millitokens consumed so far, refunds subtracted.
     Consumed,
-    /// Refill in millitokens.
+    /// Refill per period in millitokens.
     Refill,
-    /// Period in milliseconds.
+    /// Refill period in milliseconds.
     Period,
     /// Remainder of the last refill.
     Remainder,
@@ -47,32 +47,32 @@ impl Field {
         }
     }
 
-    /// The attribute that holds it for a limit.
+    /// The attribute that stores this number of a limit.
     #[must_use]
     pub fn of(self, limit: &LimitName) -> Name {
         self.of_name(limit.as_str())
     }
 
-    /// The same for a limit that is known by its text.
+    /// The attribute for a limit given as text.
     pub(crate) fn of_name(self, limit: &str) -> Name {
-        // Made with every take, so without the machinery of `format`.
+        // Built for every take, so without the cost of `format!`.
         let mut name = Name::const_new("b_");
         name.push_str(limit);
         name.push_str(self.suffix());
         name
     }
 
-    /// Whether an attribute holds this of some limit.
+    /// Whether an attribute stores this number of any limit.
     pub(crate) fn is_in(self, attribute: &str) -> bool {
         self.limit_in(attribute).is_some()
     }
 
-    /// The limit that an attribute holds this of, if it does.
+    /// The limit whose number of this kind an attribute stores.
     pub(crate) fn limit_in(self, attribute: &str) -> Option<&str> {
         attribute.strip_prefix("b_")?.strip_suffix(self.suffix())
     }
 
-    /// The limit's name and the field that an attribute holds, if it holds one.
+    /// The limit and the kind of number that an attribute stores.
     fn parse(attribute: &str) -> Option<(&str, Field)> {
         let rest = attribute.strip_prefix("b_")?;
         // Every suffix is an underscore and two letters.
@@ -90,10 +90,10 @@ impl Field {
     }
 }
 
-/// Limits that room is made for before they are read; most buckets have fewer.
-const METERS_AHEAD: usize = 4;
+/// Limits to reserve space for before decoding; most buckets have fewer.
+const METERS_RESERVED: usize = 4;
 
-/// Whose bucket it is.
+/// Identifies a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BucketId {
     /// The namespace.
@@ -104,28 +104,28 @@ pub struct BucketId {
     pub resource: Resource,
 }
 
-/// Whether [`decode`] reads an attribute, other than the key: who asks for a bucket's item knows its shard.
-pub(crate) fn is_told(attribute: &str) -> bool {
+/// Whether [`decode`] reads an attribute. Keys are left out: whoever requests a bucket's item knows its shard.
+pub(crate) fn is_decoded(attribute: &str) -> bool {
     attribute.starts_with("b_") || matches!(attribute, RF | TTL | SHARD_COUNT | CASCADE | PARENT)
 }
 
-/// Reads a bucket item. Attributes that are not of a bucket are passed over.
+/// Decodes a bucket item. Ignores attributes that no bucket has.
 ///
-/// A meter without its rate or its balance is passed over too: zae-limiter leaves such halves when a limit is added
-/// to the config of a live bucket, and nobody could take from one.
+/// Ignores a limit without its rate or balance too: zae-limiter leaves such incomplete limits when one is added to the
+/// config of a live bucket, and nobody could take from it.
 #[must_use]
 pub fn decode(item: &Item) -> Bucket {
-    let mut meters: Vec<Meter> = Vec::with_capacity(METERS_AHEAD);
-    let mut bucket = Bucket::bare();
+    let mut meters: Vec<Meter> = Vec::with_capacity(METERS_RESERVED);
+    let mut bucket = Bucket::empty();
     for (name, value) in item.attrs() {
         let Some((limit, field)) = Field::parse(name) else {
-            bucket.read(name, value);
+            bucket.set_attribute(name, value);
             continue;
         };
-        let Some(value) = value.as_n().and_then(whole) else { continue };
-        // Attributes are ordered, so a limit's fields follow each other, unless one name begins another.
-        let place = meters.iter().rposition(|meter| meter.name.as_str() == limit);
-        let place = place.unwrap_or_else(|| {
+        let Some(value) = value.as_n().and_then(to_i64) else { continue };
+        // Attributes are sorted, so a limit's numbers are adjacent, unless one limit's name is a prefix of another's.
+        let index = meters.iter().rposition(|meter| meter.name.as_str() == limit);
+        let index = index.unwrap_or_else(|| {
             meters.push(Meter {
                 name: LimitName::stored(limit),
                 rate: Rate { capacity: 0, refill: 0, period_ms: 0 },
@@ -134,7 +134,7 @@ pub fn decode(item: &Item) -> Bucket {
             });
             meters.len() - 1
         });
-        let Some(meter) = meters.get_mut(place) else { continue };
+        let Some(meter) = meters.get_mut(index) else { continue };
         match field {
             Field::Tokens => meter.level.tokens = value,
             Field::Capacity => meter.rate.capacity = value,
@@ -145,27 +145,27 @@ pub fn decode(item: &Item) -> Bucket {
         }
     }
     meters.retain(|meter| {
-        let is_whole = meter.rate.period_ms > 0 && meter.rate.refill > 0;
-        // What is not zero was there.
+        let is_complete = meter.rate.period_ms > 0 && meter.rate.refill > 0;
+        // A balance other than zero was certainly stored.
         let has_balance = || item.get(Field::Tokens.of(&meter.name).as_str()).is_some();
-        is_whole && (meter.level.tokens != 0 || has_balance())
+        is_complete && (meter.level.tokens != 0 || has_balance())
     });
     meters.sort_by(|a, b| a.name.cmp(&b.name));
     Bucket { meters, ..bucket }
 }
 
-/// A number that is whole; one that is beyond every bound we have is the largest there is.
-fn whole(number: Number) -> Option<i64> {
-    let beyond = || {
+/// A whole number, saturated where it exceeds every bound.
+fn to_i64(number: Number) -> Option<i64> {
+    let saturated = || {
         let value = number.to_i128()?;
         Some(if value < 0 { i64::MIN } else { i64::MAX })
     };
-    number.to_i64().or_else(beyond)
+    number.to_i64().or_else(saturated)
 }
 
 impl Bucket {
-    /// An item in which nothing was found.
-    fn bare() -> Bucket {
+    /// The bucket of an item without attributes.
+    fn empty() -> Bucket {
         Bucket {
             shard: 0,
             shard_count: 1,
@@ -177,8 +177,8 @@ impl Bucket {
         }
     }
 
-    /// Takes up an attribute that is of no limit.
-    fn read(&mut self, name: &str, value: &Value) {
+    /// Decodes an attribute that belongs to no limit.
+    fn set_attribute(&mut self, name: &str, value: &Value) {
         match name {
             "PK" => {
                 let shard = value.as_s().and_then(|pk| pk.rsplit_once('#')?.1.parse().ok());
@@ -197,12 +197,12 @@ impl Bucket {
     }
 }
 
-/// The item of a bucket, whole.
+/// Encodes a bucket as an item.
 #[must_use]
 pub fn encode(id: &BucketId, bucket: &Bucket) -> Item {
     let BucketId { ns, entity, resource } = id;
     let tail = keys::bucket_tail(entity, resource, bucket.shard);
-    let mut item = keys_of(id, bucket.shard)
+    let mut item = keys::item(keys::bucket(ns, entity, resource, bucket.shard))
         .with("entity_id", entity.as_str())
         .with("resource", resource.as_str())
         .with(SHARD_COUNT, bucket.shard_count)
@@ -228,15 +228,6 @@ pub fn encode(id: &BucketId, bucket: &Bucket) -> Item {
     item
 }
 
-fn keys_of(id: &BucketId, shard: u32) -> Item {
-    let key = keys::bucket(&id.ns, &id.entity, &id.resource, shard);
-    let mut item = Item::new().with("PK", key.partition.to_value());
-    if let Some(sort) = key.sort {
-        item.set("SK", sort.to_value());
-    }
-    item
-}
-
 /// Every number of a meter.
 #[must_use]
 pub fn numbers(meter: &Meter) -> [(Field, i64); 6] {
@@ -250,7 +241,7 @@ pub fn numbers(meter: &Meter) -> [(Field, i64); 6] {
     ]
 }
 
-/// The limits an item has attributes of, whether they are whole or not.
+/// The limits that an item has any attribute of, complete or not.
 #[must_use]
 pub fn limits_in(item: &Item) -> Vec<CompactString> {
     let mut names: Vec<CompactString> = item
@@ -290,7 +281,7 @@ mod tests {
         assert_eq!(limits_in(&item), ["a", "a_b", "a_tk", "tpm", "wcu"]);
     }
     #[test]
-    fn half_a_limit_is_none() {
+    fn an_incomplete_limit_is_ignored() {
         let whole = Item::new()
             .with("rf", 1_794_751_933_458_i64)
             .with("b_rpm_tk", 8_010)

@@ -1,20 +1,19 @@
-//! Every key of the limiter's table. The text is the file format, so each builder has a test with the literal
-//! text.
+//! Every key of the limiter's table. Their text is the file format, so each builder has a test with the literal text.
 
 use weir_table::{Item, Key};
 
-use crate::aggregate::Whose;
+use crate::aggregate::PropagationScope;
 use crate::ids::{EntityId, NamespaceId, NamespaceName, Resource};
 
 /// The namespace of the registry and the version record.
 pub const REGISTRY: &str = "_";
-/// Where an entity's limits for all resources stand.
+/// Stands for all resources in the key of an entity's limits.
 pub const DEFAULT_RESOURCE: &str = "_default_";
-/// The audit id of the system's config.
+/// The audit subject of the system's config.
 pub const AUDIT_SYSTEM: &str = "$SYSTEM";
 
-/// Who did what the limiter did by itself.
-pub(crate) const PRINCIPAL_WEIR: &str = "weir";
+/// The actor of changes that the limiter makes itself.
+pub(crate) const ACTOR_WEIR: &str = "weir";
 
 const STATE: &str = "#STATE";
 /// Sort key of entities.
@@ -22,22 +21,22 @@ pub(crate) const META: &str = "#META";
 const CONFIG: &str = "#CONFIG";
 /// Prefix of audit sort keys.
 pub const AUDIT_SK: &str = "#AUDIT#";
-/// Prefix of namespace records' sort keys.
+/// Prefix of the sort keys of namespaces by name.
 pub const NAMESPACE_SK: &str = "#NAMESPACE#";
-/// Prefix of namespace id records' sort keys.
+/// Prefix of the sort keys of namespaces by id.
 pub const NSID_SK: &str = "#NSID#";
 /// Prefix of bucket sort keys in GSI2 and GSI3, and of their partition key after the namespace.
 pub const BUCKET_PREFIX: &str = "BUCKET#";
 /// Prefix of usage sort keys in GSI2.
 pub const GSI2_USAGE: &str = "USAGE#";
-/// Prefix of errands' partition keys after the namespace.
-const ERRAND_PREFIX: &str = "ERRAND#";
-/// Prefix of a lease's partition key after the namespace.
+/// Prefix of the partition keys of propagation tasks, after the namespace.
+const PROPAGATION_PREFIX: &str = "ERRAND#";
+/// Prefix of a lease's partition key, after the namespace.
 const LEASE_PREFIX: &str = "LEASE#";
-/// Partitions of the index of held leases.
+/// Partitions of the index of leases that roll back on expiry.
 pub const LEASE_PARTITIONS: u8 = 16;
 
-/// An item that has its key and nothing else yet.
+/// An item with its key and nothing else.
 pub(crate) fn item(key: Key) -> Item {
     let item = Item::new().with("PK", key.partition.to_value());
     match key.sort {
@@ -49,7 +48,7 @@ pub(crate) fn item(key: Key) -> Item {
 /// A shard of a bucket.
 #[must_use]
 pub fn bucket(ns: &NamespaceId, entity: &EntityId, resource: &Resource, shard: u32) -> Key {
-    // Made with every take, so without the machinery of `format` and in one piece.
+    // Built for every take, so without the cost of `format!`, in one allocation.
     let (entity, resource) = (entity.as_str(), resource.as_str());
     let mut pk = String::with_capacity(entity.len() + resource.len() + 24);
     for part in [ns.as_str(), "/", BUCKET_PREFIX, entity, "#", resource, "#"] {
@@ -68,7 +67,7 @@ pub fn bucket_tail(entity: &EntityId, resource: &Resource, shard: u32) -> String
     format!("{BUCKET_PREFIX}{entity}#{resource}#{shard}")
 }
 
-/// The parts of a bucket's partition key, if it is one.
+/// Parses a bucket's partition key.
 #[must_use]
 pub fn parse_bucket(pk: &str) -> Option<(NamespaceId, EntityId, Resource, u32)> {
     let (ns, tail) = pk.split_once('/')?;
@@ -82,7 +81,7 @@ pub fn parse_bucket(pk: &str) -> Option<(NamespaceId, EntityId, Resource, u32)> 
     ))
 }
 
-/// Whether a partition key is a bucket's: what [`parse_bucket`] finds out, without making its parts.
+/// Whether a partition key is a bucket's: like [`parse_bucket`], without building the parts.
 #[must_use]
 pub fn is_bucket(pk: &str) -> bool {
     let parts = || {
@@ -111,19 +110,19 @@ pub fn entity_partition(ns: &NamespaceId, entity: &EntityId) -> String {
     format!("{}{entity}", entities_prefix(ns))
 }
 
-/// How the partitions of all entities begin.
+/// Prefix of the partitions of all entities.
 #[must_use]
 pub fn entities_prefix(ns: &NamespaceId) -> String {
     format!("{ns}/ENTITY#")
 }
 
-/// How sort keys of an entity's limits begin; what follows is the resource.
+/// Prefix of the sort keys of an entity's limits; the resource follows.
 #[must_use]
 pub fn entity_config_prefix() -> String {
     format!("{CONFIG}#")
 }
 
-/// The limits of an entity on a resource, or on all of them.
+/// The limits of an entity on a resource, or on all resources.
 #[must_use]
 pub fn entity_config(ns: &NamespaceId, entity: &EntityId, resource: Option<&Resource>) -> Key {
     let resource = resource.map_or(DEFAULT_RESOURCE, Resource::as_str);
@@ -154,13 +153,13 @@ pub fn resources(ns: &NamespaceId) -> Key {
     Key::new(format!("{ns}/SYSTEM#"), "#RESOURCES")
 }
 
-/// The registry of resources for which entities have limits of their own, with how many do.
+/// The registry of resources on which entities have limits of their own, with the number of those entities.
 #[must_use]
 pub fn entity_config_resources(ns: &NamespaceId) -> Key {
     Key::new(format!("{ns}/SYSTEM#"), "#ENTITY_CONFIG_RESOURCES")
 }
 
-/// Usage of a resource by an entity in a window.
+/// The usage of a resource by an entity in a window.
 #[must_use]
 pub fn usage(ns: &NamespaceId, entity: &EntityId, resource: &Resource, window_key: &str) -> Key {
     Key::new(entity_partition(ns, entity), usage_sort(resource, window_key))
@@ -172,22 +171,22 @@ pub fn usage_sort(resource: &Resource, window_key: &str) -> String {
     format!("{}{window_key}", usage_prefix(Some(resource)))
 }
 
-/// Between which sort keys the usage of the resources after this one stands. No id has a `~`, and all that may be in one
-/// stands behind `#`.
+/// The range of sort keys that holds the usage of all resources after this one. No id contains `~`, and every character
+/// that an id may contain sorts after `#`.
 #[must_use]
 pub fn usage_after(resource: Option<&Resource>) -> (String, String) {
     let low = resource.map_or_else(|| usage_prefix(None), |resource| usage_sort(resource, "~"));
     (low, format!("{}~", usage_prefix(None)))
 }
 
-/// The resource in a sort key of usage.
+/// Parses the resource from a sort key of usage.
 #[must_use]
 pub fn parse_usage(sk: &str) -> Option<Resource> {
     let (resource, _) = sk.strip_prefix("#USAGE#")?.rsplit_once('#')?;
     Some(Resource::stored(resource))
 }
 
-/// How sort keys of usage begin.
+/// Prefix of the sort keys of usage.
 #[must_use]
 pub fn usage_prefix(resource: Option<&Resource>) -> String {
     resource.map_or_else(|| "#USAGE#".to_owned(), |resource| format!("#USAGE#{resource}#"))
@@ -211,7 +210,7 @@ pub fn gsi2_usage_to(window_key: &str) -> String {
     format!("{GSI2_USAGE}{window_key}#~")
 }
 
-/// The window and the entity in a `GSI2SK` of usage.
+/// Parses the window and the entity from a `GSI2SK` of usage.
 #[must_use]
 pub fn parse_gsi2_usage(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix(GSI2_USAGE)?.split_once('#')
@@ -254,7 +253,7 @@ pub fn audit_partition(ns: &str, subject: &str) -> String {
     format!("{ns}/AUDIT#{subject}")
 }
 
-/// The audit id of a resource's config.
+/// The audit subject of a resource's config.
 #[must_use]
 pub fn audit_resource(resource: &Resource) -> String {
     format!("$RESOURCE:{resource}")
@@ -272,114 +271,123 @@ pub fn audit_sort(event_id: &str) -> String {
     format!("{AUDIT_SK}{event_id}")
 }
 
-/// A lease that was settled, or that is rolled back when it expires.
+/// A lease that was settled, or that rolls back on expiry.
 #[must_use]
 pub fn lease(ns: &NamespaceId, id: &str) -> Key {
     Key::new(format!("{ns}/{LEASE_PREFIX}{id}"), "#LEASE")
 }
 
-/// The parts of a lease's partition key, if it is one.
+/// Parses a lease's partition key.
 #[must_use]
 pub fn parse_lease(pk: &str) -> Option<(NamespaceId, &str)> {
     let (ns, tail) = pk.split_once('/')?;
     Some((NamespaceId::stored(ns), tail.strip_prefix(LEASE_PREFIX)?))
 }
 
-/// Which partition of the index of held leases a lease is in.
+/// The index partition of a lease that rolls back on expiry.
 #[must_use]
 pub fn lease_partition(id: &str) -> u8 {
     id.bytes().fold(0u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte)) % LEASE_PARTITIONS
 }
 
-/// An operator's call that was done, by the digest of its key.
+/// The record of an operator's call, by the digest of its idempotency key.
 #[must_use]
-pub fn operation(ns: &NamespaceId, digest: &str) -> Key {
+pub fn idempotency_record(ns: &NamespaceId, digest: &str) -> Key {
     Key::new(format!("{ns}/OPERATION#{digest}"), "#OPERATION")
 }
 
-/// `GSI2PK` of leases that are rolled back when they expire. Spread over a few partitions, because all of them are
-/// written to.
+/// `GSI2PK` of leases that roll back on expiry. They are spread over several partitions, because every one of them is
+/// written there.
 #[must_use]
-pub fn gsi2_held_leases(partition: u8) -> String {
+pub fn gsi2_expiring_leases(partition: u8) -> String {
     format!("{REGISTRY}/LEASES#{partition}")
 }
 
-/// `GSI2SK` of such a lease: they are found by when they expire.
+/// `GSI2SK` of a lease that rolls back on expiry, sorted by expiry.
 #[must_use]
-pub fn gsi2_held_lease(expires_ms: i64, id: &str) -> String {
+pub fn gsi2_expiring_lease(expires_ms: i64, id: &str) -> String {
     format!("{expires_ms:015}#{id}")
 }
 
-/// A note that live buckets are to be brought to what holds.
+/// A task to propagate a changed setting to live buckets.
 #[must_use]
-pub(crate) fn errand(ns: &NamespaceId, whose: &Whose) -> Key {
-    Key::new(format!("{ns}/{ERRAND_PREFIX}{}", errand_tail(whose)), "#ERRAND")
+pub(crate) fn propagation_task(ns: &NamespaceId, scope: &PropagationScope) -> Key {
+    Key::new(format!("{ns}/{PROPAGATION_PREFIX}{}", propagation_scope_text(scope)), "#ERRAND")
 }
 
-fn errand_tail(whose: &Whose) -> String {
-    match whose {
-        Whose::All => "SYSTEM".to_owned(),
-        Whose::Resource(resource) => format!("RESOURCE#{resource}"),
-        Whose::Entity(entity) => format!("ENTITY#{entity}"),
+fn propagation_scope_text(scope: &PropagationScope) -> String {
+    match scope {
+        PropagationScope::Namespace => "SYSTEM".to_owned(),
+        PropagationScope::Resource(resource) => format!("RESOURCE#{resource}"),
+        PropagationScope::Entity(entity) => format!("ENTITY#{entity}"),
     }
 }
 
-/// The parts of such a note's partition key, if it is one.
+/// Parses the partition key of a propagation task.
 #[must_use]
-pub(crate) fn parse_errand(pk: &str) -> Option<(NamespaceId, Whose)> {
+pub(crate) fn parse_propagation_task(pk: &str) -> Option<(NamespaceId, PropagationScope)> {
     let (ns, tail) = pk.split_once('/')?;
-    let whose = match tail.strip_prefix(ERRAND_PREFIX)?.split_once('#') {
-        None => Whose::All,
-        Some(("RESOURCE", resource)) => Whose::Resource(Resource::stored(resource)),
-        Some(("ENTITY", entity)) => Whose::Entity(EntityId::stored(entity)),
+    let scope = match tail.strip_prefix(PROPAGATION_PREFIX)?.split_once('#') {
+        None => PropagationScope::Namespace,
+        Some(("RESOURCE", resource)) => PropagationScope::Resource(Resource::stored(resource)),
+        Some(("ENTITY", entity)) => PropagationScope::Entity(EntityId::stored(entity)),
         Some(_) => return None,
     };
-    Some((NamespaceId::stored(ns), whose))
+    Some((NamespaceId::stored(ns), scope))
 }
 
-/// `GSI2PK` of such notes.
+/// `GSI2PK` of propagation tasks.
 #[must_use]
-pub(crate) fn gsi2_errands() -> String {
+pub(crate) fn gsi2_propagation_tasks() -> String {
     format!("{REGISTRY}/ERRANDS")
 }
 
-/// `GSI2SK` of such a note: they are found by when they are due.
+/// `GSI2SK` of a propagation task, sorted by due time.
 #[must_use]
-pub(crate) fn gsi2_errand(due_ms: i64, ns: &NamespaceId, whose: &Whose) -> String {
-    format!("{due_ms:015}#{ns}#{}", errand_tail(whose))
+pub(crate) fn gsi2_propagation_task(
+    due_ms: i64,
+    ns: &NamespaceId,
+    scope: &PropagationScope,
+) -> String {
+    format!("{due_ms:015}#{ns}#{}", propagation_scope_text(scope))
 }
 
-/// Where the notes that are due by now end.
+/// Where the propagation tasks that are due by now end.
 #[must_use]
-pub(crate) fn gsi2_errand_before(now_ms: i64) -> String {
+pub(crate) fn gsi2_propagation_due(now_ms: i64) -> String {
     format!("{now_ms:015}#~")
 }
 
-/// What an item sets for buckets.
+/// A setting that is copied to buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setting {
     /// Limits.
-    Config,
+    Limits,
     /// A parent, and whether it pays too.
-    Family,
+    Cascade,
 }
 
-/// Whose buckets an item sets something for, and what, if it does.
+/// The setting that an item stores, and the buckets it applies to.
 #[must_use]
-pub(crate) fn parse_setting(pk: &str, sk: &str) -> Option<(NamespaceId, Whose, Setting)> {
+pub(crate) fn parse_setting(
+    pk: &str,
+    sk: &str,
+) -> Option<(NamespaceId, PropagationScope, Setting)> {
     let (ns, tail) = pk.split_once('/').filter(|(ns, _)| *ns != REGISTRY)?;
-    let (whose, setting) = match (tail.split_once('#')?, sk) {
-        (("SYSTEM", ""), CONFIG) => (Whose::All, Setting::Config),
+    let (scope, setting) = match (tail.split_once('#')?, sk) {
+        (("SYSTEM", ""), CONFIG) => (PropagationScope::Namespace, Setting::Limits),
         (("RESOURCE", resource), CONFIG) => {
-            (Whose::Resource(Resource::stored(resource)), Setting::Config)
+            (PropagationScope::Resource(Resource::stored(resource)), Setting::Limits)
         }
-        (("ENTITY", entity), META) => (Whose::Entity(EntityId::stored(entity)), Setting::Family),
+        (("ENTITY", entity), META) => {
+            (PropagationScope::Entity(EntityId::stored(entity)), Setting::Cascade)
+        }
         (("ENTITY", entity), sk) if sk.strip_prefix(CONFIG)?.starts_with('#') => {
-            (Whose::Entity(EntityId::stored(entity)), Setting::Config)
+            (PropagationScope::Entity(EntityId::stored(entity)), Setting::Limits)
         }
         _ => return None,
     };
-    Some((NamespaceId::stored(ns), whose, setting))
+    Some((NamespaceId::stored(ns), scope, setting))
 }
 
 /// `GSI2PK` of namespaces that are being purged; the `GSI2SK` is the id.
@@ -400,7 +408,7 @@ pub fn registry_partition() -> String {
     format!("{REGISTRY}/SYSTEM#")
 }
 
-/// The version of the schema.
+/// The version record.
 #[must_use]
 pub fn version() -> Key {
     Key::new(registry_partition(), "#VERSION")
@@ -435,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_keys_stays() {
+    fn the_text_of_keys_is_stable() {
         let (ns, user, gpt) = (&ns(), &user(), &gpt());
         let name = NamespaceName::new("default").unwrap();
         for (key, text) in [
@@ -456,7 +464,7 @@ mod tests {
             ),
             (audit(ns.as_str(), "user-1", "01ABC"), "abcdefghijk/AUDIT#user-1 | #AUDIT#01ABC"),
             (lease(ns, "L1"), "abcdefghijk/LEASE#L1 | #LEASE"),
-            (operation(ns, "D1"), "abcdefghijk/OPERATION#D1 | #OPERATION"),
+            (idempotency_record(ns, "D1"), "abcdefghijk/OPERATION#D1 | #OPERATION"),
             (version(), "_/SYSTEM# | #VERSION"),
             (namespace(&name), "_/SYSTEM# | #NAMESPACE#default"),
             (namespace_id(ns), "_/SYSTEM# | #NSID#abcdefghijk"),
@@ -466,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_index_keys_stays() {
+    fn the_text_of_index_keys_is_stable() {
         let (ns, user, gpt) = (&ns(), &user(), &gpt());
         for (key, text) in [
             (gsi1_parent(ns, user), "abcdefghijk/PARENT#user-1"),
@@ -474,13 +482,13 @@ mod tests {
             (resource_partition(ns, gpt), "abcdefghijk/RESOURCE#openai/gpt-4:x"),
             (gsi2_bucket(user, 0), "BUCKET#user-1#0"),
             (gsi2_usage("2026-01-23", user), "USAGE#2026-01-23#user-1"),
-            (gsi2_held_leases(7), "_/LEASES#7"),
+            (gsi2_expiring_leases(7), "_/LEASES#7"),
             (gsi2_purging(), "_/PURGING"),
             (gsi2_entities(ns), "abcdefghijk/ENTITIES"),
             (audit_sort("01ABC"), "#AUDIT#01ABC"),
             (entities_prefix(ns), "abcdefghijk/ENTITY#"),
             (entity_config_prefix(), "#CONFIG#"),
-            (gsi2_held_lease(1_768_478_400_000, "L1"), "001768478400000#L1"),
+            (gsi2_expiring_lease(1_768_478_400_000, "L1"), "001768478400000#L1"),
             (entity_partition(ns, user), "abcdefghijk/ENTITY#user-1"),
             (gsi3_bucket(gpt, 2), "BUCKET#openai/gpt-4:x#2"),
             (gsi3_entity_config(ns, Some(gpt)), "abcdefghijk/ENTITY_CONFIG#openai/gpt-4:x"),
@@ -493,26 +501,29 @@ mod tests {
     }
 
     #[test]
-    fn errand_keys_are_taken_apart_again() {
+    fn propagation_task_keys_are_parsed() {
         let (ns, user, gpt) = (ns(), user(), gpt());
-        for (whose, text) in [
-            (Whose::All, "abcdefghijk/ERRAND#SYSTEM | #ERRAND"),
-            (Whose::Resource(gpt), "abcdefghijk/ERRAND#RESOURCE#openai/gpt-4:x | #ERRAND"),
-            (Whose::Entity(user.clone()), "abcdefghijk/ERRAND#ENTITY#user-1 | #ERRAND"),
+        for (scope, text) in [
+            (PropagationScope::Namespace, "abcdefghijk/ERRAND#SYSTEM | #ERRAND"),
+            (
+                PropagationScope::Resource(gpt),
+                "abcdefghijk/ERRAND#RESOURCE#openai/gpt-4:x | #ERRAND",
+            ),
+            (PropagationScope::Entity(user.clone()), "abcdefghijk/ERRAND#ENTITY#user-1 | #ERRAND"),
         ] {
-            assert_eq!(errand(&ns, &whose).to_string(), text);
+            assert_eq!(propagation_task(&ns, &scope).to_string(), text);
             let pk = text.split(" | ").next().unwrap();
-            assert_eq!(parse_errand(pk), Some((ns.clone(), whose)));
+            assert_eq!(parse_propagation_task(pk), Some((ns.clone(), scope)));
         }
-        assert_eq!(gsi2_errands(), "_/ERRANDS");
-        let sk = gsi2_errand(1_768_478_400_000, &ns, &Whose::Entity(user));
+        assert_eq!(gsi2_propagation_tasks(), "_/ERRANDS");
+        let sk = gsi2_propagation_task(1_768_478_400_000, &ns, &PropagationScope::Entity(user));
         assert_eq!(sk, "001768478400000#abcdefghijk#ENTITY#user-1");
-        assert!(sk < gsi2_errand_before(1_768_478_400_000));
-        assert!(sk > gsi2_errand_before(1_768_478_399_999));
+        assert!(sk < gsi2_propagation_due(1_768_478_400_000));
+        assert!(sk > gsi2_propagation_due(1_768_478_399_999));
     }
 
     #[test]
-    fn usage_keys_are_taken_apart_again() {
+    fn usage_keys_are_parsed() {
         let (user, gpt) = (user(), gpt());
         assert_eq!(parse_usage(&usage_sort(&gpt, "2026-01")), Some(gpt.clone()));
         assert_eq!(parse_usage("#META"), None);
@@ -527,7 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_key_is_taken_apart_again() {
+    fn a_bucket_key_is_parsed() {
         let (ns, user, gpt) = (ns(), user(), gpt());
         let text = format!("{ns}/{}", bucket_tail(&user, &gpt, 31));
         assert_eq!(parse_bucket(&text), Some((ns, user, gpt, 31)));
@@ -537,14 +548,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_key_is_taken_apart_again() {
+    fn a_lease_key_is_parsed() {
         assert_eq!(parse_lease("abcdefghijk/LEASE#L1"), Some((ns(), "L1")));
         assert_eq!(parse_lease("abcdefghijk/BUCKET#x#y#0"), None);
         assert_eq!(parse_lease("L1"), None);
     }
 
     #[test]
-    fn the_partition_of_a_lease_stays() {
+    fn the_partition_of_a_lease_is_stable() {
         for (id, partition) in [("", 0), ("L1", 5), ("0123456789abcdefghijkl", 11)] {
             assert_eq!(lease_partition(id), partition, "{id}");
         }

@@ -1,10 +1,11 @@
-//! Token buckets whose state lives in a table. Any number of processes may acquire from the same bucket at once;
-//! none hands out more than the bucket holds.
+//! A rate limiter: token buckets whose state is in a table. Any number of processes may acquire from the same bucket at
+//! once, and together they never grant more than the bucket has.
 //!
-//! The path of an acquire: [`Limiter::namespace`] finds the tenant, [`Namespace::acquire`] checks the request, takes
-//! from the bucket with one conditional update (`acquire/fast`) or reads, refills and takes (`acquire/slow`), and the
-//! parent pays too where the entity cascades. [`bucket`] is the arithmetic, [`keys`] the text of every key,
-//! [`config`] whose limits hold, [`lease`] what happens after an acquire, [`aggregate`] what follows the changes.
+//! [`Limiter::namespace`] opens a namespace. [`Namespace::acquire`] validates a request and takes from the bucket with one
+//! conditional update (`acquire/fast_path`), or reads, refills and takes (`acquire/slow_path`); if the entity cascades, its
+//! parent pays too (`acquire/cascade`). Further modules: [`bucket`] is the token bucket arithmetic, [`keys`] the text of every
+//! key, [`config`] the levels of limits, [`lease`] what happens after an acquire, [`aggregate`] the background work that
+//! follows the change feed.
 
 pub mod acquire;
 pub mod aggregate;

@@ -1,4 +1,4 @@
-//! The limiter and the namespace one works in.
+//! The limiter, and the namespaces it works in.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use weir_table::clock::Clock;
 use weir_table::event_ids::EventIds;
 use weir_table::{Backend, Name, Store};
 
-use crate::acquire::{Known, LeaseIds};
+use crate::acquire::BucketCache;
 use crate::aggregate;
 use crate::config;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::namespaces;
 use crate::settings::Settings;
 use crate::{lease, migrations, table};
 
-/// Limits whose state is in a table. Cheap to clone; clones share what they remember.
+/// A rate limiter whose state is in a table. Cheap to clone; clones share their caches.
 pub struct Limiter<B> {
     pub(crate) inner: Arc<Inner<B>>,
 }
@@ -38,26 +38,26 @@ pub(crate) struct Inner<B> {
     pub(crate) table: Name,
     pub(crate) clock: Clock,
     pub(crate) settings: Settings,
-    /// What is remembered of buckets.
-    pub(crate) known: Known,
-    /// What is remembered of config levels.
-    pub(crate) configs: config::Cache,
-    /// What is remembered of namespaces.
-    pub(crate) names: namespaces::Cache,
-    /// The ids of audit events.
+    /// Buckets that this process remembers.
+    pub(crate) bucket_cache: BucketCache,
+    /// Config levels that this process remembers.
+    pub(crate) configs: config::ConfigCache,
+    /// Ids of namespaces that this process remembers.
+    pub(crate) namespaces: namespaces::NamespaceCache,
+    /// Generates the ids of audit events.
     pub(crate) event_ids: EventIds,
-    pub(crate) seal: lease::Seal,
-    pub(crate) lease_ids: LeaseIds,
-    /// How often shards are written, as the feed tells.
-    pub(crate) pace: aggregate::Pace,
+    pub(crate) lease_signer: lease::LeaseSigner,
+    pub(crate) lease_ids: lease::LeaseIds,
+    /// Write rates of shards, from the change feed.
+    pub(crate) write_rates: aggregate::WriteRates,
 }
 
 impl<B: Backend> Limiter<B> {
-    /// Opens the limiter: makes its table where it is missing, checks and migrates its schema, registers the namespace
+    /// Opens the limiter: creates its table if it is missing, checks and migrates the schema, and registers the namespace
     /// `default`.
     ///
     /// # Errors
-    /// The table has another shape, the schema is of a newer version, or the store fails.
+    /// The table has another shape, its schema is newer than this version supports, or the store fails.
     pub async fn open(store: Store<B>, clock: Clock, settings: Settings) -> Result<Limiter<B>> {
         let spec = table::spec(&settings.table, settings.is_shared());
         match store.verify_table(&spec).await {
@@ -70,30 +70,30 @@ impl<B: Backend> Limiter<B> {
         Ok(limiter)
     }
 
-    /// A limiter on a table that is known to be there, without looking at it.
+    /// A limiter on an existing table, which is not checked.
     pub fn new(store: Store<B>, clock: Clock, settings: Settings) -> Limiter<B> {
         let inner = Inner {
             store,
             table: settings.table.as_str().into(),
             clock,
-            known: Known::new(),
-            configs: config::Cache::new(settings.config_ttl_ms),
-            names: namespaces::Cache::new(),
+            bucket_cache: BucketCache::new(),
+            configs: config::ConfigCache::new(settings.config_ttl_ms),
+            namespaces: namespaces::NamespaceCache::new(),
             event_ids: EventIds::default(),
-            seal: lease::Seal::new(&settings.lease_key),
-            lease_ids: LeaseIds::new(),
-            pace: aggregate::Pace::default(),
+            lease_signer: lease::LeaseSigner::new(&settings.lease_key),
+            lease_ids: lease::LeaseIds::new(),
+            write_rates: aggregate::WriteRates::default(),
             settings,
         };
         Limiter { inner: Arc::new(inner) }
     }
 
-    /// Milliseconds since 1970.
+    /// The time now, in milliseconds since 1970.
     pub(crate) fn now_ms(&self) -> i64 {
         i64::try_from(self.inner.clock.now_ms()).unwrap_or(i64::MAX)
     }
 
-    /// The table, for requests to the store.
+    /// The name of the table, for requests to the store.
     pub(crate) fn table(&self) -> Name {
         self.inner.table.clone()
     }
@@ -102,20 +102,20 @@ impl<B: Backend> Limiter<B> {
         &self.inner.store
     }
 
-    /// How the cache of config levels did.
+    /// The statistics of the config cache.
     #[must_use]
     pub fn cache_statistics(&self) -> config::CacheStatistics {
         self.inner.configs.statistics(self.now_ms())
     }
 
-    /// How it was set up.
+    /// The settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
     }
 }
 
-/// A namespace of a limiter: everything about limits is done in one. Cheap to clone.
+/// A namespace of a limiter. All operations on limits happen in one. Cheap to clone.
 #[derive(Debug)]
 pub struct Namespace<B> {
     pub(crate) limiter: Limiter<B>,
@@ -130,13 +130,13 @@ impl<B> Clone for Namespace<B> {
 }
 
 impl<B> Namespace<B> {
-    /// Its opaque id.
+    /// The opaque id.
     #[must_use]
     pub fn id(&self) -> &NamespaceId {
         &self.id
     }
 
-    /// Its name.
+    /// The name.
     #[must_use]
     pub fn name(&self) -> &NamespaceName {
         &self.name

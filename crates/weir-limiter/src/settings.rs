@@ -1,4 +1,4 @@
-//! How a limiter is set up.
+//! The settings of a limiter.
 
 use crate::bounds::CONFIG_TTL_DEFAULT_MS;
 use crate::table::TABLE_DEFAULT;
@@ -6,35 +6,35 @@ use crate::table::TABLE_DEFAULT;
 /// Whether the table is shared with another program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Compat {
-    /// The table is Weir's alone.
+    /// Only Weir uses the table.
     #[default]
     Own,
-    /// zae-limiter 0.10 works on the same table.
+    /// zae-limiter 0.10 uses the same table.
     Zae,
 }
 
-/// How a limiter is set up.
+/// The settings of a limiter.
 #[derive(Clone)]
 pub struct Settings {
-    /// The table.
+    /// The name of the table.
     pub table: String,
     /// Whether the table is shared.
     pub compat: Compat,
-    /// Whether buckets are split over partitions and count their writes, as a table on DynamoDB needs. Embedded, a bucket
-    /// is one item, and child and parent are charged in one transaction.
+    /// Whether buckets are split over partitions and meter their writes, as DynamoDB needs. On the embedded store a bucket is
+    /// one item, and child and parent are charged in one transaction.
     pub sharded: bool,
-    /// How long a config level is believed, in milliseconds; 0 reads it every time.
+    /// How long a config level is cached, in milliseconds; 0 reads it every time.
     pub config_ttl_ms: i64,
-    /// How long audit events are kept in the table.
+    /// How long audit events stay in the table, in days.
     pub audit_retention_days: u32,
     /// Whether audit events are archived before they expire.
     pub archive: bool,
-    /// The key that signs leases; the same on every instance that shares the table.
+    /// The key that signs lease tokens; the same on every instance that shares the table.
     pub lease_key: [u8; 32],
 }
 
 impl Settings {
-    /// The defaults, for a back-end that needs shards or does not.
+    /// The defaults, for a back-end that needs shards or not.
     #[must_use]
     pub fn new(sharded: bool, lease_key: [u8; 32]) -> Settings {
         Settings {
@@ -48,7 +48,7 @@ impl Settings {
         }
     }
 
-    /// Whether zae-limiter works on the same table.
+    /// Whether zae-limiter uses the same table.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.compat == Compat::Zae

@@ -1,8 +1,8 @@
-//! The one table the limiter keeps everything in.
+//! The single table of the limiter.
 
 use weir_table::{IndexSpec, Kind, Projection, TableSpec};
 
-/// The table's name, unless set otherwise.
+/// The default name of the table.
 pub const TABLE_DEFAULT: &str = "weir-limiter";
 
 pub(crate) const GSI1: &str = "GSI1";
@@ -10,11 +10,11 @@ pub(crate) const GSI2: &str = "GSI2";
 pub(crate) const GSI3: &str = "GSI3";
 pub(crate) const GSI4: &str = "GSI4";
 
-/// The table: parents to children (`GSI1`), resources to buckets and usage (`GSI2`), entities with limits of
-/// their own and buckets of an entity (`GSI3`), everything of a namespace (`GSI4`).
+/// The table with its indexes: parents to children (`GSI1`), resources to buckets and usage (`GSI2`), entities with limits
+/// of their own and buckets of an entity (`GSI3`), everything of a namespace (`GSI4`).
 ///
-/// `GSI2` holds keys only: with everything in it each acquire would write it too, and all buckets of a resource share
-/// one partition of it. A table shared with zae-limiter (`shared`) has it whole, because its reads count on that.
+/// `GSI2` projects keys only: otherwise each acquire would write it too, and all buckets of a resource share one of its
+/// partitions. In a table shared with zae-limiter (`shared`) it projects everything, because zae-limiter reads that.
 #[must_use]
 pub fn spec(name: &str, shared: bool) -> TableSpec {
     let keys = ["GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "GSI4PK", "GSI4SK"];

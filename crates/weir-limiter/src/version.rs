@@ -1,4 +1,4 @@
-//! The version of the schema, in the table itself.
+//! The schema version, stored in the table itself.
 
 use weir_table::expr::{Update, attr, set};
 use weir_table::{Backend, Get, Item, Name, Value, Write};
@@ -7,19 +7,19 @@ use crate::error::{Error, Result};
 use crate::limiter::Limiter;
 use crate::{keys, time};
 
-/// The version of the schema this code works with.
+/// The schema version that this code supports.
 pub const SCHEMA: &str = "1.0.0";
-/// The version of the schema that zae-limiter 0.10 works with.
+/// The schema version that zae-limiter 0.10 supports.
 pub const SCHEMA_ZAE: &str = "0.9.0";
 
-/// What the table says about itself.
+/// The version record of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
-    /// The schema's version.
+    /// The schema version.
     pub schema: String,
-    /// When it was written, in milliseconds since 1970.
+    /// When the record was written, in milliseconds since 1970.
     pub updated_ms: i64,
-    /// By which program.
+    /// The program that wrote the record.
     pub updated_by: Option<String>,
 }
 
@@ -27,18 +27,18 @@ pub(crate) const SCHEMA_VERSION: &str = "schema_version";
 const UPDATED_AT: &str = "updated_at";
 const UPDATED_BY: &str = "updated_by";
 
-/// This program, as it signs the record.
+/// The name of this program in the record.
 pub(crate) const WEIR: &str = concat!("weir:", env!("CARGO_PKG_VERSION"));
 
 impl<B: Backend> Limiter<B> {
-    /// The version record.
+    /// Reads the version record.
     ///
     /// # Errors
-    /// There is none, or the store fails.
+    /// The record is missing, or the store fails.
     pub async fn version(&self) -> Result<Version> {
         let found = self.version_item().await?;
         found.as_ref().map(decode).ok_or_else(|| {
-            Error::Version("the table has no version record; open it once with weir".to_owned())
+            Error::Version("the table has no version record; start weir on it once".to_owned())
         })
     }
 
@@ -55,7 +55,7 @@ pub(crate) fn decode(item: &Item) -> Version {
     }
 }
 
-/// The record of a table that has none yet, as zae-limiter writes it. No Lambda is named: it would try to deploy that one.
+/// The first record of a table, as zae-limiter writes it. It names no Lambda, or zae-limiter would try to deploy it.
 pub(crate) fn first(table: Name, schema: &str, now_ms: i64) -> Write {
     let item = keys::item(keys::version())
         .with(SCHEMA_VERSION, schema)
@@ -68,7 +68,7 @@ pub(crate) fn first(table: Name, schema: &str, now_ms: i64) -> Write {
     Write::put(table, item).when(attr("PK").absent())
 }
 
-/// What makes the record say this schema.
+/// The update that sets the schema version.
 pub(crate) fn updated(schema: &str, now_ms: i64) -> Update {
     set(SCHEMA_VERSION, schema).set(UPDATED_AT, time::rfc3339_seconds(now_ms)).set(UPDATED_BY, WEIR)
 }

@@ -1,9 +1,9 @@
 //! Every write to a bucket's item, as an expression.
 //!
-//! A bucket is changed by others at any time: takes that ask no questions first, give-backs, refills. So a change is
-//! written as the difference between what was read and what shall be, in adds that commute with takes, on condition that
-//! nobody refilled meanwhile (`rf` is unchanged) and that no balance the change raises has grown, because then it could end up
-//! above its capacity.
+//! Other processes change a bucket at any time: unconditional takes, refunds, refills. So a change is written as the
+//! difference between what was read and the new state, in additions that commute with takes, on condition that nobody
+//! refilled meanwhile (`rf` is unchanged) and that no balance which the change raises has grown: it could exceed its
+//! capacity.
 
 use weir_table::expr::{Condition, Update, attr};
 use weir_table::{Name, Value, Write};
@@ -12,28 +12,28 @@ use crate::bucket::{Bucket, Meter};
 use crate::item::{self, BucketId, CASCADE, Field, PARENT, RF, SHARD_COUNT, TTL};
 use crate::keys;
 
-/// Whether what a change takes must be there.
+/// Whether the balances must cover what a change takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cover {
-    /// It must: no balance that falls ends below zero, whatever others took since.
-    Needed,
-    /// It need not: a debt, or no taking at all.
-    Unneeded,
+    /// They must: no falling balance ends below zero, whatever others took since.
+    Required,
+    /// They need not: the change may leave a debt, or takes nothing.
+    NotRequired,
 }
 
-/// Makes a bucket that is not there.
+/// Creates a bucket that does not exist.
 #[must_use]
 pub(crate) fn create(table: Name, id: &BucketId, bucket: &Bucket) -> Write {
     Write::put(table, item::encode(id, bucket)).when(attr("PK").absent()).flushed()
 }
 
-/// Makes a bucket where an item without what makes one is: nobody could use it.
+/// Replaces an incomplete item, which nobody can take from, with a bucket.
 #[must_use]
-pub(crate) fn replace_bare(table: Name, id: &BucketId, bucket: &Bucket) -> Write {
+pub(crate) fn replace_incomplete(table: Name, id: &BucketId, bucket: &Bucket) -> Write {
     Write::put(table, item::encode(id, bucket)).when(attr(RF).absent()).flushed()
 }
 
-/// Turns `old`, as it was read, into `new`.
+/// Changes `old`, as it was read, into `new`.
 #[must_use]
 pub(crate) fn change(
     table: Name,
@@ -44,7 +44,7 @@ pub(crate) fn change(
 ) -> Write {
     debug_assert_eq!(old.shard, new.shard);
     let mut update = Update::default();
-    let mut all = vec![attr(RF).eq(old.refilled_ms)];
+    let mut conditions = vec![attr(RF).eq(old.refilled_ms)];
     let refilled = new.refilled_ms != old.refilled_ms;
     if refilled {
         update = update.set(RF, new.refilled_ms);
@@ -52,27 +52,27 @@ pub(crate) fn change(
     for meter in &new.meters {
         update = match old.meter(&meter.name) {
             Some(before) => {
-                guard(&mut all, before, meter, refilled, cover);
+                meter_conditions(&mut conditions, before, meter, refilled, cover);
                 differences(update, before, meter)
             }
             None => {
-                all.push(is_not_whole(meter));
-                whole(update, meter)
+                conditions.push(is_incomplete(meter));
+                set_all(update, meter)
             }
         };
     }
-    for gone in old.meters.iter().filter(|meter| new.meter(&meter.name).is_none()) {
-        update = removed(update, gone);
+    for old_meter in old.meters.iter().filter(|meter| new.meter(&meter.name).is_none()) {
+        update = remove_all(update, old_meter);
     }
-    update = facts(update, old, new);
+    update = bucket_attributes(update, old, new);
     if old.shard_count != new.shard_count {
-        all.push(attr(SHARD_COUNT).eq(old.shard_count));
+        conditions.push(attr(SHARD_COUNT).eq(old.shard_count));
     }
     let key = keys::bucket(&id.ns, &id.entity, &id.resource, new.shard);
-    Write::update(table, key, update).when(Condition::And(all)).flushed()
+    Write::update(table, key, update).when(Condition::And(conditions)).flushed()
 }
 
-/// Makes a bucket again that has expired but is still there. Its counters go on, or usage would run backwards.
+/// Replaces an expired bucket that was not deleted yet. Its counters continue, or usage would run backwards.
 #[must_use]
 pub(crate) fn revive(table: Name, id: &BucketId, old: &Bucket, new: &Bucket) -> Write {
     let mut update = Update::default().set(RF, new.refilled_ms);
@@ -89,29 +89,35 @@ pub(crate) fn revive(table: Name, id: &BucketId, old: &Bucket, new: &Bucket) -> 
             update = update.add(Field::Consumed.of(&meter.name), taken);
         }
     }
-    for gone in old.meters.iter().filter(|meter| new.meter(&meter.name).is_none()) {
-        update = removed(update, gone);
+    for old_meter in old.meters.iter().filter(|meter| new.meter(&meter.name).is_none()) {
+        update = remove_all(update, old_meter);
     }
-    update = facts(update, old, new);
+    update = bucket_attributes(update, old, new);
     let expired = old.expires.map_or_else(|| attr(TTL).absent(), |ttl| attr(TTL).eq(ttl));
     let unchanged = attr(RF).eq(old.refilled_ms).and(expired);
     let key = keys::bucket(&id.ns, &id.entity, &id.resource, new.shard);
     Write::update(table, key, update).when(unchanged).flushed()
 }
 
-fn guard(all: &mut Vec<Condition>, before: &Meter, after: &Meter, refilled: bool, cover: Cover) {
+fn meter_conditions(
+    conditions: &mut Vec<Condition>,
+    before: &Meter,
+    after: &Meter,
+    refilled: bool,
+    cover: Cover,
+) {
     let tokens = Field::Tokens.of(&before.name);
-    let by = after.level.tokens.saturating_sub(before.level.tokens);
-    if refilled || by > 0 {
-        all.push(attr(tokens.clone()).le(before.level.tokens));
+    let growth = after.level.tokens.saturating_sub(before.level.tokens);
+    if refilled || growth > 0 {
+        conditions.push(attr(tokens.clone()).le(before.level.tokens));
     }
-    if cover == Cover::Needed && by < 0 {
-        all.push(attr(tokens).ge(by.saturating_neg()));
+    if cover == Cover::Required && growth < 0 {
+        conditions.push(attr(tokens).ge(growth.saturating_neg()));
     }
 }
 
-/// The limit is not there, or half of it is: see [`item::decode`].
-fn is_not_whole(meter: &Meter) -> Condition {
+/// The limit is missing or incomplete: see [`item::decode`].
+fn is_incomplete(meter: &Meter) -> Condition {
     let absent = |field: Field| attr(field.of(&meter.name)).absent();
     absent(Field::Tokens).or(absent(Field::Refill)).or(absent(Field::Period))
 }
@@ -130,17 +136,17 @@ fn differences(mut update: Update, before: &Meter, after: &Meter) -> Update {
     update
 }
 
-fn whole(update: Update, meter: &Meter) -> Update {
+fn set_all(update: Update, meter: &Meter) -> Update {
     let numbers = item::numbers(meter).into_iter();
     numbers.fold(update, |update, (field, value)| update.set(field.of(&meter.name), value))
 }
 
-fn removed(update: Update, meter: &Meter) -> Update {
+fn remove_all(update: Update, meter: &Meter) -> Update {
     let numbers = item::numbers(meter).into_iter();
     numbers.fold(update, |update, (field, _)| update.remove(field.of(&meter.name)))
 }
 
-fn facts(mut update: Update, old: &Bucket, new: &Bucket) -> Update {
+fn bucket_attributes(mut update: Update, old: &Bucket, new: &Bucket) -> Update {
     if old.shard_count != new.shard_count {
         update = update.set(SHARD_COUNT, new.shard_count);
     }

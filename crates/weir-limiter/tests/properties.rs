@@ -1,4 +1,4 @@
-//! What must hold of buckets, whatever happens to them.
+//! Invariants of buckets under arbitrary operations.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -43,7 +43,7 @@ proptest! {
     }
 
     #[test]
-    fn waiting_as_long_as_told_is_enough_and_not_too_long(
+    fn the_computed_wait_is_enough_and_not_too_long(
         (rate, level) in rate().prop_flat_map(level_in),
         asked in 1i64..=1_000_000_000,
     ) {
@@ -124,7 +124,7 @@ proptest! {
     }
 
     #[test]
-    fn gathering_takes_what_is_asked_and_leaves_no_debt(
+    fn gathering_takes_the_request_and_leaves_no_debt(
         there in prop::collection::vec(-1_000i64..100_000, 1..32),
         asked in 1i64..1_000_000,
     ) {

@@ -66,6 +66,23 @@ pub struct Addition {
     pub told: Told,
 }
 
+impl Addition {
+    /// The addition as an update and its conditions. `add` has a number for each of [`Addition::adds`], `than` one for each
+    /// of the [`Addition::guards`] that compare.
+    #[must_use]
+    pub fn expressions(&self, add: &[i64], than: &[i64]) -> (Update, Vec<Condition>) {
+        let adds = self.adds.iter().zip(add);
+        let update =
+            adds.fold(Update::default(), |update, (name, add)| update.add(name.clone(), *add));
+        let mut than = than.iter().copied();
+        let conditions = self.guards.iter().map(|guard| {
+            let than = if guard.compares() { than.next() } else { None };
+            guard.condition(than.unwrap_or_default())
+        });
+        (update, conditions.collect())
+    }
+}
+
 /// One addition to one item.
 #[derive(Debug, Clone, Copy)]
 pub struct Add<'a> {
@@ -165,14 +182,7 @@ impl Prepared {
     }
 
     fn expressions(&self, add: &[i64], than: &[i64]) -> (Update, Option<Condition>) {
-        let adds = self.addition.adds.iter().zip(add);
-        let update =
-            adds.fold(Update::default(), |update, (name, add)| update.add(name.clone(), *add));
-        let mut than = than.iter().copied();
-        let conditions = self.addition.guards.iter().map(|guard| {
-            let than = if guard.compares() { than.next() } else { None };
-            guard.condition(than.unwrap_or_default())
-        });
-        (update, conditions.reduce(Condition::and))
+        let (update, conditions) = self.addition.expressions(add, than);
+        (update, conditions.into_iter().reduce(Condition::and))
     }
 }

@@ -1,25 +1,28 @@
-//! Taking tokens.
+//! Acquire: takes tokens from the bucket of an entity and, if it cascades, of its parent.
 //!
-//! 1. `ask` checks the request. `known` may remember a refusal that still holds.
-//! 2. `fast` takes with one conditional update of one shard and reads nothing; where that is always the same, `taking`
-//!    has prepared it. `family` does the same for child and parent:
-//!    in one transaction on the embedded store, in parallel on DynamoDB.
-//! 3. A refused condition answers with the bucket as it is, and `judge` says what follows: the refusal, or the slow path.
-//! 4. `slow` reads config and buckets, refills, takes and writes the differences; `seat` is its plan for one bucket, `shards`
-//!    splits a bucket that is too hot.
+//! 1. `request` validates the request. `bucket_cache` may remember a refusal that still applies.
+//! 2. `fast_path` takes with one conditional update of one shard and reads nothing; `take` defines that update, `prepared`
+//!    lets the embedded store check it only once. `cascade` charges child and parent: in one transaction on the embedded
+//!    store, in parallel on DynamoDB.
+//! 3. A failed condition returns the bucket, and `next_step` decides how to continue: refuse, retry, split, or slow path.
+//! 4. `slow_path` reads config and buckets, refills, takes and writes the differences. `bucket_plan` is its plan for one
+//!    bucket; `split` doubles the shards of a hot bucket.
+//!
+//! `refusal` computes `retry_after_ms`, `refund` undoes half a cascade, and `availability` is the dry run.
 
-mod ask;
-mod family;
-mod fast;
-mod judge;
-mod known;
-mod look;
+mod availability;
+mod bucket_cache;
+mod bucket_plan;
+mod cascade;
+mod fast_path;
+mod next_step;
+mod prepared;
+mod refund;
 mod refusal;
-mod seat;
-mod shards;
-mod slow;
+mod request;
+mod slow_path;
+mod split;
 mod take;
-mod taking;
 
 use std::collections::BTreeMap;
 
@@ -28,32 +31,31 @@ use crate::bucket::Limit;
 use crate::ids::{EntityId, LimitName, Resource};
 use crate::lease::{Grant, OnExpiry};
 
-pub use known::Known;
-pub(crate) use refusal::{refused, statuses};
-pub(crate) use seat::Slot;
-pub(crate) use take::LeaseIds;
+pub(crate) use bucket_cache::BucketCache;
+pub(crate) use bucket_plan::ShardState;
+pub(crate) use refusal::limit_statuses;
 
 /// A request for tokens.
 #[derive(Debug, Clone)]
 pub struct Acquire {
-    /// Who asks.
+    /// The entity that pays.
     pub entity: EntityId,
-    /// For what.
+    /// The resource it uses.
     pub resource: Resource,
-    /// How many tokens of each limit. Signed, so that a wrong amount gets a clear error.
+    /// Tokens to take of each limit. Signed, so that a negative amount gets a clear error.
     pub consume: BTreeMap<LimitName, i64>,
-    /// The caller's own limits, which hold when no level of the config has any.
+    /// The caller's own limits, which apply when no level of the config has any.
     pub limits: Option<Vec<Limit>>,
     /// How long the lease can be settled, in milliseconds.
     pub lease_ttl_ms: i64,
-    /// What becomes of it when it is not settled.
+    /// What happens to the tokens when the lease is not settled.
     pub on_expiry: OnExpiry,
-    /// Only look: take nothing.
+    /// Whether to take nothing and only report the outcome.
     pub dry_run: bool,
 }
 
 impl Acquire {
-    /// A request whose lease can be settled for ten minutes and keeps what it took when nobody does.
+    /// A request whose lease can be settled for ten minutes and otherwise keeps what it took.
     #[must_use]
     pub fn new(entity: EntityId, resource: Resource, consume: BTreeMap<LimitName, i64>) -> Acquire {
         Acquire {
@@ -68,53 +70,53 @@ impl Acquire {
     }
 }
 
-/// The answer to a request for tokens.
+/// The result of an acquire.
 #[derive(Debug, Clone)]
 pub enum Acquired {
-    /// They were taken.
+    /// The tokens were taken.
     Granted(Granted),
-    /// They were not there. Nothing was taken.
+    /// A limit had too few tokens. Nothing was taken.
     Refused(Refused),
 }
 
 /// Tokens that were taken.
 #[derive(Debug, Clone)]
 pub struct Granted {
-    /// What was taken from where; the content of a lease.
+    /// The shards that paid; the content of a lease.
     pub grant: Grant,
-    /// Every limit asked for, after the taking. First the entity's, then its parent's.
+    /// The status of every requested limit after the take: first the entity's, then its parent's.
     pub limits: Vec<LimitStatus>,
 }
 
-/// Tokens that were not there.
+/// A refused acquire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// Every limit asked for. First the entity's, then its parent's.
+    /// The status of every requested limit: first the entity's, then its parent's.
     pub limits: Vec<LimitStatus>,
-    /// When to come back, in milliseconds from now: the largest of the limits that were short.
+    /// When to retry, in milliseconds from now: the longest wait of the limits that fell short.
     pub retry_after_ms: i64,
 }
 
-/// A limit as a request found it.
+/// The status of one requested limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitStatus {
-    /// Whose limit: the entity, or its parent.
+    /// The entity whose limit this is: the requesting one, or its parent.
     pub entity: EntityId,
-    /// The limit, whole.
+    /// The limit over all shards.
     pub limit: Limit,
-    /// Millitokens that are there, all shards together as far as they are known; below zero is a debt.
+    /// Available millitokens of all shards, estimated if only one was read; negative is a debt.
     pub available_milli: i64,
-    /// Tokens asked for.
-    pub asked: i64,
-    /// Millitokens missing; zero when it could serve.
+    /// Requested tokens.
+    pub requested: i64,
+    /// Missing millitokens; zero if there are enough.
     pub deficit_milli: i64,
-    /// When it could serve, in milliseconds from now; zero when it can.
+    /// When there are enough, in milliseconds from now; zero if there are.
     pub retry_after_ms: i64,
 }
 
-/// What is available of a limit, without taking any.
+/// The available tokens of an entity on a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Availability {
-    /// The limits of the entity and, if it cascades, its parent.
+    /// The limits of the entity and, if it cascades, of its parent.
     pub limits: Vec<LimitStatus>,
 }

@@ -1,18 +1,20 @@
-//! What follows the change feed.
+//! Background work that follows the table's change feed.
 //!
-//! - [`Limiter::tally_usage`] and [`Limiter::tallied_writes`] count what was used.
-//! - [`Limiter::look`] gathers what the others act on. [`Limiter::tend`] refills buckets in use before they run dry and splits hot ones ahead of need.
-//! - [`Limiter::errand_writes`] notes which buckets a changed config or a changed family reaches; the note is written with the
-//!   feed's position, so it is not forgotten, and [`Limiter::run_errands`] works it off page by page, so a resource with a
-//!   million buckets does not hold up the feed.
+//! - Usage: [`Limiter::accumulate_usage`] sums what changes consumed, and [`Limiter::usage_writes`] records it.
+//! - Maintenance: [`Limiter::observe`] collects the buckets that changed, and [`Limiter::maintain`] refills them before they
+//!   run dry and splits hot ones early.
+//! - Propagation: [`Limiter::propagation_writes`] stores a task for every changed config level or parent, in the transaction
+//!   that advances the feed's checkpoint. [`Limiter::run_propagation`] works the tasks off page by page, so a resource with
+//!   a million buckets does not hold up the feed.
 //!
-//! Every step is safe to do again: counting goes by the feed's position, a refill by `rf`, an errand by what is stored.
+//! Every step can be repeated safely: usage is recorded with the checkpoint, a refill is conditional on `rf`, and
+//! propagation compares with what is stored.
 
-mod errand;
-mod errands;
-mod in_use;
-mod pace;
+mod observed;
+mod propagate;
+mod propagation_task;
 mod refill;
+mod write_rate;
 
 use weir_table::feed::{Change, Merge};
 use weir_table::limits::BATCH_GET_MAX;
@@ -23,119 +25,114 @@ use crate::ids::{NamespaceId, NamespaceName};
 use crate::limiter::{Limiter, Namespace};
 use crate::usage;
 
-pub(crate) use errand::Whose;
-pub use in_use::Seen;
-pub use pace::Pace;
+pub use observed::ObservedChanges;
+pub(crate) use propagation_task::PropagationScope;
+pub(crate) use write_rate::WriteRates;
 
-/// Buckets that are decoded at once.
-const AT_ONCE: usize = 16;
+/// Buckets to decode before other tasks get a turn.
+const DECODED_AT_ONCE: usize = 16;
 
 impl<B: Backend> Limiter<B> {
-    /// Adds what `changes` used to a tally. Returns how many entries it has.
+    /// Adds the usage of `changes` to an accumulator. Returns its number of entries.
     ///
     /// # Errors
-    /// A change cannot be read.
-    pub fn tally_usage(&self, tally: &mut usage::Tally, changes: &[Change]) -> Result<usize> {
+    /// A change cannot be decoded.
+    pub fn accumulate_usage(
+        &self,
+        usage: &mut usage::UsageAccumulator,
+        changes: &[Change],
+    ) -> Result<usize> {
         let shared = self.settings().is_shared();
         for change in changes {
-            tally.count(change, shared)?;
+            usage.add(change, shared)?;
         }
-        Ok(tally.len())
+        Ok(usage.len())
     }
 
-    /// Which changes may be told to [`Limiter::tally_usage`] as one.
+    /// Which changes the feed may merge before [`Limiter::accumulate_usage`].
     #[must_use]
     pub fn usage_merge(&self) -> Option<Merge> {
-        usage::count::merge(self.settings().is_shared())
+        usage::accumulate::merge(self.settings().is_shared())
     }
 
-    /// Which changes may be told to [`Limiter::look`] as one: those of buckets, of which it keeps the first and the last.
+    /// Which changes the feed may merge before [`Limiter::observe`]: those of a bucket, of which the first and the last image
+    /// matter.
     #[must_use]
-    pub fn look_merge(&self) -> Merge {
-        let items = |key: &Key| usage::count::bucket_in(key).is_some();
+    pub fn observe_merge(&self) -> Merge {
+        let items = |key: &Key| usage::accumulate::bucket_in(key).is_some();
         Merge { items, within_ms: u64::MAX, counted: |_| false }
     }
 
-    /// The writes that count a tally, no item twice: three for each entity and resource. They depend on the changes alone,
-    /// so that those who write them in several transactions can go on after a crash.
+    /// The writes that record accumulated usage, no item twice: three for each entity and resource. They depend on the
+    /// changes alone, so a driver that splits them over several transactions can continue after a crash.
     #[must_use]
-    pub fn tallied_writes(&self, tally: usage::Tally) -> Vec<Write> {
-        tally.writes(&self.table(), self.settings().is_shared())
+    pub fn usage_writes(&self, usage: usage::UsageAccumulator) -> Vec<Write> {
+        usage.writes(&self.table(), self.settings().is_shared())
     }
 
-    /// The writes that count `changes` as usage, as [`Limiter::tallied_writes`]. Written in one transaction with the
-    /// position of the feed, each change counts once.
+    /// Collects changed buckets, config levels and entities. Returns how many are collected.
     ///
     /// # Errors
-    /// A change cannot be read.
-    pub fn usage_writes(&self, changes: &[Change]) -> Result<Vec<Write>> {
-        let mut tally = usage::Tally::default();
-        self.tally_usage(&mut tally, changes)?;
-        Ok(self.tallied_writes(tally))
-    }
-
-    /// Looks at `changes` of buckets, config and entities. Returns how many things were seen.
-    ///
-    /// # Errors
-    /// A change cannot be read.
-    pub fn look(
+    /// A change cannot be decoded.
+    pub fn observe(
         &self,
-        seen: &mut Seen,
+        observed: &mut ObservedChanges,
         changes: impl IntoIterator<Item = Change>,
     ) -> Result<usize> {
-        // In a table shared with zae-limiter nothing is tended: that program's own aggregator refills and doubles by
-        // other rules, and nothing in the table tells whether it runs.
-        let tended = !self.settings().is_shared();
+        // In a table shared with zae-limiter buckets are not maintained: that program's aggregator refills and splits by
+        // other rules, and nothing in the table shows whether it runs.
+        let with_buckets = !self.settings().is_shared();
         for change in changes {
-            seen.look(change, tended)?;
+            observed.add(change, with_buckets)?;
         }
-        Ok(seen.len())
+        Ok(observed.len())
     }
 
-    /// Refills buckets that were seen in use before they run dry, and doubles shards ahead of need. Safe to do again. Returns
-    /// how many buckets it wrote; none in a table shared with zae-limiter.
+    /// Refills observed buckets before they run dry, and splits hot ones early. Can be repeated safely. Returns how many
+    /// buckets it wrote; none in a table shared with zae-limiter.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn tend(&self, seen: &Seen) -> Result<u64> {
+    pub async fn maintain(&self, observed: &ObservedChanges) -> Result<u64> {
         let now_ms = self.now_ms();
-        let (mut needy, mut hot) = (Vec::new(), Vec::new());
+        let (mut low, mut hot) = (Vec::new(), Vec::new());
         let mut written = 0;
-        for (number, one) in (1..).zip(seen.in_use()) {
-            // To decode them takes a while, and whoever runs this may have other things to do.
-            if number % AT_ONCE == 0 {
+        for (number, shard) in (1..).zip(observed.active_shards()) {
+            // Decoding takes a while: other tasks of this thread get their turn.
+            if number % DECODED_AT_ONCE == 0 {
                 tokio::task::yield_now().await;
             }
-            let Some(one) = one? else { continue };
-            if self.settings().sharded && self.is_hot(&one) {
-                hot.push((one.id.clone(), one.last.shard_count));
+            let Some(shard) = shard? else { continue };
+            if self.settings().sharded && self.is_hot(&shard) {
+                hot.push((shard.id.clone(), shard.last.shard_count));
             }
-            if refill::helps(&one, now_ms) {
-                needy.push(one);
+            if refill::is_running_low(&shard, now_ms) {
+                low.push(shard);
             }
-            if needy.len() == BATCH_GET_MAX {
-                written += self.refill(&std::mem::take(&mut needy), now_ms).await?;
+            if low.len() == BATCH_GET_MAX {
+                written += self.refill(&std::mem::take(&mut low), now_ms).await?;
             }
         }
-        written += self.refill(&needy, now_ms).await?;
-        // Last, because many write to a bucket that hot: it may take a while, or fail.
+        written += self.refill(&low, now_ms).await?;
+        // Hot buckets last: they have many writers, so splitting one may take a while, or fail.
         for (id, shards) in hot {
-            written += u64::from(self.double(&id, shards).await?);
+            written += u64::from(self.split(&id, shards).await?);
         }
         Ok(written)
     }
 
-    /// The writes that note what changes of config and of entities ask for, no item twice. To be written with the position of
-    /// the feed.
+    /// The writes that store a propagation task for each observed change of config or parent, no item twice. They belong
+    /// into the transaction that advances the feed's checkpoint.
     #[must_use]
-    pub fn errand_writes(&self, seen: &Seen) -> Vec<Write> {
+    pub fn propagation_writes(&self, observed: &ObservedChanges) -> Vec<Write> {
         let now_ms = self.now_ms();
-        let write =
-            |(ns, whose): &(NamespaceId, Whose)| errand::write(self.table(), ns, whose, now_ms);
-        seen.errands.iter().map(write).collect()
+        let tasks = observed.propagation.iter();
+        tasks
+            .map(|(ns, scope)| propagation_task::schedule(self.table(), ns, scope, now_ms))
+            .collect()
     }
 
-    /// A namespace by its id, for work on its items. Its name is not known here and does not matter to that.
+    /// A namespace by its id, for work on its items. Its name is unknown and not needed for that.
     fn namespace_of(&self, id: &NamespaceId) -> Namespace<B> {
         let name = NamespaceName::stored(id.as_str());
         Namespace { limiter: self.clone(), id: id.clone(), name }

@@ -1,25 +1,22 @@
-//! An event as it is stored: zae-limiter's attributes, with before and after among the details.
+//! The stored form of an audit event: zae-limiter's attributes, with before and after among the details.
 
-use serde::Deserialize as _;
-use serde::de::IntoDeserializer;
-use serde::de::value::Error as TextError;
 use ulid::Ulid;
 use weir_table::{Item, Value};
 
-use super::{Action, Event, NewEvent, value};
+use super::{Action, Event, NewEvent, json};
 use crate::{keys, time};
 
 const EVENT_ID: &str = "event_id";
 const SUBJECT: &str = "entity_id";
 const TIMESTAMP: &str = "timestamp";
 const ACTION: &str = "action";
-const PRINCIPAL: &str = "principal";
+const ACTOR: &str = "principal";
 const RESOURCE: &str = "resource";
 const DETAILS: &str = "details";
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
-/// The item of an event. `expires` is in seconds since 1970.
+/// Encodes an event. `expires` is in seconds since 1970.
 pub(super) fn encode(
     ns: &str,
     id: String,
@@ -30,14 +27,14 @@ pub(super) fn encode(
     let sides = [(BEFORE, &event.before), (AFTER, &event.after)];
     let details = sides.into_iter().filter_map(|(name, side)| {
         let side = side.as_ref()?;
-        Some((name, value::from_json(side)))
+        Some((name, json::from_json(side)))
     });
     keys::item(keys::audit(ns, event.subject, &id))
         .with(SUBJECT, event.subject)
         .with(EVENT_ID, id)
         .with(TIMESTAMP, time::rfc3339_seconds(now_ms))
-        .with(ACTION, event.action.text())
-        .with(PRINCIPAL, event.principal)
+        .with(ACTION, event.action.as_str())
+        .with(ACTOR, event.actor)
         .with(RESOURCE, event.resource.map_or(Value::Null, Value::from))
         .with(DETAILS, Value::map(details))
         .with("ttl", expires)
@@ -45,7 +42,7 @@ pub(super) fn encode(
         .with("GSI4SK", keys::audit_partition(ns, event.subject))
 }
 
-/// Reads an event. Nothing when it tells of something this version does not know.
+/// Decodes an event. None, if its action is unknown to this version.
 pub(super) fn decode(item: &Item) -> Option<Event> {
     let id = item.s(EVENT_ID).or_else(|| item.s("SK")?.strip_prefix(keys::AUDIT_SK))?;
     let from_id = Ulid::from_string(id).ok().and_then(|id| i64::try_from(id.timestamp_ms()).ok());
@@ -56,25 +53,19 @@ pub(super) fn decode(item: &Item) -> Option<Event> {
         at_ms,
         action: Action::parse(item.s(ACTION)?)?,
         subject: item.s(SUBJECT).unwrap_or_default().to_owned(),
-        principal: item.s(PRINCIPAL).unwrap_or_default().to_owned(),
+        actor: item.s(ACTOR).unwrap_or_default().to_owned(),
         resource: item.s(RESOURCE).map(str::to_owned),
         before,
         after,
     })
 }
 
-/// Before and after. What zae-limiter wrote has neither: its details say how a thing is now.
+/// The subject before and after. Events of zae-limiter have neither: their details describe the state afterwards.
 fn sides(details: Option<&Value>) -> (Option<serde_json::Value>, Option<serde_json::Value>) {
     let Some(Value::M(fields)) = details else { return (None, None) };
-    let side = |name| fields.get(name).map(value::to_json);
+    let side = |name| fields.get(name).map(json::to_json);
     match (side(BEFORE), side(AFTER)) {
-        (None, None) if !fields.is_empty() => (None, details.map(value::to_json)),
+        (None, None) if !fields.is_empty() => (None, details.map(json::to_json)),
         sides => sides,
-    }
-}
-
-impl Action {
-    fn parse(text: &str) -> Option<Action> {
-        Action::deserialize(IntoDeserializer::<TextError>::into_deserializer(text)).ok()
     }
 }

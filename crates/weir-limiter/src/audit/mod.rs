@@ -1,8 +1,11 @@
-//! Who changed what, and when.
+//! The audit trail: which actor changed what, and when.
+//!
+//! Every change writes its event in the same transaction (`item` is the stored form). `archive` moves events past their
+//! retention to object storage.
 
 pub mod archive;
 mod item;
-mod value;
+mod json;
 
 use serde::{Deserialize, Serialize};
 use weir_table::{Backend, Query, Write, event_ids};
@@ -14,75 +17,81 @@ use crate::limiter::{Limiter, Namespace};
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// What was done.
+/// The action that an event records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// An entity was made.
+    /// An entity was created.
     EntityCreated,
-    /// An entity was changed.
+    /// An entity was updated.
     EntityUpdated,
-    /// An entity was removed.
+    /// An entity was deleted.
     EntityDeleted,
-    /// An entity has another parent.
+    /// An entity got another parent.
     EntityParentChanged,
-    /// A level's limits were set.
+    /// The limits of a config level were set.
     LimitsSet,
-    /// A level was removed.
+    /// A config level was deleted.
     LimitsDeleted,
-    /// A namespace was made.
+    /// A namespace was created.
     NamespaceCreated,
-    /// A namespace was taken out of use.
+    /// A namespace was deleted; its data remains.
     NamespaceDeleted,
-    /// A deleted namespace was put back into use.
+    /// A deleted namespace was recovered.
     NamespaceRecovered,
-    /// A namespace's data was removed.
+    /// A purge of a namespace's data was started.
     NamespacePurged,
-    /// A bucket was filled up by an operator.
+    /// An operator refilled a bucket completely.
     BucketReset,
-    /// A bucket got tokens from an operator.
+    /// An operator added tokens to a bucket.
     BucketToppedUp,
 }
 
+const ACTIONS: [(Action, &str); 12] = [
+    (Action::EntityCreated, "entity_created"),
+    (Action::EntityUpdated, "entity_updated"),
+    (Action::EntityDeleted, "entity_deleted"),
+    (Action::EntityParentChanged, "entity_parent_changed"),
+    (Action::LimitsSet, "limits_set"),
+    (Action::LimitsDeleted, "limits_deleted"),
+    (Action::NamespaceCreated, "namespace_created"),
+    (Action::NamespaceDeleted, "namespace_deleted"),
+    (Action::NamespaceRecovered, "namespace_recovered"),
+    (Action::NamespacePurged, "namespace_purged"),
+    (Action::BucketReset, "bucket_reset"),
+    (Action::BucketToppedUp, "bucket_topped_up"),
+];
+
 impl Action {
-    /// The text in items.
+    /// The stored text.
     #[must_use]
-    pub fn text(self) -> &'static str {
-        match self {
-            Action::EntityCreated => "entity_created",
-            Action::EntityUpdated => "entity_updated",
-            Action::EntityDeleted => "entity_deleted",
-            Action::EntityParentChanged => "entity_parent_changed",
-            Action::LimitsSet => "limits_set",
-            Action::LimitsDeleted => "limits_deleted",
-            Action::NamespaceCreated => "namespace_created",
-            Action::NamespaceDeleted => "namespace_deleted",
-            Action::NamespaceRecovered => "namespace_recovered",
-            Action::NamespacePurged => "namespace_purged",
-            Action::BucketReset => "bucket_reset",
-            Action::BucketToppedUp => "bucket_topped_up",
-        }
+    pub fn as_str(self) -> &'static str {
+        ACTIONS.iter().find(|(action, _)| *action == self).map_or("", |(_, text)| text)
+    }
+
+    fn parse(text: &str) -> Option<Action> {
+        ACTIONS.iter().find(|(_, stored)| *stored == text).map(|(action, _)| *action)
     }
 }
 
-/// An event of the trail.
+/// An audit event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Its id: a ULID, so that ids are in order of time.
+    /// The id: a ULID, so that ids sort by time.
     pub id: String,
-    /// When, in milliseconds since 1970.
+    /// The time of the action, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What was done.
+    /// The action.
     pub action: Action,
-    /// To what: an entity, `$SYSTEM`, `$RESOURCE:{name}`, or a namespace's name.
+    /// The subject: an entity, `$SYSTEM`, `$RESOURCE:{name}`, or a namespace's name.
     pub subject: String,
-    /// By whom.
-    pub principal: String,
-    /// On which resource.
+    /// The actor: who did it.
+    pub actor: String,
+    /// The resource that was affected.
     pub resource: Option<String>,
-    /// How it was before.
+    /// The subject before the action.
     pub before: Option<serde_json::Value>,
-    /// How it is now.
+    /// The subject after the action.
     pub after: Option<serde_json::Value>,
 }
 
@@ -91,25 +100,25 @@ pub struct Event {
 pub(crate) struct NewEvent<'a> {
     pub(crate) action: Action,
     pub(crate) subject: &'a str,
-    pub(crate) principal: &'a str,
+    pub(crate) actor: &'a str,
     pub(crate) resource: Option<&'a str>,
     pub(crate) before: Option<serde_json::Value>,
     pub(crate) after: Option<serde_json::Value>,
 }
 
 impl<B: Backend> Limiter<B> {
-    /// The write of an audit event, to stand in the transaction with what it tells of. `ns` is a namespace's id, or `_`.
+    /// The write of an audit event, for the transaction of the change it records. `ns` is a namespace's id, or `_`.
     pub(crate) fn audit_write(&self, ns: &str, event: NewEvent<'_>, now_ms: i64) -> Write {
         let id = self.inner.event_ids.next(now_ms);
         let settings = &self.inner.settings;
-        // An archive copies events past their retention, so they must still be there then.
+        // An archive copies events after their retention, so they must outlive it.
         let grace = if settings.archive { ARCHIVE_GRACE_DAYS } else { 0 };
         let days = i64::from(settings.audit_retention_days) + i64::from(grace);
         let expires = now_ms / 1000 + days * DAY_SECONDS;
         Write::put(self.table(), item::encode(ns, id, &event, now_ms, expires))
     }
 
-    /// Events of the registry of namespaces.
+    /// Lists events of the registry of namespaces.
     ///
     /// # Errors
     /// As [`Namespace::audit`].
@@ -129,26 +138,26 @@ impl<B: Backend> Limiter<B> {
     }
 }
 
-/// Which events.
+/// Selects audit events.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Of which subject: an entity, `$SYSTEM`, `$RESOURCE:{name}`.
+    /// The subject: an entity, `$SYSTEM`, `$RESOURCE:{name}`.
     pub subject: String,
-    /// Not before, in milliseconds since 1970.
+    /// Start of the time range, in milliseconds since 1970.
     pub from_ms: Option<i64>,
-    /// Before.
+    /// End of the time range, exclusive.
     pub to_ms: Option<i64>,
-    /// How many at most.
+    /// Most events to return.
     pub limit: u32,
-    /// Where to go on.
+    /// The cursor of the previous page.
     pub cursor: Option<String>,
 }
 
 impl<B: Backend> Namespace<B> {
-    /// Events of a subject, the newest first, and where to go on.
+    /// Lists events of a subject, newest first. Returns a cursor if there are more.
     ///
     /// # Errors
-    /// The cursor is not of this list, or the store fails.
+    /// The cursor belongs to another list, or the store fails.
     pub async fn audit(&self, filter: &Filter) -> Result<(Vec<Event>, Option<String>)> {
         self.limiter.events(self.id.as_str(), filter).await
     }

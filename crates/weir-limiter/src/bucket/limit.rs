@@ -1,4 +1,4 @@
-//! A limit as people write it: whole tokens and seconds.
+//! A limit as users write it: whole tokens and seconds.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,31 +7,31 @@ use crate::bounds::{LIMITS_MAX, PERIOD_SECONDS_MAX, SHARD_WRITES_PER_SECOND, TOK
 use crate::error::{Error, Result};
 use crate::ids::LimitName;
 
-/// Millitokens of a token.
+/// Millitokens per token.
 pub const MILLI: i64 = 1_000;
 
-/// A named limit: at most `capacity` at once, `refill_amount` more every `refill_period_seconds`.
+/// A named limit: at most `capacity` tokens at once, and `refill_amount` more every `refill_period_seconds`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// Its name.
+    /// The name, unique within a config level.
     pub name: LimitName,
-    /// The most there can be, in tokens.
+    /// Most tokens at once.
     pub capacity: u64,
-    /// Tokens that come back in a period.
+    /// Tokens added per period.
     pub refill_amount: u64,
-    /// The period.
+    /// The refill period in seconds.
     pub refill_period_seconds: u64,
 }
 
 impl Limit {
-    /// `amount` every minute, and at most as much at once.
+    /// A limit of `amount` per minute, which is also its capacity.
     #[must_use]
     pub fn per_minute(name: LimitName, amount: u64) -> Limit {
         Limit { name, capacity: amount, refill_amount: amount, refill_period_seconds: 60 }
     }
 
-    /// The reserved limit of a shard's writes.
+    /// The reserved limit that meters the writes of a shard.
     #[must_use]
     pub(crate) fn wcu() -> Limit {
         Limit {
@@ -42,7 +42,7 @@ impl Limit {
         }
     }
 
-    /// Its numbers in millitokens and milliseconds.
+    /// The limit in millitokens and milliseconds.
     #[must_use]
     pub fn rate(&self) -> Rate {
         let milli = |amount: u64| i64::try_from(amount.min(TOKENS_MAX)).unwrap_or(i64::MAX) * MILLI;
@@ -54,7 +54,7 @@ impl Limit {
         }
     }
 
-    /// The limit that has these numbers.
+    /// The limit with this rate.
     #[must_use]
     pub fn of(name: LimitName, rate: Rate) -> Limit {
         let whole = |milli: i64| u64::try_from(milli / MILLI).unwrap_or_default();
@@ -66,36 +66,39 @@ impl Limit {
         }
     }
 
-    /// Checks its numbers.
+    /// Checks the numbers.
     ///
     /// # Errors
-    /// One of them is zero or too large.
+    /// A number is zero or too large.
     pub fn check(&self) -> Result<()> {
-        let within = |what: &str, value: u64, max: u64| {
+        let check = |field: &str, value: u64, max: u64| {
             if (1..=max).contains(&value) {
                 return Ok(());
             }
-            let problem = format!("of limit {} is {value}; it must be from 1 to {max}", self.name);
-            Err(Error::invalid(what, problem))
+            let problem = format!("of limit {} must be from 1 to {max}, not {value}", self.name);
+            Err(Error::invalid(field, problem))
         };
-        within("capacity", self.capacity, TOKENS_MAX)?;
-        within("refill_amount", self.refill_amount, TOKENS_MAX)?;
-        within("refill_period_seconds", self.refill_period_seconds, PERIOD_SECONDS_MAX)
+        check("capacity", self.capacity, TOKENS_MAX)?;
+        check("refill_amount", self.refill_amount, TOKENS_MAX)?;
+        check("refill_period_seconds", self.refill_period_seconds, PERIOD_SECONDS_MAX)
     }
 
     /// Checks a set of limits.
     ///
     /// # Errors
-    /// There are none, too many or two of one name, or one of them is wrong.
+    /// There are none or too many, two have the same name, or one is invalid.
     pub fn check_all(limits: &[Limit]) -> Result<()> {
         if limits.is_empty() || limits.len() > LIMITS_MAX {
-            let problem = format!("has {} limits; 1 to {LIMITS_MAX} are allowed", limits.len());
+            let problem = format!("must have 1 to {LIMITS_MAX} entries, not {}", limits.len());
             return Err(Error::invalid("limits", problem));
         }
-        for (place, limit) in limits.iter().enumerate() {
+        for (index, limit) in limits.iter().enumerate() {
             limit.check()?;
-            if limits.iter().take(place).any(|other| other.name == limit.name) {
-                return Err(Error::invalid("limits", format!("names {} twice", limit.name)));
+            if limits.iter().take(index).any(|other| other.name == limit.name) {
+                return Err(Error::invalid(
+                    "limits",
+                    format!("limit {} is given twice", limit.name),
+                ));
             }
         }
         Ok(())

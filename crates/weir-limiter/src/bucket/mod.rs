@@ -1,8 +1,8 @@
-//! Token buckets as plain arithmetic: no store, no clock.
+//! Token buckets as pure arithmetic: no store, no clock.
 //!
-//! Amounts are millitokens and times milliseconds, in `i64`; products are taken in `i128`. A refill covers every limit of a bucket, moves
-//! its `refilled_ms` to now and carries each limit's remainder, so that refilling in many small steps equals
-//! refilling in one and nothing is minted or lost. Time that goes backwards refills nothing.
+//! Amounts are millitokens and times milliseconds, in `i64`; products are computed in `i128`. A refill covers every limit of
+//! a bucket, sets `refilled_ms` to now and carries each limit's remainder, so many small refills equal one large refill and
+//! nothing is minted or lost. Time that goes backwards refills nothing.
 
 mod limit;
 mod rate;

@@ -1,28 +1,28 @@
-//! How fast a bucket fills, and how full it is.
+//! How fast a bucket refills, and its level.
 
-/// How large a bucket is and how fast it fills. Also a shard's share of one.
+/// The capacity and refill rate of a limit, or of one shard's share of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// The most there can be, in millitokens.
+    /// Most millitokens at once.
     pub capacity: i64,
-    /// Millitokens that come back in a period.
+    /// Millitokens added per period.
     pub refill: i64,
     /// The period in milliseconds; never zero.
     pub period_ms: i64,
 }
 
-/// How full a bucket is.
+/// The level of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Level {
-    /// Millitokens; below zero is a debt.
+    /// Available millitokens; negative is a debt.
     pub tokens: i64,
-    /// What the last refill left over, in parts of `period_ms` of a millitoken.
+    /// Remainder of the last refill, in units of 1/`period_ms` of a millitoken.
     pub remainder: i64,
 }
 
 impl Rate {
-    /// The share of shard `shard` of `count`. Shares differ by one at most, the first ones have the larger,
-    /// and together they are the whole. Doubling the count splits each share in two.
+    /// The share of shard `shard` of `count`. Shares differ by at most one, larger ones first, and sum to the whole. Doubling
+    /// the count splits each share in two.
     #[must_use]
     pub fn share(self, shard: u32, count: u32) -> Rate {
         if count <= 1 {
@@ -42,7 +42,7 @@ impl Rate {
         to_i64(ceil_div(product, i128::from(self.refill.max(1))))
     }
 
-    /// A full bucket.
+    /// The level of a full bucket.
     #[must_use]
     pub fn full(self) -> Level {
         Level { tokens: self.capacity, remainder: 0 }
@@ -50,14 +50,14 @@ impl Rate {
 }
 
 impl Level {
-    /// The level after `elapsed_ms` more; time that goes backwards changes nothing.
+    /// Refills for `elapsed_ms`; time that goes backwards changes nothing.
     #[must_use]
     pub fn refilled(self, rate: Rate, elapsed_ms: i64) -> Level {
         let elapsed = elapsed_ms.max(0);
         let period = rate.period_ms.max(1);
-        // A remainder can be of an older, longer period.
+        // The remainder may come from an older, longer period.
         let carried = self.remainder.clamp(0, period - 1);
-        // Nearly always all of it fits, and dividing is much cheaper there.
+        // The product nearly always fits an `i64`, and that division is much cheaper.
         let parts = elapsed.checked_mul(rate.refill).and_then(|parts| parts.checked_add(carried));
         let (came, remainder) = match parts {
             Some(parts) => (i128::from(parts / period), parts % period),
@@ -76,13 +76,13 @@ impl Level {
         level
     }
 
-    /// How long until `asked` millitokens are there, rounded up; nothing if that is more than the bucket holds.
+    /// How long until `amount` millitokens are available, rounded up; none if that exceeds the capacity.
     #[must_use]
-    pub fn wait_ms(self, rate: Rate, asked: i64) -> Option<i64> {
-        if asked > rate.capacity {
+    pub fn wait_ms(self, rate: Rate, amount: i64) -> Option<i64> {
+        if amount > rate.capacity {
             return None;
         }
-        let missing = i128::from(asked) - i128::from(self.tokens);
+        let missing = i128::from(amount) - i128::from(self.tokens);
         if missing <= 0 {
             return Some(0);
         }
@@ -97,7 +97,7 @@ fn ceil_div(a: i128, b: i128) -> i128 {
     floor + i128::from(a.rem_euclid(b) != 0)
 }
 
-/// Saturates: what does not fit is beyond every bound we have.
+/// Saturates: a larger number exceeds every bound.
 fn to_i64(value: i128) -> i64 {
     let clamped = value.clamp(i128::from(i64::MIN), i128::from(i64::MAX));
     i64::try_from(clamped).unwrap_or_default()
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn waiting_rounds_up() {
         let level = Level { tokens: 0, remainder: 0 };
-        // 1 token: 1000 millitokens at 5/3 a millisecond.
+        // 1 token: 1000 millitokens at 5/3 per millisecond.
         assert_eq!(level.wait_ms(HUNDRED_A_MINUTE, 1_000), Some(600));
         assert_eq!(level.wait_ms(HUNDRED_A_MINUTE, 1), Some(1));
         assert_eq!(level.wait_ms(HUNDRED_A_MINUTE, 2), Some(2));

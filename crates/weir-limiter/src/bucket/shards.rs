@@ -1,4 +1,4 @@
-//! Several shards of one bucket: doubling them, and taking from more than one.
+//! The shards of one bucket: doubling them, and taking from several.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::ids::LimitName;
 /// Millitokens to take from one shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardTake {
-    /// Which shard.
+    /// The number of the shard.
     pub shard: u32,
-    /// How much of each limit.
+    /// Millitokens of each limit.
     pub amounts: BTreeMap<LimitName, i64>,
 }
 
-/// Twice as many shards with the same contents: each shard keeps half of its balance and the new one behind it gets
-/// the other half. Shares of the double count nest in those of the count, so nothing is above its capacity.
+/// Doubles the shards without changing their sum: each shard keeps half of its balance, and its new sibling gets the rest.
+/// The shares of twice the count nest in those of the count, so no shard exceeds its capacity.
 ///
-/// `shards` are all there are, refilled to the same moment, in order.
+/// `shards` are all shards in order, refilled to the same moment.
 #[must_use]
 pub fn double(shards: &[Bucket]) -> Vec<Bucket> {
     let count = u32::try_from(shards.len()).unwrap_or(u32::MAX);
@@ -26,28 +26,28 @@ pub fn double(shards: &[Bucket]) -> Vec<Bucket> {
     let split = |shard: &Bucket| -> (Vec<Meter>, Vec<Meter>) {
         shard.meters.iter().map(|meter| split(meter, shard.shard, doubled)).unzip()
     };
-    let keep = |shard: &Bucket| Bucket {
+    let kept = |shard: &Bucket| Bucket {
         shard_count: doubled,
         meters: split(shard).0,
-        // The first shard says how many there are, so it stays.
+        // The first shard stores their number, so it never expires.
         expires: shard.expires.filter(|_| shard.shard != 0),
         ..shard.clone()
     };
-    let make = |shard: &Bucket| Bucket {
+    let added = |shard: &Bucket| Bucket {
         shard: shard.shard + count,
         shard_count: doubled,
         meters: split(shard).1,
         ..shard.clone()
     };
-    shards.iter().map(keep).chain(shards.iter().map(make)).collect()
+    shards.iter().map(kept).chain(shards.iter().map(added)).collect()
 }
 
-/// What a shard keeps of a meter, and what the shard behind it gets.
+/// Splits a meter: the part that its shard keeps, and the part of the new sibling.
 fn split(meter: &Meter, shard: u32, doubled: u32) -> (Meter, Meter) {
     let (mut kept, mut moved) = (meter.clone(), meter.clone());
     moved.consumed = 0;
     if meter.name.is_wcu() {
-        // Each takes half of the writes from now on: how hot that is, is counted anew.
+        // Each gets half of the writes from now on, so both write limits start full.
         kept.level = meter.rate.full();
         moved.level = meter.rate.full();
         return (kept, moved);
@@ -56,7 +56,7 @@ fn split(meter: &Meter, shard: u32, doubled: u32) -> (Meter, Meter) {
     kept.level.tokens = meter.level.tokens - moved.level.tokens;
     let ceiling = meter.share(shard, doubled).capacity;
     if kept.level.tokens >= ceiling {
-        // A full shard would drop the remainder; the other one is not full, or there is none.
+        // A full shard would lose the remainder; its sibling is not full, or there is none.
         moved.level.remainder = std::mem::take(&mut kept.level.remainder);
     }
     debug_assert!(kept.level.tokens <= ceiling);
@@ -64,36 +64,36 @@ fn split(meter: &Meter, shard: u32, doubled: u32) -> (Meter, Meter) {
     (kept, moved)
 }
 
-/// Where to take `asked` from when no shard has all of it: from the fullest first. Nothing, if all shards together do not
-/// have it.
+/// How to take `amounts` when no single shard covers them: from the fullest first. None, if all shards together do not
+/// cover them.
 #[must_use]
-pub fn gather(shards: &[Bucket], asked: &BTreeMap<LimitName, i64>) -> Option<Vec<ShardTake>> {
+pub fn gather(shards: &[Bucket], amounts: &BTreeMap<LimitName, i64>) -> Option<Vec<ShardTake>> {
     let mut takes: BTreeMap<u32, BTreeMap<LimitName, i64>> = BTreeMap::new();
-    for (name, amount) in asked {
-        let mut left = *amount;
-        let mut there: Vec<(i64, u32)> = shards
+    for (name, amount) in amounts {
+        let mut missing = *amount;
+        let mut balances: Vec<(i64, u32)> = shards
             .iter()
             .filter_map(|shard| Some((shard.meter(name)?.level.tokens, shard.shard)))
             .filter(|(tokens, _)| *tokens > 0)
             .collect();
-        there.sort_unstable_by(|a, b| b.cmp(a));
-        for (tokens, shard) in there {
-            let part = tokens.min(left);
+        balances.sort_unstable_by(|a, b| b.cmp(a));
+        for (tokens, shard) in balances {
+            let part = tokens.min(missing);
             if part > 0 {
                 takes.entry(shard).or_default().insert(name.clone(), part);
-                left -= part;
+                missing -= part;
             }
         }
-        if left > 0 {
+        if missing > 0 {
             return None;
         }
     }
     Some(takes.into_iter().map(|(shard, amounts)| ShardTake { shard, amounts }).collect())
 }
 
-/// All shards as one bucket. Remainders are left out, so that what it promises is never too early.
+/// Combines all shards into one bucket, without their remainders, so that a wait computed from it is never too short.
 ///
-/// `shards` are of one bucket and refilled to the same moment; nothing, if there are none.
+/// `shards` are of one bucket, refilled to the same moment. None, if there are none.
 #[must_use]
 pub fn together(shards: &[Bucket]) -> Option<Bucket> {
     let (first, rest) = shards.split_first()?;

@@ -1,4 +1,4 @@
-//! A bucket, or one shard of one: a meter for each limit, all refilled at the same moments.
+//! A bucket, or one shard of it: a meter for each limit, all refilled at the same moments.
 
 use super::rate::{Level, Rate};
 use super::{Limit, MILLI};
@@ -8,41 +8,41 @@ use crate::ids::{EntityId, LimitName};
 /// One limit of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meter {
-    /// Its name.
+    /// The name of the limit.
     pub name: LimitName,
     /// The whole limit, whatever the number of shards.
     pub rate: Rate,
-    /// How full this shard is.
+    /// The level of this shard.
     pub level: Level,
-    /// Millitokens taken since ever, given-back ones taken off.
+    /// Millitokens consumed so far, refunds subtracted.
     pub consumed: i64,
 }
 
 /// A shard of a bucket. With one shard it is the bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
-    /// Which shard.
+    /// The number of the shard.
     pub shard: u32,
-    /// Of how many.
+    /// Number of shards.
     pub shard_count: u32,
-    /// When all meters were refilled last.
+    /// When all meters were last refilled, in milliseconds since 1970.
     pub refilled_ms: i64,
-    /// Its limits, by name.
+    /// The limits, sorted by name.
     pub meters: Vec<Meter>,
-    /// When it can be forgotten, in seconds since 1970.
+    /// When the bucket expires, in seconds since 1970.
     pub expires: Option<i64>,
     /// Whether the parent pays too.
     pub cascade: bool,
-    /// The parent.
+    /// The parent entity.
     pub parent: Option<EntityId>,
 }
 
-/// A limit that cannot serve a request.
+/// A limit that does not cover a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shortfall {
-    /// The limit.
+    /// The name of the limit.
     pub name: LimitName,
-    /// When it can, or nothing if never.
+    /// When it will, in milliseconds from now; none if never.
     pub wait_ms: Option<i64>,
 }
 
@@ -69,26 +69,26 @@ impl Bucket {
         self.meters.iter().find(|meter| meter.name == *name)
     }
 
-    /// This shard's share of a meter's limit. The limit of a shard's writes is never divided.
+    /// This shard's share of a limit. The write limit is never divided.
     #[must_use]
     pub fn share(&self, meter: &Meter) -> Rate {
         meter.share(self.shard, self.shard_count)
     }
 
-    /// Its limits, without that of a shard's writes.
+    /// The limits, without the write limit.
     #[must_use]
     pub fn limits(&self) -> Vec<Limit> {
         let meters = self.meters.iter().filter(|meter| !meter.name.is_wcu());
         meters.map(|meter| Limit::of(meter.name.clone(), meter.rate)).collect()
     }
 
-    /// Whether it can be forgotten.
+    /// Whether the bucket has expired.
     #[must_use]
     pub fn is_expired(&self, now_ms: i64) -> bool {
         self.expires.is_some_and(|expires| expires <= now_ms / MILLI)
     }
 
-    /// The bucket at `now_ms`: every meter refilled. Never moves backwards.
+    /// The bucket refilled to `now_ms`. Never goes back in time.
     #[must_use]
     pub fn refilled(&self, now_ms: i64) -> Bucket {
         let mut bucket = self.clone();
@@ -96,7 +96,7 @@ impl Bucket {
         bucket
     }
 
-    /// Makes it the bucket at `now_ms`.
+    /// Refills in place.
     pub(crate) fn refill(&mut self, now_ms: i64) {
         let elapsed = now_ms.saturating_sub(self.refilled_ms);
         for meter in &mut self.meters {
@@ -105,17 +105,17 @@ impl Bucket {
         self.refilled_ms = self.refilled_ms.max(now_ms);
     }
 
-    /// The bucket with these limits from now on. What it holds stays, at most up to the new capacity:
-    /// a change of capacity never mints. A limit that was not there begins full.
+    /// The bucket with new limits. Balances stay, up to the new capacity: a change of capacity never mints. A limit that is new
+    /// starts full.
     ///
-    /// Refill it first, so that the time until now counts at the old rate.
+    /// Refill first, so that the time until now is refilled at the old rate.
     #[must_use]
     pub fn with_limits(&self, limits: &[Limit]) -> Bucket {
         let mut bucket = Bucket::full(limits, self.shard, self.shard_count, self.refilled_ms);
         for meter in &mut bucket.meters {
             if let Some(old) = self.meter(&meter.name) {
                 let share = meter.share(self.shard, self.shard_count);
-                // A remainder counts parts of the period, so it means nothing in another one.
+                // A remainder is a fraction of its period, so it means nothing in another one.
                 let remainder = if old.rate.period_ms == meter.rate.period_ms {
                     old.level.remainder
                 } else {
@@ -127,7 +127,7 @@ impl Bucket {
                 meter.consumed = old.consumed;
             }
         }
-        // The limit of a shard's writes is not the config's to take away.
+        // The write limit is not part of the config, so the config cannot remove it.
         bucket.meters.extend(self.meters.iter().filter(|meter| meter.name.is_wcu()).cloned());
         bucket.meters.sort_by(|a, b| a.name.cmp(&b.name));
         Bucket {
@@ -138,7 +138,16 @@ impl Bucket {
         }
     }
 
-    /// Whether its limits are these.
+    /// This full bucket in place of an expired one: the counters continue, and time does not go back.
+    pub(crate) fn replacing(mut self, expired: &Bucket) -> Bucket {
+        for meter in &mut self.meters {
+            meter.consumed = expired.meter(&meter.name).map_or(0, |old| old.consumed);
+        }
+        self.refilled_ms = self.refilled_ms.max(expired.refilled_ms);
+        self
+    }
+
+    /// Whether the bucket has exactly these limits.
     #[must_use]
     pub fn has_limits(&self, limits: &[Limit]) -> bool {
         self.meters.iter().filter(|meter| !meter.name.is_wcu()).count() == limits.len()
@@ -147,15 +156,15 @@ impl Bucket {
             })
     }
 
-    /// What of `asked` millitokens is not there. Empty means that it can be taken.
+    /// The limits that do not cover `amounts`, in millitokens. Empty means that the take succeeds.
     ///
-    /// A limit the bucket does not have is never there.
+    /// A limit that the bucket does not have never covers anything.
     #[must_use]
     pub fn shortfalls<'a>(
         &self,
-        asked: impl IntoIterator<Item = (&'a LimitName, i64)>,
+        amounts: impl IntoIterator<Item = (&'a LimitName, i64)>,
     ) -> Vec<Shortfall> {
-        asked
+        amounts
             .into_iter()
             .filter_map(|(name, amount)| {
                 let Some(meter) = self.meter(name) else {
@@ -167,8 +176,8 @@ impl Bucket {
             .collect()
     }
 
-    /// Takes `amount` millitokens, below zero if need be; gives back when it is negative, at most up to the
-    /// capacity. What was consumed counts whole in both directions.
+    /// Takes `amount` millitokens, also below zero. A negative amount is a refund, which stops at the capacity. The counter of
+    /// consumed tokens changes by the whole amount either way.
     pub fn take(&mut self, name: &LimitName, amount: i64) {
         let (shard, count) = (self.shard, self.shard_count);
         if let Some(meter) = self.meters.iter_mut().find(|meter| meter.name == *name) {
@@ -181,14 +190,14 @@ impl Bucket {
         }
     }
 
-    /// Fills the limit of a shard's writes up.
+    /// Refills the write limit completely.
     pub(crate) fn fill_wcu(&mut self) {
         for meter in self.meters.iter_mut().filter(|meter| meter.name.is_wcu()) {
             meter.level = meter.rate.full();
         }
     }
 
-    /// Adds the limit of a shard's writes, if it is not there.
+    /// Adds the write limit, if it is missing.
     pub(crate) fn with_wcu(mut self) -> Bucket {
         let wcu = Limit::wcu();
         if self.meter(&wcu.name).is_none() {
@@ -211,22 +220,22 @@ impl Meter {
         meter
     }
 
-    /// What of the limit shard `shard` of `count` has. The limit of a shard's writes is never divided.
+    /// The share of shard `shard` of `count`. The write limit is never divided.
     #[must_use]
     pub fn share(&self, shard: u32, count: u32) -> Rate {
         if self.name.is_wcu() { self.rate } else { self.rate.share(shard, count) }
     }
 }
 
-/// When a bucket of default limits that is used at `now_ms` can be forgotten, in seconds since 1970: several
-/// times its slowest filling later, rounded up so that it moves rarely.
+/// When a bucket with default limits that is used at `now_ms` expires, in seconds since 1970: a multiple of its slowest
+/// fill time later, rounded up so that it rarely changes.
 #[must_use]
 pub fn expiry_seconds(limits: &[Limit], now_ms: i64) -> i64 {
     let slowest_ms = limits.iter().map(|limit| limit.rate().fill_ms()).max().unwrap_or_default();
     expiry_after(slowest_ms.saturating_mul(EXPIRY_FILLS), now_ms)
 }
 
-/// When a bucket that lives `lifetime_ms` unused and is used at `now_ms` can be forgotten.
+/// When a bucket that lives `lifetime_ms` unused and is used at `now_ms` expires.
 #[must_use]
 pub fn expiry_after(lifetime_ms: i64, now_ms: i64) -> i64 {
     let steps = now_ms.saturating_add(lifetime_ms).div_euclid(EXPIRY_STEP_SECONDS * MILLI);
@@ -246,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_limits_keeps_what_is_there_and_mints_nothing() {
+    fn a_change_of_limits_keeps_balances_and_mints_nothing() {
         let mut bucket = Bucket::full(&[limit("rpm", 100), limit("tpm", 1000)], 0, 1, 5);
         bucket.take(&name("rpm"), 30_000);
         let raised = bucket.with_limits(&[limit("rpm", 500), limit("new", 7)]);
@@ -259,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn giving_back_stops_at_the_capacity_and_counts_whole() {
+    fn a_refund_stops_at_the_capacity_and_is_recorded_whole() {
         let mut bucket = Bucket::full(&[limit("rpm", 10)], 0, 1, 0);
         bucket.take(&name("rpm"), 3_000);
         bucket.take(&name("rpm"), -5_000);
@@ -270,7 +279,7 @@ mod tests {
     #[test]
     fn expiry_moves_in_steps() {
         let limits = [limit("rpm", 60), Limit { refill_amount: 1, ..limit("slow", 60) }];
-        // The slow one takes an hour: seven hours, and up to the next five minutes.
+        // The slow one takes an hour: seven hours, rounded up to the next five minutes.
         assert_eq!(expiry_seconds(&limits, 0), 25_200 + 300);
         assert_eq!(expiry_seconds(&limits, 299_999), 25_200 + 300);
         assert_eq!(expiry_seconds(&limits, 300_000), 25_200 + 600);

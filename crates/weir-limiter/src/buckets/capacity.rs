@@ -1,4 +1,4 @@
-//! Buckets of a resource, a page at a time.
+//! The buckets of a resource, a page at a time.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ use crate::limiter::Namespace;
 use crate::table::GSI2;
 
 impl<B: Backend> Namespace<B> {
-    /// The index names the buckets of a page; their items are read from the table. A bucket belongs to the page its first shard
-    /// is on, so that none is on two, and a page can have fewer than asked for.
+    /// The index lists the buckets of a page; their items are read from the table. A bucket is on the page of its first shard,
+    /// so none is on two pages, and a page may have fewer buckets than requested.
     pub(super) async fn capacity_page(
         &self,
         resource: &Resource,
@@ -38,13 +38,13 @@ impl<B: Backend> Namespace<B> {
         Ok(ResourceCapacity {
             resource: resource.clone(),
             entities: buckets.len() as u64,
-            limits: summed(&buckets),
+            limits: sum_limits(&buckets),
             buckets,
             cursor: page.cursor,
         })
     }
 
-    /// The live ones of these buckets.
+    /// The views of those buckets that are live.
     pub(super) async fn view_buckets(
         &self,
         ids: &[BucketId],
@@ -55,15 +55,15 @@ impl<B: Backend> Namespace<B> {
     }
 }
 
-/// Capacity and what is there of each limit, in tokens.
-fn summed(buckets: &[BucketView]) -> BTreeMap<LimitName, (i64, i64)> {
+/// Capacity and available tokens of each limit.
+fn sum_limits(buckets: &[BucketView]) -> BTreeMap<LimitName, (i64, i64)> {
     let mut sums: BTreeMap<LimitName, (i64, i64)> = BTreeMap::new();
-    for seen in buckets.iter().flat_map(|bucket| &bucket.limits) {
-        let (capacity, milli) = sums.entry(seen.limit.name.clone()).or_default();
-        *capacity = capacity.saturating_add(seen.limit.capacity.try_into().unwrap_or(i64::MAX));
-        *milli = milli.saturating_add(seen.available_milli);
+    for status in buckets.iter().flat_map(|bucket| &bucket.limits) {
+        let (capacity, milli) = sums.entry(status.limit.name.clone()).or_default();
+        *capacity = capacity.saturating_add(status.limit.capacity.try_into().unwrap_or(i64::MAX));
+        *milli = milli.saturating_add(status.available_milli);
     }
-    // Whole tokens only, and a debt of a part counts as one.
+    // Whole tokens only: a debt of a fraction rounds to one.
     sums.values_mut().for_each(|(_, milli)| *milli = milli.div_euclid(MILLI));
     sums
 }

@@ -1,8 +1,10 @@
-//! Live buckets: looking at them, and what an operator can do to them.
+//! Live buckets: views of them, and what an operator can do with them.
+//!
+//! `read` reads all shards and `view` sums them. `operations` are reset and top-up, which `idempotency` makes safe to repeat.
 
 mod capacity;
-mod operate;
-mod operation;
+mod idempotency;
+mod operations;
 mod read;
 mod view;
 
@@ -10,30 +12,31 @@ use std::collections::BTreeMap;
 
 use weir_table::Backend;
 
-pub(crate) use read::made;
+pub(crate) use read::decode_bucket;
 
+use crate::bounds::ENTITY_BUCKETS_MAX;
 use crate::bucket::Limit;
 use crate::error::Result;
 use crate::ids::{EntityId, LimitName, Resource};
 use crate::limiter::Namespace;
-use operate::Act;
+use operations::Operation;
 
-/// A bucket as people see it: its shards summed, refilled to now, without the limit of a shard's writes.
+/// A bucket as users see it: its shards summed, refilled to now, without the write limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketView {
-    /// Whose it is.
+    /// The entity that the bucket belongs to.
     pub entity: EntityId,
-    /// Of what.
+    /// The resource that the bucket is for.
     pub resource: Resource,
-    /// Shards it has.
+    /// Number of shards.
     pub shards: u32,
-    /// Its limits.
+    /// The limits.
     pub limits: Vec<LimitView>,
-    /// When it can be forgotten, in milliseconds since 1970.
+    /// When the bucket expires, in milliseconds since 1970.
     pub expires_ms: Option<i64>,
     /// Whether the parent pays too.
     pub cascade: bool,
-    /// The parent.
+    /// The parent entity.
     pub parent: Option<EntityId>,
 }
 
@@ -42,42 +45,42 @@ pub struct BucketView {
 pub struct LimitView {
     /// The limit.
     pub limit: Limit,
-    /// What is there now, in millitokens; below zero is a debt.
+    /// Available millitokens; negative is a debt.
     pub available_milli: i64,
-    /// What was consumed since ever, in millitokens.
+    /// Millitokens consumed so far.
     pub consumed_milli: i64,
-    /// When it is full, in milliseconds from now.
+    /// When the limit is full again, in milliseconds from now.
     pub full_in_ms: i64,
 }
 
-/// How a resource is used: all buckets of it together.
+/// The capacity of a resource over all its buckets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceCapacity {
     /// The resource.
     pub resource: Resource,
-    /// Entities with a live bucket.
+    /// Entities with a live bucket on this page.
     pub entities: u64,
-    /// For each limit: capacity and what is there, in tokens, summed.
+    /// Capacity and available tokens of each limit, summed.
     pub limits: BTreeMap<LimitName, (i64, i64)>,
     /// The buckets of this page.
     pub buckets: Vec<BucketView>,
-    /// Where to go on.
+    /// The cursor of the next page.
     pub cursor: Option<String>,
 }
 
 impl<B: Backend> Namespace<B> {
-    /// The live buckets of an entity.
+    /// Lists the live buckets of an entity.
     ///
     /// # Errors
     /// The store fails.
     pub async fn buckets(&self, entity: &EntityId) -> Result<Vec<BucketView>> {
-        let resources = self.bucket_resources(entity).await?;
+        let resources = self.bucket_resources(entity, ENTITY_BUCKETS_MAX).await?;
         let ids: Vec<_> =
             resources.iter().map(|resource| self.bucket_id(entity, resource)).collect();
         self.view_buckets(&ids, self.limiter.now_ms()).await
     }
 
-    /// A live bucket, strongly read.
+    /// Reads a live bucket, strongly consistent.
     ///
     /// # Errors
     /// The store fails.
@@ -91,10 +94,10 @@ impl<B: Backend> Namespace<B> {
         Ok(view::view(&id, &shards, self.limiter.now_ms()))
     }
 
-    /// The live buckets of a resource.
+    /// Lists the live buckets of a resource, a page at a time.
     ///
     /// # Errors
-    /// The cursor is not of this list, or the store fails.
+    /// The cursor belongs to another list, or the store fails.
     pub async fn capacity(
         &self,
         resource: &Resource,
@@ -104,24 +107,24 @@ impl<B: Backend> Namespace<B> {
         self.capacity_page(resource, limit, cursor).await
     }
 
-    /// Fills a bucket up. With a key, a second call with the same key changes nothing.
+    /// Refills a bucket completely. A second call with the same idempotency key changes nothing.
     ///
     /// # Errors
-    /// There is no such bucket, the key was used for another call, or the store fails.
+    /// The bucket does not exist, the key was used for a different call, or the store fails.
     pub async fn reset_bucket(
         &self,
         entity: &EntityId,
         resource: &Resource,
         key: Option<&str>,
-        by: &str,
+        actor: &str,
     ) -> Result<BucketView> {
-        self.operate(&self.bucket_id(entity, resource), &Act::Reset, key, by).await
+        self.operate(&self.bucket_id(entity, resource), &Operation::Reset, key, actor).await
     }
 
-    /// Gives a bucket tokens, at most up to its capacity. With a key, a second call with the same key changes nothing.
+    /// Adds tokens to a bucket, up to its capacity. A second call with the same idempotency key changes nothing.
     ///
     /// # Errors
-    /// There is no such bucket or limit, an amount is zero, negative or too large, the key was used for another call, or
+    /// The bucket or limit does not exist, an amount is not positive or too large, the key was used for a different call, or
     /// the store fails.
     pub async fn top_up_bucket(
         &self,
@@ -129,9 +132,9 @@ impl<B: Backend> Namespace<B> {
         resource: &Resource,
         amounts: &BTreeMap<LimitName, i64>,
         key: Option<&str>,
-        by: &str,
+        actor: &str,
     ) -> Result<BucketView> {
-        let act = Act::top_up(amounts)?;
-        self.operate(&self.bucket_id(entity, resource), &act, key, by).await
+        let act = Operation::top_up(amounts)?;
+        self.operate(&self.bucket_id(entity, resource), &act, key, actor).await
     }
 }

@@ -1,11 +1,11 @@
-//! Reading buckets, all their shards, strongly.
+//! Reads buckets with all their shards, strongly consistent.
 
 use std::collections::BTreeSet;
 
 use weir_table::limits::BATCH_GET_MAX;
 use weir_table::{Backend, Get, Item, Query};
 
-use crate::bounds::{ENTITY_BUCKETS_MAX, SHARDS_MAX};
+use crate::bounds::SHARDS_MAX;
 use crate::bucket::Bucket;
 use crate::error::Result;
 use crate::ids::{EntityId, Resource};
@@ -14,8 +14,8 @@ use crate::keys;
 use crate::limiter::Namespace;
 use crate::table::GSI3;
 
-/// The shard in an item. One that was never refilled was never made: a late give-back of another program left it.
-pub(crate) fn made(item: &Item) -> Option<Bucket> {
+/// Decodes a shard. An item that was never refilled is no bucket: a late refund of another program left it.
+pub(crate) fn decode_bucket(item: &Item) -> Option<Bucket> {
     item.i64(RF)?;
     Some(item::decode(item))
 }
@@ -26,23 +26,24 @@ impl<B: Backend> Namespace<B> {
         BucketId { ns: self.id.clone(), entity, resource }
     }
 
-    /// The shards of a bucket that are there, expired ones included, in order. None when there is no first one, because that
-    /// says how many there are.
+    /// Reads the existing shards of a bucket in order, expired ones included. None without the first shard, which stores their
+    /// number.
     pub(crate) async fn read_bucket(&self, id: &BucketId) -> Result<Vec<Bucket>> {
         let get = self.get_shard(id, 0);
-        let Some(first) = self.limiter.store().get(&get).await?.as_ref().and_then(made) else {
+        let Some(first) = self.limiter.store().get(&get).await?.as_ref().and_then(decode_bucket)
+        else {
             return Ok(Vec::new());
         };
         let mut shards = vec![first];
         let others: Vec<Get> = others(&shards).map(|shard| self.get_shard(id, shard)).collect();
         if !others.is_empty() {
             let items = self.limiter.store().batch_get(&others).await?;
-            shards.extend(items.iter().flatten().filter_map(made));
+            shards.extend(items.iter().flatten().filter_map(decode_bucket));
         }
         Ok(shards)
     }
 
-    /// The same of several buckets, with a few batch gets.
+    /// Reads several buckets with a few batch gets.
     pub(crate) async fn read_buckets(&self, ids: &[BucketId]) -> Result<Vec<Vec<Bucket>>> {
         let firsts = ids.iter().map(|id| self.get_shard(id, 0)).collect();
         let mut buckets: Vec<Vec<Bucket>> = self
@@ -66,12 +67,12 @@ impl<B: Backend> Namespace<B> {
         Ok(buckets)
     }
 
-    /// Shards, in the order asked for.
+    /// Reads shards, in the order of `gets`.
     pub(crate) async fn read_shards(&self, gets: Vec<Get>) -> Result<Vec<Option<Bucket>>> {
         let mut shards = Vec::with_capacity(gets.len());
         for gets in gets.chunks(BATCH_GET_MAX) {
             let items = self.limiter.store().batch_get(gets).await?;
-            shards.extend(items.iter().map(|item| item.as_ref().and_then(made)));
+            shards.extend(items.iter().map(|item| item.as_ref().and_then(decode_bucket)));
         }
         Ok(shards)
     }
@@ -81,8 +82,12 @@ impl<B: Backend> Namespace<B> {
         Get::new(self.limiter.table(), key)
     }
 
-    /// The resources an entity has buckets of, sorted, as the index knows them; it may lag.
-    pub(crate) async fn bucket_resources(&self, entity: &EntityId) -> Result<Vec<Resource>> {
+    /// The first `max` resources on which an entity has buckets, sorted. The index that shows them may lag.
+    pub(crate) async fn bucket_resources(
+        &self,
+        entity: &EntityId,
+        max: usize,
+    ) -> Result<Vec<Resource>> {
         let partition = keys::entity_partition(&self.id, entity);
         let mut query = Query::partition(self.limiter.table(), partition)
             .index(GSI3)
@@ -94,14 +99,14 @@ impl<B: Backend> Namespace<B> {
             resources
                 .extend(keys.filter_map(keys::parse_bucket).map(|(_, _, resource, _)| resource));
             query.cursor = page.cursor;
-            if query.cursor.is_none() || resources.len() >= ENTITY_BUCKETS_MAX {
-                return Ok(resources.into_iter().take(ENTITY_BUCKETS_MAX).collect());
+            if query.cursor.is_none() || resources.len() >= max {
+                return Ok(resources.into_iter().take(max).collect());
             }
         }
     }
 }
 
-/// The shards that follow the first.
+/// The numbers of the shards after the first.
 fn others(shards: &[Bucket]) -> std::ops::Range<u32> {
     1..shards.first().map_or(1, |first| first.shard_count.min(SHARDS_MAX))
 }

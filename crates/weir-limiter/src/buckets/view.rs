@@ -1,12 +1,12 @@
-//! A bucket as people see it, from its shards.
+//! The view of a bucket, from its shards.
 
 use super::{BucketView, LimitView};
 use crate::bucket::{Bucket, Limit, MILLI, Meter};
 use crate::item::BucketId;
 
-/// The shards of a bucket as one, refilled to now. Nothing when it is absent or expired.
+/// Sums the shards of a bucket, refilled to now. None, if the bucket is missing or expired.
 ///
-/// A shard that is not there, or has expired, will be full when it is made again, so it counts as full.
+/// A shard that is missing or expired counts as full, because it will be created full.
 pub(crate) fn view(id: &BucketId, shards: &[Bucket], now_ms: i64) -> Option<BucketView> {
     let first = shards.first().filter(|first| first.shard == 0 && !first.is_expired(now_ms))?;
     let live: Vec<Bucket> = shards
@@ -28,7 +28,7 @@ pub(crate) fn view(id: &BucketId, shards: &[Bucket], now_ms: i64) -> Option<Buck
 
 fn limit(whole: &Meter, count: u32, shards: &[Bucket], live: &[Bucket]) -> LimitView {
     let consumed = shards.iter().filter_map(|shard| shard.meter(&whole.name));
-    let mut seen = LimitView {
+    let mut status = LimitView {
         limit: Limit::of(whole.name.clone(), whole.rate),
         available_milli: 0,
         consumed_milli: consumed.map(|meter| meter.consumed).fold(0, i64::saturating_add),
@@ -41,10 +41,10 @@ fn limit(whole: &Meter, count: u32, shards: &[Bucket], live: &[Bucket]) -> Limit
             .and_then(|shard| shard.meter(&whole.name))
             .map_or_else(|| share.full(), |meter| meter.level);
         let wait = level.wait_ms(share, share.capacity).unwrap_or_default();
-        seen.available_milli = seen.available_milli.saturating_add(level.tokens);
-        seen.full_in_ms = seen.full_in_ms.max(wait);
+        status.available_milli = status.available_milli.saturating_add(level.tokens);
+        status.full_in_ms = status.full_in_ms.max(wait);
     }
-    seen
+    status
 }
 
 #[cfg(test)]
@@ -73,15 +73,15 @@ mod tests {
         shards[2].take(&rpm, 20_000);
         let view = view(&id(), &shards, 4_000).unwrap();
         assert_eq!((view.shards, view.limits.len()), (4, 1));
-        let seen = &view.limits[0];
-        assert_eq!(seen.limit, Limit::per_minute(rpm, 60));
-        // A quarter of one a second: a token each in four seconds.
-        assert_eq!(seen.available_milli, 60_000 - 35_000 + 2_000);
-        assert_eq!((seen.consumed_milli, seen.full_in_ms), (35_000, 76_000));
+        let status = &view.limits[0];
+        assert_eq!(status.limit, Limit::per_minute(rpm, 60));
+        // A quarter of one per second: a token each in four seconds.
+        assert_eq!(status.available_milli, 60_000 - 35_000 + 2_000);
+        assert_eq!((status.consumed_milli, status.full_in_ms), (35_000, 76_000));
     }
 
     #[test]
-    fn a_shard_that_is_not_there_counts_as_full() {
+    fn a_missing_shard_counts_as_full() {
         let rpm = LimitName::new("rpm").unwrap();
         let mut gone = shard(1, 2, 0);
         gone.take(&rpm, 30_000);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expired_bucket_is_absent() {
+    fn an_expired_bucket_has_no_view() {
         let mut bucket = shard(0, 1, 0);
         bucket.expires = Some(10);
         assert_eq!(view(&id(), &[bucket.clone()], 9_999).unwrap().expires_ms, Some(10_000));

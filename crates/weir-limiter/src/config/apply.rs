@@ -1,20 +1,19 @@
-//! Bringing live buckets to the limits that hold for them.
+//! Brings live buckets to the limits that apply to them.
 //!
-//! Each shard is changed on its own: what it holds stays, at most up to its new share, so that no step mints, and a hot
-//! bucket with many shards is not asked to stand still as a whole. A bucket that nothing resolves for any more keeps its
-//! limits.
+//! Each shard is changed on its own: its balance stays, up to its new share, so no step mints, and a hot bucket with many
+//! shards need not stand still as a whole. A bucket to which no limits apply any more keeps the ones it has.
 
 use std::collections::{BTreeSet, HashMap};
 
 use weir_table::{Backend, Consistency, Query};
 
-use super::cache::Said;
+use super::cache::StoredLevel;
 use super::level::LevelRef;
-use super::resolve::choose;
+use super::resolve::resolve_levels;
 use super::{Level, Resolved};
-use crate::bounds::{APPLY_PAGE, TRIES_MAX};
+use crate::bounds::{APPLY_PAGE, ENTITY_BUCKETS_MAX, TRIES_MAX};
 use crate::bucket::{Bucket, expiry_seconds};
-use crate::buckets::made;
+use crate::buckets::decode_bucket;
 use crate::error::{Error, Result};
 use crate::ids::{EntityId, Resource};
 use crate::item::BucketId;
@@ -24,17 +23,22 @@ use crate::retry;
 use crate::table::{GSI2, GSI4};
 use crate::writes::{self, Cover};
 
-/// The shard as it is to be, if that is not how it is. `counted` says whether shards count their writes.
-fn conformed(old: &Bucket, resolved: &Resolved, counted: bool, now_ms: i64) -> Option<Bucket> {
+/// The shard with the resolved limits, if it differs. `meters_writes` says whether shards meter their writes.
+fn with_resolved_limits(
+    old: &Bucket,
+    resolved: &Resolved,
+    meters_writes: bool,
+    now_ms: i64,
+) -> Option<Bucket> {
     let limits = &resolved.limits;
-    // The first of several shards says how many there are, so it stays.
+    // The first of several shards stores their number, so it never expires.
     let stays = !resolved.expires() || (old.shard == 0 && old.shard_count > 1);
     let has_limits = old.has_limits(limits);
     if has_limits && old.expires.is_none() == stays {
         return None;
     }
     let mut new = if has_limits { old.clone() } else { old.refilled(now_ms).with_limits(limits) };
-    if counted {
+    if meters_writes {
         new = new.with_wcu();
     }
     new.expires = (!stays).then(|| expiry_seconds(limits, now_ms));
@@ -42,25 +46,25 @@ fn conformed(old: &Bucket, resolved: &Resolved, counted: bool, now_ms: i64) -> O
 }
 
 impl<B: Backend> Namespace<B> {
-    /// Brings the live buckets of an entity's level to what holds now. The buckets of other levels are left to the
-    /// background job; what is remembered of them is forgotten.
+    /// Brings the live buckets of an entity's level up to date. The buckets of other levels are left to the propagation job;
+    /// they are dropped from the cache.
     pub(super) async fn apply_level(&self, level: &Level) -> Result<()> {
-        let known = &self.limiter.inner.known;
+        let cache = &self.limiter.inner.bucket_cache;
         let (entity, resource) = match level {
             Level::Entity(entity, resource) => (entity, resource.as_ref()),
             Level::Resource(resource) => {
-                known.forget_all(&self.id, Some(resource));
+                cache.invalidate_all(&self.id, Some(resource));
                 return Ok(());
             }
             Level::System => {
-                known.forget_all(&self.id, None);
+                cache.invalidate_all(&self.id, None);
                 return Ok(());
             }
         };
-        known.forget(&self.id, entity, resource);
+        cache.invalidate(&self.id, entity, resource);
         let resources = match resource {
             Some(resource) => vec![resource.clone()],
-            None => self.bucket_resources(entity).await?,
+            None => self.bucket_resources(entity, ENTITY_BUCKETS_MAX).await?,
         };
         for resource in resources {
             self.apply_limits(entity, &resource).await?;
@@ -68,36 +72,35 @@ impl<B: Backend> Namespace<B> {
         Ok(())
     }
 
-    /// Brings a bucket to the limits that hold for it. Returns how many shards were changed.
+    /// Brings a bucket to the limits that apply to it. Returns how many shards changed.
     ///
-    /// It looks again after each change until it finds nothing to do, so that of two who change the config at once
-    /// the last one done leaves what holds.
+    /// Repeats until nothing changes, so that of two concurrent config changes the last one wins.
     pub(crate) async fn apply_limits(&self, entity: &EntityId, resource: &Resource) -> Result<u64> {
         let id = self.bucket_id(entity, resource);
         let mut changed = 0;
         for _ in 0..TRIES_MAX {
-            let resolved = match self.resolve_fresh(entity, resource, None).await {
+            let resolved = match self.resolve_from_store(entity, resource, None).await {
                 Ok(resolved) => resolved,
                 Err(Error::NoLimits { .. }) => return Ok(changed),
                 Err(error) => return Err(error),
             };
-            let mut done = 0;
+            let mut updated = 0;
             for shard in self.read_bucket(&id).await? {
-                done += u64::from(self.conform(&id, shard, &resolved).await?);
+                updated += u64::from(self.apply_to_shard(&id, shard, &resolved).await?);
             }
-            if done == 0 {
+            if updated == 0 {
                 return Ok(changed);
             }
-            changed += done;
+            changed += updated;
         }
         Err(Error::Contended)
     }
 
-    /// Brings the live buckets of a resource to the limits that hold for them, a page of them. Returns how many shards were
-    /// changed, and where to go on.
+    /// Brings one page of a resource's live buckets to the limits that apply to them. Returns how many shards changed, and the
+    /// cursor of the next page.
     ///
     /// # Errors
-    /// The cursor is not of this list, or the store fails.
+    /// The cursor belongs to another list, or the store fails.
     pub async fn apply_limits_to_resource(
         &self,
         resource: &Resource,
@@ -108,11 +111,11 @@ impl<B: Backend> Namespace<B> {
         self.apply_page(query, cursor).await
     }
 
-    /// Brings all live buckets of the namespace to the limits that hold for them, a page of them. Returns how many shards
-    /// were changed, and where to go on.
+    /// Brings one page of the namespace's live buckets to the limits that apply to them. Returns how many shards changed, and
+    /// the cursor of the next page.
     ///
     /// # Errors
-    /// The cursor is not of this list, or the store fails.
+    /// The cursor belongs to another list, or the store fails.
     pub async fn apply_limits_to_all(
         &self,
         cursor: Option<String>,
@@ -121,7 +124,7 @@ impl<B: Backend> Namespace<B> {
         self.apply_page(query, cursor).await
     }
 
-    /// Three reads for a page, and a write for each shard that is not as it should be.
+    /// Three reads for a page, and a write for each shard that is out of date.
     async fn apply_page(
         &self,
         query: Query,
@@ -138,59 +141,66 @@ impl<B: Backend> Namespace<B> {
         let gets = shards.iter().map(|(id, shard)| self.get_shard(id, *shard)).collect();
         let mut changed = 0;
         for ((id, _), shard) in shards.iter().zip(self.read_shards(gets).await?) {
-            let said = LevelRef::asked(&id.ns, &id.entity, &id.resource)
+            let stored = LevelRef::lookup_order(&id.ns, &id.entity, &id.resource)
                 .map(|level| levels.get(&level).cloned().flatten());
-            if let (Some(shard), Some(resolved)) = (shard, choose(&said, None)) {
-                changed += u64::from(self.conform(id, shard, &resolved).await?);
+            if let (Some(shard), Some(resolved)) = (shard, resolve_levels(&stored, None)) {
+                changed += u64::from(self.apply_to_shard(id, shard, &resolved).await?);
             }
         }
         Ok((changed, page.cursor))
     }
 
-    /// What the levels of some buckets say, each read once, strongly.
+    /// The config levels of some buckets, each read once, strongly consistent.
     async fn levels_of<'a>(
         &self,
         shards: &'a [(BucketId, u32)],
-    ) -> Result<HashMap<LevelRef<'a>, Said>> {
-        let asked =
-            |(id, _): &'a (BucketId, u32)| LevelRef::asked(&id.ns, &id.entity, &id.resource);
-        let levels: BTreeSet<LevelRef<'a>> = shards.iter().flat_map(asked).collect();
+    ) -> Result<HashMap<LevelRef<'a>, StoredLevel>> {
+        let lookup_order =
+            |(id, _): &'a (BucketId, u32)| LevelRef::lookup_order(&id.ns, &id.entity, &id.resource);
+        let levels: BTreeSet<LevelRef<'a>> = shards.iter().flat_map(lookup_order).collect();
         if levels.is_empty() {
             return Ok(HashMap::new());
         }
         let levels: Vec<&LevelRef<'a>> = levels.iter().collect();
-        let said = self.read_levels(&levels, Consistency::Strong, self.limiter.now_ms()).await?;
-        Ok(levels.into_iter().copied().zip(said).collect())
+        let stored = self.read_levels(&levels, Consistency::Strong, self.limiter.now_ms()).await?;
+        Ok(levels.into_iter().copied().zip(stored).collect())
     }
 
-    /// Brings a shard, as it was read, to the limits that hold for it. Tells whether it had to be changed.
-    async fn conform(&self, id: &BucketId, shard: Bucket, resolved: &Resolved) -> Result<bool> {
-        let counted = self.limiter.settings().sharded;
+    /// Brings a shard, as it was read, to the resolved limits. Returns whether it changed.
+    async fn apply_to_shard(
+        &self,
+        id: &BucketId,
+        shard: Bucket,
+        resolved: &Resolved,
+    ) -> Result<bool> {
+        let meters_writes = self.limiter.settings().sharded;
         let number = shard.shard;
         let mut read = Some(shard);
         for attempt in 0..TRIES_MAX {
             if attempt > 0 {
                 retry::pause(attempt).await;
                 let get = self.get_shard(id, number);
-                read = self.limiter.store().get(&get).await?.as_ref().and_then(made);
+                read = self.limiter.store().get(&get).await?.as_ref().and_then(decode_bucket);
             }
             let now_ms = self.limiter.now_ms();
             let Some(old) = read.take().filter(|shard| !shard.is_expired(now_ms)) else {
                 return Ok(false);
             };
-            let Some(new) = conformed(&old, resolved, counted, now_ms) else { return Ok(false) };
-            // What a lower capacity cuts off must still be there: nobody gets into debt by it.
-            let write = writes::change(self.limiter.table(), id, &old, &new, Cover::Needed);
+            let Some(new) = with_resolved_limits(&old, resolved, meters_writes, now_ms) else {
+                return Ok(false);
+            };
+            // A lower capacity cuts off only tokens that are still available: it never causes a debt.
+            let write = writes::change(self.limiter.table(), id, &old, &new, Cover::Required);
             if self.limiter.try_write(write).await? {
-                self.forget_bucket(&id.entity, &id.resource);
+                self.invalidate_bucket(&id.entity, &id.resource);
                 return Ok(true);
             }
         }
         Err(Error::Contended)
     }
 
-    /// What this process remembers of a bucket no longer holds.
-    pub(crate) fn forget_bucket(&self, entity: &EntityId, resource: &Resource) {
-        self.limiter.inner.known.forget(&self.id, entity, Some(resource));
+    /// Drops a bucket from the cache.
+    pub(crate) fn invalidate_bucket(&self, entity: &EntityId, resource: &Resource) {
+        self.limiter.inner.bucket_cache.invalidate(&self.id, entity, Some(resource));
     }
 }

@@ -1,8 +1,8 @@
-//! What a process remembers of config levels, absent ones included.
+//! The config levels that a process remembers, missing ones included.
 //!
-//! Entries are never dropped for their age: an old one is read anew where it matters, and still tells what to do
-//! when the store cannot be reached. A read that was under way while a level was written must not bring the old level
-//! back, so every write moves an epoch, and what was read in an earlier one is not kept.
+//! Entries are never dropped for their age: an old one is read again when needed, and still tells what to do when the
+//! store cannot be reached. A read in progress while a level is written must not restore the old level, so every write
+//! advances an epoch, and a read from an earlier epoch is not cached.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,29 +13,29 @@ use super::LevelConfig;
 use super::level::{LevelKey, LevelRef};
 use crate::bounds::CONFIGS_MAX;
 
-/// What a level says; nothing when there is no such level.
-pub(crate) type Said = Option<Arc<LevelConfig>>;
+/// A level as stored; none if it does not exist.
+pub(crate) type StoredLevel = Option<Arc<LevelConfig>>;
 
-/// How the cache did.
+/// The statistics of the config cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheStatistics {
-    /// Levels answered from memory.
+    /// Levels found in the cache.
     pub hits: u64,
-    /// Of these, levels known to be absent.
+    /// Levels found in the cache as missing; included in `hits`.
     pub negative_hits: u64,
     /// Levels read from the store.
     pub misses: u64,
-    /// Levels remembered.
+    /// Cached levels.
     pub entries: u64,
-    /// Age of the oldest remembered level.
+    /// Age of the oldest cached level, in milliseconds.
     pub oldest_ms: Option<i64>,
-    /// How long a level is believed.
+    /// How long a cached level is valid, in milliseconds.
     pub ttl_ms: i64,
 }
 
-/// What a process remembers of config levels.
+/// The config levels that a process remembers.
 #[derive(Debug)]
-pub struct Cache {
+pub(crate) struct ConfigCache {
     ttl_ms: i64,
     levels: sync::Cache<LevelKey, Entry>,
     epoch: AtomicU64,
@@ -46,15 +46,14 @@ pub struct Cache {
 
 #[derive(Debug, Clone)]
 struct Entry {
-    said: Said,
+    level: StoredLevel,
     read_ms: i64,
 }
 
-impl Cache {
-    /// An empty cache that believes a level for `ttl_ms`.
-    #[must_use]
-    pub fn new(ttl_ms: i64) -> Cache {
-        Cache {
+impl ConfigCache {
+    /// An empty cache whose entries are valid for `ttl_ms`.
+    pub(crate) fn new(ttl_ms: i64) -> ConfigCache {
+        ConfigCache {
             ttl_ms,
             levels: sync::Cache::new(CONFIGS_MAX),
             epoch: AtomicU64::new(0),
@@ -64,9 +63,8 @@ impl Cache {
         }
     }
 
-    /// How it did.
-    #[must_use]
-    pub fn statistics(&self, now_ms: i64) -> CacheStatistics {
+    /// The statistics.
+    pub(crate) fn statistics(&self, now_ms: i64) -> CacheStatistics {
         let oldest = self.levels.iter().map(|(_, entry)| entry.read_ms).min();
         CacheStatistics {
             hits: self.hits.load(Ordering::Relaxed),
@@ -78,32 +76,36 @@ impl Cache {
         }
     }
 
-    /// What each level says, as far as it is remembered and not too old.
-    pub(crate) fn fresh(&self, levels: &[LevelRef<'_>; 4], now_ms: i64) -> [Option<Said>; 4] {
+    /// The levels that are cached and still valid.
+    pub(crate) fn fresh(
+        &self,
+        levels: &[LevelRef<'_>; 4],
+        now_ms: i64,
+    ) -> [Option<StoredLevel>; 4] {
         levels.map(|level| {
             let entry = self.levels.get(&level).filter(|entry| self.is_fresh(entry, now_ms));
-            entry.map(|entry| entry.said)
+            entry.map(|entry| entry.level)
         })
     }
 
-    /// Age counts in both directions, or a clock put back would make a level be believed for ever.
+    /// The distance counts in both directions, or an entry would be valid for ever after the clock was set back.
     fn is_fresh(&self, entry: &Entry, now_ms: i64) -> bool {
         now_ms.abs_diff(entry.read_ms) < self.ttl_ms.max(0).unsigned_abs()
     }
 
-    /// What a level said when it was last seen, however long ago.
-    pub(crate) fn last_seen(&self, level: LevelRef<'_>) -> Said {
-        self.levels.peek(&level)?.said
+    /// A level as it was last read, however long ago.
+    pub(crate) fn last_read(&self, level: LevelRef<'_>) -> StoredLevel {
+        self.levels.peek(&level)?.level
     }
 
-    /// Counts an answer: what was remembered is a hit, the rest was read.
-    pub(crate) fn count(&self, found: &[Option<Said>; 4]) {
-        let number = |wanted: fn(&Option<Said>) -> bool| {
-            found.iter().filter(|said| wanted(said)).count() as u64
+    /// Records the hits and misses of a lookup.
+    pub(crate) fn record_lookup(&self, found: &[Option<StoredLevel>; 4]) {
+        let number = |wanted: fn(&Option<StoredLevel>) -> bool| {
+            found.iter().filter(|level| wanted(level)).count() as u64
         };
         for (counter, by) in [
             (&self.hits, number(Option::is_some)),
-            (&self.negative_hits, number(|said| matches!(said, Some(None)))),
+            (&self.negative_hits, number(|level| matches!(level, Some(None)))),
             (&self.misses, number(Option::is_none)),
         ] {
             if by > 0 {
@@ -112,42 +114,41 @@ impl Cache {
         }
     }
 
-    /// The epoch, to be asked for before a read or a write and handed to [`Cache::keep`] or [`Cache::written`] after it.
+    /// The present epoch. Take it before a read or a write, and pass it to [`ConfigCache::insert`] or [`ConfigCache::on_write`].
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    /// Remembers what was read, unless something was written since `epoch`.
-    pub(crate) fn keep(&self, level: LevelRef<'_>, said: Said, read_ms: i64, epoch: u64) {
+    /// Caches a level that was read, unless a level was written since `epoch`.
+    pub(crate) fn insert(&self, at: LevelRef<'_>, level: StoredLevel, read_ms: i64, epoch: u64) {
         if self.epoch() != epoch {
             return;
         }
-        self.levels.insert(level.to_key(), Entry { said, read_ms });
+        self.levels.insert(at.to_key(), Entry { level, read_ms });
         if self.epoch() != epoch {
-            self.levels.remove(&level);
+            self.levels.remove(&at);
         }
     }
 
-    /// A level was written: remembers what it says now, unless another write came between, which may have been before or
-    /// after this one.
-    pub(crate) fn written(&self, level: LevelRef<'_>, said: Said, now_ms: i64, epoch: u64) {
-        let alone = self.epoch.fetch_add(1, Ordering::SeqCst) == epoch;
-        self.levels.remove(&level);
-        if alone {
-            self.keep(level, said, now_ms, epoch.wrapping_add(1));
+    /// Caches a level that was written, unless there was another write since `epoch`: their order is unknown.
+    pub(crate) fn on_write(&self, at: LevelRef<'_>, level: StoredLevel, now_ms: i64, epoch: u64) {
+        let is_alone = self.epoch.fetch_add(1, Ordering::SeqCst) == epoch;
+        self.levels.remove(&at);
+        if is_alone {
+            self.insert(at, level, now_ms, epoch.wrapping_add(1));
         }
     }
 
-    /// Forgets a level.
-    pub(crate) fn forget(&self, level: LevelRef<'_>) {
+    /// Drops a level.
+    pub(crate) fn invalidate(&self, at: LevelRef<'_>) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
-        self.levels.remove(&level);
+        self.levels.remove(&at);
     }
 
-    /// Forgets the levels that are `doomed`.
-    pub(crate) fn forget_all(&self, doomed: impl Fn(&LevelKey) -> bool) {
+    /// Drops the levels that satisfy `predicate`.
+    pub(crate) fn invalidate_all(&self, predicate: impl Fn(&LevelKey) -> bool) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
-        self.levels.retain(|level, _| !doomed(level));
+        self.levels.retain(|level, _| !predicate(level));
     }
 }
 
@@ -166,53 +167,53 @@ mod tests {
         )
     }
 
-    fn said(version: u64) -> Said {
+    fn level_config(version: u64) -> StoredLevel {
         Some(Arc::new(LevelConfig { version, ..LevelConfig::default() }))
     }
 
     #[test]
-    fn a_level_is_believed_for_its_time_and_remembered_longer() {
+    fn a_level_is_valid_for_its_ttl_and_cached_longer() {
         let Ids(ns, entity, resource) = &ids();
-        let levels = LevelRef::asked(ns, entity, resource);
-        let cache = Cache::new(60_000);
-        cache.keep(levels[0], said(1), 1_000, cache.epoch());
-        cache.keep(levels[1], None, 1_000, cache.epoch());
-        assert_eq!(cache.fresh(&levels, 60_999), [Some(said(1)), Some(None), None, None]);
+        let levels = LevelRef::lookup_order(ns, entity, resource);
+        let cache = ConfigCache::new(60_000);
+        cache.insert(levels[0], level_config(1), 1_000, cache.epoch());
+        cache.insert(levels[1], None, 1_000, cache.epoch());
+        assert_eq!(cache.fresh(&levels, 60_999), [Some(level_config(1)), Some(None), None, None]);
         assert_eq!(cache.fresh(&levels, 61_000), [None, None, None, None]);
-        assert_eq!(cache.last_seen(levels[0]), said(1));
+        assert_eq!(cache.last_read(levels[0]), level_config(1));
         let entries = cache.statistics(61_000);
         assert_eq!((entries.entries, entries.oldest_ms), (2, Some(60_000)));
     }
 
     #[test]
-    fn a_clock_that_was_put_back_makes_levels_old() {
+    fn a_clock_that_was_set_back_makes_levels_stale() {
         let Ids(ns, entity, resource) = &ids();
-        let levels = LevelRef::asked(ns, entity, resource);
-        let cache = Cache::new(60_000);
-        cache.keep(levels[0], said(1), 1_000_000, cache.epoch());
-        assert_eq!(cache.fresh(&levels, 999_000)[0], Some(said(1)));
+        let levels = LevelRef::lookup_order(ns, entity, resource);
+        let cache = ConfigCache::new(60_000);
+        cache.insert(levels[0], level_config(1), 1_000_000, cache.epoch());
+        assert_eq!(cache.fresh(&levels, 999_000)[0], Some(level_config(1)));
         assert_eq!(cache.fresh(&levels, 0)[0], None);
     }
 
     #[test]
-    fn a_read_that_a_write_overtook_is_not_kept() {
+    fn a_read_that_a_write_overtook_is_not_cached() {
         let Ids(ns, entity, resource) = &ids();
-        let [level, ..] = LevelRef::asked(ns, entity, resource);
-        let cache = Cache::new(60_000);
+        let [level, ..] = LevelRef::lookup_order(ns, entity, resource);
+        let cache = ConfigCache::new(60_000);
         let read = cache.epoch();
-        cache.written(level, said(2), 5, cache.epoch());
-        cache.keep(level, said(1), 4, read);
-        assert_eq!(cache.last_seen(level), said(2));
+        cache.on_write(level, level_config(2), 5, cache.epoch());
+        cache.insert(level, level_config(1), 4, read);
+        assert_eq!(cache.last_read(level), level_config(2));
     }
 
     #[test]
-    fn of_two_writes_at_once_neither_is_believed() {
+    fn of_two_concurrent_writes_neither_is_cached() {
         let Ids(ns, entity, resource) = &ids();
-        let [level, ..] = LevelRef::asked(ns, entity, resource);
-        let cache = Cache::new(60_000);
+        let [level, ..] = LevelRef::lookup_order(ns, entity, resource);
+        let cache = ConfigCache::new(60_000);
         let (one, other) = (cache.epoch(), cache.epoch());
-        cache.written(level, said(2), 5, one);
-        cache.written(level, said(1), 5, other);
-        assert_eq!(cache.last_seen(level), None);
+        cache.on_write(level, level_config(2), 5, one);
+        cache.on_write(level, level_config(1), 5, other);
+        assert_eq!(cache.last_read(level), None);
     }
 }

@@ -1,18 +1,18 @@
-//! What a level may say.
+//! Validates a config level.
 
 use super::{Level, LevelConfig};
 use crate::bucket::Limit;
 use crate::error::{Error, Result};
 use crate::ids::{Resource, zae};
 
-/// Resources that entities cannot have limits of their own on: the registry counts each under its name, beside these
-/// attributes of its own. `ttl` would even make the registry expire.
+/// Resources on which entities cannot have limits of their own: the registry stores a count under the resource's name, beside
+/// these attributes. A count under `ttl` would even make the registry expire.
 const ATTRIBUTES: &[&str] = &[
     "PK", "SK", "GSI1PK", "GSI1SK", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "GSI4PK", "GSI4SK",
     "ttl",
 ];
 
-/// Checks what a level is to say. `shared` holds it to what zae-limiter takes too.
+/// Validates the config of a level. `shared` also requires what zae-limiter accepts.
 pub(super) fn check(level: &Level, config: &LevelConfig, shared: bool) -> Result<()> {
     let says_else = config.on_unavailable.is_some()
         || config.auto_update.is_some()
@@ -25,7 +25,7 @@ pub(super) fn check(level: &Level, config: &LevelConfig, shared: bool) -> Result
             [("auto_update", config.auto_update), ("strict_version", config.strict_version)]
         {
             if flag.is_some() {
-                return Err(Error::invalid(field, "can be set for the system only"));
+                return Err(Error::invalid(field, "can only be set on the system level"));
             }
         }
     }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_levels_are_refused_by_name() {
+    fn invalid_levels_are_refused_by_field() {
         let many: Vec<Limit> = (0..17).map(|number| limit(&format!("l{number}"))).collect();
         let flag = |update, strict| LevelConfig {
             auto_update: update,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_may_say_something_else_than_limits() {
+    fn a_level_may_have_no_limits() {
         let word =
             LevelConfig { on_unavailable: Some(OnUnavailable::Allow), ..LevelConfig::default() };
         check(&of("gpt"), &word, false).unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_table_takes_what_the_other_program_takes() {
+    fn a_shared_table_accepts_only_what_zae_limiter_accepts() {
         for (level, name, good) in [
             (on("gpt-4"), "rpm", true),
             (on("open/ai"), "r_pm", true),

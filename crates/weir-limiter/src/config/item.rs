@@ -1,4 +1,4 @@
-//! A level as it is stored: whole tokens and seconds, `l_{limit}_cp|ra|rp`.
+//! The stored form of a config level: whole tokens and seconds, `l_{limit}_cp|ra|rp`.
 
 use compact_str::format_compact;
 use weir_table::{Item, Name, Value};
@@ -22,13 +22,13 @@ fn attribute(limit: &LimitName, field: &str) -> Name {
     format_compact!("l_{limit}_{field}")
 }
 
-/// The limit's name and the field that an attribute holds, if it holds one.
+/// The limit and the field that an attribute stores.
 fn parse(attribute: &str) -> Option<(&str, &str)> {
     let (limit, field) = attribute.strip_prefix("l_")?.rsplit_once('_')?;
     matches!(field, CAPACITY | REFILL | PERIOD).then_some((limit, field))
 }
 
-/// Reads a level's item. What others put there is passed over, and so is a limit that is not whole or is `wcu`.
+/// Decodes a level. Ignores attributes of other programs, incomplete limits and `wcu`.
 pub(super) fn decode(item: &Item) -> LevelConfig {
     let limit = |attribute: &str| {
         let (name, CAPACITY) = parse(attribute)? else { return None };
@@ -61,13 +61,13 @@ fn on_unavailable(text: &str) -> Option<OnUnavailable> {
     }
 }
 
-/// A level's item. What others put into the `old` one stays.
+/// Encodes a level. Attributes of other programs in the `old` item stay.
 pub(super) fn encode(level: LevelRef<'_>, config: &LevelConfig, old: Option<&Item>) -> Item {
     let mut item = old.cloned().unwrap_or_default();
     item.attrs_mut().retain(|name, _| {
         parse(name).is_none() && ![ON_UNAVAILABLE, AUTO_UPDATE, STRICT_VERSION].contains(&&**name)
     });
-    let key = level.stored();
+    let key = level.key();
     item.set("GSI4PK", level.ns.as_str());
     item.set("GSI4SK", key.partition.to_value());
     item.set("PK", key.partition.to_value());
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_levels_stays() {
+    fn the_items_of_levels_are_stable() {
         let (user, gpt) = (EntityId::new("user-1").unwrap(), Resource::new("gpt-4").unwrap());
         let config =
             LevelConfig { limits: vec![limit("rpm", 9)], version: 3, ..Default::default() };
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_is_read_back_and_keeps_what_others_put_there() {
+    fn a_level_is_read_back_and_keeps_foreign_attributes() {
         let ns = ns();
         let level = LevelRef::of(&ns, &Level::System);
         let first = LevelConfig {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_are_not_whole_are_passed_over() {
+    fn incomplete_limits_are_ignored() {
         let item = Item::new()
             .with("l_rpm_cp", 5)
             .with("l_tpm_cp", 5)

@@ -1,4 +1,4 @@
-//! Where a level stands: in memory, in the table, in the audit trail.
+//! References to config levels: for the cache, the table and the audit trail.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use super::Level;
 use crate::ids::{EntityId, NamespaceId, Resource};
 use crate::keys;
 
-/// A level of a namespace, borrowed, so that looking one up builds no text. Without entity and resource it is
-/// the system's.
+/// A borrowed level of a namespace, so that a lookup allocates nothing. Without entity and resource it is the system
+/// level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct LevelRef<'a> {
     pub(crate) ns: &'a NamespaceId,
@@ -18,7 +18,7 @@ pub(crate) struct LevelRef<'a> {
     pub(crate) resource: Option<&'a Resource>,
 }
 
-/// The same, owned. It hashes like a [`LevelRef`], whose fields it has.
+/// An owned level. It has the fields of a [`LevelRef`], and so the same hash.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LevelKey {
     pub(crate) ns: NamespaceId,
@@ -49,8 +49,8 @@ impl<'a> LevelRef<'a> {
         LevelRef { ns, entity, resource }
     }
 
-    /// The levels that are asked for an entity on a resource, the first one first.
-    pub(crate) fn asked(
+    /// The levels that apply to an entity on a resource, in order of precedence.
+    pub(crate) fn lookup_order(
         ns: &'a NamespaceId,
         entity: &'a EntityId,
         resource: &'a Resource,
@@ -69,8 +69,8 @@ impl<'a> LevelRef<'a> {
         LevelKey { ns: self.ns.clone(), entity, resource }
     }
 
-    /// Its key in the table.
-    pub(crate) fn stored(self) -> Key {
+    /// The key of the level's item.
+    pub(crate) fn key(self) -> Key {
         match (self.entity, self.resource) {
             (Some(entity), resource) => keys::entity_config(self.ns, entity, resource),
             (None, Some(resource)) => keys::resource_config(self.ns, resource),
@@ -78,7 +78,7 @@ impl<'a> LevelRef<'a> {
         }
     }
 
-    /// Who it is in the audit trail.
+    /// The subject of audit events about the level.
     pub(crate) fn subject(self) -> Cow<'a, str> {
         match (self.entity, self.resource) {
             (Some(entity), _) => entity.as_str().into(),
@@ -87,7 +87,7 @@ impl<'a> LevelRef<'a> {
         }
     }
 
-    /// The resource its config names, `_default_` for an entity's on all.
+    /// The resource that the level names; `_default_` for an entity's level on all resources.
     pub(crate) fn named_resource(self) -> Option<&'a str> {
         match (self.entity, self.resource) {
             (_, Some(resource)) => Some(resource.as_str()),

@@ -1,7 +1,10 @@
-//! Whose limits hold: four levels, and the first that has any is used whole.
+//! The config: four levels of limits. The first level that has any limits applies, as a whole.
 //!
-//! entity on a resource → entity on all resources → resource → system → what the caller brought along.
-//! `on_unavailable` is inherited separately down the same levels.
+//! Entity on a resource → entity on all resources → resource → system → the caller's own limits. `on_unavailable` is
+//! inherited separately over the same levels.
+//!
+//! `resolve` finds what applies, `cache` remembers levels, `set` writes them with their `registry`, and `apply` brings live
+//! buckets to changed limits.
 
 mod apply;
 mod cache;
@@ -15,32 +18,33 @@ mod set;
 use serde::{Deserialize, Serialize};
 use weir_table::{Backend, Get};
 
-pub use cache::{Cache, CacheStatistics};
+pub use cache::CacheStatistics;
+pub(crate) use cache::ConfigCache;
 
 use crate::bucket::Limit;
 use crate::error::Result;
 use crate::ids::{EntityId, Resource};
-use crate::limiter::{Limiter, Namespace};
+use crate::limiter::Namespace;
 use level::LevelRef;
 
-/// One level of the configuration.
+/// One level of the config.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Level {
-    /// For everybody and everything.
+    /// For all entities and resources.
     System,
-    /// For everybody on a resource.
+    /// For all entities on a resource.
     Resource(Resource),
-    /// For an entity, on a resource or on all of them (`_default_`).
+    /// For an entity, on one resource or on all (`_default_`).
     Entity(EntityId, Option<Resource>),
 }
 
-/// What to do when the store cannot be reached.
+/// What an acquire does when the store cannot be reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OnUnavailable {
-    /// Let it pass, with a lease marked `degraded`.
+    /// Grants the request, with a lease marked `degraded`.
     Allow,
-    /// Fail.
+    /// Fails the request.
     Block,
 }
 
@@ -53,142 +57,108 @@ impl OnUnavailable {
     }
 }
 
-/// What a level says.
+/// The config of one level.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LevelConfig {
-    /// Its limits, by name. May be empty when it says something else.
+    /// The limits, sorted by name. May be empty if the level sets something else.
     pub limits: Vec<Limit>,
-    /// What to do when the store cannot be reached.
+    /// What an acquire does when the store cannot be reached.
     pub on_unavailable: Option<OnUnavailable>,
-    /// System level only: kept for zae-limiter.
+    /// System level only: retained for zae-limiter.
     pub auto_update: Option<bool>,
-    /// System level only: refuse to work with a schema of another version.
+    /// System level only: refuse to work with any other schema version.
     pub strict_version: Option<bool>,
-    /// How often the level was written. Zero in what is to be written.
+    /// How often the level was written. Ignored when it is set.
     pub version: u64,
 }
 
-/// Which level a thing came from.
+/// The level that a setting comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The entity's limits for the resource.
+    /// The entity's limits on the resource.
     Entity,
-    /// The entity's limits for all resources.
+    /// The entity's limits on all resources.
     EntityDefault,
-    /// The resource.
+    /// The limits of the resource.
     Resource,
-    /// The system.
+    /// The limits of the system.
     System,
-    /// What the caller brought along.
+    /// The limits that the caller sent along.
     Caller,
-    /// Nobody said anything: the built-in default.
+    /// No level sets it: the built-in default.
     BuiltIn,
 }
 
-/// What holds for an entity on a resource.
+/// The config that applies to an entity on a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
     /// The limits.
     pub limits: Vec<Limit>,
-    /// Where they come from.
+    /// The level that the limits come from.
     pub limits_from: Source,
-    /// What to do when the store cannot be reached.
+    /// What an acquire does when the store cannot be reached.
     pub on_unavailable: OnUnavailable,
-    /// Where that comes from.
+    /// The level that `on_unavailable` comes from.
     pub on_unavailable_from: Source,
 }
 
 impl Resolved {
-    /// Whether buckets of these limits can be forgotten when they are unused: those of an entity's own limits cannot.
+    /// Whether unused buckets with these limits expire. Those with an entity's own limits do not.
     #[must_use]
     pub fn expires(&self) -> bool {
         !matches!(self.limits_from, Source::Entity | Source::EntityDefault)
     }
 }
 
-impl<B: Backend> Limiter<B> {
-    /// How the memory of config levels did in this process.
-    #[must_use]
-    pub fn config_cache(&self) -> CacheStatistics {
-        self.inner.configs.statistics(self.now_ms())
-    }
-}
-
 impl<B: Backend> Namespace<B> {
-    /// What holds for an entity on a resource: from the cache, or with one batch get of what is not in it
-    /// (eventually consistent). `own` are the caller's own limits, which hold when no level has any.
-    ///
-    /// # Errors
-    /// Nobody has limits for this (`Error::NoLimits`), or the store fails.
-    pub async fn resolve(
-        &self,
-        entity: &EntityId,
-        resource: &Resource,
-        own: Option<&[Limit]>,
-    ) -> Result<Resolved> {
-        self.resolve_at(entity, resource, own, self.limiter.now_ms()).await
-    }
-
-    /// What of it is in the cache and not older than it may be, without asking the store. Nothing when one of the four levels is not.
-    #[must_use]
-    pub fn resolve_cached(
-        &self,
-        entity: &EntityId,
-        resource: &Resource,
-        own: Option<&[Limit]>,
-    ) -> Option<Resolved> {
-        self.resolve_remembered(entity, resource, own, self.limiter.now_ms())
-    }
-
-    /// What to do when the store cannot be reached, from what was last seen of the levels, however old; `Block` when
-    /// nothing was.
+    /// What to do when the store cannot be reached, from the levels as last read, however old; `Block` if none was.
     #[must_use]
     pub fn on_unavailable_cached(&self, entity: &EntityId, resource: &Resource) -> OnUnavailable {
         let cache = &self.limiter.inner.configs;
-        LevelRef::asked(&self.id, entity, resource)
+        LevelRef::lookup_order(&self.id, entity, resource)
             .into_iter()
-            .find_map(|level| cache.last_seen(level)?.on_unavailable)
+            .find_map(|level| cache.last_read(level)?.on_unavailable)
             .unwrap_or(OnUnavailable::Block)
     }
 
-    /// Sets a level, whole. Registries, version and audit change in the same transaction; live buckets of an entity
-    /// level change at once. Returns what it is now.
+    /// Replaces a level. Registries, version and audit event change in the same transaction; the live buckets of an entity
+    /// change at once. Returns the level as stored.
     ///
     /// # Errors
-    /// The limits are wrong, or the store fails.
+    /// The config is invalid, or the store fails.
     pub async fn set_limits(
         &self,
         level: &Level,
         config: LevelConfig,
-        by: &str,
+        actor: &str,
     ) -> Result<LevelConfig> {
-        let change = self.change_level(level, Some(&config), by).await?;
+        let change = self.change_level(level, Some(&config), actor).await?;
         self.apply_level(level).await?;
         Ok(change.after.unwrap_or_default())
     }
 
-    /// What a level says, if it says anything. Read from the store.
+    /// Reads a level from the store.
     ///
     /// # Errors
     /// The store fails.
     pub async fn limits(&self, level: &Level) -> Result<Option<LevelConfig>> {
-        let key = LevelRef::of(&self.id, level).stored();
+        let key = LevelRef::of(&self.id, level).key();
         let item = self.limiter.store().get(&Get::new(self.limiter.table(), key)).await?;
         Ok(item.as_ref().map(item::decode))
     }
 
-    /// Removes a level. Tells whether there was one.
+    /// Deletes a level. Returns whether it existed.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn delete_limits(&self, level: &Level, by: &str) -> Result<bool> {
-        let change = self.change_level(level, None, by).await?;
+    pub async fn delete_limits(&self, level: &Level, actor: &str) -> Result<bool> {
+        let change = self.change_level(level, None, actor).await?;
         self.apply_level(level).await?;
         Ok(change.before.is_some())
     }
 
-    /// Resources that have limits for everybody, sorted.
+    /// Lists the resources that have limits for all entities, sorted.
     ///
     /// # Errors
     /// The store fails.
@@ -196,7 +166,7 @@ impl<B: Backend> Namespace<B> {
         self.registered_resources().await
     }
 
-    /// Resources on which entities have limits of their own, sorted. They need not have limits themselves.
+    /// Lists the resources on which entities have limits of their own, sorted. They need not have limits themselves.
     ///
     /// # Errors
     /// The store fails.
@@ -204,10 +174,10 @@ impl<B: Backend> Namespace<B> {
         self.registered_entity_resources().await
     }
 
-    /// Entities that have limits of their own on a resource (or on all: nothing), a page of them, and where to go on.
+    /// Lists the entities that have limits of their own on a resource (none: on all resources), a page at a time.
     ///
     /// # Errors
-    /// The cursor is not of this list, or the store fails.
+    /// The cursor belongs to another list, or the store fails.
     pub async fn entities_with_limits(
         &self,
         resource: Option<&Resource>,
@@ -217,15 +187,15 @@ impl<B: Backend> Namespace<B> {
         self.registered_entities(resource, limit, cursor).await
     }
 
-    /// Forgets what is remembered of the config: the levels of an entity, those of a resource (entities' on it included), all
-    /// four that are asked for an entity on a resource, or everything.
+    /// Drops cached levels: those of an entity, those of a resource (entities' levels on it included), the four of an entity
+    /// on a resource, or all.
     pub fn invalidate(&self, entity: Option<&EntityId>, resource: Option<&Resource>) {
         let cache = &self.limiter.inner.configs;
         if let (Some(entity), Some(resource)) = (entity, resource) {
-            let levels = LevelRef::asked(&self.id, entity, resource);
-            return levels.into_iter().for_each(|level| cache.forget(level));
+            let levels = LevelRef::lookup_order(&self.id, entity, resource);
+            return levels.into_iter().for_each(|level| cache.invalidate(level));
         }
-        cache.forget_all(|level| {
+        cache.invalidate_all(|level| {
             level.ns == self.id
                 && (entity.is_none() || level.entity.as_ref() == entity)
                 && (resource.is_none() || level.resource.as_ref() == resource)

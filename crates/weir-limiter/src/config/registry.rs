@@ -1,8 +1,7 @@
-//! Which resources have levels, so that listing them is a read and not a scan.
+//! The registry of resources that have config levels, so that listing them is a read and not a scan.
 //!
-//! Every config item is counted, whether it has limits or says something else: a resource's in the set of `#RESOURCES`, an
-//! entity's as one more under the resource's name in `#ENTITY_CONFIG_RESOURCES`. They change in the transaction that makes
-//! or removes the item.
+//! Every config item is registered, whatever it sets: a resource's in the set `#RESOURCES`, an entity's in a count under the
+//! resource's name in `#ENTITY_CONFIG_RESOURCES`. The registry changes in the transaction that creates or deletes the item.
 
 use weir_table::expr::{Update, attr};
 use weir_table::{Backend, Get, Item, Key, Name, Query, Value, Write};
@@ -16,15 +15,15 @@ use crate::table::GSI3;
 
 const RESOURCES: &str = "resources";
 
-/// What a registry knows of the resource of a level.
+/// The registry's entry for the resource of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Registry {
-    /// Entities with limits of their own on it.
+    /// Number of entities with limits of their own on the resource.
     count: i64,
 }
 
 impl Registry {
-    /// The registry that counts a level, if one does.
+    /// The registry of a level; the system level has none.
     pub(super) fn key(at: LevelRef<'_>) -> Option<Key> {
         match (at.entity, at.resource) {
             (Some(_), _) => Some(keys::entity_config_resources(at.ns)),
@@ -38,30 +37,30 @@ impl Registry {
         Registry { count: count.unwrap_or_default() }
     }
 
-    /// The write that goes with a level that was there or not, and is to be there or not.
+    /// The write for a level that existed before (`was`) and exists afterwards (`is`).
     pub(super) fn write(self, table: Name, at: LevelRef<'_>, was: bool, is: bool) -> Option<Write> {
         let key = Registry::key(at)?;
         let name = at.named_resource()?;
-        let found = Update::default()
+        let index_keys = Update::default()
             .set_if_absent("GSI4PK", at.ns.as_str())
             .set_if_absent("GSI4SK", key.partition.to_value());
         let write = |update| Write::update(table, key, update);
         if at.entity.is_none() {
             let names = Value::strings([name]);
-            // Adding what is there already changes nothing, and mends a registry that missed it.
+            // Adding an existing name changes nothing, and repairs a registry that lacks it.
             return Some(write(if is {
-                found.add(RESOURCES, names)
+                index_keys.add(RESOURCES, names)
             } else {
-                found.delete_from(RESOURCES, names)
+                index_keys.delete_from(RESOURCES, names)
             }));
         }
         match (was, is) {
-            (false, true) => Some(write(found.add(name, 1))),
+            (false, true) => Some(write(index_keys.add(name, 1))),
             (true, false) if self.count > 1 => {
-                Some(write(found.add(name, -1)).when(attr(name).gt(1)))
+                Some(write(index_keys.add(name, -1)).when(attr(name).gt(1)))
             }
             (true, false) if self.count == 1 => {
-                Some(write(found.remove(name)).when(attr(name).eq(1)))
+                Some(write(index_keys.remove(name)).when(attr(name).eq(1)))
             }
             _ => None,
         }
@@ -79,13 +78,13 @@ impl<B: Backend> Namespace<B> {
         Ok(names.unwrap_or_default())
     }
 
-    /// Resources on which an entity is counted. The level on all resources is none of them.
+    /// The resources on which entities are registered, without `_default_`.
     pub(super) async fn registered_entity_resources(&self) -> Result<Vec<Resource>> {
         let get = Get::new(self.limiter.table(), keys::entity_config_resources(&self.id));
         let Some(item) = self.limiter.store().get(&get).await? else { return Ok(Vec::new()) };
-        // The item's keys are texts, so that what is a number is a count.
-        let counted = |name: &&Name| item.i64(name).is_some_and(|count| count > 0);
-        let names = item.attrs().keys().filter(counted);
+        // The keys of the item are texts, so a number is a count.
+        let is_registered = |name: &&Name| item.i64(name).is_some_and(|count| count > 0);
+        let names = item.attrs().keys().filter(is_registered);
         Ok(names.filter_map(|name| Resource::new(name.as_str()).ok()).collect())
     }
 

@@ -1,4 +1,4 @@
-//! Writing a level: its item, the registry that counts it and the audit event are one transaction.
+//! Writes a config level: its item, its registry and the audit event are one transaction.
 
 use serde_json::json;
 use weir_table::expr::attr;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::limiter::Namespace;
 use crate::retry;
 
-/// A level before and after.
+/// A level before and after a change.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Change {
     pub(super) before: Option<LevelConfig>,
@@ -22,12 +22,12 @@ pub(super) struct Change {
 }
 
 impl<B: Backend> Namespace<B> {
-    /// Makes a level say `to`, or removes it. Live buckets are not touched.
+    /// Replaces a level by `to`, or deletes it. Live buckets stay as they are.
     pub(super) async fn change_level(
         &self,
         level: &Level,
         to: Option<&LevelConfig>,
-        by: &str,
+        actor: &str,
     ) -> Result<Change> {
         if let Some(config) = to {
             check(level, config, self.limiter.settings().is_shared())?;
@@ -46,36 +46,36 @@ impl<B: Backend> Namespace<B> {
             if change.before.is_none() && change.after.is_none() {
                 return Ok(change);
             }
-            let writes = self.writes_of(at, old.as_ref(), &registry, &change, by, now_ms);
-            let done = self.limiter.try_transact(writes).await;
-            if done.is_err() {
-                // It may have happened.
-                cache.forget(at);
+            let writes = self.level_writes(at, old.as_ref(), &registry, &change, actor, now_ms);
+            let written = self.limiter.try_transact(writes).await;
+            if written.is_err() {
+                // The write may have happened.
+                cache.invalidate(at);
             }
-            if done? {
-                cache.written(at, change.after.clone().map(Into::into), now_ms, epoch);
+            if written? {
+                cache.on_write(at, change.after.clone().map(Into::into), now_ms, epoch);
                 return Ok(change);
             }
         }
         Err(Error::Contended)
     }
 
-    /// The level and what the registry knows of its resource, strongly read.
+    /// Reads the level and its registry entry, strongly consistent.
     async fn read_for_change(&self, at: LevelRef<'_>) -> Result<(Option<Item>, Registry)> {
-        let mut gets = vec![Get::new(self.limiter.table(), at.stored())];
+        let mut gets = vec![Get::new(self.limiter.table(), at.key())];
         gets.extend(Registry::key(at).map(|key| Get::new(self.limiter.table(), key)));
         let mut items = self.limiter.store().batch_get(&gets).await?.into_iter();
         let level = items.next().flatten();
         Ok((level, Registry::read(at, items.next().flatten().as_ref())))
     }
 
-    fn writes_of(
+    fn level_writes(
         &self,
         at: LevelRef<'_>,
         old: Option<&Item>,
         registry: &Registry,
         change: &Change,
-        by: &str,
+        actor: &str,
         now_ms: i64,
     ) -> Vec<Write> {
         let table = || self.limiter.table();
@@ -88,15 +88,15 @@ impl<B: Backend> Namespace<B> {
         };
         let write = match &change.after {
             Some(config) => Write::put(table(), item::encode(at, config, old)),
-            None => Write::delete(table(), at.stored()),
+            None => Write::delete(table(), at.key()),
         };
         let event = NewEvent {
             action: change.after.as_ref().map_or(Action::LimitsDeleted, |_| Action::LimitsSet),
             subject: &at.subject(),
-            principal: by,
+            actor,
             resource: at.named_resource(),
-            before: change.before.as_ref().map(told),
-            after: change.after.as_ref().map(told),
+            before: change.before.as_ref().map(audit_details),
+            after: change.after.as_ref().map(audit_details),
         };
         let mut writes = vec![write.when(unchanged)];
         writes.extend(registry.write(table(), at, change.before.is_some(), change.after.is_some()));
@@ -105,17 +105,17 @@ impl<B: Backend> Namespace<B> {
     }
 }
 
-/// A level as the audit trail tells it.
-fn told(config: &LevelConfig) -> serde_json::Value {
-    let mut told = json!({ "limits": config.limits, "version": config.version });
+/// The details of a level in the audit trail.
+fn audit_details(config: &LevelConfig) -> serde_json::Value {
+    let mut details = json!({ "limits": config.limits, "version": config.version });
     for (name, value) in [
         ("on_unavailable", config.on_unavailable.map(|choice| json!(choice))),
         ("auto_update", config.auto_update.map(|flag| json!(flag))),
         ("strict_version", config.strict_version.map(|flag| json!(flag))),
     ] {
-        if let (Some(value), Some(told)) = (value, told.as_object_mut()) {
-            told.insert(name.to_owned(), value);
+        if let (Some(value), Some(details)) = (value, details.as_object_mut()) {
+            details.insert(name.to_owned(), value);
         }
     }
-    told
+    details
 }

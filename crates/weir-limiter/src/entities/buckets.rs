@@ -1,4 +1,4 @@
-//! An entity's live buckets, which know whether and to whom it cascades.
+//! The live buckets of an entity, which store its parent and whether it cascades.
 
 use weir_table::{Backend, Get, Item, Page, Query};
 
@@ -11,37 +11,37 @@ use crate::table::GSI3;
 use crate::writes::{self, Cover};
 use crate::{keys, namespaces, retry};
 
-type Family = (bool, Option<EntityId>);
+type CascadeSetting = (bool, Option<EntityId>);
 
 impl<B: Backend> Namespace<B> {
-    /// Carries an entity's parent and cascade to its live buckets. The index of buckets lags, so whoever follows the change feed
-    /// does it once more. Returns how many it wrote.
+    /// Copies an entity's parent and cascade flag to its live buckets. The index of buckets lags, so the propagation job does it
+    /// once more. Returns how many buckets it wrote.
     ///
     /// # Errors
-    /// The store fails, or others change the entity or a bucket all the time.
-    pub(crate) async fn apply_family(&self, entity: &EntityId) -> Result<u64> {
+    /// The store fails, or others keep changing the entity or a bucket.
+    pub(crate) async fn apply_cascade(&self, entity: &EntityId) -> Result<u64> {
         let mut written = 0;
-        let mut family = self.family(entity).await?;
+        let mut cascade = self.cascade_of(entity).await?;
         for _ in 0..TRIES_MAX {
-            written += self.give_family(entity, &family).await?;
-            // Somebody may have changed it meanwhile and been overtaken by what was just written.
-            let now = self.family(entity).await?;
-            if now == family {
-                self.limiter.inner.known.forget(&self.id, entity, None);
+            written += self.write_cascade(entity, &cascade).await?;
+            // The entity may have changed meanwhile, and this write may have replaced the newer value.
+            let now = self.cascade_of(entity).await?;
+            if now == cascade {
+                self.limiter.inner.bucket_cache.invalidate(&self.id, entity, None);
                 return Ok(written);
             }
-            family = now;
+            cascade = now;
         }
         Err(Error::Contended)
     }
 
-    async fn give_family(&self, entity: &EntityId, family: &Family) -> Result<u64> {
+    async fn write_cascade(&self, entity: &EntityId, cascade: &CascadeSetting) -> Result<u64> {
         let mut written = 0;
         let mut cursor = None;
         for _ in 0..CALL_PAGES_MAX {
             let page = self.bucket_keys(entity, cursor).await?;
             for item in &page.items {
-                written += u64::from(self.give_family_to(item, family).await?);
+                written += u64::from(self.write_cascade_to(item, cascade).await?);
             }
             cursor = page.cursor;
             if cursor.is_none() {
@@ -51,7 +51,7 @@ impl<B: Backend> Namespace<B> {
         Ok(written)
     }
 
-    async fn give_family_to(&self, found: &Item, family: &Family) -> Result<bool> {
+    async fn write_cascade_to(&self, found: &Item, cascade: &CascadeSetting) -> Result<bool> {
         let Some(key) = namespaces::key_of(found) else { return Ok(false) };
         let Some((ns, entity, resource, _)) = found.s("PK").and_then(keys::parse_bucket) else {
             return Ok(false);
@@ -62,12 +62,12 @@ impl<B: Backend> Namespace<B> {
             let get = Get::new(self.limiter.table(), key.clone());
             let Some(item) = self.limiter.store().get(&get).await? else { return Ok(false) };
             let old = item::decode(&item);
-            if (old.cascade, &old.parent) == (family.0, &family.1) {
+            if (old.cascade, &old.parent) == (cascade.0, &cascade.1) {
                 return Ok(false);
             }
             let mut new = old.clone();
-            (new.cascade, new.parent) = family.clone();
-            let write = writes::change(self.limiter.table(), &id, &old, &new, Cover::Unneeded);
+            (new.cascade, new.parent) = cascade.clone();
+            let write = writes::change(self.limiter.table(), &id, &old, &new, Cover::NotRequired);
             if self.limiter.try_write(write).await? {
                 return Ok(true);
             }
@@ -75,12 +75,12 @@ impl<B: Backend> Namespace<B> {
         Err(Error::Contended)
     }
 
-    /// Removes the live buckets of an entity that the index shows.
-    pub(super) async fn remove_buckets(&self, entity: &EntityId) -> Result<()> {
+    /// Deletes the live buckets of an entity that the index shows.
+    pub(super) async fn delete_buckets(&self, entity: &EntityId) -> Result<()> {
         let mut cursor = None;
         for _ in 0..CALL_PAGES_MAX {
             let page = self.bucket_keys(entity, cursor).await?;
-            self.limiter.remove_items(&page.items).await?;
+            self.limiter.delete_items(&page.items).await?;
             cursor = page.cursor;
             if cursor.is_none() {
                 break;

@@ -1,14 +1,14 @@
-//! Removing entities.
+//! Deletes entities.
 //!
-//! The entity's own item goes last: a call that failed half-way finds the entity still there and can be made again. Buckets go
-//! once more after it, because requests make them anew while there is an entity; one the index does not show yet forgets its
-//! parent when the change feed is followed, and expires.
+//! The entity's own item is deleted last: a call that fails half-way leaves the entity, so it can be repeated. Buckets are
+//! deleted once more afterwards, because requests create them while the entity exists. A bucket that the index does not show
+//! yet loses its parent through propagation, and expires.
 
 use weir_table::expr::attr;
 use weir_table::{Backend, Query, Write};
 
-use super::lineage;
-use super::record::{self, CHILDREN, Kept};
+use super::parents;
+use super::record::{self, CHILDREN, StoredEntity};
 use crate::audit::{Action, NewEvent};
 use crate::bounds::{CALL_PAGES_MAX, TRIES_MAX};
 use crate::config::Level;
@@ -17,74 +17,74 @@ use crate::ids::{EntityId, Resource};
 use crate::limiter::Namespace;
 use crate::{keys, retry};
 
-const STAYS: &str = "delete them or give them another parent first";
+const ADVICE: &str = "delete them or give them another parent first";
 
 impl<B: Backend> Namespace<B> {
-    /// Removes an entity with its limits and buckets. Usage and audit stay.
+    /// Deletes an entity with its limits and buckets. Usage and audit events remain.
     ///
     /// # Errors
-    /// There is none, it has children, or the store fails.
-    pub async fn delete_entity(&self, id: &EntityId, by: &str) -> Result<()> {
+    /// The entity does not exist or has children, or the store fails.
+    pub async fn delete_entity(&self, id: &EntityId, actor: &str) -> Result<()> {
         for attempt in 0..TRIES_MAX {
             retry::pause(attempt).await;
             let now_ms = self.limiter.now_ms();
-            let kept = self.kept(id).await?;
-            let kept = kept.ok_or_else(|| Error::not_found("entity", id.as_str()))?;
-            let miscounted = self.childless(&kept, now_ms, STAYS).await?;
-            // Buckets first: then removed limits reach none of them.
-            self.remove_buckets(id).await?;
-            self.delete_levels(id, by).await?;
-            let writes = self.removal(&kept, miscounted, by, now_ms).await?;
+            let stored = self.read_entity(id).await?;
+            let stored = stored.ok_or_else(|| Error::not_found("entity", id.as_str()))?;
+            let miscounted = self.check_childless(&stored, now_ms, ADVICE).await?;
+            // Buckets first: then the deleted limits affect none of them.
+            self.delete_buckets(id).await?;
+            self.delete_levels(id, actor).await?;
+            let writes = self.deletion_writes(&stored, miscounted, actor, now_ms).await?;
             if self.limiter.try_transact(writes).await? {
-                let removed = self.remove_buckets(id).await;
-                self.limiter.inner.known.forget(&self.id, id, None);
+                let removed = self.delete_buckets(id).await;
+                self.limiter.inner.bucket_cache.invalidate(&self.id, id, None);
                 return removed;
             }
         }
         Err(Error::Contended)
     }
 
-    /// The transaction that removes the entity's own item.
-    async fn removal(
+    /// The transaction that deletes the entity's own item.
+    async fn deletion_writes(
         &self,
-        kept: &Kept,
+        stored: &StoredEntity,
         miscounted: bool,
-        by: &str,
+        actor: &str,
         now_ms: i64,
     ) -> Result<Vec<Write>> {
         let table = self.limiter.table();
-        let id = &kept.entity.id;
+        let id = &stored.entity.id;
         let childless = match miscounted {
-            true => attr(CHILDREN).eq(kept.children),
-            false => lineage::childless(),
+            true => attr(CHILDREN).eq(stored.children),
+            false => parents::childless(),
         };
-        let parent = match &kept.entity.parent {
-            Some(parent) => self.kept(parent).await?,
+        let parent = match &stored.entity.parent {
+            Some(parent) => self.read_entity(parent).await?,
             None => None,
         };
         let event = NewEvent {
             action: Action::EntityDeleted,
             subject: id.as_str(),
-            principal: by,
+            actor,
             resource: None,
-            before: Some(record::shown(&kept.entity)),
+            before: Some(record::audit_details(&stored.entity)),
             after: None,
         };
         let own = Write::delete(table.clone(), record::key(&self.id, id));
-        let mut writes = vec![own.when(kept.unchanged().and(childless))];
-        writes.extend(lineage::writes(&table, &self.id, parent.as_ref(), None, now_ms));
+        let mut writes = vec![own.when(stored.unchanged().and(childless))];
+        writes.extend(parents::writes(&table, &self.id, parent.as_ref(), None, now_ms));
         writes.push(self.limiter.audit_write(self.id.as_str(), event, now_ms));
         Ok(writes)
     }
 
-    /// Removes the limits of an entity on every resource.
-    async fn delete_levels(&self, id: &EntityId, by: &str) -> Result<()> {
+    /// Deletes the limits of an entity on every resource.
+    async fn delete_levels(&self, id: &EntityId, actor: &str) -> Result<()> {
         let prefix = keys::entity_config_prefix();
         let query = Query::partition(self.limiter.table(), keys::entity_partition(&self.id, id))
             .begins_with(prefix.as_str())
             .project(["SK"]);
         for _ in 0..CALL_PAGES_MAX {
-            // Always from the beginning: what was there is gone.
+            // Always the first page: what was on it is deleted.
             let page = self.limiter.store().query(&query).await?;
             if page.items.is_empty() {
                 return Ok(());
@@ -96,7 +96,7 @@ impl<B: Backend> Namespace<B> {
                 };
                 let all = resource == keys::DEFAULT_RESOURCE;
                 let resource = (!all).then(|| Resource::stored(resource));
-                self.delete_limits(&Level::Entity(id.clone(), resource), by).await?;
+                self.delete_limits(&Level::Entity(id.clone(), resource), actor).await?;
             }
         }
         Err(Error::Contended)

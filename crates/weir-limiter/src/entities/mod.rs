@@ -1,15 +1,15 @@
-//! Who is limited: entities, at most two levels deep.
+//! Entities: whom limits apply to, in a hierarchy of at most two levels.
 //!
-//! An entity with a parent names it; a parent counts its children. Whoever gives an entity a parent raises that parent's count in
-//! the same transaction, on condition that the parent has no parent; whoever gives a parent to an entity does so on condition
-//! that its count is zero. Both conditions stand on the same item, so of two that together would make a third level or
-//! a circle only one is done.
+//! A child stores its parent, and a parent the number of its children. Setting a parent raises that parent's count in the
+//! same transaction, on condition that the parent has no parent; and the entity that gets a parent must have a count of
+//! zero. Both conditions are on the same item, so of two changes that together would create a third level or a cycle only
+//! one succeeds.
 
 mod buckets;
 mod delete;
-mod find;
-mod lineage;
+mod parents;
 mod put;
+mod read;
 mod record;
 
 use std::collections::BTreeMap;
@@ -19,33 +19,33 @@ use crate::ids::EntityId;
 /// An entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entity {
-    /// Its id.
+    /// The id.
     pub id: EntityId,
-    /// Its name, for people.
+    /// The display name.
     pub name: String,
-    /// Its parent, if it has one.
+    /// The parent entity.
     pub parent: Option<EntityId>,
     /// Whether every acquire also takes from the parent.
     pub cascade: bool,
-    /// What else is known about it.
+    /// Free-form metadata.
     pub metadata: BTreeMap<String, String>,
-    /// When it was made, in milliseconds since 1970.
+    /// When the entity was created, in milliseconds since 1970.
     pub created_ms: i64,
-    /// When it was changed.
+    /// When the entity was last updated, in milliseconds since 1970.
     pub updated_ms: i64,
-    /// How often it was written.
+    /// How often the entity was written.
     pub version: u64,
 }
 
-/// An entity as it is to be.
+/// The values of an entity to create or replace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewEntity {
-    /// Its name; the id when empty.
+    /// The display name; the id if empty.
     pub name: String,
-    /// Its parent.
+    /// The parent entity.
     pub parent: Option<EntityId>,
     /// Whether every acquire also takes from the parent.
     pub cascade: bool,
-    /// What else is to be known about it.
+    /// Free-form metadata.
     pub metadata: BTreeMap<String, String>,
 }

@@ -1,10 +1,10 @@
-//! Making and changing entities.
+//! Creates and changes entities.
 
 use weir_table::expr::attr;
 use weir_table::{Backend, Write};
 
-use super::record::{self, CHILDREN, Kept};
-use super::{Entity, NewEntity, lineage};
+use super::record::{self, CHILDREN, StoredEntity};
+use super::{Entity, NewEntity, parents};
 use crate::audit::{Action, NewEvent};
 use crate::bounds::TRIES_MAX;
 use crate::error::{Error, Result};
@@ -12,35 +12,36 @@ use crate::ids::EntityId;
 use crate::limiter::Namespace;
 use crate::retry;
 
-const GETS_NO_PARENT: &str = "it cannot get a parent itself, there are two levels only";
+const ADVICE: &str = "it cannot have a parent itself: only two levels are allowed";
 
 impl<B: Backend> Namespace<B> {
-    /// Makes or replaces an entity. Tells whether it is new. Its live buckets learn of a new parent or cascade at once.
+    /// Creates or replaces an entity. Returns whether it is new. Its live buckets get a new parent or cascade flag at once.
     ///
     /// # Errors
-    /// The parent is missing, is the entity itself or has a parent of its own, the entity has children and now gets a parent, or the store fails.
+    /// The parent is missing, is the entity itself or has a parent of its own; the entity has children and gets a parent; or
+    /// the store fails.
     pub async fn put_entity(
         &self,
         id: &EntityId,
         entity: NewEntity,
-        by: &str,
+        actor: &str,
     ) -> Result<(Entity, bool)> {
         record::check(&entity)?;
-        self.write_entity(id, by, Action::EntityUpdated, |_| Ok(entity.clone())).await
+        self.write_entity(id, actor, Action::EntityUpdated, |_| Ok(entity.clone())).await
     }
 
-    /// Gives an entity another parent, or none. Without a parent it does not cascade.
+    /// Sets or removes the parent of an entity. Without a parent it does not cascade.
     ///
     /// # Errors
-    /// There is no such entity; else as [`Namespace::put_entity`].
+    /// The entity does not exist; otherwise as [`Namespace::put_entity`].
     pub async fn set_parent(
         &self,
         id: &EntityId,
         parent: Option<&EntityId>,
-        by: &str,
+        actor: &str,
     ) -> Result<Entity> {
         let action = Action::EntityParentChanged;
-        let written = self.write_entity(id, by, action, |old| {
+        let written = self.write_entity(id, actor, action, |old| {
             let old = old.ok_or_else(|| Error::not_found("entity", id.as_str()))?;
             Ok(NewEntity {
                 name: old.name.clone(),
@@ -55,82 +56,84 @@ impl<B: Backend> Namespace<B> {
     async fn write_entity(
         &self,
         id: &EntityId,
-        by: &str,
+        actor: &str,
         action: Action,
         decide: impl Fn(Option<&Entity>) -> Result<NewEntity>,
     ) -> Result<(Entity, bool)> {
         for attempt in 0..TRIES_MAX {
             retry::pause(attempt).await;
             let now_ms = self.limiter.now_ms();
-            let old = self.kept(id).await?;
-            let new = decide(old.as_ref().map(|kept| &kept.entity))?;
-            let after = becomes(id, old.as_ref(), new, now_ms);
-            let done = match &old {
-                Some(kept) if is_same(&kept.entity, &after) => true,
+            let old = self.read_entity(id).await?;
+            let new = decide(old.as_ref().map(|stored| &stored.entity))?;
+            let after = updated_entity(id, old.as_ref(), new, now_ms);
+            let written = match &old {
+                Some(stored) if has_same_values(&stored.entity, &after) => true,
                 _ => {
-                    let change = Change { old: old.as_ref(), after: &after, action, by, now_ms };
+                    let change = Change { old: old.as_ref(), after: &after, action, actor, now_ms };
                     let writes = self.entity_writes(change).await?;
                     self.limiter.try_transact(writes).await?
                 }
             };
-            if done {
-                // Also when nothing changed: an earlier call may not have come this far.
-                self.apply_family(id).await?;
+            if written {
+                // Also if nothing changed: an earlier call may have failed before this.
+                self.apply_cascade(id).await?;
                 let is_new = old.is_none();
-                let kept = old.map(|kept| kept.entity).filter(|kept| is_same(kept, &after));
-                return Ok((kept.unwrap_or(after), is_new));
+                let stored = old
+                    .map(|stored| stored.entity)
+                    .filter(|stored| has_same_values(stored, &after));
+                return Ok((stored.unwrap_or(after), is_new));
             }
         }
         Err(Error::Contended)
     }
 
-    /// The transaction of a change: the entity, the counts of its old and new parent, the audit trail.
+    /// The transaction of a change: the entity, the counts of its old and new parent, the audit event.
     async fn entity_writes(&self, change: Change<'_>) -> Result<Vec<Write>> {
         let Change { old, after, now_ms, .. } = change;
         let new_parent = match &after.parent {
-            Some(parent) => self.kept(parent).await?,
+            Some(parent) => self.read_entity(parent).await?,
             None => None,
         };
-        lineage::check(after, new_parent.as_ref())?;
+        parents::check(after, new_parent.as_ref())?;
         let mut update = record::update(&self.id, after);
-        let mut unchanged = old.map_or_else(|| attr("PK").absent(), Kept::unchanged);
-        if let Some(kept) = old.filter(|_| after.parent.is_some()) {
-            if self.childless(kept, now_ms, GETS_NO_PARENT).await? {
+        let mut unchanged = old.map_or_else(|| attr("PK").absent(), StoredEntity::unchanged);
+        if let Some(stored) = old.filter(|_| after.parent.is_some()) {
+            if self.check_childless(stored, now_ms, ADVICE).await? {
                 update = update.set(CHILDREN, 0);
-                unchanged = unchanged.and(attr(CHILDREN).eq(kept.children));
+                unchanged = unchanged.and(attr(CHILDREN).eq(stored.children));
             } else {
-                unchanged = unchanged.and(lineage::childless());
+                unchanged = unchanged.and(parents::childless());
             }
         }
-        let old_parent = match old.and_then(|kept| kept.entity.parent.as_ref()) {
+        let old_parent = match old.and_then(|stored| stored.entity.parent.as_ref()) {
             Some(parent) if after.parent.as_ref() == Some(parent) => new_parent.clone(),
-            Some(parent) => self.kept(parent).await?,
+            Some(parent) => self.read_entity(parent).await?,
             None => None,
         };
         let table = self.limiter.table();
         let key = record::key(&self.id, &after.id);
         let mut writes = vec![Write::update(table.clone(), key, update).when(unchanged)];
-        let new_parent = new_parent.as_ref().map(|kept| &kept.entity);
-        writes.extend(lineage::writes(&table, &self.id, old_parent.as_ref(), new_parent, now_ms));
+        let new_parent = new_parent.as_ref().map(|stored| &stored.entity);
+        writes.extend(parents::writes(&table, &self.id, old_parent.as_ref(), new_parent, now_ms));
         writes.extend(self.entity_events(change));
         Ok(writes)
     }
 
     fn entity_events(&self, change: Change<'_>) -> Vec<Write> {
-        let Change { old, after, action, by, now_ms } = change;
+        let Change { old, after, action, actor, now_ms } = change;
         let event = |action| {
             let event = NewEvent {
                 action,
                 subject: after.id.as_str(),
-                principal: by,
+                actor,
                 resource: None,
-                before: old.map(|kept| record::shown(&kept.entity)),
-                after: Some(record::shown(after)),
+                before: old.map(|stored| record::audit_details(&stored.entity)),
+                after: Some(record::audit_details(after)),
             };
             self.limiter.audit_write(self.id.as_str(), event, now_ms)
         };
-        let Some(kept) = old else { return vec![event(Action::EntityCreated)] };
-        let moved = kept.entity.parent != after.parent && action != Action::EntityParentChanged;
+        let Some(stored) = old else { return vec![event(Action::EntityCreated)] };
+        let moved = stored.entity.parent != after.parent && action != Action::EntityParentChanged;
         let moved = moved.then(|| event(Action::EntityParentChanged));
         [event(action)].into_iter().chain(moved).collect()
     }
@@ -139,14 +142,19 @@ impl<B: Backend> Namespace<B> {
 /// A change of an entity that is about to be written.
 #[derive(Clone, Copy)]
 struct Change<'a> {
-    old: Option<&'a Kept>,
+    old: Option<&'a StoredEntity>,
     after: &'a Entity,
     action: Action,
-    by: &'a str,
+    actor: &'a str,
     now_ms: i64,
 }
 
-fn becomes(id: &EntityId, old: Option<&Kept>, new: NewEntity, now_ms: i64) -> Entity {
+fn updated_entity(
+    id: &EntityId,
+    old: Option<&StoredEntity>,
+    new: NewEntity,
+    now_ms: i64,
+) -> Entity {
     let name = if new.name.is_empty() { id.to_string() } else { new.name };
     Entity {
         id: id.clone(),
@@ -154,13 +162,13 @@ fn becomes(id: &EntityId, old: Option<&Kept>, new: NewEntity, now_ms: i64) -> En
         parent: new.parent,
         cascade: new.cascade,
         metadata: new.metadata,
-        created_ms: old.map_or(now_ms, |kept| kept.entity.created_ms),
+        created_ms: old.map_or(now_ms, |stored| stored.entity.created_ms),
         updated_ms: now_ms,
-        version: old.map_or(1, |kept| kept.entity.version + 1),
+        version: old.map_or(1, |stored| stored.entity.version + 1),
     }
 }
 
-/// Whether they differ in nothing that a caller says.
-fn is_same(a: &Entity, b: &Entity) -> bool {
+/// Whether two entities agree in everything that a caller sets.
+fn has_same_values(a: &Entity, b: &Entity) -> bool {
     (&a.name, &a.parent, a.cascade, &a.metadata) == (&b.name, &b.parent, b.cascade, &b.metadata)
 }

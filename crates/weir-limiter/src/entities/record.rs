@@ -1,5 +1,5 @@
-//! An entity's item: zae-limiter's attributes, and a version, the time of the last change and the count of children, which
-//! it passes over.
+//! The stored form of an entity: zae-limiter's attributes, and a version, the time of the last change and the number of
+//! children, which zae-limiter ignores.
 
 use serde_json::json;
 use weir_table::expr::{Condition, Update, attr, set};
@@ -18,32 +18,32 @@ const METADATA: &str = "metadata";
 const CREATED: &str = "created_at";
 const UPDATED: &str = "updated_at";
 const VERSION: &str = "version";
-/// How many children it has.
+/// Number of children.
 pub(super) const CHILDREN: &str = "children";
-/// When that changed, in milliseconds since 1970.
+/// When the number of children changed, in milliseconds since 1970.
 pub(super) const CHILDREN_CHANGED: &str = "children_changed_ms";
 
 /// An entity as it was read.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct StoredEntity {
     pub(super) entity: Entity,
     pub(super) children: i64,
     pub(super) children_changed_ms: i64,
-    /// The version in the item. zae-limiter writes none.
+    /// The stored version. zae-limiter writes none.
     version: Option<i64>,
 }
 
-impl Kept {
-    /// Holds while nobody changed the entity itself. Its count of children may have changed.
+impl StoredEntity {
+    /// The condition that nobody changed the entity itself. Its number of children may have changed.
     pub(super) fn unchanged(&self) -> Condition {
         let version = attr(VERSION);
-        let same = self.version.map_or_else(|| attr(VERSION).absent(), |seen| version.eq(seen));
+        let same = self.version.map_or_else(|| attr(VERSION).absent(), |read| version.eq(read));
         attr("PK").exists().and(same)
     }
 }
 
-/// Reads an entity's item. Only the id is needed: of what zae-limiter wrote, anything may be missing.
-pub(super) fn decode(item: &Item) -> Option<Kept> {
+/// Decodes an entity. Only the id is required: zae-limiter may leave out everything else.
+pub(super) fn decode(item: &Item) -> Option<StoredEntity> {
     let id = EntityId::stored(item.s(ID)?);
     let created_ms = item.s(CREATED).and_then(time::parse).unwrap_or_default();
     let metadata = match item.get(METADATA) {
@@ -64,7 +64,7 @@ pub(super) fn decode(item: &Item) -> Option<Kept> {
         updated_ms: item.s(UPDATED).and_then(time::parse).unwrap_or(created_ms),
         version: version.and_then(|version| u64::try_from(version).ok()).unwrap_or(1),
     };
-    Some(Kept {
+    Some(StoredEntity {
         entity,
         children: item.i64(CHILDREN).unwrap_or_default(),
         children_changed_ms: item.i64(CHILDREN_CHANGED).unwrap_or_default(),
@@ -72,7 +72,7 @@ pub(super) fn decode(item: &Item) -> Option<Kept> {
     })
 }
 
-/// What makes the entity's item say this, whatever it said before. The count of children stays.
+/// The update that sets all attributes but the number of children.
 pub(super) fn update(ns: &NamespaceId, entity: &Entity) -> Update {
     let parent = entity.parent.as_ref();
     let metadata = entity.metadata.iter().map(|(key, value)| (key.as_str(), value.as_str()));
@@ -102,34 +102,37 @@ pub(super) fn key(ns: &NamespaceId, id: &EntityId) -> Key {
     keys::entity(ns, id)
 }
 
-/// Checks what a caller wants an entity to be.
+/// Validates the values of an entity.
 pub(super) fn check(new: &NewEntity) -> Result<()> {
-    let long = |text: &str, max: usize| text.chars().count() > max;
-    if long(&new.name, ENTITY_NAME_MAX) {
-        let problem = format!("has more than {ENTITY_NAME_MAX} characters");
+    let is_too_long = |text: &str, max: usize| text.chars().count() > max;
+    if is_too_long(&new.name, ENTITY_NAME_MAX) {
+        let problem = format!("must have at most {ENTITY_NAME_MAX} characters");
         return Err(Error::invalid("name", problem));
     }
     if new.metadata.len() > METADATA_MAX {
-        return Err(Error::invalid("metadata", format!("has more than {METADATA_MAX} entries")));
+        return Err(Error::invalid(
+            "metadata",
+            format!("must have at most {METADATA_MAX} entries"),
+        ));
     }
     for (key, value) in &new.metadata {
-        if key.is_empty() || long(key, METADATA_KEY_MAX) {
-            let problem = format!("has a key that is not of 1 to {METADATA_KEY_MAX} characters");
+        if key.is_empty() || is_too_long(key, METADATA_KEY_MAX) {
+            let problem = format!("keys must have 1 to {METADATA_KEY_MAX} characters");
             return Err(Error::invalid("metadata", problem));
         }
-        if long(value, METADATA_VALUE_MAX) {
-            let problem = format!("{key:?} has more than {METADATA_VALUE_MAX} characters");
+        if is_too_long(value, METADATA_VALUE_MAX) {
+            let problem = format!("{key:?} must have at most {METADATA_VALUE_MAX} characters");
             return Err(Error::invalid("metadata", problem));
         }
     }
     if new.cascade && new.parent.is_none() {
-        return Err(Error::invalid("cascade", "needs a parent that pays too"));
+        return Err(Error::invalid("cascade", "needs a parent"));
     }
     Ok(())
 }
 
-/// An entity as the audit trail tells it.
-pub(super) fn shown(entity: &Entity) -> serde_json::Value {
+/// The details of an entity in the audit trail.
+pub(super) fn audit_details(entity: &Entity) -> serde_json::Value {
     json!({
         "name": entity.name,
         "parent_id": entity.parent,
@@ -169,10 +172,13 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_which_little_is_there_is_read() {
-        let kept = decode(&Item::new().with(ID, "ann")).unwrap();
-        assert_eq!((kept.entity.name.as_str(), kept.entity.version), ("ann", 1));
-        assert_eq!((kept.entity.parent, kept.entity.cascade, kept.children), (None, false, 0));
+    fn an_item_with_only_an_id_is_decoded() {
+        let stored = decode(&Item::new().with(ID, "ann")).unwrap();
+        assert_eq!((stored.entity.name.as_str(), stored.entity.version), ("ann", 1));
+        assert_eq!(
+            (stored.entity.parent, stored.entity.cascade, stored.children),
+            (None, false, 0)
+        );
         let null = Item::new().with(ID, "ann").with(PARENT, Value::Null);
         assert_eq!(decode(&null).unwrap().entity.parent, None);
         assert!(decode(&Item::new()).is_none());

@@ -1,4 +1,4 @@
-//! A lease in process: taken, changed, and kept by `commit`. One that is dropped otherwise is rolled back as best it can.
+//! A lease in the same process: `commit` keeps its tokens. One that is dropped otherwise is rolled back, as best effort.
 
 use std::collections::BTreeMap;
 
@@ -11,29 +11,28 @@ use crate::error::Result;
 use crate::ids::LimitName;
 use crate::limiter::Namespace;
 
-/// The answer to a request for a lease.
+/// The result of a request for a lease.
 #[derive(Debug)]
 pub enum Leased<B: Backend> {
     /// The tokens were taken.
     Granted(Lease<B>),
-    /// They were not there. Nothing was taken.
+    /// A limit had too few tokens. Nothing was taken.
     Refused(Refused),
 }
 
-/// Tokens that were taken. Dropped without [`Lease::commit`] they are given back, as far as the process lives and
-/// reaches the store.
+/// A lease. Dropped without [`Lease::commit`], its tokens are refunded if the process lives and reaches the store.
 #[derive(Debug)]
-#[must_use = "a lease that is dropped gives its tokens back"]
+#[must_use = "a lease that is dropped refunds its tokens"]
 pub struct Lease<B: Backend> {
     namespace: Namespace<B>,
     granted: Granted,
-    /// Whether the lease has an item, as far as we know.
+    /// Whether the lease has an item, as far as known.
     stored: bool,
     ended: bool,
 }
 
 impl<B: Backend> Namespace<B> {
-    /// Takes tokens, as [`Namespace::acquire`] does, and holds them as a lease.
+    /// Takes tokens like [`Namespace::acquire`], as a lease.
     ///
     /// # Errors
     /// As [`Namespace::acquire`].
@@ -46,7 +45,7 @@ impl<B: Backend> Namespace<B> {
 }
 
 impl<B: Backend> Lease<B> {
-    /// A lease on what was granted in this namespace.
+    /// A lease for a grant of this namespace.
     pub fn new(namespace: Namespace<B>, granted: Granted) -> Lease<B> {
         let stored = granted.grant.on_expiry == OnExpiry::Rollback;
         // A dry run took nothing.
@@ -54,19 +53,19 @@ impl<B: Backend> Lease<B> {
         Lease { namespace, granted, stored, ended }
     }
 
-    /// What was taken from where.
+    /// The tokens that were taken.
     #[must_use]
     pub fn grant(&self) -> &Grant {
         &self.granted.grant
     }
 
-    /// The limits as the acquire left them.
+    /// The status of the limits after the acquire.
     #[must_use]
     pub fn limits(&self) -> &[LimitStatus] {
         &self.granted.limits
     }
 
-    /// Takes more, below zero if need be, or gives back.
+    /// Takes more, also below zero, or refunds.
     ///
     /// # Errors
     /// As [`Namespace::settle`].
@@ -74,7 +73,7 @@ impl<B: Backend> Lease<B> {
         self.settle(Settle::Adjust(amounts)).await
     }
 
-    /// Takes more if it is there; otherwise the answer is refused.
+    /// Takes more if all of it is available; otherwise the result is refused.
     ///
     /// # Errors
     /// As [`Namespace::settle`].
@@ -82,7 +81,7 @@ impl<B: Backend> Lease<B> {
         self.settle(Settle::Consume(amounts)).await
     }
 
-    /// Gives back a part, or all (nothing named) and ends the lease.
+    /// Refunds a part, or everything (no amounts) and ends the lease.
     ///
     /// # Errors
     /// As [`Namespace::settle`].
@@ -90,20 +89,20 @@ impl<B: Backend> Lease<B> {
         self.settle(Settle::Release(amounts)).await
     }
 
-    /// Gives back all.
+    /// Refunds everything.
     ///
     /// # Errors
-    /// As [`Namespace::settle`]. It is tried once more in the background then.
+    /// As [`Namespace::settle`]. The rollback is then tried once more in the background.
     pub async fn rollback(mut self) -> Result<Settled> {
         self.settle(Settle::Rollback).await
     }
 
-    /// Keeps what was taken. Writes nothing unless the lease was written before.
+    /// Keeps the tokens. Writes nothing unless the lease is stored.
     ///
     /// # Errors
-    /// As [`Namespace::settle`]. What was taken stays taken then, unless the lease is rolled back at its expiry.
+    /// As [`Namespace::settle`]. The tokens then stay taken, unless the lease rolls back on expiry.
     pub async fn commit(mut self) -> Result<Settled> {
-        // Whatever becomes of the writing, nothing is to be given back.
+        // Even if the write fails, nothing must be refunded.
         self.ended = true;
         if self.stored {
             return self.namespace.settle(self.grant(), &Settle::Commit, None).await;
@@ -114,7 +113,7 @@ impl<B: Backend> Lease<B> {
     }
 
     async fn settle(&mut self, settle: Settle) -> Result<Settled> {
-        // Even when it fails: the answer may have been lost.
+        // Even if it fails: the response may have been lost.
         self.stored = true;
         let settled = self.namespace.settle(&self.granted.grant, &settle, None).await?;
         self.ended = settled.state != LeaseState::Open;

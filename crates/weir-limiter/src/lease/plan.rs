@@ -1,62 +1,66 @@
-//! What a settle does to a lease and its buckets: a plain decision, no store, no clock.
+//! What a settle request does to a lease and its buckets: a pure decision, no store, no clock.
 //!
-//! What is given back goes to the shards it came from, at most up to their capacity; what is taken more comes from the
-//! lease's first shard, or from several when it must be there. A cascaded lease changes the parent's buckets alike.
-//! Where the bucket was forgotten meanwhile, what is given back is dropped, and so is a debt: it begins anew for whoever
-//! asks next.
+//! Refunds go to the shards that paid, up to their capacity. More tokens come from the lease's first shard, or from several
+//! if they must be available. A cascaded lease changes the parent's buckets alike. If a bucket expired meanwhile, refunds
+//! and debts are dropped: it starts full for the next request.
 
 use std::collections::BTreeMap;
 
-use super::call::{Call, Verb};
-use super::record::{Amounts, Hold, Record};
+use super::record::{Amounts, Holding, Record};
+use super::settle_request::{SettleKind, SettleRequest};
 use super::{LeaseState, Settled};
-use crate::acquire::{Refused, refused, statuses};
+use crate::acquire::{Refused, limit_statuses};
 use crate::bounds::{LEASE_OPERATIONS_MAX, SHARDS_MAX};
 use crate::bucket::{Bucket, MILLI, ShardTake, gather, together};
 use crate::error::{Error, Result};
 use crate::ids::LimitName;
 use crate::writes::Cover;
 
-/// Shards that were read: of which hold, which shard, and the bucket unless it is gone.
-pub(super) type Images = BTreeMap<(usize, u32), Option<Bucket>>;
+/// The shards that were read, by holding and shard number; none if the bucket is gone.
+pub(super) type ShardImages = BTreeMap<(usize, u32), Option<Bucket>>;
 
-/// What is to be done.
+/// What to do.
 #[derive(Debug)]
 pub(super) enum Plan {
     /// Write this.
     Change(Change),
-    /// Look at these shards too: of which hold, which shard.
-    Look(Vec<(usize, u32)>),
-    /// It is not there.
+    /// Read these shards too, by holding and shard number.
+    ReadShards(Vec<(usize, u32)>),
+    /// Refuse: too little is available.
     Refuse(Refused),
 }
 
-/// What to write.
+/// The writes of a plan.
 #[derive(Debug)]
 pub(super) struct Change {
-    /// The lease as it shall be, with the version it was read with.
+    /// The new lease, with the version that was read.
     pub(super) record: Record,
-    /// Of which hold, the shard as it was read and as it shall be.
+    /// The holding, and its shard before and after.
     pub(super) buckets: Vec<(usize, Bucket, Bucket)>,
-    /// Whether what is taken must be there.
+    /// Whether the balances must cover what is taken.
     pub(super) cover: Cover,
-    /// Whether something is given back.
-    pub(super) gives: bool,
+    /// Whether tokens are refunded.
+    pub(super) refunds: bool,
 }
 
-/// The answer to a call that needs no change: it has been done before. An error, if it cannot be done any more.
-pub(super) fn answered(record: &Record, call: &Call, now_ms: i64) -> Result<Option<Settled>> {
-    if let Some((digest, answer)) = record.noted(call) {
-        if digest == call.digest {
-            return Ok(Some(answer));
+/// The result of a request that was completed before. An error, if it is no longer possible.
+pub(super) fn replay(
+    record: &Record,
+    request: &SettleRequest,
+    now_ms: i64,
+) -> Result<Option<Settled>> {
+    if let Some((digest, result)) = record.recorded_result(request) {
+        if digest == request.digest {
+            return Ok(Some(result));
         }
-        let problem = "this key was used for another call on the same lease";
+        let problem =
+            "the idempotency key was used for a different call on this lease; use a new key";
         return Err(Error::Conflict(problem.to_owned()));
     }
-    if call.verb == Verb::End(record.state) {
+    if request.kind == SettleKind::End(record.state) {
         return Ok(Some(record.settled()));
     }
-    let expiring = call.verb == Verb::End(LeaseState::Expired);
+    let expiring = request.kind == SettleKind::End(LeaseState::Expired);
     if record.state == LeaseState::Expired || (now_ms >= record.expires_ms && !expiring) {
         let ttl_secs = record.expires_ms.saturating_sub(record.taken_ms) / MILLI;
         return Err(Error::LeaseExpired { ttl_secs });
@@ -66,149 +70,161 @@ pub(super) fn answered(record: &Record, call: &Call, now_ms: i64) -> Result<Opti
             return Ok(Some(record.settled()));
         }
         let state = record.state.as_str().replace('_', " ");
-        return Err(Error::Conflict(format!("the lease was {state} already")));
+        return Err(Error::Conflict(format!("the lease is already {state}")));
     }
-    if !matches!(call.verb, Verb::End(_)) && record.operations.len() >= LEASE_OPERATIONS_MAX {
+    if !matches!(request.kind, SettleKind::End(_))
+        && record.operations.len() >= LEASE_OPERATIONS_MAX
+    {
         let problem = format!(
-            "has been changed {LEASE_OPERATIONS_MAX} times; commit, release or roll it back"
+            "has been adjusted {LEASE_OPERATIONS_MAX} times, the most allowed; commit, release or roll it back"
         );
         return Err(Error::invalid("lease", problem));
     }
     Ok(None)
 }
 
-/// What a call does to an open lease.
-pub(super) fn plan(record: &Record, call: &Call, images: &Images, now_ms: i64) -> Result<Plan> {
-    let unseen: Vec<_> = record.shards().filter(|shard| !images.contains_key(shard)).collect();
-    if !unseen.is_empty() && !call.is_commit() {
-        return Ok(Plan::Look(unseen));
+/// Plans a request on an open lease.
+pub(super) fn plan(
+    record: &Record,
+    request: &SettleRequest,
+    images: &ShardImages,
+    now_ms: i64,
+) -> Result<Plan> {
+    let unread: Vec<_> = record.shards().filter(|shard| !images.contains_key(shard)).collect();
+    if !unread.is_empty() && !request.is_commit() {
+        return Ok(Plan::ReadShards(unread));
     }
     let mut draft = Draft { record: record.clone(), changes: BTreeMap::new() };
-    match call.verb {
-        Verb::End(state) => {
+    match request.kind {
+        SettleKind::End(state) => {
             if state != LeaseState::Committed {
-                draft.give_all();
+                draft.refund_all();
             }
             draft.record.state = state;
         }
-        Verb::Adjust | Verb::Release => draft.adjust(&call.wants, images)?,
-        Verb::Consume => {
-            if let Some(other) = draft.consume(&call.wants, images, now_ms)? {
+        SettleKind::Adjust | SettleKind::Release => draft.adjust(&request.deltas, images)?,
+        SettleKind::Consume => {
+            if let Some(other) = draft.consume(&request.deltas, images, now_ms)? {
                 return Ok(other);
             }
         }
     }
-    if !matches!(call.verb, Verb::End(_)) {
-        draft.record.note(call);
+    if !matches!(request.kind, SettleKind::End(_)) {
+        draft.record.record_operation(request);
     }
-    Ok(Plan::Change(draft.finish(call.verb, images, now_ms)))
+    Ok(Plan::Change(draft.finish(request.kind, images, now_ms)))
 }
 
-/// A change in the making.
+/// A plan in the making.
 struct Draft {
     record: Record,
-    /// Millitokens to take from a shard, or to give back to it where negative.
+    /// Millitokens to take from a shard, or to refund to it where negative.
     changes: BTreeMap<(usize, u32), Amounts>,
 }
 
 impl Draft {
-    fn take(&mut self, place: usize, shard: u32, name: &LimitName, amount: i64) {
-        if let Some(hold) = self.record.holds.get_mut(place) {
-            hold.add(shard, name, amount);
-            let change = self.changes.entry((place, shard)).or_default();
+    fn take(&mut self, payer: usize, shard: u32, name: &LimitName, amount: i64) {
+        if let Some(holding) = self.record.holdings.get_mut(payer) {
+            holding.add(shard, name, amount);
+            let change = self.changes.entry((payer, shard)).or_default();
             *change.entry(name.clone()).or_default() += amount;
         }
     }
 
-    fn give_all(&mut self) {
-        let holds = self.record.holds.clone();
-        for (place, hold) in holds.iter().enumerate() {
-            for (shard, amounts) in &hold.shards {
+    fn refund_all(&mut self) {
+        let holdings = self.record.holdings.clone();
+        for (payer, holding) in holdings.iter().enumerate() {
+            for (shard, amounts) in &holding.shards {
                 for (name, amount) in amounts.iter().filter(|(_, amount)| **amount != 0) {
-                    self.take(place, *shard, name, -amount);
+                    self.take(payer, *shard, name, -amount);
                 }
             }
         }
     }
 
-    fn adjust(&mut self, wants: &Amounts, images: &Images) -> Result<()> {
-        let holds = self.record.holds.clone();
-        for (name, want) in wants {
-            if let Some(own) = holds.first().filter(|_| *want < 0) {
-                check_held(own, name, -want)?;
+    fn adjust(&mut self, deltas: &Amounts, images: &ShardImages) -> Result<()> {
+        let holdings = self.record.holdings.clone();
+        for (name, delta) in deltas {
+            if let Some(child) = holdings.first().filter(|_| *delta < 0) {
+                check_held(child, name, -delta)?;
             }
-            for (place, hold) in holds.iter().enumerate() {
-                if *want < 0 {
-                    self.give(place, hold, name, -want);
-                } else if let Some(bucket) = first_live(place, hold, images)
-                    && has_limit(place, bucket, name)?
+            for (payer, holding) in holdings.iter().enumerate() {
+                if *delta < 0 {
+                    self.refund(payer, holding, name, -delta);
+                } else if let Some(bucket) = first_live(payer, holding, images)
+                    && has_limit(payer, bucket, name)?
                 {
-                    self.take(place, bucket.shard, name, *want);
+                    self.take(payer, bucket.shard, name, *delta);
                 }
             }
         }
         Ok(())
     }
 
-    fn give(&mut self, place: usize, hold: &Hold, name: &LimitName, amount: i64) {
-        let mut left = amount;
-        for (shard, amounts) in &hold.shards {
-            let part = amounts.get(name).copied().unwrap_or_default().min(left);
+    fn refund(&mut self, payer: usize, holding: &Holding, name: &LimitName, amount: i64) {
+        let mut remaining = amount;
+        for (shard, amounts) in &holding.shards {
+            let part = amounts.get(name).copied().unwrap_or_default().min(remaining);
             if part > 0 {
-                self.take(place, *shard, name, -part);
-                left -= part;
+                self.take(payer, *shard, name, -part);
+                remaining -= part;
             }
         }
     }
 
-    /// Takes what is there; otherwise says what to do instead.
-    fn consume(&mut self, wants: &Amounts, images: &Images, now_ms: i64) -> Result<Option<Plan>> {
-        let holds = self.record.holds.clone();
-        let (mut limits, mut short, mut look) = (Vec::new(), false, Vec::new());
-        for (place, hold) in holds.iter().enumerate() {
-            let shards = live(place, images, now_ms);
+    /// Takes if everything is available; otherwise returns what to do instead.
+    fn consume(
+        &mut self,
+        deltas: &Amounts,
+        images: &ShardImages,
+        now_ms: i64,
+    ) -> Result<Option<Plan>> {
+        let holdings = self.record.holdings.clone();
+        let (mut limits, mut is_short, mut unread_shards) = (Vec::new(), false, Vec::new());
+        for (payer, holding) in holdings.iter().enumerate() {
+            let shards = live(payer, images, now_ms);
             let Some(whole) = together(&shards) else {
-                if place == 0 {
-                    return Err(Error::not_found("bucket", hold.entity.as_str()));
+                if payer == 0 {
+                    return Err(Error::not_found("bucket", holding.entity.as_str()));
                 }
                 continue;
             };
-            let asked = asked_of(place, &whole, wants)?;
-            match source(place, hold, &shards, &asked, images) {
+            let requested = part_of(payer, &whole, deltas)?;
+            match source(payer, holding, &shards, &requested, images) {
                 Source::Shards(takes) => takes.iter().for_each(|take| {
                     let amounts = take.amounts.iter();
-                    amounts.for_each(|(name, part)| self.take(place, take.shard, name, *part));
+                    amounts.for_each(|(name, part)| self.take(payer, take.shard, name, *part));
                 }),
-                Source::Unseen(unseen) => look.extend(unseen),
-                Source::Short => short = true,
+                Source::Unread(unread) => unread_shards.extend(unread),
+                Source::Short => is_short = true,
             }
-            let asked: Vec<(LimitName, i64)> = asked.into_iter().collect();
-            limits.extend(statuses(&hold.entity, &whole, &asked));
+            let requested: Vec<(LimitName, i64)> = requested.into_iter().collect();
+            limits.extend(limit_statuses(&holding.entity, &whole, &requested));
         }
-        if !look.is_empty() {
-            return Ok(Some(Plan::Look(look)));
+        if !unread_shards.is_empty() {
+            return Ok(Some(Plan::ReadShards(unread_shards)));
         }
-        Ok(short.then(|| Plan::Refuse(refused(limits))))
+        Ok(is_short.then(|| Plan::Refuse(Refused::new(limits))))
     }
 
-    fn finish(self, verb: Verb, images: &Images, now_ms: i64) -> Change {
-        let gives = self.changes.values().flat_map(Amounts::values).any(|amount| *amount < 0);
-        let cover = if verb == Verb::Consume { Cover::Needed } else { Cover::Unneeded };
+    fn finish(self, kind: SettleKind, images: &ShardImages, now_ms: i64) -> Change {
+        let refunds = self.changes.values().flat_map(Amounts::values).any(|amount| *amount < 0);
+        let cover = if kind == SettleKind::Consume { Cover::Required } else { Cover::NotRequired };
         let changed = self.changes.iter().filter_map(|(shard, amounts)| {
             let old = images.get(shard)?.as_ref()?;
             let mut new = match cover {
-                Cover::Needed => old.refilled(now_ms),
-                Cover::Unneeded => refilled_if_full(old, amounts, now_ms),
+                Cover::Required => old.refilled(now_ms),
+                Cover::NotRequired => refilled_if_full(old, amounts, now_ms),
             };
             amounts.iter().for_each(|(name, amount)| new.take(name, *amount));
             (*old != new).then(|| (shard.0, old.clone(), new))
         });
-        Change { buckets: changed.collect(), cover, gives, record: self.record }
+        Change { buckets: changed.collect(), cover, refunds, record: self.record }
     }
 }
 
-/// A debt made before a refill that fills the bucket would vanish in it. Otherwise the order does not matter, and a change that leaves
-/// `rf` alone gets in nobody's way.
+/// Refills first if that fills the bucket, or a debt made before the refill would vanish in it. Otherwise the order does not
+/// matter, and a change that leaves `rf` alone conflicts with nobody.
 fn refilled_if_full(bucket: &Bucket, amounts: &Amounts, now_ms: i64) -> Bucket {
     let refilled = bucket.refilled(now_ms);
     let fills = amounts.iter().filter(|(_, amount)| **amount > 0).any(|(name, _)| {
@@ -218,89 +234,89 @@ fn refilled_if_full(bucket: &Bucket, amounts: &Amounts, now_ms: i64) -> Bucket {
     if fills { refilled } else { bucket.clone() }
 }
 
-/// The first shard of a hold that is there.
-fn first_live<'a>(place: usize, hold: &Hold, images: &'a Images) -> Option<&'a Bucket> {
-    hold.shards.keys().find_map(|shard| images.get(&(place, *shard))?.as_ref())
+/// The first shard of a holding that exists.
+fn first_live<'a>(payer: usize, holding: &Holding, images: &'a ShardImages) -> Option<&'a Bucket> {
+    holding.shards.keys().find_map(|shard| images.get(&(payer, *shard))?.as_ref())
 }
 
-/// Every shard of a hold's bucket that was read, refilled.
-fn live(place: usize, images: &Images, now_ms: i64) -> Vec<Bucket> {
-    let shards = images.range((place, 0)..=(place, u32::MAX));
+/// All shards of a holding that were read, refilled.
+fn live(payer: usize, images: &ShardImages, now_ms: i64) -> Vec<Bucket> {
+    let shards = images.range((payer, 0)..=(payer, u32::MAX));
     shards.filter_map(|(_, bucket)| Some(bucket.as_ref()?.refilled(now_ms))).collect()
 }
 
-/// Where what is asked of a bucket comes from.
+/// The shards that pay for a request.
 enum Source {
     Shards(Vec<ShardTake>),
-    /// From shards nobody has looked at, perhaps.
-    Unseen(Vec<(usize, u32)>),
-    /// All shards together do not have it.
+    /// Shards that were not read yet may be able to pay.
+    Unread(Vec<(usize, u32)>),
+    /// All shards together have too little.
     Short,
 }
 
-/// A shard the lease holds something of, if it has all; otherwise whatever shards have it together.
+/// A shard of the lease that covers everything, or else several shards that do together.
 fn source(
-    place: usize,
-    hold: &Hold,
+    payer: usize,
+    holding: &Holding,
     shards: &[Bucket],
-    asked: &Amounts,
-    images: &Images,
+    requested: &Amounts,
+    images: &ShardImages,
 ) -> Source {
     let covers = |shard: &&Bucket| {
-        let asked = asked.iter().map(|(name, want)| (name, *want));
-        hold.shards.contains_key(&shard.shard) && shard.shortfalls(asked).is_empty()
+        let requested = requested.iter().map(|(name, delta)| (name, *delta));
+        holding.shards.contains_key(&shard.shard) && shard.shortfalls(requested).is_empty()
     };
     if let Some(one) = shards.iter().find(covers) {
-        return Source::Shards(vec![ShardTake { shard: one.shard, amounts: asked.clone() }]);
+        return Source::Shards(vec![ShardTake { shard: one.shard, amounts: requested.clone() }]);
     }
     let count = shards.iter().map(|shard| shard.shard_count).max().unwrap_or(1).min(SHARDS_MAX);
-    let all = (0..count).map(|shard| (place, shard));
-    let unseen: Vec<_> = all.filter(|shard| !images.contains_key(shard)).collect();
-    if !unseen.is_empty() {
-        return Source::Unseen(unseen);
+    let all = (0..count).map(|shard| (payer, shard));
+    let unread: Vec<_> = all.filter(|shard| !images.contains_key(shard)).collect();
+    if !unread.is_empty() {
+        return Source::Unread(unread);
     }
-    gather(shards, asked).map_or(Source::Short, Source::Shards)
+    gather(shards, requested).map_or(Source::Short, Source::Shards)
 }
 
-/// What of `wants` a bucket is asked for.
-fn asked_of(place: usize, whole: &Bucket, wants: &Amounts) -> Result<Amounts> {
-    let mut asked = Amounts::new();
-    for (name, want) in wants {
-        if has_limit(place, whole, name)? {
-            check_capacity(whole, name, *want)?;
-            asked.insert(name.clone(), *want);
+/// The part of `deltas` that a bucket pays.
+fn part_of(payer: usize, whole: &Bucket, deltas: &Amounts) -> Result<Amounts> {
+    let mut requested = Amounts::new();
+    for (name, delta) in deltas {
+        if has_limit(payer, whole, name)? {
+            check_capacity(whole, name, *delta)?;
+            requested.insert(name.clone(), *delta);
         }
     }
-    Ok(asked)
+    Ok(requested)
 }
 
-/// Whether a bucket has a limit. The entity's own must; a parent pays only for limits it has.
-fn has_limit(place: usize, bucket: &Bucket, name: &LimitName) -> Result<bool> {
+/// Whether a bucket has a limit. The entity's own must; a parent pays only for limits that it has.
+fn has_limit(payer: usize, bucket: &Bucket, name: &LimitName) -> Result<bool> {
     let has = bucket.meter(name).is_some();
-    if has || place > 0 {
+    if has || payer > 0 {
         return Ok(has);
     }
-    Err(Error::invalid("limit", format!("{name} is no limit of this lease's bucket")))
-}
-
-fn check_held(own: &Hold, name: &LimitName, amount: i64) -> Result<()> {
-    let held = own.of(name);
-    if amount <= held {
-        return Ok(());
-    }
-    let (asked, held) = (amount / MILLI, held / MILLI);
     Err(Error::invalid(
         "limit",
-        format!("{name} cannot be given {asked} back: the lease holds {held}"),
+        format!("unknown limit {name}: the lease's bucket does not have it"),
     ))
 }
 
-fn check_capacity(bucket: &Bucket, name: &LimitName, want: i64) -> Result<()> {
+fn check_held(child: &Holding, name: &LimitName, amount: i64) -> Result<()> {
+    let held = child.of(name);
+    if amount <= held {
+        return Ok(());
+    }
+    let (tokens, held) = (amount / MILLI, held / MILLI);
+    Err(Error::invalid("limit", format!("cannot refund {tokens} {name}: the lease holds {held}")))
+}
+
+fn check_capacity(bucket: &Bucket, name: &LimitName, delta: i64) -> Result<()> {
     match bucket.meter(name).map(|meter| meter.rate.capacity) {
-        Some(capacity) if want > capacity => {
-            let (asked, capacity) = (want / MILLI, capacity / MILLI);
+        Some(capacity) if delta > capacity => {
+            let (tokens, capacity) = (delta / MILLI, capacity / MILLI);
             let problem = format!(
-                "asks {asked} of {name}, more than its whole capacity of {capacity}: it could never be served"
+                "{tokens} {name} can never be granted: the capacity is {capacity}; request at most {capacity}"
             );
             Err(Error::invalid("consume", problem))
         }

@@ -1,18 +1,17 @@
-//! A lease's item: what it holds of which shard, where it is in its life, and which calls have been done.
+//! The stored form of a lease: the tokens it holds of each shard, its state, and the operations that were completed.
 //!
-//! It is written whole, on condition that it is not there (the first time) or still has the `version` that was read. So of two
-//! calls that read the same lease only one is done, and what a call did to buckets is done in the same transaction
-//! or not at all.
+//! The item is replaced as a whole, on condition that it is missing (the first time) or still has the `version` that was read.
+//! So of two requests that read the same lease only one succeeds, and its changes to buckets are in the same transaction.
 
 use std::collections::BTreeMap;
 
 use weir_table::expr::attr;
 use weir_table::{Item, Key, Name, Value, Write};
 
-use super::call::{Call, DIGEST_LEN};
-use super::wire::{Reader, put_number, put_signed, put_text};
+use super::settle_request::{DIGEST_LEN, SettleRequest};
+use super::varint::{Reader, put_number, put_signed, put_text};
 use super::{Grant, LeaseState, OnExpiry, Settled};
-use crate::bounds::LEASE_KEPT_MS;
+use crate::bounds::LEASE_RETENTION_MS;
 use crate::bucket::MILLI;
 use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
 use crate::item::TTL;
@@ -40,28 +39,28 @@ const STATES: [(LeaseState, &str); 5] = [
 /// Millitokens of each limit.
 pub(super) type Amounts = BTreeMap<LimitName, i64>;
 
-/// What a lease holds of one entity's bucket: millitokens of each limit, shard by shard.
+/// What a lease holds of one entity's bucket: millitokens of each limit, by shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hold {
+pub(super) struct Holding {
     pub(super) entity: EntityId,
     pub(super) shards: BTreeMap<u32, Amounts>,
 }
 
-impl Hold {
-    /// What it holds of a limit.
+impl Holding {
+    /// The millitokens held of a limit.
     pub(super) fn of(&self, name: &LimitName) -> i64 {
         let shards = self.shards.values().filter_map(|amounts| amounts.get(name));
         shards.fold(0, |sum, amount| sum.saturating_add(*amount))
     }
 
-    /// Changes what it holds of a limit on a shard.
+    /// Adds to the millitokens held of a limit on a shard.
     pub(super) fn add(&mut self, shard: u32, name: &LimitName, amount: i64) {
         let held = self.shards.entry(shard).or_default().entry(name.clone()).or_default();
         *held = held.saturating_add(amount);
     }
 }
 
-/// A lease as it is stored.
+/// A lease as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) ns: NamespaceId,
@@ -71,26 +70,26 @@ pub(super) struct Record {
     pub(super) expires_ms: i64,
     pub(super) on_expiry: OnExpiry,
     pub(super) state: LeaseState,
-    /// How often it was written; zero when it is not stored yet.
+    /// How often the lease was written; zero if it is not stored yet.
     pub(super) version: i64,
-    /// Of the entity and, if it cascades, of its parent.
-    pub(super) holds: Vec<Hold>,
-    /// Calls that left the lease open, and what they were answered.
+    /// The holdings of the entity and, if it cascades, of its parent.
+    pub(super) holdings: Vec<Holding>,
+    /// The results of operations that left the lease open, by operation key.
     pub(super) operations: BTreeMap<Name, Vec<u8>>,
 }
 
 impl Record {
     /// The lease of a grant that nobody has settled.
     pub(super) fn of(grant: &Grant) -> Record {
-        let holds = grant.takes.iter().map(|take| {
-            let mut hold = Hold { entity: take.entity.clone(), shards: BTreeMap::new() };
+        let holdings = grant.takes.iter().map(|take| {
+            let mut holding = Holding { entity: take.entity.clone(), shards: BTreeMap::new() };
             for shard in &take.shards {
-                hold.shards.entry(shard.shard).or_default();
+                holding.shards.entry(shard.shard).or_default();
                 for (name, amount) in shard.amounts.iter().filter(|(name, _)| !name.is_wcu()) {
-                    hold.add(shard.shard, name, *amount);
+                    holding.add(shard.shard, name, *amount);
                 }
             }
-            hold
+            holding
         });
         Record {
             ns: grant.ns.clone(),
@@ -101,7 +100,7 @@ impl Record {
             on_expiry: grant.on_expiry,
             state: LeaseState::Open,
             version: 0,
-            holds: holds.collect(),
+            holdings: holdings.collect(),
             operations: BTreeMap::new(),
         }
     }
@@ -110,21 +109,23 @@ impl Record {
         keys::lease(&self.ns, &self.id)
     }
 
-    /// Whether a job looks for it when it expires.
-    pub(super) fn is_held(&self) -> bool {
+    /// Whether the expiry job must roll the lease back.
+    pub(super) fn rolls_back_on_expiry(&self) -> bool {
         self.state == LeaseState::Open && self.on_expiry == OnExpiry::Rollback
     }
 
-    /// Every shard it holds something of: which hold, which shard.
+    /// Every shard that the lease holds tokens of, by holding and shard number.
     pub(super) fn shards(&self) -> impl Iterator<Item = (usize, u32)> {
-        let holds = self.holds.iter().enumerate();
-        holds.flat_map(|(place, hold)| hold.shards.keys().map(move |shard| (place, *shard)))
+        let holdings = self.holdings.iter().enumerate();
+        holdings
+            .flat_map(|(payer, holding)| holding.shards.keys().map(move |shard| (payer, *shard)))
     }
 
-    /// Tokens it holds of each limit. A parent pays for the same, so the entity's own say it all.
+    /// Tokens that the lease holds of each limit. A parent holds the same, so the entity's own suffice.
     pub(super) fn net(&self) -> BTreeMap<LimitName, i64> {
         let mut net = BTreeMap::new();
-        for amounts in self.holds.first().into_iter().flat_map(|hold| hold.shards.values()) {
+        for amounts in self.holdings.first().into_iter().flat_map(|holding| holding.shards.values())
+        {
             for (name, amount) in amounts {
                 let sum: &mut i64 = net.entry(name.clone()).or_default();
                 *sum = sum.saturating_add(*amount);
@@ -134,7 +135,7 @@ impl Record {
         net
     }
 
-    /// The lease as an answer.
+    /// The lease as a result.
     pub(super) fn settled(&self) -> Settled {
         Settled {
             id: self.id.clone(),
@@ -145,21 +146,24 @@ impl Record {
         }
     }
 
-    /// Notes that `call` has been done, and what it is answered.
-    pub(super) fn note(&mut self, call: &Call) {
-        let mut bytes = call.digest.to_vec();
+    /// Records that `request` was completed, with its result.
+    pub(super) fn record_operation(&mut self, request: &SettleRequest) {
+        let mut bytes = request.digest.to_vec();
         let net = self.net();
         put_number(&mut bytes, net.len() as u64);
         for (name, tokens) in &net {
             put_text(&mut bytes, name.as_str());
             put_signed(&mut bytes, *tokens);
         }
-        self.operations.insert(call.operation.as_str().into(), bytes);
+        self.operations.insert(request.operation.as_str().into(), bytes);
     }
 
-    /// What was called under the operation of `call`, and what it was answered.
-    pub(super) fn noted(&self, call: &Call) -> Option<([u8; DIGEST_LEN], Settled)> {
-        let bytes = self.operations.get(call.operation.as_str())?;
+    /// The digest and result of the operation with the key of `request`.
+    pub(super) fn recorded_result(
+        &self,
+        request: &SettleRequest,
+    ) -> Option<([u8; DIGEST_LEN], Settled)> {
+        let bytes = self.operations.get(request.operation.as_str())?;
         let (digest, net) = bytes.split_first_chunk()?;
         let mut reader = Reader(net);
         let count = reader.count()?;
@@ -170,7 +174,7 @@ impl Record {
         Some((*digest, Settled { id, state, net, degraded: false, refused: None }))
     }
 
-    /// Stores it in place of the one that was read.
+    /// The write that replaces the lease that was read.
     pub(super) fn write(mut self, table: Name) -> Write {
         let unchanged = match self.version {
             0 => attr("PK").absent(),
@@ -183,44 +187,42 @@ impl Record {
     fn encode(&self) -> Item {
         let key = self.key();
         let on_expiry = if self.on_expiry == OnExpiry::Keep { "keep" } else { "rollback" };
-        let operations = self.operations.iter().map(|(name, call)| (name.clone(), call.clone()));
-        let mut item = Item::new()
-            .with("PK", key.partition.to_value())
+        let operations =
+            self.operations.iter().map(|(name, request)| (name.clone(), request.clone()));
+        let partition = key.partition.to_value();
+        let mut item = keys::item(key)
             .with(STATE, self.state.as_str())
             .with(VERSION, self.version)
             .with(RESOURCE, self.resource.as_str())
             .with(TAKEN, self.taken_ms)
             .with(EXPIRES, self.expires_ms)
             .with(ON_EXPIRY, on_expiry)
-            .with(NET, Value::list(self.holds.iter().map(hold_to_value)))
+            .with(NET, Value::list(self.holdings.iter().map(holding_to_value)))
             .with(OPERATIONS, Value::map(operations))
             .with("GSI4PK", self.ns.as_str())
-            .with("GSI4SK", key.partition.to_value());
-        if let Some(sort) = &key.sort {
-            item.set("SK", sort.to_value());
-        }
-        if self.is_held() {
-            // It must not be forgotten before it is rolled back, however late.
+            .with("GSI4SK", partition);
+        if self.rolls_back_on_expiry() {
+            // The item must not expire before it is rolled back, however late.
             let partition = keys::lease_partition(&self.id);
-            item.set("GSI2PK", keys::gsi2_held_leases(partition));
-            item.set("GSI2SK", keys::gsi2_held_lease(self.expires_ms, &self.id));
+            item.set("GSI2PK", keys::gsi2_expiring_leases(partition));
+            item.set("GSI2SK", keys::gsi2_expiring_lease(self.expires_ms, &self.id));
         } else {
-            let forget_ms = self.expires_ms.saturating_add(LEASE_KEPT_MS);
+            let forget_ms = self.expires_ms.saturating_add(LEASE_RETENTION_MS);
             item.set(TTL, forget_ms / MILLI + 1);
         }
         item
     }
 
-    /// A lease from its item; nothing if it is none.
+    /// Decodes a lease; none if the item is not one.
     pub(super) fn decode(item: &Item) -> Option<Record> {
         let (ns, id) = keys::parse_lease(item.s("PK")?)?;
         let state = item.s(STATE)?;
         let (state, _) = STATES.iter().find(|(_, text)| *text == state)?;
-        let Value::L(holds) = item.get(NET)? else { return None };
+        let Value::L(holdings) = item.get(NET)? else { return None };
         let Value::M(operations) = item.get(OPERATIONS)? else { return None };
         let operation = |(name, value): (&Name, &Value)| {
-            let Value::B(call) = value else { return None };
-            Some((name.clone(), call.clone()))
+            let Value::B(request) = value else { return None };
+            Some((name.clone(), request.clone()))
         };
         let rollback = item.s(ON_EXPIRY) == Some("rollback");
         Some(Record {
@@ -232,39 +234,39 @@ impl Record {
             on_expiry: if rollback { OnExpiry::Rollback } else { OnExpiry::Keep },
             state: *state,
             version: item.i64(VERSION)?,
-            holds: holds.iter().map(hold_of_value).collect::<Option<_>>()?,
+            holdings: holdings.iter().map(holding_from_value).collect::<Option<_>>()?,
             operations: operations.iter().filter_map(operation).collect(),
         })
     }
 }
 
 impl LeaseState {
-    /// Its name.
+    /// The stored text.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         STATES.iter().find(|(state, _)| *state == self).map_or("", |(_, text)| text)
     }
 }
 
-fn hold_to_value(hold: &Hold) -> Value {
-    let shards = hold.shards.iter().map(|(shard, amounts)| {
+fn holding_to_value(holding: &Holding) -> Value {
+    let shards = holding.shards.iter().map(|(shard, amounts)| {
         let amounts = amounts.iter().map(|(name, amount)| (name.as_str(), *amount));
         (shard.to_string(), Value::map(amounts))
     });
-    let entity = Value::from(hold.entity.as_str());
+    let entity = Value::from(holding.entity.as_str());
     Value::map([(ENTITY, entity), (SHARDS, Value::map(shards))])
 }
 
-fn hold_of_value(value: &Value) -> Option<Hold> {
-    let Value::M(hold) = value else { return None };
-    let entity = EntityId::stored(hold.get(ENTITY)?.as_s()?);
-    let Value::M(shards) = hold.get(SHARDS)? else { return None };
+fn holding_from_value(value: &Value) -> Option<Holding> {
+    let Value::M(holding) = value else { return None };
+    let entity = EntityId::stored(holding.get(ENTITY)?.as_s()?);
+    let Value::M(shards) = holding.get(SHARDS)? else { return None };
     let amount = |(name, value): (&Name, &Value)| Some((LimitName::stored(name), value.as_i64()?));
     let shard = |(shard, value): (&Name, &Value)| {
         let Value::M(amounts) = value else { return None };
         Some((shard.parse().ok()?, amounts.iter().map(amount).collect::<Option<_>>()?))
     };
-    Some(Hold { entity, shards: shards.iter().map(shard).collect::<Option<_>>()? })
+    Some(Holding { entity, shards: shards.iter().map(shard).collect::<Option<_>>()? })
 }
 
 #[cfg(test)]
@@ -299,11 +301,11 @@ mod tests {
         for on_expiry in [OnExpiry::Keep, OnExpiry::Rollback] {
             let mut lease = record(on_expiry);
             let adjust = Settle::Adjust([(LimitName::new("rpm").unwrap(), 3)].into());
-            let call = Call::new(&adjust, Some("k")).unwrap();
-            lease.note(&call);
+            let request = SettleRequest::new(&adjust, Some("k")).unwrap();
+            lease.record_operation(&request);
             assert_eq!(Record::decode(&lease.encode()), Some(lease.clone()));
-            let (digest, answer) = lease.noted(&call).unwrap();
-            assert_eq!((digest, answer), (call.digest, lease.settled()));
+            let (digest, result) = lease.recorded_result(&request).unwrap();
+            assert_eq!((digest, result), (request.digest, lease.settled()));
             assert_eq!(lease.net().into_values().collect::<Vec<_>>(), [10, 2]);
         }
     }
@@ -317,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_open_lease_that_is_rolled_back_is_in_the_index_and_never_forgotten() {
+    fn only_an_open_lease_that_rolls_back_is_indexed_and_never_expires() {
         let held = record(OnExpiry::Rollback).encode();
         assert_eq!(held.s("GSI2PK"), Some("_/LEASES#5"));
         assert_eq!(held.s("GSI2SK"), Some("000000000061000#L1"));

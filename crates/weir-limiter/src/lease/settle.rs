@@ -1,17 +1,18 @@
-//! Settling: read the lease and its buckets, decide, write both in one transaction; again when others were faster.
+//! Settles a lease: reads the lease and its buckets, decides, and writes both in one transaction; retries if others were
+//! faster.
 //!
-//! An answer of the store that was lost may have been a yes. Then the lease's item says so: the next reading finds the
-//! call noted, or the lease ended by it, and answers as if nothing had happened.
+//! A lost response of the store may have been a success. Then the next read finds the operation recorded, or the lease ended
+//! by it, and returns the same result.
 
 use std::collections::BTreeSet;
 
 use weir_table::{Backend, Get, Item, Write};
 
-use super::call::{Call, Verb};
-use super::plan::{Change, Images, Plan, answered, plan};
+use super::plan::{Change, Plan, ShardImages, plan, replay};
 use super::record::Record;
+use super::settle_request::{SettleKind, SettleRequest};
 use super::{Grant, LeaseState, OnExpiry, Settle, Settled};
-use crate::acquire::Slot;
+use crate::acquire::ShardState;
 use crate::bounds::TRIES_MAX;
 use crate::bucket::MILLI;
 use crate::error::{Error, Result};
@@ -20,14 +21,20 @@ use crate::limiter::{Limiter, Namespace};
 use crate::retry::pause;
 use crate::{keys, writes};
 
-/// A lease after a settle, and whether this call was the one that changed it.
+/// The result of a request, and whether it was this call that changed the lease.
 pub(super) struct Outcome {
     pub(super) settled: Settled,
     pub(super) changed: bool,
 }
 
 impl<B: Backend> Namespace<B> {
-    pub(super) async fn settle_grant(
+    /// Settles a lease. With an idempotency `key`, a repeated call changes nothing and returns the same result; without one,
+    /// ending a lease the same way again changes nothing, and every adjustment takes effect.
+    ///
+    /// # Errors
+    /// The lease has expired or was ended differently, the key was used for another call, an amount is invalid or exceeds what
+    /// the lease holds, or the store fails.
+    pub async fn settle(
         &self,
         grant: &Grant,
         settle: &Settle,
@@ -36,49 +43,49 @@ impl<B: Backend> Namespace<B> {
         if grant.ns != self.id {
             return Err(Error::NotALease);
         }
-        let call = Call::new(settle, key)?;
+        let request = SettleRequest::new(settle, key)?;
         let record = Record::of(grant);
-        // Without the store, or in a dry run: there is nothing to settle.
+        // Granted without the store, or by a dry run: there is nothing to settle.
         if grant.degraded || grant.takes.is_empty() {
-            return Ok(Settled { degraded: grant.degraded, ..as_if(&record, &call) });
+            return Ok(Settled { degraded: grant.degraded, ..without_buckets(&record, &request) });
         }
         let now_ms = self.limiter.now_ms();
-        let outcome = self.limiter.settle_record(record, &call, now_ms).await?;
+        let outcome = self.limiter.settle_record(record, &request, now_ms).await?;
         outcome.map(|outcome| outcome.settled).ok_or(Error::NotALease)
     }
 }
 
 impl<B: Backend> Limiter<B> {
-    /// Settles a lease. Nothing, if `known` was read from the store and is no longer there.
+    /// Settles a lease. None, if `known` was read from the store and no longer exists.
     pub(super) async fn settle_record(
         &self,
         known: Record,
-        call: &Call,
+        request: &SettleRequest,
         now_ms: i64,
     ) -> Result<Option<Outcome>> {
         let mut shards: BTreeSet<(usize, u32)> =
-            if call.is_commit() { BTreeSet::new() } else { known.shards().collect() };
-        // The first commit of a lease that nobody has settled finds nothing, so it need not look.
-        let mut look = !call.is_commit()
+            if request.is_commit() { BTreeSet::new() } else { known.shards().collect() };
+        // A first commit finds nothing stored, so it need not read.
+        let mut read_first = !request.is_commit()
             || known.on_expiry == OnExpiry::Rollback
             || now_ms >= known.expires_ms;
-        for tries in 0..TRIES_MAX {
-            let (record, images) = if std::mem::replace(&mut look, true) {
+        for attempt in 0..TRIES_MAX {
+            let (record, images) = if std::mem::replace(&mut read_first, true) {
                 self.read_lease(&known, &shards, now_ms).await?
             } else {
-                (Some(known.clone()), Images::new())
+                (Some(known.clone()), ShardImages::new())
             };
             let Some(record) = record else { return Ok(None) };
-            if let Some(settled) = answered(&record, call, now_ms)? {
+            if let Some(settled) = replay(&record, request, now_ms)? {
                 return Ok(Some(Outcome { settled, changed: false }));
             }
-            let change = match plan(&record, call, &images, now_ms)? {
+            let change = match plan(&record, request, &images, now_ms)? {
                 Plan::Change(change) => change,
                 Plan::Refuse(refused) => {
                     let settled = Settled { refused: Some(refused), ..record.settled() };
                     return Ok(Some(Outcome { settled, changed: false }));
                 }
-                Plan::Look(more) => {
+                Plan::ReadShards(more) => {
                     shards.extend(more);
                     continue;
                 }
@@ -87,21 +94,21 @@ impl<B: Backend> Limiter<B> {
             if self.write_change(change).await? {
                 return Ok(Some(Outcome { settled, changed: true }));
             }
-            pause(tries + 1).await;
+            pause(attempt + 1).await;
         }
         Err(Error::Contended)
     }
 
-    /// The lease as it is stored (or `known`, if it is not and never was) and shards of its buckets.
+    /// Reads the lease (`known`, if it was never stored) and shards of its buckets.
     async fn read_lease(
         &self,
         known: &Record,
         shards: &BTreeSet<(usize, u32)>,
         now_ms: i64,
-    ) -> Result<(Option<Record>, Images)> {
+    ) -> Result<(Option<Record>, ShardImages)> {
         let get = |key| Get::new(self.table(), key);
-        let bucket = |(place, shard): &(usize, u32)| {
-            let entity = &known.holds.get(*place)?.entity;
+        let bucket = |(payer, shard): &(usize, u32)| {
+            let entity = &known.holdings.get(*payer)?.entity;
             Some(get(keys::bucket(&known.ns, entity, &known.resource, *shard)))
         };
         let gets: Vec<Get> =
@@ -111,63 +118,64 @@ impl<B: Backend> Limiter<B> {
             Some(item) => Some(Record::decode(&item).ok_or(Error::NotALease)?),
             None => (known.version == 0).then(|| known.clone()),
         };
-        let live = |item: Option<Item>| match Slot::of(item.as_ref(), now_ms) {
-            Slot::Live(bucket) => Some(bucket),
-            Slot::Absent | Slot::Expired(_) | Slot::Bare => None,
+        let live = |item: Option<Item>| match ShardState::of(item.as_ref(), now_ms) {
+            ShardState::Live(bucket) => Some(bucket),
+            ShardState::Missing | ShardState::Expired(_) | ShardState::Incomplete => None,
         };
         Ok((record, shards.iter().copied().zip(found.map(live)).collect()))
     }
 
-    /// Writes a change. Not done when others were faster, and perhaps done when the store did not answer.
+    /// Writes a change. Returns false if others were faster, or if the store did not respond and it may have happened.
     async fn write_change(&self, change: Change) -> Result<bool> {
-        let Change { record, buckets, cover, gives } = change;
-        let gave: Vec<BucketId> = if gives { ids(&record).collect() } else { Vec::new() };
+        let Change { record, buckets, cover, refunds } = change;
+        let refunded: Vec<BucketId> =
+            if refunds { bucket_ids(&record).collect() } else { Vec::new() };
         let mut all: Vec<Write> = Vec::with_capacity(buckets.len() + 1);
-        for (place, old, new) in &buckets {
-            if let Some(id) = ids(&record).nth(*place) {
+        for (payer, old, new) in &buckets {
+            if let Some(id) = bucket_ids(&record).nth(*payer) {
                 all.push(writes::change(self.table(), &id, old, new, cover));
             }
         }
         let lease = record.write(self.table());
-        let done = if all.is_empty() {
+        let written = if all.is_empty() {
             self.try_write(lease).await
         } else {
             all.push(lease);
             self.try_transact(all).await
         };
-        for BucketId { ns, entity, resource } in &gave {
-            self.inner.known.given_back(ns, entity, resource);
+        for id in &refunded {
+            self.inner.bucket_cache.clear_refusal(id);
         }
-        match done {
+        match written {
             Err(Error::Store(weir_table::Error::Unavailable(_))) => Ok(false),
-            done => done,
+            written => written,
         }
     }
 }
 
-/// Whose buckets a lease was taken from.
-fn ids(record: &Record) -> impl Iterator<Item = BucketId> {
-    record.holds.iter().map(|hold| BucketId {
+/// The buckets that paid for a lease.
+fn bucket_ids(record: &Record) -> impl Iterator<Item = BucketId> {
+    record.holdings.iter().map(|holding| BucketId {
         ns: record.ns.clone(),
-        entity: hold.entity.clone(),
+        entity: holding.entity.clone(),
         resource: record.resource.clone(),
     })
 }
 
-/// What settling a lease that took nothing is answered.
-fn as_if(record: &Record, call: &Call) -> Settled {
+/// The result of settling a lease that took nothing.
+fn without_buckets(record: &Record, request: &SettleRequest) -> Settled {
     let mut settled = record.settled();
-    match call.verb {
-        Verb::End(state) => {
+    match request.kind {
+        SettleKind::End(state) => {
             settled.state = state;
             if state != LeaseState::Committed {
                 settled.net.values_mut().for_each(|tokens| *tokens = 0);
             }
         }
-        Verb::Adjust | Verb::Consume | Verb::Release => {
-            for (name, want) in &call.wants {
+        SettleKind::Adjust | SettleKind::Consume | SettleKind::Release => {
+            for (name, delta) in &request.deltas {
                 let tokens = settled.net.entry(name.clone()).or_default();
-                *tokens = tokens.saturating_add(want / MILLI).max(0);
+                *tokens = tokens.saturating_add(delta / MILLI).max(0);
             }
         }
     }

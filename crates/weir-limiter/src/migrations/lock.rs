@@ -11,47 +11,50 @@ use crate::keys;
 use crate::limiter::Limiter;
 use crate::version::{self, SCHEMA_VERSION};
 
-const BY: &str = "migrating_by";
-const UNTIL: &str = "migrating_until";
+const HOLDER: &str = "migrating_by";
+const EXPIRES: &str = "migrating_until";
 
-/// A lock that is held.
-pub(super) struct Held<'a, B> {
+/// A lock that this instance holds.
+pub(super) struct MigrationLock<'a, B> {
     limiter: &'a Limiter<B>,
     from: &'static str,
-    /// Who holds it: a new name each time.
+    /// The holder: a new name each time.
     holder: String,
 }
 
-impl<'a, B: Backend> Held<'a, B> {
-    /// Takes the lock for the step from `from`, if nobody holds it and the schema is still that one.
-    pub(super) async fn take(limiter: &'a Limiter<B>, from: &'static str) -> Result<Option<Self>> {
+impl<'a, B: Backend> MigrationLock<'a, B> {
+    /// Acquires the lock for the step from `from`, if nobody holds it and the schema is still that one.
+    pub(super) async fn acquire(
+        limiter: &'a Limiter<B>,
+        from: &'static str,
+    ) -> Result<Option<Self>> {
         let now_ms = limiter.now_ms();
         let holder = format!("{}:{:032x}", version::WEIR, fastrand::u128(..));
-        let held = Held { limiter, from, holder };
-        let free = attr(UNTIL).absent().or(attr(UNTIL).lt(now_ms));
-        let taken = held.write_until(now_ms, attr(SCHEMA_VERSION).eq(from).and(free)).await?;
-        Ok(taken.then_some(held))
+        let lock = MigrationLock { limiter, from, holder };
+        let free = attr(EXPIRES).absent().or(attr(EXPIRES).lt(now_ms));
+        let acquired = lock.write_lock(now_ms, attr(SCHEMA_VERSION).eq(from).and(free)).await?;
+        Ok(acquired.then_some(lock))
     }
 
-    async fn write_until(&self, now_ms: i64, when: Condition) -> Result<bool> {
-        let taken = set(BY, self.holder.as_str()).set(UNTIL, now_ms + MIGRATION_LOCK_MS);
-        let write = Write::update(self.limiter.table(), keys::version(), taken);
+    async fn write_lock(&self, now_ms: i64, when: Condition) -> Result<bool> {
+        let acquired = set(HOLDER, self.holder.as_str()).set(EXPIRES, now_ms + MIGRATION_LOCK_MS);
+        let write = Write::update(self.limiter.table(), keys::version(), acquired);
         self.limiter.try_write(write.when(when)).await
     }
 
     fn is_ours(&self) -> Condition {
-        attr(BY).eq(self.holder.as_str()).and(attr(SCHEMA_VERSION).eq(self.from))
+        attr(HOLDER).eq(self.holder.as_str()).and(attr(SCHEMA_VERSION).eq(self.from))
     }
 
-    /// Does `work` and renews the lock meanwhile. Stops it when the lock was lost.
-    pub(super) async fn during(&self, work: impl Future<Output = Result<()>>) -> Result<()> {
-        let mut beat = tokio::time::interval(Duration::from_millis(MIGRATION_RENEW_MS));
+    /// Runs `work` and renews the lock meanwhile. Aborts if the lock was lost.
+    pub(super) async fn run(&self, work: impl Future<Output = Result<()>>) -> Result<()> {
+        let mut renewal = tokio::time::interval(Duration::from_millis(MIGRATION_RENEW_MS));
         let mut work = std::pin::pin!(work);
         loop {
             tokio::select! {
-                done = &mut work => return done,
-                _ = beat.tick() => {
-                    if !self.write_until(self.limiter.now_ms(), self.is_ours()).await? {
+                result = &mut work => return result,
+                _ = renewal.tick() => {
+                    if !self.write_lock(self.limiter.now_ms(), self.is_ours()).await? {
                         return Err(self.lost());
                     }
                 }
@@ -59,10 +62,10 @@ impl<'a, B: Backend> Held<'a, B> {
         }
     }
 
-    /// Writes down that the table has schema `to`, and gives the lock back.
+    /// Writes the schema version `to`, and releases the lock.
     pub(super) async fn finish(self, to: &str) -> Result<()> {
-        let done = version::updated(to, self.limiter.now_ms()).remove(BY).remove(UNTIL);
-        let write = Write::update(self.limiter.table(), keys::version(), done);
+        let result = version::updated(to, self.limiter.now_ms()).remove(HOLDER).remove(EXPIRES);
+        let write = Write::update(self.limiter.table(), keys::version(), result);
         if self.limiter.try_write(write.when(self.is_ours())).await? {
             return Ok(());
         }
@@ -71,7 +74,7 @@ impl<'a, B: Backend> Held<'a, B> {
 
     fn lost(&self) -> Error {
         Error::Version(format!(
-            "another instance took over changing the table's schema from {}; start again",
+            "another instance took over the migration from schema {}; start again",
             self.from
         ))
     }

@@ -1,8 +1,8 @@
-//! From an older schema to the present one, step by step.
+//! Migrates the table from an older schema to the present one, step by step.
 //!
-//! A step is run by one instance at a time: whoever runs it holds a lock in the version record, renews it while the step
-//! runs, and writes the new version and gives the lock back in one write. A lock that is not renewed is taken over. Steps can be run
-//! again from anywhere in their middle, because the one before may have died there.
+//! One instance at a time runs a step: it holds a lock in the version record, renews it while the step runs, and writes the
+//! new version and releases the lock in one write. A lock that is not renewed is taken over. A step can be repeated from
+//! any point, because the instance before may have died there.
 
 mod lock;
 mod plan;
@@ -19,19 +19,19 @@ use crate::ids::NamespaceName;
 use crate::limiter::Limiter;
 use crate::version::{self, SCHEMA, SCHEMA_ZAE, Version};
 use crate::{keys, namespaces};
-use lock::Held;
-use plan::Verdict;
+use lock::MigrationLock;
+use plan::Plan;
 
 /// The work of a step.
 type Work<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
-/// One step from a schema to the next. It can be run again from anywhere in its middle.
+/// One step from a schema to the next. It can be repeated from any point.
 pub(crate) struct Step<B> {
-    /// The schema it begins with.
+    /// The schema before the step.
     pub(crate) from: &'static str,
-    /// The schema it ends with.
+    /// The schema after the step.
     pub(crate) to: &'static str,
-    /// What it does.
+    /// The work of the step.
     pub(crate) run: for<'a> fn(&'a Limiter<B>) -> Work<'a>,
 }
 
@@ -40,17 +40,21 @@ fn steps<B: Backend>() -> &'static [Step<B>] {
     &[]
 }
 
-/// Writes the version record of a new table, or brings an older one up to date.
+/// Writes the version record of a new table, or migrates an older one.
 ///
 /// # Errors
-/// The schema is newer than this code, or the store fails.
+/// The schema is newer than this code supports, or the store fails.
 pub(crate) async fn run<B: Backend>(limiter: &Limiter<B>) -> Result<()> {
     let schema = if limiter.settings().is_shared() { SCHEMA_ZAE } else { SCHEMA };
-    bring_to(limiter, schema, steps()).await
+    migrate_to(limiter, schema, steps()).await
 }
 
-/// Brings the table to `schema` by these steps.
-async fn bring_to<B: Backend>(limiter: &Limiter<B>, schema: &str, steps: &[Step<B>]) -> Result<()> {
+/// Migrates the table to `schema` with these steps.
+async fn migrate_to<B: Backend>(
+    limiter: &Limiter<B>,
+    schema: &str,
+    steps: &[Step<B>],
+) -> Result<()> {
     let mut polls = 0;
     for _ in 0..MIGRATION_STEPS_MAX {
         let Some(item) = limiter.version_item().await? else {
@@ -59,18 +63,18 @@ async fn bring_to<B: Backend>(limiter: &Limiter<B>, schema: &str, steps: &[Step<
         };
         let found = version::decode(&item);
         if found.schema != schema && is_strict(limiter).await? {
-            return Err(plan::strict(&found.schema, schema));
+            return Err(plan::strict_version_error(&found.schema, schema));
         }
         let shared = limiter.settings().is_shared();
-        let edges = steps.iter().map(|step| (step.from, step.to));
-        let at = match plan::verdict(&found.schema, schema, shared, edges)? {
-            Verdict::Fine => return Ok(()),
-            Verdict::Step(at) => at,
+        let schemas = steps.iter().map(|step| (step.from, step.to));
+        let at = match plan::plan(&found.schema, schema, shared, schemas)? {
+            Plan::Supported => return Ok(()),
+            Plan::Step(at) => at,
         };
         let Some(step) = steps.get(at) else { return Ok(()) };
         run_step(limiter, &found, step, &mut polls).await?;
     }
-    Err(Error::Version("the schema changes all the time; is another version running?".to_owned()))
+    Err(Error::Version("the schema keeps changing; is another version of weir running?".to_owned()))
 }
 
 async fn run_step<B: Backend>(
@@ -81,26 +85,26 @@ async fn run_step<B: Backend>(
 ) -> Result<()> {
     let (from, to) = (step.from, step.to);
     loop {
-        if let Some(held) = Held::take(limiter, from).await? {
+        if let Some(lock) = MigrationLock::acquire(limiter, from).await? {
             tracing::info!(from, to, "changing the schema of the limiter's table");
-            held.during((step.run)(limiter)).await?;
-            return held.finish(to).await;
+            lock.run((step.run)(limiter)).await?;
+            return lock.finish(to).await;
         }
-        // Another instance is at it, or is done.
+        // Another instance runs the step, or has completed it.
         let now = limiter.version().await?;
         if now.schema != found.schema {
             return Ok(());
         }
         *polls += 1;
         if *polls > MIGRATION_POLLS_MAX {
-            let problem = "another instance has been changing the table's schema for too long";
+            let problem = "another instance has been migrating the table for too long";
             return Err(Error::Version(format!("{problem}: from {from} to {to}; see its log")));
         }
         tokio::time::sleep(std::time::Duration::from_millis(MIGRATION_POLL_MS)).await;
     }
 }
 
-/// Whether the system level of `default` wants no other version than exactly this.
+/// Whether the system level of `default` sets `strict_version`.
 async fn is_strict<B: Backend>(limiter: &Limiter<B>) -> Result<bool> {
     let name = NamespaceName::new(namespaces::DEFAULT)?;
     let Some(default) = limiter.active_namespace(&name).await? else { return Ok(false) };

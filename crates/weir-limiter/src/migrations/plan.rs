@@ -1,42 +1,42 @@
-//! Which step is next, or why there is none.
+//! Decides which step is next, or why there is none.
 
 use crate::error::{Error, Result};
 
-/// What is to be done.
+/// What to do with a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Nothing.
-    Fine,
-    /// This step.
+pub(super) enum Plan {
+    /// Nothing: the schema is supported.
+    Supported,
+    /// Run this step.
     Step(usize),
 }
 
-/// What a table of schema `found` needs to be worked with as `wanted`. `steps` are the schemas each step begins and ends with.
+/// The next step for a table of schema `found` to be used as `wanted`. `steps` are the schemas before and after each step.
 ///
 /// # Errors
-/// It cannot be worked with; the error says what to do.
-pub(super) fn verdict<'a>(
+/// The schema is not supported; the error says what to do.
+pub(super) fn plan<'a>(
     found: &str,
     wanted: &str,
     shared: bool,
     mut steps: impl Iterator<Item = (&'a str, &'a str)>,
-) -> Result<Verdict> {
+) -> Result<Plan> {
     if found == wanted {
-        return Ok(Verdict::Fine);
+        return Ok(Plan::Supported);
     }
     if let Some(step) = steps.position(|(from, _)| from == found) {
-        return Ok(Verdict::Step(step));
+        return Ok(Plan::Step(step));
     }
-    let (Some(at), Some(known)) = (parse(found), parse(wanted)) else {
+    let (Some(at), Some(supported)) = (parse(found), parse(wanted)) else {
         return Err(Error::Version(format!(
-            "the table's schema version is {found:?}, which is not a version; is this a table of the limiter?"
+            "the table's schema version {found:?} is invalid; is this a table of the limiter?"
         )));
     };
-    // Within a major version newer schemas can be read by older programs.
-    if at.0 == known.0 && (shared || at > known) {
-        return Ok(Verdict::Fine);
+    // Within a major version, older programs can use newer schemas.
+    if at.0 == supported.0 && (shared || at > supported) {
+        return Ok(Plan::Supported);
     }
-    Err(Error::Version(match (shared, at > known) {
+    Err(Error::Version(match (shared, at > supported) {
         (true, _) => format!(
             "the table has schema {found}, but zae-limiter works with {wanted}: share a table that it made, or turn compat off"
         ),
@@ -47,13 +47,13 @@ pub(super) fn verdict<'a>(
             "the table has schema {found} of zae-limiter: set compat to \"zae\" to share it, or choose another table"
         ),
         (false, false) => format!(
-            "the table has schema {found}, and there is no way from it to {wanted}: use an older weir first"
+            "the table has schema {found}, which cannot be migrated to {wanted}: use an older weir first"
         ),
     }))
 }
 
-/// What stands in the way where no other version is wanted.
-pub(super) fn strict(found: &str, wanted: &str) -> Error {
+/// The error for another schema while `strict_version` is set.
+pub(super) fn strict_version_error(found: &str, wanted: &str) -> Error {
     Error::Version(format!(
         "the table has schema {found}, this version of weir has {wanted}, and strict_version is on: use the weir of that schema, or turn strict_version off"
     ))
@@ -73,15 +73,15 @@ mod tests {
 
     #[test]
     fn steps_are_taken_in_order() {
-        let next = |found| verdict(found, "2.0.0", false, STEPS.into_iter()).unwrap();
-        assert_eq!(next("1.0.0"), Verdict::Step(0));
-        assert_eq!(next("1.1.0"), Verdict::Step(1));
-        assert_eq!(next("2.0.0"), Verdict::Fine);
-        assert_eq!(next("2.7.1"), Verdict::Fine, "newer, but of the same major version");
+        let next = |found| plan(found, "2.0.0", false, STEPS.into_iter()).unwrap();
+        assert_eq!(next("1.0.0"), Plan::Step(0));
+        assert_eq!(next("1.1.0"), Plan::Step(1));
+        assert_eq!(next("2.0.0"), Plan::Supported);
+        assert_eq!(next("2.7.1"), Plan::Supported, "newer, but of the same major version");
     }
 
     #[test]
-    fn what_cannot_be_worked_with_says_what_to_do() {
+    fn an_unsupported_schema_says_what_to_do() {
         for (found, shared, advice) in [
             ("3.0.0", false, "use a newer weir"),
             ("1.5.0", false, "use an older weir first"),
@@ -92,7 +92,7 @@ mod tests {
         ] {
             let wanted = if shared { "0.9.0" } else { "2.0.0" };
             let steps = if shared { &[][..] } else { &STEPS[..] };
-            let error = verdict(found, wanted, shared, steps.iter().copied()).unwrap_err();
+            let error = plan(found, wanted, shared, steps.iter().copied()).unwrap_err();
             assert!(error.to_string().contains(advice), "{error}");
         }
     }
@@ -100,8 +100,8 @@ mod tests {
     #[test]
     fn a_shared_table_may_have_any_schema_of_its_major_version() {
         for found in ["0.8.0", "0.9.0", "0.99.0"] {
-            let verdict = verdict(found, "0.9.0", true, std::iter::empty()).unwrap();
-            assert_eq!(verdict, Verdict::Fine, "{found}");
+            let next = plan(found, "0.9.0", true, std::iter::empty()).unwrap();
+            assert_eq!(next, Plan::Supported, "{found}");
         }
     }
 }

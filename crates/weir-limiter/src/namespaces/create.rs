@@ -1,4 +1,4 @@
-//! Making namespaces.
+//! Creates namespaces.
 
 use weir_table::expr::attr;
 use weir_table::{Backend, Write};
@@ -12,28 +12,32 @@ use crate::limiter::Limiter;
 use crate::{keys, retry};
 
 impl<B: Backend> Limiter<B> {
-    /// Makes a namespace. Tells whether it is new.
+    /// Creates a namespace. Returns whether it is new.
     ///
     /// # Errors
-    /// One of that name is deleted and not yet purged, or the store fails.
-    pub async fn create_namespace(&self, name: &NamespaceName, by: &str) -> Result<(Record, bool)> {
+    /// A namespace of that name is deleted and not yet purged, or the store fails.
+    pub async fn create_namespace(
+        &self,
+        name: &NamespaceName,
+        actor: &str,
+    ) -> Result<(Record, bool)> {
         if let Some(active) = self.active_namespace(name).await? {
             return Ok((active, false));
         }
         if let Some(removed) = self.removed_namespace(name).await? {
-            return Err(in_the_way(&removed));
+            return Err(name_taken(&removed));
         }
-        self.register(name, by).await
+        self.register(name, actor).await
     }
 
-    /// Makes the namespace `default` if it is not there, even where zae-limiter deleted one of that name.
+    /// Creates the namespace `default` if it is missing, even if zae-limiter deleted one of that name.
     pub(crate) async fn ensure_default_namespace(&self) -> Result<()> {
         let name = NamespaceName::new(DEFAULT)?;
-        self.register(&name, keys::PRINCIPAL_WEIR).await?;
+        self.register(&name, keys::ACTOR_WEIR).await?;
         Ok(())
     }
 
-    async fn register(&self, name: &NamespaceName, by: &str) -> Result<(Record, bool)> {
+    async fn register(&self, name: &NamespaceName, actor: &str) -> Result<(Record, bool)> {
         for attempt in 0..TRIES_MAX {
             retry::pause(attempt).await;
             if let Some(active) = self.active_namespace(name).await? {
@@ -51,7 +55,7 @@ impl<B: Backend> Limiter<B> {
             let writes = vec![
                 Write::put(self.table(), record.by_name()).when(absent()),
                 Write::put(self.table(), record.by_id()).when(absent()),
-                self.namespace_event(Action::NamespaceCreated, None, &record, by, now_ms),
+                self.namespace_event(Action::NamespaceCreated, None, &record, actor, now_ms),
             ];
             if self.try_transact(writes).await? {
                 return Ok((record, true));
@@ -60,36 +64,38 @@ impl<B: Backend> Limiter<B> {
         Err(Error::Contended)
     }
 
-    /// The event of a change to a namespace, in the registry's trail.
+    /// The audit event of a change to a namespace, in the registry's trail.
     pub(super) fn namespace_event(
         &self,
         action: Action,
         before: Option<&Record>,
         after: &Record,
-        by: &str,
+        actor: &str,
         now_ms: i64,
     ) -> Write {
         let event = NewEvent {
             action,
             subject: after.name.as_str(),
-            principal: by,
+            actor,
             resource: None,
-            before: before.map(shown),
-            after: Some(shown(after)),
+            before: before.map(audit_details),
+            after: Some(audit_details(after)),
         };
         self.audit_write(keys::REGISTRY, event, now_ms)
     }
 }
 
-fn shown(record: &Record) -> serde_json::Value {
+fn audit_details(record: &Record) -> serde_json::Value {
     serde_json::json!({ "id": record.id, "status": record.state })
 }
 
-fn in_the_way(removed: &Record) -> Error {
+fn name_taken(removed: &Record) -> Error {
     let name = &removed.name;
     Error::Conflict(match removed.state {
         State::Purging => {
-            format!("namespace {name:?} is being purged; make it again when that is done")
+            format!(
+                "namespace {name:?} is being purged; create it again when the purge is complete"
+            )
         }
         _ => format!("namespace {name:?} is deleted; recover it, or purge it first"),
     })

@@ -1,4 +1,4 @@
-//! Finding namespaces.
+//! Finds and lists namespaces.
 
 use weir_table::expr::{Condition, attr};
 use weir_table::{Backend, Get, Query};
@@ -12,30 +12,30 @@ use crate::keys;
 use crate::limiter::{Limiter, Namespace};
 
 impl<B: Backend> Limiter<B> {
-    /// The namespace of that name, to work in. Remembered for a minute.
+    /// Opens the namespace of a name. Its id is cached for a minute.
     ///
     /// # Errors
-    /// There is none, or it was deleted, or the store fails.
+    /// The namespace does not exist or is deleted, or the store fails.
     pub async fn namespace(&self, name: &NamespaceName) -> Result<Namespace<B>> {
         let now_ms = self.now_ms();
-        let names = &self.inner.names;
-        let id = match names.id(name, now_ms) {
+        let cache = &self.inner.namespaces;
+        let id = match cache.id(name, now_ms) {
             Some(id) => id,
             None => {
-                let asked = names.asking(now_ms);
+                let start = cache.start_read(now_ms);
                 let found = self.active_namespace(name).await?;
                 let found = found.ok_or_else(|| Error::not_found("namespace", name.as_str()))?;
-                names.learn(name, &found.id, asked);
+                cache.insert(name, &found.id, start);
                 found.id
             }
         };
         Ok(Namespace { limiter: self.clone(), id, name: name.clone() })
     }
 
-    /// A namespace's record, in whatever state.
+    /// Reads a namespace in any state.
     ///
     /// # Errors
-    /// There is none, or the store fails.
+    /// The namespace does not exist, or the store fails.
     pub async fn namespace_record(&self, name: &NamespaceName) -> Result<Record> {
         if let Some(active) = self.active_namespace(name).await? {
             return Ok(active);
@@ -44,10 +44,10 @@ impl<B: Backend> Limiter<B> {
         removed.ok_or_else(|| Error::not_found("namespace", name.as_str()))
     }
 
-    /// Namespaces in every state, a page of them, and where to go on.
+    /// Lists namespaces in any state, a page at a time.
     ///
     /// # Errors
-    /// The cursor is not of this list, or the store fails.
+    /// The cursor belongs to another list, or the store fails.
     pub async fn namespaces(
         &self,
         limit: u32,
@@ -57,20 +57,20 @@ impl<B: Backend> Limiter<B> {
         Ok((page.items.iter().filter_map(Record::decode).collect(), page.cursor))
     }
 
-    /// The record of a namespace in use, strongly read.
+    /// Reads an active namespace, strongly consistent.
     pub(crate) async fn active_namespace(&self, name: &NamespaceName) -> Result<Option<Record>> {
         let get = Get::new(self.table(), keys::namespace(name));
         let found = self.store().get(&get).await?.as_ref().and_then(Record::decode);
         Ok(found.filter(|record| record.state == State::Active))
     }
 
-    /// The record of a deleted namespace or of one that is being purged. It is not under its name any more, so this looks
-    /// through all ids. zae-limiter lets a name be used again at once; of several, the one deleted last counts, and one that
-    /// is only deleted before one that is being purged.
+    /// Reads a namespace that is deleted or being purged. It has no item under its name any more, so this searches all ids.
+    /// zae-limiter lets a name be reused at once: of several, a deleted one precedes one that is being purged, and then the one
+    /// deleted last is chosen.
     pub(super) async fn removed_namespace(&self, name: &NamespaceName) -> Result<Option<Record>> {
         let filter = Condition::And(vec![
             attr(NAME).eq(name.as_str()),
-            attr(STATUS).is_in([State::Deleted.text(), State::Purging.text()]),
+            attr(STATUS).is_in([State::Deleted.as_str(), State::Purging.as_str()]),
         ]);
         let mut query = self.all_by_id().filter(filter);
         let mut found: Option<Record> = None;
@@ -83,7 +83,7 @@ impl<B: Backend> Limiter<B> {
             let Some(cursor) = page.cursor else { return Ok(found) };
             query = query.after(cursor);
         }
-        tracing::warn!(namespace = %name, "too many namespaces to look through for a deleted one");
+        tracing::warn!(namespace = %name, "too many namespaces to search for a deleted one");
         Ok(found)
     }
 

@@ -1,48 +1,48 @@
-//! Tenants: a name, and the opaque id that all keys of the tenant begin with.
+//! Namespaces: tenants with a name and an opaque id, with which all their keys begin.
 //!
-//! A namespace in use has an item under its name and one under its id; both say the same, and they change together. A deleted one
-//! has only the item under its id, until it is purged. Ids are never used again.
+//! An active namespace has one item under its name and one under its id, which change together. A deleted one has only the
+//! item under its id, until it is purged. Ids are never reused.
 
 mod cache;
 mod create;
+mod delete;
 mod find;
 mod purge;
 mod record;
-mod remove;
 
 use serde::{Deserialize, Serialize};
 
-pub use cache::Cache;
+pub(crate) use cache::NamespaceCache;
 pub(crate) use purge::key_of;
 
 use crate::ids::{NamespaceId, NamespaceName};
 
-/// The namespace that is always there.
+/// The namespace that always exists.
 pub const DEFAULT: &str = "default";
 
-/// Where a namespace is in its life.
+/// The state of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It can be used.
+    /// The namespace is in use.
     Active,
-    /// It was deleted; its data is there and it can be recovered.
+    /// The namespace is deleted; its data remains and it can be recovered.
     Deleted,
-    /// Its data is being removed.
+    /// The data of the namespace is being deleted.
     Purging,
 }
 
-/// A namespace's record.
+/// A namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its name.
+    /// The name.
     pub name: NamespaceName,
-    /// Its id.
+    /// The opaque id.
     pub id: NamespaceId,
-    /// Where it is in its life.
+    /// The state.
     pub state: State,
-    /// When it was made, in milliseconds since 1970.
+    /// When the namespace was created, in milliseconds since 1970.
     pub created_ms: i64,
-    /// When it was deleted.
+    /// When the namespace was deleted, in milliseconds since 1970.
     pub deleted_ms: Option<i64>,
 }

@@ -1,10 +1,10 @@
-//! Removing everything of a deleted namespace.
+//! Purges a deleted namespace: deletes everything in it.
 //!
-//! 1. [`Limiter::purge_namespace`] marks the item under the id `purging`, which nothing undoes, and puts it into the index of those.
-//! 2. [`Limiter::purge_step`], called again and again, removes what the index of everything in the namespace (`GSI4`) shows.
-//! 3. Instances may write for as long as they remember the name, and the index lags. So when a pass finds nothing, its time is
-//!    noted, and forgotten again when a later one finds something. When a pass finds nothing long enough after that time, the
-//!    item under the id goes too.
+//! 1. [`Limiter::purge_namespace`] marks the item under the id as `purging`, which cannot be undone, and adds it to an index.
+//! 2. [`Limiter::purge_step`], called repeatedly, deletes what the index of everything in the namespace (`GSI4`) shows.
+//! 3. Instances may write for as long as they cache the id, and the index lags. So the time of the first pass that finds
+//!    nothing is stored, and removed when a later pass finds something. When a pass finds nothing long enough after that
+//!    time, the item under the id is deleted too.
 
 use weir_table::expr::{attr, remove, set};
 use weir_table::{Backend, Get, Item, Key, KeyValue, Query, Write, limits};
@@ -20,33 +20,32 @@ use crate::table::{GSI2, GSI4};
 use crate::{keys, retry};
 
 impl<B: Backend> Limiter<B> {
-    /// Begins to remove everything of a deleted namespace; [`Limiter::purge_step`] does it. Nothing changes when that
-    /// has begun already.
+    /// Starts to purge a deleted namespace; [`Limiter::purge_step`] does the work. Changes nothing if that has started already.
     ///
     /// # Errors
-    /// There is none, it is not deleted, or the store fails.
-    pub async fn purge_namespace(&self, name: &NamespaceName, by: &str) -> Result<Record> {
+    /// The namespace does not exist or is not deleted, or the store fails.
+    pub async fn purge_namespace(&self, name: &NamespaceName, actor: &str) -> Result<Record> {
         for attempt in 0..TRIES_MAX {
             retry::pause(attempt).await;
             let Some(removed) = self.removed_namespace(name).await? else {
                 return Err(match self.active_namespace(name).await? {
                     Some(_) => {
-                        Error::Conflict(format!("namespace {name:?} is in use; delete it first"))
+                        Error::Conflict(format!("namespace {name:?} is active; delete it first"))
                     }
                     None => Error::not_found("namespace", name.as_str()),
                 });
             };
             let now_ms = self.now_ms();
             let purging = Record { state: State::Purging, ..removed.clone() };
-            let mark = set(STATUS, State::Purging.text())
+            let mark = set(STATUS, State::Purging.as_str())
                 .set("GSI2PK", keys::gsi2_purging())
                 .set("GSI2SK", removed.id.as_str());
-            let unchanged = attr(STATUS).eq(removed.state.text());
+            let unchanged = attr(STATUS).eq(removed.state.as_str());
             let key = keys::namespace_id(&removed.id);
             let mut writes = vec![Write::update(self.table(), key, mark).when(unchanged)];
             if removed.state == State::Deleted {
                 let event = Action::NamespacePurged;
-                writes.push(self.namespace_event(event, Some(&removed), &purging, by, now_ms));
+                writes.push(self.namespace_event(event, Some(&removed), &purging, actor, now_ms));
             }
             if self.try_transact(writes).await? {
                 return Ok(purging);
@@ -55,9 +54,9 @@ impl<B: Backend> Limiter<B> {
         Err(Error::Contended)
     }
 
-    /// Removes up to `max` items of namespaces that are being purged, and their records once nothing is left for a while
-    /// (instances may use a namespace for as long as they remember it). Returns the number removed and
-    /// whether there is more to do at once.
+    /// Deletes up to `max` items of namespaces that are being purged, and their records once they have been empty for a while
+    /// (instances use a namespace for as long as they cache its id). Returns the number of deleted items, and whether more is
+    /// to do at once.
     ///
     /// # Errors
     /// The store fails.
@@ -68,11 +67,11 @@ impl<B: Backend> Limiter<B> {
         let mut removed = 0;
         for item in &page.items {
             let Some(key) = key_of(item) else { continue };
-            // The index may be behind; what decides is the item itself.
+            // The index may lag: the item itself decides.
             let Some(record) = self.store().get(&Get::new(self.table(), key)).await? else {
                 continue;
             };
-            if record.s(STATUS) != Some(State::Purging.text()) {
+            if record.s(STATUS) != Some(State::Purging.as_str()) {
                 continue;
             }
             if removed >= max {
@@ -87,7 +86,7 @@ impl<B: Backend> Limiter<B> {
         Ok((removed, page.cursor.is_some()))
     }
 
-    /// One pass over a namespace. Returns the number of items removed and whether it stopped at `max`.
+    /// One pass over a namespace. Returns the number of deleted items, and whether it stopped at `max`.
     async fn purge_one(&self, record: &Item, max: u64) -> Result<(u64, bool)> {
         let Some(decoded) = Record::decode(record) else { return Ok((0, false)) };
         let size = u32::try_from(max).unwrap_or(PURGE_PAGE).min(PURGE_PAGE);
@@ -97,16 +96,16 @@ impl<B: Backend> Limiter<B> {
             self.found_empty(&decoded.id, record.i64(EMPTY_SINCE)).await?;
             return Ok((0, false));
         }
-        // Before the items go: were it the other way round, a crash in between would leave a time that is too early.
+        // Before the items are deleted: otherwise a crash in between would leave a time that is too early.
         if record.i64(EMPTY_SINCE).is_some() {
             let key = keys::namespace_id(&decoded.id);
-            let is_purging = attr(STATUS).eq(State::Purging.text());
+            let is_purging = attr(STATUS).eq(State::Purging.as_str());
             self.try_write(Write::update(self.table(), key, remove(EMPTY_SINCE)).when(is_purging))
                 .await?;
         }
         let mut removed = 0;
         for _ in 0..CALL_PAGES_MAX {
-            removed += self.remove_items(&page.items).await?;
+            removed += self.delete_items(&page.items).await?;
             let Some(cursor) = page.cursor else { return Ok((removed, false)) };
             if removed >= max {
                 break;
@@ -117,8 +116,8 @@ impl<B: Backend> Limiter<B> {
         Ok((removed, true))
     }
 
-    /// Removes the items with these keys. Returns how many they are.
-    pub(crate) async fn remove_items(&self, items: &[Item]) -> Result<u64> {
+    /// Deletes the items with these keys. Returns how many there are.
+    pub(crate) async fn delete_items(&self, items: &[Item]) -> Result<u64> {
         let keys: Vec<Key> = items.iter().filter_map(key_of).collect();
         for batch in keys.chunks(limits::BATCH_WRITE_MAX) {
             let deletes = batch.iter().map(|key| Write::delete(self.table(), key.clone()));
@@ -130,7 +129,7 @@ impl<B: Backend> Limiter<B> {
     async fn found_empty(&self, id: &NamespaceId, since: Option<i64>) -> Result<()> {
         let now_ms = self.now_ms();
         let key = keys::namespace_id(id);
-        let is_purging = attr(STATUS).eq(State::Purging.text());
+        let is_purging = attr(STATUS).eq(State::Purging.as_str());
         let write = match since {
             None => Write::update(self.table(), key, set(EMPTY_SINCE, now_ms))
                 .when(is_purging.and(attr(EMPTY_SINCE).absent())),
@@ -139,13 +138,13 @@ impl<B: Backend> Limiter<B> {
             }
             Some(_) => return Ok(()),
         };
-        // Refused, somebody else was at it; a later pass sees how it is.
+        // A refused write means that another instance was faster; a later pass reads the result.
         self.try_write(write).await?;
         Ok(())
     }
 }
 
-/// The key of an item, or of what an index shows of one.
+/// The key of an item, or of an index entry.
 pub(crate) fn key_of(item: &Item) -> Option<Key> {
     let part = |name| item.get(name).and_then(KeyValue::from_value);
     Some(Key { partition: part("PK")?, sort: Some(part("SK")?) })

@@ -1,5 +1,5 @@
-//! The two items of a namespace, as zae-limiter writes them: one under its name while it is in use, one under its id
-//! until it is purged.
+//! The two items of a namespace, as zae-limiter writes them: one under its name while it is active, one under its id until
+//! it is purged.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,8 +20,8 @@ pub(super) const DELETED: &str = "deleted_at";
 pub(super) const EMPTY_SINCE: &str = "purge_empty_ms";
 
 impl State {
-    /// The text in items.
-    pub(super) fn text(self) -> &'static str {
+    /// The stored text.
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             State::Active => "active",
             State::Deleted => "deleted",
@@ -30,7 +30,7 @@ impl State {
     }
 
     fn parse(text: &str) -> Option<State> {
-        [State::Active, State::Deleted, State::Purging].into_iter().find(|s| s.text() == text)
+        [State::Active, State::Deleted, State::Purging].into_iter().find(|s| s.as_str() == text)
     }
 }
 
@@ -49,13 +49,13 @@ impl Record {
         keys::item(key)
             .with(ID, self.id.as_str())
             .with(NAME, self.name.as_str())
-            .with(STATUS, self.state.text())
+            .with(STATUS, self.state.as_str())
             .with(CREATED, time::rfc3339(self.created_ms))
             .with("GSI4PK", keys::REGISTRY)
             .with("GSI4SK", keys::registry_partition())
     }
 
-    /// Reads either item. Nothing when it is not a namespace we can name: zae-limiter checks no names.
+    /// Decodes either item. None, if the name is invalid here: zae-limiter does not check names.
     pub(super) fn decode(item: &Item) -> Option<Record> {
         Some(Record {
             name: NamespaceName::new(item.s(NAME)?).ok()?,
@@ -67,8 +67,8 @@ impl Record {
     }
 }
 
-/// A new id: eight random bytes as 11 characters, of which the first is no dash (it would look like an option on a
-/// command line).
+/// A new id: eight random bytes as 11 characters. The first is never a dash, which would look like an option on a command
+/// line.
 pub(super) fn new_id() -> Result<NamespaceId> {
     let mut bytes = [0; 8];
     SystemRandom::new().fill(&mut bytes).map_err(|_| {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_of_their_shape_and_begin_with_no_dash() {
+    fn new_ids_are_valid_and_never_begin_with_a_dash() {
         for first in 0..=255 {
             let id = id_of([first, 255, 255, 255, 255, 255, 255, 255]);
             assert!(NamespaceId::new(id.as_str()).is_ok(), "{id}");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_items_are_those_of_zae_limiter() {
+    fn the_items_match_zae_limiter() {
         let record = Record {
             name: NamespaceName::new("team").unwrap(),
             id: NamespaceId::new("abcdefghijk").unwrap(),
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(item.len(), 8);
         assert_eq!(record.by_id().s("SK"), Some("#NSID#abcdefghijk"));
         assert_eq!(Record::decode(&item), Some(record));
-        let odd = item.with(NAME, "tenant a/b");
-        assert_eq!(Record::decode(&odd), None);
+        let invalid = item.with(NAME, "tenant a/b");
+        assert_eq!(Record::decode(&invalid), None);
     }
 }

@@ -1,15 +1,15 @@
-//! Lists of snapshots, in order of time.
+//! Lists snapshots, sorted by time.
 
 use weir_table::Backend;
 
-use super::{Filter, Snapshot, of_entity, of_resource};
+use super::{Filter, Snapshot, by_entity, by_resource};
 use crate::error::{Error, Result};
 use crate::limiter::Namespace;
 
-/// Snapshots of one page at most.
+/// Most snapshots of a page.
 pub(super) const PAGE_MAX: u32 = 1_000;
 
-/// The windows of a filter: when the first and the last of them begin. Nothing, if there are none.
+/// When the first and the last selected window begin. None, if there are none.
 pub(super) fn span(filter: &Filter) -> Option<(i64, i64)> {
     let first = filter.window.start_ms(filter.from_ms);
     let last = filter.window.start_ms(filter.to_ms.checked_sub(1)?);
@@ -21,18 +21,18 @@ pub(super) async fn page<B: Backend>(
     filter: &Filter,
 ) -> Result<(Vec<Snapshot>, Option<String>)> {
     let limit = filter.limit.clamp(1, PAGE_MAX);
-    let after = super::cursor::open(filter)?;
+    let after = super::cursor::decode(filter)?;
     let Some(span) = span(filter) else { return Ok((Vec::new(), None)) };
     let (found, after) = match (&filter.entity, &filter.resource) {
-        (Some(entity), _) => of_entity::page(ns, entity, filter, span, limit, after).await?,
+        (Some(entity), _) => by_entity::page(ns, entity, filter, span, limit, after).await?,
         (None, Some(resource)) => {
-            of_resource::page(ns, resource, filter, span, limit, after).await?
+            by_resource::page(ns, resource, filter, span, limit, after).await?
         }
         (None, None) => {
-            let problem = "names neither an entity nor a resource; name one of them";
+            let problem = "needs an entity or a resource";
             return Err(Error::invalid("usage", problem));
         }
     };
-    let cursor = after.and_then(|after| super::cursor::seal(filter, &after));
+    let cursor = after.and_then(|after| super::cursor::encode(filter, &after));
     Ok((found, cursor))
 }

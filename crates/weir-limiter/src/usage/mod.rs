@@ -1,15 +1,15 @@
-//! What was used, by hour, day and month.
+//! Usage: the tokens that entities consumed, by hour, day and month.
 //!
-//! `count` turns changes of buckets into writes of snapshots, `snapshot` is a snapshot's item, `list` finds them
-//! again: those of an entity in its own partition, those of a resource through an index.
+//! `accumulate` turns changes of buckets into writes of snapshots, `snapshot` is the stored form, `list` reads them: those of
+//! an entity from its own partition (`by_entity`), those of a resource through an index (`by_resource`). `summary` sums them.
 
-pub(crate) mod count;
+pub(crate) mod accumulate;
+mod by_entity;
+mod by_resource;
 mod cursor;
 mod list;
-mod of_entity;
-mod of_resource;
 mod snapshot;
-mod sum;
+mod summary;
 mod window;
 
 use std::collections::BTreeMap;
@@ -21,87 +21,87 @@ use crate::error::Result;
 use crate::ids::{EntityId, LimitName, Resource};
 use crate::limiter::Namespace;
 
-pub use count::Tally;
+pub use accumulate::UsageAccumulator;
 
-/// How long a window is.
+/// The length of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
     /// An hour.
     Hourly,
-    /// A day, in UTC.
+    /// A day in UTC.
     Daily,
-    /// A month, in UTC.
+    /// A month in UTC.
     Monthly,
 }
 
-/// What an entity used of a resource in a window.
+/// The usage of a resource by an entity in a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Who.
+    /// The entity.
     pub entity: EntityId,
-    /// What.
+    /// The resource.
     pub resource: Resource,
-    /// How long the window is.
+    /// The length of the window.
     pub window: Window,
-    /// When it began, in milliseconds since 1970.
+    /// When the window began, in milliseconds since 1970.
     pub start_ms: i64,
-    /// Tokens of each limit, rounded down. They are whole unless a take that was gathered from several shards is
-    /// counted in part, for a moment or because an hour ended in between.
+    /// Tokens of each limit, rounded down. They are whole unless a take from several shards is recorded in part, for a moment
+    /// or because an hour ended in between.
     pub used: BTreeMap<LimitName, i64>,
     /// Millitokens of each limit, exact.
     pub used_milli: BTreeMap<LimitName, i64>,
-    /// Changes that were counted.
+    /// Number of changes recorded.
     pub events: i64,
 }
 
-/// Which snapshots: of an entity (on a resource or on all), or of a resource (all entities).
+/// Selects snapshots: of an entity (on one resource or on all), or of a resource (of all entities).
 #[derive(Debug, Clone)]
 pub struct Filter {
-    /// Of whom.
+    /// The entity.
     pub entity: Option<EntityId>,
-    /// Of what.
+    /// The resource.
     pub resource: Option<Resource>,
-    /// How long the windows are.
+    /// The length of the windows.
     pub window: Window,
-    /// From which window on: milliseconds since 1970, in it.
+    /// A time in the first window, in milliseconds since 1970.
     pub from_ms: i64,
-    /// Up to before this, in milliseconds since 1970.
+    /// End of the time range, exclusive, in milliseconds since 1970.
     pub to_ms: i64,
-    /// How many at most.
+    /// Most snapshots to return.
     pub limit: u32,
-    /// Where to go on.
+    /// The cursor of the previous page.
     pub cursor: Option<String>,
 }
 
-/// Sums over the snapshots of a filter.
+/// The sums over selected snapshots.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// Snapshots that were summed.
+    /// Number of snapshots.
     pub snapshots: u64,
     /// Tokens of each limit.
     pub total: BTreeMap<LimitName, i64>,
-    /// The most in one window, of each limit.
+    /// Most tokens in one window, of each limit.
     pub peak: BTreeMap<LimitName, i64>,
-    /// Changes that were counted.
+    /// Number of changes recorded.
     pub events: i64,
 }
 
 impl<B: Backend> Namespace<B> {
-    /// Snapshots in order of time, and where to go on. A page may have fewer than `limit` though there are more.
+    /// Lists snapshots by time, a page at a time. A page may have fewer than `limit` even if there are more.
     ///
     /// # Errors
-    /// Neither an entity nor a resource is named, the cursor is not of this list, the entity used too many resources to
+    /// Neither an entity nor a resource is given, the cursor belongs to another list, the entity used too many resources to
     /// list them together, or the store fails.
     pub async fn usage(&self, filter: &Filter) -> Result<(Vec<Snapshot>, Option<String>)> {
         list::page(self, filter).await
     }
 
-    /// The sums of all snapshots of a filter; `limit` and `cursor` do not matter.
+    /// Sums all selected snapshots; ignores `limit` and `cursor`.
     ///
     /// # Errors
     /// As [`Namespace::usage`], or there are too many to sum.
     pub async fn usage_summary(&self, filter: &Filter) -> Result<Summary> {
-        sum::sum(self, filter).await
+        summary::summarize(self, filter).await
     }
 }

@@ -1,7 +1,7 @@
-//! A snapshot as it is stored: flat, each limit an attribute of its own.
+//! The stored form of a snapshot: flat, each limit an attribute.
 //!
-//! Counters are tokens. A take that was gathered from several shards is counted shard by shard, in parts of a token,
-//! so a counter is a decimal number with up to three places: sums of them are exact.
+//! Counters are tokens. A take from several shards is recorded by shard, in fractions of a token, so a counter is a decimal
+//! number with up to three places: their sums are exact.
 
 use weir_table::{Item, Number};
 
@@ -14,15 +14,15 @@ pub(super) const EVENTS: &str = "total_events";
 pub(super) const WINDOW: &str = "window";
 pub(super) const WINDOW_START: &str = "window_start";
 
-/// Places of a decimal number that counts tokens.
+/// Decimal places of a token counter.
 const PLACES: i16 = 3;
 
-/// Millitokens as a number of tokens.
+/// Millitokens as tokens.
 pub(super) fn tokens(milli: i64) -> Number {
     Number::new(i128::from(milli), -i32::from(PLACES)).unwrap_or(Number::ZERO)
 }
 
-/// A number of tokens in millitokens.
+/// Tokens as millitokens.
 fn milli(tokens: &Number) -> Option<i64> {
     let places = tokens.exponent().checked_add(PLACES)?;
     let power = 10_i128.checked_pow(u32::from(places.unsigned_abs()))?;
@@ -34,7 +34,7 @@ fn milli(tokens: &Number) -> Option<i64> {
     i64::try_from(milli).ok()
 }
 
-/// Reads a snapshot; nothing if the item is none.
+/// Decodes a snapshot; none if the item is not one.
 pub(super) fn decode(item: &Item) -> Option<Snapshot> {
     let window = Window::ALL.into_iter().find(|window| Some(window.name()) == item.s(WINDOW))?;
     let used_milli: std::collections::BTreeMap<LimitName, i64> = item
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn millitokens_are_kept_as_decimal_tokens() {
+    fn millitokens_are_stored_as_decimal_tokens() {
         for (amount, text) in [(5_000, "5"), (333, "0.333"), (-1_500, "-1.5"), (0, "0")] {
             assert_eq!(tokens(amount).to_string(), text);
             assert_eq!(milli(&tokens(amount)), Some(amount));

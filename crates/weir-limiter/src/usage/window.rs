@@ -1,5 +1,5 @@
-//! The windows of usage: hours, days and months of UTC, each kind with keys of its own, so that midnight's hour and
-//! the day never share an item.
+//! Usage windows: hours, days and months of UTC. Each length has its own keys, so that midnight's hour and the day never
+//! share an item.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -8,19 +8,18 @@ use super::Window;
 
 pub(super) const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
-/// Times outside of the years 1970 to 9998 are taken for their bounds: no change is made there, and texts of other years
-/// would not sort.
+/// Times outside the years 1970 to 9998 are clamped: no change happens there, and texts of other years would not sort.
 const AT_MAX_MS: i64 = 253_370_764_799_999;
-/// How long snapshots of hours are kept; in a table shared with zae-limiter all are.
-const HOURLY_KEPT_MS: i64 = 90 * DAY_MS;
-/// How long snapshots of days are kept. Those of months stay.
-const DAILY_KEPT_MS: i64 = 2 * 365 * DAY_MS;
+/// How long hourly snapshots are retained; in a table shared with zae-limiter all of them.
+const HOURLY_RETENTION_MS: i64 = 90 * DAY_MS;
+/// How long daily snapshots are retained. Monthly ones stay.
+const DAILY_RETENTION_MS: i64 = 2 * 365 * DAY_MS;
 
 impl Window {
-    /// Every kind.
+    /// Every length.
     pub const ALL: [Window; 3] = [Window::Hourly, Window::Daily, Window::Monthly];
 
-    /// What it is called in items and requests.
+    /// The name in items and requests.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -30,7 +29,7 @@ impl Window {
         }
     }
 
-    /// When the window that a time is in began, in milliseconds since 1970.
+    /// When the window that contains a time began, in milliseconds since 1970.
     #[must_use]
     pub fn start_ms(self, at_ms: i64) -> i64 {
         let at_ms = at_ms.clamp(0, AT_MAX_MS);
@@ -41,7 +40,7 @@ impl Window {
         }
     }
 
-    /// When the window after the one that a time is in begins.
+    /// When the window after the one that contains a time begins.
     #[must_use]
     pub fn next_ms(self, at_ms: i64) -> i64 {
         let start_ms = self.start_ms(at_ms);
@@ -52,7 +51,7 @@ impl Window {
         }
     }
 
-    /// The text of the window that a time is in: `2026-01-23T14:00:00Z`, `2026-01-23` or `2026-01`.
+    /// The key of the window that contains a time: `2026-01-23T14:00:00Z`, `2026-01-23` or `2026-01`.
     #[must_use]
     pub fn key(self, at_ms: i64) -> String {
         let mut text = iso(self.start_ms(at_ms));
@@ -64,27 +63,27 @@ impl Window {
         text
     }
 
-    /// The last text that the window that a time is in can have. zae-limiter writes the whole time for every kind of window,
-    /// which comes after our text of it.
+    /// The last key that the window that contains a time can have. zae-limiter writes the full time for every length, which sorts
+    /// after our key.
     #[must_use]
     pub(super) fn last_key(self, at_ms: i64, shared: bool) -> String {
         if shared { iso(self.start_ms(at_ms)) } else { self.key(at_ms) }
     }
 
-    /// When the snapshot of the window that began at `start_ms` can be forgotten, in seconds since 1970.
+    /// When the snapshot of the window that began at `start_ms` expires, in seconds since 1970.
     #[must_use]
     pub(super) fn ttl(self, start_ms: i64, shared: bool) -> Option<i64> {
-        let kept_ms = match self {
-            _ if shared => HOURLY_KEPT_MS,
-            Window::Hourly => HOURLY_KEPT_MS,
-            Window::Daily => DAILY_KEPT_MS,
+        let retention_ms = match self {
+            _ if shared => HOURLY_RETENTION_MS,
+            Window::Hourly => HOURLY_RETENTION_MS,
+            Window::Daily => DAILY_RETENTION_MS,
             Window::Monthly => return None,
         };
-        Some((self.next_ms(start_ms) + kept_ms) / 1000)
+        Some((self.next_ms(start_ms) + retention_ms) / 1000)
     }
 }
 
-/// The time as snapshots hold it, to the second.
+/// The time as stored in snapshots, to the second.
 pub(super) fn iso(at_ms: i64) -> String {
     let at = jiff::Timestamp::from_millisecond(at_ms.clamp(0, AT_MAX_MS)).unwrap_or_default();
     format!("{at:.0}")
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_has_keys_of_its_own() {
+    fn each_length_has_its_own_keys() {
         let midnight = ms("2026-01-23T00:00:00Z");
         let keys = Window::ALL.map(|window| window.key(midnight));
         assert_eq!(keys, ["2026-01-23T00:00:00Z", "2026-01-23", "2026-01"]);
@@ -155,12 +154,15 @@ mod tests {
     }
 
     #[test]
-    fn months_stay_and_the_rest_is_forgotten() {
+    fn monthly_snapshots_stay_and_the_rest_expires() {
         let at = ms("2026-01-23T00:00:00Z");
-        let kept_days = |window: Window, shared| {
+        let retention_days = |window: Window, shared| {
             Some(window.ttl(at, shared)? - window.next_ms(at) / 1000).map(|secs| secs / 86_400)
         };
-        assert_eq!(Window::ALL.map(|window| kept_days(window, false)), [Some(90), Some(730), None]);
-        assert_eq!(Window::ALL.map(|window| kept_days(window, true)), [Some(90); 3]);
+        assert_eq!(
+            Window::ALL.map(|window| retention_days(window, false)),
+            [Some(90), Some(730), None]
+        );
+        assert_eq!(Window::ALL.map(|window| retention_days(window, true)), [Some(90); 3]);
     }
 }

@@ -1,4 +1,4 @@
-//! Taking tokens: what is granted, what is refused, and what a request that is wrong gets.
+//! Acquire: grants, refusals and invalid requests.
 
 use weir_limiter::Error;
 use weir_limiter::acquire::{Acquire, Acquired, Granted, Refused};
@@ -9,19 +9,19 @@ use crate::scene::{Scene, entity, limit_name, per_minute, resource};
 use crate::watched::Calls;
 
 scenes!(
-    tokens_are_taken_until_none_are_left,
+    tokens_are_taken_until_none_remain,
     a_refill_is_lazy_and_exact,
-    a_burst_after_a_pause_is_what_was_stored_and_one_capacity,
+    a_burst_after_a_pause_is_the_stored_balance_and_one_capacity,
     all_limits_or_none,
-    a_wrong_request_takes_nothing,
+    an_invalid_request_takes_nothing,
     a_dry_run_takes_nothing,
     a_warm_acquire_is_one_write,
-    a_repeat_refusal_asks_nobody,
+    a_repeated_refusal_makes_no_store_call,
     a_clock_that_jumps_back_mints_nothing,
     an_expired_bucket_begins_full_and_keeps_counting,
 );
 
-/// A request of an entity that brings its own limits along.
+/// A request of an entity that sends its own limits along.
 pub(crate) fn request(who: &str, consume: &[(&str, i64)], limits: &[Limit]) -> Acquire {
     Acquire {
         entity: entity(who),
@@ -34,7 +34,7 @@ pub(crate) fn request(who: &str, consume: &[(&str, i64)], limits: &[Limit]) -> A
     }
 }
 
-/// The grant of an answer.
+/// The grant of a result.
 pub(crate) fn granted(answer: Acquired) -> Granted {
     match answer {
         Acquired::Granted(granted) => granted,
@@ -42,7 +42,7 @@ pub(crate) fn granted(answer: Acquired) -> Granted {
     }
 }
 
-/// The refusal of an answer.
+/// The refusal of a result.
 pub(crate) fn refused(answer: Acquired) -> Refused {
     match answer {
         Acquired::Granted(granted) => panic!("granted: {granted:?}"),
@@ -54,7 +54,7 @@ async fn take(scene: &Scene, amount: i64, limits: &[Limit]) -> Acquired {
     scene.ns.acquire(&request("user-1", &[("rpm", amount)], limits)).await.unwrap()
 }
 
-async fn tokens_are_taken_until_none_are_left(scene: &Scene) {
+async fn tokens_are_taken_until_none_remain(scene: &Scene) {
     let limits = [per_minute("rpm", 3)];
     for left in [2, 1, 0] {
         let taken = granted(take(scene, 1, &limits).await);
@@ -63,7 +63,7 @@ async fn tokens_are_taken_until_none_are_left(scene: &Scene) {
     }
     let no = refused(take(scene, 1, &limits).await);
     let status = &no.limits[0];
-    assert_eq!((status.limit.capacity, status.available_milli, status.asked), (3, 0, 1));
+    assert_eq!((status.limit.capacity, status.available_milli, status.requested), (3, 0, 1));
     assert_eq!(
         (status.deficit_milli, status.retry_after_ms, no.retry_after_ms),
         (1000, 20_000, 20_000)
@@ -93,7 +93,7 @@ async fn burst(scene: &Scene, amount: i64, limits: &[Limit]) -> i64 {
     got
 }
 
-async fn a_burst_after_a_pause_is_what_was_stored_and_one_capacity(scene: &Scene) {
+async fn a_burst_after_a_pause_is_the_stored_balance_and_one_capacity(scene: &Scene) {
     let limits = [per_minute("rpm", 100)];
     granted(take(scene, 40, &limits).await);
     // The sixty that are stored go first, with nothing read; what the minute brought comes when they are gone.
@@ -123,28 +123,25 @@ async fn all_limits_or_none(scene: &Scene) {
     assert_eq!(after.limits[0].available_milli, 8_000, "the refused request took no rpm");
 }
 
-async fn a_wrong_request_takes_nothing(scene: &Scene) {
+async fn an_invalid_request_takes_nothing(scene: &Scene) {
     let limits = [per_minute("rpm", 10), per_minute("tpm", 100)];
     granted(take(scene, 1, &limits).await);
     let many: Vec<String> = (0..17).map(|n| format!("l{n}")).collect();
     let many: Vec<(&str, i64)> = many.iter().map(|name| (name.as_str(), 1)).collect();
     for (consume, problem) in [
-        (&[][..], "consume: names 0 limits; 1 to 16 are allowed"),
-        (&[("rpm", 0)], "consume: asks 0 of rpm; it must be from 1 to 1000000000000"),
-        (&[("rpm", 1), ("tpm", -5)], "consume: asks -5 of tpm; it must be from 1 to 1000000000000"),
+        (&[][..], "consume: must name 1 to 16 limits, not 0"),
+        (&[("rpm", 0)], "consume: rpm must be from 1 to 1000000000000, not 0"),
+        (&[("rpm", 1), ("tpm", -5)], "consume: tpm must be from 1 to 1000000000000, not -5"),
         (
             &[("rpm", i64::MAX)],
-            "consume: asks 9223372036854775807 of rpm; it must be from 1 to 1000000000000",
+            "consume: rpm must be from 1 to 1000000000000, not 9223372036854775807",
         ),
         (
             &[("rpm", 11)],
-            "consume: asks 11 of rpm, more than its whole capacity of 10: it could never be served",
+            "consume: 11 rpm can never be granted: the capacity is 10; request at most 10",
         ),
-        (
-            &[("rpm", 1), ("xpm", 1)],
-            "consume: names xpm, which is no limit here; there are: rpm, tpm",
-        ),
-        (&many, "consume: names 17 limits; 1 to 16 are allowed"),
+        (&[("rpm", 1), ("xpm", 1)], "consume: unknown limit xpm; the limits here are: rpm, tpm"),
+        (&many, "consume: must name 1 to 16 limits, not 17"),
     ] {
         let error = scene.ns.acquire(&request("user-1", consume, &limits)).await.unwrap_err();
         assert_eq!(error.to_string(), problem);
@@ -178,7 +175,7 @@ async fn a_warm_acquire_is_one_write(scene: &Scene) {
     assert_eq!(scene.watch.calls(), Calls { writes: 10, ..Calls::default() });
 }
 
-async fn a_repeat_refusal_asks_nobody(scene: &Scene) {
+async fn a_repeated_refusal_makes_no_store_call(scene: &Scene) {
     let limits = [per_minute("rpm", 60)];
     granted(take(scene, 60, &limits).await);
     refused(take(scene, 2, &limits).await);

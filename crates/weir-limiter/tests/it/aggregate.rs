@@ -1,32 +1,32 @@
-//! What follows the feed beyond counting: refills and doublings ahead of need, errands.
+//! Background work beyond usage: early refills and splits, and propagation.
 
 use weir_limiter::bucket::{Bucket, Limit};
 use weir_limiter::config::{Level, LevelConfig};
 use weir_limiter::item::BucketId;
 use weir_table::feed::Change;
 
-use crate::fed::{Aggregator, bucket_id, put, stored, take, tend, used};
+use crate::fed::{Aggregator, bucket_id, maintain, put, stored, take, used};
 use crate::scene::{Scene, entity, eventually, limit_name, per_minute, resource};
 use crate::watched::Strike;
 
 scenes!(
     a_bucket_in_use_is_refilled_before_it_runs_dry,
-    a_feed_that_is_behind_loses_no_tokens,
-    two_that_tend_at_once_refill_once,
+    a_lagging_feed_loses_no_tokens,
+    two_instances_that_maintain_at_once_refill_once,
     a_clock_that_goes_back_mints_nothing,
     refills_at_any_time_mint_and_lose_nothing,
-    a_fault_while_tending_mints_nothing,
+    a_fault_during_maintenance_mints_nothing,
     buckets_that_are_idle_gone_or_shared_are_left_alone,
     a_hot_bucket_is_split_ahead_of_need,
     changed_limits_reach_every_live_bucket,
-    an_errand_that_is_cut_off_goes_on,
+    an_interrupted_propagation_task_continues,
 );
 
 fn limits() -> [Limit; 2] {
     [per_minute("rpm", 60), per_minute("tpm", 6_000)]
 }
 
-/// A bucket that `rpm` tokens were taken from, and the change that tells of it.
+/// A bucket that `rpm` tokens were taken from, and the change that shows it.
 async fn spent(scene: &Scene, who: &str, rpm: i64) -> (BucketId, Bucket, Change) {
     let id = bucket_id(scene, who, "gpt-4");
     let before = Bucket::full(&limits(), 0, 1, scene.now_ms());
@@ -40,22 +40,22 @@ async fn spent(scene: &Scene, who: &str, rpm: i64) -> (BucketId, Bucket, Change)
 async fn a_bucket_in_use_is_refilled_before_it_runs_dry(scene: &Scene) {
     let (id, bucket, change) = spent(scene, "user-1", 50).await;
     assert_eq!(
-        tend(&scene.limiter, std::slice::from_ref(&change)).await.unwrap(),
+        maintain(&scene.limiter, std::slice::from_ref(&change)).await.unwrap(),
         0,
         "no time yet"
     );
     scene.clock.advance_ms(10_500);
-    assert_eq!(tend(&scene.limiter, std::slice::from_ref(&change)).await.unwrap(), 1);
+    assert_eq!(maintain(&scene.limiter, std::slice::from_ref(&change)).await.unwrap(), 1);
     let refilled = bucket.refilled(scene.now_ms());
     assert_eq!(stored(scene, &id, 0).await.unwrap(), refilled, "every limit of the item");
     assert_eq!(refilled.meter(&limit_name("rpm")).unwrap().level.tokens, 20_500);
-    assert_eq!(tend(&scene.limiter, std::slice::from_ref(&change)).await.unwrap(), 0, "once");
+    assert_eq!(maintain(&scene.limiter, std::slice::from_ref(&change)).await.unwrap(), 0, "once");
     // What sufficed for what was used lately is left alone.
     scene.clock.advance_ms(40_000);
-    assert_eq!(tend(&scene.limiter, &[change]).await.unwrap(), 0);
+    assert_eq!(maintain(&scene.limiter, &[change]).await.unwrap(), 0);
 }
 
-async fn a_feed_that_is_behind_loses_no_tokens(scene: &Scene) {
+async fn a_lagging_feed_loses_no_tokens(scene: &Scene) {
     let id = bucket_id(scene, "user-1", "gpt-4");
     let full = Bucket::full(&limits(), 0, 1, scene.now_ms());
     let spend = |mut bucket: Bucket| {
@@ -74,17 +74,17 @@ async fn a_feed_that_is_behind_loses_no_tokens(scene: &Scene) {
     take(scene, &id, "rpm", 15_000).await;
     // The feed would make it full; in truth there is room for all of fifty seconds.
     scene.clock.advance_ms(50_000);
-    assert_eq!(tend(&scene.limiter, &changes).await.unwrap(), 1);
+    assert_eq!(maintain(&scene.limiter, &changes).await.unwrap(), 1);
     let now = stored(scene, &id, 0).await.unwrap();
     assert_eq!(now.meter(&limit_name("rpm")).unwrap().level.tokens, 50_000);
 }
 
-async fn two_that_tend_at_once_refill_once(scene: &Scene) {
+async fn two_instances_that_maintain_at_once_refill_once(scene: &Scene) {
     let (id, bucket, change) = spent(scene, "user-1", 50).await;
     let other = scene.another().await;
     scene.clock.advance_ms(10_000);
     let changes = [change];
-    let (one, two) = tokio::join!(tend(&scene.limiter, &changes), tend(&other, &changes));
+    let (one, two) = tokio::join!(maintain(&scene.limiter, &changes), maintain(&other, &changes));
     assert_eq!(one.unwrap() + two.unwrap(), 1);
     assert_eq!(stored(scene, &id, 0).await.unwrap(), bucket.refilled(scene.now_ms()));
 }
@@ -93,14 +93,14 @@ async fn a_clock_that_goes_back_mints_nothing(scene: &Scene) {
     let (id, bucket, change) = spent(scene, "user-1", 50).await;
     scene.clock.advance_ms(10_000);
     let changes = [change];
-    tend(&scene.limiter, &changes).await.unwrap();
+    maintain(&scene.limiter, &changes).await.unwrap();
     let at_ms = u64::try_from(scene.now_ms()).unwrap() - 3_600_000;
     let settings = scene.limiter.settings().clone();
     let clock = weir_table::clock::Clock::manual(at_ms);
     let late = weir_limiter::Limiter::new(scene.store.clone(), clock, settings);
-    assert_eq!(tend(&late, &changes).await.unwrap(), 0);
+    assert_eq!(maintain(&late, &changes).await.unwrap(), 0);
     scene.clock.advance_ms(1_000);
-    tend(&scene.limiter, &changes).await.unwrap();
+    maintain(&scene.limiter, &changes).await.unwrap();
     assert_eq!(stored(scene, &id, 0).await.unwrap(), bucket.refilled(scene.now_ms()));
 }
 
@@ -126,7 +126,7 @@ async fn refills_at_any_time_mint_and_lose_nothing(scene: &Scene) {
         busy.take(&limit_name("rpm"), 100_000);
         busy.meters = with_tokens_of(&after, &busy);
         let change = used(&id, 0, scene.now_ms(), &before, &busy);
-        refills += tend(&scene.limiter, &[change]).await.unwrap();
+        refills += maintain(&scene.limiter, &[change]).await.unwrap();
         let now = stored(scene, &id, 0).await.unwrap();
         assert_eq!(now.refilled(scene.now_ms()).meters, model.refilled(scene.now_ms()).meters);
     }
@@ -144,7 +144,7 @@ fn with_tokens_of(there: &Bucket, counted: &Bucket) -> Vec<weir_limiter::bucket:
         .collect()
 }
 
-async fn a_fault_while_tending_mints_nothing(scene: &Scene) {
+async fn a_fault_during_maintenance_mints_nothing(scene: &Scene) {
     for strike in [Strike::Before, Strike::After] {
         for skip in 0..2 {
             let who = format!("user-{strike:?}-{skip}");
@@ -152,8 +152,8 @@ async fn a_fault_while_tending_mints_nothing(scene: &Scene) {
             scene.clock.advance_ms(10_000);
             let changes = [change];
             scene.watch.fail_once(skip, strike);
-            assert!(tend(&scene.limiter, &changes).await.is_err());
-            tend(&scene.limiter, &changes).await.unwrap();
+            assert!(maintain(&scene.limiter, &changes).await.is_err());
+            maintain(&scene.limiter, &changes).await.unwrap();
             assert_eq!(stored(scene, &id, 0).await.unwrap(), bucket.refilled(scene.now_ms()));
         }
     }
@@ -164,12 +164,12 @@ async fn buckets_that_are_idle_gone_or_shared_are_left_alone(scene: &Scene) {
     let removed = Change { old: change.new.clone(), new: None, ..change.clone() };
     let given_back = Change { old: change.new.clone(), new: change.old.clone(), ..change.clone() };
     scene.clock.advance_ms(10_000);
-    assert_eq!(tend(&scene.limiter, &[change.clone(), removed]).await.unwrap(), 0);
-    assert_eq!(tend(&scene.limiter, &[change.clone(), given_back]).await.unwrap(), 0);
+    assert_eq!(maintain(&scene.limiter, &[change.clone(), removed]).await.unwrap(), 0);
+    assert_eq!(maintain(&scene.limiter, &[change.clone(), given_back]).await.unwrap(), 0);
     let mut settings = scene.limiter.settings().clone();
     settings.compat = weir_limiter::Compat::Zae;
     let shared = weir_limiter::Limiter::new(scene.store.clone(), scene.clock.clone(), settings);
-    assert_eq!(tend(&shared, &[change]).await.unwrap(), 0);
+    assert_eq!(maintain(&shared, &[change]).await.unwrap(), 0);
     assert_eq!(stored(scene, &id, 0).await.unwrap(), bucket);
 }
 
@@ -195,12 +195,12 @@ async fn a_hot_bucket_is_split_ahead_of_need(scene: &Scene) {
         used(&id, 0, scene.now_ms() + second * 1_000, &bucket, &after)
     };
     for second in 0..20 {
-        tend(&scene.limiter, &[written(700, second)]).await.unwrap();
+        maintain(&scene.limiter, &[written(700, second)]).await.unwrap();
     }
     assert_eq!(stored(scene, &id, 0).await.unwrap().shard_count, 1);
     let hot = scene.another().await;
     for second in 0..8 {
-        tend(&hot, &[written(900, second)]).await.unwrap();
+        maintain(&hot, &[written(900, second)]).await.unwrap();
     }
     if !scene.sharded {
         assert_eq!(stored(scene, &id, 0).await.unwrap().shard_count, 1);
@@ -224,12 +224,12 @@ async fn capacity(scene: &Scene, who: &str) -> i64 {
     bucket.meter(&limit_name("rpm")).unwrap().rate.capacity / 1_000
 }
 
-/// Lets feed and errands run until these entities have buckets of these capacities.
+/// Runs feed and propagation until these entities have buckets of these capacities.
 async fn reaches(scene: &Scene, aggregator: &mut Aggregator, expected: &[(&str, i64)]) {
     eventually(async || {
         aggregator.run().await.ok();
         scene.clock.advance_ms(6_000);
-        scene.limiter.run_errands().await.ok();
+        scene.limiter.run_propagation().await.ok();
         for (who, rpm) in expected {
             if capacity(scene, who).await != *rpm {
                 return None;
@@ -257,12 +257,12 @@ async fn changed_limits_reach_every_live_bucket(scene: &Scene) {
     reaches(scene, &mut aggregator, &[("ann", 10), ("bob", 10), ("own", 90)]).await;
     eventually(async || {
         scene.clock.advance_ms(6_000);
-        (scene.limiter.run_errands().await.unwrap() == (0, false)).then_some(())
+        (scene.limiter.run_propagation().await.unwrap() == (0, false)).then_some(())
     })
     .await;
 }
 
-async fn an_errand_that_is_cut_off_goes_on(scene: &Scene) {
+async fn an_interrupted_propagation_task_continues(scene: &Scene) {
     for who in ["ann", "bob"] {
         let bucket = Bucket::full(&[per_minute("rpm", 60)], 0, 1, scene.now_ms());
         put(scene, &bucket_id(scene, who, "gpt-4"), &bucket).await;
@@ -280,7 +280,7 @@ async fn an_errand_that_is_cut_off_goes_on(scene: &Scene) {
                 aggregator.run().await.unwrap();
                 scene.clock.advance_ms(6_000);
                 scene.watch.fail_once(skip, strike);
-                let failed = scene.limiter.run_errands().await.is_err();
+                let failed = scene.limiter.run_propagation().await.is_err();
                 (failed || !scene.watch.is_planned()).then_some(())
             })
             .await;

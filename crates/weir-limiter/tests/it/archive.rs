@@ -203,10 +203,10 @@ async fn two_archivers_at_once_lose_nothing(scene: &Scene) {
     assert_eq!(archived, ids);
 }
 
-/// Says who asks; moto does not check the signature.
+/// An authorization header; moto does not check the signature.
 const AUTHORIZATION: &str = "Authorization: AWS4-HMAC-SHA256 Credential=local/20260115/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
 
-/// Asks S3.
+/// Sends a request to S3.
 fn ask(method: &str, endpoint: &str, path: &str) -> Vec<u8> {
     let host = endpoint.strip_prefix("http://").unwrap();
     let mut stream = std::net::TcpStream::connect(host).unwrap();

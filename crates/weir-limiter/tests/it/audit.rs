@@ -8,9 +8,9 @@ use weir_table::{Get, Item, Query, Value, Write};
 use crate::scene::{NOON_MS, Scene, entity};
 
 scenes!(
-    events_are_told_newest_first,
-    an_event_is_an_item_of_zae_limiter,
-    events_of_others_are_read_or_passed_over,
+    events_are_listed_newest_first,
+    an_event_item_matches_zae_limiter,
+    events_of_zae_limiter_are_read_or_ignored,
     events_that_are_archived_stay_longer,
 );
 
@@ -27,7 +27,7 @@ fn names(events: &[Event]) -> Vec<&str> {
     events.iter().map(|event| event.after.as_ref().unwrap()["name"].as_str().unwrap()).collect()
 }
 
-async fn events_are_told_newest_first(scene: &Scene) {
+async fn events_are_listed_newest_first(scene: &Scene) {
     for name in ["a", "b", "c", "d", "e"] {
         named(scene, name).await;
         scene.clock.advance_ms(if name < "c" { 0 } else { 1000 });
@@ -66,7 +66,7 @@ async fn stored(scene: &Scene) -> Vec<Item> {
     scene.store.query(&query).await.unwrap().items
 }
 
-async fn an_event_is_an_item_of_zae_limiter(scene: &Scene) {
+async fn an_event_item_matches_zae_limiter(scene: &Scene) {
     named(scene, "Ann").await;
     let (events, _) = scene.ns.audit(&all()).await.unwrap();
     let item = stored(scene).await.remove(0);
@@ -89,7 +89,7 @@ async fn an_event_is_an_item_of_zae_limiter(scene: &Scene) {
     assert!(matches!(item.get("details"), Some(Value::M(_))));
 }
 
-async fn events_of_others_are_read_or_passed_over(scene: &Scene) {
+async fn events_of_zae_limiter_are_read_or_ignored(scene: &Scene) {
     named(scene, "Ann").await;
     let item = stored(scene).await.remove(0);
     let theirs = |n: u32, action: &str| {
@@ -106,7 +106,7 @@ async fn events_of_others_are_read_or_passed_over(scene: &Scene) {
         scene.store.write(Write::put(table, item)).await.unwrap();
     }
     let (events, _) = scene.ns.audit(&all()).await.unwrap();
-    let told: Vec<_> = events.iter().map(|e| (e.action, e.principal.as_str())).collect();
+    let told: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
     assert_eq!(told.len(), 2);
     assert!(told.contains(&(Action::EntityCreated, "")));
     assert_eq!(events.iter().filter(|e| e.after.as_ref().unwrap()["name"] == "Bob").count(), 1);

@@ -1,4 +1,4 @@
-//! Live buckets: how they follow the config, how they are shown, and what an operator can do to them.
+//! Live buckets: how they follow the config, their views, and operators' calls.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use crate::watched::Strike;
 
 scenes!(
     a_change_of_limits_reaches_a_live_bucket_and_mints_nothing,
-    a_level_that_vanished_leaves_what_holds_next,
+    a_deleted_level_gives_way_to_the_next,
     limits_on_all_resources_reach_every_bucket_of_the_entity,
     defaults_reach_live_buckets_page_by_page,
     shards_keep_their_writes_and_the_first_never_expires,
-    sets_at_once_leave_what_holds,
-    takes_during_a_change_of_limits_all_count,
-    buckets_are_shown_whole,
+    concurrent_sets_leave_the_limits_that_apply,
+    takes_during_a_change_of_limits_are_all_recorded,
+    a_bucket_view_sums_all_shards,
     capacity_is_summed_by_page,
     a_reset_fills_and_a_top_up_stops_at_the_capacity,
-    an_operation_with_a_key_counts_once,
-    the_key_of_another_call_is_refused,
-    an_operation_on_what_is_not_there_is_refused,
+    an_operation_with_an_idempotency_key_takes_effect_once,
+    an_idempotency_key_of_another_call_is_refused,
+    an_operation_on_a_missing_bucket_or_limit_is_refused,
 );
 
 fn config(limits: &[Limit]) -> LevelConfig {
@@ -49,7 +49,7 @@ async fn seen(scene: &Scene) -> BucketView {
     scene.ns.bucket(&entity("user"), &resource("gpt-4")).await.unwrap().unwrap()
 }
 
-/// What is there of each limit, in tokens.
+/// The available tokens of each limit.
 fn there(view: &BucketView) -> Vec<(&str, i64)> {
     let limits = view.limits.iter();
     limits.map(|seen| (seen.limit.name.as_str(), seen.available_milli / 1_000)).collect()
@@ -102,7 +102,7 @@ async fn a_change_of_limits_reaches_a_live_bucket_and_mints_nothing(scene: &Scen
     assert_eq!(consumed, 90_000);
 }
 
-async fn a_level_that_vanished_leaves_what_holds_next(scene: &Scene) {
+async fn a_deleted_level_gives_way_to_the_next(scene: &Scene) {
     set(scene, &own(), &[per_minute("rpm", 100)]).await;
     take(scene, "user", &[("rpm", 10)]).await;
     assert_eq!(seen(scene).await.expires_ms, None);
@@ -210,7 +210,7 @@ async fn shards_keep_their_writes_and_the_first_never_expires(scene: &Scene) {
     }
 }
 
-async fn sets_at_once_leave_what_holds(scene: &Scene) {
+async fn concurrent_sets_leave_the_limits_that_apply(scene: &Scene) {
     set(scene, &own(), &[per_minute("rpm", 100)]).await;
     take(scene, "user", &[("rpm", 95)]).await;
     let mut tasks = tokio::task::JoinSet::new();
@@ -229,7 +229,7 @@ async fn sets_at_once_leave_what_holds(scene: &Scene) {
     assert_eq!(there(&view), [("rpm", 5)]);
 }
 
-async fn takes_during_a_change_of_limits_all_count(scene: &Scene) {
+async fn takes_during_a_change_of_limits_are_all_recorded(scene: &Scene) {
     const TAKES: i64 = 40;
     set(scene, &own(), &[per_minute("rpm", 1_000)]).await;
     take(scene, "user", &[("rpm", 1)]).await;
@@ -249,7 +249,7 @@ async fn takes_during_a_change_of_limits_all_count(scene: &Scene) {
     assert_eq!(view.limits[0].limit.capacity, 1_010);
 }
 
-async fn buckets_are_shown_whole(scene: &Scene) {
+async fn a_bucket_view_sums_all_shards(scene: &Scene) {
     assert_eq!(scene.ns.bucket(&entity("user"), &resource("gpt-4")).await.unwrap(), None);
     let limits = [per_minute("rpm", 60)];
     for (name, shards) in [("gpt-4", 4), ("claude", 1)] {
@@ -354,7 +354,7 @@ async fn a_reset_fills_and_a_top_up_stops_at_the_capacity(scene: &Scene) {
     }
 }
 
-async fn an_operation_with_a_key_counts_once(scene: &Scene) {
+async fn an_operation_with_an_idempotency_key_takes_effect_once(scene: &Scene) {
     let (user, gpt) = (entity("user"), resource("gpt-4"));
     set(scene, &own(), &[per_minute("rpm", 100)]).await;
     take(scene, "user", &[("rpm", 90)]).await;
@@ -388,7 +388,7 @@ async fn an_operation_with_a_key_counts_once(scene: &Scene) {
     assert_eq!(there(&seen(scene).await), [("rpm", 20)]);
 }
 
-async fn the_key_of_another_call_is_refused(scene: &Scene) {
+async fn an_idempotency_key_of_another_call_is_refused(scene: &Scene) {
     let (user, gpt) = (entity("user"), resource("gpt-4"));
     set(scene, &own(), &[per_minute("rpm", 100)]).await;
     take(scene, "user", &[("rpm", 90)]).await;
@@ -406,10 +406,10 @@ async fn the_key_of_another_call_is_refused(scene: &Scene) {
     }
 }
 
-async fn an_operation_on_what_is_not_there_is_refused(scene: &Scene) {
+async fn an_operation_on_a_missing_bucket_or_limit_is_refused(scene: &Scene) {
     let (user, gpt) = (entity("user"), resource("gpt-4"));
     let amounts = BTreeMap::from([(limit_name("tpm"), 5)]);
-    let missing = |error: Error, what: &str| matches!(error, Error::NotFound { what: found, .. } if found == what);
+    let missing = |error: Error, what: &str| matches!(error, Error::NotFound { kind: found, .. } if found == what);
     let error = scene.ns.reset_bucket(&user, &gpt, None, "tests").await.unwrap_err();
     assert!(missing(error, "bucket"));
     set(scene, &own(), &[per_minute("rpm", 100)]).await;

@@ -1,4 +1,4 @@
-//! What a process remembers of the config: how often the store is asked.
+//! The config cache: how often the store is read.
 
 use weir_limiter::Namespace;
 use weir_limiter::config::{CacheStatistics, Level, LevelConfig, OnUnavailable};
@@ -8,13 +8,13 @@ use crate::watched::{Calls, Strike, Watched};
 
 scenes!(
     a_cold_resolve_is_one_batch_get_and_a_warm_one_none,
-    absent_levels_are_remembered_too,
-    a_level_is_read_again_after_its_time,
-    without_a_time_every_resolve_reads,
-    what_is_invalidated_is_read_again,
+    missing_levels_are_cached_too,
+    a_level_is_read_again_after_its_ttl,
+    with_a_ttl_of_zero_every_resolve_reads,
+    invalidated_levels_are_read_again,
     a_write_is_seen_at_once_here_and_after_a_while_elsewhere,
-    an_old_word_still_tells_what_to_do_when_the_store_is_away,
-    a_lost_answer_to_a_set_leaves_nothing_old_behind,
+    a_stale_on_unavailable_still_applies_when_the_store_is_unavailable,
+    a_lost_response_to_a_set_leaves_no_stale_level,
 );
 
 const BATCH: Calls = Calls { gets: 0, batch_gets: 1, writes: 0, transactions: 0, queries: 0 };
@@ -30,7 +30,7 @@ async fn another(scene: &Scene) -> Namespace<Watched> {
     ns
 }
 
-/// The capacity that holds for a user, and what finding it cost.
+/// The capacity that applies to a user, and the store calls that resolving it took.
 async fn resolve(
     scene: &Scene,
     ns: &Namespace<Watched>,
@@ -63,18 +63,18 @@ async fn a_cold_resolve_is_one_batch_get_and_a_warm_one_none(scene: &Scene) {
         oldest_ms: Some(0),
         ttl_ms: 60_000,
     };
-    assert_eq!(limiter.config_cache(), expected);
+    assert_eq!(limiter.cache_statistics(), expected);
     scene.clock.advance_ms(7 * 1_000);
-    assert_eq!(limiter.config_cache().oldest_ms, Some(7_000));
+    assert_eq!(limiter.cache_statistics().oldest_ms, Some(7_000));
 }
 
-async fn absent_levels_are_remembered_too(scene: &Scene) {
+async fn missing_levels_are_cached_too(scene: &Scene) {
     let ns = another(scene).await;
     assert_eq!(resolve(scene, &ns, "user", "gpt").await, (None, BATCH));
     assert_eq!(resolve(scene, &ns, "user", "gpt").await, (None, NONE));
 }
 
-async fn a_level_is_read_again_after_its_time(scene: &Scene) {
+async fn a_level_is_read_again_after_its_ttl(scene: &Scene) {
     scene.ns.set_limits(&Level::System, limits(5), "tests").await.unwrap();
     let ns = another(scene).await;
     assert_eq!(resolve(scene, &ns, "user", "gpt").await, (Some(5), BATCH));
@@ -86,7 +86,7 @@ async fn a_level_is_read_again_after_its_time(scene: &Scene) {
     assert_eq!(resolve(scene, &ns, "user", "gpt").await, (Some(5), NONE));
 }
 
-async fn without_a_time_every_resolve_reads(scene: &Scene) {
+async fn with_a_ttl_of_zero_every_resolve_reads(scene: &Scene) {
     scene.ns.set_limits(&Level::System, limits(5), "tests").await.unwrap();
     let limiter = scene.another_with(|settings| settings.config_ttl_ms = 0).await;
     let ns = limiter.namespace(scene.ns.name()).await.unwrap();
@@ -94,11 +94,11 @@ async fn without_a_time_every_resolve_reads(scene: &Scene) {
         assert_eq!(resolve(scene, &ns, "user", "gpt").await, (Some(5), BATCH));
         assert_eq!(ns.resolve_cached(&entity("user"), &resource("gpt"), None), None);
     }
-    let CacheStatistics { hits, misses, .. } = limiter.config_cache();
+    let CacheStatistics { hits, misses, .. } = limiter.cache_statistics();
     assert_eq!((hits, misses), (0, 12));
 }
 
-async fn what_is_invalidated_is_read_again(scene: &Scene) {
+async fn invalidated_levels_are_read_again(scene: &Scene) {
     scene.ns.set_limits(&Level::System, limits(5), "tests").await.unwrap();
     let ns = another(scene).await;
     let (user, gpt) = (entity("user"), resource("gpt"));
@@ -137,7 +137,7 @@ async fn a_write_is_seen_at_once_here_and_after_a_while_elsewhere(scene: &Scene)
     assert_eq!(resolve(scene, &scene.ns, "user", "gpt").await.0, None);
 }
 
-async fn an_old_word_still_tells_what_to_do_when_the_store_is_away(scene: &Scene) {
+async fn a_stale_on_unavailable_still_applies_when_the_store_is_unavailable(scene: &Scene) {
     let config = LevelConfig { on_unavailable: Some(OnUnavailable::Allow), ..limits(1) };
     scene.ns.set_limits(&Level::System, config, "tests").await.unwrap();
     let ns = another(scene).await;
@@ -154,7 +154,7 @@ async fn an_old_word_still_tells_what_to_do_when_the_store_is_away(scene: &Scene
     scene.watch.down(None);
 }
 
-async fn a_lost_answer_to_a_set_leaves_nothing_old_behind(scene: &Scene) {
+async fn a_lost_response_to_a_set_leaves_no_stale_level(scene: &Scene) {
     scene.ns.set_limits(&Level::System, limits(1), "tests").await.unwrap();
     assert_eq!(resolve(scene, &scene.ns, "user", "gpt").await.0, Some(1));
     // The read passes; the transaction is done, but its answer is lost.

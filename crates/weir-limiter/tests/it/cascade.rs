@@ -1,4 +1,4 @@
-//! Child and parent pay both, or neither.
+//! Cascade: child and parent both pay, or neither does.
 
 use weir_limiter::acquire::{Acquire, Acquired};
 use weir_limiter::bucket::Limit;
@@ -12,12 +12,12 @@ use crate::watched::{Calls, Strike};
 
 scenes!(
     the_parent_pays_too,
-    what_the_parent_refuses_the_child_keeps,
-    what_the_child_refuses_the_parent_keeps,
+    a_parent_that_refuses_refunds_the_child,
+    a_child_that_refuses_refunds_the_parent,
     a_parent_pays_only_for_limits_it_has,
     a_warm_cascade_is_two_writes_or_one_transaction,
     another_parent_pays_from_then_on,
-    a_lease_that_is_held_is_written_with_the_take,
+    a_lease_that_rolls_back_is_stored_with_the_take,
     a_fault_anywhere_leaves_no_child_ahead_of_its_parent,
 );
 
@@ -39,7 +39,8 @@ fn ask(amount: i64) -> Acquire {
     request("member", &[("rpm", amount)], &[])
 }
 
-/// Waits until the index shows the bucket: a change reaches those at once that it shows, the rest with the feed.
+/// Waits until the index shows the bucket: a change is applied at once to buckets that it shows, and to the rest by
+/// propagation.
 async fn seen(scene: &Scene, who: &str) {
     crate::scene::eventually(async || {
         (!scene.ns.buckets(&entity(who)).await.unwrap().is_empty()).then_some(())
@@ -64,7 +65,7 @@ async fn the_parent_pays_too(scene: &Scene) {
     assert_eq!((left(scene, "member").await, left(scene, "team").await), (7, 97));
 }
 
-async fn what_the_parent_refuses_the_child_keeps(scene: &Scene) {
+async fn a_parent_that_refuses_refunds_the_child(scene: &Scene) {
     family(scene, &[per_minute("rpm", 10)], &[per_minute("rpm", 4)]).await;
     for _ in 0..4 {
         granted(scene.ns.acquire(&ask(1)).await.unwrap());
@@ -83,7 +84,7 @@ async fn what_the_parent_refuses_the_child_keeps(scene: &Scene) {
     assert_eq!((left(scene, "member").await, left(scene, "team").await), (7, 0));
 }
 
-async fn what_the_child_refuses_the_parent_keeps(scene: &Scene) {
+async fn a_child_that_refuses_refunds_the_parent(scene: &Scene) {
     family(scene, &[per_minute("rpm", 2)], &[per_minute("rpm", 100)]).await;
     granted(scene.ns.acquire(&ask(2)).await.unwrap());
     let no = refused(scene.ns.acquire(&ask(1)).await.unwrap());
@@ -147,14 +148,14 @@ async fn another_parent_pays_from_then_on(scene: &Scene) {
     assert_eq!(left(scene, "member").await, 97);
 }
 
-async fn a_lease_that_is_held_is_written_with_the_take(scene: &Scene) {
+async fn a_lease_that_rolls_back_is_stored_with_the_take(scene: &Scene) {
     family(scene, &[per_minute("rpm", 10)], &[per_minute("rpm", 10)]).await;
     let held = Acquire { on_expiry: OnExpiry::Rollback, ..ask(4) };
     granted(scene.ns.acquire(&held).await.unwrap());
     granted(scene.ns.acquire(&held).await.unwrap());
     refused(scene.ns.acquire(&held).await.unwrap());
     crate::scene::eventually(async || {
-        (scene.limiter.held_leases().await.unwrap() == 2).then_some(())
+        (scene.limiter.open_leases().await.unwrap() == 2).then_some(())
     })
     .await;
     scene.clock.advance_ms(60_001);
@@ -165,7 +166,7 @@ async fn a_lease_that_is_held_is_written_with_the_take(scene: &Scene) {
     assert_eq!((left(scene, "member").await, left(scene, "team").await), (10, 10));
 }
 
-/// Fails every store call of an acquire in turn, before and after it happened, then looks at the two.
+/// Fails every store call of an acquire in turn, before and after it took effect, then compares child and parent.
 async fn a_fault_anywhere_leaves_no_child_ahead_of_its_parent(scene: &Scene) {
     family(scene, &[per_minute("rpm", 1000)], &[per_minute("rpm", 1000)]).await;
     let (mut granted, mut in_flight) = (0, 0);

@@ -1,4 +1,4 @@
-//! Whose limits hold, and how levels are written.
+//! Config: which limits apply, and how levels are written.
 
 use weir_limiter::bucket::Limit;
 use weir_limiter::config::{Level, LevelConfig, OnUnavailable, Source};
@@ -8,16 +8,16 @@ use weir_table::{Get, Item, Value};
 use crate::scene::{Scene, entity, eventually, eventually_eq, per_minute, resource};
 
 scenes!(
-    the_first_level_with_limits_holds,
-    what_to_do_when_unavailable_is_inherited_apart,
-    a_set_is_read_back_and_counted,
-    a_wrong_level_changes_nothing,
+    the_first_level_with_limits_applies,
+    on_unavailable_is_inherited_separately,
+    a_set_level_is_read_back_with_its_version,
+    an_invalid_level_changes_nothing,
     a_shared_table_takes_what_both_programs_take,
     resources_are_registered_under_concurrent_sets_and_deletes,
     entities_are_counted_under_concurrent_sets_and_deletes,
     entities_with_limits_are_listed_by_page,
-    sets_of_one_level_at_once_all_count,
-    what_another_program_wrote_is_understood,
+    concurrent_sets_of_one_level_all_raise_its_version,
+    levels_written_by_zae_limiter_are_read,
 );
 
 fn limits(capacity: u64) -> LevelConfig {
@@ -48,7 +48,7 @@ async fn item(scene: &Scene, key: weir_table::Key) -> Option<Item> {
     scene.store.get(&Get::new(scene.limiter.settings().table.as_str(), key)).await.unwrap()
 }
 
-async fn the_first_level_with_limits_holds(scene: &Scene) {
+async fn the_first_level_with_limits_applies(scene: &Scene) {
     let (user, gpt) = (entity("user"), resource("gpt-4"));
     for mask in 0..16_u32 {
         for (place, level) in levels().iter().enumerate() {
@@ -75,7 +75,7 @@ async fn the_first_level_with_limits_holds(scene: &Scene) {
     }
 }
 
-async fn what_to_do_when_unavailable_is_inherited_apart(scene: &Scene) {
+async fn on_unavailable_is_inherited_separately(scene: &Scene) {
     let (user, gpt) = (entity("user"), resource("gpt-4"));
     let [on_resource, on_all, of_resource, system] = levels();
     set(scene, &on_resource, limits(1)).await;
@@ -98,7 +98,7 @@ async fn what_to_do_when_unavailable_is_inherited_apart(scene: &Scene) {
     assert_eq!(resolved.on_unavailable_from, Source::Entity);
 }
 
-async fn a_set_is_read_back_and_counted(scene: &Scene) {
+async fn a_set_level_is_read_back_with_its_version(scene: &Scene) {
     for level in levels() {
         assert_eq!(scene.ns.limits(&level).await.unwrap(), None);
         assert!(!scene.ns.delete_limits(&level, "tests").await.unwrap());
@@ -121,7 +121,7 @@ async fn a_set_is_read_back_and_counted(scene: &Scene) {
     assert_eq!(now, LevelConfig { version: 1, ..config });
 }
 
-async fn a_wrong_level_changes_nothing(scene: &Scene) {
+async fn an_invalid_level_changes_nothing(scene: &Scene) {
     let [on_resource, .., system] = levels();
     let bad = Limit { capacity: 0, ..per_minute("rpm", 1) };
     let twice = vec![per_minute("rpm", 1), per_minute("rpm", 2)];
@@ -258,7 +258,7 @@ async fn entities_with_limits_are_listed_by_page(scene: &Scene) {
     scene.ns.entities_with_limits(None, 100, Some("nonsense".to_owned())).await.unwrap_err();
 }
 
-async fn sets_of_one_level_at_once_all_count(scene: &Scene) {
+async fn concurrent_sets_of_one_level_all_raise_its_version(scene: &Scene) {
     const SETS: u64 = 8;
     let mut tasks = tokio::task::JoinSet::new();
     for number in 1..=SETS {
@@ -277,7 +277,7 @@ async fn sets_of_one_level_at_once_all_count(scene: &Scene) {
     assert_eq!(resolved.limits, now.limits);
 }
 
-async fn what_another_program_wrote_is_understood(scene: &Scene) {
+async fn levels_written_by_zae_limiter_are_read(scene: &Scene) {
     let ns = scene.ns.id();
     let system = Item::new()
         .with("PK", format!("{ns}/SYSTEM#"))

@@ -1,4 +1,4 @@
-//! Entities: two levels, whoever writes at the same time.
+//! Entities: two levels, also with concurrent writers.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use crate::scene::{Scene, entity, eventually, per_minute, resource};
 use crate::watched::{Strike, Watched};
 
 scenes!(
-    an_entity_is_made_and_replaced,
-    its_item_is_that_of_zae_limiter,
-    what_is_wrong_is_refused,
-    there_are_two_levels_only,
-    races_make_no_circle_and_no_third_level,
-    counts_of_children_stay_right,
-    all_are_listed_and_no_usage_is_read,
+    an_entity_is_created_and_replaced,
+    an_entity_item_matches_zae_limiter,
+    an_invalid_entity_is_refused,
+    a_hierarchy_has_at_most_two_levels,
+    concurrent_changes_make_no_cycle_and_no_third_level,
+    the_number_of_children_stays_right,
+    all_entities_are_listed_without_reading_usage,
     children_are_listed,
-    live_buckets_learn_of_parent_and_cascade,
-    a_deleted_one_leaves_usage_and_audit_only,
-    a_put_that_fails_anywhere_can_be_done_again,
-    a_delete_that_fails_anywhere_can_be_done_again,
-    beside_zae_limiter_its_entities_count_too,
+    live_buckets_get_a_new_parent_and_cascade_flag,
+    a_deleted_entity_leaves_only_usage_and_audit,
+    a_put_that_fails_anywhere_can_be_repeated,
+    a_delete_that_fails_anywhere_can_be_repeated,
+    entities_of_zae_limiter_count_as_children,
 );
 
 fn with_parent(parent: &str, cascade: bool) -> NewEntity {
@@ -53,10 +53,10 @@ async fn stored(scene: &Scene, id: &EntityId) -> Item {
     scene.store.get(&get).await.unwrap().unwrap()
 }
 
-async fn an_entity_is_made_and_replaced(scene: &Scene) {
+async fn an_entity_is_created_and_replaced(scene: &Scene) {
     let id = entity("user-1");
     let missing = scene.ns.entity(&id).await.unwrap_err();
-    assert!(matches!(missing, Error::NotFound { what: "entity", .. }));
+    assert!(matches!(missing, Error::NotFound { kind: "entity", .. }));
     let (made, new) = scene.ns.put_entity(&id, NewEntity::default(), "ann").await.unwrap();
     assert!(new);
     let expected = Entity {
@@ -84,14 +84,14 @@ async fn an_entity_is_made_and_replaced(scene: &Scene) {
     assert_eq!((same, new), (second, false), "nothing changed, so nothing was written");
     let filter = Filter { subject: "user-1".to_owned(), limit: 10, ..Filter::default() };
     let (events, _) = scene.ns.audit(&filter).await.unwrap();
-    let told: Vec<_> = events.iter().map(|e| (e.action, e.principal.as_str())).collect();
+    let told: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
     assert_eq!(told, [(Action::EntityUpdated, "bob"), (Action::EntityCreated, "ann")]);
     assert_eq!(events[0].before.as_ref().unwrap()["name"], "user-1");
     assert_eq!(events[0].after.as_ref().unwrap()["metadata"]["plan"], "gold");
     assert_eq!(events[1].before, None);
 }
 
-async fn its_item_is_that_of_zae_limiter(scene: &Scene) {
+async fn an_entity_item_matches_zae_limiter(scene: &Scene) {
     bare(&scene.ns, &["team"]).await;
     let metadata = BTreeMap::from([("plan".to_owned(), "gold".to_owned())]);
     let new = NewEntity { name: "Ann".to_owned(), metadata, ..with_parent("team", true) };
@@ -120,7 +120,7 @@ async fn its_item_is_that_of_zae_limiter(scene: &Scene) {
     assert_eq!(team.i64("children"), Some(1));
 }
 
-async fn what_is_wrong_is_refused(scene: &Scene) {
+async fn an_invalid_entity_is_refused(scene: &Scene) {
     bare(&scene.ns, &["a"]).await;
     for (new, field) in [
         (NewEntity { name: "x".repeat(257), ..NewEntity::default() }, "name"),
@@ -138,12 +138,12 @@ async fn what_is_wrong_is_refused(scene: &Scene) {
     assert!(matches!(error, Error::Invalid { ref field, .. } if field == "cursor"), "{error:?}");
 }
 
-async fn there_are_two_levels_only(scene: &Scene) {
+async fn a_hierarchy_has_at_most_two_levels(scene: &Scene) {
     let ns = &scene.ns;
     bare(ns, &["top", "other"]).await;
     put(ns, "child", with_parent("top", true)).await;
     let below = ns.put_entity(&entity("grandchild"), with_parent("child", false), "ann").await;
-    assert!(below.unwrap_err().to_string().contains("two levels only"));
+    assert!(below.unwrap_err().to_string().contains("only two levels are allowed"));
     let above = ns.set_parent(&entity("top"), Some(&entity("other")), "ann").await.unwrap_err();
     assert!(matches!(above, Error::Conflict(ref problem) if problem.contains("has children")));
     let moved = ns.set_parent(&entity("child"), Some(&entity("other")), "ann").await.unwrap();
@@ -158,7 +158,7 @@ async fn there_are_two_levels_only(scene: &Scene) {
     assert_eq!(actions, [EntityParentChanged, EntityParentChanged, EntityCreated]);
 }
 
-/// No parent has a parent, and every parent is there.
+/// Checks that no parent has a parent, and that every parent exists.
 async fn assert_two_levels(scene: &Scene, ids: &[EntityId]) {
     for id in ids {
         let found = scene.ns.entity(id).await.unwrap();
@@ -169,7 +169,7 @@ async fn assert_two_levels(scene: &Scene, ids: &[EntityId]) {
     }
 }
 
-async fn races_make_no_circle_and_no_third_level(scene: &Scene) {
+async fn concurrent_changes_make_no_cycle_and_no_third_level(scene: &Scene) {
     let ids = ["a", "b", "c"].map(entity);
     bare(&scene.ns, &["a", "b", "c"]).await;
     let name = scene.ns.name().clone();
@@ -193,7 +193,7 @@ async fn races_make_no_circle_and_no_third_level(scene: &Scene) {
     }
 }
 
-async fn counts_of_children_stay_right(scene: &Scene) {
+async fn the_number_of_children_stays_right(scene: &Scene) {
     let ns = &scene.ns;
     bare(ns, &["p", "q"]).await;
     let ids: Vec<_> = (0..4).map(|n| format!("child-{n}")).collect();
@@ -216,10 +216,10 @@ async fn counts_of_children_stay_right(scene: &Scene) {
     ns.delete_entity(&made[3].id, "ann").await.unwrap();
     ns.delete_entity(&entity("p"), "ann").await.unwrap();
     let error = ns.put_entity(&made[1].id, with_parent("p", false), "ann").await.unwrap_err();
-    assert!(error.to_string().contains("there is no entity \"p\""), "{error}");
+    assert!(error.to_string().contains("entity not found: \"p\""), "{error}");
 }
 
-async fn all_are_listed_and_no_usage_is_read(scene: &Scene) {
+async fn all_entities_are_listed_without_reading_usage(scene: &Scene) {
     let ids: Vec<_> = (0..7).map(|n| format!("user-{n}")).collect();
     bare(&scene.ns, &ids.iter().map(String::as_str).collect::<Vec<_>>()).await;
     for n in 0..20 {
@@ -287,7 +287,7 @@ async fn shard(scene: &Scene, id: &BucketId, shard: u32) -> Option<Item> {
     scene.store.get(&Get::new(table(scene), key)).await.unwrap()
 }
 
-async fn live_buckets_learn_of_parent_and_cascade(scene: &Scene) {
+async fn live_buckets_get_a_new_parent_and_cascade_flag(scene: &Scene) {
     let user = entity("user-1");
     bare(&scene.ns, &["team"]).await;
     let id = bucket(scene, &user, 2).await;
@@ -311,7 +311,7 @@ async fn live_buckets_learn_of_parent_and_cascade(scene: &Scene) {
     assert_eq!(item.i64("b_rpm_tk"), Some(30_000), "nothing else changed");
 }
 
-async fn a_deleted_one_leaves_usage_and_audit_only(scene: &Scene) {
+async fn a_deleted_entity_leaves_only_usage_and_audit(scene: &Scene) {
     let user = entity("user-1");
     bare(&scene.ns, &["user-1"]).await;
     let id = bucket(scene, &user, 2).await;
@@ -345,7 +345,7 @@ async fn a_deleted_one_leaves_usage_and_audit_only(scene: &Scene) {
 
 const CALLS_MAX: u64 = 30;
 
-async fn a_put_that_fails_anywhere_can_be_done_again(scene: &Scene) {
+async fn a_put_that_fails_anywhere_can_be_repeated(scene: &Scene) {
     bare(&scene.ns, &["p", "q", "child"]).await;
     let id = bucket(scene, &entity("child"), 1).await;
     let mut parents = ["p", "q"].into_iter().cycle();
@@ -368,7 +368,7 @@ async fn a_put_that_fails_anywhere_can_be_done_again(scene: &Scene) {
     }
 }
 
-async fn a_delete_that_fails_anywhere_can_be_done_again(scene: &Scene) {
+async fn a_delete_that_fails_anywhere_can_be_repeated(scene: &Scene) {
     bare(&scene.ns, &["p"]).await;
     for (skip, strike) in (0..CALLS_MAX).flat_map(|n| [(n, Strike::Before), (n, Strike::After)]) {
         let user = entity(&format!("child-{skip}{strike:?}"));
@@ -390,7 +390,7 @@ async fn a_delete_that_fails_anywhere_can_be_done_again(scene: &Scene) {
     }
 }
 
-async fn beside_zae_limiter_its_entities_count_too(scene: &Scene) {
+async fn entities_of_zae_limiter_count_as_children(scene: &Scene) {
     let mut settings = scene.limiter.settings().clone();
     settings.compat = Compat::Zae;
     let shared = Limiter::new(scene.store.clone(), scene.clock.clone(), settings);

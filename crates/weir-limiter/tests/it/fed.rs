@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use weir_limiter::Limiter;
-use weir_limiter::aggregate::Seen;
+use weir_limiter::aggregate::ObservedChanges;
 use weir_limiter::bucket::Bucket;
 use weir_limiter::item::{self, BucketId};
-use weir_limiter::usage::Tally;
+use weir_limiter::usage::UsageAccumulator;
 use weir_table::expr::Update;
 use weir_table::feed::{Batch, Change, Consumer, POSITIONS_TABLE, Position, positions_spec};
 use weir_table::{Key, Result, Transacted, Transaction, Write};
@@ -50,7 +50,7 @@ impl Aggregator {
 
     /// Counts a batch. Tells whether it was done here.
     pub(crate) async fn count(&mut self, batch: &Batch) -> Result<bool> {
-        let writes = self.limiter.usage_writes(&batch.changes).unwrap();
+        let writes = usage_writes(&self.limiter, &batch.changes);
         let writes = writes.into_iter().chain([batch.checkpoint()]);
         match self.scene_store.transact(Transaction::new(writes)).await {
             Ok(Transacted::Applied) => {
@@ -74,18 +74,18 @@ impl Aggregator {
         let Some(mut stretch) = self.consumer.stretch(chunk, &BTreeSet::new()).await? else {
             return Ok(None);
         };
-        let (mut tally, mut seen) = (Tally::default(), Seen::default());
+        let (mut usage, mut observed) = (UsageAccumulator::default(), ObservedChanges::default());
         while stretch.is_left() || stretch.read() < max {
             let some = self.consumer.read_on(&mut stretch, chunk).await?;
             if some.is_empty() {
                 break;
             }
-            self.limiter.tally_usage(&mut tally, &some).unwrap();
-            self.limiter.look(&mut seen, some).unwrap();
+            self.limiter.accumulate_usage(&mut usage, &some).unwrap();
+            self.limiter.observe(&mut observed, some).unwrap();
         }
         let changes = stretch.read();
-        let mut writes = self.limiter.tallied_writes(tally);
-        writes.extend(self.limiter.errand_writes(&seen));
+        let mut writes = self.limiter.usage_writes(usage);
+        writes.extend(self.limiter.propagation_writes(&observed));
         let settled = self.consumer.settle(stretch, writes).await?;
         Ok(Some(if settled { changes } else { 0 }))
     }
@@ -100,17 +100,24 @@ impl Aggregator {
     }
 }
 
-/// Does for these changes what is done ahead of need.
-pub(crate) async fn tend(
+/// The writes that record the usage of changes.
+pub(crate) fn usage_writes(limiter: &Limiter<Watched>, changes: &[Change]) -> Vec<Write> {
+    let mut usage = UsageAccumulator::default();
+    limiter.accumulate_usage(&mut usage, changes).unwrap();
+    limiter.usage_writes(usage)
+}
+
+/// Maintains the buckets of these changes.
+pub(crate) async fn maintain(
     limiter: &Limiter<Watched>,
     changes: &[Change],
 ) -> weir_limiter::Result<u64> {
-    let mut seen = Seen::default();
-    limiter.look(&mut seen, changes.iter().cloned())?;
-    limiter.tend(&seen).await
+    let mut observed = ObservedChanges::default();
+    limiter.observe(&mut observed, changes.iter().cloned())?;
+    limiter.maintain(&observed).await
 }
 
-/// A bucket's name, for `entity` on `gpt-4`.
+/// The id of a bucket.
 pub(crate) fn bucket_id(scene: &Scene, who: &str, what: &str) -> BucketId {
     BucketId { ns: scene.ns.id().clone(), entity: entity(who), resource: resource(what) }
 }
@@ -121,12 +128,12 @@ pub(crate) async fn put(scene: &Scene, id: &BucketId, bucket: &Bucket) {
     scene.store.write(Write::put(table, item::encode(id, bucket))).await.unwrap();
 }
 
-/// Where a bucket's item is.
+/// The key of a bucket's item.
 pub(crate) fn key(id: &BucketId, shard: u32) -> Key {
     weir_limiter::keys::bucket(&id.ns, &id.entity, &id.resource, shard)
 }
 
-/// Takes millitokens of a limit from a bucket that is there, as the fast path does.
+/// Takes millitokens of a limit from an existing bucket, as the fast path does.
 pub(crate) async fn take(scene: &Scene, id: &BucketId, limit: &str, milli: i64) {
     let update = Update::default()
         .add(format!("b_{limit}_tk").as_str(), -milli)
@@ -135,14 +142,14 @@ pub(crate) async fn take(scene: &Scene, id: &BucketId, limit: &str, milli: i64) 
     scene.store.write(Write::update(table, key(id, 0), update)).await.unwrap();
 }
 
-/// The bucket as it is stored.
+/// The bucket as stored.
 pub(crate) async fn stored(scene: &Scene, id: &BucketId, shard: u32) -> Option<Bucket> {
     let table = scene.limiter.settings().table.clone();
     let found = scene.store.get(&weir_table::Get::new(table, key(id, shard))).await.unwrap();
     found.as_ref().map(item::decode)
 }
 
-/// A change of a bucket that used so many millitokens, at a time.
+/// A change of a bucket at a time.
 pub(crate) fn used(id: &BucketId, shard: u32, at_ms: i64, from: &Bucket, to: &Bucket) -> Change {
     Change {
         table: "weir-limiter".into(),

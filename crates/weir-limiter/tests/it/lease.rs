@@ -1,4 +1,4 @@
-//! Settling leases: what it does to buckets.
+//! Settling leases: the effect on buckets.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use crate::scene::{Scene, entity, eventually, limit_name, per_minute, resource};
 use crate::watched::Calls;
 
 scenes!(
-    an_adjustment_takes_and_gives_back_from_child_and_parent_alike,
-    a_give_back_never_lifts_a_balance_above_the_capacity,
+    an_adjustment_takes_from_and_refunds_child_and_parent_alike,
+    a_refund_never_exceeds_the_capacity,
     a_lease_whose_bucket_is_gone_is_settled_all_the_same,
     a_debt_is_not_lost_in_a_refill,
-    a_consume_takes_what_is_there_and_is_refused_otherwise,
+    a_consume_takes_what_is_available_and_is_refused_otherwise,
     a_refused_parent_spares_the_child,
-    what_came_from_several_shards_goes_back_to_them,
-    a_consume_looks_at_all_shards,
+    refunds_go_back_to_the_shards_that_paid,
+    a_consume_reads_all_shards,
     a_commit_is_one_write_and_an_adjustment_two_calls,
-    a_degraded_lease_is_settled_as_if,
+    a_degraded_lease_is_settled_without_the_store,
     a_parent_pays_only_for_limits_it_has,
     a_lease_that_is_dropped_is_rolled_back,
     a_lease_in_process_that_is_committed_at_once_writes_nothing,
@@ -34,7 +34,7 @@ pub(crate) fn limits() -> [Limit; 2] {
     [per_minute("rpm", 100), per_minute("tpm", 1000)]
 }
 
-/// Tokens of limits, as a settle names them.
+/// Tokens of limits, as a settle request has them.
 pub(crate) fn amounts(of: &[(&str, i64)]) -> BTreeMap<LimitName, i64> {
     of.iter().map(|(name, amount)| (limit_name(name), *amount)).collect()
 }
@@ -71,14 +71,14 @@ pub(crate) async fn shard(scene: &Scene, whose: &str, shard: u32) -> Option<Buck
     found.as_ref().map(item::decode)
 }
 
-/// Tokens of a limit that are in a bucket, and that were consumed.
+/// Available and consumed tokens of a limit in a bucket.
 pub(crate) async fn balance(scene: &Scene, whose: &str, limit: &str) -> (i64, i64) {
     let bucket = shard(scene, whose, 0).await.unwrap();
     let meter = bucket.meter(&limit_name(limit)).unwrap();
     (meter.level.tokens / MILLI, meter.consumed / MILLI)
 }
 
-/// Makes a full bucket for each entity, takes `tokens` from it as an acquire would, and returns the grant.
+/// Creates a full bucket for each entity, takes `tokens` from it as an acquire would, and returns the grant.
 pub(crate) async fn taken(scene: &Scene, whose: &[&str], tokens: &[(&str, i64)]) -> Grant {
     let milli: BTreeMap<LimitName, i64> =
         amounts(tokens).into_iter().map(|(name, amount)| (name, amount * MILLI)).collect();
@@ -109,7 +109,7 @@ pub(crate) async fn lease_item(scene: &Scene, grant: &Grant) -> Option<Item> {
     get(scene, keys::lease(&grant.ns, &grant.id)).await
 }
 
-async fn an_adjustment_takes_and_gives_back_from_child_and_parent_alike(scene: &Scene) {
+async fn an_adjustment_takes_from_and_refunds_child_and_parent_alike(scene: &Scene) {
     let grant = taken(scene, &["user", "team"], &[("rpm", 10)]).await;
     let more = adjust(&[("rpm", 5), ("tpm", 1500)]);
     let settled = scene.ns.settle(&grant, &more, None).await.unwrap();
@@ -137,7 +137,7 @@ async fn an_adjustment_takes_and_gives_back_from_child_and_parent_alike(scene: &
     }
 }
 
-async fn a_give_back_never_lifts_a_balance_above_the_capacity(scene: &Scene) {
+async fn a_refund_never_exceeds_the_capacity(scene: &Scene) {
     let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
     // A minute later somebody looked, and the bucket was full again.
     scene.clock.advance_ms(60_000);
@@ -163,7 +163,7 @@ async fn a_lease_whose_bucket_is_gone_is_settled_all_the_same(scene: &Scene) {
         }
         let more = Settle::Consume(amounts(&[("rpm", 1)]));
         let error = scene.ns.settle(&grant, &more, None).await.unwrap_err();
-        assert!(matches!(error, Error::NotFound { what: "bucket", .. }), "{error}");
+        assert!(matches!(error, Error::NotFound { kind: "bucket", .. }), "{error}");
         let settled = scene.ns.settle(&grant, &adjust(&[("rpm", -2)]), None).await.unwrap();
         assert_eq!(settled.net, amounts(&[("rpm", 8)]));
         let settled = scene.ns.settle(&grant, &adjust(&[("rpm", 5)]), None).await.unwrap();
@@ -189,7 +189,7 @@ async fn a_debt_is_not_lost_in_a_refill(scene: &Scene) {
     assert_eq!(shard(scene, "user", 0).await.unwrap().refilled_ms, before);
 }
 
-async fn a_consume_takes_what_is_there_and_is_refused_otherwise(scene: &Scene) {
+async fn a_consume_takes_what_is_available_and_is_refused_otherwise(scene: &Scene) {
     let grant = taken(scene, &["user", "team"], &[("rpm", 60)]).await;
     let consume = |n| Settle::Consume(amounts(&[("rpm", n)]));
     let settled = scene.ns.settle(&grant, &consume(40), Some("a")).await.unwrap();
@@ -201,7 +201,7 @@ async fn a_consume_takes_what_is_there_and_is_refused_otherwise(scene: &Scene) {
     let seen: Vec<(&str, i64, i64, i64)> = refused
         .limits
         .iter()
-        .map(|l| (l.entity.as_str(), l.available_milli, l.asked, l.deficit_milli))
+        .map(|l| (l.entity.as_str(), l.available_milli, l.requested, l.deficit_milli))
         .collect();
     assert_eq!(seen, [("user", 0, 50, 50_000), ("team", 0, 50, 50_000)]);
     assert_eq!(refused.limits[0].limit, per_minute("rpm", 100));
@@ -212,7 +212,7 @@ async fn a_consume_takes_what_is_there_and_is_refused_otherwise(scene: &Scene) {
         assert_eq!(balance(scene, who, "rpm").await, (0, 150), "{who}");
     }
     let error = scene.ns.settle(&grant, &consume(101), None).await.unwrap_err();
-    assert!(error.to_string().contains("whole capacity of 100"), "{error}");
+    assert!(error.to_string().contains("capacity is 100"), "{error}");
 }
 
 async fn a_refused_parent_spares_the_child(scene: &Scene) {
@@ -254,7 +254,7 @@ async fn levels(scene: &Scene) -> Vec<i64> {
     levels
 }
 
-async fn what_came_from_several_shards_goes_back_to_them(scene: &Scene) {
+async fn refunds_go_back_to_the_shards_that_paid(scene: &Scene) {
     let grant = sharded(scene).await;
     assert_eq!(levels(scene).await, [25, 5, 0, 25]);
     scene.ns.settle(&grant, &adjust(&[("rpm", -22)]), None).await.unwrap();
@@ -265,7 +265,7 @@ async fn what_came_from_several_shards_goes_back_to_them(scene: &Scene) {
     assert_eq!(levels(scene).await, [25, 25, 25, 25]);
 }
 
-async fn a_consume_looks_at_all_shards(scene: &Scene) {
+async fn a_consume_reads_all_shards(scene: &Scene) {
     let grant = sharded(scene).await;
     let consume = |n| Settle::Consume(amounts(&[("rpm", n)]));
     let refused = scene.ns.settle(&grant, &consume(56), None).await.unwrap().refused.unwrap();
@@ -290,7 +290,7 @@ async fn a_commit_is_one_write_and_an_adjustment_two_calls(scene: &Scene) {
     assert_eq!(scene.watch.calls(), two);
 }
 
-async fn a_degraded_lease_is_settled_as_if(scene: &Scene) {
+async fn a_degraded_lease_is_settled_without_the_store(scene: &Scene) {
     let mut grant = taken(scene, &["user"], &[("rpm", 10)]).await;
     grant.degraded = true;
     scene.clock.advance_ms(1_000_000);

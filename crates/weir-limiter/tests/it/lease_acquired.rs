@@ -88,7 +88,7 @@ async fn an_acquire_that_nobody_settles_is_rolled_back(scene: &Scene) {
     }
     let kept = acquire(scene, "user", 10, OnExpiry::Keep).await;
     assert!(lease_item(scene, &kept).await.is_none());
-    eventually(async || (scene.limiter.held_leases().await.unwrap() == 3).then_some(())).await;
+    eventually(async || (scene.limiter.open_leases().await.unwrap() == 3).then_some(())).await;
     for who in ["user", "team"] {
         assert_eq!(balance(scene, who, "rpm").await, (60, 40), "{who}");
     }
@@ -107,7 +107,7 @@ async fn an_acquire_that_is_committed_is_kept(scene: &Scene) {
     let other = scene.another().await.namespace(scene.ns.name()).await.unwrap();
     let grant = other.open_lease(&token).unwrap();
     other.settle(&grant, &Settle::Commit, None).await.unwrap();
-    eventually(async || (scene.limiter.held_leases().await.unwrap() == 0).then_some(())).await;
+    eventually(async || (scene.limiter.open_leases().await.unwrap() == 0).then_some(())).await;
     scene.clock.advance_ms(LEASE_TTL_DEFAULT_MS.cast_unsigned());
     assert_eq!(scene.limiter.roll_back_expired(10).await.unwrap(), (0, false));
     assert_eq!(balance(scene, "user", "rpm").await, (90, 10));

@@ -1,4 +1,4 @@
-//! Settling when calls to the store fail, and when several settle at once: everything is done once.
+//! Settling when store calls fail and when several processes settle at once: everything takes effect once.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::scene::Scene;
 use crate::watched::Strike;
 
 scenes!(
-    a_settle_is_done_once_whichever_call_fails,
-    a_settle_without_a_key_is_done_once_or_not_at_all,
-    a_store_that_is_down_is_said_to_be_down,
-    the_same_call_from_two_processes_at_once_is_done_once,
-    different_calls_from_two_processes_at_once_are_all_done,
+    a_settle_takes_effect_once_whichever_call_fails,
+    a_settle_without_a_key_takes_effect_once_or_not_at_all,
+    an_unavailable_store_is_reported,
+    the_same_call_from_two_processes_takes_effect_once,
+    different_calls_from_two_processes_all_take_effect,
     of_two_ends_at_once_one_wins,
 );
 
-/// Calls to the store that a settle makes at most, with one that fails.
+/// Most store calls of a settle request, one failure included.
 const CALLS_MAX: u64 = 12;
 
-/// A call, the rpm it leaves in the bucket of 100 that 10 were taken from, and the state of the lease.
+/// A request, the rpm it leaves in the bucket of 100 that 10 were taken from, and the state of the lease.
 fn cases() -> Vec<(Settle, i64, LeaseState)> {
     vec![
         (adjust(&[("rpm", 5)]), 85, LeaseState::Open),
@@ -34,7 +34,7 @@ fn cases() -> Vec<(Settle, i64, LeaseState)> {
     ]
 }
 
-async fn a_settle_is_done_once_whichever_call_fails(scene: &Scene) {
+async fn a_settle_takes_effect_once_whichever_call_fails(scene: &Scene) {
     for (settle, left, state) in cases() {
         for strike in [Strike::Before, Strike::After] {
             let mut struck = 0;
@@ -63,7 +63,7 @@ async fn a_settle_is_done_once_whichever_call_fails(scene: &Scene) {
     }
 }
 
-async fn a_settle_without_a_key_is_done_once_or_not_at_all(scene: &Scene) {
+async fn a_settle_without_a_key_takes_effect_once_or_not_at_all(scene: &Scene) {
     for (settle, left, _) in cases() {
         for strike in [Strike::Before, Strike::After] {
             for skip in 0..CALLS_MAX {
@@ -84,7 +84,7 @@ async fn a_settle_without_a_key_is_done_once_or_not_at_all(scene: &Scene) {
     }
 }
 
-async fn a_store_that_is_down_is_said_to_be_down(scene: &Scene) {
+async fn an_unavailable_store_is_reported(scene: &Scene) {
     for strike in [Strike::Before, Strike::After] {
         for (settle, left, _) in cases() {
             let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
@@ -118,7 +118,7 @@ async fn at_once(
     answers
 }
 
-async fn the_same_call_from_two_processes_at_once_is_done_once(scene: &Scene) {
+async fn the_same_call_from_two_processes_takes_effect_once(scene: &Scene) {
     for (settle, left, state) in cases() {
         let grant = taken(scene, &["user", "team"], &[("rpm", 10)]).await;
         let calls = (0..6).map(|_| (settle.clone(), Some("key".to_owned()))).collect();
@@ -131,7 +131,7 @@ async fn the_same_call_from_two_processes_at_once_is_done_once(scene: &Scene) {
     }
 }
 
-async fn different_calls_from_two_processes_at_once_are_all_done(scene: &Scene) {
+async fn different_calls_from_two_processes_all_take_effect(scene: &Scene) {
     let grant = taken(scene, &["user", "team"], &[("rpm", 10)]).await;
     let calls = (1..=6).map(|n| (adjust(&[("rpm", n)]), (n > 3).then(|| n.to_string()))).collect();
     for answer in at_once(scene, &grant, calls).await {

@@ -1,4 +1,4 @@
-//! Leases that are not what they say, and calls that come too late, twice or too often.
+//! Invalid lease tokens, and requests that come too late, twice or too often.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::scene::Scene;
 use crate::watched::Calls;
 
 scenes!(
-    a_token_is_opened_by_every_instance_and_by_no_stranger,
-    a_lease_ended_twice_the_same_way_is_answered_the_same,
-    a_lease_ended_otherwise_is_a_conflict,
-    a_key_that_comes_back_for_another_call_is_a_conflict,
+    a_token_is_verified_by_every_instance_and_no_stranger,
+    a_lease_ended_twice_the_same_way_returns_the_same_result,
+    a_lease_ended_differently_is_a_conflict,
+    a_key_reused_for_another_call_is_a_conflict,
     an_expired_lease_cannot_be_settled,
-    what_was_done_before_expiry_is_answered_after_it,
-    more_than_is_held_cannot_be_given_back,
-    a_lease_is_not_changed_for_ever,
-    a_settled_lease_is_forgotten_a_day_after_it_expired,
+    a_call_completed_before_expiry_can_be_repeated_after_it,
+    a_refund_cannot_exceed_what_the_lease_holds,
+    the_number_of_adjustments_is_bounded,
+    the_item_of_a_settled_lease_expires_a_day_after_the_lease,
 );
 
 fn ends() -> [(Settle, LeaseState); 3] {
@@ -31,7 +31,7 @@ fn ends() -> [(Settle, LeaseState); 3] {
     ]
 }
 
-async fn a_token_is_opened_by_every_instance_and_by_no_stranger(scene: &Scene) {
+async fn a_token_is_verified_by_every_instance_and_no_stranger(scene: &Scene) {
     let grant = taken(scene, &["user", "team"], &[("rpm", 10)]).await;
     let token = scene.limiter.lease_token(&grant);
     let other = scene.another().await;
@@ -61,7 +61,7 @@ async fn a_token_is_opened_by_every_instance_and_by_no_stranger(scene: &Scene) {
     }
 }
 
-async fn a_lease_ended_twice_the_same_way_is_answered_the_same(scene: &Scene) {
+async fn a_lease_ended_twice_the_same_way_returns_the_same_result(scene: &Scene) {
     for (end, state) in ends() {
         let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
         let first = scene.ns.settle(&grant, &end, None).await.unwrap();
@@ -74,7 +74,7 @@ async fn a_lease_ended_twice_the_same_way_is_answered_the_same(scene: &Scene) {
     }
 }
 
-async fn a_lease_ended_otherwise_is_a_conflict(scene: &Scene) {
+async fn a_lease_ended_differently_is_a_conflict(scene: &Scene) {
     for (end, state) in ends() {
         let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
         scene.ns.settle(&grant, &adjust(&[("rpm", 1)]), Some("before")).await.unwrap();
@@ -96,7 +96,7 @@ async fn a_lease_ended_otherwise_is_a_conflict(scene: &Scene) {
     }
 }
 
-async fn a_key_that_comes_back_for_another_call_is_a_conflict(scene: &Scene) {
+async fn a_key_reused_for_another_call_is_a_conflict(scene: &Scene) {
     let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
     scene.ns.settle(&grant, &adjust(&[("rpm", 1)]), Some("k")).await.unwrap();
     for other in [adjust(&[("rpm", 2)]), Settle::Commit, Settle::Rollback] {
@@ -139,7 +139,7 @@ fn taken_long_ago(scene: &Scene, like: &weir_limiter::lease::Grant) -> weir_limi
     grant
 }
 
-async fn what_was_done_before_expiry_is_answered_after_it(scene: &Scene) {
+async fn a_call_completed_before_expiry_can_be_repeated_after_it(scene: &Scene) {
     for (end, _) in ends() {
         let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
         let first = scene.ns.settle(&grant, &end, None).await.unwrap();
@@ -154,7 +154,7 @@ async fn what_was_done_before_expiry_is_answered_after_it(scene: &Scene) {
     }
 }
 
-async fn more_than_is_held_cannot_be_given_back(scene: &Scene) {
+async fn a_refund_cannot_exceed_what_the_lease_holds(scene: &Scene) {
     let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
     for settle in [
         adjust(&[("rpm", -11)]),
@@ -178,7 +178,7 @@ async fn more_than_is_held_cannot_be_given_back(scene: &Scene) {
     assert!(error.to_string().contains("holds 6"), "{error}");
 }
 
-async fn a_lease_is_not_changed_for_ever(scene: &Scene) {
+async fn the_number_of_adjustments_is_bounded(scene: &Scene) {
     let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
     for _ in 0..LEASE_OPERATIONS_MAX {
         scene.ns.settle(&grant, &adjust(&[("tpm", 1)]), None).await.unwrap();
@@ -189,7 +189,7 @@ async fn a_lease_is_not_changed_for_ever(scene: &Scene) {
     assert_eq!(balance(scene, "user", "tpm").await, (1000, 0));
 }
 
-async fn a_settled_lease_is_forgotten_a_day_after_it_expired(scene: &Scene) {
+async fn the_item_of_a_settled_lease_expires_a_day_after_the_lease(scene: &Scene) {
     let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
     scene.ns.settle(&grant, &adjust(&[("rpm", 1)]), None).await.unwrap();
     let item = lease_item(scene, &grant).await.unwrap();

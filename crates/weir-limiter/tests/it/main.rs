@@ -1,4 +1,4 @@
-//! What the limiter does, on every back-end.
+//! The behaviour of the limiter on every back-end.
 //!
 //! A scenario is written once, as an async function of a [`scene::Scene`], in the file of its theme. `scenes!` at the top of
 //! the file makes one test of it per back-end: `theme::embedded::scenario`, `theme::embedded_delayed_index::scenario`
@@ -27,8 +27,8 @@ mod entities;
 mod fed;
 mod lease;
 mod lease_acquired;
+mod lease_expiry;
 mod lease_faults;
-mod lease_held;
 mod lease_misuse;
 mod namespaces;
 mod scene;

@@ -1,4 +1,4 @@
-//! Namespaces: made, used, deleted, recovered, purged.
+//! Namespaces: created, used, deleted, recovered, purged.
 
 use weir_limiter::Error;
 use weir_limiter::audit::{Action, Filter};
@@ -12,17 +12,17 @@ use crate::scene::{Scene, entity, eventually};
 use crate::watched::{Calls, Strike};
 
 scenes!(
-    a_namespace_is_made_once,
-    makers_at_the_same_time_get_the_same_one,
-    a_remembered_namespace_costs_no_call,
-    a_deleted_one_is_used_as_long_as_it_is_remembered,
-    a_deleted_one_is_recovered_with_its_data,
-    default_is_always_there,
-    all_are_listed_whatever_their_state,
+    a_namespace_is_created_once,
+    concurrent_creates_return_the_same_namespace,
+    a_cached_namespace_costs_no_call,
+    a_deleted_namespace_works_while_it_is_cached,
+    a_deleted_namespace_is_recovered_with_its_data,
+    the_default_namespace_always_exists,
+    namespaces_in_every_state_are_listed,
     a_purge_ends_when_nobody_can_write_any_more,
     a_purge_removes_a_bounded_number_at_a_time,
-    whatever_fails_can_be_done_again,
-    a_purge_that_fails_anywhere_goes_on_later,
+    every_failed_call_can_be_repeated,
+    a_purge_that_fails_anywhere_continues_later,
 );
 
 fn name(text: &str) -> NamespaceName {
@@ -34,7 +34,7 @@ async fn made(scene: &Scene, text: &str) -> Record {
 }
 
 fn is_missing<T: std::fmt::Debug>(answer: Result<T, Error>) -> bool {
-    matches!(answer, Err(Error::NotFound { what: "namespace", .. }))
+    matches!(answer, Err(Error::NotFound { kind: "namespace", .. }))
 }
 
 fn conflict<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
@@ -44,10 +44,10 @@ fn conflict<T: std::fmt::Debug>(answer: Result<T, Error>) -> String {
     }
 }
 
-async fn a_namespace_is_made_once(scene: &Scene) {
+async fn a_namespace_is_created_once(scene: &Scene) {
     let team = name("team");
     let error = scene.limiter.namespace(&team).await.unwrap_err();
-    assert_eq!(error.to_string(), "there is no namespace \"team\"");
+    assert_eq!(error.to_string(), "namespace not found: \"team\"");
     let (record, new) = scene.limiter.create_namespace(&team, "ann").await.unwrap();
     assert!(new);
     let (again, new) = scene.another().await.create_namespace(&team, "bob").await.unwrap();
@@ -58,7 +58,7 @@ async fn a_namespace_is_made_once(scene: &Scene) {
     assert_eq!((used.id(), used.name()), (&record.id, &team));
 }
 
-async fn makers_at_the_same_time_get_the_same_one(scene: &Scene) {
+async fn concurrent_creates_return_the_same_namespace(scene: &Scene) {
     let (one, other) = (scene.another().await, scene.another().await);
     for round in 0..5 {
         let team = name(&format!("team{round}"));
@@ -70,7 +70,7 @@ async fn makers_at_the_same_time_get_the_same_one(scene: &Scene) {
     }
 }
 
-async fn a_remembered_namespace_costs_no_call(scene: &Scene) {
+async fn a_cached_namespace_costs_no_call(scene: &Scene) {
     made(scene, "team").await;
     scene.limiter.namespace(&name("team")).await.unwrap();
     scene.watch.reset();
@@ -80,7 +80,7 @@ async fn a_remembered_namespace_costs_no_call(scene: &Scene) {
     assert_eq!(scene.watch.calls(), Calls::default());
 }
 
-async fn a_deleted_one_is_used_as_long_as_it_is_remembered(scene: &Scene) {
+async fn a_deleted_namespace_works_while_it_is_cached(scene: &Scene) {
     let team = name("team");
     let record = made(scene, "team").await;
     let other = scene.another().await;
@@ -96,13 +96,15 @@ async fn a_deleted_one_is_used_as_long_as_it_is_remembered(scene: &Scene) {
     assert_eq!(scene.limiter.delete_namespace(&team, "ann").await.unwrap(), deleted);
 }
 
-async fn a_deleted_one_is_recovered_with_its_data(scene: &Scene) {
+async fn a_deleted_namespace_is_recovered_with_its_data(scene: &Scene) {
     let team = name("team");
     let record = made(scene, "team").await;
     let used = scene.limiter.namespace(&team).await.unwrap();
     let user = entity("user-1");
     used.put_entity(&user, NewEntity::default(), "ann").await.unwrap();
-    assert!(conflict(scene.limiter.recover_namespace(&team, "ann").await).contains("in use"));
+    assert!(
+        conflict(scene.limiter.recover_namespace(&team, "ann").await).contains("is not deleted")
+    );
     scene.limiter.delete_namespace(&team, "ann").await.unwrap();
     let problem = conflict(scene.limiter.create_namespace(&team, "ann").await);
     assert!(problem.contains("recover it, or purge it"), "{problem}");
@@ -117,7 +119,7 @@ async fn a_deleted_one_is_recovered_with_its_data(scene: &Scene) {
     assert_eq!(actions, [NamespaceRecovered, NamespaceDeleted, NamespaceCreated]);
 }
 
-async fn default_is_always_there(scene: &Scene) {
+async fn the_default_namespace_always_exists(scene: &Scene) {
     let default = name("default");
     let problem = conflict(scene.limiter.delete_namespace(&default, "ann").await);
     assert!(problem.contains("cannot be deleted"), "{problem}");
@@ -125,7 +127,7 @@ async fn default_is_always_there(scene: &Scene) {
     assert_eq!(again.id(), scene.ns.id());
 }
 
-async fn all_are_listed_whatever_their_state(scene: &Scene) {
+async fn namespaces_in_every_state_are_listed(scene: &Scene) {
     for text in ["a", "b", "c", "d"] {
         made(scene, text).await;
     }
@@ -171,7 +173,7 @@ async fn items_of(scene: &Scene, record: &Record) -> Vec<Item> {
     page.items.into_iter().filter(|item| item.s("PK").unwrap().starts_with(&prefix)).collect()
 }
 
-/// Steps until nothing of the namespace is left in the table, nor in the index.
+/// Runs purge steps until neither the table nor the index shows anything of the namespace.
 async fn step_until_empty(scene: &Scene, record: &Record) {
     eventually(async || {
         let (removed, _) = scene.limiter.purge_step(1000).await.unwrap();
@@ -247,7 +249,7 @@ async fn a_purge_removes_a_bounded_number_at_a_time(scene: &Scene) {
     step_until_empty(scene, &record).await;
 }
 
-async fn whatever_fails_can_be_done_again(scene: &Scene) {
+async fn every_failed_call_can_be_repeated(scene: &Scene) {
     const CALLS_MAX: u64 = 40;
     for strike in [Strike::Before, Strike::After] {
         for skip in 0..CALLS_MAX {
@@ -266,7 +268,7 @@ async fn whatever_fails_can_be_done_again(scene: &Scene) {
     }
 }
 
-/// Makes, deletes, recovers, deletes and purges a namespace, each as often as it takes.
+/// Creates, deletes, recovers, deletes and purges a namespace, each until it succeeds.
 async fn live_through(scene: &Scene, id: &NamespaceName) -> bool {
     let limiter = &scene.limiter;
     let at = async |wanted: Option<State>| {
@@ -308,7 +310,7 @@ async fn live_through(scene: &Scene, id: &NamespaceName) -> bool {
     record.state == State::Active
 }
 
-async fn a_purge_that_fails_anywhere_goes_on_later(scene: &Scene) {
+async fn a_purge_that_fails_anywhere_continues_later(scene: &Scene) {
     const CALLS_MAX: u64 = 12;
     let quiet = u64::try_from(PURGE_QUIET_MS).unwrap();
     for (skip, strike) in (0..CALLS_MAX).flat_map(|n| [(n, Strike::Before), (n, Strike::After)]) {

@@ -11,7 +11,7 @@ use weir_table::{Get, Write};
 use crate::acquire::{granted, refused, request};
 use crate::scene::{Scene, entity, limit_name, per_minute, resource};
 
-/// These make sense where buckets are split.
+/// These scenarios apply only where buckets are split.
 macro_rules! sharded {
     ($($scenario:ident),* $(,)?) => {
         mod dynamodb_local {
@@ -28,9 +28,9 @@ macro_rules! sharded {
 sharded!(
     a_hot_bucket_is_split_and_nothing_is_minted,
     a_large_request_gathers_from_several_shards,
-    an_empty_shard_sends_to_one_that_can_serve,
+    an_empty_shard_falls_back_to_one_that_can_pay,
     another_process_learns_of_the_split,
-    counted_writes_refill_with_time,
+    metered_writes_refill_with_time,
 );
 
 async fn shards(scene: &Scene, who: &str) -> Vec<weir_limiter::bucket::Bucket> {
@@ -50,8 +50,8 @@ fn limits() -> [Limit; 1] {
     [Limit { refill_amount: 60, ..per_minute("rpm", 10_000) }]
 }
 
-/// Takes until the bucket has `count` shards: each that is there is made to look hot, which time would cool. Returns how
-/// many were taken.
+/// Takes until the bucket has `count` shards: existing shards are made to look hot, which time would undo. Returns how
+/// many tokens were taken.
 async fn heat(scene: &Scene, who: &str, count: usize) -> i64 {
     let ask = request(who, &[("rpm", 1)], &limits());
     granted(scene.ns.acquire(&ask).await.unwrap());
@@ -109,7 +109,7 @@ async fn a_large_request_gathers_from_several_shards(scene: &Scene) {
     assert_eq!((no.limits[0].available_milli, no.retry_after_ms), (0, 1_000));
 }
 
-async fn an_empty_shard_sends_to_one_that_can_serve(scene: &Scene) {
+async fn an_empty_shard_falls_back_to_one_that_can_pay(scene: &Scene) {
     let taken = heat(scene, "hot", 2).await;
     // Whatever shard is picked first, everything can be taken one by one.
     let ask = request("hot", &[("rpm", 500)], &limits());
@@ -137,7 +137,7 @@ async fn another_process_learns_of_the_split(scene: &Scene) {
     assert!(used().await > before, "it takes from the new shard too");
 }
 
-async fn counted_writes_refill_with_time(scene: &Scene) {
+async fn metered_writes_refill_with_time(scene: &Scene) {
     let ask = request("warm", &[("rpm", 1)], &limits());
     granted(scene.ns.acquire(&ask).await.unwrap());
     // A hundred writes are left of this second's thousand.

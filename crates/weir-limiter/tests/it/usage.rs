@@ -1,4 +1,4 @@
-//! What was used is counted once, in the right windows, and found again.
+//! Usage is recorded once, in the right windows, and listed.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,21 @@ use weir_limiter::item::BucketId;
 use weir_limiter::usage::{Filter, Snapshot, Window};
 use weir_table::{Transaction, Write};
 
-use crate::fed::{Aggregator, bucket_id, key, put, take, used};
+use crate::fed::{self, Aggregator, bucket_id, key, put, take, used};
 use crate::scene::{Scene, entity, eventually, limit_name, per_minute, resource};
 use crate::watched::Strike;
 
 scenes!(
-    first_takes_later_takes_and_give_backs_are_counted,
-    changes_that_come_again_count_once,
-    two_aggregators_at_once_count_each_change_once,
+    first_takes_later_takes_and_refunds_are_recorded,
+    repeated_changes_are_recorded_once,
+    two_aggregators_at_once_record_each_change_once,
     a_fault_at_any_call_loses_and_repeats_nothing,
-    midnights_hour_and_its_day_are_apart,
-    a_clock_that_goes_back_counts_nothing_twice,
-    parts_of_tokens_add_up,
+    the_hour_of_midnight_and_its_day_are_separate_items,
+    a_clock_that_goes_back_records_nothing_twice,
+    fractions_of_tokens_add_up,
     an_entitys_usage_is_listed_in_order_of_time,
     a_resources_usage_is_listed_in_order_of_time,
-    a_bad_request_is_refused_by_name,
+    an_invalid_filter_is_refused_by_field,
     a_shared_table_gets_whole_numbers_and_no_other,
 );
 
@@ -47,7 +47,7 @@ fn of(who: &str, window: Window) -> Filter {
     Filter { entity: Some(entity(who)), ..everything(window) }
 }
 
-/// Tokens of `rpm` that an entity used, which each kind of window must agree on.
+/// Tokens of `rpm` that an entity used; windows of all lengths must agree.
 async fn rpm_of(scene: &Scene, who: &str) -> i64 {
     let mut totals = Vec::new();
     for window in Window::ALL {
@@ -58,13 +58,13 @@ async fn rpm_of(scene: &Scene, who: &str) -> i64 {
     totals[0]
 }
 
-/// Counts changes as if they had come through the feed.
+/// Records changes as if they had come through the feed.
 async fn count(scene: &Scene, changes: &[weir_table::feed::Change]) {
-    let writes = scene.limiter.usage_writes(changes).unwrap();
+    let writes = fed::usage_writes(&scene.limiter, changes);
     assert!(scene.store.transact(Transaction::new(writes)).await.unwrap().is_applied());
 }
 
-/// The use of whole `rpm` tokens at a time.
+/// A change that uses whole `rpm` tokens at a time.
 fn use_at(id: &BucketId, at_ms: i64, tokens: i64) -> weir_table::feed::Change {
     let before = bucket(at_ms);
     let mut after = before.clone();
@@ -88,7 +88,7 @@ async fn all(scene: &Scene, filter: &Filter) -> Vec<Snapshot> {
     panic!("the list does not end");
 }
 
-async fn first_takes_later_takes_and_give_backs_are_counted(scene: &Scene) {
+async fn first_takes_later_takes_and_refunds_are_recorded(scene: &Scene) {
     let id = bucket_id(scene, "user-1", "gpt-4");
     let mut first = bucket(scene.now_ms());
     first.take(&limit_name("rpm"), 3_000);
@@ -118,7 +118,7 @@ async fn first_takes_later_takes_and_give_backs_are_counted(scene: &Scene) {
     .await;
 }
 
-async fn changes_that_come_again_count_once(scene: &Scene) {
+async fn repeated_changes_are_recorded_once(scene: &Scene) {
     let id = bucket_id(scene, "user-1", "gpt-4");
     put(scene, &id, &bucket(scene.now_ms())).await;
     take(scene, &id, "rpm", 4_000).await;
@@ -137,7 +137,7 @@ async fn changes_that_come_again_count_once(scene: &Scene) {
     assert_eq!(rpm_of(scene, "user-1").await, 4);
 }
 
-async fn two_aggregators_at_once_count_each_change_once(scene: &Scene) {
+async fn two_aggregators_at_once_record_each_change_once(scene: &Scene) {
     let ids: Vec<_> = (0..4).map(|n| bucket_id(scene, &format!("user-{n}"), "gpt-4")).collect();
     for id in &ids {
         put(scene, id, &bucket(scene.now_ms())).await;
@@ -194,7 +194,7 @@ async fn a_fault_at_any_call_loses_and_repeats_nothing(scene: &Scene) {
     assert_eq!(rpm_of(scene, "user-1").await, taken);
 }
 
-async fn midnights_hour_and_its_day_are_apart(scene: &Scene) {
+async fn the_hour_of_midnight_and_its_day_are_separate_items(scene: &Scene) {
     let id = bucket_id(scene, "user-1", "gpt-4");
     let midnight = scene.now_ms() + 12 * HOUR_MS;
     let changes =
@@ -211,7 +211,7 @@ async fn midnights_hour_and_its_day_are_apart(scene: &Scene) {
     assert_eq!(rpm_of(scene, "user-1").await, 5);
 }
 
-async fn a_clock_that_goes_back_counts_nothing_twice(scene: &Scene) {
+async fn a_clock_that_goes_back_records_nothing_twice(scene: &Scene) {
     let id = bucket_id(scene, "user-1", "gpt-4");
     let now = scene.now_ms();
     count(scene, &[use_at(&id, now, 2), use_at(&id, now - HOUR_MS, 3)]).await;
@@ -222,7 +222,7 @@ async fn a_clock_that_goes_back_counts_nothing_twice(scene: &Scene) {
     assert_eq!(rpm_of(scene, "user-1").await, 9);
 }
 
-async fn parts_of_tokens_add_up(scene: &Scene) {
+async fn fractions_of_tokens_add_up(scene: &Scene) {
     let id = bucket_id(scene, "user-1", "gpt-4");
     let now = scene.now_ms();
     for part in [333, 333, 334, 999, 1] {
@@ -305,9 +305,9 @@ async fn a_resources_usage_is_listed_in_order_of_time(scene: &Scene) {
     assert_eq!((summary.total[&limit_name("rpm")], summary.peak[&limit_name("rpm")]), (36, 9));
 }
 
-async fn a_bad_request_is_refused_by_name(scene: &Scene) {
+async fn an_invalid_filter_is_refused_by_field(scene: &Scene) {
     let error = scene.ns.usage(&everything(Window::Daily)).await.unwrap_err().to_string();
-    assert!(error.contains("neither an entity nor a resource"), "{error}");
+    assert!(error.contains("needs an entity or a resource"), "{error}");
     let id = bucket_id(scene, "user-1", "gpt-4");
     count(scene, &[use_at(&id, scene.now_ms(), 1), use_at(&id, scene.now_ms() + HOUR_MS, 1)]).await;
     let filter = Filter { limit: 1, ..of("user-1", Window::Hourly) };
@@ -334,7 +334,7 @@ async fn a_shared_table_gets_whole_numbers_and_no_other(scene: &Scene) {
     for part in [333, 333, 334, 1_500] {
         let mut after = before.clone();
         after.take(&limit_name("rpm"), part);
-        let writes = shared.usage_writes(&[used(&id, 0, now, &before, &after)]).unwrap();
+        let writes = fed::usage_writes(&shared, &[used(&id, 0, now, &before, &after)]);
         if !writes.is_empty() {
             assert!(scene.store.transact(Transaction::new(writes)).await.unwrap().is_applied());
         }

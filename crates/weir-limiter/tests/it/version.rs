@@ -1,4 +1,4 @@
-//! The version of the schema.
+//! The schema version.
 
 use weir_limiter::{Compat, Error, Limiter, keys};
 use weir_table::expr::set;
@@ -8,10 +8,10 @@ use crate::scene::Scene;
 use crate::watched::Watched;
 
 scenes!(
-    a_new_table_says_its_version,
-    a_record_that_is_there_stays,
+    a_new_table_stores_its_version,
+    an_existing_record_stays,
     a_schema_that_is_too_new_is_refused,
-    strict_version_wants_no_other,
+    strict_version_refuses_every_other_schema,
     a_shared_table_has_the_version_of_zae_limiter,
 );
 
@@ -30,7 +30,7 @@ async fn reopen(scene: &Scene) -> Result<Limiter<Watched>, Error> {
     Limiter::open(scene.store.clone(), scene.clock.clone(), settings).await
 }
 
-async fn a_new_table_says_its_version(scene: &Scene) {
+async fn a_new_table_stores_its_version(scene: &Scene) {
     let item = record(scene, &scene.limiter.settings().table).await;
     for (attribute, text) in [
         ("schema_version", "1.0.0"),
@@ -47,7 +47,7 @@ async fn a_new_table_says_its_version(scene: &Scene) {
     assert!(version.updated_by.unwrap().starts_with("weir:"));
 }
 
-async fn a_record_that_is_there_stays(scene: &Scene) {
+async fn an_existing_record_stays(scene: &Scene) {
     let before = record(scene, &scene.limiter.settings().table).await;
     scene.clock.advance_ms(5_000);
     reopen(scene).await.unwrap();
@@ -67,7 +67,7 @@ async fn a_schema_that_is_too_new_is_refused(scene: &Scene) {
     assert!(error.to_string().contains("compat"), "{error}");
 }
 
-async fn strict_version_wants_no_other(scene: &Scene) {
+async fn strict_version_refuses_every_other_schema(scene: &Scene) {
     let table = scene.limiter.settings().table.as_str();
     let key = keys::system_config(scene.ns.id());
     let write = Write::update(table, key, set("strict_version", true));

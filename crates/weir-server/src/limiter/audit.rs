@@ -73,7 +73,7 @@ impl From<audit::Event> for Event {
             at: time(event.at_ms),
             action: event.action,
             subject: event.subject,
-            principal: event.principal,
+            principal: event.actor,
             resource: event.resource,
             before: event.before,
             after: event.after,

@@ -56,8 +56,8 @@ fn api_error(error: Error) -> ApiError {
     let text = error.to_string();
     match error {
         Error::Invalid { field, problem } => ApiError::invalid(field, problem),
-        Error::NotFound { what, id } => {
-            ApiError::new(Code::NOT_FOUND, text).with("what", what).with("id", id)
+        Error::NotFound { kind, id } => {
+            ApiError::new(Code::NOT_FOUND, text).with("what", kind).with("id", id)
         }
         Error::NoLimits { entity, resource } => {
             let error = ApiError::new(codes::NO_LIMITS, text);

@@ -3,7 +3,7 @@
 //! | job | does |
 //! |---|---|
 //! | `limiter-usage` | counts what was used, from the table's changes |
-//! | `limiter-tend` | refills and splits buckets ahead of need; notes whom changed limits reach |
+//! | `limiter-maintain` | refills and splits buckets ahead of need; notes whom changed limits reach |
 //! | `limiter-propagate` | brings live buckets to limits that changed |
 //! | `limiter-leases` | rolls back leases that expired unsettled |
 //! | `limiter-leases-open` | counts the leases that are held, on every instance |
@@ -15,9 +15,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use weir_limiter::Limiter;
-use weir_limiter::aggregate::Seen;
+use weir_limiter::aggregate::ObservedChanges;
 use weir_limiter::audit::archive::Archive;
-use weir_limiter::usage::Tally;
+use weir_limiter::usage::UsageAccumulator;
 use weir_table::feed::{Change, Merge};
 use weir_table::{AnyBackend, Write};
 
@@ -34,7 +34,7 @@ type Limits = Limiter<AnyBackend>;
 /// the driver's own pace. `leases_open` is told how many leases are held.
 #[must_use]
 pub fn declare(limiter: Limits, interval: Duration, leases_open: Gauge, jobs: Jobs) -> Jobs {
-    jobs.counting(Tend { limiter: limiter.clone(), passed: Mutex::default() })
+    jobs.counting(Maintain { limiter: limiter.clone(), passed: Mutex::default() })
         .periodic(Propagate { limiter: limiter.clone(), interval })
         .periodic(Leases { limiter: limiter.clone(), interval })
         .periodic(LeasesOpen { limiter: limiter.clone(), interval, leases_open })
@@ -60,7 +60,7 @@ struct Usage {
 }
 
 impl Counting for Usage {
-    type Tally = Tally;
+    type Tally = UsageAccumulator;
 
     fn name(&self) -> &str {
         "limiter-usage"
@@ -78,12 +78,12 @@ impl Counting for Usage {
         self.limiter.usage_merge()
     }
 
-    fn fold(&self, tally: &mut Tally, changes: Vec<Change>) -> Result<usize> {
-        Ok(self.limiter.tally_usage(tally, &changes)?)
+    fn fold(&self, usage: &mut UsageAccumulator, changes: Vec<Change>) -> Result<usize> {
+        Ok(self.limiter.accumulate_usage(usage, &changes)?)
     }
 
-    async fn writes(&self, tally: Tally, _: &Turn) -> Result<Vec<Write>> {
-        Ok(self.limiter.tallied_writes(tally))
+    async fn writes(&self, usage: UsageAccumulator, _: &Turn) -> Result<Vec<Write>> {
+        Ok(self.limiter.usage_writes(usage))
     }
 
     /// What changes told is gone with them: the counters of buckets go on, but nobody knows in which hours they grew. All of it
@@ -96,17 +96,17 @@ impl Counting for Usage {
 }
 
 /// Refills and splits buckets ahead of need, and notes whom changed limits reach.
-struct Tend {
+struct Maintain {
     limiter: Limits,
     /// Where a full pass goes on.
     passed: Mutex<Option<String>>,
 }
 
-impl Counting for Tend {
-    type Tally = Seen;
+impl Counting for Maintain {
+    type Tally = ObservedChanges;
 
     fn name(&self) -> &str {
-        "limiter-tend"
+        "limiter-maintain"
     }
 
     fn table(&self) -> &str {
@@ -114,25 +114,25 @@ impl Counting for Tend {
     }
 
     fn merge(&self) -> Option<Merge> {
-        Some(self.limiter.look_merge())
+        Some(self.limiter.observe_merge())
     }
 
-    fn fold(&self, seen: &mut Seen, changes: Vec<Change>) -> Result<usize> {
-        Ok(self.limiter.look(seen, changes)?)
+    fn fold(&self, observed: &mut ObservedChanges, changes: Vec<Change>) -> Result<usize> {
+        Ok(self.limiter.observe(observed, changes)?)
     }
 
-    async fn writes(&self, seen: Seen, _: &Turn) -> Result<Vec<Write>> {
+    async fn writes(&self, observed: ObservedChanges, _: &Turn) -> Result<Vec<Write>> {
         // It is done ahead of need. When it fails, those in need do it themselves; the notes must not wait for it.
-        if let Err(error) = self.limiter.tend(&seen).await {
+        if let Err(error) = self.limiter.maintain(&observed).await {
             tracing::warn!(job = self.name(), %error, "buckets could not be refilled ahead of need");
         }
-        Ok(self.limiter.errand_writes(&seen))
+        Ok(self.limiter.propagation_writes(&observed))
     }
 
     /// Limits may have changed unseen, so all buckets are looked at.
     async fn full_pass(&self, _: &Turn) -> Result<Done> {
         let cursor = self.passed.lock().take();
-        let (namespaces, cursor) = self.limiter.errands_for_all(cursor).await?;
+        let (namespaces, cursor) = self.limiter.propagate_everything(cursor).await?;
         let more = cursor.is_some();
         *self.passed.lock() = cursor;
         Ok(Done { more, ..Done::all(namespaces) })
@@ -155,7 +155,7 @@ impl Periodic for Propagate {
     }
 
     async fn run(&self, _: &Turn) -> Result<Done> {
-        let (items, more) = self.limiter.run_errands().await?;
+        let (items, more) = self.limiter.run_propagation().await?;
         Ok(Done { more, ..Done::all(items) })
     }
 }
@@ -202,7 +202,7 @@ impl Periodic for LeasesOpen {
     }
 
     async fn run(&self, _: &Turn) -> Result<Done> {
-        let held = self.limiter.held_leases().await?;
+        let held = self.limiter.open_leases().await?;
         self.leases_open.set(i64::try_from(held).unwrap_or(i64::MAX));
         Ok(Done::all(held))
     }

@@ -172,7 +172,7 @@ impl From<LimitStatus> for LimitState {
             refill_amount: status.limit.refill_amount,
             refill_period_seconds: status.limit.refill_period_seconds,
             available: whole(status.available_milli),
-            asked: status.asked,
+            asked: status.requested,
             deficit: whole_up(status.deficit_milli),
             retry_after_ms: status.retry_after_ms,
         }

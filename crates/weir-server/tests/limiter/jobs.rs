@@ -32,7 +32,7 @@ async fn new_defaults_reach_live_buckets_within_a_minute() {
     assert_eq!(scene.acquire(json!({"rpm": 1})).await.status, 200);
     let lower = json!({"limits": [minutely("rpm", 7)]});
     assert_eq!(scene.put("limits/system", &lower).await.status, 200);
-    scene.run("limiter-tend").await;
+    scene.run("limiter-maintain").await;
     scene.app.clock.advance_ms(10_000);
     scene.run("limiter-propagate").await;
     let buckets: Value = scene.get("entities/user/buckets").await.json();

@@ -1,6 +1,6 @@
 //! What the jobs do. The position of the feed, which they write in the same transaction, is not in it.
 
-use weir_limiter::aggregate::Seen;
+use weir_limiter::aggregate::ObservedChanges;
 use weir_limiter::bucket::Bucket;
 use weir_limiter::config::Level;
 use weir_table::Transaction;
@@ -13,8 +13,8 @@ use weir_testkit::ledger::Ledger;
 
 pub(super) async fn measure(scene: &Scene, ledger: &mut Ledger<'_>) {
     usage(scene, ledger).await;
-    tend(scene, ledger).await;
-    errand(scene, ledger).await;
+    maintain(scene, ledger).await;
+    propagation(scene, ledger).await;
 }
 
 /// `count` changes of one bucket, at the scene's time.
@@ -35,29 +35,30 @@ async fn usage(scene: &Scene, ledger: &mut Ledger<'_>) {
         ("usage of one change", changes(scene, 1)),
         ("usage of 10 changes of one bucket", changes(scene, 10)),
     ] {
-        let writes = scene.limiter.usage_writes(&changes).unwrap();
+        let writes = fed::usage_writes(&scene.limiter, &changes);
         let counting = scene.store.transact(Transaction::new(writes));
         assert!(ledger.note(name, counting).await.unwrap().is_applied());
     }
 }
 
-async fn tend(scene: &Scene, ledger: &mut Ledger<'_>) {
-    let id = bucket_id(scene, "tended", "gpt-4");
+async fn maintain(scene: &Scene, ledger: &mut Ledger<'_>) {
+    let id = bucket_id(scene, "maintained", "gpt-4");
     let full = Bucket::full(&super::limits().limits, 0, 1, scene.now_ms());
     let mut low = full.clone();
     low.take(&limit_name("rpm"), 900_000);
     fed::put(scene, &id, &low).await;
     let change = fed::used(&id, 0, scene.now_ms(), &full, &low);
     let name = "a look at a bucket in use that needs nothing";
-    let looked = ledger.note(name, fed::tend(&scene.limiter, std::slice::from_ref(&change))).await;
+    let looked =
+        ledger.note(name, fed::maintain(&scene.limiter, std::slice::from_ref(&change))).await;
     assert_eq!(looked.unwrap(), 0);
     scene.clock.advance_ms(10_000);
     let refilled =
-        ledger.note("a refill ahead of need", fed::tend(&scene.limiter, &[change])).await;
+        ledger.note("a refill ahead of need", fed::maintain(&scene.limiter, &[change])).await;
     assert_eq!(refilled.unwrap(), 1);
 }
 
-async fn errand(scene: &Scene, ledger: &mut Ledger<'_>) {
+async fn propagation(scene: &Scene, ledger: &mut Ledger<'_>) {
     let ns = &scene.ns;
     let what = resource("rare");
     let level = Level::Resource(what.clone());
@@ -78,15 +79,15 @@ async fn errand(scene: &Scene, ledger: &mut Ledger<'_>) {
     change.key = weir_limiter::keys::resource_config(ns.id(), &ask.resource);
     change.old = None;
     change.new = Some(weir_table::Item::new().with("l_rpm_cp", 1).into());
-    let mut seen = Seen::default();
-    scene.limiter.look(&mut seen, [change]).unwrap();
-    let writes = scene.limiter.errand_writes(&seen);
+    let mut seen = ObservedChanges::default();
+    scene.limiter.observe(&mut seen, [change]).unwrap();
+    let writes = scene.limiter.propagation_writes(&seen);
     assert_eq!(writes.len(), 1);
     let noting = scene.store.transact(Transaction::new(writes));
     let name = "a note that a resource's limits changed";
     ledger.note(name, noting).await.unwrap();
     scene.clock.advance_ms(10_000);
     let name = "its one live bucket brought to them";
-    let (written, _) = ledger.note(name, scene.limiter.run_errands()).await.unwrap();
+    let (written, _) = ledger.note(name, scene.limiter.run_propagation()).await.unwrap();
     assert_eq!(written, 1);
 }

@@ -1,0 +1,61 @@
+//! Refunds the take of a child or parent whose cascade did not succeed.
+
+use weir_table::{Backend, Transacted, Transaction, Verdict};
+
+use super::request::CheckedRequest;
+use super::take::Take;
+use super::{LimitStatus, refusal};
+use crate::bounds::TRIES_MAX;
+use crate::bucket::Bucket;
+use crate::item;
+use crate::limiter::Namespace;
+use crate::retry::pause;
+use crate::writes::{self, Cover};
+
+impl<B: Backend> Namespace<B> {
+    /// Refunds a take from a shard that was `after` it. This is best effort: tokens that cannot be refunded stay taken.
+    ///
+    /// The write is in a transaction, because the transaction's token keeps it from happening twice when its response is
+    /// lost.
+    pub(super) async fn refund(&self, take: &Take<'_>, after: Bucket) {
+        let mut found = after;
+        for attempt in 0..TRIES_MAX {
+            pause(attempt).await;
+            let mut new = found.clone();
+            for (name, amount) in take.amounts {
+                new.take(name, -amount);
+            }
+            let write =
+                writes::change(self.limiter.table(), take.id, &found, &new, Cover::NotRequired);
+            let token = format!("{:032x}", fastrand::u128(..));
+            match self.limiter.store().transact(Transaction::new([write]).token(token)).await {
+                Ok(Transacted::Applied) => {
+                    return self.limiter.inner.bucket_cache.clear_refusal(take.id);
+                }
+                Ok(Transacted::Refused(verdicts)) => match verdicts.into_iter().next() {
+                    Some(Verdict::Failed(Some(item))) => found = item::decode(&item),
+                    _ => return,
+                },
+                Err(weir_table::Error::Conflict) => {}
+                Err(error) => {
+                    tracing::warn!(entity.id = %take.id.entity, %error, "a cascade was refused and its refund failed");
+                    return;
+                }
+            }
+        }
+        tracing::warn!(entity.id = %take.id.entity, "a cascade was refused and its refund failed: too many writers");
+    }
+}
+
+/// The status of a bucket's limits without a take that was refunded.
+pub(super) fn statuses_before_take(
+    request: &CheckedRequest<'_>,
+    take: &Take<'_>,
+    after: &Bucket,
+) -> Vec<LimitStatus> {
+    let mut before = after.refilled(request.now_ms);
+    for (name, amount) in take.amounts {
+        before.take(name, -amount);
+    }
+    refusal::limit_statuses(&take.id.entity, &before, take.amounts)
+}

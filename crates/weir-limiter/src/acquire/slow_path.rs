@@ -1,0 +1,299 @@
+//! The slow path: read config and buckets, refill, take, write the differences.
+//!
+//! That is one write for one bucket, and a transaction when the parent pays too, when several shards pay, or when the lease
+//! is stored. If another process was faster, the write's condition fails and everything is read again.
+
+use weir_table::{Backend, Write};
+
+use super::bucket_plan::{BucketPlan, Decision, PlanContext, ShardState};
+use super::refusal::{self, CachedRefusal};
+use super::request::{CheckedRequest, check_capacity, restricted_to};
+use super::{Acquired, Granted, LimitStatus, Refused};
+use crate::bounds::{SHARDS_MAX, TRIES_MAX};
+use crate::bucket::Bucket;
+use crate::error::{Error, Result};
+use crate::ids::EntityId;
+use crate::item::BucketId;
+use crate::lease::{EntityTake, Grant, OnExpiry};
+use crate::limiter::Namespace;
+use crate::retry::pause;
+
+/// The entities whose buckets the slow path takes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Payers<'a> {
+    /// The entity and, if it cascades, its parent.
+    ChildAndParent,
+    /// The parent only: the child has paid.
+    ParentOnly(&'a EntityId),
+}
+
+/// The result of the slow path, with the status of every limit.
+#[derive(Debug)]
+pub(super) enum SlowOutcome {
+    /// The amounts were taken from these entities.
+    Taken(Vec<EntityTake>, Vec<LimitStatus>),
+    /// A bucket had too little. Nothing was taken.
+    Refused(Vec<LimitStatus>),
+}
+
+impl<B: Backend> Namespace<B> {
+    /// Takes from the entity and its parent, and stores the lease if it rolls back on expiry.
+    pub(super) async fn acquire_slow(&self, request: &CheckedRequest<'_>) -> Result<Acquired> {
+        let grant = self.grant(request, Vec::new());
+        match self.take_slow(request, Payers::ChildAndParent, &grant).await? {
+            SlowOutcome::Taken(takes, limits) => {
+                Ok(Acquired::Granted(Granted { grant: Grant { takes, ..grant }, limits }))
+            }
+            SlowOutcome::Refused(limits) => Ok(Acquired::Refused(Refused::new(limits))),
+        }
+    }
+
+    pub(super) async fn take_slow(
+        &self,
+        request: &CheckedRequest<'_>,
+        payers: Payers<'_>,
+        grant: &Grant,
+    ) -> Result<SlowOutcome> {
+        let mut reload_config = false;
+        for attempt in 0..TRIES_MAX {
+            pause(attempt).await;
+            let plans = match self.bucket_plans(request, payers, reload_config).await {
+                Err(Error::Store(weir_table::Error::Conflict)) => continue,
+                plans => plans?,
+            };
+            if plans.is_empty() {
+                // A parent that has none of the limits has nothing to pay.
+                return Ok(SlowOutcome::Taken(Vec::new(), Vec::new()));
+            }
+            let context = self.plan_context(request.now_ms);
+            let table = self.limiter.table();
+            let decisions: Vec<Decision> =
+                plans.iter().map(|plan| plan.decide(context, &table)).collect();
+            if decisions.iter().any(|decision| matches!(decision, Decision::ReloadConfig)) {
+                reload_config = true;
+                continue;
+            }
+            if decisions.iter().any(|decision| matches!(decision, Decision::Refuse(_))) {
+                return Ok(SlowOutcome::Refused(self.refuse(request, &plans, &decisions)));
+            }
+            if self.split_hot_buckets(&plans, &decisions).await? {
+                continue;
+            }
+            if self.write_takes(&plans, &decisions, grant).await? {
+                return Ok(self.taken(&plans, decisions));
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Splits the buckets that need it. Returns whether there were any.
+    async fn split_hot_buckets(
+        &self,
+        plans: &[BucketPlan],
+        decisions: &[Decision],
+    ) -> Result<bool> {
+        let mut any = false;
+        for (plan, decision) in plans.iter().zip(decisions) {
+            if let Decision::Split(count) = decision {
+                self.double_shards(&plan.id.entity, &plan.id.resource, *count).await?;
+                any = true;
+            }
+        }
+        Ok(any)
+    }
+
+    pub(super) fn plan_context(&self, now_ms: i64) -> PlanContext {
+        let settings = self.limiter.settings();
+        PlanContext {
+            meters_writes: settings.sharded,
+            splits: settings.sharded && !settings.is_shared(),
+            shared: settings.is_shared(),
+            now_ms,
+        }
+    }
+
+    /// Reads the buckets that pay, and checks that their limits can ever grant the request.
+    pub(super) async fn bucket_plans(
+        &self,
+        request: &CheckedRequest<'_>,
+        payers: Payers<'_>,
+        reload_config: bool,
+    ) -> Result<Vec<BucketPlan>> {
+        let mut plans = Vec::with_capacity(2);
+        let parent = match payers {
+            Payers::ParentOnly(parent) => Some(parent.clone()),
+            Payers::ChildAndParent => {
+                let mut plan = self.bucket_plan(request, request.id.clone(), reload_config).await?;
+                check_capacity(&plan.resolved, &request.amounts, None)?;
+                plan.amounts.clone_from(&request.amounts);
+                let parent = plan.parent.clone().filter(|_| plan.cascade);
+                plans.push(plan);
+                parent
+            }
+        };
+        if let Some(parent) = parent {
+            let id = BucketId { entity: parent, ..request.id.clone() };
+            let mut plan = self.bucket_plan(request, id, reload_config).await?;
+            let has = |name: &_| plan.resolved.limits.iter().any(|limit| limit.name == *name);
+            plan.amounts = restricted_to(&request.amounts, has);
+            check_capacity(&plan.resolved, &plan.amounts, Some(&plan.id.entity))?;
+            if !plan.amounts.is_empty() {
+                plans.push(plan);
+            }
+        }
+        Ok(plans)
+    }
+
+    /// Reads all shards of a bucket and the limits that apply to it.
+    async fn bucket_plan(
+        &self,
+        request: &CheckedRequest<'_>,
+        id: BucketId,
+        reload_config: bool,
+    ) -> Result<BucketPlan> {
+        let (entity, resource) = (&id.entity, &id.resource);
+        let resolved = if reload_config {
+            self.resolve_from_store(entity, resource, request.caller_limits()).await?
+        } else {
+            self.resolve(entity, resource, request.caller_limits()).await?
+        };
+        let cached = self.limiter.inner.bucket_cache.get(&id);
+        let expected_count = cached.map_or(1, |cached| cached.shard_count);
+        let shards = self.read_shard_states(&id, expected_count, request.now_ms).await?;
+        let live = shards.iter().find_map(|state| match state {
+            ShardState::Live(bucket) => Some(bucket),
+            _ => None,
+        });
+        let (cascade, parent) = match live {
+            Some(bucket) => (bucket.cascade, bucket.parent.clone()),
+            None => self.cascade_of(entity).await?,
+        };
+        let preferred_shard = fastrand::u32(..u32::try_from(shards.len()).unwrap_or(1).max(1));
+        Ok(BucketPlan {
+            amounts: Vec::new(),
+            resolved,
+            is_fresh: reload_config,
+            cascade,
+            parent,
+            shards,
+            preferred_shard,
+            id,
+        })
+    }
+
+    /// Reads all shards of a bucket. The first shard stores their number; `expected` saves a second read if it is right.
+    pub(super) async fn read_shard_states(
+        &self,
+        id: &BucketId,
+        expected: u32,
+        now_ms: i64,
+    ) -> Result<Vec<ShardState>> {
+        let expected = expected.clamp(1, SHARDS_MAX);
+        let mut shards = self.read_shard_range(id, 0, expected, now_ms).await?;
+        let stored = shards.first().and_then(ShardState::bucket).map(|bucket| bucket.shard_count);
+        // Without a first shard there is one bucket to create, whatever was expected.
+        let count = stored.unwrap_or(1).clamp(1, SHARDS_MAX);
+        if count > expected {
+            shards.extend(self.read_shard_range(id, expected, count, now_ms).await?);
+        }
+        shards.truncate(count as usize);
+        Ok(shards)
+    }
+
+    /// Reads the shards from `from` up to before `to`.
+    pub(super) async fn read_shard_range(
+        &self,
+        id: &BucketId,
+        from: u32,
+        to: u32,
+        now_ms: i64,
+    ) -> Result<Vec<ShardState>> {
+        let gets: Vec<_> = (from..to).map(|shard| self.get_shard(id, shard)).collect();
+        let items = self.limiter.store().batch_get(&gets).await?;
+        Ok(items.iter().map(|item| ShardState::of(item.as_ref(), now_ms)).collect())
+    }
+
+    async fn write_takes(
+        &self,
+        plans: &[BucketPlan],
+        decisions: &[Decision],
+        grant: &Grant,
+    ) -> Result<bool> {
+        let mut writes: Vec<Write> = Vec::new();
+        for decision in decisions {
+            if let Decision::Take { writes: of_bucket, .. } = decision {
+                writes.extend(of_bucket.iter().cloned());
+            }
+        }
+        if grant.on_expiry == OnExpiry::Rollback {
+            let grant = Grant { takes: entity_takes(plans, decisions), ..grant.clone() };
+            writes.push(self.open_lease_write(&grant));
+        }
+        match (writes.pop(), writes.is_empty()) {
+            (Some(only), true) => self.limiter.try_write(only).await,
+            (last, _) => {
+                writes.extend(last);
+                self.limiter.try_transact(writes).await
+            }
+        }
+    }
+
+    fn taken(&self, plans: &[BucketPlan], decisions: Vec<Decision>) -> SlowOutcome {
+        let takes = entity_takes(plans, &decisions);
+        let mut limits = Vec::new();
+        for (plan, decision) in plans.iter().zip(decisions) {
+            if let Decision::Take { after, observed, .. } = decision {
+                self.limiter.inner.bucket_cache.observe(&plan.id, None, &observed);
+                limits.extend(refusal::limit_statuses(&plan.id.entity, &after, &plan.amounts));
+            }
+        }
+        SlowOutcome::Taken(takes, refusal::granted(limits))
+    }
+
+    fn refuse(
+        &self,
+        request: &CheckedRequest<'_>,
+        plans: &[BucketPlan],
+        decisions: &[Decision],
+    ) -> Vec<LimitStatus> {
+        let mut limits = Vec::new();
+        for (plan, decision) in plans.iter().zip(decisions) {
+            let entity = &plan.id.entity;
+            match decision {
+                Decision::Refuse(whole) => {
+                    limits.extend(refusal::limit_statuses(entity, whole, &plan.amounts));
+                    self.remember_refusal(plan, whole.clone(), request);
+                }
+                Decision::Take { after, .. } => {
+                    // The other bucket refuses, so nothing is taken from this one.
+                    let mut whole = after.clone();
+                    for (name, amount) in &plan.amounts {
+                        whole.take(name, -amount);
+                    }
+                    limits.extend(refusal::limit_statuses(entity, &whole, &plan.amounts));
+                }
+                Decision::ReloadConfig | Decision::Split(_) => {}
+            }
+        }
+        limits
+    }
+
+    fn remember_refusal(&self, plan: &BucketPlan, whole: Bucket, request: &CheckedRequest<'_>) {
+        let cache = &self.limiter.inner.bucket_cache;
+        if let Some(ShardState::Live(bucket)) = plan.shards.last() {
+            cache.observe(&plan.id, cache.get(&plan.id).as_deref(), bucket);
+        }
+        let refusal = CachedRefusal::new(whole, &request.amounts, request.now_ms);
+        cache.remember_refusal(&plan.id, refusal);
+    }
+}
+
+fn entity_takes(plans: &[BucketPlan], decisions: &[Decision]) -> Vec<EntityTake> {
+    let take = |(plan, decision): (&BucketPlan, &Decision)| match decision {
+        Decision::Take { takes, .. } => {
+            Some(EntityTake { entity: plan.id.entity.clone(), shards: takes.clone() })
+        }
+        _ => None,
+    };
+    plans.iter().zip(decisions).filter_map(take).collect()
+}
