@@ -11,12 +11,12 @@ use utoipa::openapi::{OpenApi, PathItem};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::app::App;
+use crate::authorize::{DeclaredRoute, authorize};
 use crate::description::{dangling, describe, frame, operations};
 use crate::edge::express::{Asked, Express, Sent};
 use crate::error::ApiError;
-use crate::guard::{Declared, guard};
 use crate::links;
-use crate::need::Need;
+use crate::required_scope::RequiredScope;
 
 /// Routes being declared.
 pub struct Api {
@@ -38,10 +38,10 @@ impl Api {
         Api { app, router, express: Vec::new(), mistakes: Vec::new() }
     }
 
-    /// Declares the routes of one path (made by `routes!`) and what they need.
+    /// Declares the routes of one path (made by `routes!`) and the scope they require.
     #[must_use]
-    pub fn route(mut self, need: Need, routes: UtoipaMethodRouter<App>) -> Api {
-        self.declare(need, routes);
+    pub fn route(mut self, required_scope: RequiredScope, routes: UtoipaMethodRouter<App>) -> Api {
+        self.declare(required_scope, routes);
         self
     }
 
@@ -49,7 +49,7 @@ impl Api {
     #[must_use]
     pub fn express<H, F, E>(
         mut self,
-        need: Need,
+        required_scope: RequiredScope,
         routes: UtoipaMethodRouter<App>,
         handler: H,
     ) -> Api
@@ -59,7 +59,7 @@ impl Api {
         E: Into<ApiError> + 'static,
     {
         let methods: Vec<Method> = routes.1.paths.values().flat_map(methods).collect();
-        let declared = self.declare(need, routes);
+        let declared = self.declare(required_scope, routes);
         let express = match (methods.as_slice(), declared) {
             ([method], Some(declared)) => Express::new(method.clone(), declared, handler),
             _ => None,
@@ -71,27 +71,33 @@ impl Api {
         self
     }
 
-    /// Adds routes behind their guard, and tells what was declared last.
-    fn declare(&mut self, need: Need, routes: UtoipaMethodRouter<App>) -> Option<Declared> {
+    /// Adds routes behind `authorize`; returns the last one.
+    fn declare(
+        &mut self,
+        required_scope: RequiredScope,
+        routes: UtoipaMethodRouter<App>,
+    ) -> Option<DeclaredRoute> {
         let (schemas, mut paths, mut handlers) = routes;
         let mut last = None;
         for (path, item) in &mut paths.paths {
             if let Some(missing) =
-                need.parameter().filter(|name| !path.contains(&format!("{{{name}}}")))
+                required_scope.parameter().filter(|name| !path.contains(&format!("{{{name}}}")))
             {
-                self.mistakes.push(format!("{path} needs {need:?} and names no {{{missing}}}"));
+                self.mistakes
+                    .push(format!("{path} requires {required_scope:?} but has no {{{missing}}}"));
             }
-            operations(item).for_each(|operation| describe(operation, path, need));
+            operations(item).for_each(|operation| describe(operation, path, required_scope));
             // Routes are declared once in a process's life; their names are kept for as long.
             let path: &'static str = Box::leak(path.clone().into_boxed_str());
-            let declared = Declared { path, need, metrics: self.app.metrics().route(path) };
+            let declared =
+                DeclaredRoute { path, required_scope, metrics: self.app.metrics().route(path) };
             last = Some(declared);
             let app = self.app.clone();
-            // The guard's future is boxed once, by the route that axum makes of it.
+            // The future of `authorize` is boxed once, by the route that axum makes of it.
             handlers = handlers.route_layer(layer_fn(move |handler: Route| {
                 let app = app.clone();
                 service_fn(move |request: Request| {
-                    guard(app.clone(), declared, handler.clone(), request)
+                    authorize(app.clone(), declared, handler.clone(), request)
                 })
             }));
         }

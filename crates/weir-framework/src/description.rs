@@ -17,8 +17,8 @@ use utoipa::openapi::{
     ResponseBuilder,
 };
 
-use crate::need::Need;
 use crate::problem::{self, Problem};
+use crate::required_scope::RequiredScope;
 
 const TEXT: &str = "\
 Usage control plane for AI applications: limits, budgets, metering and their records.\n\n\
@@ -110,22 +110,22 @@ pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Opera
 }
 
 /// Adds what all operations share.
-pub(crate) fn describe(operation: &mut Operation, path: &str, need: Need) {
+pub(crate) fn describe(operation: &mut Operation, path: &str, required_scope: RequiredScope) {
     // Handlers of different things may have the same name; ids may not.
     let tag = operation.tags.iter().flatten().next().cloned();
     if let (Some(tag), Some(id)) = (tag, &mut operation.operation_id) {
         *id = format!("{tag}_{id}");
     }
-    let extensions = ExtensionsBuilder::new().add("x-weir-scope", need.text());
+    let extensions = ExtensionsBuilder::new().add("x-weir-scope", required_scope.text());
     operation.extensions.get_or_insert_default().merge(extensions.build());
-    let schemes: &[&str] = match need {
-        Need::Nothing(_) => &[],
+    let schemes: &[&str] = match required_scope {
+        RequiredScope::Public(_) => &[],
         _ => &["admin_key", "token"],
     };
     let either = schemes.iter().map(|name| SecurityRequirement::new(*name, Vec::<String>::new()));
     operation.security = Some(either.collect());
     answers(operation);
-    failures(operation, path, need);
+    failures(operation, path, required_scope);
 }
 
 /// Says of every answer what its status says, unless its route did, and that it has an id.
@@ -144,14 +144,14 @@ fn answers(operation: &mut Operation) {
 }
 
 /// Adds the ways in which an operation like this can fail; its own words about one stay.
-fn failures(operation: &mut Operation, path: &str, need: Need) {
+fn failures(operation: &mut Operation, path: &str, required_scope: RequiredScope) {
     let has_body = operation.request_body.is_some();
     let has_parameters = operation.parameters.as_ref().is_some_and(|all| !all.is_empty());
-    let guarded = !matches!(need, Need::Nothing(_));
+    let protected = !matches!(required_scope, RequiredScope::Public(_));
     for (applies, failure) in [
         (has_body || has_parameters, WRONG),
-        (guarded, UNKNOWN_CALLER),
-        (guarded, FORBIDDEN),
+        (protected, UNKNOWN_CALLER),
+        (protected, FORBIDDEN),
         (path.contains('{'), NOT_FOUND),
         (has_body, TOO_LARGE),
         (has_body, OTHER_TYPE),

@@ -6,7 +6,7 @@
 //! use the socket (mode 0600), so its callers may do everything.
 //!
 //! A request: [`listen`] takes the connection → [`edge`] gives it an id, bounds, a log line and a
-//! count → [`router`] finds its route → `guard` checks who asks against what the route [`need`]s →
+//! count → [`router`] finds its route → [`authorize`] checks the caller's grants against the route's [`RequiredScope`] →
 //! a handler in `routes` asks one thing of a domain → an [`error::ApiError`], if it comes to that,
 //! is written as `application/problem+json` by the edge.
 //!
@@ -15,13 +15,13 @@
 pub mod api;
 pub mod app;
 pub mod auth;
+pub mod authorize;
 pub mod client;
 pub mod code;
 mod description;
 pub mod edge;
 pub mod error;
 pub mod extract;
-pub mod guard;
 pub mod jobs;
 pub mod json;
 pub mod limits;
@@ -29,7 +29,6 @@ mod links;
 pub mod listen;
 pub mod local;
 pub mod metrics;
-pub mod need;
 pub mod objects;
 pub mod once;
 pub mod page;
@@ -37,6 +36,7 @@ pub mod path;
 pub mod prelude;
 pub mod problem;
 pub mod request_id;
+pub mod required_scope;
 pub mod router;
 pub mod routes;
 pub mod run;
@@ -52,6 +52,6 @@ pub use app::{App, Service, Settings};
 pub use client::Client;
 pub use code::Code;
 pub use error::ApiError;
-pub use need::Need;
+pub use required_scope::RequiredScope;
 pub use run::{Server, Started, run};
 pub use saved_key::save_admin_key;

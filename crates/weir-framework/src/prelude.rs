@@ -12,8 +12,8 @@ pub use utoipa_axum::routes;
 pub use crate::api::Api;
 pub use crate::app::{App, Service};
 pub use crate::extract::{Body, Path, Query};
-pub use crate::need::Need;
 pub use crate::page::{Page, PageLimit, PageParams};
+pub use crate::required_scope::RequiredScope;
 pub use crate::{ApiError, Code};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");

@@ -8,7 +8,7 @@ use crate::api::Api;
 use crate::app::{App, Service};
 use crate::edge::Edge;
 use crate::local::{backup, tables};
-use crate::need::Need;
+use crate::required_scope::RequiredScope;
 use crate::routes::{admin, docs, health, jobs, tokens};
 use crate::{ApiError, Code};
 
@@ -17,26 +17,26 @@ const LOCAL_BODY_MAX: usize = 32 * 1024 * 1024;
 
 /// The routes of the server itself and of its services.
 fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
-    let probes = Need::Nothing("load balancers ask, and learn nothing else");
-    let description = Need::Nothing("describes the API; holds no data");
-    let public_keys = Need::Nothing("public keys are public");
+    let probes = RequiredScope::Public("load balancers ask, and learn nothing else");
+    let description = RequiredScope::Public("describes the API; holds no data");
+    let public_keys = RequiredScope::Public("public keys are public");
     let api = Api::new(app.clone())
         // Load balancers and scrapers
         .route(probes, routes!(health::process))
         .route(probes, routes!(health::store))
         .route(probes, routes!(health::health))
-        .route(Need::Admin, routes!(health::metrics))
+        .route(RequiredScope::Admin, routes!(health::metrics))
         // Readers of the documentation
         .route(description, routes!(docs::openapi))
         // Operators
-        .route(Need::Admin, routes!(jobs::list))
-        .route(Need::Admin, routes!(jobs::run))
-        .route(Need::Admin, routes!(admin::rotate_admin_key))
-        .route(Need::Admin, routes!(admin::rotate_signing_key))
-        .route(Need::Admin, routes!(tokens::issue, tokens::list))
-        .route(Need::Admin, routes!(tokens::revoke))
+        .route(RequiredScope::Admin, routes!(jobs::list))
+        .route(RequiredScope::Admin, routes!(jobs::run))
+        .route(RequiredScope::Admin, routes!(admin::rotate_admin_key))
+        .route(RequiredScope::Admin, routes!(admin::rotate_signing_key))
+        .route(RequiredScope::Admin, routes!(tokens::issue, tokens::list))
+        .route(RequiredScope::Admin, routes!(tokens::revoke))
         // Everyone with a token
-        .route(Need::Anyone, routes!(tokens::whoami))
+        .route(RequiredScope::Authenticated, routes!(tokens::whoami))
         .route(public_keys, routes!(admin::jwks));
     services.iter().fold(api, |api, service| service.routes(api))
 }

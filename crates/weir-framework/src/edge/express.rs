@@ -18,9 +18,9 @@ use serde::de::DeserializeOwned;
 use super::Visit;
 use crate::app::App;
 use crate::auth::Identity;
+use crate::authorize::{self, Authorized, DeclaredRoute};
 use crate::error::ApiError;
 use crate::extract;
-use crate::guard::{self, Declared, Passed};
 
 /// Parameters that a path on the short way has at most.
 const PARAMETERS_MAX: usize = 3;
@@ -88,7 +88,11 @@ impl Pattern {
 
 impl Express {
     /// The short way of a declared route; none where its path has more parameters than are kept.
-    pub(crate) fn new<H, F, E>(method: Method, declared: Declared, handler: H) -> Option<Express>
+    pub(crate) fn new<H, F, E>(
+        method: Method,
+        declared: DeclaredRoute,
+        handler: H,
+    ) -> Option<Express>
     where
         H: Fn(App, Asked, Sent) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Result<Response, E>> + Send + 'static,
@@ -143,7 +147,7 @@ impl Found<'_> {
 /// Runs `handler` for a request whose caller may ask for it.
 async fn travel<H, F, E>(
     app: App,
-    declared: Declared,
+    declared: DeclaredRoute,
     asked: Asked,
     sent: Sent,
     handler: H,
@@ -154,8 +158,9 @@ where
     E: Into<ApiError>,
 {
     let find = |name: &str| asked.parameter(name);
-    let (caller, checked) = guard::admit(&app, declared.need, &asked.0.parts, find).await;
-    asked.0.visit.pass(Passed::new(declared.metrics, caller));
+    let (caller, checked) =
+        authorize::check(&app, declared.required_scope, &asked.0.parts, find).await;
+    asked.0.visit.pass(Authorized::new(declared.metrics, caller));
     checked?;
     handler(app, asked, sent).await.map_err(Into::into)
 }
@@ -186,7 +191,7 @@ impl Asked {
 
     /// Who asks.
     pub fn caller(&self) -> Option<&Arc<Identity>> {
-        self.0.visit.passed().and_then(Passed::caller)
+        self.0.visit.passed().and_then(Authorized::caller)
     }
 }
 

@@ -6,8 +6,8 @@ use axum::extract::Request;
 use axum::http::{Method, StatusCode, Uri};
 use tokio::time::Instant;
 
+use crate::authorize::Authorized;
 use crate::error::ApiError;
-use crate::guard::Passed;
 use crate::request_id::RequestId;
 
 /// What is told of a request. Its path is copied only if it is told.
@@ -45,7 +45,7 @@ impl Line {
         id: &RequestId,
         status: StatusCode,
         took: Duration,
-        passed: Option<&Passed>,
+        passed: Option<&Authorized>,
         error: Option<&ApiError>,
     ) {
         macro_rules! line {
@@ -56,7 +56,7 @@ impl Line {
                     path = self.uri.path(),
                     status = status.as_u16(),
                     duration_ms = (took.as_secs_f64() * 1e6).round() / 1e3,
-                    subject = passed.and_then(Passed::subject).unwrap_or("-"),
+                    subject = passed.and_then(Authorized::subject).unwrap_or("-"),
                     code = error.map_or("-", |error| error.code.name()),
                     cause = error.and_then(|error| error.cause.as_deref()).unwrap_or("-"),
                     $text

@@ -31,8 +31,8 @@ use axum::response::Response;
 use tower_service::Service;
 
 use crate::app::App;
+use crate::authorize::Local;
 use crate::extract::too_large;
-use crate::guard::Local;
 use crate::limits;
 use crate::listen::Routes;
 use crate::metrics::{Rejection, RouteMetrics};

@@ -7,7 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 
-use crate::guard::Passed;
+use crate::authorize::Authorized;
 use crate::request_id::RequestId;
 
 /// Goes in with a request, among its extensions; the edge keeps another hold of it.
@@ -17,7 +17,7 @@ pub(crate) struct Visit(Arc<Known>);
 #[derive(Debug)]
 struct Known {
     id: RequestId,
-    passed: OnceLock<Passed>,
+    passed: OnceLock<Authorized>,
 }
 
 impl Visit {
@@ -30,12 +30,12 @@ impl Visit {
     }
 
     /// Notes which route a request has, and who asks.
-    pub(crate) fn pass(&self, passed: Passed) {
+    pub(crate) fn pass(&self, passed: Authorized) {
         self.0.passed.set(passed).ok();
     }
 
     /// What was noted, if the request got so far.
-    pub(super) fn passed(&self) -> Option<&Passed> {
+    pub(super) fn passed(&self) -> Option<&Authorized> {
         self.0.passed.get()
     }
 }

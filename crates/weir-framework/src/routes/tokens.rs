@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::auth::grant::Grants;
 use crate::auth::issued::IssuedToken;
+use crate::authorize::Caller;
 use crate::error::ApiError;
 use crate::extract::{Body, Path, Query};
-use crate::guard::Caller;
 use crate::page::{Page, PageLimit as _, PageParams};
 use crate::time::rfc3339;
 

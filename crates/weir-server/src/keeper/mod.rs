@@ -51,8 +51,8 @@ use weir_framework::api::Api;
 use weir_framework::app::{App, Opened, Opening, Service};
 use weir_framework::jobs::Jobs;
 use weir_framework::metrics::ServiceMetrics;
-use weir_framework::need::Need;
 use weir_framework::objects;
+use weir_framework::required_scope::RequiredScope;
 use weir_framework::settings::JobSettings;
 
 /// The keeper as a part of the server. It limits itself with the limiter, so that must be there too.
@@ -133,42 +133,43 @@ impl Service for KeeperService {
     }
 
     fn routes(&self, api: Api) -> Api {
-        let ticket =
-            Need::Nothing("the one-time token is the credential, and is checked by the handler");
+        let ticket = RequiredScope::Public(
+            "the one-time token is the credential, and is checked by the handler",
+        );
         let api = auth::declare(api);
         let api = api
             // Programs that call models
-            .express(Need::Org, routes!(selection::select), selection::express)
-            .express(Need::Org, routes!(submissions::costs), submissions::express)
-            .express(Need::Org, routes!(submissions::usage), submissions::express)
-            .route(Need::Org, routes!(submissions::costs_batch))
-            .route(Need::Org, routes!(submissions::usage_batch))
-            .route(Need::Org, routes!(profiles::register, profiles::list))
+            .express(RequiredScope::Org, routes!(selection::select), selection::express)
+            .express(RequiredScope::Org, routes!(submissions::costs), submissions::express)
+            .express(RequiredScope::Org, routes!(submissions::usage), submissions::express)
+            .route(RequiredScope::Org, routes!(submissions::costs_batch))
+            .route(RequiredScope::Org, routes!(submissions::usage_batch))
+            .route(RequiredScope::Org, routes!(profiles::register, profiles::list))
             // Those who look at what was spent
-            .route(Need::Org, routes!(aggregates::org_day))
-            .route(Need::Org, routes!(aggregates::org_days))
-            .route(Need::Org, routes!(aggregates::app_day))
-            .route(Need::Org, routes!(aggregates::app_days))
-            .route(Need::Org, routes!(orgs::get))
-            .route(Need::Org, routes!(apps::list))
-            .route(Need::Org, routes!(apps::get))
-            .route(Need::Org, routes!(audit::of_org))
-            .route(Need::Org, routes!(audit::of_app));
+            .route(RequiredScope::Org, routes!(aggregates::org_day))
+            .route(RequiredScope::Org, routes!(aggregates::org_days))
+            .route(RequiredScope::Org, routes!(aggregates::app_day))
+            .route(RequiredScope::Org, routes!(aggregates::app_days))
+            .route(RequiredScope::Org, routes!(orgs::get))
+            .route(RequiredScope::Org, routes!(apps::list))
+            .route(RequiredScope::Org, routes!(apps::get))
+            .route(RequiredScope::Org, routes!(audit::of_org))
+            .route(RequiredScope::Org, routes!(audit::of_app));
         // Operators, and those whom they hand a one-time token
-        api.route(Need::Admin, routes!(orgs::list))
-            .route(Need::Admin, routes!(orgs::put))
-            .route(Need::Admin, routes!(apps::put))
-            .route(Need::Admin, routes!(credentials::rotate_org))
-            .route(Need::Admin, routes!(credentials::rotate_app))
+        api.route(RequiredScope::Admin, routes!(orgs::list))
+            .route(RequiredScope::Admin, routes!(orgs::put))
+            .route(RequiredScope::Admin, routes!(apps::put))
+            .route(RequiredScope::Admin, routes!(credentials::rotate_org))
+            .route(RequiredScope::Admin, routes!(credentials::rotate_app))
             .route(ticket, routes!(credentials::secret_org))
             .route(ticket, routes!(credentials::secret_app))
-            .route(Need::Admin, routes!(sticky::set_org, sticky::reset_org))
-            .route(Need::Admin, routes!(sticky::set_app, sticky::reset_app))
-            .route(Need::Admin, routes!(prices::list, prices::import))
-            .route(Need::Admin, routes!(prices::imports))
-            .route(Need::Admin, routes!(prices::remove_import))
-            .route(Need::Admin, routes!(webhooks::list))
-            .route(Need::Admin, routes!(webhooks::put, webhooks::get, webhooks::remove))
+            .route(RequiredScope::Admin, routes!(sticky::set_org, sticky::reset_org))
+            .route(RequiredScope::Admin, routes!(sticky::set_app, sticky::reset_app))
+            .route(RequiredScope::Admin, routes!(prices::list, prices::import))
+            .route(RequiredScope::Admin, routes!(prices::imports))
+            .route(RequiredScope::Admin, routes!(prices::remove_import))
+            .route(RequiredScope::Admin, routes!(webhooks::list))
+            .route(RequiredScope::Admin, routes!(webhooks::put, webhooks::get, webhooks::remove))
     }
 
     fn codes(&self) -> &'static [Code] {

@@ -12,8 +12,8 @@ use weir_table::AnyBackend;
 
 use weir_framework::app::App;
 use weir_framework::auth::Identity;
+use weir_framework::authorize::{Caller, Local};
 use weir_framework::edge::express::Asked;
-use weir_framework::guard::{Caller, Local};
 use weir_framework::{ApiError, Code};
 
 /// The keeper that the server opened.

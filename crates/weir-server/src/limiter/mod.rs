@@ -35,8 +35,8 @@ use weir_framework::api::Api;
 use weir_framework::app::{App, Opened, Opening, Service};
 use weir_framework::jobs::Jobs;
 use weir_framework::metrics::ServiceMetrics;
-use weir_framework::need::Need;
 use weir_framework::objects;
+use weir_framework::required_scope::RequiredScope;
 use weir_framework::settings::JobSettings;
 
 use self::metrics::LimiterMetrics;
@@ -121,7 +121,7 @@ impl Service for LimiterService {
     }
 
     fn routes(&self, api: Api) -> Api {
-        let tenant = Need::Namespace;
+        let tenant = RequiredScope::Namespace;
         let api = api
             // Programs that are limited
             .express(tenant, routes!(acquire::acquire), acquire::express)
@@ -155,12 +155,12 @@ impl Service for LimiterService {
             .route(tenant, routes!(audit::list));
         // Operators
         api.route(tenant, routes!(namespaces::get))
-            .route(Need::Admin, routes!(namespaces::put, namespaces::remove))
-            .route(Need::Admin, routes!(namespaces::list))
-            .route(Need::Admin, routes!(namespaces::purge))
-            .route(Need::Admin, routes!(namespaces::recover))
-            .route(Need::Admin, routes!(about::version))
-            .route(Need::Admin, routes!(about::cache))
+            .route(RequiredScope::Admin, routes!(namespaces::put, namespaces::remove))
+            .route(RequiredScope::Admin, routes!(namespaces::list))
+            .route(RequiredScope::Admin, routes!(namespaces::purge))
+            .route(RequiredScope::Admin, routes!(namespaces::recover))
+            .route(RequiredScope::Admin, routes!(about::version))
+            .route(RequiredScope::Admin, routes!(about::cache))
     }
 
     fn codes(&self) -> &'static [Code] {

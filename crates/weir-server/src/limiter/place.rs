@@ -10,8 +10,8 @@ use weir_limiter::{Limiter, Namespace};
 use weir_table::AnyBackend;
 
 use weir_framework::app::App;
+use weir_framework::authorize::Caller;
 use weir_framework::edge::express::Asked;
-use weir_framework::guard::Caller;
 use weir_framework::once::{IDEMPOTENCY_KEY, NotAKey, OnceKey};
 use weir_framework::{ApiError, Code};
 

@@ -4,7 +4,7 @@ use axum::Json;
 use serde_json::json;
 use utoipa_axum::routes;
 use weir_framework::testing::TestApp;
-use weir_framework::{Api, Code, Need, Service};
+use weir_framework::{Api, Code, RequiredScope, Service};
 
 /// Routes that misbehave.
 struct Odd;
@@ -26,7 +26,7 @@ async fn large() -> Json<Vec<u32>> {
 
 impl Service for Odd {
     fn routes(&self, api: Api) -> Api {
-        let open = Need::Nothing("a test");
+        let open = RequiredScope::Public("a test");
         api.route(open, routes!(slow)).route(open, routes!(panics)).route(open, routes!(large))
     }
 }

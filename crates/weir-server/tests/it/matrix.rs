@@ -4,7 +4,7 @@ use axum::http::Method;
 use serde_json::Value;
 use utoipa_axum::routes;
 use weir_framework::testing::{Reply, TestApp};
-use weir_framework::{Api, Need, Service, router};
+use weir_framework::{Api, RequiredScope, Service, router};
 use weir_server::keeper::KeeperService;
 use weir_server::limiter::LimiterService;
 
@@ -29,10 +29,10 @@ handler!(write_owner, delete, "/t/owners/{owner}");
 
 impl Service for Tenants {
     fn routes(&self, api: Api) -> Api {
-        api.route(Need::Org, routes!(read_org, write_org))
-            .route(Need::Org, routes!(read_app, write_app))
-            .route(Need::Namespace, routes!(read_ns, write_ns))
-            .route(Need::Owner, routes!(read_owner, write_owner))
+        api.route(RequiredScope::Org, routes!(read_org, write_org))
+            .route(RequiredScope::Org, routes!(read_app, write_app))
+            .route(RequiredScope::Namespace, routes!(read_ns, write_ns))
+            .route(RequiredScope::Owner, routes!(read_owner, write_owner))
     }
 }
 
@@ -159,13 +159,13 @@ async fn a_route_that_is_declared_wrongly_is_found() {
     struct NoTenant;
     impl Service for NoTenant {
         fn routes(&self, api: Api) -> Api {
-            api.route(Need::Namespace, routes!(read_org))
+            api.route(RequiredScope::Namespace, routes!(read_org))
         }
     }
     struct Dangling;
     impl Service for Dangling {
         fn routes(&self, api: Api) -> Api {
-            api.route(Need::Admin, routes!(refers))
+            api.route(RequiredScope::Admin, routes!(refers))
         }
     }
     let app = TestApp::start(vec![]).await;

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use weir_framework::extract::{Body, Path, Query};
 use weir_framework::jobs::{self, Done, Jobs, Periodic, Turn};
 use weir_framework::page::{Page, PageLimit as _, PageParams};
-use weir_framework::{Api, ApiError, App, Need, Service};
+use weir_framework::{Api, ApiError, App, RequiredScope, Service};
 use weir_table::expr::attr;
 use weir_table::{Get, Item, Key, Kind, Query as TableQuery, TableSpec, Write};
 
@@ -28,10 +28,10 @@ impl Service for Sample {
     }
 
     fn routes(&self, api: Api) -> Api {
-        api.route(Need::Namespace, routes!(add_limit, list_limits))
-            .route(Need::Namespace, routes!(read_limit, remove_limit))
-            .route(Need::Org, routes!(read_app, write_app))
-            .route(Need::Owner, routes!(read_owner))
+        api.route(RequiredScope::Namespace, routes!(add_limit, list_limits))
+            .route(RequiredScope::Namespace, routes!(read_limit, remove_limit))
+            .route(RequiredScope::Org, routes!(read_app, write_app))
+            .route(RequiredScope::Owner, routes!(read_owner))
     }
 }
 

@@ -83,7 +83,7 @@ impl Service for Notes {
     }
 
     fn routes(&self, api: Api) -> Api {
-        api.route(Need::Namespace, routes!(add, list))
+        api.route(RequiredScope::Namespace, routes!(add, list))
     }
 
     fn jobs(&self, app: &App, jobs: Jobs) -> Jobs {

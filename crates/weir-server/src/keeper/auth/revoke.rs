@@ -11,7 +11,7 @@ use super::form::JsonOrForm;
 use super::issue::refused;
 use weir_framework::app::App;
 use weir_framework::auth::Secret;
-use weir_framework::guard::{API_KEY, Local};
+use weir_framework::authorize::{API_KEY, Local};
 use weir_framework::{ApiError, Code};
 
 /// What to take back.

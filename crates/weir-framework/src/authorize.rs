@@ -1,4 +1,5 @@
-//! Who is asking, and may they? Runs before the handler of every declared route.
+//! Authentication and authorization: identifies the caller and checks the scope that the route
+//! requires. Runs before the handler of every declared route, on the fast path too.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,18 +16,18 @@ use crate::auth::grant::Grants;
 use crate::auth::{AuthError, Identity, TokenError};
 use crate::edge::Visit;
 use crate::metrics::RouteMetrics;
-use crate::need::{Denied, Need};
+use crate::required_scope::{Denied, RequiredScope};
 use crate::{ApiError, Code};
 
 /// The header of the admin key.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const ADMIN_KEY_PREFIX: &str = "wak_";
 
-/// Who asks; handlers take it with `Extension`.
+/// The caller; handlers extract it with `Extension`.
 #[derive(Debug, Clone)]
 pub struct Caller(pub Arc<Identity>);
 
-/// A mark on requests that came through the socket in the data folder: who may use it may do all.
+/// Marks requests from the socket in the data folder, whose callers have every grant.
 #[derive(Debug, Clone)]
 pub struct Local(Arc<Identity>);
 
@@ -40,58 +41,58 @@ impl Local {
     }
 }
 
-/// A declared route, as its requests and answers know it.
+/// A declared route: its path, its required scope and its metrics.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Declared {
+pub(crate) struct DeclaredRoute {
     pub(crate) path: &'static str,
-    pub(crate) need: Need,
+    pub(crate) required_scope: RequiredScope,
     pub(crate) metrics: &'static RouteMetrics,
 }
 
-/// What the guard leaves with a visit for the log and the metrics.
+/// The outcome of [`check`], which the access log and the metrics read.
 #[derive(Debug)]
-pub(crate) struct Passed {
+pub(crate) struct Authorized {
     pub(crate) metrics: &'static RouteMetrics,
-    subject: Option<Arc<Identity>>,
+    caller: Option<Arc<Identity>>,
 }
 
-impl Passed {
-    pub(crate) fn new(metrics: &'static RouteMetrics, subject: Option<Arc<Identity>>) -> Passed {
-        Passed { metrics, subject }
+impl Authorized {
+    pub(crate) fn new(metrics: &'static RouteMetrics, caller: Option<Arc<Identity>>) -> Authorized {
+        Authorized { metrics, caller }
     }
 
-    /// Who asked, if they said so.
+    /// The caller, unless the request carried no valid credentials.
     pub(crate) fn caller(&self) -> Option<&Arc<Identity>> {
-        self.subject.as_ref()
+        self.caller.as_ref()
     }
 
     pub(crate) fn subject(&self) -> Option<&str> {
-        self.subject.as_deref().map(|identity| identity.subject.as_str())
+        self.caller.as_deref().map(|identity| identity.subject.as_str())
     }
 }
 
-/// Runs `handler` for a request whose caller may ask for it.
-pub(crate) async fn guard(
+/// Runs `handler` if the caller has the scope that `route` requires.
+pub(crate) async fn authorize(
     app: App,
-    declared: Declared,
+    route: DeclaredRoute,
     handler: Route,
     request: Request,
 ) -> Result<Response, Infallible> {
     let (mut parts, body) = request.into_parts();
-    let params = match declared.need {
-        Need::Nothing(_) => None,
+    let params = match route.required_scope {
+        RequiredScope::Public(_) => None,
         _ => RawPathParams::from_request_parts(&mut parts, &()).await.ok(),
     };
     let find = |name: &str| {
         let mut params = params.as_ref()?.iter();
-        params.find(|(known, _)| *known == name).map(|(_, value)| value)
+        params.find(|(param, _)| *param == name).map(|(_, value)| value)
     };
-    let (caller, checked) = admit(&app, declared.need, &parts, find).await;
+    let (caller, checked) = check(&app, route.required_scope, &parts, find).await;
     if let Some(caller) = &caller {
         parts.extensions.insert(Caller(Arc::clone(caller)));
     }
     if let Some(visit) = parts.extensions.get::<Visit>() {
-        visit.pass(Passed::new(declared.metrics, caller));
+        visit.pass(Authorized::new(route.metrics, caller));
     }
     match checked {
         Ok(()) => handler.oneshot(Request::from_parts(parts, body)).await,
@@ -99,39 +100,39 @@ pub(crate) async fn guard(
     }
 }
 
-/// Who asks, and whether they may ask this of a path with these parameters.
-pub(crate) async fn admit<'p>(
+/// Identifies the caller and checks the required scope against the path parameters.
+pub(crate) async fn check<'p>(
     app: &App,
-    need: Need,
+    required_scope: RequiredScope,
     parts: &Parts,
     parameters: impl Fn(&str) -> Option<&'p str>,
 ) -> (Option<Arc<Identity>>, Result<(), ApiError>) {
-    if let Need::Nothing(_) = need {
+    if let RequiredScope::Public(_) = required_scope {
         return (None, Ok(()));
     }
     let caller = match identify(app, parts).await {
         Ok(caller) => caller,
         Err(error) => return (None, Err(error)),
     };
-    let checked =
-        need.check(caller.as_deref(), &parts.method, parameters).map_err(|denied| match denied {
-            Denied::Unknown => unauthorized("send X-API-Key or Authorization: Bearer"),
-            Denied::Forbidden => {
-                ApiError::new(Code::FORBIDDEN, "the credentials are valid, but not for this")
-                    .with("scope_needed", need.text())
-            }
-        });
+    let checked = required_scope.check(caller.as_deref(), &parts.method, parameters);
+    let checked = checked.map_err(|denied| match denied {
+        Denied::Unauthenticated => unauthorized("send X-API-Key or Authorization: Bearer"),
+        Denied::Forbidden => {
+            ApiError::new(Code::FORBIDDEN, "the credentials are valid, but not for this")
+                .with("scope_needed", required_scope.text())
+        }
+    });
     (caller, checked)
 }
 
-/// Who asks; none when no credentials were sent.
+/// Identifies the caller; `None` if the request carries no credentials.
 async fn identify(app: &App, parts: &Parts) -> Result<Option<Arc<Identity>>, ApiError> {
     if let Some(Local(identity)) = parts.extensions.get() {
         return Ok(Some(Arc::clone(identity)));
     }
     let key = single(&parts.headers, &API_KEY)?;
     let authorization = single(&parts.headers, &header::AUTHORIZATION)?;
-    let known = match (key, authorization) {
+    let identified = match (key, authorization) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
             return Err(unauthorized("send X-API-Key or Authorization, not both"));
@@ -139,17 +140,17 @@ async fn identify(app: &App, parts: &Parts) -> Result<Option<Arc<Identity>>, Api
         (Some(key), None) => app.auth().authenticate_key(key).await,
         (None, Some(text)) => match bearer(text) {
             None => return Err(unauthorized("Authorization must be: Bearer TOKEN")),
-            // Scrapers and other programs that can send nothing but a bearer token.
+            // Prometheus and some other clients can send a bearer token only.
             Some(key) if key.starts_with(ADMIN_KEY_PREFIX) => {
                 app.auth().authenticate_key(key).await
             }
             Some(token) => app.auth().authenticate_bearer(token).await,
         },
     };
-    known.map(Some).map_err(refusal)
+    identified.map(Some).map_err(refusal)
 }
 
-/// The one value of a header. Two would leave open which of them counts.
+/// The only value of a header. Two values would be ambiguous.
 fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, ApiError> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else {
