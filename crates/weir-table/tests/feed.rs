@@ -1,20 +1,20 @@
 //! Consumers of the change feed, on both back-ends, and on one whose shards split.
 #![cfg(all(feature = "dynamodb", feature = "embedded"))]
 
-/// Tells each of these stories on both back-ends.
+/// Makes one test per back-end of each scenario.
 #[cfg(test)]
 macro_rules! on_both {
-    ($($story:ident),* $(,)?) => {
+    ($($scenario:ident),* $(,)?) => {
         mod embedded_store {
             $(#[tokio::test]
-            async fn $story() {
-                super::$story(crate::places::on_embedded().await).await;
+            async fn $scenario() {
+                super::$scenario(crate::setup::on_embedded().await).await;
             })*
         }
         mod dynamodb_local {
             $(#[tokio::test]
-            async fn $story() {
-                super::$story(crate::places::on_dynamodb().await).await;
+            async fn $scenario() {
+                super::$scenario(crate::setup::on_dynamodb().await).await;
             })*
         }
     };
@@ -27,14 +27,14 @@ mod consumers;
 #[path = "feed/merging.rs"]
 mod merging;
 #[cfg(test)]
-#[path = "feed/places.rs"]
-mod places;
-#[cfg(test)]
 #[path = "feed/scripted.rs"]
 mod scripted;
+#[cfg(test)]
+#[path = "feed/setup.rs"]
+mod setup;
 #[cfg(test)]
 #[path = "feed/splitting.rs"]
 mod splitting;
 #[cfg(test)]
-#[path = "feed/stretches.rs"]
-mod stretches;
+#[path = "feed/windows.rs"]
+mod windows;

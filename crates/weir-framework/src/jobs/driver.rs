@@ -11,11 +11,11 @@ use tokio::time::timeout;
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Error, Result, Store};
 
+use super::counting::CountingTask;
 use super::desk::{Bell, Ran, desk};
-use super::erased::{AnyFed, AnyPeriodic, Counts};
-use super::fed::FedTask;
+use super::erased::{AnyCounting, AnyPeriodic};
 use super::hub::Hub;
-use super::job::{Counting, Fed, Periodic};
+use super::job::{Counting, Periodic};
 use super::keys;
 use super::periodic::PeriodicTask;
 use super::settings::{INSTANCE_MAX, JOBS_MAX, RELEASE_WITHIN, Settings};
@@ -29,7 +29,7 @@ pub struct Jobs {
     instance: String,
     settings: Settings,
     periodic: Vec<Box<dyn AnyPeriodic>>,
-    fed: Vec<Box<dyn AnyFed>>,
+    counting: Vec<Box<dyn AnyCounting>>,
 }
 
 impl Jobs {
@@ -41,7 +41,7 @@ impl Jobs {
             instance: instance_id.into(),
             settings: Settings::default(),
             periodic: Vec::new(),
-            fed: Vec::new(),
+            counting: Vec::new(),
         }
     }
 
@@ -59,17 +59,10 @@ impl Jobs {
         self
     }
 
-    /// Adds a job that follows a table's changes.
-    #[must_use]
-    pub fn feed(mut self, job: impl Fed) -> Jobs {
-        self.fed.push(Box::new(job));
-        self
-    }
-
     /// Adds a job that counts what changes in a table.
     #[must_use]
     pub fn counting(mut self, job: impl Counting) -> Jobs {
-        self.fed.push(Box::new(Counts(job)));
+        self.counting.push(Box::new(job));
         self
     }
 
@@ -80,7 +73,7 @@ impl Jobs {
     /// A setting, a name or a period is invalid, or two jobs have one name.
     pub fn start(self) -> Result<Running> {
         self.settings.check()?;
-        let count = self.periodic.len() + self.fed.len();
+        let count = self.periodic.len() + self.counting.len();
         if count > JOBS_MAX {
             let problem = format!("are {count}; at most {JOBS_MAX} are allowed");
             return Err(Error::invalid("jobs", problem));
@@ -102,8 +95,8 @@ impl Jobs {
         for job in self.periodic {
             running.start_periodic(job)?;
         }
-        for job in self.fed {
-            running.start_fed(job)?;
+        for job in self.counting {
+            running.start_counting(job)?;
         }
         Ok(running)
     }
@@ -130,11 +123,11 @@ impl Running {
         Ok(())
     }
 
-    fn start_fed(&mut self, job: Box<dyn AnyFed>) -> Result<()> {
+    fn start_counting(&mut self, job: Box<dyn AnyCounting>) -> Result<()> {
         let (bell, desk) = desk(self.hub.phase.clone());
         let every = job.every().unwrap_or(self.hub.settings.feed_poll);
         let board = self.add(job.name(), Kind::Feed, every, bell)?;
-        let task = FedTask::new(Arc::clone(&self.hub), job, board, desk)?;
+        let task = CountingTask::new(Arc::clone(&self.hub), job, board, desk)?;
         self.tasks.lock().spawn(task.live());
         Ok(())
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use weir_table::Write;
 use weir_table::feed::{Change, Merge, Position};
 
-use super::failure::{Failure, Result};
-use super::job::{Counting, Done, Fed, Periodic, Place};
+use super::failure::Result;
+use super::job::{Counting, Done, Periodic, Place};
 use super::turn::Turn;
 
 /// A future in a box.
@@ -50,61 +50,17 @@ impl<J: Periodic> AnyPeriodic for J {
     }
 }
 
-/// [`Fed`] or [`Counting`] as the driver keeps it, without its type.
-pub(super) trait AnyFed: Send + Sync {
+/// [`Counting`] as the driver keeps it, without its type.
+pub(super) trait AnyCounting: Send + Sync {
     fn name(&self) -> &str;
     fn table(&self) -> &str;
     fn start(&self) -> Position;
     fn every(&self) -> Option<Duration>;
     fn deadline(&self) -> Option<Duration>;
     fn merge(&self) -> Option<Merge>;
-    /// What a job that counts folds a stretch into; none of a job that handles batches.
-    fn tally(&self) -> Option<Box<dyn AnyTally + '_>>;
-    fn handle<'a>(&'a self, changes: &'a [Change], turn: &'a Turn)
-    -> Boxed<'a, Result<Vec<Write>>>;
+    /// An empty tally for a window.
+    fn tally(&self) -> Box<dyn AnyTally + '_>;
     fn full_pass<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>>;
-}
-
-impl<J: Fed> AnyFed for J {
-    fn name(&self) -> &str {
-        Fed::name(self)
-    }
-
-    fn table(&self) -> &str {
-        Fed::table(self)
-    }
-
-    fn start(&self) -> Position {
-        Fed::start(self)
-    }
-
-    fn every(&self) -> Option<Duration> {
-        None
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        Fed::deadline(self)
-    }
-
-    fn merge(&self) -> Option<Merge> {
-        None
-    }
-
-    fn tally(&self) -> Option<Box<dyn AnyTally + '_>> {
-        None
-    }
-
-    fn handle<'a>(
-        &'a self,
-        changes: &'a [Change],
-        turn: &'a Turn,
-    ) -> Boxed<'a, Result<Vec<Write>>> {
-        Box::pin(Fed::handle(self, changes, turn))
-    }
-
-    fn full_pass<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>> {
-        Box::pin(Fed::full_pass(self, turn))
-    }
 }
 
 /// The tally of a [`Counting`] job, with its job.
@@ -114,9 +70,6 @@ pub(super) trait AnyTally: Send {
     where
         Self: 'a;
 }
-
-/// A [`Counting`] job.
-pub(super) struct Counts<J>(pub(super) J);
 
 struct Tallied<'j, J: Counting> {
     job: &'j J,
@@ -137,40 +90,36 @@ impl<J: Counting> AnyTally for Tallied<'_, J> {
     }
 }
 
-impl<J: Counting> AnyFed for Counts<J> {
+impl<J: Counting> AnyCounting for J {
     fn name(&self) -> &str {
-        self.0.name()
+        Counting::name(self)
     }
 
     fn table(&self) -> &str {
-        self.0.table()
+        Counting::table(self)
     }
 
     fn start(&self) -> Position {
-        self.0.start()
+        Counting::start(self)
     }
 
     fn every(&self) -> Option<Duration> {
-        self.0.every()
+        Counting::every(self)
     }
 
     fn deadline(&self) -> Option<Duration> {
-        self.0.deadline()
+        Counting::deadline(self)
     }
 
     fn merge(&self) -> Option<Merge> {
-        self.0.merge()
+        Counting::merge(self)
     }
 
-    fn tally(&self) -> Option<Box<dyn AnyTally + '_>> {
-        Some(Box::new(Tallied { job: &self.0, tally: J::Tally::default() }))
-    }
-
-    fn handle<'a>(&'a self, _: &'a [Change], _: &'a Turn) -> Boxed<'a, Result<Vec<Write>>> {
-        Box::pin(async { Err(Failure::new("a job that counts handles no batches")) })
+    fn tally(&self) -> Box<dyn AnyTally + '_> {
+        Box::new(Tallied { job: self, tally: J::Tally::default() })
     }
 
     fn full_pass<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>> {
-        Box::pin(self.0.full_pass(turn))
+        Box::pin(Counting::full_pass(self, turn))
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use weir_table::clock::Clock;
-use weir_table::{AnyBackend, Error, Get, Item, Store, Transacted, Transaction, Write, Written};
+use weir_table::{AnyBackend, Error, Get, Item, Store, Write, Written};
 
 use super::erased::Boxed;
 use super::failure::Failure;
@@ -34,10 +34,6 @@ impl Hub {
 
     pub(super) fn write(&self, write: Write) -> Boxed<'_, Result<Written, Error>> {
         Box::pin(self.store.write(write))
-    }
-
-    pub(super) fn transact(&self, all: Transaction) -> Boxed<'_, Result<Transacted, Error>> {
-        Box::pin(self.store.transact(all))
     }
 
     pub(super) fn now_ms(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! What a domain writes: a [`Periodic`] job, a [`Fed`] one or a [`Counting`] one.
+//! What a domain writes: a [`Periodic`] job or a [`Counting`] one.
 //!
 //! All are idempotent functions of the state of the store: they may be cut off at any `await`, and
 //! are then run again. The driver owns period, lease, retry and shutdown.
@@ -76,47 +76,10 @@ pub trait Periodic: Send + Sync + 'static {
     fn run(&self, turn: &Turn) -> impl Future<Output = Result<Done>> + Send;
 }
 
-/// A job that follows a table's change feed, batch by batch.
-pub trait Fed: Send + Sync + 'static {
-    /// Its name, which stays: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
-    fn name(&self) -> &str;
-
-    /// The table whose changes it follows.
-    fn table(&self) -> &str;
-
-    /// Where it begins when it has never run.
-    fn start(&self) -> Position {
-        Position::Oldest
-    }
-
-    /// How long a run may take; none for the driver's setting.
-    fn deadline(&self) -> Option<Duration> {
-        None
-    }
-
-    /// What to write because of `changes`, at most 99 writes and no item twice. The driver writes
-    /// it together with the feed's position, so each change counts once; when a condition of it is
-    /// refused it asks again, and when it is too much for one transaction it asks with fewer
-    /// changes.
-    ///
-    /// A job whose work is not in a table does it here and returns no writes. After a crash it
-    /// sees changes again.
-    fn handle(
-        &self,
-        changes: &[Change],
-        turn: &Turn,
-    ) -> impl Future<Output = Result<Vec<Write>>> + Send;
-
-    /// Makes good for changes that the feed no longer had. By then the feed begins anew, so what
-    /// changes during the pass also comes to [`Fed::handle`], maybe on another instance at the
-    /// same time.
-    fn full_pass(&self, turn: &Turn) -> impl Future<Output = Result<Done>> + Send;
-}
-
-/// A job that counts what changes in a table. It is given long stretches of changes, so that an item is written once however
-/// many changes it counts.
+/// A job that follows a table's change feed, in long windows of changes, so that an item is written once however many
+/// changes it counts.
 pub trait Counting: Send + Sync + 'static {
-    /// What was counted of a stretch and is not yet written.
+    /// What the changes of a window came to so far.
     type Tally: Default + Send;
 
     /// Its name, which stays: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
@@ -141,30 +104,31 @@ pub trait Counting: Send + Sync + 'static {
         None
     }
 
-    /// Which changes may be told as one; none, if every one of them matters. A stretch that is folded again after a crash has
-    /// each change told on its own, and must come to the same.
+    /// Which changes of an item may be merged; none, if every one of them matters. A window that is resumed after a crash
+    /// is read unmerged, and must come to the same writes.
     fn merge(&self) -> Option<Merge> {
         None
     }
 
-    /// Adds changes to the tally. Returns how many entries it has now: when they are many the stretch ends.
+    /// Adds changes to the tally. Returns how many entries it has now: when they are many the window ends.
     ///
     /// # Errors
     /// A change cannot be read.
     fn fold(&self, tally: &mut Self::Tally, changes: Vec<Change>) -> Result<usize>;
 
-    /// What to write because of a stretch: any number of writes, no item twice, none with a condition. The driver writes
-    /// them in order of their items, in several transactions if need be, each with how far it came; so each change counts
-    /// once. After a crash the stretch is folded again and the items that were written are left out: **which items are
+    /// What to write because of a window's changes: any number of writes, no item twice, none with a condition. The driver
+    /// writes them in the order of their items, in several transactions if need be, each with a checkpoint; so each change
+    /// counts once. After a crash the window is folded again and the items already written are skipped: **which items are
     /// written, and what is counted in each, must depend on the changes alone.**
     ///
-    /// Work that is not in these writes can be done here too, if it can be done again.
+    /// Work outside of tables can be done here too, if it may be repeated: after a crash the changes are read again.
     fn writes(
         &self,
         tally: Self::Tally,
         turn: &Turn,
     ) -> impl Future<Output = Result<Vec<Write>>> + Send;
 
-    /// As [`Fed::full_pass`]. A stretch that was trimmed after some of it was written stays as it is.
+    /// Makes up for changes that the feed no longer had. The feed has been restarted by then, so changes made during the
+    /// pass are also folded, maybe on another instance at the same time. What was written of a trimmed window stays.
     fn full_pass(&self, turn: &Turn) -> impl Future<Output = Result<Done>> + Send;
 }

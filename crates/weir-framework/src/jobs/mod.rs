@@ -1,14 +1,13 @@
 //! Background jobs: aggregators, sweepers, refreshes, monitors.
 //!
 //! A job is an idempotent function of what is in the store. A [`Periodic`] one runs every so often,
-//! on one instance at a time or on all; a [`Fed`] one is given the changes of a table and returns
-//! what to write because of them; a [`Counting`] one does so for long stretches of changes. [`Jobs`] gives each a task and owns all the rest: period and
-//! jitter, retry with backoff, deadline, panics, leases, results and shutdown.
+//! on one instance at a time or on all; a [`Counting`] one is given windows of a table's change feed and returns what to
+//! write because of them. [`Jobs`] gives each a task and owns all the rest: period and jitter, retry with backoff,
+//! deadline, panics, leases, results and shutdown.
 //!
 //! What must hold, on any number of instances, whatever is killed when:
-//! - A change of a table counts once in what a feed job writes, because its writes and the feed's
-//!   position are one transaction; and in what a counting job writes, because each of its
-//!   transactions says how far the stretch is written.
+//! - A change of a table counts once in what a counting job writes, because each of its transactions records how far the
+//!   window is written.
 //! - A job that runs alone does so while clocks agree and the store answers. When a lease is lost
 //!   the run is told to stop, then dropped; a job that must not be run twice even then puts a
 //!   condition on its own writes, as everything here does.
@@ -42,14 +41,13 @@
 //! # }
 //! ```
 //!
-//! Read next: `job`, what a domain writes; `leased`, how a run under a lease goes; `reader`
-//! and `stretch`, how changes are counted once.
+//! Read next: `job`, what a domain writes; `leased`, how a run under a lease goes; `reader`, how changes are counted once.
 
+mod counting;
 mod desk;
 mod driver;
 mod erased;
 mod failure;
-mod fed;
 mod hub;
 mod job;
 mod keys;
@@ -63,7 +61,6 @@ mod record;
 mod run;
 mod settings;
 mod status;
-mod stretch;
 mod tally;
 mod turn;
 mod unhurried;
@@ -72,7 +69,7 @@ mod writes;
 pub use desk::Ran;
 pub use driver::{Jobs, Running};
 pub use failure::{Failure, Result};
-pub use job::{Counting, Done, Fed, Periodic, Place};
+pub use job::{Counting, Done, Periodic, Place};
 pub use keys::{JOBS_TABLE, table_spec};
 pub use record::Outcome;
 pub use settings::Settings;

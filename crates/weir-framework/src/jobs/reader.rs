@@ -1,50 +1,65 @@
-//! Reads a feed batch by batch, and brings what a job writes of each batch in with the feed's
-//! position, in one transaction. So a change that is delivered again counts once. `stretch` does so
-//! for jobs that count.
+//! Reads a feed window by window, folds the changes into the job's tally, and commits what they came to.
+//!
+//! A run counts what there was when it began: a shard whose end was reached is left for the next run, because to follow a
+//! busy feed closely would be to write every item again for a handful of changes.
 
 use std::collections::BTreeSet;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
-use weir_table::feed::{Batch, Consumer, POSITIONS_TABLE};
-use weir_table::{AnyBackend, Error, Transacted, Transaction, Verdict, Write};
+use weir_table::feed::{Change, Consumer, FeedWindow, POSITIONS_TABLE};
+use weir_table::limits::FEED_READ_MAX;
+use weir_table::{AnyBackend, Error};
 
-use super::erased::AnyFed;
+use super::erased::{AnyCounting, AnyTally};
 use super::failure::{Failure, Result};
 use super::hub::Hub;
 use super::job::Done;
-use super::pace::{millis, spread};
-use super::settings::{COMMIT_TRIES, PAUSE_MIN, WRITES_MAX};
+use super::pace::millis;
+use super::settings::{ENTRIES_MAX, FOLD_MAX, LEASE_PART, TAIL_PART};
 use super::status::Board;
 use super::turn::Turn;
 
 /// What reading came to.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read {
-    /// Changes were handled; `more` when there may be more.
+    /// Changes were counted; `more` when there may be more.
     Done(Done),
     /// The feed no longer has what comes next.
     Trimmed,
 }
 
-/// What one batch or stretch came to.
-pub(super) enum Step {
-    Handled(u64),
-    Again,
+/// What one window came to.
+enum Step {
+    Counted(u64),
+    /// Another instance took the shard over.
+    Lost,
     Empty,
     Trimmed,
 }
 
-pub(super) struct Reader {
-    pub(super) consumer: Consumer<AnyBackend>,
-    /// How many changes a batch may have; fewer after one was too much for a transaction.
-    changes_max: usize,
-    polled_ms: u64,
-    /// Shards that a run has read to their end.
-    pub(super) passed: BTreeSet<String>,
+/// A window whose changes are folded.
+enum Folded<'j> {
+    Window(Box<FeedWindow>, Box<dyn AnyTally + 'j>, Counted),
+    Nothing,
+    Trimmed,
 }
 
-pub(super) fn consumer(hub: &Hub, job: &dyn AnyFed) -> weir_table::Result<Consumer<AnyBackend>> {
+/// How many changes were folded, and when the last was made.
+#[derive(Default)]
+struct Counted {
+    changes: usize,
+    last_ms: u64,
+}
+
+pub(super) struct Reader {
+    pub(super) consumer: Consumer<AnyBackend>,
+    polled_ms: u64,
+    /// Shards that a run has read to their end.
+    passed: BTreeSet<String>,
+}
+
+fn consumer(hub: &Hub, job: &dyn AnyCounting) -> weir_table::Result<Consumer<AnyBackend>> {
     let consumer = Consumer::new(
         hub.store.clone(),
         job.table(),
@@ -58,20 +73,15 @@ pub(super) fn consumer(hub: &Hub, job: &dyn AnyFed) -> weir_table::Result<Consum
 }
 
 impl Reader {
-    pub(super) fn new(hub: &Hub, job: &dyn AnyFed) -> weir_table::Result<Reader> {
-        Ok(Reader {
-            consumer: consumer(hub, job)?,
-            changes_max: hub.settings.changes_max,
-            polled_ms: 0,
-            passed: BTreeSet::new(),
-        })
+    pub(super) fn new(hub: &Hub, job: &dyn AnyCounting) -> weir_table::Result<Reader> {
+        Ok(Reader { consumer: consumer(hub, job)?, polled_ms: 0, passed: BTreeSet::new() })
     }
 
-    /// Handles batches until there are none, up to the bounds of rounds and time.
+    /// Counts windows until there are none, up to the bounds of rounds and time.
     pub(super) async fn read(
         &mut self,
         hub: &Hub,
-        job: &dyn AnyFed,
+        job: &dyn AnyCounting,
         board: &Board,
         lost: watch::Receiver<bool>,
     ) -> Result<Read> {
@@ -80,17 +90,13 @@ impl Reader {
         let mut total = Done::default();
         self.passed.clear();
         for _ in 0..hub.settings.rounds_max {
-            let turn = hub.turn(self.changes_max as u64, &lost);
+            let turn = hub.turn(hub.settings.items_max, &lost);
             if turn.stopping() || started.elapsed() >= within / 2 {
                 break;
             }
-            let step = match job.tally() {
-                Some(_) => self.stretch(hub, job, board, &turn).await?,
-                None => self.step(hub, job, board, &turn).await?,
-            };
-            match step {
-                Step::Handled(changes) => total.items += changes,
-                Step::Again => {}
+            match self.count_window(hub, job, board, &turn).await? {
+                Step::Counted(changes) => total.items += changes,
+                Step::Lost => {}
                 Step::Empty => return Ok(Read::Done(total)),
                 Step::Trimmed => return Ok(Read::Trimmed),
             }
@@ -100,128 +106,113 @@ impl Reader {
         Ok(Read::Done(total))
     }
 
-    async fn step(
+    async fn count_window(
         &mut self,
         hub: &Hub,
-        job: &dyn AnyFed,
+        job: &dyn AnyCounting,
         board: &Board,
         turn: &Turn,
     ) -> Result<Step> {
-        let batch = match self.poll(hub, job, turn.now_ms()).await {
-            Ok(Some(batch)) => batch,
-            Ok(None) => {
+        // A consumer counts its times from before a clock was set back; a new one does not.
+        if turn.now_ms() < self.polled_ms {
+            self.consumer = consumer(hub, job)?;
+        }
+        self.polled_ms = turn.now_ms();
+        let mut folded = self.fold(hub, job, board, turn).await?;
+        if matches!(folded, Folded::Trimmed) {
+            // Another instance may have restarted the feed, which a new consumer finds out.
+            self.consumer = consumer(hub, job)?;
+            folded = self.fold(hub, job, board, turn).await?;
+        }
+        let (window, tally, counted) = match folded {
+            Folded::Window(window, tally, counted) => (window, tally, counted),
+            Folded::Nothing => {
                 board.caught_up();
                 return Ok(Step::Empty);
             }
-            Err(Error::Trimmed) => return Ok(Step::Trimmed),
-            Err(error) => return Err(error.into()),
+            Folded::Trimmed => return Ok(Step::Trimmed),
         };
-        if let Some(first) = batch.changes.first() {
-            board.behind(first.at_ms);
+        let writes = tally.writes(turn).await?;
+        if !Box::pin(self.consumer.commit(*window, writes)).await? {
+            return Ok(Step::Lost);
+        }
+        board.handled(counted.last_ms);
+        Ok(Step::Counted(counted.changes as u64))
+    }
+
+    /// Reads a window page by page; each page is dropped once it is folded.
+    async fn fold<'j>(
+        &mut self,
+        hub: &Hub,
+        job: &'j dyn AnyCounting,
+        board: &Board,
+        turn: &Turn,
+    ) -> Result<Folded<'j>> {
+        let mut tally = job.tally();
+        let started = Instant::now();
+        let mut counted = Counted::default();
+        let mut window =
+            match Box::pin(self.consumer.next_window(FEED_READ_MAX, &self.passed)).await {
+                Ok(Some(window)) => window,
+                Ok(None) => return Ok(Folded::Nothing),
+                Err(error) => return trimmed(error),
+            };
+        loop {
+            let changes = match Box::pin(self.consumer.read(&mut window, FEED_READ_MAX)).await {
+                Ok(changes) => changes,
+                Err(error) => return trimmed(error),
+            };
+            let Some(first) = changes.first() else { break };
+            board.behind(first.first_ms());
             board.running(turn.now_ms(), None);
-        }
-        for _ in 0..COMMIT_TRIES {
-            let writes = job.handle(&batch.changes, turn).await?;
-            if writes.len() > WRITES_MAX {
-                let problem = format!("{} writes; {WRITES_MAX} are allowed", writes.len());
-                return self.with_fewer(&batch, Failure::new(problem));
+            let read = window.changes_read() - counted.changes;
+            counted.changes = window.changes_read();
+            counted.last_ms = changes.iter().map(|change| change.at_ms).max().unwrap_or_default();
+            let is_tail = window.is_open() && is_tail(hub, job, read, counted.last_ms, turn);
+            if is_tail {
+                self.passed.insert(window.shard().to_owned());
             }
-            match self.commit(hub, &batch, writes).await? {
-                Commit::Done => {
-                    if let Some(last) = batch.changes.last() {
-                        board.handled(last.at_ms);
-                    }
-                    self.changes_max = grown(self.changes_max).min(hub.settings.changes_max);
-                    return Ok(Step::Handled(batch.changes.len() as u64));
-                }
-                Commit::Lost => return Ok(Step::Again),
-                Commit::TooMuch(failure) => return self.with_fewer(&batch, failure),
-                Commit::Stale => tokio::time::sleep(spread(PAUSE_MIN * 10)).await,
+            let entries = fold_in_parts(tally.as_mut(), changes).await?;
+            let is_enough = is_tail
+                || counted.changes >= hub.settings.window_max
+                || entries >= ENTRIES_MAX
+                || started.elapsed() >= hub.settings.lease / LEASE_PART
+                || turn.stopping();
+            // A resumed window must end where it ended before.
+            if is_enough && !window.is_resumed() {
+                break;
             }
         }
-        let problem = format!("the writes of a batch were refused {COMMIT_TRIES} times");
-        Err(Failure::new(problem))
-    }
-
-    async fn poll(
-        &mut self,
-        hub: &Hub,
-        job: &dyn AnyFed,
-        now_ms: u64,
-    ) -> weir_table::Result<Option<Batch>> {
-        self.follow_clock(hub, job, now_ms)?;
-        match Box::pin(self.consumer.poll(self.changes_max)).await {
-            Err(Error::Trimmed) => {
-                // Another instance may have begun the feed anew, which a new consumer finds out.
-                self.consumer = consumer(hub, job)?;
-                Box::pin(self.consumer.poll(self.changes_max)).await
-            }
-            polled => polled,
+        if window.reaches_end() {
+            self.passed.insert(window.shard().to_owned());
         }
-    }
-
-    /// A consumer counts its times from before a clock was set back; a new one does not.
-    pub(super) fn follow_clock(
-        &mut self,
-        hub: &Hub,
-        job: &dyn AnyFed,
-        now_ms: u64,
-    ) -> weir_table::Result<()> {
-        if now_ms < self.polled_ms {
-            self.consumer = consumer(hub, job)?;
-        }
-        self.polled_ms = now_ms;
-        Ok(())
-    }
-
-    async fn commit(&mut self, hub: &Hub, batch: &Batch, writes: Vec<Write>) -> Result<Commit> {
-        let writes = writes.into_iter().chain([batch.checkpoint()]);
-        match hub.transact(Transaction::new(writes)).await {
-            Ok(Transacted::Applied) => {
-                self.consumer.committed(batch);
-                Ok(Commit::Done)
-            }
-            Ok(Transacted::Refused(verdicts)) => {
-                // The checkpoint is the last. When it failed, another instance has the shard.
-                if let Some(Verdict::Failed(_)) = verdicts.last() {
-                    self.consumer.lost(batch);
-                    return Ok(Commit::Lost);
-                }
-                Ok(Commit::Stale)
-            }
-            Err(Error::Conflict) => Ok(Commit::Stale),
-            Err(error) if error.is_invalid() => Ok(Commit::TooMuch(error.into())),
-            Err(error) => {
-                // Whether it was written is not known; the position will tell.
-                self.consumer.lost(batch);
-                Err(error.into())
-            }
-        }
-    }
-
-    /// The next try takes half as many changes; with one alone there is nothing to halve.
-    fn with_fewer(&mut self, batch: &Batch, failure: Failure) -> Result<Step> {
-        if batch.changes.len() <= 1 {
-            return Err(failure);
-        }
-        self.changes_max = batch.changes.len() / 2;
-        Ok(Step::Again)
+        Ok(Folded::Window(Box::new(window), tally, counted))
     }
 }
 
-/// How many changes to take after so many went well: an eighth more. What was too much once is likely too much again, and a
-/// batch that is too much was read in vain.
-fn grown(changes: usize) -> usize {
-    changes.saturating_add(changes / 8).saturating_add(1)
+/// Folds changes a few at a time, so that requests on the same thread do not wait for all of them.
+async fn fold_in_parts(tally: &mut dyn AnyTally, changes: Vec<Change>) -> Result<usize> {
+    let mut rest = changes.into_iter();
+    loop {
+        let entries = tally.fold(rest.by_ref().take(FOLD_MAX).collect())?;
+        tokio::task::yield_now().await;
+        if rest.len() == 0 {
+            return Ok(entries);
+        }
+    }
 }
 
-/// What a transaction with a batch's checkpoint came to.
-enum Commit {
-    Done,
-    /// Another instance has the shard.
-    Lost,
-    /// What the job's writes rest on has changed; ask the job again.
-    Stale,
-    /// It cannot be written as it is.
-    TooMuch(Failure),
+/// Whether the end of the feed is near: few changes came, and the last of them was made not long ago. A DynamoDB stream may
+/// return few of many, so few alone do not prove it.
+fn is_tail(hub: &Hub, job: &dyn AnyCounting, read: usize, last_ms: u64, turn: &Turn) -> bool {
+    let every = job.every().unwrap_or(hub.settings.feed_poll);
+    let is_new = last_ms.saturating_add(millis(every)) >= turn.now_ms();
+    is_new && read < FEED_READ_MAX / TAIL_PART
+}
+
+fn trimmed<'j>(error: Error) -> Result<Folded<'j>> {
+    match error {
+        Error::Trimmed => Ok(Folded::Trimmed),
+        error => Err(Failure::from(error)),
+    }
 }

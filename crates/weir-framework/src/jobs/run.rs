@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::erased::{AnyFed, AnyPeriodic, Boxed};
+use super::erased::{AnyCounting, AnyPeriodic, Boxed};
 use super::failure::{Failure, Result};
 use super::hub::Hub;
 use super::job::Done;
@@ -69,7 +69,7 @@ pub(super) enum Work<'a> {
     /// A periodic job's run.
     Run(&'a dyn AnyPeriodic),
     /// A feed job's full pass.
-    Pass(&'a dyn AnyFed),
+    Pass(&'a dyn AnyCounting),
 }
 
 impl Work<'_> {

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use weir_table::limits::{FEED_READ_MAX, TRANSACT_MAX};
 use weir_table::{Error, Result};
 
 /// Jobs of one driver.
@@ -14,9 +13,6 @@ pub(super) const ERROR_TEXT_MAX: usize = 500;
 pub(super) const ASKS_MAX: usize = 16;
 /// Tries to write down how a run ended.
 pub(super) const RECORD_TRIES: u32 = 3;
-/// Tries to bring a batch's writes in when another writer was at the same items, or when what the
-/// job read before it decided has changed.
-pub(super) const COMMIT_TRIES: u32 = 8;
 /// How long leases may take to be given back once runs were cut off.
 pub(super) const RELEASE_WITHIN: Duration = Duration::from_secs(5);
 /// A wait is spread over this part of itself, so that instances do not act in step.
@@ -29,18 +25,16 @@ const LEASE_MIN: Duration = Duration::from_millis(30);
 const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 /// Bytes of an instance's id.
 pub(super) const INSTANCE_MAX: usize = 255;
-/// Writes a feed job may return for one batch; the checkpoint is one more.
-pub(super) const WRITES_MAX: usize = TRANSACT_MAX - 1;
 
-/// Entries of a counting job's tally at which its stretch ends, which bounds memory.
+/// Entries of a counting job's tally at which its window ends, which bounds memory.
 pub(super) const ENTRIES_MAX: usize = 10_000;
-/// A chunk of a stretch with less than this part of what it may have shows that the feed's end is near.
+/// A page with less than this part of the changes it may have shows that the feed's end is near.
 pub(super) const TAIL_PART: usize = 4;
 /// How far behind, beside two of its periods, a feed job is when it takes no more rests.
 pub(super) const LATE: Duration = Duration::from_secs(5);
 /// Changes that are folded at once, before others have their turn on the thread.
 pub(super) const FOLD_MAX: usize = 16;
-/// Reading a stretch takes at most this part of a lease.
+/// Reading a window takes at most this part of a lease.
 pub(super) const LEASE_PART: u32 = 3;
 
 /// How the driver runs jobs.
@@ -62,10 +56,8 @@ pub struct Settings {
     pub rest: Duration,
     /// Items of one round, unless the job says otherwise (1000).
     pub items_max: u64,
-    /// Changes of one batch (500).
-    pub changes_max: usize,
-    /// Changes of one stretch, of a job that counts (500 000).
-    pub stretch_max: usize,
+    /// Changes of one feed window (500 000).
+    pub window_max: usize,
     /// How often a feed with nothing new is read (1 s), unless the job says otherwise.
     pub feed_poll: Duration,
     /// How often a feed job looks whether a full pass is owed (30 s).
@@ -86,8 +78,7 @@ impl Default for Settings {
             rounds_max: 100,
             rest: Duration::from_millis(100),
             items_max: 1000,
-            changes_max: 500,
-            stretch_max: 500_000,
+            window_max: 500_000,
             feed_poll: Duration::from_secs(1),
             pass_poll: Duration::from_secs(30),
             record_every: Duration::from_secs(60),
@@ -124,12 +115,8 @@ impl Settings {
         if self.rounds_max == 0 || self.items_max == 0 {
             return refuse("rounds_max", "is zero, or items_max is");
         }
-        if self.stretch_max == 0 {
-            return refuse("stretch_max", "is zero");
-        }
-        if !(1..=FEED_READ_MAX).contains(&self.changes_max) {
-            let problem = format!("is {}; 1 to {FEED_READ_MAX}", self.changes_max);
-            return refuse("changes_max", &problem);
+        if self.window_max == 0 {
+            return refuse("window_max", "is zero");
         }
         Ok(())
     }
@@ -142,8 +129,8 @@ mod tests {
     #[test]
     fn the_usual_settings_hold_and_bad_ones_are_named() {
         assert!(Settings::default().check().is_ok());
-        let bad = Settings { changes_max: 0, ..Settings::default() };
-        assert_eq!(bad.check().unwrap_err().field(), Some("changes_max"));
+        let bad = Settings { window_max: 0, ..Settings::default() };
+        assert_eq!(bad.check().unwrap_err().field(), Some("window_max"));
         let bad = Settings { lease: Duration::from_millis(1), ..Settings::default() };
         assert_eq!(bad.check().unwrap_err().field(), Some("lease"));
         let bad = Settings { pass_poll: Duration::MAX, ..Settings::default() };

@@ -1,4 +1,4 @@
-//! Jobs that count: stretches of changes, written in several transactions, each change once.
+//! Windows of changes that are written in several transactions: each change counts once.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -103,11 +103,11 @@ async fn until_counted(store: &Store<AnyBackend>, wanted: (i64, i64)) {
     .await;
 }
 
-on_both!(stretches_are_counted_once_though_drivers_are_killed_all_the_time);
+on_both!(windows_of_several_transactions_are_counted_once_though_drivers_are_killed);
 
-async fn stretches_are_counted_once_though_drivers_are_killed_all_the_time(place: Place) {
+async fn windows_of_several_transactions_are_counted_once_though_drivers_are_killed(place: Place) {
     let mut settings = quick();
-    settings.stretch_max = 400;
+    settings.window_max = 400;
     let mut job = Parts::new();
     job.pause = Duration::from_millis(1);
     let (rounds, life_us) = match place.store.backend().name() {
@@ -120,7 +120,7 @@ async fn stretches_are_counted_once_though_drivers_are_killed_all_the_time(place
         order(&place.store, written..written + 160).await;
         written += 160;
         // Two at once. Leases are over all the time, so that one takes the shard while the other
-        // is still at its stretch; then both are killed, wherever they are.
+        // is still at its window; then both are killed, wherever they are.
         let pair = ["a", "b"].map(|name| start(&place, name, settings.clone(), &job));
         for _ in 0..4 {
             tokio::time::sleep(Duration::from_micros(dice.u64(0..life_us))).await;
@@ -150,18 +150,18 @@ async fn a_counting_job_reads_at_its_own_pace_or_when_it_is_asked() {
     let ran = running.run_now("parts").await.unwrap();
     assert_eq!(ran, Ran::Done(Done::all(1_300)));
     assert_eq!(counted(&place.store).await, sum(1_300));
-    assert_eq!(job.begun.count(), 2, "the first change of all, and the rest as one stretch");
+    assert_eq!(job.begun.count(), 2, "the first change, and the rest as one window");
     order(&place.store, 1_300..1_304).await;
     running.wake("parts").unwrap();
     until_counted(&place.store, sum(1_304)).await;
 }
 
 #[tokio::test]
-async fn a_stretch_ends_at_its_bound_and_the_next_one_follows() {
+async fn a_window_ends_at_its_bound_and_the_next_one_follows() {
     let place = embedded().await;
     order(&place.store, 0..2_500).await;
     let mut settings = quick();
-    settings.stretch_max = 1_000;
+    settings.window_max = 1_000;
     let job = Parts::new();
     let running = start(&place, "a", settings, &job);
     until(&running, "parts", |status| status.last_items == Some(2_500)).await;

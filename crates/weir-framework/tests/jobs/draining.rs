@@ -85,7 +85,7 @@ async fn a_drained_feed_job_gives_its_shards_over_at_once() {
     let start = |instance: &str, job: Count| {
         Jobs::new(place.store.clone(), place.clock.clone(), instance)
             .settings(quick())
-            .feed(job)
+            .counting(job)
             .start()
             .unwrap()
     };

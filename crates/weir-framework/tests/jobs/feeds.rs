@@ -1,21 +1,20 @@
-//! Feed jobs: every change counts once, whatever happens to the instances.
+//! Jobs that follow a feed: every change counts once, whatever happens to the instances.
 
 use std::time::Duration;
 
-use weir_framework::jobs::{Done, Fed, Jobs, Ran, Result, Running, Settings, Turn};
-use weir_table::expr::{attr, set};
+use weir_framework::jobs::{Counting, Done, Jobs, Ran, Result, Running, Settings, Turn};
 use weir_table::feed::Change;
-use weir_table::{Get, Item, Key, Write};
+use weir_table::{Item, Write};
 
 use crate::places::{
     ORDERS, Place, TOTALS, embedded, on_both, order, quick, status, total, until, until_total,
 };
 use crate::scripts::{Count, Rounds, count, numbers};
 
-fn start(place: &Place, instance: &str, settings: Settings, job: impl Fed) -> Running {
+fn start(place: &Place, instance: &str, settings: Settings, job: impl Counting) -> Running {
     Jobs::new(place.store.clone(), place.clock.clone(), instance)
         .settings(settings)
-        .feed(job)
+        .counting(job)
         .start()
         .unwrap()
 }
@@ -24,11 +23,10 @@ fn sum(to: i64) -> (i64, i64) {
     (to, (0..to).sum())
 }
 
-on_both!(changes_are_counted_once_though_drivers_are_killed_all_the_time);
+on_both!(changes_are_counted_once_though_drivers_are_killed);
 
-async fn changes_are_counted_once_though_drivers_are_killed_all_the_time(place: Place) {
-    let mut settings = quick();
-    settings.changes_max = 7;
+async fn changes_are_counted_once_though_drivers_are_killed(place: Place) {
+    let settings = quick();
     let mut job = Count::new();
     job.pause = Duration::from_millis(2);
     let (mut written, mut kills) = (0, 0);
@@ -39,7 +37,7 @@ async fn changes_are_counted_once_though_drivers_are_killed_all_the_time(place: 
     let mut dice = fastrand::Rng::with_seed(42);
     while written < orders {
         // Two at once. Leases are over all the time, so that one takes the shard while the other
-        // is still at its batch; then both are killed, wherever they are.
+        // is still at its window; then both are killed, wherever they are.
         let pair = ["a", "b"].map(|name| start(&place, name, settings.clone(), job.clone()));
         order(&place.store, written..written + 10).await;
         written += 10;
@@ -61,20 +59,25 @@ async fn changes_are_counted_once_though_drivers_are_killed_all_the_time(place: 
 }
 
 #[tokio::test]
-async fn a_panic_while_changes_are_handled_loses_none() {
+async fn a_panic_while_a_window_is_counted_loses_no_change() {
     #[derive(Clone)]
     struct Panics(Rounds);
-    impl Fed for Panics {
+    impl Counting for Panics {
+        type Tally = Vec<i64>;
         fn name(&self) -> &str {
             "panics"
         }
         fn table(&self) -> &str {
             ORDERS
         }
-        async fn handle(&self, changes: &[Change], _turn: &Turn) -> Result<Vec<Write>> {
+        fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+            tally.extend(numbers(&changes));
+            Ok(tally.len())
+        }
+        async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
             let round = self.0.next();
             assert!(round.is_multiple_of(2), "this panic is part of a test");
-            Ok(vec![count(&numbers(changes))])
+            Ok(vec![count(&tally)])
         }
         async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
             Ok(Done::default())
@@ -82,76 +85,36 @@ async fn a_panic_while_changes_are_handled_loses_none() {
     }
     let place = embedded().await;
     order(&place.store, 0..20).await;
-    let mut settings = quick();
-    settings.changes_max = 5;
-    let running = start(&place, "a", settings, Panics(Rounds::new()));
+    let running = start(&place, "a", quick(), Panics(Rounds::new()));
     until_total(&place.store, sum(20)).await;
     let status = until(&running, "panics", |status| status.lag_ms == 0).await;
     assert!(status.failures >= 1, "{status:?}");
 }
 
 #[tokio::test]
-async fn a_job_whose_own_condition_is_refused_is_asked_again() {
-    /// Keeps the number of the last order, on condition of what it was; reads it too early once.
-    struct Last(weir_table::Store<weir_table::AnyBackend>, Rounds);
-    impl Fed for Last {
-        fn name(&self) -> &str {
-            "last"
-        }
-        fn table(&self) -> &str {
-            ORDERS
-        }
-        async fn handle(&self, changes: &[Change], _turn: &Turn) -> Result<Vec<Write>> {
-            let key = Key::partition("last");
-            let seen = self.0.get(&Get::new(TOTALS, key.clone())).await?;
-            if self.1.next() == 1 {
-                let other = Item::new().with("id", "last").with("number", -1);
-                self.0.write(Write::put(TOTALS, other)).await?;
-            }
-            let unchanged = match seen.and_then(|item| item.i64("number")) {
-                None => attr("number").absent(),
-                Some(number) => attr("number").eq(number),
-            };
-            let last = numbers(changes).last().copied().unwrap_or(0);
-            let update = Write::update(TOTALS, key, set("number", last));
-            Ok(vec![update.when(unchanged)])
-        }
-        async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
-            Ok(Done::default())
-        }
-    }
-    let place = embedded().await;
-    order(&place.store, 0..3).await;
-    let asked = Rounds::new();
-    let job = Last(place.store.clone(), asked.clone());
-    let running = start(&place, "a", quick(), job);
-    let status = until(&running, "last", |status| status.last_items == Some(3)).await;
-    assert_eq!((asked.count(), status.failures), (2, 0));
-    let get = Get::new(TOTALS, Key::partition("last"));
-    let item = place.store.get(&get).await.unwrap().unwrap();
-    assert_eq!(item.i64("number"), Some(2));
-}
-
-#[tokio::test]
-async fn writes_too_many_for_a_transaction_come_in_smaller_batches() {
+async fn writes_too_many_for_a_transaction_are_written_in_several() {
     /// Thirty items for each order.
     struct Many;
-    impl Fed for Many {
+    impl Counting for Many {
+        type Tally = Vec<i64>;
         fn name(&self) -> &str {
             "many"
         }
         fn table(&self) -> &str {
             ORDERS
         }
-        async fn handle(&self, changes: &[Change], _turn: &Turn) -> Result<Vec<Write>> {
-            let numbers = numbers(changes);
+        fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+            tally.extend(numbers(&changes));
+            Ok(tally.len())
+        }
+        async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
             let part = |number: i64, part: i64| {
                 let item = Item::new().with("id", format!("{number}-{part}"));
                 Write::put(TOTALS, item).flushed()
             };
             let parts = |number: i64| (0..30).map(move |n| part(number, n));
-            let puts = numbers.iter().copied().flat_map(parts);
-            Ok(puts.chain([count(&numbers)]).collect())
+            let puts = tally.iter().copied().flat_map(parts);
+            Ok(puts.chain([count(&tally)]).collect())
         }
         async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
             Ok(Done::default())
@@ -170,15 +133,20 @@ async fn work_outside_of_tables_is_done_before_the_position_moves() {
     /// Counts in memory.
     #[derive(Clone)]
     struct Outside(Rounds);
-    impl Fed for Outside {
+    impl Counting for Outside {
+        type Tally = Vec<i64>;
         fn name(&self) -> &str {
             "outside"
         }
         fn table(&self) -> &str {
             ORDERS
         }
-        async fn handle(&self, changes: &[Change], _turn: &Turn) -> Result<Vec<Write>> {
-            for _ in changes {
+        fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+            tally.extend(numbers(&changes));
+            Ok(tally.len())
+        }
+        async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
+            for _ in tally {
                 self.0.next();
             }
             Ok(Vec::new())
@@ -202,17 +170,22 @@ async fn work_outside_of_tables_is_done_before_the_position_moves() {
 
 #[tokio::test]
 async fn lag_is_the_age_of_what_was_handled_last_while_there_is_more() {
-    /// Handles a batch whenever the test allows one.
+    /// Writes a window whenever the test allows one.
     #[derive(Clone)]
     struct Gated(std::sync::Arc<tokio::sync::Semaphore>, Rounds);
-    impl Fed for Gated {
+    impl Counting for Gated {
+        type Tally = Vec<i64>;
         fn name(&self) -> &str {
             "gated"
         }
         fn table(&self) -> &str {
             ORDERS
         }
-        async fn handle(&self, _changes: &[Change], _turn: &Turn) -> Result<Vec<Write>> {
+        fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+            tally.extend(numbers(&changes));
+            Ok(tally.len())
+        }
+        async fn writes(&self, _tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
             self.1.next();
             self.0.acquire().await?.forget();
             Ok(Vec::new())
@@ -226,11 +199,9 @@ async fn lag_is_the_age_of_what_was_handled_last_while_there_is_more() {
     place.clock.advance_ms(4_000);
     order(&place.store, 1..2).await;
     place.clock.advance_ms(1_000);
-    let mut settings = quick();
-    settings.changes_max = 1;
     let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
     let job = Gated(gate.clone(), Rounds::new());
-    let running = start(&place, "a", settings, job.clone());
+    let running = start(&place, "a", quick(), job.clone());
     job.1.reach(1).await;
     assert_eq!(status(&running, "gated").lag_ms, 5_000, "of the first that waits");
     gate.add_permits(1);

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use weir_framework::jobs::{Done, Fed, JOBS_TABLE, Jobs, Result, Running, State, Status, Turn};
+use weir_framework::jobs::{
+    Counting, Done, JOBS_TABLE, Jobs, Result, Running, State, Status, Turn,
+};
 use weir_table::feed::Change;
 use weir_table::{AnyBackend, Get, Item, Key, Write};
 
@@ -31,7 +33,9 @@ impl Passing {
     }
 }
 
-impl Fed for Passing {
+impl Counting for Passing {
+    type Tally = Vec<i64>;
+
     fn name(&self) -> &str {
         "passing"
     }
@@ -40,8 +44,13 @@ impl Fed for Passing {
         ORDERS
     }
 
-    async fn handle(&self, changes: &[Change], _turn: &Turn) -> Result<Vec<Write>> {
-        Ok(vec![count(&numbers(changes))])
+    fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+        tally.extend(numbers(&changes));
+        Ok(tally.len())
+    }
+
+    async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
+        Ok(vec![count(&tally)])
     }
 
     async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
@@ -58,7 +67,7 @@ impl Fed for Passing {
 fn start(place: &Place, instance: &str, job: &Passing) -> Running {
     Jobs::new(place.store.clone(), place.clock.clone(), instance)
         .settings(quick())
-        .feed(job.clone())
+        .counting(job.clone())
         .start()
         .unwrap()
 }
@@ -132,7 +141,7 @@ async fn a_job_that_owes_a_full_pass_reads_on_and_is_not_well() {
     let job = Passing::new(|_| Pass::Fails);
     let running = Jobs::new(place.store.clone(), place.clock.clone(), "a")
         .settings(settings)
-        .feed(job.clone())
+        .counting(job.clone())
         .start()
         .unwrap();
     until(&running, "passing", |status| status.state == State::Failed).await;

@@ -191,7 +191,7 @@ async fn jobs_that_cannot_be_run_are_refused() {
     assert_eq!(start(twice.periodic(Script::idle())), "job: there are two named \"script\"");
     let never = jobs(&place, "a").periodic(Script::idle().every_ms(0));
     assert_eq!(start(never), "every: of the job \"script\" is zero");
-    let nobody = jobs(&place, "").feed(Count::new());
+    let nobody = jobs(&place, "").counting(Count::new());
     assert_eq!(start(nobody), "instance_id: has 1 to 255 bytes");
 }
 

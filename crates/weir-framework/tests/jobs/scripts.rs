@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use weir_framework::jobs::{Done, Failure, Fed, Periodic, Place, Result, Turn};
+use weir_framework::jobs::{Counting, Done, Failure, Periodic, Place, Result, Turn};
 use weir_table::expr::add;
 use weir_table::feed::Change;
 use weir_table::{Key, Write};
@@ -139,7 +139,7 @@ pub(crate) fn count(numbers: &[i64]) -> Write {
     Write::update(TOTALS, Key::partition("total"), update).flushed()
 }
 
-/// A feed job that counts orders, slowly if told so.
+/// A job that counts all orders in one item, with a pause before it writes.
 #[derive(Clone)]
 pub(crate) struct Count {
     pub(crate) pause: Duration,
@@ -153,7 +153,9 @@ impl Count {
     }
 }
 
-impl Fed for Count {
+impl Counting for Count {
+    type Tally = Vec<i64>;
+
     fn name(&self) -> &str {
         "count"
     }
@@ -162,10 +164,15 @@ impl Fed for Count {
         ORDERS
     }
 
-    async fn handle(&self, changes: &[Change], _turn: &Turn) -> Result<Vec<Write>> {
+    fn fold(&self, tally: &mut Vec<i64>, changes: Vec<Change>) -> Result<usize> {
+        tally.extend(numbers(&changes));
+        Ok(tally.len())
+    }
+
+    async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
         self.begun.next();
         tokio::time::sleep(self.pause).await;
-        Ok(vec![count(&numbers(changes))])
+        Ok(vec![count(&tally)])
     }
 
     async fn full_pass(&self, _turn: &Turn) -> Result<Done> {

@@ -1,5 +1,7 @@
 //! Totals say what the shards say, in the end and never backwards.
 
+use std::collections::BTreeSet;
+
 use weir_keeper::Keeper;
 use weir_keeper::aggregate::Dirty;
 use weir_keeper::counters::Counters;
@@ -33,9 +35,10 @@ async fn the_feed_tells_what_to_sum_up(scene: &Scene) {
     scene.clock.advance_ms(3_000);
     let mut seen = Dirty::default();
     eventually(async || {
-        if let Some(batch) = follower.poll(100).await.unwrap() {
-            seen.add(Dirty::of(&batch.changes));
-            assert!(follower.commit(batch).await.unwrap());
+        if let Some(mut window) = follower.next_window(100, &BTreeSet::new()).await.unwrap() {
+            let changes = follower.read(&mut window, 100).await.unwrap();
+            seen.add(Dirty::of(&changes));
+            assert!(follower.commit(window, Vec::new()).await.unwrap());
         }
         (seen.len() == 4).then_some(())
     })

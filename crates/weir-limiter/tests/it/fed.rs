@@ -1,5 +1,5 @@
-//! Follows the feed of a scene's table as the server's driver does: stretch by stretch, what changes ask for in transactions
-//! with the position of the feed.
+//! Follows the feed of a scene's table as the server's driver does: window by window, each committed with the position of
+//! the feed.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use weir_limiter::bucket::Bucket;
 use weir_limiter::item::{self, BucketId};
 use weir_limiter::usage::UsageAccumulator;
 use weir_table::expr::Update;
-use weir_table::feed::{Batch, Change, Consumer, POSITIONS_TABLE, Position, positions_spec};
-use weir_table::{Key, Result, Transacted, Transaction, Write};
+use weir_table::feed::{Change, Consumer, FeedWindow, POSITIONS_TABLE, Position, positions_spec};
+use weir_table::{Key, Result, Write};
 
 use crate::scene::{Scene, entity, resource};
 use crate::watched::Watched;
@@ -19,7 +19,6 @@ use crate::watched::Watched;
 pub(crate) struct Aggregator {
     limiter: Limiter<Watched>,
     consumer: Consumer<Watched>,
-    scene_store: weir_table::Store<Watched>,
 }
 
 impl Aggregator {
@@ -39,61 +38,51 @@ impl Aggregator {
         Aggregator {
             limiter: scene.limiter.clone(),
             consumer: consumer.unwrap().merging(scene.limiter.usage_merge()),
-            scene_store: scene.store.clone(),
         }
     }
 
-    /// The next changes.
-    pub(crate) async fn poll(&mut self, max: usize) -> Result<Option<Batch>> {
-        self.consumer.poll(max).await
-    }
-
-    /// Counts a batch. Tells whether it was done here.
-    pub(crate) async fn count(&mut self, batch: &Batch) -> Result<bool> {
-        let writes = usage_writes(&self.limiter, &batch.changes);
-        let writes = writes.into_iter().chain([batch.checkpoint()]);
-        match self.scene_store.transact(Transaction::new(writes)).await {
-            Ok(Transacted::Applied) => {
-                self.consumer.committed(batch);
-                Ok(true)
-            }
-            Ok(Transacted::Refused(_)) => {
-                self.consumer.lost(batch);
-                Ok(false)
-            }
-            Err(error) => {
-                self.consumer.lost(batch);
-                Err(error)
-            }
-        }
-    }
-
-    /// Counts a stretch of about so many changes, `chunk` at a time. Returns how many there were; none when there is nothing
-    /// new.
-    pub(crate) async fn stretch(&mut self, max: usize, chunk: usize) -> Result<Option<usize>> {
-        let Some(mut stretch) = self.consumer.stretch(chunk, &BTreeSet::new()).await? else {
+    /// Reads a window of about so many changes, `chunk` at a time, and makes its writes; none when there is nothing new.
+    pub(crate) async fn read_window(
+        &mut self,
+        max: usize,
+        chunk: usize,
+    ) -> Result<Option<(FeedWindow, Vec<Write>)>> {
+        let Some(mut window) = self.consumer.next_window(chunk, &BTreeSet::new()).await? else {
             return Ok(None);
         };
         let (mut usage, mut observed) = (UsageAccumulator::default(), ObservedChanges::default());
-        while stretch.is_left() || stretch.read() < max {
-            let some = self.consumer.read_on(&mut stretch, chunk).await?;
+        while window.is_resumed() || window.changes_read() < max {
+            let some = self.consumer.read(&mut window, chunk).await?;
             if some.is_empty() {
                 break;
             }
             self.limiter.accumulate_usage(&mut usage, &some).unwrap();
             self.limiter.observe(&mut observed, some).unwrap();
         }
-        let changes = stretch.read();
         let mut writes = self.limiter.usage_writes(usage);
         writes.extend(self.limiter.propagation_writes(&observed));
-        let settled = self.consumer.settle(stretch, writes).await?;
-        Ok(Some(if settled { changes } else { 0 }))
+        Ok(Some((window, writes)))
+    }
+
+    /// Commits a window. Returns whether it was done here.
+    pub(crate) async fn commit(
+        &mut self,
+        (window, writes): (FeedWindow, Vec<Write>),
+    ) -> Result<bool> {
+        self.consumer.commit(window, writes).await
+    }
+
+    /// Counts a window. Returns how many changes it had; none when there is nothing new.
+    pub(crate) async fn count_window(&mut self, max: usize, chunk: usize) -> Result<Option<usize>> {
+        let Some(window) = self.read_window(max, chunk).await? else { return Ok(None) };
+        let changes = window.0.changes_read();
+        Ok(Some(if self.commit(window).await? { changes } else { 0 }))
     }
 
     /// Counts what there is. Returns the number of changes.
     pub(crate) async fn run(&mut self) -> Result<usize> {
         let mut changes = 0;
-        while let Some(counted) = self.stretch(1_000, 10).await? {
+        while let Some(counted) = self.count_window(1_000, 10).await? {
             changes += counted;
         }
         Ok(changes)

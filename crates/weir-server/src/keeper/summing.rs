@@ -42,7 +42,7 @@ impl Pass {
     }
 }
 
-/// Sums up what changes of the counters made dirty: once for a long stretch of them, because a busy total that is written for
+/// Sums up what changes of the counters made dirty: once for a long window of them, because a busy total that is written for
 /// every batch is paid for on DynamoDB each time.
 pub(super) struct Aggregate {
     pass: Pass,

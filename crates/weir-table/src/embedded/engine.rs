@@ -14,7 +14,7 @@ use super::cache::ItemCache;
 use super::catalog::{Catalog, Table};
 use super::delay::DelayedIndex;
 use super::dirty::{Entry, Generation, Generations};
-use super::feed::FeedMemory;
+use super::feed::BufferPool;
 use super::log::Log;
 use super::readers::Readers;
 use super::{Options, Stats};
@@ -52,7 +52,7 @@ pub(super) struct Engine {
     pub(super) readers: Arc<Readers>,
     /// Reads the log for the feed. A job reads thousands of changes at once, which no request should wait for.
     pub(super) feeders: Arc<Readers>,
-    pub(super) feed_memory: Arc<FeedMemory>,
+    pub(super) feed_buffers: Arc<BufferPool>,
     /// One checkpoint at a time.
     pub(super) checkpointing: Mutex<()>,
     pub(super) checkpoints: AtomicU64,
@@ -130,7 +130,7 @@ impl Engine {
             cache: ItemCache::new(options.cache_bytes),
             readers: Arc::new(Readers::default()),
             feeders: Arc::new(Readers::default()),
-            feed_memory: Arc::default(),
+            feed_buffers: Arc::default(),
             delayed: DelayedIndex::new(options.index_delay),
             checkpointing: Mutex::new(()),
             checkpoints: AtomicU64::new(0),

@@ -1,39 +1,31 @@
-//! A consumer reads a table's feed, on any number of instances, each change by one of them.
+//! A consumer of a table's change feed. Any number of instances share its name; each change is committed by one of them.
 //!
-//! 1. [`Consumer::poll`] leases shards that nobody reads, parents before children, and returns the
-//!    next changes of one of them.
-//! 2. The domain does what it does with them, and puts [`Batch::checkpoint`] into the same
-//!    transaction. It is refused when another instance took the shard over or the position has
-//!    moved, so no change is counted twice.
-//! 3. It tells the consumer with [`Consumer::committed`] or [`Consumer::lost`]. A consumer whose
-//!    work is not in a table calls [`Consumer::commit`] after it, and may see changes again.
+//! 1. [`Consumer::next_window`] leases free shards, parents before children, and opens a [`super::FeedWindow`] on one.
+//! 2. [`Consumer::read`] returns the window's changes, page by page.
+//! 3. [`Consumer::commit`] writes what the changes came to, in the same transactions as the shard's position.
 //!
-//! `stretch` is the other way to read: a long part of a shard at a time, whose writes need several transactions.
+//! Leases only keep instances apart. Correctness rests on the condition that every commit puts on the shard's item: it is
+//! refused when another instance took the shard over or the position has moved.
 //!
-//! A lease is only a courtesy that keeps instances apart; what makes the count right is the
-//! condition of the checkpoint.
-//!
-//! A consumer left behind hears [`crate::Error::Trimmed`]. It calls [`Consumer::restart_from_latest`] (or
-//! `_oldest`), then does its full pass, then polls again.
+//! A consumer that fell behind the feed's retention gets [`crate::Error::Trimmed`]. It then calls
+//! [`Consumer::restart_from_latest`], makes a full pass over the table, and continues.
 
 use std::collections::BTreeMap;
 
-use super::lease::{LeaseWrites, Marks};
-use super::{Change, FeedPage, Merge, Position, keys};
+use super::lease::{Checkpoint, LeaseWrites};
+use super::{FeedPage, Merge, Position, keys};
 use crate::backend::Backend;
 use crate::clock::Clock;
-use crate::error::{Error, Result};
-use crate::limits;
-use crate::request::Write;
+use crate::error::Result;
 use crate::store::Store;
 use crate::value::Name;
 
-/// How long a lease lasts that is not renewed, unless told otherwise.
+/// The default length of a lease that is not renewed.
 pub const LEASE_MS: u64 = 30_000;
 /// How often shards are listed.
 const LIST_INTERVAL_MS: u64 = 10_000;
 
-/// A reader of one table's feed. Its name is shared by all instances that read together.
+/// A reader of one table's feed. All instances that read together share its name.
 #[derive(Debug)]
 pub struct Consumer<B> {
     pub(super) store: Store<B>,
@@ -44,57 +36,33 @@ pub struct Consumer<B> {
     pub(super) first: Position,
     pub(super) clock: Clock,
     pub(super) lease_ms: u64,
-    /// How changes of a stretch may be told.
     pub(super) merge: Option<Merge>,
-    /// Shards that this instance reads.
-    pub(super) held: BTreeMap<String, Held>,
-    /// When shards were listed; none to list them at once.
+    /// Shards leased by this instance.
+    pub(super) held: BTreeMap<String, HeldShard>,
+    /// When shards were last listed; `None` lists them on the next call.
     pub(super) listed_ms: Option<u64>,
-    /// The shard that was read last, so that the next one has its turn.
+    /// The shard that was read last, for round-robin order.
     pub(super) last_read: String,
 }
 
-/// A shard this instance reads.
+/// A shard leased by this instance.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct HeldShard {
     /// The position in the table.
     pub(super) stored: Position,
-    /// The position reached since, over what had no changes.
+    /// The position reached since, past parts of the shard without changes.
     pub(super) reached: Position,
     pub(super) until_ms: u64,
-    /// The stretch that was under way when the item was read.
-    pub(super) marks: Option<Marks>,
-}
-
-/// Changes of one shard, and the write that says they are done.
-#[derive(Debug, Clone)]
-pub struct Batch {
-    /// The shard.
-    pub shard: String,
-    /// Its next changes, in order.
-    pub changes: Vec<Change>,
-    from: Position,
-    next: Position,
-    until_ms: u64,
-    checkpoint: Write,
-    ended: bool,
-}
-
-impl Batch {
-    /// Moves the position past these changes. Refused when somebody else did, or reads the shard.
-    #[must_use]
-    pub fn checkpoint(&self) -> Write {
-        self.checkpoint.clone()
-    }
+    /// The partly committed window that the item recorded when it was read.
+    pub(super) checkpoint: Option<Checkpoint>,
 }
 
 impl<B: Backend> Consumer<B> {
-    /// The consumer `name` of `table`'s feed, on the instance `owner`. When it has no position yet
-    /// it begins at `start`. Positions are kept in `positions`, a table of
-    /// [`super::positions_spec`].
+    /// The consumer `name` of `table`'s feed, on the instance `owner`. A consumer without a position begins at `start`.
+    /// Positions are stored in the table `positions`, created from [`super::positions_spec`].
     ///
     /// # Errors
-    /// A name has a separator in it.
+    /// A name contains a separator.
     pub fn new(
         store: Store<B>,
         table: impl Into<String>,
@@ -130,44 +98,28 @@ impl<B: Backend> Consumer<B> {
         self
     }
 
-    /// Has several changes of a stretch told as one, as far as the back-end can.
+    /// Lets the back-end merge several changes of an item into one, if it can.
     #[must_use]
     pub fn merging(mut self, merge: Option<Merge>) -> Consumer<B> {
         self.merge = merge;
         self
     }
 
-    /// The next changes of one shard, at most `max`; none when there is nothing new for us.
-    /// Until they are committed the same changes come again.
+    /// Gives all shards back, so that another instance need not wait for their leases to expire.
     ///
     /// # Errors
-    /// [`crate::Error::Trimmed`] when the feed no longer has them; otherwise the store fails.
-    pub async fn poll(&mut self, max: usize) -> Result<Option<Batch>> {
-        let max = max.clamp(1, limits::FEED_READ_MAX);
-        let now_ms = self.keep_leases().await?;
-        for shard in self.turns() {
-            let Some(held) = self.held.get(&shard) else {
-                continue;
-            };
-            if held.marks.is_some() {
-                let problem = format!(
-                    "shard {shard}: a stretch is under way, which batches would count again"
-                );
-                return Err(Error::backend("reading a feed in batches", problem));
-            }
-            let from = held.reached.clone();
-            let page = self.store.feed_read(&self.table, &shard, &from, max).await?;
-            self.last_read.clone_from(&shard);
-            if !page.changes.is_empty() {
-                return Ok(self.batch(shard, page, now_ms));
-            }
-            self.passed_nothing(&shard, page, now_ms).await?;
+    /// The store fails; the remaining leases expire.
+    pub async fn release(&mut self) -> Result<()> {
+        self.listed_ms = None;
+        while let Some((shard, _)) = self.held.pop_first() {
+            let release = self.writes(&shard).release();
+            self.store.write(release).await?;
         }
-        Ok(None)
+        Ok(())
     }
 
-    /// Takes shards that are free now and then, and renews leases. Returns the time.
-    pub(super) async fn keep_leases(&mut self) -> Result<u64> {
+    /// Leases free shards from time to time and renews leases. Returns the current time.
+    pub(super) async fn maintain_leases(&mut self) -> Result<u64> {
         let now_ms = self.clock.now_ms();
         if self
             .listed_ms
@@ -179,81 +131,10 @@ impl<B: Backend> Consumer<B> {
         Ok(now_ms)
     }
 
-    /// Says that the changes of `batch` are done.
-    ///
-    /// Returns false when another instance has taken the shard over: then its work counts, not ours.
-    ///
-    /// # Errors
-    /// The store fails; the changes then come again unless the position was moved all the same.
-    pub async fn commit(&mut self, batch: Batch) -> Result<bool> {
-        let written = match self.store.write(batch.checkpoint()).await {
-            Ok(written) => written,
-            Err(error) => {
-                // Whether it was written is not known; the item will tell.
-                self.lost(&batch);
-                return Err(error);
-            }
-        };
-        if written.is_applied() {
-            self.committed(&batch);
-        } else {
-            self.lost(&batch);
-        }
-        Ok(written.is_applied())
-    }
-
-    /// Notes that the checkpoint of `batch` was written in a transaction.
-    pub fn committed(&mut self, batch: &Batch) {
-        if batch.ended {
-            self.lost(batch);
-        } else if let Some(held) = self.held.get_mut(&batch.shard)
-            && held.stored == batch.from
-        {
-            held.stored = batch.next.clone();
-            held.reached = batch.next.clone();
-            held.until_ms = batch.until_ms;
-        }
-    }
-
-    /// Notes that the checkpoint of `batch` was refused, or that nobody knows: the shard's item is
-    /// read anew by the next poll.
-    pub fn lost(&mut self, batch: &Batch) {
-        self.lose(&batch.shard);
-    }
-
-    /// Believes nothing of a shard any more.
-    pub(super) fn lose(&mut self, shard: &str) {
+    /// Drops what is cached of a shard; its item is read again by the next call.
+    pub(super) fn forget(&mut self, shard: &str) {
         self.held.remove(shard);
         self.listed_ms = None;
-    }
-
-    /// Gives all shards back, so that another instance need not wait for the leases to end.
-    ///
-    /// # Errors
-    /// The store fails; the remaining leases end by themselves.
-    pub async fn release(&mut self) -> Result<()> {
-        self.listed_ms = None;
-        while let Some((shard, _)) = self.held.pop_first() {
-            let release = self.writes(&shard).release();
-            self.store.write(release).await?;
-        }
-        Ok(())
-    }
-
-    /// Starts anew with what changes from now on.
-    ///
-    /// # Errors
-    /// The store fails, or [`crate::Error::Conflict`] when another instance is starting anew.
-    pub async fn restart_from_latest(&mut self) -> Result<()> {
-        self.restart(Position::Latest).await
-    }
-
-    /// Starts anew with the oldest change there is.
-    ///
-    /// # Errors
-    /// The store fails, or [`crate::Error::Conflict`] when another instance is starting anew.
-    pub async fn restart_from_oldest(&mut self) -> Result<()> {
-        self.restart(Position::Oldest).await
     }
 
     pub(super) fn writes(&self, shard: &str) -> LeaseWrites<'_> {
@@ -264,32 +145,17 @@ impl<B: Backend> Consumer<B> {
         }
     }
 
-    /// The shards we hold, beginning after the one that was read last.
-    pub(super) fn turns(&self) -> Vec<String> {
+    /// The leased shards, beginning after the one that was read last.
+    pub(super) fn round_robin(&self) -> Vec<String> {
         let mut shards: Vec<String> = self.held.keys().cloned().collect();
         let next = shards.partition_point(|shard| *shard <= self.last_read);
         shards.rotate_left(next);
         shards
     }
 
-    fn batch(&self, shard: String, page: FeedPage, now_ms: u64) -> Option<Batch> {
-        let from = self.held.get(&shard)?.stored.clone();
-        let until_ms = now_ms + self.lease_ms;
-        let checkpoint = self.writes(&shard).advance(&from, &page.next, page.ended, until_ms);
-        Some(Batch {
-            shard,
-            changes: page.changes,
-            from,
-            next: page.next,
-            until_ms,
-            checkpoint,
-            ended: page.ended,
-        })
-    }
-
-    /// Moves over a part of a shard that had no changes. What "from now on" came to is stored at
-    /// once, so that a successor begins there and not later.
-    pub(super) async fn passed_nothing(
+    /// Moves past a part of a shard that had no changes. The position that `Latest` resolved to is stored at once, so that
+    /// a successor begins there and not later.
+    pub(super) async fn skip_empty(
         &mut self,
         shard: &str,
         page: FeedPage,
@@ -305,7 +171,7 @@ impl<B: Backend> Consumer<B> {
         Ok(())
     }
 
-    /// Renews leases that are half over, and stores how far their shards were passed.
+    /// Renews leases past half of their length, and stores the positions that were reached.
     async fn renew(&mut self, now_ms: u64) -> Result<()> {
         let due_ms = now_ms + self.lease_ms / 2;
         let due: Vec<String> = self
@@ -326,20 +192,20 @@ impl<B: Backend> Consumer<B> {
             return Ok(());
         };
         let reached = held.reached.clone();
-        let write = match held.marks {
-            // Its position stays until the stretch is written.
+        let write = match held.checkpoint {
+            // The position stays until the whole window is committed.
             Some(_) => self.writes(shard).renew(until_ms),
             None => self.writes(shard).advance(&held.stored, &reached, ended, until_ms),
         };
-        let kept = self.store.write(write).await?.is_applied();
+        let is_applied = self.store.write(write).await?.is_applied();
         match self.held.get_mut(shard) {
-            Some(held) if kept && !ended => {
-                if held.marks.is_none() {
+            Some(held) if is_applied && !ended => {
+                if held.checkpoint.is_none() {
                     held.stored = reached;
                 }
                 held.until_ms = until_ms;
             }
-            _ => self.lose(shard),
+            _ => self.forget(shard),
         }
         Ok(())
     }

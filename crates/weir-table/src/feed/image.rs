@@ -1,7 +1,7 @@
-//! An item as a change of the feed holds it: decoded when it is looked at, and only as far.
+//! The image of an item in a change, decoded on demand.
 //!
-//! Most of those who read a feed look at a few attributes of a few changes. A back-end may so leave an image as
-//! the bytes it has; a change is told apart by its key, which is always there.
+//! Most consumers read a few attributes of a few changes. So a back-end may leave an image as bytes, and the key of a
+//! change is always decoded.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use super::Change;
 use crate::error::Result;
 use crate::item::Item;
 
-/// Says which attributes are wanted.
+/// Selects attributes.
 pub(crate) type Wanted<'a> = &'a dyn Fn(&str) -> bool;
 
-/// The item before a change, if there was one, and after it, if there is one.
-pub type Both = (Option<Item>, Option<Item>);
+/// The item before and after a change.
+pub type ImagePair = (Option<Item>, Option<Item>);
 
-/// The images of some changes as a back-end keeps them.
+/// Encoded images of several changes.
 pub(crate) trait Stored: Send + Sync {
-    /// What is wanted of each image that there is of a change.
-    fn both(&self, change: usize, wanted: Wanted<'_>) -> Result<Both>;
+    /// The selected attributes of both images of a change.
+    fn both(&self, change: usize, wanted: Wanted<'_>) -> Result<ImagePair>;
 
-    /// What is wanted of the image after it, if there is one; the old one is often told by what it has different.
+    /// The selected attributes of the image after a change. It costs less than both: the old image is often stored as a delta.
     fn after(&self, change: usize, wanted: Wanted<'_>) -> Result<Option<Item>>;
 }
 
@@ -37,13 +37,13 @@ enum Form {
 }
 
 impl Image {
-    /// The image before a change of those that a back-end has stored.
+    /// The image before a stored change.
     #[cfg(feature = "embedded")]
     pub(crate) fn before(stored: Arc<dyn Stored>, change: usize) -> Image {
         Image(Form::Before(stored, change))
     }
 
-    /// The image after it.
+    /// The image after a stored change.
     #[cfg(feature = "embedded")]
     pub(crate) fn after(stored: Arc<dyn Stored>, change: usize) -> Image {
         Image(Form::After(stored, change))
@@ -52,7 +52,7 @@ impl Image {
     /// The whole item.
     ///
     /// # Errors
-    /// What the feed holds cannot be read.
+    /// The stored image cannot be decoded.
     pub fn item(&self) -> Result<Item> {
         match &self.0 {
             Form::Item(item) => Ok(item.clone()),
@@ -60,13 +60,13 @@ impl Image {
         }
     }
 
-    /// The item with those of its attributes that are wanted. The others are not decoded.
+    /// The item with the selected attributes only. The others are not decoded.
     ///
     /// # Errors
-    /// What the feed holds cannot be read.
+    /// The stored image cannot be decoded.
     pub fn pick(&self, wanted: impl Fn(&str) -> bool) -> Result<Item> {
         let picked = match &self.0 {
-            Form::Item(item) => return Ok(of_item(item, &wanted)),
+            Form::Item(item) => return Ok(select(item, &wanted)),
             Form::Before(stored, change) => stored.both(*change, &wanted)?.0,
             Form::After(stored, change) => stored.after(*change, &wanted)?,
         };
@@ -75,11 +75,11 @@ impl Image {
 }
 
 impl Change {
-    /// What is wanted of both images, which costs less than one after the other.
+    /// The selected attributes of both images, which costs less than one after the other.
     ///
     /// # Errors
-    /// What the feed holds cannot be read.
-    pub fn pick(&self, wanted: impl Fn(&str) -> bool) -> Result<Both> {
+    /// The stored image cannot be decoded.
+    pub fn pick(&self, wanted: impl Fn(&str) -> bool) -> Result<ImagePair> {
         if let (Some(Image(Form::Before(old, number))), Some(Image(Form::After(new, same)))) =
             (&self.old, &self.new)
             && Arc::ptr_eq(old, new)
@@ -91,16 +91,16 @@ impl Change {
         Ok((pick(&self.old).transpose()?, pick(&self.new).transpose()?))
     }
 
-    /// Both images, whole.
+    /// Both images with all attributes.
     ///
     /// # Errors
-    /// What the feed holds cannot be read.
-    pub fn images(&self) -> Result<Both> {
+    /// The stored image cannot be decoded.
+    pub fn images(&self) -> Result<ImagePair> {
         self.pick(|_| true)
     }
 }
 
-fn of_item(item: &Item, wanted: Wanted<'_>) -> Item {
+fn select(item: &Item, wanted: Wanted<'_>) -> Item {
     let attributes = item.attrs().iter().filter(|(name, _)| wanted(name));
     attributes.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
@@ -111,7 +111,7 @@ impl From<Item> for Image {
     }
 }
 
-/// Images are equal that hold the same item. One that cannot be read equals none.
+/// Images are equal if they decode to the same item. An image that cannot be decoded equals none.
 impl PartialEq for Image {
     fn eq(&self, other: &Image) -> bool {
         matches!((self.item(), other.item()), (Ok(one), Ok(two)) if one == two)
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_wanted_is_picked() {
+    fn picks_only_the_selected_attributes() {
         let item = Item::new().with("a", 1).with("b", 2).with("c", 3);
         let image = Image::from(item.clone());
         assert_eq!(image.item().unwrap(), item);

@@ -1,5 +1,5 @@
-//! The key text of the positions table: one partition per feed and consumer, in it one item per
-//! shard and one that says how the consumer started.
+//! Keys of the positions table: one partition per feed and consumer, with one item per shard and one item for the
+//! consumer's start.
 
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -13,7 +13,7 @@ const SHARD_PREFIX: &str = "SHARD#";
 /// Bytes of a consumer's name.
 const NAME_MAX: usize = 255;
 
-/// The table consumers keep their positions in.
+/// The schema of a table of consumer positions.
 pub fn positions_spec(name: impl Into<String>) -> TableSpec {
     TableSpec::new(name, PARTITION, Kind::S).sort(SORT, Kind::S)
 }
@@ -23,22 +23,22 @@ pub(super) fn partition(table: &str, consumer: &str) -> String {
     format!("FEED#{table}#{consumer}")
 }
 
-/// How a consumer started.
+/// The item with the start of a consumer.
 pub(super) fn start(table: &str, consumer: &str) -> Key {
     Key::new(partition(table, consumer), "START")
 }
 
-/// Where a consumer is in a shard.
+/// The item with a consumer's position in a shard.
 pub(super) fn shard(table: &str, consumer: &str, shard: &str) -> Key {
     Key::new(partition(table, consumer), format!("{SHARD_PREFIX}{shard}"))
 }
 
-/// The sort values of all shards begin with this.
+/// The common prefix of the sort keys of all shards.
 pub(super) fn shards() -> &'static str {
     SHARD_PREFIX
 }
 
-/// The shard that an item of the positions table is about, if it is about one.
+/// The shard of an item of the positions table; `None` for a start.
 #[must_use]
 pub fn shard_of(item: &Item) -> Option<&str> {
     item.s(SORT)?.strip_prefix(SHARD_PREFIX)
@@ -49,7 +49,7 @@ pub(super) fn keyed(key: &Key) -> Item {
     key.to_item(&positions_spec("positions"))
 }
 
-/// Checks a name that stands between separators.
+/// Refuses a name with separators in it.
 pub(super) fn check_name(field: &str, name: &str) -> Result<()> {
     if (1..=NAME_MAX).contains(&name.len()) && !name.contains(['#', '/']) {
         return Ok(());

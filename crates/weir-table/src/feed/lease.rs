@@ -1,15 +1,15 @@
-//! A consumer's item for one shard: its position, who reads it and until when.
+//! A consumer's item for one shard: its position, its lease, and the checkpoint of a partly committed window.
 //!
-//! | attribute | holds |
+//! | attribute | value |
 //! |---|---|
 //! | `position` | where to read next; absent until something was read |
 //! | `start` | where reading begins while there is no position |
-//! | `generation` | of the start it belongs to; a restart makes items of older ones void |
-//! | `owner` | who reads the shard |
-//! | `lease_until_ms` | until when nobody else may |
-//! | `ended` | that the shard has been read to its end |
-//! | `until` | while a stretch is under way: its last change |
-//! | `through` | while a stretch is under way: the last item of it that was written |
+//! | `generation` | the consumer's start that the item belongs to; a restart voids items of older ones |
+//! | `owner` | the instance that reads the shard |
+//! | `lease_until_ms` | when its lease expires |
+//! | `ended` | whether the shard has been read to its end |
+//! | `until` | checkpoint: the window's last change |
+//! | `through` | checkpoint: the last item that the window has written |
 
 use crate::error::{Error, Result};
 use crate::expr::{Condition, Update, attr, remove, set};
@@ -28,26 +28,26 @@ const ENDED: &str = "ended";
 const UNTIL: &str = "until";
 const THROUGH: &str = "through";
 
-/// What the item of a shard says.
+/// The item of a shard, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lease {
     pub(super) shard: String,
     pub(super) generation: u64,
-    /// Where reading goes on.
+    /// Where to read next.
     pub(super) position: Position,
     pub(super) owner: Option<String>,
     pub(super) until_ms: u64,
     pub(super) ended: bool,
-    /// The stretch that is under way.
-    pub(super) marks: Option<Marks>,
+    /// The partly committed window.
+    pub(super) checkpoint: Option<Checkpoint>,
 }
 
-/// A stretch that was written in part.
+/// How far a window is committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Marks {
-    /// The position of its last change.
+pub(super) struct Checkpoint {
+    /// The position of the window's last change.
     pub(super) until: String,
-    /// The last item that was written, in the words of `settle`.
+    /// The last item that was written, as text of the `commit` module.
     pub(super) through: String,
 }
 
@@ -69,12 +69,12 @@ impl Lease {
             owner: item.s(OWNER).map(str::to_owned),
             until_ms: number(LEASE_UNTIL).unwrap_or(0),
             ended: item.get(ENDED).and_then(|v| v.as_bool()).unwrap_or(false),
-            marks: match (item.s(UNTIL), item.s(THROUGH)) {
+            checkpoint: match (item.s(UNTIL), item.s(THROUGH)) {
                 (Some(until), Some(through)) => {
-                    Some(Marks { until: until.to_owned(), through: through.to_owned() })
+                    Some(Checkpoint { until: until.to_owned(), through: through.to_owned() })
                 }
                 (None, None) => None,
-                _ => return Err(damaged("whole stretch")),
+                _ => return Err(damaged("complete checkpoint")),
             },
         })
     }
@@ -88,7 +88,7 @@ impl Lease {
     }
 }
 
-/// A start as an attribute holds it.
+/// The text of a start, as stored.
 pub(super) fn start_to_text(start: &Position) -> String {
     match start {
         Position::Oldest => "oldest".into(),
@@ -97,7 +97,7 @@ pub(super) fn start_to_text(start: &Position) -> String {
     }
 }
 
-/// Reads what [`start_to_text`] wrote.
+/// Parses the text of [`start_to_text`].
 pub(super) fn start_from_text(text: &str) -> Option<Position> {
     match text {
         "oldest" => Some(Position::Oldest),
@@ -106,7 +106,7 @@ pub(super) fn start_from_text(text: &str) -> Option<Position> {
     }
 }
 
-/// Writes to the item of one shard, by one reader.
+/// Builds the writes of one owner to the item of one shard.
 #[derive(Debug, Clone)]
 pub(super) struct LeaseWrites<'a> {
     pub(super) table: &'a Name,
@@ -123,7 +123,7 @@ impl LeaseWrites<'_> {
         attr(OWNER).eq(self.owner)
     }
 
-    /// Makes the item, leased to us, unless there is one of this start already.
+    /// Creates the item, leased to the owner, unless this start has one already.
     pub(super) fn register(&self, start: &Position, generation: u64, until_ms: u64) -> Write {
         let item = keys::keyed(&self.key)
             .with(START, start_to_text(start))
@@ -138,7 +138,7 @@ impl LeaseWrites<'_> {
         Write::put(self.table.clone(), item).when(none.or(attr(GENERATION).lt(generation)))
     }
 
-    /// Takes the lease if it is free: nobody's, ours or over.
+    /// Takes the lease if it is free: unowned, the owner's own or expired.
     pub(super) fn acquire(&self, generation: u64, now_ms: u64, until_ms: u64) -> Write {
         let free = attr(OWNER).absent().or(self.is_ours()).or(attr(LEASE_UNTIL).le(now_ms));
         let open = attr(GENERATION).eq(generation).and(attr(ENDED).absent());
@@ -146,7 +146,8 @@ impl LeaseWrites<'_> {
         self.update(taken, open.and(free))
     }
 
-    /// Moves the position from `from` to `to` and extends the lease, if both are still ours.
+    /// Moves the position from `from` to `to` and extends the lease, if the owner still has the lease and no window is
+    /// partly committed.
     pub(super) fn advance(
         &self,
         from: &Position,
@@ -161,60 +162,59 @@ impl LeaseWrites<'_> {
         if ended {
             update = update.set(ENDED, true);
         }
-        // A position that was passed over a stretch in part would count the rest of it never.
         self.update(update, self.unmoved(from, None))
     }
 
-    /// It is ours, and stands where we believe: at `from`, with just this stretch under way.
-    fn unmoved(&self, from: &Position, marks: Option<&Marks>) -> Condition {
+    /// The owner has the lease, and both position and checkpoint are as expected.
+    fn unmoved(&self, from: &Position, checkpoint: Option<&Checkpoint>) -> Condition {
         let position = match from {
             Position::After(position) => attr(POSITION_ATTRIBUTE).eq(position.as_str()),
             Position::Oldest | Position::Latest => attr(POSITION_ATTRIBUTE).absent(),
         };
-        let stretch = match marks {
-            Some(Marks { until, through }) => {
+        let progress = match checkpoint {
+            Some(Checkpoint { until, through }) => {
                 attr(UNTIL).eq(until.as_str()).and(attr(THROUGH).eq(through.as_str()))
             }
             None => attr(UNTIL).absent(),
         };
-        self.is_ours().and(position).and(stretch)
+        self.is_ours().and(position).and(progress)
     }
 
-    /// Notes that the stretch from `from` is written as far as `to` says.
-    pub(super) fn step(
+    /// Records that the window that begins at `from` is written as far as `to`.
+    pub(super) fn checkpoint(
         &self,
         from: &Position,
-        marks: Option<&Marks>,
-        to: &Marks,
+        was: Option<&Checkpoint>,
+        to: &Checkpoint,
         until_ms: u64,
     ) -> Write {
         let update = set(LEASE_UNTIL, until_ms)
             .set(UNTIL, to.until.as_str())
             .set(THROUGH, to.through.as_str());
-        // What a power cut takes of it is written again; the last group, which moves the position, is made to last.
-        self.update(update, self.unmoved(from, marks)).flushed()
+        // A group lost in a power cut is written again; only the last one, which moves the position, is synced.
+        self.update(update, self.unmoved(from, was)).flushed()
     }
 
-    /// Moves the position past a stretch, of which all is written.
+    /// Moves the position past a window that is written completely.
     pub(super) fn finish(
         &self,
         from: &Position,
-        marks: Option<&Marks>,
+        was: Option<&Checkpoint>,
         until: &str,
         ended: bool,
         until_ms: u64,
     ) -> Write {
         let mut update = set(LEASE_UNTIL, until_ms).set(POSITION_ATTRIBUTE, until);
-        if marks.is_some() {
+        if was.is_some() {
             update = update.remove(UNTIL).remove(THROUGH);
         }
         if ended {
             update = update.set(ENDED, true);
         }
-        self.update(update, self.unmoved(from, marks))
+        self.update(update, self.unmoved(from, was))
     }
 
-    /// Extends the lease and nothing else, if it is ours.
+    /// Extends the lease and leaves the position alone.
     pub(super) fn renew(&self, until_ms: u64) -> Write {
         self.update(set(LEASE_UNTIL, until_ms), self.is_ours())
     }
@@ -224,12 +224,12 @@ impl LeaseWrites<'_> {
         self.update(remove(OWNER).remove(LEASE_UNTIL), self.is_ours())
     }
 
-    /// Removes the item of a shard that was read to its end and is gone.
+    /// Deletes the item of a shard that was read to its end and is no longer listed.
     pub(super) fn forget_ended(&self) -> Write {
         Write::delete(self.table.clone(), self.key.clone()).when(attr(ENDED).eq(true))
     }
 
-    /// Removes the item of an older start.
+    /// Deletes the item if it belongs to an older start.
     pub(super) fn forget_older(&self, generation: u64) -> Write {
         Write::delete(self.table.clone(), self.key.clone())
             .when(attr(GENERATION).lt(generation).or(attr(GENERATION).absent()))
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn starts_come_back() {
+    fn start_texts_round_trip() {
         for start in [Position::Oldest, Position::Latest, Position::After("7-1".into())] {
             assert_eq!(start_from_text(&start_to_text(&start)), Some(start));
         }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_free_when_over_or_our_own() {
+    fn a_lease_is_free_when_expired_or_owned_by_the_caller() {
         let lease = |owner: Option<&str>| Lease {
             shard: "log".into(),
             generation: 1,
@@ -257,7 +257,7 @@ mod tests {
             owner: owner.map(str::to_owned),
             until_ms: 100,
             ended: false,
-            marks: None,
+            checkpoint: None,
         };
         assert!(lease(None).is_free_for("me", 0));
         assert!(lease(Some("me")).is_free_for("me", 0));

@@ -1,35 +1,34 @@
-//! Telling many changes of an item as one.
+//! Merges of changes of one item.
 //!
-//! Whoever counts or looks after items wants to know how each was before many changes and after them, not every step. A
-//! back-end that has the changes as bytes tells that for a fraction of what the steps cost. It is a permission, not a
-//! duty: DynamoDB Streams tell every step.
+//! A job that counts or maintains items needs an item before and after many changes, not every step. A back-end that has
+//! the changes as bytes computes that at a fraction of the cost. Merging is optional: DynamoDB Streams return every step.
 
 use super::Change;
 use crate::key::Key;
 
-/// Which changes may be told as one.
+/// Which changes a back-end may merge.
 #[derive(Debug, Clone, Copy)]
 pub struct Merge {
-    /// The items whose changes may.
+    /// Selects the items whose changes may be merged.
     pub items: fn(&Key) -> bool,
-    /// Only changes in the same span of so many milliseconds since 1970.
+    /// Length of a time span in milliseconds; only changes in the same span, counted from 1970, are merged.
     pub within_ms: u64,
-    /// Attributes: how many of the changes touched one is told.
+    /// Selects attributes; [`Merged::counted`] is the number of changes that touched one.
     pub counted: fn(&str) -> bool,
 }
 
-/// What several changes of an item were, that are told as one: the item was there before and after each of them, and none
-/// but the first took an attribute away. None added one.
+/// Describes the changes merged into one. The item existed before and after each of them, none added an attribute, and only
+/// the first may have removed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Merged {
-    /// When the first was made, in milliseconds since 1970.
+    /// Time of the first change, in milliseconds since 1970.
     pub first_ms: u64,
-    /// How many touched a counted attribute.
+    /// How many changes touched a counted attribute.
     pub counted: u32,
 }
 
 impl Change {
-    /// When the first of the changes that it tells was made.
+    /// Time of the first change merged into this one, in milliseconds since 1970.
     #[must_use]
     pub fn first_ms(&self) -> u64 {
         self.merged.map_or(self.at_ms, |merged| merged.first_ms)

@@ -1,27 +1,28 @@
 //! The change feed: every change of a table, once and in order per item.
 //!
-//! A feed has shards. The embedded log is one; a DynamoDB stream has many, and a shard that was
-//! split or merged names its parent, whose changes come first. A consumer keeps its position in
-//! each shard as an item of an ordinary table, so it can move the position in the same transaction
-//! as what it wrote from the changes.
+//! A feed has shards. The embedded log is one; a DynamoDB stream has many, and a shard that was split or merged names its
+//! parent, whose changes come first. A [`Consumer`] stores its position in each shard as an item of an ordinary table, so
+//! that it moves in the same transactions as what was written because of the changes.
+//!
+//! Read next: `consumer` for leases, `window` and `commit` for how each change counts once (ADR 0019).
 
+mod commit;
 mod consumer;
 mod image;
 mod keys;
 mod lease;
-mod leasing;
-mod lineage;
 mod merge;
-mod settle;
-mod stretch;
+mod shard_plan;
+mod shards;
+mod window;
 
-pub use consumer::{Batch, Consumer, LEASE_MS};
-pub use image::{Both, Image};
+pub use consumer::{Consumer, LEASE_MS};
+pub use image::{Image, ImagePair};
 #[cfg(feature = "embedded")]
 pub(crate) use image::{Stored, Wanted};
 pub use keys::{positions_spec, shard_of};
 pub use merge::{Merge, Merged};
-pub use stretch::Stretch;
+pub use window::FeedWindow;
 
 use serde::{Deserialize, Serialize};
 
@@ -35,58 +36,58 @@ pub struct Change {
     pub table: Name,
     /// The item's key.
     pub key: Key,
-    /// The item before, if there was one.
+    /// The item before the change, unless it was created.
     pub old: Option<Image>,
-    /// The item after, if there is one.
+    /// The item after the change, unless it was deleted.
     pub new: Option<Image>,
-    /// When, in milliseconds since 1970. DynamoDB knows it to the second.
+    /// Time of the change, in milliseconds since 1970. DynamoDB reports whole seconds.
     pub at_ms: u64,
-    /// Whether the item was removed because it had expired.
+    /// Whether the item was deleted because it had expired.
     pub expired: bool,
-    /// Where the change stands in its shard.
+    /// Position of the change in its shard.
     pub position: Name,
-    /// What it tells as one, where it tells several changes.
+    /// Set when the back-end merged several changes into this one.
     pub merged: Option<Merged>,
 }
 
 /// A shard of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedShard {
-    /// Its id.
+    /// The shard's id.
     pub id: String,
-    /// The shard whose changes come before its own.
+    /// The shard whose changes come first.
     pub parent: Option<String>,
 }
 
-/// A place in a shard.
+/// A position in a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {
-    /// The oldest change there is.
+    /// At the oldest change of the shard.
     Oldest,
-    /// What comes from now on.
+    /// After the newest change of the shard.
     Latest,
-    /// What follows this change.
+    /// After the change at this position.
     After(String),
 }
 
 /// Changes read from a shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedPage {
-    /// The changes, in order; merged ones where the first of them stood.
+    /// The changes, in order. A merged change stands where the first of its changes stood.
     pub changes: Vec<Change>,
-    /// How many changes they tell.
+    /// How many changes were read, before merging.
     pub read: usize,
-    /// The position of the last change that they tell.
+    /// The position of the last change that was read.
     pub last: Option<Name>,
-    /// Where to read next. It moves on even when there are no changes.
+    /// Where to read next. It moves even when there are no changes.
     pub next: Position,
-    /// Whether the shard ends here for good.
+    /// Whether the shard is closed and ends here.
     pub ended: bool,
 }
 
 impl FeedPage {
-    /// Changes as they were made, none of them merged.
+    /// A page of changes, none of them merged.
     #[must_use]
     pub fn new(changes: Vec<Change>, next: Position, ended: bool) -> FeedPage {
         let last = changes.last().map(|change| change.position.clone());
@@ -94,7 +95,7 @@ impl FeedPage {
     }
 }
 
-/// The table that consumers keep their positions in, unless told otherwise.
+/// The default name of the table of consumer positions.
 pub const POSITIONS_TABLE: &str = "weir-feeds";
-/// The attribute of a consumer's item that holds where it reads next.
+/// The attribute of a consumer's item with its position.
 pub const POSITION_ATTRIBUTE: &str = "position";

@@ -1,31 +1,31 @@
-//! Consumers of a feed: each change to one of them, counted once, whoever takes over.
+//! Consumers of a feed: each change is committed by one instance, whoever takes over.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 use weir_table::clock::Clock;
 use weir_table::expr::add;
 use weir_table::feed::{
-    Batch, Change, Consumer, LEASE_MS, POSITIONS_TABLE, Position, positions_spec,
+    Change, Consumer, FeedWindow, LEASE_MS, POSITIONS_TABLE, Position, positions_spec,
 };
-use weir_table::{Backend, Transaction, Write};
+use weir_table::{Backend, Write};
 
 use crate::fixture::{Fixture, Table, fault, key, row};
 
 contract! {
     a_consumer_gets_every_change_once,
-    an_uncommitted_batch_comes_again,
-    a_poll_returns_at_most_what_was_asked_for,
-    a_checkpoint_in_a_transaction_counts_once,
+    an_uncommitted_window_is_returned_again,
+    a_page_has_at_most_what_was_requested,
+    a_window_counts_once_with_its_checkpoint,
     a_refused_checkpoint_undoes_the_count,
-    a_successor_goes_on_at_the_position,
+    a_successor_continues_at_the_position,
     a_lease_keeps_other_instances_away,
     a_lapsed_lease_is_taken_over,
     a_commit_after_the_takeover_is_refused,
     two_instances_share_the_work,
     consumers_of_other_names_each_get_every_change,
     a_consumer_from_latest_gets_what_comes,
-    a_restart_from_the_oldest_reads_all_again,
     a_restart_from_the_latest_leaves_out_what_was,
     a_consumer_name_with_a_separator_is_refused,
     a_consumer_needs_a_feed,
@@ -61,28 +61,43 @@ async fn put_some<B: Backend>(events: &Table<'_, B>, sorts: std::ops::Range<i32>
     }
 }
 
-/// Polls until there is a batch.
-async fn next<B: Backend>(consumer: &mut Consumer<B>, max: usize) -> Batch {
+/// The first page of the next window, if there is one.
+async fn poll<B: Backend>(
+    consumer: &mut Consumer<B>,
+    max: usize,
+) -> Option<(FeedWindow, Vec<Change>)> {
+    let mut window = consumer.next_window(max, &BTreeSet::new()).await.unwrap()?;
+    let changes = consumer.read(&mut window, max).await.unwrap();
+    Some((window, changes))
+}
+
+/// Polls until there is a window.
+async fn next<B: Backend>(consumer: &mut Consumer<B>, max: usize) -> (FeedWindow, Vec<Change>) {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        if let Some(batch) = consumer.poll(max).await.unwrap() {
-            return batch;
+        if let Some(found) = poll(consumer, max).await {
+            return found;
         }
         assert!(Instant::now() < deadline, "no change came");
         sleep(Duration::from_millis(20)).await;
     }
 }
 
+/// Reads and commits one page.
+async fn pass<B: Backend>(consumer: &mut Consumer<B>, max: usize) -> Vec<String> {
+    let (window, changes) = next(consumer, max).await;
+    assert!(consumer.commit(window, Vec::new()).await.unwrap());
+    sorts(&changes)
+}
+
 /// Reads and commits `count` changes, and sees that no more follow.
 async fn drain<B: Backend>(consumer: &mut Consumer<B>, count: usize) -> Vec<String> {
     let mut seen = Vec::new();
     while seen.len() < count {
-        let batch = next(consumer, 4).await;
-        seen.extend(sorts(&batch.changes));
-        assert!(consumer.commit(batch).await.unwrap());
+        seen.extend(pass(consumer, 4).await);
     }
     assert_eq!(seen.len(), count, "{seen:?}");
-    assert!(consumer.poll(4).await.unwrap().is_none());
+    assert!(poll(consumer, 4).await.is_none());
     seen
 }
 
@@ -100,50 +115,51 @@ async fn a_consumer_gets_every_change_once<B: Backend>(t: &Fixture<B>) {
     assert_eq!(drain(&mut reader, 2).await, ["10", "11"]);
 }
 
-async fn an_uncommitted_batch_comes_again<B: Backend>(t: &Fixture<B>) {
+async fn an_uncommitted_window_is_returned_again<B: Backend>(t: &Fixture<B>) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..3).await;
     let mut reader = consumer(t, "totals", "one", &clock);
-    let first = next(&mut reader, 1).await;
-    let again = next(&mut reader, 1).await;
-    assert_eq!(first.changes, again.changes);
-    assert!(reader.commit(again).await.unwrap());
-    let second = next(&mut reader, 1).await;
-    assert_eq!(sorts(&second.changes), ["01"]);
+    let (_, first) = next(&mut reader, 1).await;
+    let (window, again) = next(&mut reader, 1).await;
+    assert_eq!(first, again);
+    assert!(reader.commit(window, Vec::new()).await.unwrap());
+    let (_, second) = next(&mut reader, 1).await;
+    assert_eq!(sorts(&second), ["01"]);
 }
 
-async fn a_poll_returns_at_most_what_was_asked_for<B: Backend>(t: &Fixture<B>) {
+async fn a_page_has_at_most_what_was_requested<B: Backend>(t: &Fixture<B>) {
     let (events, clock) = events(t).await;
-    put_some(&events, 0..5).await;
+    put_some(&events, 0..6).await;
     let mut reader = consumer(t, "totals", "one", &clock);
-    let batch = next(&mut reader, 2).await;
-    assert!((1..=2).contains(&batch.changes.len()), "{batch:?}");
+    assert_eq!(pass(&mut reader, 2).await.len(), 1, "the first change is a window of its own");
+    let (_, changes) = next(&mut reader, 2).await;
+    assert!((1..=2).contains(&changes.len()), "{changes:?}");
 }
 
-/// The transaction of a consumer that counts changes in a table.
-fn counted(batch: &Batch) -> Transaction {
-    let by = i64::try_from(batch.changes.len()).unwrap();
-    let count = Write::update("items", key("totals", "changes"), add("count", by));
-    Transaction::new([count, batch.checkpoint()])
+/// The write of a consumer that counts changes in a table.
+fn counted(changes: &[Change]) -> Vec<Write> {
+    let by = i64::try_from(changes.len()).unwrap();
+    vec![Write::update("items", key("totals", "changes"), add("count", by))]
 }
 
 async fn count<B: Backend>(items: &Table<'_, B>) -> Option<i64> {
     items.get(key("totals", "changes")).await?.i64("count")
 }
 
-async fn a_checkpoint_in_a_transaction_counts_once<B: Backend>(t: &Fixture<B>) {
+async fn a_window_counts_once_with_its_checkpoint<B: Backend>(t: &Fixture<B>) {
     let (events, clock) = events(t).await;
     let items = t.items().await;
     put_some(&events, 0..6).await;
+    // Two of one name, which the lease does not keep apart.
     let mut reader = consumer(t, "totals", "one", &clock);
+    let mut twin = consumer(t, "totals", "one", &clock);
     let mut done = 0;
     while done < 6 {
-        let batch = next(&mut reader, 4).await;
-        assert!(t.store.transact(counted(&batch)).await.unwrap().is_applied());
-        // The answer was lost, and the same batch is sent once more.
-        assert!(!t.store.transact(counted(&batch)).await.unwrap().is_applied());
-        reader.committed(&batch);
-        done += batch.changes.len();
+        let (window, changes) = next(&mut reader, 4).await;
+        let (same, again) = next(&mut twin, 4).await;
+        assert!(reader.commit(window, counted(&changes)).await.unwrap());
+        assert!(!twin.commit(same, counted(&again)).await.unwrap());
+        done += changes.len();
     }
     assert_eq!(count(&items).await, Some(6));
 }
@@ -153,23 +169,20 @@ async fn a_refused_checkpoint_undoes_the_count<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     put_some(&events, 0..1).await;
     let mut slow = consumer(t, "totals", "slow", &clock);
-    let late = next(&mut slow, 4).await;
+    let (late, stale) = next(&mut slow, 4).await;
     clock.advance_ms(LEASE_MS * 2);
     let mut quick = consumer(t, "totals", "quick", &clock);
-    let batch = next(&mut quick, 4).await;
-    assert!(t.store.transact(counted(&batch)).await.unwrap().is_applied());
-    assert!(!t.store.transact(counted(&late)).await.unwrap().is_applied());
-    slow.lost(&late);
+    let (window, changes) = next(&mut quick, 4).await;
+    assert!(quick.commit(window, counted(&changes)).await.unwrap());
+    assert!(!slow.commit(late, counted(&stale)).await.unwrap());
     assert_eq!(count(&items).await, Some(1));
 }
 
-async fn a_successor_goes_on_at_the_position<B: Backend>(t: &Fixture<B>) {
+async fn a_successor_continues_at_the_position<B: Backend>(t: &Fixture<B>) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..6).await;
     let mut first = consumer(t, "totals", "one", &clock);
-    let batch = next(&mut first, 2).await;
-    let done = batch.changes.len();
-    assert!(first.commit(batch).await.unwrap());
+    let done = pass(&mut first, 2).await.len();
     first.release().await.unwrap();
     let mut second = consumer(t, "totals", "two", &clock);
     let rest = drain(&mut second, 6 - done).await;
@@ -182,15 +195,14 @@ async fn a_lease_keeps_other_instances_away<B: Backend>(t: &Fixture<B>) {
     let mut first = consumer(t, "totals", "one", &clock);
     next(&mut first, 4).await;
     let mut second = consumer(t, "totals", "two", &clock);
-    assert!(second.poll(4).await.unwrap().is_none());
+    assert!(poll(&mut second, 4).await.is_none());
 }
 
 async fn a_lapsed_lease_is_taken_over<B: Backend>(t: &Fixture<B>) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..3).await;
     let mut first = consumer(t, "totals", "one", &clock);
-    let batch = next(&mut first, 1).await;
-    assert!(first.commit(batch).await.unwrap());
+    assert_eq!(pass(&mut first, 1).await, ["00"]);
     clock.advance_ms(LEASE_MS * 2);
     let mut second = consumer(t, "totals", "two", &clock);
     assert_eq!(drain(&mut second, 2).await, ["01", "02"]);
@@ -200,11 +212,11 @@ async fn a_commit_after_the_takeover_is_refused<B: Backend>(t: &Fixture<B>) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..2).await;
     let mut first = consumer(t, "totals", "one", &clock);
-    let late = next(&mut first, 4).await;
+    let (late, _) = next(&mut first, 4).await;
     clock.advance_ms(LEASE_MS * 2);
     let mut second = consumer(t, "totals", "two", &clock);
     drain(&mut second, 2).await;
-    assert!(!first.commit(late).await.unwrap());
+    assert!(!first.commit(late, Vec::new()).await.unwrap());
 }
 
 async fn two_instances_share_the_work<B: Backend>(t: &Fixture<B>) {
@@ -215,11 +227,10 @@ async fn two_instances_share_the_work<B: Backend>(t: &Fixture<B>) {
     let deadline = Instant::now() + PATIENCE;
     while seen.len() < 12 && Instant::now() < deadline {
         for reader in &mut readers {
-            if let Some(batch) = reader.poll(3).await.unwrap() {
-                let sorts = sorts(&batch.changes);
-                if reader.commit(batch).await.unwrap() {
-                    seen.extend(sorts);
-                }
+            if let Some((window, changes)) = poll(reader, 3).await
+                && reader.commit(window, Vec::new()).await.unwrap()
+            {
+                seen.extend(sorts(&changes));
             }
             // Every other time the shards change hands.
             reader.release().await.unwrap();
@@ -243,18 +254,9 @@ async fn a_consumer_from_latest_gets_what_comes<B: Backend>(t: &Fixture<B>) {
     put_some(&events, 0..3).await;
     drain(&mut consumer(t, "totals", "one", &clock), 3).await;
     let mut reader = started(t, "search", "one", &clock, Position::Latest);
-    assert!(reader.poll(4).await.unwrap().is_none());
+    assert!(poll(&mut reader, 4).await.is_none());
     put_some(&events, 3..5).await;
     assert_eq!(drain(&mut reader, 2).await, ["03", "04"]);
-}
-
-async fn a_restart_from_the_oldest_reads_all_again<B: Backend>(t: &Fixture<B>) {
-    let (events, clock) = events(t).await;
-    put_some(&events, 0..4).await;
-    let mut reader = consumer(t, "totals", "one", &clock);
-    let first = drain(&mut reader, 4).await;
-    reader.restart_from_oldest().await.unwrap();
-    assert_eq!(drain(&mut reader, 4).await, first);
 }
 
 async fn a_restart_from_the_latest_leaves_out_what_was<B: Backend>(t: &Fixture<B>) {
@@ -298,5 +300,5 @@ async fn a_consumer_needs_a_feed<B: Backend>(t: &Fixture<B>) {
         Clock::System,
     )
     .unwrap();
-    assert_eq!(fault(reader.poll(1).await.map(|_| ())), "table");
+    assert_eq!(fault(reader.next_window(1, &BTreeSet::new()).await.map(|_| ())), "table");
 }

@@ -1,4 +1,4 @@
-//! Changes that are told as one say the same as each on its own.
+//! Merged changes add up to the same as every change on its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use weir_table::expr::{Update, add, set};
 use weir_table::feed::{Change, Merge, Position};
 use weir_table::{Item, Key, KeyValue, Write};
 
-use crate::places::{Place, TABLE, consumer, prepared};
+use crate::setup::{TABLE, TestStore, consumer, prepared};
 
 const SPAN_MS: u64 = 1_000;
 
@@ -19,23 +19,23 @@ const MERGE: Merge = Merge {
     counted: |attribute| attribute == "n",
 };
 
-async fn place_at(clock: &Clock) -> Place<Embedded> {
+async fn place_at(clock: &Clock) -> TestStore<Embedded> {
     let folder = tempfile::tempdir().unwrap();
     let mut options = embedded::Options::new(folder.path());
     options.clock = clock.clone();
     prepared(Embedded::open(options).unwrap(), Some(folder)).await
 }
 
-async fn write(place: &Place<Embedded>, write: Write) {
+async fn write(place: &TestStore<Embedded>, write: Write) {
     place.store.write(write.flushed()).await.unwrap();
 }
 
-async fn update(place: &Place<Embedded>, id: &str, update: Update) {
+async fn update(place: &TestStore<Embedded>, id: &str, update: Update) {
     write(place, Write::update(TABLE, Key::partition(id), update)).await;
 }
 
 /// All changes of the table, each page's as they came.
-async fn read(place: &Place<Embedded>, merge: Option<Merge>) -> Vec<Change> {
+async fn read(place: &TestStore<Embedded>, merge: Option<Merge>) -> Vec<Change> {
     let (store, mut from, mut all) = (&place.store, Position::Oldest, Vec::new());
     loop {
         let page = match merge {
@@ -53,7 +53,7 @@ async fn read(place: &Place<Embedded>, merge: Option<Merge>) -> Vec<Change> {
 }
 
 #[tokio::test]
-async fn changes_of_an_item_are_told_as_one() {
+async fn changes_of_an_item_are_merged() {
     let clock = Clock::manual(10_000);
     let place = place_at(&clock).await;
     write(&place, Write::put(TABLE, Item::new().with("id", "m1").with("n", 1))).await;
@@ -65,17 +65,17 @@ async fn changes_of_an_item_are_told_as_one() {
     update(&place, "other", add("n", 1)).await;
     clock.advance_ms(10);
     update(&place, "m1", add("n", -1)).await;
-    let told = read(&place, Some(MERGE)).await;
-    let ids: Vec<String> = told.iter().map(|change| change.key.partition.to_string()).collect();
+    let changes = read(&place, Some(MERGE)).await;
+    let ids: Vec<String> = changes.iter().map(|change| change.key.partition.to_string()).collect();
     assert_eq!(ids, ["m1", "m1", "m1", "other", "other"], "as they came, the other's apart");
-    assert!(told[0].merged.is_none() && told[1].merged.is_none(), "one is new, one adds x");
-    let merged = told[2].merged.unwrap();
-    assert_eq!((merged.counted, merged.first_ms, told[2].at_ms), (2, 10_000, 10_020));
+    assert!(changes[0].merged.is_none() && changes[1].merged.is_none(), "one is new, one adds x");
+    let merged = changes[2].merged.unwrap();
+    assert_eq!((merged.counted, merged.first_ms, changes[2].at_ms), (2, 10_000, 10_020));
     let item = |n: i64, x: &str| Item::new().with("id", "m1").with("n", n).with("x", x);
-    assert_eq!(told[2].images().unwrap(), (Some(item(2, "a")), Some(item(2, "b"))));
-    assert_eq!(told[2].old.as_ref().unwrap().item().unwrap(), item(2, "a"));
-    assert_eq!(told[2].new.as_ref().unwrap().item().unwrap(), item(2, "b"));
-    let picked = told[2].pick(|name| name == "x").unwrap();
+    assert_eq!(changes[2].images().unwrap(), (Some(item(2, "a")), Some(item(2, "b"))));
+    assert_eq!(changes[2].old.as_ref().unwrap().item().unwrap(), item(2, "a"));
+    assert_eq!(changes[2].new.as_ref().unwrap().item().unwrap(), item(2, "b"));
+    let picked = changes[2].pick(|name| name == "x").unwrap();
     assert_eq!(picked, (Some(Item::new().with("x", "a")), Some(Item::new().with("x", "b"))));
     // In another span, with what took an attribute away, after it went and came again: not as one.
     clock.advance_ms(SPAN_MS);
@@ -85,14 +85,14 @@ async fn changes_of_an_item_are_told_as_one() {
     write(&place, Write::delete(TABLE, Key::partition("m1"))).await;
     update(&place, "m1", add("n", 1)).await;
     update(&place, "m1", add("n", 1)).await;
-    let told = read(&place, Some(MERGE)).await;
-    let merged: Vec<bool> = told[5..].iter().map(|change| change.merged.is_some()).collect();
+    let changes = read(&place, Some(MERGE)).await;
+    let merged: Vec<bool> = changes[5..].iter().map(|change| change.merged.is_some()).collect();
     assert_eq!(merged, [false, true, false, false, false]);
-    let images = told[6].pick(|name| name == "x").unwrap();
+    let images = changes[6].pick(|name| name == "x").unwrap();
     assert_eq!(images, (Some(Item::new().with("x", "b")), Some(Item::new())));
 }
 
-/// What a counter is told to have grown by, and how often it was touched, by item and span. A counter that was taken away
+/// How much a counter grew, and how often it was touched, by item and span. A removed counter
 /// counts nothing.
 fn growth(changes: &[Change]) -> BTreeMap<(String, u64), (i64, u32)> {
     let mut sums: BTreeMap<(String, u64), (i64, u32)> = BTreeMap::new();
@@ -111,7 +111,7 @@ fn growth(changes: &[Change]) -> BTreeMap<(String, u64), (i64, u32)> {
 }
 
 #[tokio::test]
-async fn what_is_told_as_one_adds_up_to_the_same() {
+async fn merged_changes_add_up_to_the_same() {
     for seed in 1..8 {
         let clock = Clock::manual(50_000);
         let place = place_at(&clock).await;
@@ -135,12 +135,12 @@ async fn what_is_told_as_one_adds_up_to_the_same() {
                 clock.advance_ms(random.u64(..SPAN_MS / 2));
             }
         }
-        let (steps, told) = (read(&place, None).await, read(&place, Some(MERGE)).await);
-        assert!(told.len() < steps.len(), "seed {seed}: something was merged");
-        assert_eq!(growth(&told), growth(&steps), "seed {seed}");
-        // What one of them is told to have become, the next one is told to have been.
+        let (steps, changes) = (read(&place, None).await, read(&place, Some(MERGE)).await);
+        assert!(changes.len() < steps.len(), "seed {seed}: something was merged");
+        assert_eq!(growth(&changes), growth(&steps), "seed {seed}");
+        // The image after one change is the image before the next one of the item.
         let mut last: BTreeMap<String, Option<Item>> = BTreeMap::new();
-        for change in &told {
+        for change in &changes {
             let (old, new) = change.images().unwrap();
             let before = last.insert(change.key.partition.to_string(), new);
             assert_eq!(before.unwrap_or_default(), old, "seed {seed}");
@@ -149,27 +149,27 @@ async fn what_is_told_as_one_adds_up_to_the_same() {
 }
 
 #[tokio::test]
-async fn a_stretch_ends_with_the_last_change_that_was_read() {
+async fn a_window_of_merged_changes_ends_with_the_last_change_that_was_read() {
     let clock = Clock::manual(10_000);
     let place = place_at(&clock).await;
     for id in ["m1", "m2", "m1"] {
         update(&place, id, add("n", 1)).await;
     }
     let mut reader = consumer(&place.store, "a", Position::Oldest, &clock).merging(Some(MERGE));
-    let mut first = reader.stretch(10, &BTreeSet::new()).await.unwrap().unwrap();
-    assert_eq!(reader.read_on(&mut first, 10).await.unwrap().len(), 1, "the first is alone");
-    assert!(reader.settle(first, Vec::new()).await.unwrap());
+    let mut first = reader.next_window(10, &BTreeSet::new()).await.unwrap().unwrap();
+    assert_eq!(reader.read(&mut first, 10).await.unwrap().len(), 1, "the first is alone");
+    assert!(reader.commit(first, Vec::new()).await.unwrap());
     for id in ["m2", "m1", "m2", "m1"] {
         update(&place, id, add("n", 1)).await;
     }
-    let mut stretch = reader.stretch(10, &BTreeSet::new()).await.unwrap().unwrap();
-    let told = reader.read_on(&mut stretch, 10).await.unwrap();
+    let mut window = reader.next_window(10, &BTreeSet::new()).await.unwrap().unwrap();
+    let changes = reader.read(&mut window, 10).await.unwrap();
     let steps = read(&place, None).await;
-    assert_eq!((stretch.read(), steps.len()), (6, 7), "all but the first");
-    assert!(told.len() < 6);
-    assert!(reader.read_on(&mut stretch, 10).await.unwrap().is_empty());
-    assert!(reader.settle(stretch, Vec::new()).await.unwrap());
+    assert_eq!((window.changes_read(), steps.len()), (6, 7), "all but the first");
+    assert!(changes.len() < 6);
+    assert!(reader.read(&mut window, 10).await.unwrap().is_empty());
+    assert!(reader.commit(window, Vec::new()).await.unwrap());
     update(&place, "m2", add("n", 1)).await;
-    let mut next = reader.stretch(10, &BTreeSet::new()).await.unwrap().unwrap();
-    assert_eq!(reader.read_on(&mut next, 10).await.unwrap().len(), 1, "nothing comes again");
+    let mut next = reader.next_window(10, &BTreeSet::new()).await.unwrap().unwrap();
+    assert_eq!(reader.read(&mut next, 10).await.unwrap().len(), 1, "nothing comes again");
 }

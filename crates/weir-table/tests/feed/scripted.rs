@@ -1,4 +1,4 @@
-//! A back-end whose tables are the embedded one's and whose feed is told shard by shard.
+//! A back-end with the tables of the embedded one and a feed whose shards a test scripts.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use weir_table::{
     Written,
 };
 
-use crate::places::TABLE;
+use crate::setup::TABLE;
 
 /// A shard: its parent, its numbers, whether it has ended, and how many were trimmed.
 #[derive(Debug, Default)]

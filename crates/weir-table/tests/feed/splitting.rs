@@ -1,19 +1,21 @@
 //! Shards that split, end, vanish and are trimmed.
 
+use std::collections::BTreeSet;
+
 use weir_table::Error;
 use weir_table::clock::Clock;
 use weir_table::embedded::{self, Embedded};
 use weir_table::feed::Position;
 
-use crate::places::{self, Place, consumer, drain, numbers};
 use crate::scripted::{Feed, Scripted};
+use crate::setup::{self, TestStore, consumer, drain, numbers, read};
 
-async fn scripted() -> (Place<Scripted>, Feed, Clock) {
+async fn scripted() -> (TestStore<Scripted>, Feed, Clock) {
     let folder = tempfile::tempdir().unwrap();
     let options = embedded::Options::new(folder.path());
     let feed = Feed::default();
     let backend = Scripted { tables: Embedded::open(options).unwrap(), feed: feed.clone() };
-    let place = places::prepared(backend, Some(folder)).await;
+    let place = setup::prepared(backend, Some(folder)).await;
     (place, feed, Clock::manual(1_000_000))
 }
 
@@ -44,15 +46,18 @@ async fn a_child_waits_while_another_instance_reads_its_parent() {
     feed.change("child", 2..4);
     let mut a = consumer(&place.store, "a", Position::Oldest, &clock);
     let mut b = consumer(&place.store, "b", Position::Oldest, &clock);
-    let of_parent = a.poll(10).await.unwrap().unwrap();
-    assert!(b.poll(10).await.unwrap().is_none());
-    assert!(a.commit(of_parent).await.unwrap());
+    for _ in 0..2 {
+        let (of_parent, _) = read(&mut a, 9).await.unwrap();
+        assert!(read(&mut b, 9).await.is_none());
+        assert!(a.commit(of_parent, Vec::new()).await.unwrap());
+    }
     clock.advance_ms(10_001);
-    assert_eq!(numbers(&b.poll(10).await.unwrap().unwrap().changes), [2, 3]);
+    assert_eq!(numbers(&read(&mut b, 9).await.unwrap().1), [2]);
+    assert_eq!(drain(&mut b).await, [2, 3]);
 }
 
 #[tokio::test]
-async fn shards_have_their_turns() {
+async fn shards_are_read_in_turn() {
     let (place, feed, clock) = scripted().await;
     for shard in ["a", "b", "c"] {
         feed.add(shard, None);
@@ -61,15 +66,15 @@ async fn shards_have_their_turns() {
     let mut consumer = consumer(&place.store, "a", Position::Oldest, &clock);
     let mut order = Vec::new();
     for _ in 0..6 {
-        let batch = consumer.poll(5).await.unwrap().unwrap();
-        order.push(batch.shard.clone());
-        assert!(consumer.commit(batch).await.unwrap());
+        let (window, _) = read(&mut consumer, 5).await.unwrap();
+        order.push(window.shard().to_owned());
+        assert!(consumer.commit(window, Vec::new()).await.unwrap());
     }
     assert_eq!(order, ["a", "b", "c", "a", "b", "c"]);
 }
 
 #[tokio::test]
-async fn from_now_on_reads_shards_that_come_later_whole() {
+async fn a_consumer_from_latest_reads_later_shards_from_their_beginning() {
     let (place, feed, clock) = scripted().await;
     feed.add("old", None);
     feed.change("old", 0..5);
@@ -77,7 +82,7 @@ async fn from_now_on_reads_shards_that_come_later_whole() {
     feed.add("open", Some("old"));
     feed.change("open", 5..8);
     let mut consumer = consumer(&place.store, "a", Position::Latest, &clock);
-    assert!(consumer.poll(10).await.unwrap().is_none());
+    assert!(read(&mut consumer, 9).await.is_none());
     feed.change("open", 8..10);
     feed.end("open");
     feed.add("new", Some("open"));
@@ -87,16 +92,16 @@ async fn from_now_on_reads_shards_that_come_later_whole() {
 }
 
 #[tokio::test]
-async fn a_consumer_left_behind_is_told_and_starts_anew() {
+async fn a_trimmed_consumer_gets_an_error_and_restarts() {
     let (place, feed, clock) = scripted().await;
     feed.add("log", None);
     feed.change("log", 0..10);
     let mut a = consumer(&place.store, "a", Position::Oldest, &clock);
-    let batch = a.poll(2).await.unwrap().unwrap();
-    assert!(a.commit(batch).await.unwrap());
+    let (window, _) = read(&mut a, 2).await.unwrap();
+    assert!(a.commit(window, Vec::new()).await.unwrap());
     feed.trim("log", 5);
     for _ in 0..2 {
-        let error = a.poll(2).await.unwrap_err();
+        let error = a.next_window(2, &BTreeSet::new()).await.unwrap_err();
         assert!(matches!(error, Error::Trimmed), "{error:?}");
     }
     a.restart_from_latest().await.unwrap();
@@ -131,18 +136,18 @@ async fn only_one_of_two_restarts_at_once_wins() {
     feed.change("log", 0..3);
     let mut a = consumer(&place.store, "a", Position::Oldest, &clock);
     let mut b = consumer(&place.store, "b", Position::Oldest, &clock);
-    assert!(a.poll(1).await.unwrap().is_some());
-    let (first, second) = tokio::join!(a.restart_from_oldest(), b.restart_from_oldest());
+    assert!(read(&mut a, 1).await.is_some());
+    let (first, second) = tokio::join!(a.restart_from_latest(), b.restart_from_latest());
     for done in [&first, &second] {
         if let Err(error) = done {
             assert!(error.is_conflict(), "{error:?}");
         }
     }
     assert!(first.is_ok() || second.is_ok());
+    feed.change("log", 3..6);
     clock.advance_ms(60_000);
     let mut seen = drain(&mut a).await;
     seen.extend(drain(&mut b).await);
     seen.sort_unstable();
-    seen.dedup();
-    assert_eq!(seen, [0, 1, 2]);
+    assert_eq!(seen, [3, 4, 5]);
 }

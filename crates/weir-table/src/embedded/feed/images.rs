@@ -1,32 +1,32 @@
-//! The images of changes that were read together, not decoded.
+//! Encoded images of the changes of one page.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::memory::FeedMemory;
+use super::buffer_pool::BufferPool;
 use crate::embedded::codec::{self, Malformed};
 use crate::embedded::raw::RawChange;
 use crate::error::Error;
-use crate::feed::{Both, Stored, Wanted};
+use crate::feed::{ImagePair, Stored, Wanted};
 use crate::item::Item;
 
-/// The images of changes that were read together.
+/// Encoded images of the changes of one page, in one buffer.
 #[derive(Debug)]
-pub(super) struct KeptImages {
+pub(super) struct ImageBuffer {
     bytes: Vec<u8>,
-    changes: Vec<Kept>,
-    memory: Arc<FeedMemory>,
+    changes: Vec<Span>,
+    pool: Arc<BufferPool>,
 }
 
-impl Drop for KeptImages {
+impl Drop for ImageBuffer {
     fn drop(&mut self) {
-        self.memory.give_back(std::mem::take(&mut self.bytes));
+        self.pool.give_back(std::mem::take(&mut self.bytes));
     }
 }
 
-/// Where the images of a change are: the new one, then the old one or what it has different.
+/// Where the images of a change are in the buffer: the new one, then the old one or its delta.
 #[derive(Debug)]
-struct Kept {
+struct Span {
     start: usize,
     new_end: usize,
     end: usize,
@@ -37,19 +37,19 @@ struct Kept {
     last: Option<Range<usize>>,
 }
 
-impl KeptImages {
-    /// None yet.
-    pub(super) fn new(memory: &Arc<FeedMemory>) -> KeptImages {
-        KeptImages { bytes: memory.take(), changes: Vec::new(), memory: Arc::clone(memory) }
+impl ImageBuffer {
+    /// An empty buffer.
+    pub(super) fn new(pool: &Arc<BufferPool>) -> ImageBuffer {
+        ImageBuffer { bytes: pool.take(), changes: Vec::new(), pool: Arc::clone(pool) }
     }
 
-    /// Keeps the images of one more change.
-    pub(super) fn keep(&mut self, raw: &RawChange<'_>) {
+    /// Appends the images of a change.
+    pub(super) fn push(&mut self, raw: &RawChange<'_>) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(raw.new.unwrap_or_default());
         let new_end = self.bytes.len();
         self.bytes.extend_from_slice(raw.old.unwrap_or_default());
-        self.changes.push(Kept {
+        self.changes.push(Span {
             start,
             new_end,
             end: self.bytes.len(),
@@ -60,11 +60,11 @@ impl KeptImages {
         });
     }
 
-    /// Gives a change the new image of a later one.
+    /// Replaces the new image of a change by that of a later one.
     pub(super) fn merge(&mut self, change: usize, new: &[u8]) {
-        let Some(kept) = self.changes.get_mut(change) else { return };
-        // Most images of an item are of one length, give or take a digit.
-        if let Some(last) = &mut kept.last
+        let Some(span) = self.changes.get_mut(change) else { return };
+        // Most images of an item have the same length, so the bytes are often overwritten in place.
+        if let Some(last) = &mut span.last
             && let Some(place) = self.bytes.get_mut(last.start..last.start + new.len())
             && new.len() <= last.len()
         {
@@ -74,39 +74,39 @@ impl KeptImages {
         }
         let start = self.bytes.len();
         self.bytes.extend_from_slice(new);
-        kept.last = Some(start..self.bytes.len());
+        span.last = Some(start..self.bytes.len());
     }
 
-    /// How many bytes they are.
+    /// Length in bytes.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    fn of(&self, change: usize) -> Result<&Kept, Malformed> {
-        self.changes.get(change).ok_or(Malformed("a change that is not there"))
+    fn span(&self, change: usize) -> Result<&Span, Malformed> {
+        self.changes.get(change).ok_or(Malformed("a change that is missing"))
     }
 
-    fn old_of(&self, kept: &Kept, wanted: Wanted<'_>) -> Picked {
-        if !kept.has_old {
+    fn old_of(&self, span: &Span, wanted: Wanted<'_>) -> Picked {
+        if !span.has_old {
             return Ok(None);
         }
-        let old = self.bytes.get(kept.new_end..kept.end).unwrap_or_default();
-        match self.first_new_of(kept, wanted)? {
-            Some(new) if kept.old_is_delta => codec::pick_old(old, &new, wanted).map(Some),
+        let old = self.bytes.get(span.new_end..span.end).unwrap_or_default();
+        match self.first_new_of(span, wanted)? {
+            Some(new) if span.old_is_delta => codec::pick_old(old, &new, wanted).map(Some),
             _ => codec::pick(old, wanted).map(Some),
         }
     }
 
-    /// The item after the first of the changes.
-    fn first_new_of(&self, kept: &Kept, wanted: Wanted<'_>) -> Picked {
-        self.pick(kept.has_new.then_some(kept.start..kept.new_end), wanted)
+    /// The item after the first of the merged changes.
+    fn first_new_of(&self, span: &Span, wanted: Wanted<'_>) -> Picked {
+        self.pick(span.has_new.then_some(span.start..span.new_end), wanted)
     }
 
-    /// The item after the last of the changes.
-    fn new_of(&self, kept: &Kept, wanted: Wanted<'_>) -> Picked {
-        match &kept.last {
+    /// The item after the last of the merged changes.
+    fn new_of(&self, span: &Span, wanted: Wanted<'_>) -> Picked {
+        match &span.last {
             Some(last) => self.pick(Some(last.clone()), wanted),
-            None => self.first_new_of(kept, wanted),
+            None => self.first_new_of(span, wanted),
         }
     }
 
@@ -118,25 +118,25 @@ impl KeptImages {
 
 type Picked = Result<Option<Item>, Malformed>;
 
-impl Stored for KeptImages {
-    fn both(&self, change: usize, wanted: Wanted<'_>) -> crate::Result<Both> {
-        let both = |kept: &Kept| {
-            let new = self.new_of(kept, wanted)?;
+impl Stored for ImageBuffer {
+    fn both(&self, change: usize, wanted: Wanted<'_>) -> crate::Result<ImagePair> {
+        let both = |span: &Span| {
+            let new = self.new_of(span, wanted)?;
             let old = match &new {
-                // The usual case, in which what was picked of the new one serves both.
-                Some(new) if kept.has_old && kept.old_is_delta && kept.last.is_none() => {
-                    let delta = self.bytes.get(kept.new_end..kept.end).unwrap_or_default();
+                // The common case: the attributes picked from the new image serve both.
+                Some(new) if span.has_old && span.old_is_delta && span.last.is_none() => {
+                    let delta = self.bytes.get(span.new_end..span.end).unwrap_or_default();
                     Some(codec::pick_old(delta, new, wanted)?)
                 }
-                _ => self.old_of(kept, wanted)?,
+                _ => self.old_of(span, wanted)?,
             };
             Ok((old, new))
         };
-        self.of(change).and_then(both).map_err(unreadable)
+        self.span(change).and_then(both).map_err(unreadable)
     }
 
     fn after(&self, change: usize, wanted: Wanted<'_>) -> crate::Result<Option<Item>> {
-        self.of(change).and_then(|kept| self.new_of(kept, wanted)).map_err(unreadable)
+        self.span(change).and_then(|span| self.new_of(span, wanted)).map_err(unreadable)
     }
 }
 

@@ -1,19 +1,19 @@
 //! The change feed, read from the log.
 //!
-//! A position is `sequence-number of the change in its record`, so a transaction's changes can be
-//! read in parts. Only what the operating system has is fed; a consumer that writes what it made of
-//! a change does so behind it in the same log, so it can never outlive the change.
+//! A position is `sequence-index`: a record's sequence number and the index of a change in it, so a transaction's changes
+//! can be read in parts. Only what was handed to the operating system is fed. A consumer's writes follow the change in the
+//! same log, so they can never outlive it.
 
-mod gather;
+mod buffer_pool;
+mod collect;
 mod images;
-mod memory;
 
 use std::fs;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use self::gather::Gathered;
-pub(super) use self::memory::FeedMemory;
+pub(super) use self::buffer_pool::BufferPool;
+use self::collect::ChangeCollector;
 use super::background::Breaks;
 use super::catalog::Table;
 use super::dirty::Space;
@@ -25,10 +25,10 @@ use crate::error::{Error, Result};
 use crate::feed::{FeedPage, Merge, Position};
 use crate::item::Item;
 
-/// Who reads what is older than this takes no breaks.
+/// A reader further behind than this takes no breaks.
 const LATE_MS: u64 = 30_000;
 
-/// The one shard.
+/// The id of the only shard.
 pub(super) const SHARD: &str = "log";
 
 impl Engine {
@@ -42,23 +42,26 @@ impl Engine {
         merge: Option<Merge>,
     ) -> Result<FeedPage> {
         if shard != SHARD {
-            return Err(Error::invalid("shard", format!("{shard:?}: the one shard is {SHARD:?}")));
+            return Err(Error::invalid(
+                "shard",
+                format!("{shard:?} does not exist; the only shard is {SHARD:?}"),
+            ));
         }
         let table = self.table(table)?;
         let last_seq = self.log.flushed_seq();
         let (seq, skip) = match from {
-            Position::Latest => return Ok(nothing(after(last_seq + 1))),
+            Position::Latest => return Ok(empty_page(after(last_seq + 1))),
             Position::Oldest => {
                 (self.log.segments().first().map_or(1, |segment| segment.first_seq), 0)
             }
             Position::After(position) => parse(position)?,
         };
-        // Nobody was ever told such a position of this log: it is from before a restore.
+        // This log never returned such a position: it is from before a restore.
         if seq > last_seq + 1 {
             return Err(Error::Trimmed);
         }
         if seq > last_seq {
-            return Ok(nothing(from.clone()));
+            return Ok(empty_page(from.clone()));
         }
         let engine = Arc::clone(self);
         let read = move || engine.read_changes(&table, (seq, skip), last_seq, limit, merge);
@@ -73,7 +76,7 @@ impl Engine {
         limit: usize,
         merge: Option<Merge>,
     ) -> Result<FeedPage> {
-        let mut gathered = Gathered::new(table, limit, merge, &self.feed_memory);
+        let mut collector = ChangeCollector::new(table, limit, merge, &self.feed_buffers);
         let mut reached = (seq, skip);
         let unreadable = |malformed| Error::backend("reading the feed", malformed);
         let mut breaks = Breaks::default();
@@ -88,22 +91,21 @@ impl Engine {
             for (number, raw) in changes.enumerate().skip(skip) {
                 let raw = raw.map_err(unreadable)?;
                 if raw.table_id().is_ok_and(|id| id == table.id) {
-                    if gathered.is_full() {
+                    if collector.is_full() {
                         reached = (header.seq, number);
                         return Ok(false);
                     }
-                    gathered.add(header, number, &raw).map_err(unreadable)?;
+                    collector.add(header, number, &raw).map_err(unreadable)?;
                 }
             }
             reached = (header.seq + 1, 0);
             Ok(true)
         })?;
         let (seq, skip) = reached;
-        gathered.page(Position::After(format!("{seq}-{skip}")))
+        collector.into_page(Position::After(format!("{seq}-{skip}")))
     }
 
-    /// The first sequence that some registered consumer has yet to read; all are passed when there
-    /// is no consumer.
+    /// The first sequence number that some registered consumer has yet to read; `u64::MAX` without consumers.
     pub(super) fn oldest_position(&self) -> Result<u64> {
         let Some(table) = self.find_table(&self.options.positions_table) else {
             return Ok(u64::MAX);
@@ -121,7 +123,7 @@ impl Engine {
         for next in self.merged(Space::Items, range.clone(), false) {
             note(&next?.0);
         }
-        // After a power cut a consumer may stand where the store has it.
+        // After a power cut a consumer may fall back to the position in the base store.
         for next in self.base.range(Space::Items, &range, false) {
             note(&read::decode_item(&next?.1)?);
         }
@@ -129,7 +131,7 @@ impl Engine {
     }
 }
 
-fn nothing(next: Position) -> FeedPage {
+fn empty_page(next: Position) -> FeedPage {
     FeedPage::new(Vec::new(), next, false)
 }
 
@@ -137,15 +139,17 @@ fn after(seq: u64) -> Position {
     Position::After(format!("{seq}-0"))
 }
 
-/// A position is where to read next: a sequence, and changes of it to pass over.
+/// Parses a position: the sequence number to read next, and the number of its changes to skip.
 fn parse(position: &str) -> Result<(u64, usize)> {
     let parts = position
         .split_once('-')
         .and_then(|(seq, skip)| Some((seq.parse().ok()?, skip.parse().ok()?)));
-    parts.ok_or_else(|| Error::invalid("position", format!("{position:?} is not one of this feed")))
+    parts.ok_or_else(|| {
+        Error::invalid("position", format!("{position:?} is not a position of this feed"))
+    })
 }
 
-/// How long ago a closed segment was last written; none when that cannot be told.
+/// Time since a closed segment was last written, if the file system reports it.
 pub(super) fn age_ms(segment: &Segment, now_ms: u64) -> Option<u64> {
     let written = fs::metadata(&segment.path).ok()?.modified().ok()?;
     let written_ms = u64::try_from(written.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()?;

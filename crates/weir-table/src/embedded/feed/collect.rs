@@ -1,14 +1,14 @@
-//! Gathers changes of a table from records, and tells several changes of an item as one where that is wanted.
+//! Collects the changes of a table from log records, and merges changes of an item if the reader allows it.
 //!
-//! A change is merged into the one before it of the same item if nothing is lost by it: both found an item and left one,
-//! neither added an attribute, the later one took none away, and both are in the same span of time.
+//! A change is merged into the previous one of the same item if nothing is lost: both found an item and left one, neither
+//! added an attribute, the later one removed none, and both are in the same span of time.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::images::KeptImages;
-use super::memory::FeedMemory;
+use super::buffer_pool::BufferPool;
+use super::images::ImageBuffer;
 use crate::embedded::catalog::Table;
 use crate::embedded::codec::{self, Malformed};
 use crate::embedded::keys;
@@ -20,70 +20,71 @@ use crate::key::Key;
 use crate::spec::TableSpec;
 use crate::value::Name;
 
-/// Bytes of images that one read returns at most, beside its count.
+/// Bytes of images that one read returns.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Changes that one read tells in all, and that it returns, where they are merged.
-const MERGED_MAX: usize = 16 * 1024;
-const MERGED_INTO_MAX: usize = 8 * 1024;
+/// Changes that one merging read covers.
+const MERGE_READ_MAX: usize = 16 * 1024;
+/// Changes that one merging read returns.
+const MERGED_MAX: usize = 8 * 1024;
 
-pub(super) struct Gathered<'t> {
+pub(super) struct ChangeCollector<'t> {
     table: &'t Table,
     merge: Option<Merge>,
     limit: usize,
-    images: KeptImages,
-    found: Vec<Found>,
-    /// Where the last change is of each item that may be merged, by its place in the store.
+    images: ImageBuffer,
+    changes: Vec<CollectedChange>,
+    /// Index of the latest change of each item that may be merged, by storage key.
     latest: HashMap<Box<[u8]>, usize>,
     read: usize,
-    last: Option<Place>,
+    last: Option<LogPosition>,
 }
 
-/// A record's sequence and which of its changes.
-type Place = (u64, usize);
+/// A record's sequence number, and the index of a change in it.
+type LogPosition = (u64, usize);
 
-/// A change that was found, without its images.
-struct Found {
+/// A change without its images.
+struct CollectedChange {
     key: Option<Key>,
     has_old: bool,
     has_new: bool,
     expired: bool,
     at_ms: u64,
-    place: Place,
-    /// Attributes of the item, if changes may be merged into this one; only then is the rest told.
+    position: LogPosition,
+    /// Number of attributes, if changes may be merged into this one. Only then are the fields below used.
     attributes: Option<usize>,
     first_ms: u64,
     is_merged: bool,
     counted: u32,
 }
 
-impl<'t> Gathered<'t> {
-    /// At most `limit` changes; a bound of its own holds where they are merged.
+impl<'t> ChangeCollector<'t> {
+    /// Collects at most `limit` changes; merging reads have bounds of their own.
     pub(super) fn new(
         table: &'t Table,
         limit: usize,
         merge: Option<Merge>,
-        memory: &Arc<FeedMemory>,
+        pool: &Arc<BufferPool>,
     ) -> Self {
-        Gathered {
+        ChangeCollector {
             table,
             merge,
-            limit: if merge.is_some() { MERGED_INTO_MAX } else { limit },
-            images: KeptImages::new(memory),
-            found: Vec::new(),
+            limit: if merge.is_some() { MERGED_MAX } else { limit },
+            images: ImageBuffer::new(pool),
+            changes: Vec::new(),
             latest: HashMap::new(),
             read: 0,
             last: None,
         }
     }
 
-    /// Whether it has room for no more.
+    /// Whether a bound is reached.
     pub(super) fn is_full(&self) -> bool {
-        self.found.len() >= self.limit
+        self.changes.len() >= self.limit
             || self.images.len() >= BYTES_MAX
-            || (self.merge.is_some() && self.read >= MERGED_MAX)
+            || (self.merge.is_some() && self.read >= MERGE_READ_MAX)
     }
 
-    /// Takes in a change.
+    /// Adds or merges a change.
     pub(super) fn add(
         &mut self,
         header: &Header,
@@ -94,47 +95,47 @@ impl<'t> Gathered<'t> {
         self.last = Some((header.seq, number));
         if let Some(merge) = self.merge
             && let Some(latest) = self.latest.get(raw.key)
-            && let Some(found) = self.found.get_mut(*latest)
-            && found.take_in(merge, header, number, raw)?
+            && let Some(found) = self.changes.get_mut(*latest)
+            && found.merge(merge, header, number, raw)?
         {
             self.images.merge(*latest, raw.new.unwrap_or_default());
             return Ok(());
         }
-        let mut found = Found::of(self.table, header, number, raw);
+        let mut found = CollectedChange::new(self.table, header, number, raw);
         if let Some(merge) = self.merge
             && found.key.as_ref().is_some_and(merge.items)
         {
-            found.begin(merge, raw)?;
+            found.prepare_merge(merge, raw)?;
             match self.latest.get_mut(raw.key) {
-                Some(latest) => *latest = self.found.len(),
-                None => drop(self.latest.insert(raw.key.into(), self.found.len())),
+                Some(latest) => *latest = self.changes.len(),
+                None => drop(self.latest.insert(raw.key.into(), self.changes.len())),
             }
         }
-        self.images.keep(raw);
-        self.found.push(found);
+        self.images.push(raw);
+        self.changes.push(found);
         Ok(())
     }
 
-    /// What was gathered, and where to read on.
-    pub(super) fn page(self, next: Position) -> Result<FeedPage> {
+    /// The collected page; `next` is where to read next.
+    pub(super) fn into_page(self, next: Position) -> Result<FeedPage> {
         let (table, read) = (self.table, self.read);
-        let last = self.last.map(position);
+        let last = self.last.map(position_text);
         let images: Arc<dyn Stored> = Arc::new(self.images);
-        let changes = self.found.into_iter().enumerate();
+        let changes = self.changes.into_iter().enumerate();
         let changes = changes.map(|(number, found)| found.change(table, &images, number));
         Ok(FeedPage { changes: changes.collect::<Result<_>>()?, read, last, next, ended: false })
     }
 }
 
-impl Found {
-    fn of(table: &Table, header: &Header, number: usize, raw: &RawChange<'_>) -> Found {
-        Found {
+impl CollectedChange {
+    fn new(table: &Table, header: &Header, number: usize, raw: &RawChange<'_>) -> CollectedChange {
+        CollectedChange {
             key: keys::parse_item(&table.spec, raw.key),
             has_old: raw.old.is_some(),
             has_new: raw.new.is_some(),
             expired: raw.expired,
             at_ms: header.at_ms,
-            place: (header.seq, number),
+            position: (header.seq, number),
             attributes: None,
             first_ms: header.at_ms,
             is_merged: false,
@@ -142,8 +143,8 @@ impl Found {
         }
     }
 
-    /// Notes what is to be known before others are merged into it.
-    fn begin(&mut self, merge: Merge, raw: &RawChange<'_>) -> Result<(), Malformed> {
+    /// Computes what later merges into this change need.
+    fn prepare_merge(&mut self, merge: Merge, raw: &RawChange<'_>) -> Result<(), Malformed> {
         if let (Some(delta), Some(new)) = (raw.delta(), raw.new)
             && !codec::adds(delta)?
         {
@@ -153,8 +154,8 @@ impl Found {
         Ok(())
     }
 
-    /// Takes in a later change of the same item; false, if it cannot be told as one with this.
-    fn take_in(
+    /// Merges a later change of the same item; returns false if information would be lost.
+    fn merge(
         &mut self,
         merge: Merge,
         header: &Header,
@@ -166,7 +167,7 @@ impl Found {
             return Ok(false);
         };
         let span = |at_ms: u64| at_ms / merge.within_ms.max(1);
-        // As many attributes as before and none added: none was taken away.
+        // The same number of attributes and none added means that none was removed.
         if span(header.at_ms) != span(self.at_ms)
             || codec::adds(delta)?
             || codec::count(new)? != attributes
@@ -175,7 +176,7 @@ impl Found {
         }
         self.counted = self.counted.saturating_add(codec::touches(delta, merge.counted)?.into());
         self.at_ms = header.at_ms;
-        self.place = (header.seq, number);
+        self.position = (header.seq, number);
         self.is_merged = true;
         Ok(true)
     }
@@ -195,20 +196,20 @@ impl Found {
             new,
             at_ms: self.at_ms,
             expired: self.expired,
-            position: position(self.place),
+            position: position_text(self.position),
             merged: self.is_merged.then_some(merged),
         })
     }
 }
 
-fn position((seq, number): Place) -> Name {
+fn position_text((seq, number): LogPosition) -> Name {
     let mut position = Name::default();
-    // Writing to text in memory does not fail.
+    // Writing to text in pool does not fail.
     write!(position, "{seq}-{}", number + 1).ok();
     position
 }
 
-/// The key in an image, where its place does not tell it.
+/// The key from an image, for keys that the storage key does not encode in full.
 fn key_in(spec: &TableSpec, image: Option<&Image>) -> Result<Key> {
     let Some(image) = image else {
         return Err(Error::backend("reading the feed", "a change without an item"));

@@ -1,10 +1,10 @@
-//! How an instance comes by its shards: the consumer's start, leases, and starting anew.
+//! Assigns shards to an instance: the consumer's start, leases of shards, and restarts.
 
 use std::collections::BTreeSet;
 
-use super::consumer::{Consumer, Held};
+use super::consumer::{Consumer, HeldShard};
 use super::lease::{GENERATION, Lease, start_from_text, start_to_text};
-use super::lineage::{self, Move, Start};
+use super::shard_plan::{self, ShardAction, Start};
 use super::{Position, keys};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -12,40 +12,40 @@ use crate::expr::attr;
 use crate::request::{Get, Query, Transaction, Write};
 use crate::value::Value;
 
-/// Shards one instance reads.
+/// Shards that one instance may lease.
 const HELD_MAX: usize = 256;
 /// Pages of shard items that are read; a page is up to 1 MB.
 const PAGES_MAX: usize = 100;
-/// Tries to find how the consumer started while others start it too.
+/// Attempts to read or create the consumer's start while other instances do the same.
 const START_TRIES: usize = 3;
 
 const START: &str = "start";
 const SHARDS: &str = "shards";
 
 impl<B: Backend> Consumer<B> {
-    /// Lists shards and takes those that are free.
+    /// Lists shards and leases the free ones.
     pub(super) async fn lease_shards(&mut self, now_ms: u64) -> Result<()> {
         let listed = self.store.feed_shards(&self.table).await?;
         let ids = listed.iter().map(|shard| shard.id.clone()).collect();
         let start = self.start(ids).await?;
         let leases = self.leases().await?;
-        let moves = lineage::plan(&start, &listed, &leases, &self.owner, now_ms);
+        let actions = shard_plan::plan(&start, &listed, &leases, &self.owner, now_ms);
         let mut kept = BTreeSet::new();
-        for step in moves {
-            match step {
-                Move::Register(shard, from) => {
+        for action in actions {
+            match action {
+                ShardAction::Register(shard, from) => {
                     if self.register(&start, &shard, &from, now_ms).await? {
                         kept.insert(shard);
                     }
                 }
-                Move::Acquire(shard) => {
+                ShardAction::Acquire(shard) => {
                     if self.holds(&shard, &leases)
                         || self.acquire(start.generation, &shard, now_ms).await?
                     {
                         kept.insert(shard);
                     }
                 }
-                Move::Forget(shard) => {
+                ShardAction::Forget(shard) => {
                     let forget = self.writes(&shard).forget_ended();
                     self.store.write(forget).await?;
                 }
@@ -56,19 +56,19 @@ impl<B: Backend> Consumer<B> {
         Ok(())
     }
 
-    /// Whether a shard is ours and its item says so too.
+    /// Whether this instance holds a shard and its item agrees.
     fn holds(&self, shard: &str, leases: &[Lease]) -> bool {
         self.held.get(shard).is_some_and(|held| {
             leases.iter().any(|lease| {
                 lease.shard == shard
                     && lease.owner.as_ref() == Some(&self.owner)
                     && lease.position == held.stored
-                    && lease.marks == held.marks
+                    && lease.checkpoint == held.checkpoint
             })
         })
     }
 
-    /// How the consumer started; written by the first instance that asks.
+    /// The consumer's start; the first instance writes it.
     async fn start(&self, shards: BTreeSet<String>) -> Result<Start> {
         for _ in 0..START_TRIES {
             if let Some(start) = self.find_start().await? {
@@ -129,8 +129,8 @@ impl<B: Backend> Consumer<B> {
         Ok(leases)
     }
 
-    /// Makes the item of a shard nobody has read. The start must be what we think it is, or a
-    /// restart could be undone.
+    /// Creates the item of a shard that nobody has read, on condition that the start is unchanged: otherwise it could
+    /// undo a restart.
     async fn register(
         &mut self,
         start: &Start,
@@ -154,7 +154,8 @@ impl<B: Backend> Consumer<B> {
             Ok(_) | Err(Error::Conflict) => return Ok(false),
             Err(error) => return Err(error),
         }
-        let held = Held { stored: from.clone(), reached: from.clone(), until_ms, marks: None };
+        let held =
+            HeldShard { stored: from.clone(), reached: from.clone(), until_ms, checkpoint: None };
         self.held.insert(shard.to_owned(), held);
         Ok(true)
     }
@@ -169,22 +170,27 @@ impl<B: Backend> Consumer<B> {
         let Some(item) = written.item().filter(|_| written.is_applied()) else {
             return Ok(false);
         };
-        let Lease { position: stored, marks, .. } = Lease::read(item)?;
-        // A stretch that is under way is read from its beginning.
-        let known = self.held.remove(shard).filter(|held| held.stored == stored && marks.is_none());
-        let reached = known.map_or_else(|| stored.clone(), |held| held.reached);
-        let held = Held { stored, reached, until_ms, marks };
+        let Lease { position: stored, checkpoint, .. } = Lease::read(item)?;
+        // A partly committed window is read from its beginning.
+        let cached =
+            self.held.remove(shard).filter(|held| held.stored == stored && checkpoint.is_none());
+        let reached = cached.map_or_else(|| stored.clone(), |held| held.reached);
+        let held = HeldShard { stored, reached, until_ms, checkpoint };
         self.held.insert(shard.to_owned(), held);
         Ok(true)
     }
 
-    pub(super) async fn restart(&mut self, from: Position) -> Result<()> {
+    /// Restarts the consumer, so that it reads only changes made from now on.
+    ///
+    /// # Errors
+    /// The store fails, or [`Error::Conflict`] when another instance restarts it at the same time.
+    pub async fn restart_from_latest(&mut self) -> Result<()> {
         self.held.clear();
         self.listed_ms = None;
         let listed = self.store.feed_shards(&self.table).await?;
         let shards = listed.into_iter().map(|shard| shard.id).collect();
         let before = self.find_start().await?.map_or(0, |start| start.generation);
-        let start = Start { generation: before + 1, from, shards };
+        let start = Start { generation: before + 1, from: Position::Latest, shards };
         let unchanged = match before {
             0 => attr(GENERATION).absent(),
             before => attr(GENERATION).eq(before),
@@ -193,14 +199,14 @@ impl<B: Backend> Consumer<B> {
         if !self.store.write(write).await?.is_applied() {
             return Err(Error::Conflict);
         }
-        // Positions of the old start go, so that nothing read from them can be committed.
+        // Without the positions of the old start, nothing read from them can be committed.
         for lease in self.leases().await? {
             let forget = self.writes(&lease.shard).forget_older(start.generation);
             self.store.write(forget).await?;
         }
-        // "From now on" begins now, not when the full pass is over.
+        // `Latest` is resolved now, not after the full pass.
         self.lease_shards(self.clock.now_ms()).await?;
-        for shard in self.turns() {
+        for shard in self.round_robin() {
             let Some(held) = self.held.get(&shard) else {
                 continue;
             };
@@ -208,7 +214,7 @@ impl<B: Backend> Consumer<B> {
                 let latest = Position::Latest;
                 let page = self.store.feed_read(&self.table, &shard, &latest, 1).await?;
                 if page.changes.is_empty() {
-                    self.passed_nothing(&shard, page, self.clock.now_ms()).await?;
+                    self.skip_empty(&shard, page, self.clock.now_ms()).await?;
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Usage of many is counted in stretches that need several transactions: once, whatever fails in between.
+//! Usage of many users is counted in windows of several transactions: once, whatever fails in between.
 
 use weir_limiter::bucket::Bucket;
 use weir_limiter::item::BucketId;
@@ -10,12 +10,12 @@ use crate::scene::{Scene, eventually, per_minute};
 use crate::watched::Strike;
 
 scenes!(
-    a_fault_at_any_call_of_a_stretch_loses_and_repeats_nothing,
-    two_that_count_one_stretch_at_once_count_it_once,
-    a_stretch_left_by_one_is_ended_by_another,
+    a_fault_at_any_call_of_a_window_loses_and_repeats_nothing,
+    two_instances_that_count_one_window_count_it_once,
+    a_window_left_by_one_instance_is_completed_by_another,
 );
 
-/// Each has three snapshots, so a stretch of all is three transactions.
+/// Each has three snapshots, so a window of all is three transactions.
 const USERS: usize = 68;
 /// More changes than any of these stories makes.
 const ALL: usize = 100_000;
@@ -38,7 +38,7 @@ async fn take_one_each(scene: &Scene, ids: &[BucketId]) {
 
 /// Counts all that there is.
 async fn count(aggregator: &mut Aggregator, chunk: usize) -> weir_table::Result<()> {
-    while aggregator.stretch(ALL, chunk).await?.is_some() {}
+    while aggregator.count_window(ALL, chunk).await?.is_some() {}
     Ok(())
 }
 
@@ -66,11 +66,11 @@ async fn all_used(scene: &Scene, aggregator: &mut Aggregator, taken: i64) {
     })
     .await;
     assert_eq!(all, vec![taken; USERS * 3], "by hour, day and month");
-    assert!(marks(scene).await.is_empty(), "nothing is left");
+    assert!(checkpoints(scene).await.is_empty(), "nothing is left");
 }
 
-/// The items of the feed's shards that a stretch is under way in.
-async fn marks(scene: &Scene) -> Vec<Item> {
+/// The items of shards with a partly committed window.
+async fn checkpoints(scene: &Scene) -> Vec<Item> {
     let partition = format!("FEED#{}#usage", scene.limiter.settings().table);
     let query = Query::partition(POSITIONS_TABLE, partition).begins_with("SHARD#");
     let mut items = scene.store.query(&query).await.unwrap().items;
@@ -78,7 +78,7 @@ async fn marks(scene: &Scene) -> Vec<Item> {
     items
 }
 
-async fn a_fault_at_any_call_of_a_stretch_loses_and_repeats_nothing(scene: &Scene) {
+async fn a_fault_at_any_call_of_a_window_loses_and_repeats_nothing(scene: &Scene) {
     let ids = users(scene).await;
     let (mut taken, mut left) = (0, 0);
     for strike in [Strike::Before, Strike::After] {
@@ -94,23 +94,24 @@ async fn a_fault_at_any_call_of_a_stretch_loses_and_repeats_nothing(scene: &Scen
                 (!scene.watch.is_planned()).then_some(())
             })
             .await;
-            left += marks(scene).await.len();
+            left += checkpoints(scene).await.len();
         }
     }
-    assert!(left >= 3, "stretches were left in part: {left}");
+    assert!(left >= 3, "windows were left partly committed: {left}");
     let mut last = Aggregator::new(scene, "a").await;
     all_used(scene, &mut last, taken).await;
 }
 
-async fn two_that_count_one_stretch_at_once_count_it_once(scene: &Scene) {
+async fn two_instances_that_count_one_window_count_it_once(scene: &Scene) {
     let ids = users(scene).await;
     // Both think that the shard is theirs: they have the same name.
     let mut one = Aggregator::new(scene, "a").await;
     let mut two = Aggregator::new(scene, "a").await;
     for round in 0..6 {
         take_one_each(scene, &ids).await;
-        // They may meet at the same items, and end their stretches at other changes.
-        let (left, right) = tokio::join!(one.stretch(ALL, 50), two.stretch(40 + round, 20));
+        // They may meet at the same items, and end their windows at other changes.
+        let (left, right) =
+            tokio::join!(one.count_window(ALL, 50), two.count_window(40 + round, 20));
         drop((left, right));
     }
     // Whichever of them holds the shard; a third one of their name takes it.
@@ -121,7 +122,7 @@ async fn two_that_count_one_stretch_at_once_count_it_once(scene: &Scene) {
     }
 }
 
-async fn a_stretch_left_by_one_is_ended_by_another(scene: &Scene) {
+async fn a_window_left_by_one_instance_is_completed_by_another(scene: &Scene) {
     let ids = users(scene).await;
     let mut taken = 0;
     // One dies after each of its transactions but the last.
@@ -131,22 +132,21 @@ async fn a_stretch_left_by_one_is_ended_by_another(scene: &Scene) {
         take_one_each(scene, &ids).await;
         eventually(async || {
             scene.watch.fail_once(written, Strike::After);
-            one.stretch(ALL, 100).await.ok();
+            one.count_window(ALL, 100).await.ok();
             scene.watch.cancel();
-            (marks(scene).await.len() == 1).then_some(())
+            (checkpoints(scene).await.len() == 1).then_some(())
         })
         .await;
-        // What comes after the stretch ended does not belong to it.
+        // Later changes do not belong to the window.
         take_one_each(scene, &ids).await;
         taken += 2;
         let mut two = Aggregator::new(scene, "two").await;
-        assert!(two.poll(10).await.unwrap().is_none(), "the lease is the other's");
+        assert!(two.read_window(1, 10).await.unwrap().is_none(), "the lease is the other's");
         scene.clock.advance_ms(LEASE_MS + 1);
-        assert!(Aggregator::new(scene, "two").await.poll(10).await.is_err(), "no batches of it");
         let mut two = Aggregator::new(scene, "two").await;
-        assert!(two.stretch(1, 7).await.unwrap().is_some());
-        assert!(marks(scene).await.is_empty(), "all of it, whatever the bound");
-        assert_eq!(one.stretch(ALL, 100).await.unwrap(), None, "the lease is the other's now");
+        assert!(two.count_window(1, 7).await.unwrap().is_some());
+        assert!(checkpoints(scene).await.is_empty(), "all of it, whatever the bound");
+        assert_eq!(one.count_window(ALL, 100).await.unwrap(), None, "the lease is the other's now");
         scene.clock.advance_ms(LEASE_MS + 1);
     }
     let mut last = Aggregator::new(scene, "three").await;

@@ -1,4 +1,4 @@
-//! The task of a feed job: reads the feed, and does full passes that are owed.
+//! The task of a job that follows a feed: reads windows of changes, and does full passes that are owed.
 //!
 //! When the feed was trimmed, the job's lease is taken with a note that a full pass is owed; under
 //! the lease the feed begins anew, then comes the pass. An instance that dies in between leaves the
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::desk::{Call, Desk, Ran};
-use super::erased::{AnyFed, Boxed};
+use super::erased::{AnyCounting, Boxed};
 use super::failure::{Failure, Result};
 use super::hub::{Hub, Started};
 use super::job::Done;
@@ -29,9 +29,9 @@ use super::tally::Tally;
 use super::turn::Phase;
 use super::unhurried::unhurried;
 
-pub(super) struct FedTask {
+pub(super) struct CountingTask {
     hub: Arc<Hub>,
-    job: Box<dyn AnyFed>,
+    job: Box<dyn AnyCounting>,
     board: Arc<Board>,
     desk: Desk,
     lease: Lease,
@@ -45,14 +45,14 @@ pub(super) struct FedTask {
     pass_failed: Option<Failure>,
 }
 
-impl FedTask {
+impl CountingTask {
     pub(super) fn new(
         hub: Arc<Hub>,
-        job: Box<dyn AnyFed>,
+        job: Box<dyn AnyCounting>,
         board: Arc<Board>,
         desk: Desk,
-    ) -> weir_table::Result<FedTask> {
-        Ok(FedTask {
+    ) -> weir_table::Result<CountingTask> {
+        Ok(CountingTask {
             lease: Lease::new(Arc::clone(&hub), job.name()),
             reader: Reader::new(&hub, job.as_ref())?,
             hub,
