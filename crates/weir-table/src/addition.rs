@@ -1,8 +1,8 @@
-//! Additions: the commonest write, prepared once and done often.
+//! Additions: the most frequent write, prepared once and applied often.
 //!
-//! An addition adds numbers to attributes of an item if its guards hold. It is an update like any other, and
-//! [`Add::write`] says which one. Because its shape is known beforehand it is checked once, and a back-end may
-//! remember where an item has the numbers.
+//! An addition adds numbers to attributes of an item if its guards are true. It is equivalent to the update that
+//! [`Add::write`] returns. Because its shape is known beforehand it is checked once, and a back-end may cache where an
+//! item stores the numbers (ADR 0026).
 
 use std::sync::Arc;
 
@@ -12,30 +12,30 @@ use crate::expr::{Condition, Update, attr};
 use crate::item::Item;
 use crate::key::{Key, KeyValue};
 use crate::limits;
-use crate::request::{Durability, Told, Write, Written};
+use crate::request::{Durability, ReturnAttributes, Write, Written};
 use crate::spec::TableSpec;
 use crate::value::{Kind, Name, Value};
 
-/// What must hold of an item for numbers to be added.
+/// A condition of an addition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Guard {
-    /// The attribute is at least the number that comes with the request.
+    /// The attribute is at least a number of the request.
     AtLeast(Name),
-    /// There is no such attribute, or it is greater than the number that comes with the request.
+    /// The attribute is missing, or greater than a number of the request.
     AbsentOrOver(Name),
-    /// The attribute is this.
+    /// The attribute equals this value.
     Is(Name, Value),
 }
 
 impl Guard {
-    /// The attribute it looks at.
+    /// The attribute that the guard reads.
     pub(crate) fn name(&self) -> &Name {
         match self {
             Guard::AtLeast(name) | Guard::AbsentOrOver(name) | Guard::Is(name, _) => name,
         }
     }
 
-    /// Whether it compares with a number of the request.
+    /// Whether the guard compares with a number of the request.
     pub(crate) fn compares(&self) -> bool {
         matches!(self, Guard::AtLeast(_) | Guard::AbsentOrOver(_))
     }
@@ -56,14 +56,14 @@ impl Guard {
 pub struct Addition {
     /// The table.
     pub table: Name,
-    /// The attributes that are added to; one that an item lacks is made.
+    /// Attributes to add to; a missing one is created.
     pub adds: Vec<Name>,
-    /// What must hold.
+    /// Conditions on the item; all must be true.
     pub guards: Vec<Guard>,
-    /// What the write survives.
+    /// What the acknowledged write survives.
     pub durability: Durability,
-    /// What need be told of the item after it.
-    pub told: Told,
+    /// Attributes of the new item to return.
+    pub returned: ReturnAttributes,
 }
 
 impl Addition {
@@ -86,51 +86,52 @@ impl Addition {
 /// One addition to one item.
 #[derive(Debug, Clone, Copy)]
 pub struct Add<'a> {
-    /// What has been prepared.
+    /// The prepared addition.
     pub prepared: &'a Arc<Prepared>,
-    /// The item.
+    /// The item's key.
     pub key: &'a Key,
-    /// What is added, in the order of [`Addition::adds`].
+    /// Numbers to add, in the order of [`Addition::adds`].
     pub add: &'a [i64],
-    /// What is compared with, in the order of those [`Addition::guards`] that compare.
+    /// Numbers to compare with, in the order of those [`Addition::guards`] that compare.
     pub than: &'a [i64],
 }
 
 impl Add<'_> {
-    /// The same as an update.
+    /// The equivalent update.
     #[must_use]
     pub fn write(&self) -> Write {
-        let Addition { table, durability, told, .. } = &self.prepared.addition;
+        let Addition { table, durability, returned, .. } = &self.prepared.addition;
         let (update, condition) = self.prepared.expressions(self.add, self.than);
         let write = Write::update(table.clone(), self.key.clone(), update);
-        Write { condition, durability: *durability, told: Some(*told), ..write }
+        Write { condition, durability: *durability, returned: Some(*returned), ..write }
     }
 
-    /// Checks what comes with a request.
+    /// Checks the numbers and the key of the request.
     pub(crate) fn check(&self) -> Result<()> {
         let prepared = self.prepared;
         let wanted = (prepared.addition.adds.len(), prepared.compared);
         let given = (self.add.len(), self.than.len());
         if given != wanted {
-            let problem = format!("has {given:?} to add and compare with; {wanted:?} are wanted");
+            let problem =
+                format!("got {given:?} numbers to add and to compare with, expected {wanted:?}");
             return Err(Error::invalid("numbers", problem));
         }
         if prepared.is_plain(self.key) { Ok(()) } else { prepared.spec.check_key(self.key) }
     }
 }
 
-/// What became of an addition.
+/// The result of an addition.
 #[derive(Debug)]
 pub enum Added<T> {
-    /// It was done; what was read of the item after it.
+    /// The numbers were added; what was read of the new item.
     Done(T),
-    /// A guard did not hold of this item, which is as it was.
+    /// A guard was false for this item, which is unchanged.
     Refused(Option<Item>),
 }
 
 impl<T> Added<T> {
-    /// What an update came to.
-    pub(crate) fn of(written: Written, read: impl Fn(&Item) -> T) -> Added<T> {
+    /// The result of the equivalent update.
+    pub(crate) fn from_written(written: Written, read: impl Fn(&Item) -> T) -> Added<T> {
         match written {
             Written::Applied(item) => Added::Done(read(&item.unwrap_or_default())),
             Written::Refused(item) => Added::Refused(item),
@@ -138,14 +139,14 @@ impl<T> Added<T> {
     }
 }
 
-/// An addition that has been checked, for one table as it is.
+/// An addition that was checked against its table's schema.
 #[derive(Debug)]
 pub struct Prepared {
     addition: Addition,
     spec: Arc<TableSpec>,
-    /// Guards that compare.
+    /// Number of guards that compare.
     compared: usize,
-    /// Of the table's key.
+    /// Kinds of the table's key attributes.
     kinds: (Option<Kind>, Option<Kind>),
 }
 
@@ -164,13 +165,13 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// The shape.
+    /// The addition's shape.
     #[must_use]
     pub fn addition(&self) -> &Addition {
         &self.addition
     }
 
-    /// Whether a key is one that needs no closer look, as nearly all are.
+    /// Whether a key is valid text of allowed length, as nearly all are. Other keys need the full check.
     fn is_plain(&self, key: &Key) -> bool {
         let is_text = |value: &KeyValue, max: usize| match value {
             KeyValue::S(text) => (1..=max).contains(&text.len()),

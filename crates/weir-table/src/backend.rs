@@ -44,7 +44,7 @@ pub trait Backend: Send + Sync + 'static {
         read: impl Fn(&Item) -> T + Send,
     ) -> impl Future<Output = Result<Added<T>>> + Send {
         let written = self.write(add.write());
-        async move { Ok(Added::of(written.await?, read)) }
+        async move { Ok(Added::from_written(written.await?, read)) }
     }
 
     /// Puts and deletes up to 25 items, each on its own.

@@ -28,6 +28,7 @@ pub mod key;
 pub mod limits;
 pub mod number;
 pub mod request;
+pub mod retry;
 pub mod spec;
 mod store;
 pub mod value;
@@ -41,8 +42,8 @@ pub use item::Item;
 pub use key::{Key, KeyValue};
 pub use number::Number;
 pub use request::{
-    Consistency, Durability, Get, Page, Query, SortRange, Told, Transacted, Transaction, Verdict,
-    Write, Written,
+    Consistency, Durability, Get, Page, Query, ReturnAttributes, SortRange, Transacted,
+    Transaction, Verdict, Write, Written,
 };
 pub use spec::{IndexSpec, Projection, TableSpec};
 pub use store::Store;

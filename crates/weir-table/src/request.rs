@@ -1,4 +1,4 @@
-//! What can be asked of a table, and what comes back.
+//! Requests to a table and their results.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,36 +11,36 @@ use crate::value::Name;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Consistency {
-    /// Every write answered before the read is seen, and nothing is seen that a crash could undo.
+    /// Sees every write that was acknowledged before the read, and nothing that a crash could undo.
     #[default]
     Strong,
-    /// Half the price on DynamoDB; may be a moment behind.
+    /// May lag behind recent writes. Half the price on DynamoDB.
     Eventual,
 }
 
-/// What a write survives once it is answered. On DynamoDB every write is `Synced`.
+/// What an acknowledged write survives. On DynamoDB every write is `Synced`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// The end of the process; a power cut may take the last 100 ms.
+    /// A crash of the process. A power cut may lose the last 100 ms.
     Flushed,
-    /// A power cut too.
+    /// A power cut as well.
     #[default]
     Synced,
 }
 
-/// One item to read.
+/// A read of one item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Get {
     /// The table.
     pub table: Name,
-    /// The item.
+    /// The item's key.
     pub key: Key,
-    /// How fresh.
+    /// How fresh the result must be.
     #[serde(default)]
     pub consistency: Consistency,
-    /// What to return of it; everything when none.
+    /// Paths to return; the whole item when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub projection: Option<Vec<Path>>,
 }
@@ -51,7 +51,7 @@ impl Get {
         Get { table: table.into(), key, consistency: Consistency::Strong, projection: None }
     }
 
-    /// Allows a read that is a moment behind.
+    /// Allows an eventually consistent read.
     #[must_use]
     pub fn eventual(mut self) -> Get {
         self.consistency = Consistency::Eventual;
@@ -69,13 +69,13 @@ impl Get {
 /// What a write does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Action {
-    /// Stores an item in place of what has its key.
+    /// Stores an item and replaces any item with its key.
     Put(Item),
-    /// Changes an item; one that does not exist is made.
+    /// Updates an item; creates it if it is missing.
     Update(Key, Update),
-    /// Removes an item.
+    /// Deletes an item.
     Delete(Key),
-    /// Changes nothing; only in transactions, for its condition.
+    /// Checks a condition and changes nothing. Only in transactions.
     Check(Key),
 }
 
@@ -87,33 +87,33 @@ pub struct Write {
     pub table: Name,
     /// What to do.
     pub action: Action,
-    /// What must hold of the item for it to be done.
+    /// Condition on the current item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// What the write survives.
+    /// What the acknowledged write survives.
     #[serde(default)]
     pub durability: Durability,
-    /// What an update need tell of the item after it; everything when none.
+    /// Attributes of the updated item to return; all when `None`.
     #[serde(skip)]
-    pub told: Option<Told>,
+    pub returned: Option<ReturnAttributes>,
 }
 
-/// Says of an attribute whether an update need tell it. A back-end may tell more.
+/// Selects the attributes of an item that an update returns. A back-end may return more.
 #[derive(Debug, Clone, Copy)]
-pub struct Told(pub fn(&str) -> bool);
+pub struct ReturnAttributes(pub fn(&str) -> bool);
 
-impl PartialEq for Told {
-    fn eq(&self, other: &Told) -> bool {
+impl PartialEq for ReturnAttributes {
+    fn eq(&self, other: &ReturnAttributes) -> bool {
         std::ptr::fn_addr_eq(self.0, other.0)
     }
 }
 
-impl Eq for Told {}
+impl Eq for ReturnAttributes {}
 
 impl Write {
     fn new(table: impl Into<Name>, action: Action) -> Write {
         let durability = Durability::Synced;
-        Write { table: table.into(), action, condition: None, durability, told: None }
+        Write { table: table.into(), action, condition: None, durability, returned: None }
     }
 
     /// Stores `item`.
@@ -121,60 +121,61 @@ impl Write {
         Write::new(table, Action::Put(item))
     }
 
-    /// Changes the item at `key`.
+    /// Updates the item at `key`.
     pub fn update(table: impl Into<Name>, key: Key, update: Update) -> Write {
         Write::new(table, Action::Update(key, update))
     }
 
-    /// Removes the item at `key`.
+    /// Deletes the item at `key`.
     pub fn delete(table: impl Into<Name>, key: Key) -> Write {
         Write::new(table, Action::Delete(key))
     }
 
-    /// In a transaction: `condition` must hold of the item at `key`.
+    /// In a transaction: requires `condition` of the item at `key`.
     pub fn check(table: impl Into<Name>, key: Key, condition: Condition) -> Write {
         Write::new(table, Action::Check(key)).when(condition)
     }
 
-    /// Does the write only if `condition` holds of the item as it is.
+    /// Applies the write only if `condition` is true for the current item.
     #[must_use]
     pub fn when(mut self, condition: Condition) -> Write {
         self.condition = Some(condition);
         self
     }
 
-    /// Answers once the write survives a crash of the process, without waiting for the disk.
+    /// Acknowledges the write once it survives a crash of the process, without waiting for the disk.
     #[must_use]
     pub fn flushed(mut self) -> Write {
         self.durability = Durability::Flushed;
         self
     }
 
-    /// Of the item after an update, tells at least the attributes for which `told` says so; perhaps no others.
+    /// Of the item after an update, returns at least the attributes that `is_returned` selects; others may be missing.
     #[must_use]
-    pub fn telling(mut self, told: fn(&str) -> bool) -> Write {
-        self.told = Some(Told(told));
+    pub fn returning(mut self, is_returned: fn(&str) -> bool) -> Write {
+        self.returned = Some(ReturnAttributes(is_returned));
         self
     }
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Written {
-    /// It was done. An update returns the item after it, or what [`Write::telling`] asks of it; a put or delete the item before it.
+    /// The write was applied. An update returns the new item, as far as [`Write::returning`] selects it; a put or a delete
+    /// returns the old item.
     Applied(Option<Item>),
-    /// Its condition did not hold of this item, which is as it was.
+    /// The condition was false for this item, which is unchanged.
     Refused(Option<Item>),
 }
 
 impl Written {
-    /// Whether the write was done.
+    /// Whether the write was applied.
     #[must_use]
     pub fn is_applied(&self) -> bool {
         matches!(self, Written::Applied(_))
     }
 
-    /// The item that came back.
+    /// The returned item.
     #[must_use]
     pub fn item(&self) -> Option<&Item> {
         match self {
@@ -183,13 +184,13 @@ impl Written {
     }
 }
 
-/// Writes that happen together or not at all.
+/// Writes that are applied together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transaction {
-    /// The writes; no item twice.
+    /// The writes; each names another item.
     pub writes: Vec<Write>,
-    /// The same token within ten minutes does the transaction once.
+    /// Idempotency token: the same token within ten minutes applies the transaction once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
 }
@@ -200,7 +201,7 @@ impl Transaction {
         Transaction { writes: writes.into_iter().collect(), token: None }
     }
 
-    /// Makes a retry with the same token do nothing.
+    /// Sets the idempotency token, so that a retry is not applied twice.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Transaction {
         self.token = Some(token.into());
@@ -208,26 +209,26 @@ impl Transaction {
     }
 }
 
-/// What became of a transaction.
+/// The result of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transacted {
-    /// All of it was done.
+    /// All writes were applied.
     Applied,
-    /// None of it was done. For each write, in order: whether its own condition failed.
+    /// No write was applied. One verdict for each write, in order.
     Refused(Vec<Verdict>),
 }
 
-/// What one write of a refused transaction had to say.
+/// The verdict on one write of a refused transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Verdict {
-    /// Its condition held, or it had none.
+    /// The condition was true, or the write had none.
     Held,
-    /// Its condition did not hold of this item.
+    /// The condition was false for this item.
     Failed(Option<Item>),
 }
 
 impl Transacted {
-    /// Whether the transaction was done.
+    /// Whether the transaction was applied.
     #[must_use]
     pub fn is_applied(&self) -> bool {
         matches!(self, Transacted::Applied)
@@ -241,24 +242,24 @@ pub enum SortRange {
     /// All.
     #[default]
     All,
-    /// This one.
+    /// Equal to this value.
     Eq(KeyValue),
-    /// Those before.
+    /// Less than this value.
     Lt(KeyValue),
-    /// Those before, and this one.
+    /// At most this value.
     Le(KeyValue),
-    /// Those after.
+    /// Greater than this value.
     Gt(KeyValue),
-    /// Those after, and this one.
+    /// At least this value.
     Ge(KeyValue),
     /// From the first to the second, both included.
     Between(KeyValue, KeyValue),
-    /// Those that begin with this text or these bytes.
+    /// Begins with this text or these bytes.
     BeginsWith(KeyValue),
 }
 
 impl SortRange {
-    /// The values the range names.
+    /// The values in the range's bounds.
     #[must_use]
     pub fn values(&self) -> Vec<&KeyValue> {
         match self {
@@ -274,7 +275,7 @@ impl SortRange {
     }
 }
 
-/// Which part of a table or index is read.
+/// The part of a table or index that is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
@@ -282,48 +283,48 @@ pub enum Extent {
     Partition {
         /// The partition value.
         partition: KeyValue,
-        /// Which sort values.
+        /// Sort values to read.
         #[serde(default)]
         sort: SortRange,
-        /// From the last to the first.
+        /// Reads in descending order.
         #[serde(default)]
         reverse: bool,
     },
-    /// Everything, in no order; or one of several equal parts of it.
+    /// The whole table in no order, or one of several segments of it.
     Everything {
-        /// Which part, and of how many.
+        /// Number of the segment, and how many there are.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         segment: Option<(u32, u32)>,
     },
 }
 
-/// Many items to read, page by page.
+/// A query or scan, read page by page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Query {
     /// The table.
     pub table: Name,
-    /// The index, or the table itself.
+    /// The index; the table itself when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<String>,
-    /// Which part.
+    /// The part to read.
     pub extent: Extent,
-    /// What must hold of an item for it to be returned; it is read all the same.
+    /// Condition on returned items. Items that it drops are read all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Condition>,
-    /// What to return of each item; everything the table or index holds when none.
+    /// Paths to return of each item; all that the table or index has when `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub projection: Option<Vec<Path>>,
-    /// Count, and return no items.
+    /// Counts and returns no items.
     #[serde(default)]
     pub count_only: bool,
-    /// How many items to read for a page, before the filter.
+    /// Items to read for a page, before the filter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
-    /// How fresh; an index is always eventual.
+    /// How fresh the result must be; an index is always eventual.
     #[serde(default)]
     pub consistency: Consistency,
-    /// Where the last page of the same query ended.
+    /// Cursor of the previous page of the same query.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -401,7 +402,7 @@ impl Query {
         self
     }
 
-    /// Returns only items of which `filter` holds.
+    /// Returns only items for which `filter` is true.
     #[must_use]
     pub fn filter(mut self, filter: Condition) -> Query {
         self.filter = Some(filter);
@@ -415,7 +416,7 @@ impl Query {
         self
     }
 
-    /// Counts, and returns no items.
+    /// Counts and returns no items.
     #[must_use]
     pub fn count_only(mut self) -> Query {
         self.count_only = true;
@@ -429,14 +430,14 @@ impl Query {
         self
     }
 
-    /// Allows reads that are a moment behind.
+    /// Allows eventually consistent reads.
     #[must_use]
     pub fn eventual(mut self) -> Query {
         self.consistency = Consistency::Eventual;
         self
     }
 
-    /// Goes on where a page ended.
+    /// Continues at the cursor of a page.
     #[must_use]
     pub fn after(mut self, cursor: impl Into<String>) -> Query {
         self.cursor = Some(cursor.into());
@@ -447,25 +448,25 @@ impl Query {
 /// A page of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Page {
-    /// The items; none when only counting.
+    /// The items; empty when only counting.
     pub items: Vec<Item>,
-    /// Items the filter let through.
+    /// Number of items that passed the filter.
     pub count: u64,
-    /// Items read.
+    /// Number of items read.
     pub scanned: u64,
-    /// Where to go on; none at the end.
+    /// Cursor of the next page; `None` at the end.
     pub cursor: Option<String>,
 }
 
-/// A page as a back-end returns it, its end not yet sealed in a cursor.
+/// A page as a back-end returns it, before its end is sealed in a cursor.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RawPage {
     /// The items.
     pub items: Vec<Item>,
-    /// Items the filter let through.
+    /// Number of items that passed the filter.
     pub count: u64,
-    /// Items read.
+    /// Number of items read.
     pub scanned: u64,
-    /// Key attributes (of the table, and of the index when one is read) of the last item read.
+    /// Key attributes of the last item read: those of the table, and those of the index if one is read.
     pub last: Option<Item>,
 }

@@ -143,7 +143,7 @@ impl<B: Backend> Store<B> {
     /// The request is invalid or the back-end fails.
     pub async fn write(&self, write: Write) -> Result<Written> {
         if matches!(write.action, crate::request::Action::Check(_)) {
-            return Err(Error::invalid("action", "a check stands only in a transaction"));
+            return Err(Error::invalid("action", "a check is allowed only in a transaction"));
         }
         check::write(&*self.spec(&write.table).await?, &write)?;
         self.inner.backend.write(write).await

@@ -1,6 +1,6 @@
-//! Additions against the updates they stand for: random steps on two embedded stores, one of which is asked for additions
-//! and the other for the same as updates. All answers, items, index entries and changes of the feed agree, also after both
-//! have been opened again.
+//! Additions against the updates they stand for: random steps on two embedded stores, one of which makes additions and
+//! the other the equivalent updates. All responses, items, index entries and feed records agree, also after both stores
+//! were reopened.
 
 #![cfg(feature = "embedded")]
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "only tests are here")]
@@ -13,8 +13,8 @@ use weir_table::embedded::{Embedded, Options};
 use weir_table::expr::{Update, attr};
 use weir_table::feed::Position;
 use weir_table::{
-    Add, Added, Addition, Durability, Guard, IndexSpec, Item, Key, Kind, Prepared, Query, Store,
-    TableSpec, Told, Value, Write,
+    Add, Added, Addition, Durability, Guard, IndexSpec, Item, Key, Kind, Prepared, Query,
+    ReturnAttributes, Store, TableSpec, Value, Write,
 };
 
 /// Seeds of cases that failed once; relative to the package.
@@ -38,13 +38,13 @@ enum Step {
 }
 
 fn additions() -> Vec<Addition> {
-    let told = Told(|name| name == "b");
+    let returned = ReturnAttributes(|name| name == "b");
     let of = |adds: [&str; 2], guards: Vec<Guard>, durability| Addition {
         table: TABLE.into(),
         adds: adds.map(Into::into).to_vec(),
         guards,
         durability,
-        told,
+        returned,
     };
     let at_least = |name: &str| Guard::AtLeast(name.into());
     let lives = || Guard::AbsentOrOver("ttl".into());
@@ -210,6 +210,46 @@ fn open(folder: &std::path::Path) -> Store<Embedded> {
     let embedded = Embedded::open(options).unwrap();
     let cursors = embedded.cursor_key();
     Store::new(embedded, cursors)
+}
+
+/// Additions that were made in place, and those that fell back to an update.
+fn additions_of(side: &Side) -> (u64, u64) {
+    let stats = side.store.backend().stats();
+    (stats.additions_in_place_total, stats.additions_fallback_total)
+}
+
+#[tokio::test]
+async fn plain_additions_are_made_in_place() {
+    let (adding, updating) = (Side::new(true).await, Side::new(false).await);
+    for item in 0..KEYS {
+        // The first one reads the item, as an update; the others find the numbers where it left them.
+        let step = Step::Add(0, item, [1, 3], [i64::MIN; 2], 10);
+        assert_eq!(adding.ask(&step).await, updating.ask(&step).await);
+    }
+    assert_eq!(additions_of(&adding), (27, 3));
+    assert_eq!(additions_of(&updating), (0, 0));
+    // A guard that is false, a sum of zero and an attribute that an index or the expiry depends on are not plain.
+    for step in [
+        Step::Add(0, 0, [1, 3], [i64::MAX; 2], 2),
+        Step::Add(0, 1, [0, 3], [i64::MIN; 2], 2),
+        Step::Add(3, 2, [1, 1], [i64::MIN; 2], 2),
+    ] {
+        let before = additions_of(&adding);
+        assert_eq!(adding.ask(&step).await, updating.ask(&step).await);
+        assert_eq!(additions_of(&adding), (before.0, before.1 + 2), "{step:?}");
+    }
+    // Any other write of the item, and a fold, are followed by one addition that reads the item again.
+    for step in [Step::Set(0, 0, 5.into()), Step::Fold] {
+        adding.ask(&step).await;
+        updating.ask(&step).await;
+        let before = additions_of(&adding);
+        let adds = Step::Add(0, 0, [2, -2], [i64::MIN; 2], 5);
+        assert_eq!(adding.ask(&adds).await, updating.ask(&adds).await);
+        assert_eq!(additions_of(&adding), (before.0 + 4, before.1 + 1), "{step:?}");
+    }
+    assert_eq!(adding.all().await, updating.all().await);
+    let (adding, updating) = (adding.again().await, updating.again().await);
+    assert_eq!(adding.all().await, updating.all().await);
 }
 
 async fn compare(steps: Vec<Step>) {

@@ -21,6 +21,8 @@ pub enum Strike {
     Before,
     /// After the call: the store did it, but the answer is lost.
     After,
+    /// Before the call, as a conflict with another writer.
+    Conflict,
 }
 
 /// Calls since the last [`Watch::reset`].
@@ -209,6 +211,7 @@ impl<B> Watched<B> {
         match self.watch.called(which) {
             None => call.await,
             Some(Strike::Before) => Err(lost()),
+            Some(Strike::Conflict) => Err(Error::Conflict),
             Some(Strike::After) => {
                 call.await?;
                 Err(lost())

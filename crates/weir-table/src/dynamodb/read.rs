@@ -1,4 +1,4 @@
-//! Reading one item, and reading many page by page.
+//! Reads of one item, and of many items page by page.
 
 use aws_sdk_dynamodb::types::{ReturnConsumedCapacity, Select};
 
@@ -28,30 +28,74 @@ pub(super) async fn get(dynamo: &Dynamo, get: &Get) -> Result<Option<Item>> {
         .set_expression_attribute_names(placeholders.names())
         .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
     let call = reading(Verb::Get, table);
-    let answer = dynamo
+    let response = dynamo
         .retries
         .run(&dynamo.meter, call, || request.clone().send())
         .await
         .map_err(|failed| dynamo.error(failed, "reading an item", table))?
         .value;
-    dynamo.meter.consumed(Verb::Get, &answer.consumed_capacity);
-    convert::read_optional(answer.item)
+    dynamo.meter.consumed(Verb::Get, &response.consumed_capacity);
+    convert::read_optional(response.item)
 }
 
 fn reading(verb: Verb, table: &str) -> Call<'_> {
     Call { verb, table, repeatable: true }
 }
 
+/// Sends a `Query` or a `Scan`. The SDK gives their common parameters to two types of request, so this cannot be a function.
+macro_rules! send_page {
+    ($request:expr, $verb:expr, $doing:literal, $dynamo:expr, $query:expr, $after:expr, $placeholders:expr) => {{
+        let (filter, projection) = expressions(&mut $placeholders, $query)?;
+        let request = $request
+            .table_name($dynamo.wire_name(&$query.table))
+            .set_index_name($query.index.clone())
+            .set_filter_expression(filter)
+            .set_projection_expression(projection)
+            .set_select($query.count_only.then_some(Select::Count))
+            .set_limit($query.limit.map(wire_number))
+            .consistent_read($query.consistency == Consistency::Strong)
+            .set_exclusive_start_key($after.map(convert::item))
+            .set_expression_attribute_names($placeholders.names())
+            .set_expression_attribute_values($placeholders.values())
+            .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
+        let response = $dynamo
+            .retries
+            .run(&$dynamo.meter, reading($verb, &$query.table), || request.clone().send())
+            .await
+            .map_err(|failed| $dynamo.error(failed, $doing, &$query.table))?
+            .value;
+        $dynamo.meter.consumed($verb, &response.consumed_capacity);
+        let (count, scanned) = (response.count, response.scanned_count);
+        raw_page(response.items, count, scanned, response.last_evaluated_key)
+    }};
+}
+
 /// Reads the page of `query` that follows `after`.
 pub(super) async fn page(dynamo: &Dynamo, query: &Query, after: Option<&Item>) -> Result<RawPage> {
     let spec = tables::spec(dynamo, &query.table).await?;
+    let mut placeholders = Placeholders::default();
     match &query.extent {
-        Extent::Partition { .. } => partition_page(dynamo, &spec, query, after).await,
-        Extent::Everything { .. } => scan_page(dynamo, query, after).await,
+        Extent::Partition { partition, sort, reverse } => {
+            let (partition_name, sort_name) = keys(&spec, query)?;
+            let partition = (partition_name, &partition.to_value());
+            let keys = placeholders.key_condition(partition, sort_name, sort);
+            let request = dynamo.tables.query().key_condition_expression(keys);
+            let request = request.scan_index_forward(!reverse);
+            let verb = Verb::Query;
+            send_page!(request, verb, "reading a partition", dynamo, query, after, placeholders)
+        }
+        Extent::Everything { segment } => {
+            let request = dynamo.tables.scan();
+            let request = request
+                .set_segment(segment.map(|(number, _)| wire_number(number)))
+                .set_total_segments(segment.map(|(_, of)| wire_number(of)));
+            let verb = Verb::Scan;
+            send_page!(request, verb, "scanning a table", dynamo, query, after, placeholders)
+        }
     }
 }
 
-/// The key attributes of what a query reads.
+/// The names of the key attributes of the table or index that a query reads.
 fn keys<'a>(spec: &'a TableSpec, query: &Query) -> Result<(&'a Name, Option<&'a Name>)> {
     Ok(match &query.index {
         Some(index) => {
@@ -62,86 +106,8 @@ fn keys<'a>(spec: &'a TableSpec, query: &Query) -> Result<(&'a Name, Option<&'a 
     })
 }
 
-fn select(query: &Query) -> Option<Select> {
-    query.count_only.then_some(Select::Count)
-}
-
-fn wire_limit(query: &Query) -> Option<i32> {
-    query.limit.map(|limit| i32::try_from(limit).unwrap_or(i32::MAX))
-}
-
-async fn partition_page(
-    dynamo: &Dynamo,
-    spec: &TableSpec,
-    query: &Query,
-    after: Option<&Item>,
-) -> Result<RawPage> {
-    let Extent::Partition { partition, sort, reverse } = &query.extent else {
-        return Ok(RawPage::default());
-    };
-    let (partition_name, sort_name) = keys(spec, query)?;
-    let mut placeholders = Placeholders::default();
-    let narrowed =
-        placeholders.key_condition((partition_name, &partition.to_value()), sort_name, sort);
-    let (filter, projection) = expressions(&mut placeholders, query)?;
-    let request = dynamo
-        .tables
-        .query()
-        .table_name(dynamo.wire_name(&query.table))
-        .set_index_name(query.index.clone())
-        .key_condition_expression(narrowed)
-        .scan_index_forward(!reverse)
-        .set_filter_expression(filter)
-        .set_projection_expression(projection)
-        .set_select(select(query))
-        .set_limit(wire_limit(query))
-        .consistent_read(query.consistency == Consistency::Strong)
-        .set_exclusive_start_key(after.map(convert::item))
-        .set_expression_attribute_names(placeholders.names())
-        .set_expression_attribute_values(placeholders.values())
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, reading(Verb::Query, &query.table), || request.clone().send())
-        .await
-        .map_err(|failed| dynamo.error(failed, "reading a partition", &query.table))?
-        .value;
-    dynamo.meter.consumed(Verb::Query, &answer.consumed_capacity);
-    raw_page(answer.items, answer.count, answer.scanned_count, answer.last_evaluated_key)
-}
-
-async fn scan_page(dynamo: &Dynamo, query: &Query, after: Option<&Item>) -> Result<RawPage> {
-    let segment = match &query.extent {
-        Extent::Everything { segment } => *segment,
-        Extent::Partition { .. } => None,
-    };
-    let wire = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
-    let mut placeholders = Placeholders::default();
-    let (filter, projection) = expressions(&mut placeholders, query)?;
-    let request = dynamo
-        .tables
-        .scan()
-        .table_name(dynamo.wire_name(&query.table))
-        .set_index_name(query.index.clone())
-        .set_segment(segment.map(|(number, _)| wire(number)))
-        .set_total_segments(segment.map(|(_, of)| wire(of)))
-        .set_filter_expression(filter)
-        .set_projection_expression(projection)
-        .set_select(select(query))
-        .set_limit(wire_limit(query))
-        .consistent_read(query.consistency == Consistency::Strong)
-        .set_exclusive_start_key(after.map(convert::item))
-        .set_expression_attribute_names(placeholders.names())
-        .set_expression_attribute_values(placeholders.values())
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
-    let answer = dynamo
-        .retries
-        .run(&dynamo.meter, reading(Verb::Scan, &query.table), || request.clone().send())
-        .await
-        .map_err(|failed| dynamo.error(failed, "scanning a table", &query.table))?
-        .value;
-    dynamo.meter.consumed(Verb::Scan, &answer.consumed_capacity);
-    raw_page(answer.items, answer.count, answer.scanned_count, answer.last_evaluated_key)
+fn wire_number(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
 }
 
 fn expressions(

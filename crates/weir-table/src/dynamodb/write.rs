@@ -1,7 +1,7 @@
-//! Writing one item.
+//! Writes of one item.
 //!
-//! A write whose answer was lost may have been done. It is sent again only when doing it twice
-//! leaves what doing it once does; otherwise the caller hears [`Error::Unavailable`].
+//! A write whose response was lost may have been applied. It is sent again only if applying it twice has the same effect
+//! as once; otherwise the caller gets [`Error::Unavailable`].
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ use crate::spec::TableSpec;
 use crate::value::Value;
 use crate::{capacity, check};
 
-/// The condition of a write as text, with the placeholders of the whole request.
+/// The expressions of a write as text, with the placeholders of the whole request.
 pub(super) struct Rendered {
     pub(super) update: Option<String>,
     pub(super) condition: Option<String>,
@@ -55,33 +55,41 @@ pub(super) async fn write(dynamo: &Dynamo, write: Write) -> Result<Written> {
         Action::Put(item) => put(dynamo, &write, item, rendered).await,
         Action::Update(key, change) => update(dynamo, &spec, &write, (key, change), rendered).await,
         Action::Delete(key) => delete(dynamo, &spec, &write, key, rendered).await,
-        Action::Check(_) => Err(Error::invalid("action", "a check stands only in a transaction")),
+        Action::Check(_) => {
+            Err(Error::invalid("action", "a check is allowed only in a transaction"))
+        }
     }
 }
 
-fn calling(verb: Verb, write: &Write) -> Call<'_> {
-    Call { verb, table: &write.table, repeatable: is_repeatable(write) }
+/// Sends a put, an update or a delete. The SDK gives their common parameters to three types of request, so this cannot be a
+/// function.
+macro_rules! send_write {
+    ($request:expr, $verb:expr, $dynamo:expr, $write:expr, $rendered:expr, $returned:expr) => {{
+        let call = Call { verb: $verb, table: &$write.table, repeatable: is_repeatable($write) };
+        let request = $request
+            .table_name($dynamo.wire_name(&$write.table))
+            .set_condition_expression($rendered.condition)
+            .set_expression_attribute_names($rendered.names)
+            .set_expression_attribute_values($rendered.values)
+            .return_values($returned)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
+        let sent = $dynamo.retries.run(&$dynamo.meter, call, || request.clone().send()).await;
+        if let Ok(answered) = &sent {
+            $dynamo.meter.consumed($verb, &answered.value.consumed_capacity);
+        }
+        (call, sent)
+    }};
 }
 
 async fn put(dynamo: &Dynamo, write: &Write, item: &Item, rendered: Rendered) -> Result<Written> {
-    let request = dynamo
-        .tables
-        .put_item()
-        .table_name(dynamo.wire_name(&write.table))
-        .set_item(Some(convert::item(item)))
-        .set_condition_expression(rendered.condition)
-        .set_expression_attribute_names(rendered.names)
-        .set_expression_attribute_values(rendered.values)
-        .return_values(ReturnValue::AllOld)
-        .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
-    let call = calling(Verb::Put, write);
-    let answer = dynamo.retries.run(&dynamo.meter, call, || request.clone().send()).await;
-    match answer {
+    let request = dynamo.tables.put_item().set_item(Some(convert::item(item)));
+    let (call, sent) =
+        send_write!(request, Verb::Put, dynamo, write, rendered, ReturnValue::AllOld);
+    match sent {
         Ok(Answered { value, repeated }) => {
-            dynamo.meter.consumed(Verb::Put, &value.consumed_capacity);
             let old = old_item(value.attributes)?;
-            // What the first attempt replaced is not known when the second found its own item.
+            // The second attempt found the first one's item, so the item that the first one replaced is unknown.
             if repeated && old.as_ref() == Some(item) {
                 return Err(lost());
             }
@@ -101,23 +109,12 @@ async fn update(
     (key, change): (&Key, &Update),
     rendered: Rendered,
 ) -> Result<Written> {
-    let request = dynamo
-        .tables
-        .update_item()
-        .table_name(dynamo.wire_name(&write.table))
-        .set_key(Some(convert::key(spec, key)))
-        .set_update_expression(rendered.update)
-        .set_condition_expression(rendered.condition)
-        .set_expression_attribute_names(rendered.names)
-        .set_expression_attribute_values(rendered.values)
-        .return_values(ReturnValue::AllNew)
-        .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
-    let call = calling(Verb::Update, write);
-    let answer = dynamo.retries.run(&dynamo.meter, call, || request.clone().send()).await;
-    match answer {
+    let request = dynamo.tables.update_item().set_key(Some(convert::key(spec, key)));
+    let request = request.set_update_expression(rendered.update);
+    let (call, sent) =
+        send_write!(request, Verb::Update, dynamo, write, rendered, ReturnValue::AllNew);
+    match sent {
         Ok(Answered { value, .. }) => {
-            dynamo.meter.consumed(Verb::Update, &value.consumed_capacity);
             Ok(Written::Applied(convert::read_optional(value.attributes)?))
         }
         Err(Failed::Answer(UpdateItemError::ConditionalCheckFailedException(refusal))) => {
@@ -138,22 +135,11 @@ async fn delete(
     key: &Key,
     rendered: Rendered,
 ) -> Result<Written> {
-    let request = dynamo
-        .tables
-        .delete_item()
-        .table_name(dynamo.wire_name(&write.table))
-        .set_key(Some(convert::key(spec, key)))
-        .set_condition_expression(rendered.condition)
-        .set_expression_attribute_names(rendered.names)
-        .set_expression_attribute_values(rendered.values)
-        .return_values(ReturnValue::AllOld)
-        .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
-        .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
-    let call = calling(Verb::Delete, write);
-    let answer = dynamo.retries.run(&dynamo.meter, call, || request.clone().send()).await;
-    match answer {
+    let request = dynamo.tables.delete_item().set_key(Some(convert::key(spec, key)));
+    let (call, sent) =
+        send_write!(request, Verb::Delete, dynamo, write, rendered, ReturnValue::AllOld);
+    match sent {
         Ok(Answered { value, repeated }) => {
-            dynamo.meter.consumed(Verb::Delete, &value.consumed_capacity);
             let old = old_item(value.attributes)?;
             if repeated && old.is_none() {
                 return Err(lost());
@@ -167,7 +153,7 @@ async fn delete(
     }
 }
 
-/// An item always has its key, so an empty one is none.
+/// An item always has its key, so an empty map means that there was no item.
 fn old_item(wire: Option<convert::WireItem>) -> Result<Option<Item>> {
     convert::read_optional(wire.filter(|wire| !wire.is_empty()))
 }
@@ -180,12 +166,13 @@ fn refused(dynamo: &Dynamo, call: Call<'_>, old: Option<convert::WireItem>) -> R
 }
 
 fn lost() -> Error {
-    Error::Unavailable("the first answer was lost, and with it what the write replaced".into())
+    Error::Unavailable(
+        "the first response was lost, and with it the item that the write replaced".into(),
+    )
 }
 
-/// DynamoDB does not say which attribute an update went wrong at. Reading the item and doing the
-/// update here does, in the words of the embedded back-end. An update whose own condition fails was
-/// not at fault.
+/// Finds the attribute that an update failed at, which DynamoDB does not report: reads the item and applies the update here,
+/// with the error texts of the embedded back-end. An update whose own condition is false was not at fault.
 pub(super) async fn diagnosed(
     dynamo: &Dynamo,
     spec: &TableSpec,
@@ -209,7 +196,7 @@ pub(super) async fn diagnosed(
     done.err().unwrap_or(error)
 }
 
-/// Whether doing the write twice leaves the item as doing it once does.
+/// Whether applying the write twice leaves the same item as applying it once.
 fn is_repeatable(write: &Write) -> bool {
     write.condition.is_none()
         && match &write.action {
@@ -237,7 +224,7 @@ mod tests {
     use crate::expr::{add, attr, remove, set, set_if_absent};
 
     #[test]
-    fn only_what_can_be_done_twice_is_sent_twice() {
+    fn only_idempotent_writes_are_repeatable() {
         let key = || Key::partition("a");
         let update = |update| Write::update("t", key(), update);
         for (write, repeatable) in [

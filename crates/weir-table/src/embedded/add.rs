@@ -1,7 +1,7 @@
-//! Additions to items that are in memory, in their place: one look-up, and nothing of the item is copied but its encoding.
+//! Additions in place: to items in memory, with one lookup, and nothing of the item is copied but its encoding.
 //!
-//! What is not plain goes the long way of every update, through `commit`; nothing has been done then. The short way does
-//! what the long way would: the same record in the log, the same entry for readers.
+//! The fast path writes the same log record and the same entry as the equivalent update. When it does not apply, it has
+//! changed nothing, and the addition falls back to `commit`. [`super::Stats`] counts both.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use std::sync::atomic::Ordering;
 use super::catalog::Table;
 use super::change;
 use super::dirty::{Entry, Payload, Space};
-use super::engine::{Engine, Rests};
+use super::engine::{Barrier, Engine};
 use super::keys;
-use super::spots::Spots;
+use super::number_slots::NumberSlots;
 use crate::addition::{Add, Added};
 use crate::check;
 use crate::error::Result;
 use crate::item::Item;
 
-/// Bytes that a thread keeps for the next addition.
+/// Capacity that a thread retains for the next addition.
 const SCRATCH_MAX: usize = 64 * 1024;
 
-/// What an addition is put together in.
+/// Buffers in which an addition is encoded.
 #[derive(Debug, Default)]
 struct Scratch {
     new: Vec<u8>,
@@ -43,7 +43,7 @@ impl Scratch {
 }
 
 impl Engine {
-    /// Adds numbers to attributes of an item, and reads the item after it.
+    /// Adds numbers to attributes of an item, and reads the new item.
     pub(super) async fn add<T>(
         self: &Arc<Self>,
         add: Add<'_>,
@@ -51,21 +51,23 @@ impl Engine {
     ) -> Result<Added<T>> {
         tokio::task::coop::consume_budget().await;
         if self.is_calm()
-            && let Some((item, rests)) = self.add_now(add)?
+            && let Some((item, barrier)) = self.add_in_place(add)?
         {
-            // The item is let go before others add to it.
-            let told = read(&item);
+            self.additions_in_place.fetch_add(1, Ordering::Relaxed);
+            // Dropped early, so that the next addition finds the attributes unshared.
+            let result = read(&item);
             drop(item);
-            self.settle(rests).await?;
-            return Ok(Added::Done(told));
+            self.wait_durable(barrier).await?;
+            return Ok(Added::Done(result));
         }
-        // In a box: the short way has a small future.
+        self.additions_fallback.fetch_add(1, Ordering::Relaxed);
+        // Boxed, so that the future of the fast path stays small.
         let written = Box::pin(self.write(add.write())).await?;
-        Ok(Added::of(written, read))
+        Ok(Added::from_written(written, read))
     }
 
-    /// Does an addition with what is in memory; nothing is done if that is not enough.
-    fn add_now(&self, add: Add<'_>) -> Result<Option<(Item, Rests)>> {
+    /// Makes an addition in place; returns `None`, with nothing changed, if it has to fall back.
+    fn add_in_place(&self, add: Add<'_>) -> Result<Option<(Item, Barrier)>> {
         let table = self.table(&add.prepared.addition().table)?;
         let place = keys::item(table.id, add.key);
         let _locked = self.lock_stripe(Engine::stripe_of(&place));
@@ -86,20 +88,20 @@ impl Engine {
         place: &[u8],
         Add { prepared, add, than, .. }: Add<'_>,
         scratch: &mut Scratch,
-    ) -> Result<Option<(Item, Rests)>> {
-        let seen = Rests::from(&*entry);
-        let Entry { payload: Payload::Bytes(bytes), warm: Some(warm), .. } = entry else {
+    ) -> Result<Option<(Item, Barrier)>> {
+        let seen = Barrier::from(&*entry);
+        let Entry { payload: Payload::Bytes(bytes), cached: Some(cached), .. } = entry else {
             return Ok(None);
         };
-        if !warm.spots.as_ref().is_some_and(|spots| spots.are_of(prepared)) {
-            warm.spots = Spots::find(prepared, &table.spec, warm, bytes).map(Box::new);
+        if !cached.slots.as_ref().is_some_and(|slots| slots.belong_to(prepared)) {
+            cached.slots = NumberSlots::find(prepared, &table.spec, cached, bytes).map(Box::new);
         }
-        let Some(spots) = &mut warm.spots else { return Ok(None) };
+        let Some(slots) = &mut cached.slots else { return Ok(None) };
         let Scratch { new, delta, body } = scratch;
-        if !spots.hold(warm.item.attrs(), than) {
+        if !slots.guards_hold(cached.item.attrs(), than) {
             return Ok(None);
         }
-        let Some(sums) = spots.sums(warm.item.attrs(), bytes, add, new, delta) else {
+        let Some(sums) = slots.sums(cached.item.attrs(), bytes, add, new, delta) else {
             return Ok(None);
         };
         if check::may_be_too_large(new.len()) {
@@ -109,17 +111,16 @@ impl Engine {
         change::put_updated(body, durability, place, new, delta);
         let seq = self.log.append(body, self.options.clock.now_ms())?;
         self.appended.fetch_add(body.len() as u64, Ordering::Relaxed);
-        let rests = Rests { flushed: seq, synced: seen.synced }.at_least(durability);
-        spots.advance(warm.item.attrs_mut(), sums);
+        let barrier = Barrier { flushed: seq, synced: seen.synced }.at_least(durability);
+        slots.advance(cached.item.attrs_mut(), sums);
         replace(bytes, new);
-        let item = warm.item.clone();
-        (entry.seq, entry.synced) = (seq, rests.synced);
-        Ok(Some((item, rests)))
+        let item = cached.item.clone();
+        (entry.seq, entry.synced) = (seq, barrier.synced);
+        Ok(Some((item, barrier)))
     }
 }
 
-/// Puts other bytes in place of some; if nobody else has those, where they are. An allocation that another thread has made
-/// is costly to give back.
+/// Replaces bytes, in place if they are unshared and of equal length. Freeing an allocation of another thread is costly.
 fn replace(bytes: &mut Arc<[u8]>, new: &[u8]) {
     match Arc::get_mut(bytes).filter(|bytes| bytes.len() == new.len()) {
         Some(bytes) => bytes.copy_from_slice(new),

@@ -1,27 +1,28 @@
-//! Threads that give way: folding and compacting may take long, a reader or writer may not.
+//! Low-priority background work: folding and compaction may take long, reads and writes may not.
 
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// How much less of a busy processor a background thread gets: a third of what the others get.
+/// Niceness of background threads: on a busy core they get a third of what the others get.
 const NICE: i32 = 5;
 
-/// How much a background thread reads before it rests, which takes it a quarter of a millisecond, and how long it does so.
+/// Bytes that a background thread reads before it rests; that takes about a quarter of a millisecond.
 const WORK_BYTES: usize = 128 * 1024;
+/// Length of a rest.
 const REST: Duration = Duration::from_micros(500);
 
-/// Breaks in work that nobody waits for.
+/// Pauses in work that nobody waits for.
 ///
-/// To give way is not enough where the system interrupts a thread only every few milliseconds: whoever wants its processor
-/// waits as long. Bytes are counted and not time, because the time of a thread that gives way passes while others run.
+/// A low priority is not enough where the scheduler preempts a thread only every few milliseconds. Breaks count bytes and not
+/// time, because the time of a low-priority thread also passes while others run.
 #[derive(Debug, Default)]
 pub(super) struct Breaks {
     read: usize,
 }
 
 impl Breaks {
-    /// Notes that so many bytes were read. Returns whether a break is due.
+    /// Records that `bytes` were read. Returns whether a break is due.
     pub(super) fn is_due(&mut self, bytes: usize) -> bool {
         self.read += bytes;
         let is_due = self.read >= WORK_BYTES;
@@ -36,20 +37,20 @@ impl Breaks {
     }
 }
 
-/// Makes the calling thread, and threads it starts, give way to others.
-pub(super) fn give_way() {
-    // Without the right to do so it works all the same, only less evenly.
+/// Lowers the priority of the calling thread and of threads that it starts.
+pub(super) fn lower_priority() {
+    // Without permission the thread works all the same, only less evenly.
     if let Err(error) = rustix::process::nice(NICE) {
         tracing::debug!(%error, "a background thread keeps its priority");
     }
 }
 
-/// Runs `start` so that the threads it starts give way to others.
-pub(super) fn starting<T: Send>(start: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+/// Runs `start` so that the threads that it starts have a low priority.
+pub(super) fn with_low_priority<T: Send>(start: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let run = || {
-        give_way();
+        lower_priority();
         start()
     };
     std::thread::scope(|scope| scope.spawn(run).join())
-        .map_err(|_| Error::backend("starting background threads", "it panicked"))?
+        .map_err(|_| Error::backend("with_low_priority background threads", "it panicked"))?
 }

@@ -1,4 +1,4 @@
-//! Backups: everything the store holds at one moment, in one checksummed file.
+//! Backups: a snapshot of the store in one checksummed file.
 //!
 //! ```text
 //! manifest.json   format, sequence, entries, bytes, checksum
@@ -24,33 +24,33 @@ const MANIFEST: &str = "manifest.json";
 const LOAD_CHUNK: usize = 10_000;
 /// Entries between two reports of progress.
 const PROGRESS_EVERY: u64 = 1000;
-/// The longest key or value that a backup can hold; anything longer is damage.
+/// The longest key or value in a backup; a longer one is damage.
 const PART_MAX: u64 = 16 * 1024 * 1024;
 
-/// What a backup holds.
+/// Description of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackupReport {
-    /// The format of the data.
+    /// Number of the data format.
     pub format: u32,
-    /// The last commit in it.
+    /// Sequence number of the last commit.
     pub seq: u64,
-    /// Items and other entries.
+    /// Number of items and other entries.
     pub entries: u64,
-    /// Bytes of the data file.
+    /// Length of the data file in bytes.
     pub bytes: u64,
     /// CRC-32 of the data file.
     pub checksum: u32,
 }
 
-/// Writes through a checksum.
-struct Summing<T> {
+/// Reads or writes, and computes a checksum.
+struct Checksummed<T> {
     inner: T,
     crc: crc32fast::Hasher,
     bytes: u64,
 }
 
-impl<T: Write> Summing<T> {
+impl<T: Write> Checksummed<T> {
     fn put(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.crc.update(bytes);
         self.bytes += bytes.len() as u64;
@@ -58,7 +58,7 @@ impl<T: Write> Summing<T> {
     }
 }
 
-impl<T: Read> Summing<T> {
+impl<T: Read> Checksummed<T> {
     fn take(&mut self, len: usize) -> std::io::Result<Vec<u8>> {
         let mut bytes = vec![0; len];
         self.inner.read_exact(&mut bytes)?;
@@ -99,7 +99,7 @@ fn check_empty(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies the store as it is now into the empty folder `to`. Blocks; the store stays in use.
+/// Copies a snapshot of the store into the empty folder `to`. Blocks; the store stays in use.
 pub(super) fn backup(
     engine: &Engine,
     to: &Path,
@@ -107,14 +107,15 @@ pub(super) fn backup(
 ) -> Result<BackupReport> {
     check_empty(to)?;
     let (snapshot, seq) = {
-        // Between a fold and the next the store is exactly one sequence.
+        // Between two folds the base store is at exactly one sequence number.
         let _no_fold = engine.checkpointing.lock();
         engine.fold_active()?;
         (engine.base.snapshot(), engine.base.applied()?)
     };
     let writing = |source| Error::io(format!("writing the backup {}", to.display()), source);
     let file = File::create(to.join(DATA)).map_err(writing)?;
-    let mut out = Summing { inner: BufWriter::new(file), crc: crc32fast::Hasher::new(), bytes: 0 };
+    let mut out =
+        Checksummed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new(), bytes: 0 };
     let total = snapshot.len_estimate();
     let mut entries = 0;
     for (number, space) in (0u8..).zip(SPACES) {
@@ -136,7 +137,7 @@ pub(super) fn backup(
     let report = BackupReport { format: open::FORMAT, seq, entries, bytes, checksum };
     let manifest = serde_json::to_vec_pretty(&report)
         .map_err(|source| Error::backend("writing the manifest", source))?;
-    // Last: a folder without a manifest is a backup that did not finish.
+    // Written last: a folder without a manifest is an unfinished backup.
     fs::write(to.join(MANIFEST), manifest).map_err(writing)?;
     File::open(to.join(MANIFEST))
         .and_then(|file| file.sync_all())
@@ -146,7 +147,7 @@ pub(super) fn backup(
     Ok(report)
 }
 
-/// Makes the store in the empty folder `to` from the backup in `from`. Blocks.
+/// Restores the backup in `from` into the empty folder `to`. Blocks.
 ///
 /// # Errors
 /// The backup is incomplete, damaged or newer than this version, or `to` is not empty.
@@ -165,7 +166,7 @@ pub fn restore(from: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Ba
     }
     verify(from, &report)?;
     check_empty(to)?;
-    // Half a store must not be taken for one, whether this fails or is killed.
+    // Marks the folder until the restore is complete, in case it fails or is killed.
     open::write_durably(to, open::RESTORING, b"")?;
     let result = load(from, to, &report, progress).and_then(|()| finish(to));
     if result.is_err() {
@@ -174,7 +175,7 @@ pub fn restore(from: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Ba
     result.map(|()| report)
 }
 
-/// Makes the restored folder one that can be opened.
+/// Marks the restored folder as complete.
 fn finish(to: &Path) -> Result<()> {
     let format = format!("{}\n", open::FORMAT);
     open::write_durably(to, "FORMAT", format.as_bytes())?;
@@ -214,7 +215,7 @@ fn load(from: &Path, to: &Path, report: &BackupReport, progress: &dyn Fn(u64, u6
     let reading = |source| Error::io("reading the backup", source);
     let base = Base::open(&to.join("store"), 16 * 1024 * 1024)?;
     let file = BufReader::new(File::open(from.join(DATA)).map_err(reading)?);
-    let mut input = Summing { inner: file, crc: crc32fast::Hasher::new(), bytes: 0 };
+    let mut input = Checksummed { inner: file, crc: crc32fast::Hasher::new(), bytes: 0 };
     let mut chunk: Vec<(Space, Vec<u8>, Vec<u8>)> = Vec::with_capacity(LOAD_CHUNK);
     for entry in 0..report.entries {
         let number =

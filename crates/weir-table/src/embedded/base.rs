@@ -1,7 +1,7 @@
-//! The key-value store that commits are folded into. The only file that names fjall.
+//! The base store: the key-value store that commits are folded into. The only module that uses fjall.
 //!
-//! It needs no durability of its own: the log has everything, and the log is trimmed only past what
-//! [`Base::persist`] has made durable. A fold is one atomic batch with the sequence it reaches.
+//! It needs no durability of its own: the log is trimmed only as far as [`Base::persist`] has synced. A fold is one atomic
+//! batch with the sequence number that it reaches.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use crate::error::{Error, Result};
 const APPLIED: &[u8] = b"applied";
 const MIB: u64 = 1024 * 1024;
 const JOURNAL_BYTES_MAX: u64 = 128 * MIB;
-/// Level-0 tables at which a fold waits. The store itself starts to sleep in `commit` at 20.
+/// Level-0 tables at which a fold waits. fjall itself sleeps in `commit` from 20 on.
 const LEVEL0_TABLES_MAX: usize = 12;
-/// How often a waiting fold looks again, and for how long at most.
+/// Interval at which a waiting fold checks again, and the number of checks.
 const QUIET_STEP: Duration = Duration::from_millis(2);
 const QUIET_STEPS_MAX: u32 = 5_000;
 
@@ -42,7 +42,7 @@ impl std::fmt::Debug for Base {
     }
 }
 
-/// The keyspace that holds a space.
+/// The keyspace of a space.
 fn keyspace_of(spaces: &[Keyspace; 4], space: Space) -> &Keyspace {
     let [items, index, ttl, meta] = spaces;
     match space {
@@ -53,8 +53,8 @@ fn keyspace_of(spaces: &[Keyspace; 4], space: Space) -> &Keyspace {
     }
 }
 
-/// Small tables and memtables: the store stops readers for a moment when it installs a table or
-/// frees a memtable, and that moment grows with their size.
+/// Small tables and memtables: fjall blocks readers while it installs a table or frees a memtable, for a time that grows
+/// with their size.
 fn keyspace_options(memtable_bytes: u64) -> KeyspaceCreateOptions {
     let compression = [CompressionType::None, CompressionType::None, CompressionType::Lz4];
     KeyspaceCreateOptions::default()
@@ -73,17 +73,17 @@ fn failed(doing: &'static str) -> impl Fn(fjall::Error) -> Error {
 }
 
 impl Base {
-    /// Opens or makes the store in `dir`.
+    /// Opens or creates the store in `dir`.
     pub(super) fn open(dir: &Path, cache_bytes: u64) -> Result<Base> {
         let database = Database::builder(dir)
             .cache_size(cache_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
-            // With one worker, memtable rotation queues behind compactions and memory has no bound.
+            // With one worker, memtable rotation queues behind compactions, and memory is unbounded.
             .worker_threads(2)
             .max_cached_files(Some(256))
             .journal_compression(CompressionType::None)
             .manual_journal_persist(true);
-        let db = background::starting(|| {
+        let db = background::with_low_priority(|| {
             database.open().map_err(failed("opening the key-value store"))
         })?;
         let keyspace = |name: &str, memtable_bytes: u64| {
@@ -103,12 +103,12 @@ impl Base {
         keyspace_of(&self.spaces, space)
     }
 
-    /// What a key holds. Blocks.
+    /// The value of a key. Blocks.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>> {
         self.space(space).get(key).map_err(failed("reading the store"))
     }
 
-    /// Whether the store installs no tables at present, which stops its readers for a moment.
+    /// Whether no table is being installed, which would block readers for a moment.
     pub(super) fn is_calm(&self) -> bool {
         self.db.active_compactions() == 0 && self.db.outstanding_flushes() == 0
     }
@@ -127,7 +127,7 @@ impl Base {
         })
     }
 
-    /// The last sequence that has been folded in.
+    /// The last sequence number that was folded in.
     pub(super) fn applied(&self) -> Result<u64> {
         let bytes = self.get(Space::Meta, APPLIED)?;
         match bytes.as_deref().map(<[u8; 8]>::try_from) {
@@ -137,7 +137,7 @@ impl Base {
         }
     }
 
-    /// How far the store is behind with earlier folds, in percent of where a fold waits for it.
+    /// Backlog of compactions, in percent of the point at which a fold waits.
     pub(super) fn backlog(&self) -> u64 {
         let tables = self.level0_tables.load(Ordering::Relaxed);
         (tables * 100 / LEVEL0_TABLES_MAX) as u64
@@ -149,7 +149,7 @@ impl Base {
         tables
     }
 
-    /// Waits until the store has digested earlier folds, so that `commit` does not sleep.
+    /// Waits until earlier folds are compacted, so that `commit` does not sleep.
     fn wait_quiet(&self) -> Result<()> {
         for _ in 0..QUIET_STEPS_MAX {
             let behind = self.count_level0() >= LEVEL0_TABLES_MAX;
@@ -202,27 +202,27 @@ impl Base {
         batch.commit().map_err(failed("removing keys from the store"))
     }
 
-    /// Makes everything folded so far last through a power cut. Blocks.
+    /// Syncs everything folded so far, so that it survives a power cut. Blocks.
     pub(super) fn persist(&self) -> Result<()> {
         self.db.persist(PersistMode::SyncAll).map_err(failed("making the store durable"))
     }
 }
 
-/// The store as it was at one moment.
+/// A snapshot of the base store.
 pub(super) struct Snapshot {
     snapshot: fjall::Snapshot,
     spaces: [Keyspace; 4],
 }
 
 impl Base {
-    /// Keeps the store as it is now readable.
+    /// Takes a snapshot.
     pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot { snapshot: self.db.snapshot(), spaces: self.spaces.clone() }
     }
 }
 
 impl Snapshot {
-    /// Roughly how many entries there are.
+    /// Approximate number of entries.
     pub(super) fn len_estimate(&self) -> u64 {
         self.spaces.iter().map(|space| space.approximate_len() as u64).sum()
     }
@@ -231,7 +231,7 @@ impl Snapshot {
         keyspace_of(&self.spaces, space)
     }
 
-    /// What a key holds. Blocks.
+    /// The value of a key. Blocks.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Result<Option<Slice>> {
         self.snapshot.get(self.space(space), key).map_err(failed("reading the store's snapshot"))
     }

@@ -1,4 +1,4 @@
-//! Items read from the store, within a bound of memory. Absent items are remembered too.
+//! A bounded cache of items read from the base store. Missing items are cached too.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use quick_cache::sync::Cache;
 
 use super::keys::Bytes;
 
-/// Roughly how large an item is, for sizing the cache's table.
+/// Estimated size of an item, for sizing the cache's table.
 const EXPECTED_ITEM: u64 = 512;
-/// What an entry costs beside its bytes.
+/// Overhead of an entry in bytes.
 const OVERHEAD: u64 = 128;
 
 #[derive(Debug, Clone)]
@@ -34,19 +34,19 @@ impl ItemCache {
         ItemCache { cache: Cache::with_weighter(estimated, bytes, Weight) }
     }
 
-    /// The item, or that there is none, if either is known.
+    /// The cached item; `Some(None)` if it is known to be missing.
     pub(super) fn get(&self, key: &[u8]) -> Option<Option<Arc<[u8]>>> {
         self.cache.get(key)
     }
 
-    /// Changes what is remembered of an item, if anything is.
+    /// Replaces the cached item, if there is one.
     pub(super) fn refresh(&self, key: &Bytes, item: Option<Arc<[u8]>>) {
         if self.cache.peek(key).is_some() {
             self.cache.insert(key.clone(), item);
         }
     }
 
-    /// Remembers an item, or that there is none.
+    /// Caches an item, or that it is missing.
     pub(super) fn insert(&self, key: Bytes, item: Option<Arc<[u8]>>) {
         self.cache.insert(key, item);
     }

@@ -1,4 +1,4 @@
-//! The tables of a store and their ids. An id is never used twice.
+//! The tables of a store and their ids. An id is never reused.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -8,19 +8,19 @@ use serde::{Deserialize, Serialize};
 use super::codec::Malformed;
 use crate::spec::TableSpec;
 
-/// Meta keys of tables begin with this.
+/// Prefix of the meta keys of tables.
 pub(super) const TABLE_PREFIX: u8 = b'c';
-/// Meta keys of removed tables whose items are still to be removed.
+/// Prefix of the meta keys of dropped tables whose items are yet to be removed.
 pub(super) const DROPPED_PREFIX: u8 = b'd';
-/// Meta keys of idempotency tokens.
+/// Prefix of the meta keys of idempotency tokens.
 pub(super) const TOKEN_PREFIX: u8 = b't';
 
 /// A table.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Table {
-    /// Its id, which its keys begin with.
+    /// The table's id, the prefix of its keys.
     pub(super) id: u32,
-    /// Its shape.
+    /// The table's schema.
     pub(super) spec: TableSpec,
 }
 
@@ -55,12 +55,12 @@ impl Catalog {
         self.next_id.max(1)
     }
 
-    /// Takes in a fact of the meta space; one that is not about tables is passed over.
-    pub(super) fn note(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), Malformed> {
+    /// Applies an entry of the meta space; entries of other kinds are ignored.
+    pub(super) fn apply(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), Malformed> {
         match (key.split_first(), value) {
             (Some((&TABLE_PREFIX, _)), Some(value)) => {
                 let table: Table = serde_json::from_slice(value)
-                    .map_err(|_| Malformed("a table's declaration that cannot be read"))?;
+                    .map_err(|_| Malformed("a table declaration that cannot be read"))?;
                 self.next_id = self.next_id.max(table.id + 1);
                 let table = Arc::new(table);
                 self.by_id.insert(table.id, Arc::clone(&table));
@@ -88,7 +88,7 @@ pub(super) fn table_key(name: &str) -> Vec<u8> {
     [&[TABLE_PREFIX], name.as_bytes()].concat()
 }
 
-/// The meta key of a removed table.
+/// The meta key of a dropped table.
 pub(super) fn dropped_key(id: u32) -> Vec<u8> {
     [[DROPPED_PREFIX].as_slice(), &id.to_be_bytes()].concat()
 }

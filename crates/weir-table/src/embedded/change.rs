@@ -1,4 +1,4 @@
-//! What a commit changes: the body of a log record, and the entries it makes of it.
+//! The changes of a commit: the body of its log record, and its entries in the dirty set.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,21 +7,21 @@ use super::catalog::Table;
 use super::codec::{self, Malformed};
 use super::dirty::{Entry, Generation, Payload, Space};
 use super::keys;
-use super::partial::{Shape, Warm};
+use super::partial_item::{AttrSelection, CachedAttrs};
 use crate::expr::apply::Changed;
 use crate::item::Item;
-use crate::request::{Durability, Told};
+use crate::request::{Durability, ReturnAttributes};
 use crate::spec::{IndexSpec, Projection, TableSpec};
 use crate::value::Name;
 
-/// Bits of a change's flags.
+/// Flags of a change.
 pub(super) const HAS_OLD: u8 = 1;
 pub(super) const HAS_NEW: u8 = 2;
 pub(super) const EXPIRED: u8 = 4;
-/// The old image is written as what it has different from the new one.
+/// The old image is a delta against the new one.
 pub(super) const OLD_IS_DELTA: u8 = 8;
 
-/// What a record is about.
+/// Kinds of records.
 pub(super) const KIND_CHANGES: u8 = 1;
 pub(super) const KIND_META: u8 = 2;
 
@@ -30,18 +30,18 @@ pub(super) const KIND_META: u8 = 2;
 pub(super) struct Image {
     pub(super) item: Item,
     pub(super) bytes: Arc<[u8]>,
-    /// What `item` has of it; none where that is all.
-    pub(super) shape: Option<Arc<Shape>>,
+    /// The decoded attributes; `None` if all are.
+    pub(super) selection: Option<Arc<AttrSelection>>,
 }
 
 impl Image {
     /// Encodes an item.
     pub(super) fn of(item: Item) -> Image {
         let bytes = Arc::from(codec::encode(&item));
-        Image { item, bytes, shape: None }
+        Image { item, bytes, selection: None }
     }
 
-    /// The same image, of whose item these attributes have been changed.
+    /// The image with the attributes in `before` changed to those of its item.
     pub(super) fn changed(&self, before: &Changed) -> Result<Image, Malformed> {
         let bytes = codec::patched(&self.bytes, before, &self.item)?;
         Ok(Image { bytes: Arc::from(bytes), ..self.clone() })
@@ -50,40 +50,40 @@ impl Image {
     /// Decodes an item.
     pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Image, Malformed> {
         let item = codec::decode(&bytes)?;
-        Ok(Image { item, bytes, shape: None })
+        Ok(Image { item, bytes, selection: None })
     }
 
-    /// Whether all of the item has been read.
+    /// Whether all of the item is decoded.
     pub(super) fn is_whole(&self) -> bool {
-        self.shape.is_none()
+        self.selection.is_none()
     }
 
-    /// What the next update may find read, if it is not all.
-    fn warm(&self) -> Option<Warm> {
-        let shape = Arc::clone(self.shape.as_ref()?);
-        Some(Warm { item: self.item.clone(), shape, spots: None })
+    /// The decoded attributes for the next update, unless all are decoded.
+    fn cached(&self) -> Option<CachedAttrs> {
+        let selection = Arc::clone(self.selection.as_ref()?);
+        Some(CachedAttrs { item: self.item.clone(), selection, slots: None })
     }
 
-    /// All of the item.
+    /// The whole item.
     pub(super) fn whole(&self) -> Result<Item, Malformed> {
         if self.is_whole() { Ok(self.item.clone()) } else { codec::decode(&self.bytes) }
     }
 
-    /// What is told of the item to a writer that wants to know `told`, and has had it read.
-    pub(super) fn told(&self, told: Option<Told>) -> Result<Item, Malformed> {
-        if told.is_some() { Ok(self.item.clone()) } else { self.whole() }
+    /// The attributes to return to a writer.
+    pub(super) fn returned(&self, returned: Option<ReturnAttributes>) -> Result<Item, Malformed> {
+        if returned.is_some() { Ok(self.item.clone()) } else { self.whole() }
     }
 }
 
 /// An item before a change.
 #[derive(Debug, Clone)]
 pub(super) enum Before {
-    /// There was none.
+    /// The item did not exist.
     Nothing,
-    /// All of it.
+    /// The whole item.
     Whole(Image),
-    /// What it had different from the item after the change.
-    Different(Changed),
+    /// The old values of the changed attributes.
+    Delta(Changed),
 }
 
 impl From<Option<Image>> for Before {
@@ -103,12 +103,12 @@ pub(super) struct ItemChange {
 }
 
 impl ItemChange {
-    /// The item before, whole.
+    /// The whole item before the change.
     fn old_item(&self) -> Option<Cow<'_, Item>> {
         match &self.old {
             Before::Nothing => None,
             Before::Whole(image) => Some(Cow::Borrowed(&image.item)),
-            Before::Different(before) => {
+            Before::Delta(before) => {
                 let mut item = self.new.as_ref()?.item.clone();
                 let attrs = item.attrs_mut();
                 for (name, value) in before {
@@ -119,12 +119,12 @@ impl ItemChange {
         }
     }
 
-    /// The attributes that the change touches; nothing, where the item comes or goes.
+    /// The changed attributes; `None` if the item is created or deleted.
     fn touched(&self) -> Option<Vec<&Name>> {
         let new = self.new.as_ref()?;
         match &self.old {
             Before::Nothing => None,
-            Before::Different(before) => Some(before.iter().map(|(name, _)| name).collect()),
+            Before::Delta(before) => Some(before.iter().map(|(name, _)| name).collect()),
             Before::Whole(old) => {
                 let differences = old.item.attrs().differences(new.item.attrs());
                 Some(differences.map(|(name, ..)| name).collect())
@@ -133,14 +133,14 @@ impl ItemChange {
     }
 }
 
-/// An entry of the meta space that goes with a commit: an idempotency token, a table.
+/// A change of the meta space: an idempotency token or a table.
 #[derive(Debug, Clone)]
 pub(super) struct MetaChange {
     pub(super) key: Vec<u8>,
     pub(super) value: Option<Arc<[u8]>>,
 }
 
-/// The body of a record: meta entries, then changed items with both images.
+/// Encodes the body of a record: meta entries, then changed items with both images.
 pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Durability) -> Vec<u8> {
     let images: usize = changes.iter().map(|c| old_len(&c.old) + image_len(&c.new) + 96).sum();
     let mut out = Vec::with_capacity(images + 64);
@@ -167,20 +167,20 @@ pub(super) fn body(changes: &[ItemChange], meta: &[MetaChange], durability: Dura
                 codec::put_bytes(&mut out, &new.bytes);
                 codec::put_delta(&mut out, &old.item, &new.item);
             }
-            (Before::Different(before), Some(new)) => {
+            (Before::Delta(before), Some(new)) => {
                 codec::put_bytes(&mut out, &new.bytes);
                 codec::put_different(&mut out, before);
             }
             (Before::Whole(image), None) | (Before::Nothing, Some(image)) => {
                 codec::put_bytes(&mut out, &image.bytes);
             }
-            (Before::Nothing | Before::Different(_), None) => {}
+            (Before::Nothing | Before::Delta(_), None) => {}
         }
     }
     out
 }
 
-/// The same for one item that was there and is changed: its encoding, and what its old one had different.
+/// Encodes the body of a record with one updated item: its new encoding, and the delta to the old one.
 pub(super) fn put_updated(
     out: &mut Vec<u8>,
     durability: Durability,
@@ -205,7 +205,7 @@ fn put_head(out: &mut Vec<u8>, kind: u8, durability: Durability, metas: usize) {
 fn old_len(old: &Before) -> usize {
     match old {
         Before::Whole(image) => image.bytes.len(),
-        Before::Nothing | Before::Different(_) => 0,
+        Before::Nothing | Before::Delta(_) => 0,
     }
 }
 
@@ -213,30 +213,30 @@ fn image_len(image: &Option<Image>) -> usize {
     image.as_ref().map_or(0, |image| image.bytes.len())
 }
 
-/// An entry that a change makes in the index or expiry space.
+/// An entry of a change in the index or expiry space.
 pub(super) type SideEntry = (Space, keys::Bytes, Payload);
 
-/// Puts a change's item into a generation; what was read of it too, if that `keeps_warm`.
+/// Puts a change's item into a generation, with its decoded attributes if `caches_attrs`.
 pub(super) fn apply_item(
     generation: &Generation,
     change: &ItemChange,
     seq: u64,
     synced: u64,
-    keeps_warm: bool,
+    caches_attrs: bool,
 ) {
     let payload =
         change.new.as_ref().map_or(Payload::Gone, |new| Payload::Bytes(Arc::clone(&new.bytes)));
-    let warm = change.new.as_ref().filter(|_| keeps_warm).and_then(Image::warm);
-    generation.insert(Space::Items, &change.key, Entry { seq, synced, payload, warm });
+    let cached = change.new.as_ref().filter(|_| caches_attrs).and_then(Image::cached);
+    generation.insert(Space::Items, &change.key, Entry { seq, synced, payload, cached });
 }
 
-/// The index and expiry entries that a change makes and removes.
+/// Calls `each` with the index and expiry entries that a change adds and removes.
 pub(super) fn side_entries(change: &ItemChange, mut each: impl FnMut(SideEntry)) {
     let spec = &change.table.spec;
     let touched = change.touched();
     let is_touched = |name: &Name| touched.as_ref().is_none_or(|names| names.contains(&name));
     for (number, index) in (0u16..).zip(&spec.indexes) {
-        // Most updates touch no index, and then even its keys need not be made.
+        // Most updates touch no index, and then its keys need not be built.
         if holds_any(index, is_touched) {
             let is_moved = touched.is_none()
                 || is_touched(&index.partition)
@@ -262,7 +262,7 @@ pub(super) fn side_entries(change: &ItemChange, mut each: impl FnMut(SideEntry))
     }
 }
 
-/// When an item expires, in seconds since 1970; none when it never does.
+/// When an item expires, in seconds since 1970; `None` if it never does.
 pub(super) fn expiry_of(item: &Item, ttl: &str) -> Option<u64> {
     u64::try_from(item.get(ttl)?.as_i64()?).ok()
 }
@@ -304,7 +304,7 @@ fn index_entries(
     }
 }
 
-/// Whether an index holds one of the attributes that `is_touched` names.
+/// Whether an index projects a changed attribute.
 fn holds_any(index: &IndexSpec, is_touched: impl Fn(&Name) -> bool) -> bool {
     let included = match &index.projection {
         Projection::All => return true,
@@ -316,7 +316,7 @@ fn holds_any(index: &IndexSpec, is_touched: impl Fn(&Name) -> bool) -> bool {
         || included.is_some_and(|names| names.iter().any(is_touched))
 }
 
-/// What an index holds of an item.
+/// The projection of an item in an index.
 fn project(spec: &TableSpec, index: &IndexSpec, projection: &Projection, item: &Item) -> Item {
     let keys =
         [Some(&spec.partition), spec.sort.as_ref(), Some(&index.partition), index.sort.as_ref()];

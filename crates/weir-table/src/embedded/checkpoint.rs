@@ -1,4 +1,4 @@
-//! Folding commits into the store and trimming the log behind them.
+//! Checkpoints: folds commits into the base store and trims the log.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,15 +16,13 @@ use super::raw;
 use crate::error::{Error, Result};
 use crate::item::Item;
 
-/// Keys of a removed table that are deleted from the store at a time.
+/// Keys of a dropped table that are removed in one batch.
 const PURGE_CHUNK: usize = 1000;
-/// Folds between two times that the store is made durable, which lets the log be trimmed.
+/// Number of folds after which the base store is persisted and the log trimmed.
 const PERSIST_EVERY: u64 = 8;
 
 impl Engine {
-    /// Folds what has been committed into the store. Blocks.
-    ///
-    /// With `thorough` the store is made durable too, and the log is trimmed.
+    /// Folds commits into the base store. With `thorough` it also persists the base store and trims the log. Blocks.
     pub(super) fn checkpoint(&self, thorough: bool) -> Result<()> {
         let _one_at_a_time = self.checkpointing.lock();
         let folded = self.fold_active()?;
@@ -38,10 +36,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Freezes the active generation and folds it. Returns whether there was anything.
+    /// Freezes the active generation and folds it. Returns whether there was anything to fold.
     ///
-    /// A fold that fails closes the log: its generation is then only in memory, and a later fold
-    /// would tell the store that it had been folded too.
+    /// A failed fold closes the log: its generation is only in memory, and a later fold would record it as folded.
     pub(super) fn fold_active(&self) -> Result<bool> {
         self.log.check_open()?;
         self.fold_frozen().map_err(|error| self.log.fail(error))
@@ -60,8 +57,8 @@ impl Engine {
             gate.number += 1;
             (frozen, self.log.last_seq(), self.appended.load(Ordering::Relaxed))
         };
-        // The store must never be ahead of what the log has on disk: after a power cut an item
-        // would be there that the feed has never told of.
+        // The base store must never be ahead of the synced log: after a power cut it would have an item that the feed
+        // never returned.
         self.log.sync()?;
         self.base.fold(&frozen, applied)?;
         self.refresh_cache(&frozen);
@@ -71,7 +68,7 @@ impl Engine {
             gate.number += 1;
             gate.folded.replace(frozen)
         };
-        // Freed here and not under the gate: it is a generation's worth of memory.
+        // Freed outside of the gate, because it is a whole generation of memory.
         drop(forgotten);
         self.applied.store(applied, Ordering::Relaxed);
         self.folded.store(appended, Ordering::Relaxed);
@@ -80,7 +77,7 @@ impl Engine {
         Ok(true)
     }
 
-    /// Brings the cache up to what was folded, before a reader can look past the dirty set to it.
+    /// Updates the cache before readers can see it behind the dirty set.
     fn refresh_cache(&self, frozen: &Generation) {
         frozen.for_each(Space::Items, |key, entry| {
             let stored = match &entry.payload {
@@ -91,10 +88,11 @@ impl Engine {
         });
     }
 
-    /// Removes what is left in the store of tables that were deleted.
+    /// Removes the keys of deleted tables from the base store.
     fn purge_dropped(&self) -> Result<()> {
-        let marks = KeyRange::of_prefix(vec![DROPPED_PREFIX]);
-        let dropped: Vec<_> = self.base.range(Space::Meta, &marks, false).collect::<Result<_>>()?;
+        let dropped_keys = KeyRange::of_prefix(vec![DROPPED_PREFIX]);
+        let dropped: Vec<_> =
+            self.base.range(Space::Meta, &dropped_keys, false).collect::<Result<_>>()?;
         for (mark, _) in dropped {
             let Some(id) = mark.get(1..).and_then(|id| id.try_into().ok()).map(u32::from_be_bytes)
             else {
@@ -120,7 +118,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes log files that the store no longer needs and every consumer has passed.
+    /// Removes log segments that neither recovery nor a consumer needs.
     fn trim_log(&self) -> Result<()> {
         let persisted = self.persisted.load(Ordering::Relaxed);
         let needed = self.oldest_position()?;
@@ -128,7 +126,7 @@ impl Engine {
         let age_max = self.options.feed_age_max.as_millis();
         let mut total: u64 = self.log.segments().iter().map(|segment| segment.len()).sum();
         self.log.trim(|segment, next_first_seq| {
-            // Kept whole while the store, after a power cut, would have to replay it.
+            // Needed for replay after a power cut.
             if next_first_seq > persisted + 1 {
                 return false;
             }
@@ -143,10 +141,10 @@ impl Engine {
         Ok(())
     }
 
-    /// After the log refused a write: shows readers what it holds, and nothing that was only in
-    /// memory. What could not be written was never answered, so nobody relies on it.
+    /// Rebuilds the dirty set from the log after a failed write, so that readers see nothing that was only in memory. Such
+    /// writes were never acknowledged.
     pub(super) fn forget_unwritten(&self) {
-        // A fold on its way ends first; none begins after it.
+        // Waits for a running fold; none starts afterwards.
         let _no_fold = self.checkpointing.lock();
         let rebuilt = Generation::default();
         let applied = self.applied.load(Ordering::Relaxed);
@@ -164,12 +162,12 @@ impl Engine {
         let mut gate = self.generations.write();
         gate.number += 1;
         gate.active = Arc::new(rebuilt);
-        // What was in it and written is in the rebuilt one.
+        // Its written part is in the rebuilt generation.
         gate.frozen = None;
     }
 }
 
-/// Puts a record's commit into a generation, as the commit itself did, and its tables into `catalog`.
+/// Replays a record into a generation, as the commit did, and its tables into `catalog`.
 pub(super) fn replay(
     catalog: &mut Catalog,
     generation: &Generation,
@@ -179,30 +177,30 @@ pub(super) fn replay(
     let unreadable =
         |source: Box<Malformed>| Error::backend(format!("replaying record {}", header.seq), source);
     let body = raw::parse(body).map_err(|source| unreadable(Box::new(source)))?;
-    // It is in the log: on opening synced already, after a failed fsync as safe as it will ever be.
+    // The record is in the log: synced on opening, or as safe as it will ever be after a failed fsync.
     let synced = 0;
     let seq = header.seq;
     generation.note_seq(seq);
     for (key, value) in body.meta {
-        catalog.note(key, value).map_err(|source| unreadable(Box::new(source)))?;
+        catalog.apply(key, value).map_err(|source| unreadable(Box::new(source)))?;
         let payload = value.map_or(Payload::Gone, |value| Payload::Bytes(Arc::from(value)));
         generation.insert(Space::Meta, key, Entry::new(seq, synced, payload));
     }
     for raw in body.changes {
         let id = raw.table_id().map_err(|source| unreadable(Box::new(source)))?;
-        // A table that was deleted later: its items go nowhere.
+        // The table was deleted later.
         let Some(table) = catalog.by_id(id) else {
             continue;
         };
         let (old, new) = raw.images().map_err(|source| unreadable(Box::new(source)))?;
         let image = |item: Option<Item>, bytes: Option<&[u8]>| {
             let bytes = bytes.unwrap_or_default().into();
-            item.map(|item| Image { item, bytes, shape: None })
+            item.map(|item| Image { item, bytes, selection: None })
         };
         let change = ItemChange {
             table: Arc::clone(table),
             key: raw.key.to_vec(),
-            // Only its attributes count here; nobody reads its encoding.
+            // Only its attributes are read, never its encoding.
             old: image(old, None).into(),
             new: image(new, raw.new),
             expired: raw.expired,

@@ -1,4 +1,4 @@
-//! Items as bytes: a version byte, then each attribute's name, kind and value. Integers are varints.
+//! The encoding of items: a version byte, then the name, kind and value of each attribute. Integers are varints.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use crate::limits;
 use crate::number::Number;
 use crate::value::{Name, Value};
 
-/// The encoding this version writes, and the newest it reads.
+/// The encoding that this version writes, and the newest that it reads.
 const VERSION: u8 = 1;
 
 /// Bytes of seven bits that fit 64 bits.
 const U64_BYTES: usize = 9;
 
-/// Bytes by which an item may grow before its encoding needs more room.
+/// Spare capacity for an item that grows.
 const GROWTH: usize = 32;
 
-/// Why bytes are not an item.
+/// Why bytes cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Malformed(pub(super) &'static str);
@@ -41,7 +41,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Item, Malformed> {
     }
 }
 
-/// Decodes those of an item's attributes that are wanted; the others are passed over.
+/// Decodes the selected attributes of an item and skips the others.
 pub(super) fn pick(bytes: &[u8], wanted: Wanted<'_>) -> Result<Item, Malformed> {
     let mut input = attributes_of(bytes)?;
     let attrs = pick_attrs(&mut input, wanted)?;
@@ -52,7 +52,7 @@ pub(super) fn pick(bytes: &[u8], wanted: Wanted<'_>) -> Result<Item, Malformed> 
     }
 }
 
-/// Decodes those of an item's attributes that have these names, which are in order, and those that `also` names.
+/// Decodes the attributes with these sorted names, and those that `also` selects.
 pub(super) fn pick_named(
     bytes: &[u8],
     names: &[&Name],
@@ -62,7 +62,7 @@ pub(super) fn pick_named(
     let count = input.len()?;
     let mut attrs = Attrs::with_capacity(count.min(ATTRS_AHEAD));
     let mut names = names.iter().peekable();
-    // Both are in order, so both are walked once.
+    // Both are sorted, so one pass suffices.
     for _ in 0..count {
         let name = input.text()?;
         while names.next_if(|wanted| wanted.as_str() < name).is_some() {}
@@ -76,8 +76,8 @@ pub(super) fn pick_named(
     Ok(Item::from(attrs))
 }
 
-/// Encodes what a change makes of an encoded item: the attributes in `changed`, which are in order and say what was there
-/// before, have what `new` has of them. All others are copied as they are.
+/// Encodes a changed item: takes the attributes in `changed` (sorted, with their old values) from `new`, and copies all
+/// others from the old encoding.
 pub(super) fn patched(
     old: &[u8],
     changed: &[(Name, Option<Value>)],
@@ -99,7 +99,7 @@ pub(super) fn patched(
         }
     };
     let mut changed = changed.into_iter().peekable();
-    // What has been passed over and is still to be copied begins here.
+    // Start of the part that was skipped and is yet to be copied.
     let mut kept = input.rest;
     for _ in 0..count {
         let here = input.rest;
@@ -119,13 +119,13 @@ pub(super) fn patched(
     Ok(out)
 }
 
-/// Appends what stands before `end` of bytes that end as it does.
+/// Appends the part of `bytes` before its suffix `end`.
 fn copy_until(out: &mut Vec<u8>, bytes: &[u8], end: &[u8]) {
     let before = bytes.len().saturating_sub(end.len());
     out.extend_from_slice(bytes.get(..before).unwrap_or_default());
 }
 
-/// Where an encoded item's attributes begin.
+/// The encoded attributes of an item.
 fn attributes_of(bytes: &[u8]) -> Result<Input<'_>, Malformed> {
     let mut input = Input { rest: bytes };
     if input.byte()? == VERSION {
@@ -135,7 +135,7 @@ fn attributes_of(bytes: &[u8]) -> Result<Input<'_>, Malformed> {
     }
 }
 
-/// Makes what is wanted of the old item from what was picked of the new one and what [`put_delta`] wrote.
+/// Decodes the selected attributes of the old item from those of the new one and the delta of [`put_delta`].
 pub(super) fn pick_old(delta: &[u8], new: &Item, wanted: Wanted<'_>) -> Result<Item, Malformed> {
     let mut input = Input { rest: delta };
     let mut attrs = new.attrs().clone();
@@ -163,8 +163,8 @@ fn pick_attrs(input: &mut Input<'_>, wanted: Wanted<'_>) -> Result<Attrs, Malfor
     Ok(attrs)
 }
 
-/// Appends what must be done to `new` to make it `old`: attributes to take away, attributes to set.
-/// Both are walked once, in name order; most updates change an attribute or two.
+/// Appends the delta that turns `new` into `old`: attributes to remove, attributes to set. One pass in name order; most
+/// updates change an attribute or two.
 pub(super) fn put_delta(out: &mut Vec<u8>, old: &Item, new: &Item) {
     let mut body = Vec::with_capacity(64);
     let mut added: Vec<&Name> = Vec::new();
@@ -185,7 +185,7 @@ pub(super) fn put_delta(out: &mut Vec<u8>, old: &Item, new: &Item) {
     put_bytes(out, &body);
 }
 
-/// Appends the same from what the old item had different.
+/// Appends the same delta, from the old values of the changed attributes.
 pub(super) fn put_different(out: &mut Vec<u8>, before: &[(Name, Option<Value>)]) {
     let mut body = Vec::with_capacity(96);
     let changed = before.iter().filter(|(_, value)| value.is_some()).count();
@@ -203,13 +203,13 @@ pub(super) fn put_different(out: &mut Vec<u8>, before: &[(Name, Option<Value>)])
     put_bytes(out, &body);
 }
 
-/// Appends how such a delta begins where the old item had all of the attributes: this many are set.
+/// Appends the head of a delta that removes nothing and sets `set` attributes.
 pub(super) fn put_unlost(out: &mut Vec<u8>, changed: usize) {
     put_len(out, 0);
     put_len(out, changed);
 }
 
-/// Where an encoded item has the value of an attribute, if it has one.
+/// The range of an attribute's value in an encoded item, if it has one.
 pub(super) fn span(bytes: &[u8], name: &Name) -> Result<Option<(usize, usize)>, Malformed> {
     let mut input = attributes_of(bytes)?;
     for _ in 0..input.len()? {
@@ -228,12 +228,12 @@ pub(super) fn count(bytes: &[u8]) -> Result<usize, Malformed> {
     attributes_of(bytes)?.len()
 }
 
-/// Whether the new item has attributes that the old one has not, as [`put_delta`] wrote.
+/// Whether the new item has attributes that the old one lacks, by its delta.
 pub(super) fn adds(delta: &[u8]) -> Result<bool, Malformed> {
     Ok(Input { rest: delta }.len()? > 0)
 }
 
-/// Whether a wanted attribute is among those that the new item has not as the old one had them.
+/// Whether a selected attribute differs between the old and the new item, by its delta.
 pub(super) fn touches(delta: &[u8], wanted: fn(&str) -> bool) -> Result<bool, Malformed> {
     let mut input = Input { rest: delta };
     for _ in 0..input.len()? {
@@ -248,7 +248,7 @@ pub(super) fn touches(delta: &[u8], wanted: fn(&str) -> bool) -> Result<bool, Ma
     Ok(false)
 }
 
-/// Makes the old item from the new one and what [`put_delta`] wrote.
+/// Rebuilds the old item from the new one and its delta.
 pub(super) fn apply_delta(delta: &[u8], new: &Item) -> Result<Item, Malformed> {
     let mut input = Input { rest: delta };
     let mut attrs = new.attrs().clone();
@@ -356,7 +356,7 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Bytes that are read from the front; running out is an error, never a panic.
+/// Bytes that are parsed from the front. Running out of them is an error, never a panic.
 pub(super) struct Input<'a> {
     pub(super) rest: &'a [u8],
 }
@@ -373,7 +373,7 @@ impl<'a> Input<'a> {
     }
 
     pub(super) fn varint(&mut self) -> Result<u128, Malformed> {
-        // Most are lengths, or exponents, of one byte, and nearly all others fit 64 bits.
+        // Most are lengths or exponents of one byte, and nearly all others fit 64 bits.
         if let Some((first, rest)) = self.rest.split_first()
             && *first < 0x80
         {
@@ -402,7 +402,7 @@ impl<'a> Input<'a> {
     pub(super) fn len(&mut self) -> Result<usize, Malformed> {
         let len =
             usize::try_from(self.varint()?).map_err(|_| Malformed("a length out of range"))?;
-        // Every counted thing has at least one byte, so a larger count is damage.
+        // Every element has at least one byte, so a larger count is damage.
         if len > self.rest.len() { Err(Malformed("a length past the end")) } else { Ok(len) }
     }
 
@@ -426,7 +426,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Attributes that room is made for before they are read; a damaged length must not ask for more.
+/// Preallocated attributes; a damaged length must not allocate more.
 const ATTRS_AHEAD: usize = 64;
 
 fn take_attrs(input: &mut Input<'_>, depth: usize) -> Result<Attrs, Malformed> {
@@ -462,7 +462,7 @@ fn take_value(input: &mut Input<'_>, depth: usize) -> Result<Value, Malformed> {
     })
 }
 
-/// Passes over a value. What is in it is not looked at.
+/// Skips a value without checking its content.
 fn skip_value(input: &mut Input<'_>, depth: usize) -> Result<(), Malformed> {
     if depth > limits::NESTING_MAX {
         return Err(Malformed("nested too deep"));
@@ -599,7 +599,7 @@ mod tests {
         fn every_item_comes_back(attrs in prop::collection::btree_map(".{1,4}", value(), 0..6)) {
             let item: Item = attrs.into_iter().collect();
             let bytes = encode(&item);
-            // `check::size` counts on that.
+            // `check::size` relies on this.
             prop_assert!(item.size() <= 2 * bytes.len());
             prop_assert_eq!(decode(&bytes), Ok(item));
         }
@@ -615,8 +615,8 @@ mod tests {
             prop_assert_eq!(pick(&encode(&item), &wanted), Ok(expected));
         }
 
-        /// What is patched is what all of the new item makes, byte for byte; and of an item, names pick what a
-        /// predicate picks.
+        /// A patched encoding equals the encoding of the whole new item, byte for byte; and picking by names equals
+        /// picking by a predicate.
         #[test]
         fn a_patch_is_the_new_item(
             old in prop::collection::btree_map("[a-d]{1,2}", value(), 0..8),

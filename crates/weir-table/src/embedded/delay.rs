@@ -1,4 +1,4 @@
-//! For tests: index entries that become visible late, as on DynamoDB they may.
+//! For tests: index entries become visible late, as they may on DynamoDB.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ struct Waiting {
     entry: SideEntry,
 }
 
-/// Index entries on their way; without a delay they are applied at once.
+/// Index entries that wait for their delay; without a delay they are applied at once.
 #[derive(Debug)]
 pub(super) struct DelayedIndex {
     delay: Option<Duration>,
@@ -39,12 +39,12 @@ impl DelayedIndex {
         }
     }
 
-    /// Applies what is due.
+    /// Applies the entries that are due.
     pub(super) fn apply_due(&self, generation: &Generation) {
         self.apply_until(generation, Some(Instant::now()));
     }
 
-    /// Applies everything, so that a checkpoint has the entries of all commits it covers.
+    /// Applies all entries, so that a checkpoint has those of all commits that it covers.
     pub(super) fn apply_all(&self, generation: &Generation) {
         if self.delay.is_some() {
             self.apply_until(generation, None);

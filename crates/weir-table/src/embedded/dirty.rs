@@ -1,8 +1,8 @@
-//! What has been committed but not yet folded into the store: ordered, in memory, bounded.
+//! The dirty set: commits that are not yet folded into the base store, ordered, in memory, bounded.
 //!
-//! Writers fill the active generation. A checkpoint freezes it, starts an empty one and folds the
-//! frozen one into the store. Readers look into the active one, then the frozen one, then the store.
-//! The last folded one is kept as well, for point reads: what is written often is always in memory.
+//! Writers fill the active generation. A checkpoint freezes it, starts an empty one and folds the frozen one into the base
+//! store. Readers read the active generation, then the frozen one, then the base store. The last folded generation is
+//! retained for point reads, so items that are written often are always in memory.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use parking_lot::RwLock;
 
 use super::keys::{Bytes, KeyRange};
-use super::partial::Warm;
+use super::partial_item::CachedAttrs;
 
-/// Shards of a space, one a bucket: shards in order are keys in order, and their maps stay shallow.
+/// Shards of a space, one per bucket. Shards in order are keys in order, and their maps stay shallow.
 const SHARDS: usize = 256;
-/// What a map entry costs beside its bytes; an estimate, on the large side.
+/// Overhead of a map entry in bytes; a generous estimate.
 const ENTRY_OVERHEAD: usize = 160;
 
 /// An ordered space of keys.
@@ -28,7 +28,7 @@ pub(super) enum Space {
     Index,
     /// Expiry entries.
     Ttl,
-    /// Tables, tokens and other facts about the store.
+    /// Tables, tokens and other metadata.
     Meta,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Space {
 pub(super) const SPACES: [Space; 4] = [Space::Items, Space::Index, Space::Ttl, Space::Meta];
 
 impl Space {
-    /// Where the bucket byte stands in a key, or none when the space is not sharded.
+    /// Position of the bucket byte in a key; `None` if the space is not sharded.
     fn bucket_at(self) -> Option<usize> {
         match self {
             Space::Items => Some(4),
@@ -59,18 +59,18 @@ impl Space {
     }
 }
 
-/// What a key holds, encoded. Items are kept encoded too: decoded they take several times the memory,
-/// and decoding one costs no more than the copy that a writer makes of it.
+/// The encoded value of a key. Decoded items would take several times the memory, and decoding one costs no more than the
+/// copy that a writer makes.
 #[derive(Debug, Clone)]
 pub(super) enum Payload {
-    /// These bytes.
+    /// An encoded value.
     Bytes(Arc<[u8]>),
-    /// Nothing: the key was removed.
+    /// The key was removed.
     Gone,
 }
 
 impl Payload {
-    /// The bytes that are stored, or none when the key was removed.
+    /// The encoded value; `None` if the key was removed.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
             Payload::Bytes(bytes) => Some(bytes),
@@ -79,33 +79,33 @@ impl Payload {
     }
 }
 
-/// A committed value and the commit it came with.
+/// A committed value and its commit.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// The commit's sequence.
+    /// Sequence number of the commit.
     pub(super) seq: u64,
-    /// The last commit it rests on that was promised to survive a power cut; zero when none was.
+    /// The last commit it depends on that must be synced before it is acknowledged; zero if there is none.
     pub(super) synced: u64,
     /// The value.
     pub(super) payload: Payload,
-    /// What the last update read of it, so that the next one need not.
-    pub(super) warm: Option<Warm>,
+    /// Attributes that the last update decoded, for the next one.
+    pub(super) cached: Option<CachedAttrs>,
 }
 
 impl Entry {
-    /// A value, as a commit wrote it.
+    /// The value of a commit.
     pub(super) fn new(seq: u64, synced: u64, payload: Payload) -> Entry {
-        Entry { seq, synced, payload, warm: None }
+        Entry { seq, synced, payload, cached: None }
     }
 
-    /// Bytes it takes, as an entry of `space`.
+    /// Bytes in memory, as an entry of `space`.
     fn weight(&self, space: Space) -> usize {
         let payload = match &self.payload {
-            // An index that holds whole items shares them with the item space.
+            // An index that projects whole items shares their bytes with the item space.
             Payload::Bytes(_) if space == Space::Index => 0,
             payload => payload.bytes().map_or(0, <[u8]>::len),
         };
-        payload + self.warm.as_ref().map_or(0, Warm::weight)
+        payload + self.cached.as_ref().map_or(0, CachedAttrs::weight)
     }
 }
 
@@ -134,7 +134,7 @@ impl Generation {
         self.shards.get(space.slot()).map_or(&[], Vec::as_slice)
     }
 
-    /// Puts an entry in place of what the key holds.
+    /// Sets the entry of a key.
     pub(super) fn insert(&self, space: Space, key: &[u8], entry: Entry) {
         let Some(shard) = self.shards(space).get(space.shard(key)) else {
             return;
@@ -154,7 +154,7 @@ impl Generation {
         self.bytes.fetch_add(key.len() + weight + ENTRY_OVERHEAD, Ordering::Relaxed);
     }
 
-    /// Lets `change` alter what the key holds here, if it holds something.
+    /// Changes the entry of a key in place, if this generation has one.
     pub(super) fn alter<T>(
         &self,
         space: Space,
@@ -173,7 +173,7 @@ impl Generation {
         Some(changed)
     }
 
-    /// What the key holds here.
+    /// The entry of a key in this generation.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Option<Entry> {
         self.shards(space).get(space.shard(key))?.read().get(key).cloned()
     }
@@ -213,14 +213,14 @@ impl Generation {
         out
     }
 
-    /// The shards that can hold keys of `range`.
+    /// The shards that can contain keys of `range`.
     fn shard_span(&self, space: Space, range: &KeyRange) -> (usize, usize) {
         let all = (0, self.shards(space).len().saturating_sub(1));
         let Some(at) = space.bucket_at() else {
             return all;
         };
         match (range.low.get(..at), range.high.get(..at)) {
-            // Both ends are below one table (or index): its buckets are in order.
+            // Both ends are in one table or index, whose buckets are in order.
             (Some(low), Some(high)) if low == high => {
                 (space.shard(&range.low), space.shard(&range.high))
             }
@@ -235,37 +235,37 @@ impl Generation {
         }
     }
 
-    /// Roughly what the generation holds in memory.
+    /// Approximate bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// The last commit in it; zero when there is none.
+    /// Sequence number of the last commit; zero if there is none.
     pub(super) fn last_seq(&self) -> u64 {
         self.last_seq.load(Ordering::Relaxed)
     }
 
-    /// Counts a commit that has entries of its own elsewhere.
+    /// Records a commit, even one without entries.
     pub(super) fn note_seq(&self, seq: u64) {
         self.last_seq.fetch_max(seq, Ordering::Relaxed);
     }
 }
 
-/// The generations readers look into.
+/// The generations that readers see.
 #[derive(Debug, Clone)]
 pub(super) struct Generations {
-    /// Grows by one with every swap and every finished fold.
+    /// Incremented with every freeze and every finished fold.
     pub(super) number: u64,
-    /// Where commits go.
+    /// Receives commits.
     pub(super) active: Arc<Generation>,
-    /// What is being folded into the store.
+    /// Being folded into the base store.
     pub(super) frozen: Option<Arc<Generation>>,
-    /// What was folded last: the store holds the same.
+    /// Folded last: the base store has the same entries.
     pub(super) folded: Option<Arc<Generation>>,
 }
 
 impl Generations {
-    /// What the key holds in memory.
+    /// The entry of a key in memory.
     pub(super) fn get(&self, space: Space, key: &[u8]) -> Option<Entry> {
         [Some(&self.active), self.frozen.as_ref(), self.folded.as_ref()]
             .into_iter()

@@ -1,4 +1,4 @@
-//! The few things the log asks of a disk, so that tests can put a failing or forgetful one under it.
+//! The file operations that the log needs, behind a trait so that tests can inject a disk that fails or loses writes.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -6,18 +6,18 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Makes and reopens the log's files.
+/// Creates and reopens log files.
 pub trait Disk: fmt::Debug + Send + Sync {
-    /// Opens a file to append to, made when it is not there.
+    /// Opens a file for appending; creates it if it is missing.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Those of the operating system.
     fn append_to(&self, path: &Path) -> io::Result<Arc<dyn DiskFile>>;
 
-    /// Makes names in a folder last.
+    /// Syncs a folder, so that its file names survive a power cut.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// Those of the operating system.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
 }
 
@@ -26,13 +26,13 @@ pub trait DiskFile: fmt::Debug + Send + Sync {
     /// Hands bytes to the operating system.
     ///
     /// # Errors
-    /// What the operating system says; a part of the bytes may have been written.
+    /// Those of the operating system; some of the bytes may have been written.
     fn append(&self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Makes everything appended so far last through a power cut.
+    /// Syncs everything appended so far, so that it survives a power cut.
     ///
     /// # Errors
-    /// What the operating system says. It must not be tried again: the bytes may be gone.
+    /// Those of the operating system. The caller must not retry: the kernel may have dropped the bytes.
     fn sync(&self) -> io::Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! The parts of a store put together, and its background threads.
+//! The engine: the parts of an embedded store, admission of writers, and background threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,22 +16,22 @@ use super::delay::DelayedIndex;
 use super::dirty::{Entry, Generation, Generations};
 use super::feed::BufferPool;
 use super::log::Log;
-use super::readers::Readers;
+use super::reader_pool::ReaderPool;
 use super::{Options, Stats};
 use crate::error::{Error, Result};
 use crate::request::Durability;
 
-/// Locks that items are hashed onto.
+/// Number of locks that items are hashed onto.
 const STRIPES: usize = 1024;
-/// From this pressure on a checkpoint is wanted.
+/// Pressure in percent from which a checkpoint is requested.
 const CHECKPOINT_FROM: u64 = 50;
-/// From this pressure on writers are slowed, so that they need not be stopped.
+/// Pressure in percent from which writers are slowed, so that they need not be stopped.
 const PACE_FROM: u64 = 60;
-/// How long a writer then pauses, and by how much more pressure that doubles: up to 16 ms.
+/// The first pause of a writer. It doubles with every step of pressure, up to 16 ms.
 const PACE: Duration = Duration::from_millis(1);
 const PACE_DOUBLES_EVERY: u64 = 8;
 const PACE_DOUBLES_MAX: u64 = 4;
-/// How long a background thread waits before it looks again whether the store is closing.
+/// How long a background thread waits before it checks again whether the store is closing.
 const IDLE: Duration = Duration::from_millis(100);
 
 /// A store in a folder.
@@ -39,37 +39,40 @@ const IDLE: Duration = Duration::from_millis(100);
 pub(super) struct Engine {
     pub(super) options: Options,
     pub(super) catalog: RwLock<Arc<Catalog>>,
-    /// One table change at a time.
+    /// Serialises table changes.
     pub(super) altering: tokio::sync::Mutex<()>,
     stripes: Vec<Mutex<()>>,
-    /// A commit holds this for reading from its append to its last entry, so that a checkpoint,
-    /// which takes it for writing, finds whole commits only.
+    /// The gate. A commit holds it for reading from its append to its last entry, so that a checkpoint, which takes it for
+    /// writing, sees whole commits only.
     pub(super) generations: RwLock<Generations>,
     pub(super) log: Log,
     pub(super) base: Base,
     pub(super) cache: ItemCache,
     pub(super) delayed: DelayedIndex,
-    pub(super) readers: Arc<Readers>,
-    /// Reads the log for the feed. A job reads thousands of changes at once, which no request should wait for.
-    pub(super) feeders: Arc<Readers>,
+    pub(super) readers: Arc<ReaderPool>,
+    /// Reads the log for the feed. A job reads thousands of changes at once, and no request should wait for that.
+    pub(super) feed_readers: Arc<ReaderPool>,
     pub(super) feed_buffers: Arc<BufferPool>,
-    /// One checkpoint at a time.
+    /// Serialises checkpoints.
     pub(super) checkpointing: Mutex<()>,
     pub(super) checkpoints: AtomicU64,
     pub(super) applied: AtomicU64,
     pub(super) persisted: AtomicU64,
-    /// Bytes appended to the log since opening, and at the last finished fold.
+    /// Bytes appended to the log since opening.
     pub(super) appended: AtomicU64,
+    /// The value of `appended` at the last finished fold.
     pub(super) folded: AtomicU64,
+    pub(super) additions_in_place: AtomicU64,
+    pub(super) additions_fallback: AtomicU64,
     pub(super) room: Notify,
-    wanted: Mutex<bool>,
+    checkpoint_requested: Mutex<bool>,
     wake: Condvar,
     pub(super) opened: Stats,
-    /// Held open so that no other process opens the folder.
+    /// Held open to keep the folder locked.
     pub(super) _lock: std::fs::File,
 }
 
-/// What [`super::open`] has found in a folder.
+/// What [`super::open`] found in a folder.
 pub(super) struct Parts {
     pub(super) catalog: Catalog,
     pub(super) replayed: Generation,
@@ -80,35 +83,35 @@ pub(super) struct Parts {
     pub(super) lock: std::fs::File,
 }
 
-/// What an answer rests on: it may be given once these sequences are safe.
+/// What a response depends on: it may be sent once these sequence numbers are flushed and synced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Rests {
+pub(super) struct Barrier {
     pub(super) flushed: u64,
     pub(super) synced: u64,
 }
 
-impl Rests {
-    /// The same grounds, as safe as a write of this durability wants them.
-    pub(super) fn at_least(self, durability: Durability) -> Rests {
+impl Barrier {
+    /// The barrier of a write with this durability.
+    pub(super) fn at_least(self, durability: Durability) -> Barrier {
         match durability {
             Durability::Flushed => self,
-            Durability::Synced => Rests { synced: self.flushed, ..self },
+            Durability::Synced => Barrier { synced: self.flushed, ..self },
         }
     }
 
-    /// An answer that rests on what both rest on.
-    pub(super) fn and(self, other: Rests) -> Rests {
-        Rests { flushed: self.flushed.max(other.flushed), synced: self.synced.max(other.synced) }
+    /// The barrier of a response that depends on both.
+    pub(super) fn and(self, other: Barrier) -> Barrier {
+        Barrier { flushed: self.flushed.max(other.flushed), synced: self.synced.max(other.synced) }
     }
 }
 
-impl From<&Entry> for Rests {
-    fn from(entry: &Entry) -> Rests {
-        Rests { flushed: entry.seq, synced: entry.synced }
+impl From<&Entry> for Barrier {
+    fn from(entry: &Entry) -> Barrier {
+        Barrier { flushed: entry.seq, synced: entry.synced }
     }
 }
 
-/// Runs what may block away from the async threads.
+/// Runs work that may block off the async threads.
 pub(super) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
@@ -128,8 +131,8 @@ impl Engine {
             log: parts.log,
             base: parts.base,
             cache: ItemCache::new(options.cache_bytes),
-            readers: Arc::new(Readers::default()),
-            feeders: Arc::new(Readers::default()),
+            readers: Arc::new(ReaderPool::default()),
+            feed_readers: Arc::new(ReaderPool::default()),
             feed_buffers: Arc::default(),
             delayed: DelayedIndex::new(options.index_delay),
             checkpointing: Mutex::new(()),
@@ -138,8 +141,10 @@ impl Engine {
             persisted: AtomicU64::new(parts.applied),
             appended: AtomicU64::new(0),
             folded: AtomicU64::new(0),
+            additions_in_place: AtomicU64::new(0),
+            additions_fallback: AtomicU64::new(0),
             room: Notify::new(),
-            wanted: Mutex::new(false),
+            checkpoint_requested: Mutex::new(false),
             wake: Condvar::new(),
             opened: parts.opened,
             _lock: parts.lock,
@@ -152,25 +157,25 @@ impl Engine {
         self.find_table(name).ok_or_else(|| Error::NoSuchTable(name.to_owned()))
     }
 
-    /// The table called `name`, if there is one.
+    /// The table called `name`, if it exists.
     pub(super) fn find_table(&self, name: &str) -> Option<Arc<Table>> {
         self.catalog.read().find(name).cloned()
     }
 
-    /// The lock that the item at `key` shares with some others.
+    /// The stripe of the item at `key`.
     pub(super) fn stripe_of(key: &[u8]) -> usize {
         crc32fast::hash(key) as usize % STRIPES
     }
 
-    /// Takes a stripe's lock.
+    /// Locks a stripe.
     pub(super) fn lock_stripe(&self, stripe: usize) -> Option<parking_lot::MutexGuard<'_, ()>> {
         self.stripes.get(stripe).map(Mutex::lock)
     }
 
-    /// How full the dirty set and the log to replay are, in percent of their bounds.
+    /// Fill of the dirty set and of the log to replay, in percent of their bounds; the larger one.
     fn pressure(&self) -> u64 {
         let dirty = self.generations.read().active.bytes() as u64;
-        // A fold may end between the two.
+        // A fold may end between the two loads.
         let folded = self.folded.load(Ordering::Relaxed);
         let log = self.appended.load(Ordering::Relaxed).saturating_sub(folded);
         let percent = |part: u64, whole: u64| part.saturating_mul(100) / whole.max(1);
@@ -179,22 +184,22 @@ impl Engine {
             .max(percent(log, self.options.replay_bytes_max))
     }
 
-    /// Lets a writer in: slower the fuller the dirty set is and the further the store is behind.
+    /// Admits a writer, with a pause that grows with the dirty set and with the backlog of the base store.
     pub(super) async fn admit(&self) -> Result<()> {
         tokio::task::coop::consume_budget().await;
         let pressure = self.pressure();
         if pressure >= CHECKPOINT_FROM {
-            self.want_checkpoint();
+            self.request_checkpoint();
         }
-        // Folding more often would not help a store that is behind: it asks for no checkpoint.
+        // More folds would not help a base store that is behind, so its backlog requests no checkpoint.
         match pace(pressure.max(self.base.backlog())) {
             None => Ok(()),
-            // In a box, because every write's future would have to hold its timers.
+            // Boxed, because its timers would enlarge the future of every write.
             Some(pause) => Box::pin(self.wait_for_room(pause)).await,
         }
     }
 
-    /// Whether writers need not be slowed, and no checkpoint is due.
+    /// Whether writers are not slowed and no checkpoint is due.
     pub(super) fn is_calm(&self) -> bool {
         self.pressure() < CHECKPOINT_FROM && pace(self.base.backlog()).is_none()
     }
@@ -208,36 +213,36 @@ impl Engine {
                 break;
             }
             self.log.check_taking()?;
-            // The bound keeps a lost wake-up from being for ever.
+            // The timeout bounds the effect of a lost wake-up.
             let _ = tokio::time::timeout(IDLE, room).await;
             pressure = self.pressure();
         }
         Ok(())
     }
 
-    /// Asks the checkpointer to run.
-    pub(super) fn want_checkpoint(&self) {
-        let mut wanted = self.wanted.lock();
-        if !*wanted {
-            *wanted = true;
+    /// Requests a checkpoint.
+    pub(super) fn request_checkpoint(&self) {
+        let mut checkpoint_requested = self.checkpoint_requested.lock();
+        if !*checkpoint_requested {
+            *checkpoint_requested = true;
             self.wake.notify_one();
         }
     }
 
-    /// Waits until an answer's grounds are safe.
-    pub(super) async fn settle(&self, rests: Rests) -> Result<()> {
-        if rests.synced > 0 {
-            Box::pin(self.log.synced(rests.synced)).await?;
+    /// Waits until a response may be sent.
+    pub(super) async fn wait_durable(&self, barrier: Barrier) -> Result<()> {
+        if barrier.synced > 0 {
+            Box::pin(self.log.synced(barrier.synced)).await?;
         }
-        if self.log.flushed_seq() >= rests.flushed {
+        if self.log.flushed_seq() >= barrier.flushed {
             return Ok(());
         }
-        // Lets others that are ready append first: whoever comes back first then writes for all.
+        // Lets other ready tasks append first; the first one that resumes flushes for all.
         tokio::task::yield_now().await;
-        self.log.flush(rests.flushed)
+        self.log.flush(barrier.flushed)
     }
 
-    /// Figures about the store.
+    /// Statistics of the store.
     pub(super) fn stats(&self) -> Stats {
         let generations = self.generations.read().clone();
         let frozen = generations.frozen.map_or(0, |frozen| frozen.bytes());
@@ -248,18 +253,20 @@ impl Engine {
             dirty_bytes: (generations.active.bytes() + frozen) as u64,
             log_bytes: self.log.segments().iter().map(|segment| segment.len()).sum(),
             checkpoints: self.checkpoints.load(Ordering::Relaxed),
+            additions_in_place_total: self.additions_in_place.load(Ordering::Relaxed),
+            additions_fallback_total: self.additions_fallback.load(Ordering::Relaxed),
             ..self.opened
         }
     }
 
-    /// Folds and persists everything.
+    /// Syncs, folds and persists everything.
     pub(super) fn close(&self) -> Result<()> {
         self.log.sync()?;
         self.checkpoint(true)
     }
 }
 
-/// How long a writer pauses at this pressure.
+/// The pause of a writer at this pressure.
 fn pace(pressure: u64) -> Option<Duration> {
     let over = pressure.checked_sub(PACE_FROM)?;
     Some(PACE * (1 << (over / PACE_DOUBLES_EVERY).min(PACE_DOUBLES_MAX)))
@@ -274,7 +281,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// Starts them.
+    /// Starts the threads.
     pub(super) fn start(engine: &Arc<Engine>) -> Result<Threads> {
         let closing = Arc::new(AtomicBool::new(false));
         let spawn = |name: &str, work: fn(&Engine, &AtomicBool)| {
@@ -292,18 +299,18 @@ impl Threads {
             running.push(spawn("weir-index", index_loop)?);
         }
         running.extend(engine.readers.start()?);
-        running.push(engine.feeders.start_background()?);
+        running.push(engine.feed_readers.start_background()?);
         Ok(Threads { closing, engine: Arc::clone(engine), running: Mutex::new(running) })
     }
 
-    /// Stops them and waits. Nobody would sync or fold a later commit, so none is taken.
+    /// Stops the threads and waits. The log is closed first, because nobody would sync or fold a later commit.
     pub(super) fn stop(&self) {
         self.closing.store(true, Ordering::SeqCst);
         self.engine.log.close();
         self.engine.log.wake_syncer();
-        self.engine.want_checkpoint();
+        self.engine.request_checkpoint();
         self.engine.readers.close();
-        self.engine.feeders.close();
+        self.engine.feed_readers.close();
         for thread in self.running.lock().drain(..) {
             thread.thread().unpark();
             let _ = thread.join();
@@ -320,7 +327,7 @@ impl Drop for Threads {
 fn sync_loop(engine: &Engine, closing: &AtomicBool) {
     while !closing.load(Ordering::SeqCst) {
         if engine.log.wait_for_sync_request(engine.options.sync_interval) {
-            // A failure is kept in the log and told to every writer; here there is nobody to tell.
+            // The log returns the failure to every writer.
             if engine.log.sync().is_err() {
                 engine.forget_unwritten();
                 return;
@@ -331,14 +338,14 @@ fn sync_loop(engine: &Engine, closing: &AtomicBool) {
 }
 
 fn fold_loop(engine: &Engine, closing: &AtomicBool) {
-    background::give_way();
+    background::lower_priority();
     while !closing.load(Ordering::SeqCst) {
         {
-            let mut wanted = engine.wanted.lock();
-            if !*wanted {
-                engine.wake.wait_for(&mut wanted, engine.options.checkpoint_interval);
+            let mut checkpoint_requested = engine.checkpoint_requested.lock();
+            if !*checkpoint_requested {
+                engine.wake.wait_for(&mut checkpoint_requested, engine.options.checkpoint_interval);
             }
-            *wanted = false;
+            *checkpoint_requested = false;
         }
         if closing.load(Ordering::SeqCst) {
             return;

@@ -1,4 +1,4 @@
-//! Where things are in the ordered byte spaces. This layout is the file format.
+//! Keys of the ordered byte spaces. This layout is the file format.
 //!
 //! ```text
 //! items   table:4  bucket:1  partition  sort
@@ -6,9 +6,9 @@
 //! ttl     expiry:8 table:4   item's key after the table
 //! meta    a letter and a name
 //! ```
-//! Numbers are big-endian. Text and bytes are escaped (`00` → `00 FF`) and end with `00 01`, so
-//! they sort as they are and no key is the beginning of another. The bucket is a hash of the
-//! partition: it spreads a scan and picks the shard of the dirty set.
+//! Numbers are big-endian. Text and bytes are escaped (`00` → `00 FF`) and end with `00 01`, so they keep their order and no
+//! key is a prefix of another. The bucket is a hash of the partition: it spreads scans and selects the shard of the dirty
+//! set.
 
 use crate::item::Item;
 use crate::key::{Key, KeyValue};
@@ -22,7 +22,7 @@ pub(super) type Bytes = Vec<u8>;
 /// Buckets that partitions are hashed into.
 pub(super) const BUCKETS: u32 = 256;
 
-/// The place of an item.
+/// The storage key of an item.
 pub(super) fn item(table: u32, key: &Key) -> Bytes {
     let mut out = Vec::with_capacity(64);
     out.extend_from_slice(&table.to_be_bytes());
@@ -33,9 +33,9 @@ pub(super) fn item(table: u32, key: &Key) -> Bytes {
     out
 }
 
-/// The key of the item at a place, if the table's keys can be told from places: those of text and bytes.
+/// The item key of a storage key, if it can be decoded: numbers cannot.
 pub(super) fn parse_item(spec: &TableSpec, place: &[u8]) -> Option<Key> {
-    // The table's id and the bucket come first.
+    // Skips the table's id and the bucket.
     let mut rest = place.get(5..)?;
     let partition = take_part(&mut rest, spec, &spec.partition)?;
     let sort = match &spec.sort {
@@ -68,7 +68,7 @@ fn take_part(rest: &mut &[u8], spec: &TableSpec, name: &Name) -> Option<KeyValue
     }
 }
 
-/// The place of an item in an index, or none when it lacks the index's key attributes.
+/// The storage key of an index entry; `None` if the item lacks a key attribute of the index.
 pub(super) fn index(
     table: u32,
     number: u16,
@@ -89,12 +89,12 @@ pub(super) fn index(
     Some(out)
 }
 
-/// The beginning of every key of a table's items.
+/// The prefix of a table's items.
 pub(super) fn item_prefix(table: u32) -> Bytes {
     table.to_be_bytes().to_vec()
 }
 
-/// The beginning of every key of an index.
+/// The prefix of an index.
 pub(super) fn index_prefix(table: u32, number: u16) -> Bytes {
     let mut out = Vec::with_capacity(96);
     out.extend_from_slice(&table.to_be_bytes());
@@ -102,7 +102,7 @@ pub(super) fn index_prefix(table: u32, number: u16) -> Bytes {
     out
 }
 
-/// The place of an item's expiry.
+/// The storage key of an item's expiry.
 pub(super) fn ttl(expiry_secs: u64, item_key: &[u8]) -> Bytes {
     let mut out = Vec::with_capacity(8 + item_key.len());
     out.extend_from_slice(&expiry_secs.to_be_bytes());
@@ -128,7 +128,7 @@ fn put_part(out: &mut Bytes, value: &KeyValue) {
     }
 }
 
-/// A key attribute of an item; the item has been checked, so its kind can be one of a key.
+/// A key attribute of an item. The item was checked, so its kind is allowed in a key.
 fn put_value(out: &mut Bytes, value: &Value) {
     match value {
         Value::S(text) => put_text(out, text.as_bytes()),
@@ -156,7 +156,7 @@ fn put_escaped(out: &mut Bytes, bytes: &[u8]) {
     }
 }
 
-/// Keys from `low` up to but without `high`.
+/// Keys from `low`, inclusive, to `high`, exclusive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeyRange {
     pub(super) low: Bytes,
@@ -169,7 +169,7 @@ impl KeyRange {
         KeyRange { high: successor(&prefix), low: prefix }
     }
 
-    /// A partition, below `prefix`, narrowed to a range of sort values.
+    /// A range of sort values of a partition under `prefix`.
     pub(super) fn of_partition(
         mut prefix: Bytes,
         partition: &KeyValue,
@@ -198,7 +198,7 @@ impl KeyRange {
         }
     }
 
-    /// Part `number` of `of` equal parts of what begins with `prefix`.
+    /// Segment `number` of `of` equal segments of the keys under `prefix`.
     pub(super) fn of_segment(prefix: Bytes, number: u32, of: u32) -> KeyRange {
         let border = |part: u32| -> Bytes {
             let bucket = u64::from(part) * u64::from(BUCKETS) / u64::from(of.max(1));
@@ -210,7 +210,7 @@ impl KeyRange {
         KeyRange { low: border(number), high: border(number + 1) }
     }
 
-    /// What follows `last` in the direction of reading.
+    /// The part after `last` in the direction of reading.
     pub(super) fn after(mut self, last: &[u8], reverse: bool) -> KeyRange {
         if reverse {
             if last < self.high.as_slice() {
@@ -222,7 +222,7 @@ impl KeyRange {
         self
     }
 
-    /// Whether no key can be in it.
+    /// Whether the range contains no key.
     pub(super) fn is_empty(&self) -> bool {
         self.low >= self.high
     }
@@ -242,7 +242,7 @@ pub(super) fn successor(prefix: &[u8]) -> Bytes {
             return out;
         }
     }
-    // Nothing but 0xff: table ids start at one and stay far below, so this is past every key.
+    // All bytes are 0xff. Table ids start at one and stay far below, so this is past every key.
     vec![0xff; prefix.len() + 1]
 }
 

@@ -1,14 +1,14 @@
 //! The embedded back-end: tables in a folder of one machine, owned by one process.
 //!
-//! The log is the change feed; a key-value store holds what the log has been folded into.
+//! The log is the change feed. Checkpoints fold it into a key-value store, the base store.
 //!
-//! A write: `engine` admits it → `commit` locks the items' stripes, finds the old items,
-//! evaluates conditions and updates → `log` takes the record → `dirty` shows it to readers →
-//! the answer waits for a flush or an fsync. An addition to what is in memory takes the short way of `add`. Behind it `checkpoint` folds the dirty set into
-//! `base`, and opening replays what the fold had not reached (`open`).
+//! A write: `engine` admits it → `commit` locks the items' stripes, finds the old items, evaluates conditions and updates →
+//! `log` appends the record → `dirty` publishes it to readers → the response waits for a flush or an fsync. An addition to
+//! an item in memory takes the fast path in `add`. Behind that, `checkpoint` folds the dirty set into `base`. Opening
+//! replays the part of the log that no fold reached (`open`).
 //!
-//! A read looks into the dirty set, the cache and the store, in that order; a
-//! `page` merges dirty set and store in key order.
+//! A read looks in the dirty set, the cache and the base store, in that order. A `page` merges the dirty set and the base
+//! store in key order.
 
 mod add;
 mod background;
@@ -27,13 +27,13 @@ mod engine;
 mod feed;
 mod keys;
 mod log;
+mod number_slots;
 mod open;
 mod page;
-mod partial;
+mod partial_item;
 mod raw;
 mod read;
-mod readers;
-mod spots;
+mod reader_pool;
 mod sweep;
 mod tables;
 mod token;
@@ -60,38 +60,38 @@ use engine::Engine;
 /// How an embedded store is opened.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The folder; made when it is not there.
+    /// The folder; created if it is missing.
     pub dir: PathBuf,
-    /// Memory for items that were read (64 MiB). The key-value store's block cache gets half as much again.
+    /// Memory for cached items (64 MiB). The block cache of the base store gets half as much again.
     pub cache_bytes: u64,
-    /// Memory for commits that are not folded yet (96 MiB); writers wait when it is full.
+    /// Memory for commits that are not yet folded (96 MiB). Writers wait when it is full.
     pub dirty_bytes_max: u64,
-    /// Log that may have to be replayed on opening (128 MiB); writers wait when there is more.
+    /// Bytes of log to replay on opening (128 MiB). Writers wait when there are more.
     pub replay_bytes_max: u64,
-    /// Size at which a log file is closed and another begun (32 MiB).
+    /// Size at which a new log segment is started (32 MiB).
     pub segment_bytes_max: u64,
-    /// How long a flushed write may wait for its fsync to start (100 ms).
+    /// How long a flushed write waits until its fsync starts (100 ms).
     pub sync_interval: Duration,
-    /// How long the store may be idle before commits are folded all the same (5 s).
+    /// How often commits are folded when the store is idle (5 s).
     pub checkpoint_interval: Duration,
-    /// How often expired items are looked for (10 s); none turns the sweeper off.
+    /// How often expired items are removed (10 s); `None` turns the sweeper off.
     pub sweep_interval: Option<Duration>,
-    /// Bytes of log kept for consumers that are behind (4 GiB).
+    /// Bytes of log retained for consumers that are behind (4 GiB).
     pub feed_bytes_max: u64,
-    /// How long the log is kept for consumers that are behind (24 h).
+    /// How long the log is retained for consumers that are behind (24 h).
     pub feed_age_max: Duration,
-    /// The table that consumers keep their positions in.
+    /// The table of consumer positions.
     pub positions_table: String,
-    /// For tests: index entries become visible only after this long.
+    /// For tests: delay until index entries become visible.
     pub index_delay: Option<Duration>,
-    /// Where time comes from.
+    /// The source of time.
     pub clock: Clock,
-    /// The disk under the log.
+    /// The disk that the log writes to.
     pub disk: Arc<dyn disk::Disk>,
 }
 
 impl Options {
-    /// The usual settings for a store in `dir`.
+    /// Default options for a store in `dir`.
     pub fn new(dir: impl Into<PathBuf>) -> Options {
         Options {
             dir: dir.into(),
@@ -121,7 +121,7 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Opens or makes the store, replaying what a crash left. Blocks.
+    /// Opens or creates the store and replays what a crash left. Blocks.
     ///
     /// # Errors
     /// The folder is in use, was written by a newer version, or is damaged.
@@ -132,20 +132,20 @@ impl Embedded {
         Ok(Embedded { engine, cursor_key, threads })
     }
 
-    /// The key that seals cursors, kept in the folder.
+    /// The key that seals cursors, stored in the folder.
     #[must_use]
     pub fn cursor_key(&self) -> CursorKey {
         self.cursor_key.clone()
     }
 
-    /// Figures about the store, for benchmarks and health pages.
+    /// Statistics of the store.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.engine.stats()
     }
 
-    /// Folds everything into the store and makes it durable, so that the next opening is quick.
-    /// Writes that come later are told [`crate::Error::Closed`]; reading still works.
+    /// Folds and persists everything, so that the next opening is quick. Later writes fail with [`crate::Error::Closed`];
+    /// reads still work.
     ///
     /// # Errors
     /// The disk fails.
@@ -155,8 +155,8 @@ impl Embedded {
         engine::off_thread(move || engine.close()).await
     }
 
-    /// Copies the whole store as it is at one moment into an empty folder, while it is in use.
-    /// `progress` is told entries done and the (estimated) total.
+    /// Copies a snapshot of the store into an empty folder, while it is in use. Calls `progress` with the entries copied
+    /// and their estimated total.
     ///
     /// # Errors
     /// The folder is not empty, or the disk fails.
@@ -172,7 +172,7 @@ impl Embedded {
     /// Checks that indexes and expiry entries agree with the items, while the store is in use.
     ///
     /// # Errors
-    /// The disk fails. What does not agree is told in the answer.
+    /// The disk fails. Inconsistencies are part of the result.
     pub async fn verify(&self) -> Result<Verification> {
         let engine = Arc::clone(&self.engine);
         engine::off_thread(move || engine.verify()).await
@@ -197,25 +197,29 @@ impl Embedded {
     }
 }
 
-/// Figures about an embedded store.
+/// Statistics of an embedded store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// The last commit's sequence.
+    /// Sequence number of the last commit.
     pub last_seq: u64,
-    /// The last sequence on disk.
+    /// The last synced sequence number.
     pub synced_seq: u64,
-    /// The last sequence folded into the store.
+    /// The last sequence number that was folded into the base store.
     pub applied_seq: u64,
-    /// Bytes of commits not yet folded.
+    /// Bytes of commits that are not yet folded.
     pub dirty_bytes: u64,
-    /// Bytes of log files.
+    /// Bytes of log segments.
     pub log_bytes: u64,
     /// Checkpoints since opening.
     pub checkpoints: u64,
-    /// Bytes of a torn log end that opening cut off.
+    /// Bytes of a torn tail of the log that opening removed.
     pub cut_bytes: u64,
     /// Log records that opening replayed.
     pub replayed: u64,
+    /// Additions made in place since opening.
+    pub additions_in_place_total: u64,
+    /// Additions that fell back to an update since opening.
+    pub additions_fallback_total: u64,
 }
 
 impl Backend for Embedded {

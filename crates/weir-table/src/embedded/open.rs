@@ -1,11 +1,11 @@
-//! Opening a folder: who owns it, which format it has, what the log says the store has missed.
+//! Opens a folder: takes its lock, checks its format, and replays the log.
 //!
 //! ```text
-//! FORMAT      the format's number
+//! FORMAT      number of the data format
 //! LOCK        held by the process that has the store open
 //! cursor.key  the key that seals cursors
-//! log/        commits, in files named by their first sequence
-//! store/      what they have been folded into
+//! log/        commits, in segments named by their first sequence number
+//! store/      the base store that they are folded into
 //! ```
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -25,19 +25,19 @@ use super::{Options, Stats};
 use crate::cursor::CursorKey;
 use crate::error::{Error, Result};
 
-/// The format this version writes, and the newest it reads.
+/// The format that this version writes, and the newest that it reads.
 pub(super) const FORMAT: u32 = 1;
 
-/// Stands in a folder while a backup is restored into it.
+/// Marker file in a folder while a backup is restored into it.
 pub(super) const RESTORING: &str = "RESTORING";
 
-/// Opens or makes the store of `options.dir`.
+/// Opens or creates the store in `options.dir`.
 pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     let dir = options.dir.clone();
     let doing = |what: &str| format!("{what} {}", dir.display());
-    // Before anything is made in it, and again by the owner of the lock.
+    // Before anything is created, and again under the lock.
     read_format(&dir)?;
-    // Private: items may hold what only the owner should read.
+    // Private, because items may contain secrets.
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
@@ -56,7 +56,7 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     let scanned = scan::replay(&dir.join("log"), disk.as_ref(), applied, |header, body| {
         checkpoint::replay(&mut catalog, &generation, header, body)?;
         opened.replayed += 1;
-        // A log longer than memory is folded on the way.
+        // A log larger than memory is folded during the replay.
         if generation.bytes() as u64 > options.dirty_bytes_max {
             base.fold(&generation, header.seq)?;
             folded_to = header.seq;
@@ -95,7 +95,7 @@ fn lock(dir: &Path) -> Result<File> {
     }
 }
 
-/// Refuses a folder of a newer format; marks a new one.
+/// Refuses a folder of a newer format; writes the format of a new one.
 pub(super) fn check_format(dir: &Path) -> Result<()> {
     if read_format(dir)? {
         return Ok(());
@@ -103,8 +103,7 @@ pub(super) fn check_format(dir: &Path) -> Result<()> {
     write_durably(dir, "FORMAT", format!("{FORMAT}\n").as_bytes())
 }
 
-/// Refuses a folder of a newer format, or of a restore that did not finish. Returns whether the
-/// folder is marked.
+/// Refuses a folder of a newer format, or of an unfinished restore. Returns whether the folder has a format.
 fn read_format(dir: &Path) -> Result<bool> {
     if dir.join(RESTORING).exists() {
         return Err(Error::Corrupt {
@@ -131,7 +130,7 @@ fn read_format(dir: &Path) -> Result<bool> {
     }
 }
 
-/// Writes a small file so that it is there whole or not at all.
+/// Writes a small file atomically and durably.
 pub(super) fn write_durably(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     let (path, draft) = (dir.join(name), dir.join(format!("{name}.new")));
     let write = || -> std::io::Result<()> {
@@ -174,7 +173,7 @@ fn read_catalog(base: &Base) -> Result<Catalog> {
     for prefix in [TABLE_PREFIX, DROPPED_PREFIX] {
         for next in base.range(Space::Meta, &KeyRange::of_prefix(vec![prefix]), false) {
             let (key, value) = next?;
-            catalog.note(&key, Some(&value)).map_err(|m| Error::backend("reading a table", m))?;
+            catalog.apply(&key, Some(&value)).map_err(|m| Error::backend("reading a table", m))?;
         }
     }
     Ok(catalog)

@@ -1,4 +1,4 @@
-//! Queries and scans: the dirty set and the store merged in key order.
+//! Queries and scans: merge the dirty set and the base store in key order.
 
 use std::cmp::Ordering;
 use std::iter::Peekable;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::catalog::Table;
 use super::dirty::{Entry, Generation, Payload, Space};
-use super::engine::{Engine, Rests};
+use super::engine::{Barrier, Engine};
 use super::keys::{self, KeyRange};
 use super::read;
 use crate::error::{Error, Result};
@@ -31,9 +31,9 @@ impl Engine {
         let (engine, query) = (Arc::clone(self), query.clone());
         let strong = query.consistency == Consistency::Strong;
         let collect = move || engine.collect(&table, &query, space, range, reverse);
-        let (page, rests) = self.readers.run(collect).await?;
+        let (page, barrier) = self.readers.run(collect).await?;
         if strong {
-            self.settle(rests).await?;
+            self.wait_durable(barrier).await?;
         }
         Ok(page)
     }
@@ -45,13 +45,13 @@ impl Engine {
         space: Space,
         range: KeyRange,
         reverse: bool,
-    ) -> Result<(RawPage, Rests)> {
+    ) -> Result<(RawPage, Barrier)> {
         let index = query.index.as_deref().map(|name| table.spec.find_index(name)).transpose()?;
         let limit = query.limit.map_or(u64::MAX, u64::from);
-        let (mut page, mut rests, mut bytes) = (RawPage::default(), Rests::default(), 0);
+        let (mut page, mut barrier, mut bytes) = (RawPage::default(), Barrier::default(), 0);
         for entry in self.merged(space, range, reverse) {
-            let (item, grounds) = entry?;
-            rests = rests.and(grounds);
+            let (item, own) = entry?;
+            barrier = barrier.and(own);
             page.scanned += 1;
             bytes += item.size();
             let passes =
@@ -70,34 +70,34 @@ impl Engine {
                 break;
             }
         }
-        Ok((page, rests))
+        Ok((page, barrier))
     }
 
-    /// Every item of a range, in order; newer generations hide older ones and the store.
+    /// Every item of a range, in order. Newer generations hide older ones and the base store.
     pub(super) fn merged(
         &self,
         space: Space,
         range: KeyRange,
         reverse: bool,
-    ) -> impl Iterator<Item = Result<(Item, Rests)>> + use<> {
+    ) -> impl Iterator<Item = Result<(Item, Barrier)>> + use<> {
         self.merged_entries(space, range, reverse).filter_map(|next| match next {
             Err(error) => Some(Err(error)),
             Ok((_, Found::Dirty(entry))) => match &entry.payload {
                 Payload::Bytes(bytes) => {
-                    let rests = Rests::from(&entry);
-                    Some(read::decode_item(bytes).map(|item| (item, rests)))
+                    let barrier = Barrier::from(&entry);
+                    Some(read::decode_item(bytes).map(|item| (item, barrier)))
                 }
                 Payload::Gone => None,
             },
             Ok((_, Found::Stored(bytes))) => {
-                Some(read::decode_item(&bytes).map(|item| (item, Rests::default())))
+                Some(read::decode_item(&bytes).map(|item| (item, Barrier::default())))
             }
         })
     }
 
     /// Every entry of a range, removed ones included, with its key.
     pub(super) fn merged_entries(&self, space: Space, range: KeyRange, reverse: bool) -> Merged {
-        // The generations first and the store after: what a fold moves in between is in both.
+        // Generations before the base store: what a fold moves in between is in both.
         let generations = self.generations.read().clone();
         let dirty = |generation: Arc<Generation>| {
             DirtyKeys {
@@ -124,17 +124,17 @@ impl Engine {
     }
 }
 
-/// What a merged key holds.
+/// The value of a merged key.
 pub(super) enum Found {
     /// An entry of the dirty set.
     Dirty(Entry),
-    /// Bytes of the store.
+    /// Bytes of the base store.
     Stored(Vec<u8>),
 }
 
 type StoredKeys = Box<dyn Iterator<Item = Result<(keys::Bytes, Vec<u8>)>>>;
 
-/// Two generations and the store, in key order.
+/// Two generations and the base store, in key order.
 pub(super) struct Merged {
     active: Peekable<DirtyKeys>,
     frozen: Option<Peekable<DirtyKeys>>,
@@ -157,7 +157,7 @@ impl Iterator for Merged {
         };
         let first =
             [active, frozen, stored].into_iter().flatten().min_by(|a, b| order(a, b))?.clone();
-        // Every source that has the key moves on; the newest one's value counts.
+        // Every source with the key advances; the newest value wins.
         let newest = self.active.next_if(|(key, _)| *key == first);
         let older =
             self.frozen.as_mut().and_then(|frozen| frozen.next_if(|(key, _)| *key == first));
@@ -234,7 +234,7 @@ fn plan(table: &Table, query: &Query, after: Option<&Item>) -> Result<(Space, Ke
     Ok((space, range.after(&place, reverse), reverse))
 }
 
-/// The key attributes that a cursor is made from.
+/// The key attributes for a cursor.
 fn last_key(table: &Table, index: Option<&IndexSpec>, item: &Item) -> Item {
     let spec = &table.spec;
     let of_index = index.map(|index| [Some(&index.partition), index.sort.as_ref()]);

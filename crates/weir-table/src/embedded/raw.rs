@@ -1,16 +1,16 @@
-//! The body of a log record as it is read: changes whose images are not decoded.
+//! Parsed log records whose images are not decoded.
 
 use super::change::{EXPIRED, HAS_NEW, HAS_OLD, KIND_CHANGES, KIND_META, OLD_IS_DELTA};
 use super::codec::{self, Input, Malformed};
 use crate::item::Item;
 
-/// A change as it stands in a record.
+/// A change in a record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RawChange<'a> {
     pub(super) key: &'a [u8],
     pub(super) old: Option<&'a [u8]>,
     pub(super) new: Option<&'a [u8]>,
-    /// The old image is what it has different from the new one.
+    /// Whether `old` is a delta against `new`.
     pub(super) old_is_delta: bool,
     pub(super) expired: bool,
 }
@@ -25,7 +25,7 @@ impl<'a> RawChange<'a> {
         Ok(RawChange { key, old, new, old_is_delta, expired })
     }
 
-    /// The item before and after.
+    /// The item before and after the change.
     pub(super) fn images(&self) -> Result<(Option<Item>, Option<Item>), Malformed> {
         let new = self.new.map(codec::decode).transpose()?;
         let old = match (self.old, &new) {
@@ -35,12 +35,12 @@ impl<'a> RawChange<'a> {
         Ok((old, new))
     }
 
-    /// What the old image has different, where it is written so.
+    /// The old image, if it is stored as a delta.
     pub(super) fn delta(&self) -> Option<&'a [u8]> {
         self.old.filter(|_| self.old_is_delta)
     }
 
-    /// The table's id, which every item key begins with.
+    /// The table's id, the prefix of every item key.
     pub(super) fn table_id(&self) -> Result<u32, Malformed> {
         let bytes = self.key.get(..4).and_then(|bytes| bytes.try_into().ok());
         bytes.map(u32::from_be_bytes).ok_or(Malformed("a change without a table"))
@@ -61,7 +61,7 @@ pub(super) fn parse(body: &[u8]) -> Result<RawBody<'_>, Malformed> {
     Ok(RawBody { changes: changes.collect::<Result<_, Malformed>>()?, meta })
 }
 
-/// The changes in a record's body. `meta` is told of what comes before them.
+/// The changes in a record's body. Calls `meta` with each meta entry before them.
 pub(super) fn changes<'a>(
     body: &'a [u8],
     mut meta: impl FnMut(&'a [u8], Option<&'a [u8]>),
@@ -70,7 +70,7 @@ pub(super) fn changes<'a>(
     if !matches!(input.byte()?, KIND_CHANGES | KIND_META) {
         return Err(Malformed("a record of unknown kind"));
     }
-    // What the writer was promised; it has been kept by the time anybody reads this.
+    // The durability of the write; it has been reached by the time the record is read.
     let _synced = input.byte()?;
     for _ in 0..input.len()? {
         let key = input.bytes()?;
@@ -78,24 +78,24 @@ pub(super) fn changes<'a>(
         let value = input.bytes()?;
         meta(key, present.then_some(value));
     }
-    let left = input.len()?;
-    Ok(RawChanges { input, left })
+    let remaining = input.len()?;
+    Ok(RawChanges { input, remaining })
 }
 
-/// Reads changes one after the other, so that those who pass over most of them pay for none.
+/// Parses changes one by one, so that a caller pays only for those that it reads.
 pub(super) struct RawChanges<'a> {
     input: Input<'a>,
-    left: usize,
+    remaining: usize,
 }
 
 impl<'a> Iterator for RawChanges<'a> {
     type Item = Result<RawChange<'a>, Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
+        self.remaining = self.remaining.checked_sub(1)?;
         let change = RawChange::take(&mut self.input);
         if change.is_err() {
-            self.left = 0;
+            self.remaining = 0;
         }
         Some(change)
     }

@@ -1,74 +1,75 @@
-//! Gets: the dirty set, the cache, the store.
+//! Reads of items: from the dirty set, the cache, or the base store.
 
 use std::sync::Arc;
 
 use super::change::Image;
 use super::codec;
 use super::dirty::{Entry, Generations, Payload, Space};
-use super::engine::{Engine, Rests};
+use super::engine::{Barrier, Engine};
 use super::keys;
-use super::partial::Warm;
+use super::partial_item::CachedAttrs;
 use crate::error::{Error, Result};
 use crate::expr::{Path, Step};
 use crate::item::Item;
 use crate::request::{Consistency, Get};
 use crate::value::Value;
 
-/// How often a read of several items at one moment is tried with what was read beforehand.
+/// Attempts of a read with preloaded items.
 const TRIES: usize = 3;
 
 /// Whether a lookup may go to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum Lookup {
     /// Memory only.
     Memory,
     /// The disk too: off the async threads.
     Disk,
 }
 
-/// What becomes of what is not there.
+/// What the cache does with missing items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Absent {
-    /// The cache remembers it.
-    Remember,
-    /// It is about to be written, so there is nothing to remember.
-    Forget,
+pub(super) enum MissingItems {
+    /// Caches that they are missing.
+    Cache,
+    /// Skips them, because they are about to be written.
+    Skip,
 }
 
-/// An item as a commit or read has found it.
+/// An item as a commit or a read found it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct FoundItem {
     pub(super) stored: Option<Arc<[u8]>>,
-    /// What the last update read of it, if that is remembered.
-    pub(super) warm: Option<Warm>,
-    pub(super) rests: Rests,
+    /// Attributes that the last update decoded.
+    pub(super) cached: Option<CachedAttrs>,
+    pub(super) barrier: Barrier,
 }
 
-/// The bytes of a fact in the meta space, if there is one.
-type Fact = Option<Arc<[u8]>>;
+/// The bytes of a meta entry, if it exists.
+type MetaValue = Option<Arc<[u8]>>;
 
-/// What was read from the store ahead of a commit. It counts while the generations are the same:
-/// a fold in between may have changed what the store holds.
+/// Items preloaded from the base store for a commit. They are valid while the generations are the same, because a fold
+/// changes the base store.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     number: u64,
     items: Vec<(keys::Bytes, Option<Arc<[u8]>>)>,
-    meta: Vec<(Vec<u8>, Fact)>,
+    meta: Vec<(Vec<u8>, MetaValue)>,
 }
 
 impl Engine {
-    /// Finds an item; none when it must be read from the disk and `patience` is short.
+    /// Finds an item; `None` if it would have to be read from disk and `lookup` forbids it.
     pub(super) fn find_item(
         &self,
         gate: &Generations,
         key: &[u8],
         loaded: &Loaded,
-        patience: Patience,
-    ) -> Result<Option<Seen>> {
+        lookup: Lookup,
+    ) -> Result<Option<FoundItem>> {
         if let Some(entry) = gate.get(Space::Items, key) {
-            return Ok(Some(seen(entry)));
+            return Ok(Some(found(entry)));
         }
-        let durable = |stored| Some(Seen { stored, warm: None, rests: Rests::default() });
+        let durable =
+            |stored| Some(FoundItem { stored, cached: None, barrier: Barrier::default() });
         if let Some(stored) = self.cache.get(key) {
             return Ok(durable(stored));
         }
@@ -77,34 +78,34 @@ impl Engine {
         {
             return Ok(durable(stored.clone()));
         }
-        match patience {
-            Patience::Memory => Ok(None),
-            Patience::Disk => Ok(durable(self.read_base(key)?)),
+        match lookup {
+            Lookup::Memory => Ok(None),
+            Lookup::Disk => Ok(durable(self.read_base(key)?)),
         }
     }
 
-    /// Finds a fact of the meta space, as [`Engine::find_item`] does.
+    /// Finds a meta entry, as [`Engine::find_item`] does.
     pub(super) fn find_meta(
         &self,
         gate: &Generations,
         key: &[u8],
         loaded: &Loaded,
-        patience: Patience,
-    ) -> Result<Option<(Fact, Rests)>> {
+        lookup: Lookup,
+    ) -> Result<Option<(MetaValue, Barrier)>> {
         if let Some(entry) = gate.get(Space::Meta, key) {
-            let rests = Rests::from(&entry);
-            return Ok(Some((entry.payload.bytes().map(Arc::from), rests)));
+            let barrier = Barrier::from(&entry);
+            return Ok(Some((entry.payload.bytes().map(Arc::from), barrier)));
         }
         if loaded.number == gate.number
             && let Some((_, stored)) = loaded.meta.iter().find(|(loaded, _)| loaded == key)
         {
-            return Ok(Some((stored.clone(), Rests::default())));
+            return Ok(Some((stored.clone(), Barrier::default())));
         }
-        match patience {
-            Patience::Memory => Ok(None),
-            Patience::Disk => {
+        match lookup {
+            Lookup::Memory => Ok(None),
+            Lookup::Disk => {
                 let stored = self.base.get(Space::Meta, key)?;
-                Ok(Some((stored.map(|bytes| Arc::from(&*bytes)), Rests::default())))
+                Ok(Some((stored.map(|bytes| Arc::from(&*bytes)), Barrier::default())))
             }
         }
     }
@@ -113,23 +114,23 @@ impl Engine {
         Ok(self.base.get(Space::Items, key)?.map(|bytes| Arc::from(&*bytes)))
     }
 
-    /// Reads items (and a meta fact) from the store, off the async threads, into the cache.
+    /// Loads items, and a meta entry, from the base store into the cache, off the async threads.
     pub(super) async fn load(
         self: &Arc<Self>,
         wanted: Vec<keys::Bytes>,
         meta: Option<Vec<u8>>,
-        absent: Absent,
+        missing: MissingItems,
     ) -> Result<Loaded> {
         let engine = Arc::clone(self);
-        self.readers.run(move || engine.load_now(wanted, meta, absent)).await
+        self.readers.run(move || engine.load_now(wanted, meta, missing)).await
     }
 
-    /// Does so on this thread.
+    /// Loads them on this thread.
     pub(super) fn load_now(
         &self,
         wanted: Vec<keys::Bytes>,
         meta: Option<Vec<u8>>,
-        absent: Absent,
+        missing: MissingItems,
     ) -> Result<Loaded> {
         let number = self.generations.read().number;
         let mut items = Vec::with_capacity(wanted.len());
@@ -139,54 +140,54 @@ impl Engine {
                 items.push((key, stored));
             }
         }
-        let mut facts = Vec::new();
+        let mut metas = Vec::new();
         if let Some(key) = meta {
             let stored = self.base.get(Space::Meta, &key)?;
-            facts.push((key, stored.map(|bytes| Arc::from(&*bytes))));
+            metas.push((key, stored.map(|bytes| Arc::from(&*bytes))));
         }
-        // No fold can end while the gate is held, so what was read is still what the store holds.
+        // No fold can finish while the gate is held, so the loaded values are still current.
         let gate = self.generations.read();
         if gate.number == number {
             for (key, stored) in &items {
-                let is_kept = stored.is_some() || absent == Absent::Remember;
+                let is_kept = stored.is_some() || missing == MissingItems::Cache;
                 if is_kept && gate.get(Space::Items, key).is_none() {
                     self.cache.insert(key.clone(), stored.clone());
                 }
             }
         }
-        Ok(Loaded { number, items, meta: facts })
+        Ok(Loaded { number, items, meta: metas })
     }
 
     /// Reads an item.
     pub(super) async fn get(self: &Arc<Self>, get: &Get) -> Result<Option<Item>> {
-        let seen = self.look(get).await?;
+        let found = self.find(get).await?;
         if get.consistency == Consistency::Strong {
-            self.settle(seen.rests).await?;
+            self.wait_durable(found.barrier).await?;
         }
-        answer(get, seen)
+        response(get, found)
     }
 
-    async fn look(self: &Arc<Self>, get: &Get) -> Result<Seen> {
+    async fn find(self: &Arc<Self>, get: &Get) -> Result<FoundItem> {
         let table = self.table(&get.table)?;
         let key = keys::item(table.id, &get.key);
         for _ in 0..TRIES {
-            // Looked up anew each round: the item may have been written and folded meanwhile.
+            // Looked up in each attempt: the item may have been written and folded meanwhile.
             let gate = self.generations.read().clone();
-            if let Some(seen) = self.find_item(&gate, &key, &Loaded::default(), Patience::Memory)? {
-                return Ok(seen);
+            if let Some(found) = self.find_item(&gate, &key, &Loaded::default(), Lookup::Memory)? {
+                return Ok(found);
             }
-            let loaded = self.load(vec![key.clone()], None, Absent::Remember).await?;
+            let loaded = self.load(vec![key.clone()], None, MissingItems::Cache).await?;
             if loaded.number == gate.number
                 && let Some((_, stored)) = loaded.items.into_iter().next()
             {
-                return Ok(Seen { stored, warm: None, rests: Rests::default() });
+                return Ok(FoundItem { stored, cached: None, barrier: Barrier::default() });
             }
         }
         let engine = Arc::clone(self);
         let find = move || {
             let gate = engine.generations.read();
-            let seen = engine.find_item(&gate, &key, &Loaded::default(), Patience::Disk)?;
-            seen.ok_or_else(|| Error::backend("reading", "the item could not be read"))
+            let found = engine.find_item(&gate, &key, &Loaded::default(), Lookup::Disk)?;
+            found.ok_or_else(|| Error::backend("reading", "the item could not be read"))
         };
         self.readers.run(find).await
     }
@@ -200,7 +201,7 @@ impl Engine {
         Ok(items)
     }
 
-    /// Reads items as they were at one moment: no commit is at any of them meanwhile.
+    /// Reads items at one moment, with all their stripes locked.
     pub(super) async fn transact_get(self: &Arc<Self>, gets: &[Get]) -> Result<Vec<Option<Item>>> {
         let mut wanted = Vec::with_capacity(gets.len());
         for get in gets {
@@ -208,49 +209,50 @@ impl Engine {
         }
         let mut loaded = Loaded::default();
         for _ in 0..TRIES {
-            if let Some(found) = self.look_at_once(&wanted, &loaded, Patience::Memory)? {
-                return self.answer_all(gets, found).await;
+            if let Some(found) = self.find_all_at_once(&wanted, &loaded, Lookup::Memory)? {
+                return self.respond_all(gets, found).await;
             }
-            loaded = self.load(wanted.clone(), None, Absent::Remember).await?;
+            loaded = self.load(wanted.clone(), None, MissingItems::Cache).await?;
         }
         let engine = Arc::clone(self);
-        let look = move || engine.look_at_once(&wanted, &Loaded::default(), Patience::Disk);
-        let found = self.readers.run(look).await?;
-        self.answer_all(gets, found.unwrap_or_default()).await
+        let find = move || engine.find_all_at_once(&wanted, &Loaded::default(), Lookup::Disk);
+        let found = self.readers.run(find).await?;
+        self.respond_all(gets, found.unwrap_or_default()).await
     }
 
-    fn look_at_once(
+    fn find_all_at_once(
         &self,
         wanted: &[keys::Bytes],
         loaded: &Loaded,
-        patience: Patience,
-    ) -> Result<Option<Vec<Seen>>> {
+        lookup: Lookup,
+    ) -> Result<Option<Vec<FoundItem>>> {
         let mut stripes: Vec<usize> = wanted.iter().map(|key| Engine::stripe_of(key)).collect();
         stripes.sort_unstable();
         stripes.dedup();
         let _locked: Vec<_> = stripes.into_iter().map(|stripe| self.lock_stripe(stripe)).collect();
         let gate = self.generations.read();
-        wanted.iter().map(|key| self.find_item(&gate, key, loaded, patience)).collect()
+        wanted.iter().map(|key| self.find_item(&gate, key, loaded, lookup)).collect()
     }
 
-    async fn answer_all(&self, gets: &[Get], found: Vec<Seen>) -> Result<Vec<Option<Item>>> {
-        let rests = found.iter().fold(Rests::default(), |rests, seen| rests.and(seen.rests));
-        self.settle(rests).await?;
-        gets.iter().zip(found).map(|(get, seen)| answer(get, seen)).collect()
+    async fn respond_all(&self, gets: &[Get], found: Vec<FoundItem>) -> Result<Vec<Option<Item>>> {
+        let barrier =
+            found.iter().fold(Barrier::default(), |barrier, found| barrier.and(found.barrier));
+        self.wait_durable(barrier).await?;
+        gets.iter().zip(found).map(|(get, found)| response(get, found)).collect()
     }
 }
 
-fn seen(entry: Entry) -> Seen {
-    let rests = Rests::from(&entry);
+fn found(entry: Entry) -> FoundItem {
+    let barrier = Barrier::from(&entry);
     let stored = match entry.payload {
         Payload::Bytes(bytes) => Some(bytes),
         Payload::Gone => None,
     };
-    Seen { stored, warm: entry.warm, rests }
+    FoundItem { stored, cached: entry.cached, barrier }
 }
 
-fn answer(get: &Get, seen: Seen) -> Result<Option<Item>> {
-    let Some(stored) = seen.stored else {
+fn response(get: &Get, found: FoundItem) -> Result<Option<Item>> {
+    let Some(stored) = found.stored else {
         return Ok(None);
     };
     let item = decode_item(&stored)?;
@@ -260,22 +262,22 @@ fn answer(get: &Get, seen: Seen) -> Result<Option<Item>> {
     }))
 }
 
-/// Decodes an item that nobody needs the encoding of.
+/// Decodes an item without retaining its encoding.
 pub(super) fn decode_item(bytes: &[u8]) -> Result<Item> {
     codec::decode(bytes).map_err(undecodable)
 }
 
-/// Decodes an item of the store.
+/// Decodes an item and retains its encoding.
 pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Image> {
     Image::decode(bytes).map_err(undecodable)
 }
 
-/// The error of an item that is not what was stored.
+/// The error of an item that cannot be decoded.
 pub(super) fn undecodable(source: codec::Malformed) -> Error {
     Error::backend("decoding an item", source)
 }
 
-/// What of an item lies at these paths, in the shape it has there. Lists close up.
+/// The parts of an item at these paths, in their nesting. Lists close their gaps.
 pub(super) fn project(item: &Item, paths: &[Path]) -> Item {
     let mut steps: Vec<(&str, &[Step])> =
         paths.iter().map(|path| (path.attribute.as_str(), path.steps.as_slice())).collect();

@@ -1,4 +1,4 @@
-//! Removing what has expired: items past their expiry and idempotency tokens past theirs.
+//! Removes expired items and idempotency tokens.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::dirty::{Payload, Space};
 use super::engine::Engine;
 use super::keys::KeyRange;
 use super::page::Found;
-use super::read::{self, Loaded, Patience};
+use super::read::{self, Loaded, Lookup};
 use super::token;
 use crate::error::Result;
 use crate::request::Durability;
 
-/// Items that one sweep removes at most.
+/// Items that one sweep removes.
 const SWEEP_MAX: usize = 10_000;
-/// As on DynamoDB, an expiry more than five years back is taken for a mistake and ignored.
+/// As on DynamoDB, an expiry more than five years in the past counts as a mistake and is ignored.
 const EXPIRY_AGE_MAX_SECS: u64 = 5 * 365 * 24 * 60 * 60;
 
 impl Engine {
@@ -42,7 +42,7 @@ impl Engine {
                 break;
             }
         }
-        // Left by tables that were deleted: no item of theirs is there to be removed.
+        // Entries of deleted tables, whose items are gone.
         if !orphans.is_empty() {
             self.base.remove(Space::Ttl, &orphans)?;
         }
@@ -52,23 +52,23 @@ impl Engine {
                 removed += u64::from(self.expire(&table, key, oldest, now_secs)?);
             }
         }
-        // The feed tells only of what the operating system has.
+        // The feed returns only what was handed to the operating system.
         self.log.flush(self.log.last_seq())?;
         Ok(removed)
     }
 
-    /// The table that an item's key begins with, unless it was deleted.
+    /// The table of an item's key, unless it was deleted.
     fn table_of(&self, key: Option<&[u8]>) -> Option<Arc<Table>> {
         let id = key?.get(..4)?.try_into().map(u32::from_be_bytes).ok()?;
         self.catalog.read().by_id(id).cloned()
     }
 
-    /// Removes an item if it has expired by now; it may have been written since it was found.
+    /// Removes an item if it is still expired; it may have been written since the scan.
     fn expire(&self, table: &Arc<Table>, key: &[u8], oldest: u64, now_secs: u64) -> Result<bool> {
         let _locked = self.lock_stripe(Engine::stripe_of(key));
         let gate = self.generations.read();
-        let seen = self.find_item(&gate, key, &Loaded::default(), Patience::Disk)?;
-        let Some((Some(old), rests)) = seen.map(|seen| (seen.stored, seen.rests)) else {
+        let found = self.find_item(&gate, key, &Loaded::default(), Lookup::Disk)?;
+        let Some((Some(old), barrier)) = found.map(|found| (found.stored, found.barrier)) else {
             return Ok(false);
         };
         let old = read::decode(old)?;
@@ -84,7 +84,7 @@ impl Engine {
             expired: true,
         };
         let now_ms = self.options.clock.now_ms();
-        self.publish(&gate, &[change], &[], Durability::Flushed, rests, now_ms)?;
+        self.publish(&gate, &[change], &[], Durability::Flushed, barrier, now_ms)?;
         Ok(true)
     }
 
@@ -98,19 +98,19 @@ impl Engine {
                     Ok((key, Found::Dirty(entry))) => (key, entry.payload.bytes()?.to_vec()),
                     Err(error) => return Some(Err(error)),
                 };
-                token::is_over(&value, now_ms).then_some(Ok(MetaChange { key, value: None }))
+                token::is_expired(&value, now_ms).then_some(Ok(MetaChange { key, value: None }))
             })
             .take(SWEEP_MAX)
             .collect::<Result<_>>()?;
         for gone in over {
             let _locked = self.lock_stripe(Engine::stripe_of(&gone.key));
             let gate = self.generations.read();
-            let stored = self.find_meta(&gate, &gone.key, &Loaded::default(), Patience::Disk)?;
-            // It may have been used anew since it was found.
-            if let Some((Some(stored), rests)) = stored
-                && token::is_over(&stored, now_ms)
+            let stored = self.find_meta(&gate, &gone.key, &Loaded::default(), Lookup::Disk)?;
+            // It may have been used again since the scan.
+            if let Some((Some(stored), barrier)) = stored
+                && token::is_expired(&stored, now_ms)
             {
-                self.publish(&gate, &[], &[gone], Durability::Flushed, rests, now_ms)?;
+                self.publish(&gate, &[], &[gone], Durability::Flushed, barrier, now_ms)?;
             }
         }
         Ok(())

@@ -1,16 +1,16 @@
-//! Making and deleting tables: commits like any other, of facts in the meta space.
+//! Creating and deleting tables: commits of entries in the meta space.
 
 use std::sync::Arc;
 
 use super::catalog::{Catalog, Table, dropped_key, table_key};
 use super::change::MetaChange;
-use super::engine::{Engine, Rests};
+use super::engine::{Barrier, Engine};
 use crate::error::{Error, Result};
 use crate::request::Durability;
 use crate::spec::TableSpec;
 
 impl Engine {
-    /// Makes a table; one that exists is left as it is.
+    /// Creates a table; an existing one is left unchanged.
     pub(super) async fn create_table(&self, spec: &TableSpec) -> Result<()> {
         let _one_at_a_time = self.altering.lock().await;
         if self.find_table(&spec.name).is_some() {
@@ -19,11 +19,11 @@ impl Engine {
         let id = self.catalog.read().next_id();
         let table = serde_json::to_vec(&Table { id, spec: spec.clone() })
             .map_err(|source| Error::backend("writing a table's declaration", source))?;
-        let fact = MetaChange { key: table_key(&spec.name), value: Some(Arc::from(table)) };
-        self.alter(vec![fact]).await
+        let entry = MetaChange { key: table_key(&spec.name), value: Some(Arc::from(table)) };
+        self.alter(vec![entry]).await
     }
 
-    /// Deletes a table. Its items are no longer reachable at once, and removed with time.
+    /// Deletes a table. Its items are unreachable at once and removed by later checkpoints.
     pub(super) async fn delete_table(&self, name: &str) -> Result<()> {
         let _one_at_a_time = self.altering.lock().await;
         let table = self.table(name)?;
@@ -32,22 +32,23 @@ impl Engine {
         self.alter(vec![gone, dropped]).await
     }
 
-    async fn alter(&self, facts: Vec<MetaChange>) -> Result<()> {
-        let rests = {
+    async fn alter(&self, entries: Vec<MetaChange>) -> Result<()> {
+        let barrier = {
             let gate = self.generations.read();
             let mut catalog = Catalog::clone(&self.catalog.read());
-            for fact in &facts {
+            for entry in &entries {
                 catalog
-                    .note(&fact.key, fact.value.as_deref())
-                    .map_err(|source| Error::backend("noting a table", source))?;
+                    .apply(&entry.key, entry.value.as_deref())
+                    .map_err(|source| Error::backend("updating the catalog", source))?;
             }
             let now_ms = self.options.clock.now_ms();
-            let nothing = Rests::default();
-            let rests = self.publish(&gate, &[], &facts, Durability::Synced, nothing, now_ms)?;
+            let nothing = Barrier::default();
+            let barrier =
+                self.publish(&gate, &[], &entries, Durability::Synced, nothing, now_ms)?;
             *self.catalog.write() = Arc::new(catalog);
-            rests
+            barrier
         };
-        self.settle(rests).await
+        self.wait_durable(barrier).await
     }
 
     /// The names of all tables, sorted.

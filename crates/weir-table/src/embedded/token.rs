@@ -1,4 +1,4 @@
-//! Idempotency tokens: what a transaction with a token leaves behind for ten minutes.
+//! Idempotency tokens: the record that a transaction with a token leaves for ten minutes.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::request::Transaction;
 
 const DIGEST_LEN: usize = 32;
 
-/// A transaction's token, with a digest of what it asks for.
+/// A transaction's token, with a digest of its writes.
 #[derive(Debug, Clone)]
 pub(super) struct Token {
-    /// Its meta key.
+    /// Key in the meta space.
     pub(super) key: Vec<u8>,
     digest: [u8; DIGEST_LEN],
 }
@@ -31,14 +31,14 @@ impl Token {
         Ok(Some(Token { key: token_key(token), digest: Sha256::digest(json).into() }))
     }
 
-    /// What the commit writes: until when the token counts, and the digest.
+    /// The meta entry that the commit writes: when the token expires, and the digest.
     pub(super) fn change(&self, now_ms: u64) -> MetaChange {
         let until = (now_ms + limits::TOKEN_TTL_MS).to_be_bytes();
         let value = Arc::from([until.as_slice(), &self.digest].concat());
         MetaChange { key: self.key.clone(), value: Some(value) }
     }
 
-    /// Whether `stored` says that this transaction has been done already.
+    /// Whether `stored` shows that this transaction was applied already.
     ///
     /// # Errors
     /// The token was used for a different transaction.
@@ -46,15 +46,15 @@ impl Token {
         let Some((until, digest)) = stored.split_at_checked(8) else {
             return Ok(false);
         };
-        if is_over(until, now_ms) {
+        if is_expired(until, now_ms) {
             return Ok(false);
         }
         if digest == self.digest { Ok(true) } else { Err(Error::TokenReused) }
     }
 }
 
-/// Whether a stored token no longer counts.
-pub(super) fn is_over(stored: &[u8], now_ms: u64) -> bool {
+/// Whether a stored token has expired.
+pub(super) fn is_expired(stored: &[u8], now_ms: u64) -> bool {
     let until =
         stored.get(..8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_be_bytes);
     until <= now_ms

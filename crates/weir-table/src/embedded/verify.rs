@@ -1,7 +1,6 @@
-//! Checking a store against itself: indexes and expiry entries say what the items say.
+//! Verifies a store: every item has its index and expiry entries, and every entry has its item.
 //!
-//! It looks at the store as it is at one sequence, like a backup, so writers go on meanwhile.
-//! Both directions count: every item has its entries, and every entry has its item.
+//! It reads a snapshot at one sequence number, like a backup, so writers continue meanwhile.
 
 use std::sync::Arc;
 
@@ -14,26 +13,26 @@ use super::keys;
 use super::read;
 use crate::error::{Error, Result};
 
-/// Problems that are told at most.
+/// Problems that are reported.
 const PROBLEMS_MAX: usize = 100;
 
-/// What a check of a store has found.
+/// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// The commit that the store was at.
+    /// Sequence number of the verified snapshot.
     pub seq: u64,
-    /// Items looked at.
+    /// Number of items checked.
     pub items: u64,
-    /// Index entries looked at.
+    /// Number of index entries checked.
     pub index_entries: u64,
-    /// Expiry entries looked at.
+    /// Number of expiry entries checked.
     pub ttl_entries: u64,
-    /// What is wrong, as sentences; none when the store is sound. At most 100 are told.
+    /// Inconsistencies, at most 100; empty if the store is sound.
     pub problems: Vec<String>,
 }
 
 impl Verification {
-    /// Whether everything agrees.
+    /// Whether no inconsistency was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.problems.is_empty()
@@ -46,8 +45,8 @@ impl Verification {
     }
 }
 
-/// A store at one sequence.
-struct Moment {
+/// A snapshot with its catalog.
+struct StoreView {
     snapshot: Snapshot,
     catalog: Arc<Catalog>,
 }
@@ -55,30 +54,30 @@ struct Moment {
 impl Engine {
     /// Checks indexes and expiry entries against items. Blocks; the store stays in use.
     pub(super) fn verify(&self) -> Result<Verification> {
-        let (moment, seq) = {
+        let (view, seq) = {
             let _no_fold = self.checkpointing.lock();
             self.fold_active()?;
             let catalog = Arc::clone(&self.catalog.read());
             let snapshot = self.base.snapshot();
-            (Moment { snapshot, catalog }, self.base.applied()?)
+            (StoreView { snapshot, catalog }, self.base.applied()?)
         };
         let mut found = Verification { seq, ..Verification::default() };
-        moment.check_items(&mut found)?;
-        moment.check_index(&mut found)?;
-        moment.check_ttl(&mut found)?;
+        view.check_items(&mut found)?;
+        view.check_index(&mut found)?;
+        view.check_ttl(&mut found)?;
         Ok(found)
     }
 }
 
-impl Moment {
-    /// The table a key belongs to; none when it was deleted.
+impl StoreView {
+    /// The table of a key; `None` if it was deleted.
     fn table(&self, key: &[u8]) -> Option<&Arc<Table>> {
         let id = key.get(..4)?.try_into().map(u32::from_be_bytes).ok()?;
         self.catalog.by_id(id)
     }
 
-    /// The item at `key`, as the change that makes it from nothing.
-    fn birth(&self, table: &Arc<Table>, key: &[u8]) -> Result<Option<ItemChange>> {
+    /// The item at `key`, as the change that creates it.
+    fn creation(&self, table: &Arc<Table>, key: &[u8]) -> Result<Option<ItemChange>> {
         let bytes = self.snapshot.get(Space::Items, key)?;
         let Some(new) = bytes.map(|bytes| read::decode(Arc::from(&*bytes))).transpose()? else {
             return Ok(None);
@@ -98,14 +97,14 @@ impl Moment {
             let Some(table) = self.table(&key) else {
                 continue;
             };
-            let Some(birth) = self.birth(table, &key)? else {
+            let Some(creation) = self.creation(table, &key)? else {
                 continue;
             };
             found.items += 1;
             let mut outcome = Ok(());
-            change::side_entries(&birth, |(space, place, payload)| {
+            change::side_entries(&creation, |(space, place, payload)| {
                 if outcome.is_ok() {
-                    outcome = self.check_entry(&birth, space, &place, &payload, found);
+                    outcome = self.check_entry(&creation, space, &place, &payload, found);
                 }
             });
             outcome?;
@@ -115,7 +114,7 @@ impl Moment {
 
     fn check_entry(
         &self,
-        birth: &ItemChange,
+        creation: &ItemChange,
         space: Space,
         place: &[u8],
         payload: &Payload,
@@ -124,7 +123,7 @@ impl Moment {
         let stored = self.snapshot.get(space, place)?;
         if stored.as_deref() != payload.bytes() {
             let state = if stored.is_some() { "differs" } else { "is missing" };
-            found.problem(format!("{}: the {space:?} entry {state}", name(birth)));
+            found.problem(format!("{}: the {space:?} entry {state}", name(creation)));
         }
         Ok(())
     }
@@ -167,22 +166,22 @@ impl Moment {
 
     /// Whether the item at `key` has an entry at `place`.
     fn makes(&self, table: &Arc<Table>, key: &[u8], space: Space, place: &[u8]) -> Result<bool> {
-        let Some(birth) = self.birth(table, key)? else {
+        let Some(creation) = self.creation(table, key)? else {
             return Ok(false);
         };
         let mut is_made = false;
-        change::side_entries(&birth, |(in_space, at, _)| {
+        change::side_entries(&creation, |(in_space, at, _)| {
             is_made |= in_space == space && at == place;
         });
         Ok(is_made)
     }
 }
 
-fn name(birth: &ItemChange) -> String {
-    let spec = &birth.table.spec;
-    let key = birth.new.as_ref().map(|new| spec.key_of(&new.item));
+fn name(creation: &ItemChange) -> String {
+    let spec = &creation.table.spec;
+    let key = creation.new.as_ref().map(|new| spec.key_of(&new.item));
     match key {
         Some(Ok(key)) => format!("{} {key}", spec.name),
-        _ => format!("{} {:?}", spec.name, birth.key),
+        _ => format!("{} {:?}", spec.name, creation.key),
     }
 }

@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use weir_table::expr::{add, remove, set};
 use weir_table::{
     Add, Added, Addition, Backend, Durability, Guard, IndexSpec, Item, Key, Kind, Name, Prepared,
-    Query, TableSpec, Told, Value,
+    Query, ReturnAttributes, TableSpec, Value,
 };
 
 use crate::fixture::{Fixture, eventually, fault, key, n, row, texts};
@@ -38,7 +38,7 @@ fn addition(table: &str, adds: &[&str], guards: Vec<Guard>) -> Addition {
         adds: adds.iter().copied().map(Name::from).collect(),
         guards,
         durability: Durability::Flushed,
-        told: Told(|name| name.starts_with("told")),
+        returned: ReturnAttributes(|name| name.starts_with("told")),
     }
 }
 

@@ -213,7 +213,7 @@ async fn an_update_tells_what_it_is_asked_to_and_keeps_the_rest<B: Backend>(t: &
     for round in 1..=4 {
         let counted = Write::update("items", key("a", "1"), add("count", 1))
             .when(attr("left").ge(9 - 2 * (round - 1)).and(attr("text").eq("x")))
-            .telling(told);
+            .returning(told);
         let written = t.store.write(counted).await.unwrap();
         assert!(written.is_applied(), "{written:?}");
         let item = written.item().unwrap();
@@ -227,7 +227,7 @@ async fn an_update_tells_what_it_is_asked_to_and_keeps_the_rest<B: Backend>(t: &
         assert_eq!(items.get(key("a", "1")).await, Some(whole.clone()));
         let refused = Write::update("items", key("a", "1"), add("count", 1))
             .when(attr("count").eq(0))
-            .telling(told);
+            .returning(told);
         assert_eq!(t.store.write(refused).await.unwrap(), Written::Refused(Some(whole)));
     }
 }
@@ -237,7 +237,7 @@ async fn an_update_of_what_an_index_holds_reaches_the_index<B: Backend>(t: &Fixt
     let one = row("a", "1").with("price", 1);
     orders.put(one.clone()).await;
     let told = |name: &str| name == "price";
-    let raise = || Write::update("orders", key("a", "1"), add("price", 1)).telling(told);
+    let raise = || Write::update("orders", key("a", "1"), add("price", 1)).returning(told);
     t.store.write(raise()).await.unwrap();
     // Not in the index until it has the keys of it.
     let listed = one.with("owner", "me").with("at", 1);

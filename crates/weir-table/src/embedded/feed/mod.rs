@@ -65,7 +65,7 @@ impl Engine {
         }
         let engine = Arc::clone(self);
         let read = move || engine.read_changes(&table, (seq, skip), last_seq, limit, merge);
-        self.feeders.run(read).await
+        self.feed_readers.run(read).await
     }
 
     fn read_changes(

@@ -1,11 +1,11 @@
-//! The log: every commit, once and in order. It is what survives a crash and it is the change feed.
+//! The log: every commit, once and in order. It survives crashes, and it is the change feed.
 //!
-//! 1. [`Log::append`] takes the next sequence and copies the record into a buffer, under one lock.
-//! 2. [`Log::flush`] writes the buffer to the operating system; whoever comes first does it for all.
-//! 3. [`Log::sync`] runs an fsync outside both locks, and everyone waiting shares it.
+//! 1. [`Log::append`] takes the next sequence number and copies the record into a buffer, under one lock.
+//! 2. [`Log::flush`] writes the buffer to the operating system; the first caller does so for all.
+//! 3. [`Log::sync`] runs an fsync outside both locks, shared by everyone who waits.
 //!
-//! A write or an fsync that fails closes the log for good: an fsync is never tried twice, because
-//! the kernel may have dropped the bytes it could not write.
+//! A failed write or fsync closes the log for good: an fsync is never retried, because the kernel may have dropped the
+//! bytes that it could not write.
 
 pub(super) mod record;
 pub(super) mod scan;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use record::{HEADER_LEN, Header};
 pub(super) use segment::Segment;
 
-/// How far the log is safe.
+/// How far the log is flushed and synced.
 #[derive(Debug, Clone, Default)]
 struct Reached {
     synced: u64,
@@ -68,7 +68,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Opens the log to append after `last_seq`; `segments` are the files that [`scan`] found sound.
+    /// Opens the log for appending after `last_seq`; `segments` are those that [`scan`] found sound.
     pub(super) fn open(
         dir: &Path,
         disk: Arc<dyn Disk>,
@@ -95,7 +95,7 @@ impl Log {
             file,
             segment,
             unsynced: Vec::new(),
-            // Opening may have made a segment or removed torn ones.
+            // Opening may have created a segment or removed torn ones.
             dir_changed: true,
             spare,
         };
@@ -121,7 +121,7 @@ impl Log {
         })
     }
 
-    /// Appends a record and returns its sequence. It is not safe yet.
+    /// Appends a record and returns its sequence number. The record is only in memory then.
     pub(super) fn append(&self, body: &[u8], at_ms: u64) -> Result<u64> {
         let body_crc = crc32fast::hash(body);
         let mut tail = self.tail.lock();
@@ -166,7 +166,7 @@ impl Log {
         }
         writer.segment.note_written(first_seq, last_seq, writer.spare.len() as u64);
         writer.spare.clear();
-        // A burst of large items must not keep its memory for ever.
+        // Releases the memory of a burst of large items.
         writer.spare.shrink_to(4 * 1024 * 1024);
         self.flushed.store(last_seq, Ordering::Release);
         Ok(())
@@ -186,7 +186,7 @@ impl Log {
         Ok(())
     }
 
-    /// Makes everything appended so far last through a power cut. Blocks.
+    /// Syncs everything appended so far, so that it survives a power cut. Blocks.
     pub(super) fn sync(&self) -> Result<()> {
         let _one_at_a_time = self.syncing.lock();
         let (files, dir_changed, target) = {
@@ -236,7 +236,7 @@ impl Log {
         Err(Error::ReadOnly { reason })
     }
 
-    /// Waits for someone who wants an fsync, at most `idle`. Returns whether one is due.
+    /// Waits for a request for an fsync, at most `idle`. Returns whether one is due.
     pub(super) fn wait_for_sync_request(&self, idle: std::time::Duration) -> bool {
         let mut wanted = self.wanted.lock();
         let synced = || self.synced.load(Ordering::Acquire);
@@ -247,21 +247,21 @@ impl Log {
         *wanted > synced() || self.last_seq() > synced() || self.check_open().is_err()
     }
 
-    /// Wakes the syncer, so that it can see that the log was closed or has failed.
+    /// Wakes the syncer, so that it notices that the log was closed or has failed.
     pub(super) fn wake_syncer(&self) {
-        // Under the lock, so that it either sees that or waits already.
+        // Under the lock, so that the syncer either sees the change or already waits.
         let _wanted = self.wanted.lock();
         self.wake_syncer.notify_all();
     }
 
-    /// Takes no more commits. What has been appended can still be flushed and synced.
+    /// Refuses further commits. Appended records can still be flushed and synced.
     pub(super) fn close(&self) {
-        // Under the lock, so that the sync that follows covers every commit there will be.
+        // Under the lock, so that the following sync covers every commit.
         let _tail = self.tail.lock();
         self.closed.store(true, Ordering::SeqCst);
     }
 
-    /// Fails when no more commits are taken: the log has failed, or was closed.
+    /// Fails if the log refuses commits: it has failed, or was closed.
     pub(super) fn check_taking(&self) -> Result<()> {
         self.check_open()?;
         if self.closed.load(Ordering::SeqCst) {
@@ -270,9 +270,9 @@ impl Log {
         Ok(())
     }
 
-    /// Fails when the log has failed.
+    /// Fails if the log has failed.
     pub(super) fn check_open(&self) -> Result<()> {
-        // Every commit asks, so the answer that nothing is wrong takes no lock.
+        // Every commit checks this, so the common case takes no lock.
         if !self.failed.load(Ordering::Acquire) {
             return Ok(());
         }
@@ -282,7 +282,7 @@ impl Log {
         }
     }
 
-    /// Closes the log for good, and tells everyone who waits.
+    /// Closes the log for good and wakes everyone who waits.
     pub(super) fn fail(&self, error: Error) -> Error {
         if matches!(error, Error::ReadOnly { .. }) {
             return error;
@@ -297,28 +297,28 @@ impl Log {
             }
         });
         self.failed.store(true, Ordering::Release);
-        // The syncer hides what was not written.
+        // The syncer hides unwritten commits from readers.
         self.wake_syncer();
         Error::ReadOnly { reason }
     }
 
-    /// The last sequence given out.
+    /// The last assigned sequence number.
     pub(super) fn last_seq(&self) -> u64 {
         self.tail.lock().next_seq - 1
     }
 
-    /// The last sequence the operating system has.
+    /// The last sequence number handed to the operating system.
     pub(super) fn flushed_seq(&self) -> u64 {
         self.flushed.load(Ordering::Acquire)
     }
 
-    /// The last sequence that the operating system will ever have, once the log has failed.
+    /// The last sequence number that the operating system will ever have, once the log has failed.
     pub(super) fn flushed_at_rest(&self) -> u64 {
         let _no_flush = self.writer.lock();
         self.flushed_seq()
     }
 
-    /// The last sequence known to be on disk.
+    /// The last synced sequence number.
     pub(super) fn synced_seq(&self) -> u64 {
         self.synced.load(Ordering::Acquire)
     }
@@ -328,7 +328,7 @@ impl Log {
         self.segments.read().clone()
     }
 
-    /// Removes segments from the front while `removable` says so; never the one being written.
+    /// Removes segments from the front while `removable` returns true; never the active one.
     pub(super) fn trim(&self, mut removable: impl FnMut(&Segment, u64) -> bool) -> Result<u64> {
         let mut removed = 0;
         loop {
@@ -339,7 +339,7 @@ impl Log {
                     _ => break,
                 }
             };
-            // One by one, so that a power cut brings back the last of them and leaves no hole.
+            // One by one, so that a power cut can only bring back the last of them and leaves no gap.
             std::fs::remove_file(&first.path)
                 .and_then(|()| self.disk.sync_dir(&self.dir))
                 .map_err(|source| Error::io("removing an old log segment", source))?;
@@ -349,7 +349,7 @@ impl Log {
     }
 }
 
-/// Begins the log of a new store whose first commit will be `first_seq`.
+/// Creates the log of a new store whose first commit will be `first_seq`.
 pub(super) fn start(dir: &Path, first_seq: u64) -> Result<()> {
     let doing = |source| Error::io("beginning the log", source);
     std::fs::create_dir_all(dir).map_err(doing)?;

@@ -1,21 +1,21 @@
-//! One record of the log: a header with two checksums, and a body.
+//! A record of the log: a header with two checksums, and a body.
 //!
 //! ```text
 //! "WrC1"  body length:4  body crc:4  sequence:8  synced:8  time ms:8  header crc:4  body
 //! ```
-//! `synced` is the last sequence known to be on disk when the record was appended. It tells a torn
-//! tail from a damaged middle: a record that a later one calls synced was there once.
+//! `synced` is the last synced sequence number when the record was appended. It distinguishes a torn tail from damage in the
+//! middle: a record that a later one reports as synced was complete once.
 
 use super::super::codec::{Input, Malformed};
 
-/// What every record begins with.
+/// The magic bytes of a record.
 pub(in super::super) const MAGIC: &[u8; 4] = b"WrC1";
-/// Bytes before the body.
+/// Length of the header.
 pub(in super::super) const HEADER_LEN: usize = 40;
-/// The largest body: a full transaction with old and new images, and room to spare.
+/// The largest body: a full transaction with old and new images, and some spare room.
 pub(in super::super) const BODY_MAX: usize = 96 * 1024 * 1024;
 
-/// What a record says of itself.
+/// The header of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Header {
     pub(in super::super) body_len: usize,
@@ -39,7 +39,7 @@ impl Header {
         out.extend_from_slice(&crc.to_le_bytes());
     }
 
-    /// Reads a header from the front of `bytes`.
+    /// Parses a header at the front of `bytes`.
     pub(in super::super) fn take(bytes: &[u8]) -> Result<Header, Malformed> {
         let mut input = Input { rest: bytes };
         let checked = bytes.get(..HEADER_LEN - 4).ok_or(Malformed("a record cut short"))?;
@@ -64,7 +64,7 @@ impl Header {
     }
 }
 
-/// A whole record, read from the front of `bytes`.
+/// Parses a record at the front of `bytes`.
 pub(in super::super) fn take(bytes: &[u8]) -> Result<(Header, &[u8]), Malformed> {
     let header = Header::take(bytes)?;
     let body = bytes

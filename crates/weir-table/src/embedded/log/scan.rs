@@ -1,4 +1,4 @@
-//! Reading the log: on opening, to find what to replay and to cut a torn tail; later, for the feed.
+//! Reads the log: on opening, to replay it and to cut a torn tail; later, for the feed.
 
 use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
@@ -11,21 +11,20 @@ use super::record::{self, HEADER_LEN, Header, MAGIC};
 use super::segment::{self, Segment};
 use crate::error::{Error, Result};
 
-/// A sound log.
+/// The result of a scan: a sound log.
 #[derive(Debug)]
 pub(in super::super) struct Scanned {
-    /// Its files.
+    /// The segments.
     pub(in super::super) segments: Vec<Arc<Segment>>,
-    /// The last sequence in it.
+    /// The last sequence number.
     pub(in super::super) last_seq: u64,
-    /// Bytes of a torn tail that were cut.
+    /// Bytes of the torn tail that was cut.
     pub(in super::super) cut_bytes: u64,
 }
 
 /// Reads every record after `applied` and hands it to `replay`.
 ///
-/// A tail that was never synced and is torn is cut. Damage before records that were synced later is
-/// an error: nothing is skipped.
+/// A torn tail that was never synced is cut. Damage before records that were synced later is an error; nothing is skipped.
 pub(in super::super) fn replay(
     dir: &Path,
     disk: &dyn Disk,
@@ -80,7 +79,7 @@ fn list(dir: &Path) -> Result<Vec<Arc<Segment>>> {
     Ok(segments)
 }
 
-/// A crash between making a segment and writing its header leaves one without.
+/// A crash between the creation of a segment and the write of its header leaves a segment without one.
 fn drop_unborn(segments: &mut Vec<Arc<Segment>>) -> Result<()> {
     if let Some(last) = segments.pop_if(|segment| segment.len() < segment::HEADER_LEN) {
         fs::remove_file(&last.path)
@@ -100,8 +99,7 @@ fn check_start(dir: &Path, segments: &[Arc<Segment>], applied: u64) -> Result<()
     }
 }
 
-/// Makes what a killed process left in the operating system's memory last. Only then may it be
-/// answered from or folded into the store.
+/// Syncs what a killed process left in the page cache. Only then may reads return it or a fold include it.
 fn sync(dir: &Path, disk: &dyn Disk, segments: &[Arc<Segment>]) -> Result<()> {
     let all = || {
         for segment in segments {
@@ -116,7 +114,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|source| Error::io(format!("reading {}", path.display()), source))
 }
 
-/// Reads a segment's records. Returns where the first unreadable one begins, if one is.
+/// Reads a segment's records. Returns the offset of the first unreadable one, if there is one.
 fn read_segment(
     segment: &Segment,
     bytes: &[u8],
@@ -146,7 +144,7 @@ fn read_segment(
     Ok(None)
 }
 
-/// Cuts what follows the last good record, unless a later record shows that it had been synced.
+/// Cuts everything after the last good record, unless a later record shows that it was synced.
 fn cut_tail(
     segments: &mut Vec<Arc<Segment>>,
     position: usize,
@@ -188,7 +186,7 @@ fn cut_tail(
     Ok(cut)
 }
 
-/// Whether a sound record in `bytes` says that `seq` had been synced.
+/// Whether a sound record in `bytes` reports `seq` as synced.
 fn later_synced(bytes: Option<&[u8]>, seq: u64) -> bool {
     let bytes = bytes.unwrap_or_default();
     let mut at = 0;
@@ -209,10 +207,10 @@ fn find_magic(bytes: &[u8]) -> Option<usize> {
     bytes.windows(MAGIC.len()).position(|window| window == MAGIC)
 }
 
-/// Reads records from `seq` on, up to `last_seq`, until `each` says stop.
+/// Reads records from `seq` to `last_seq`, until `each` returns false.
 ///
 /// # Errors
-/// [`Error::Trimmed`] when `seq` is no longer there, [`Error::Corrupt`] when a record is damaged.
+/// [`Error::Trimmed`] if `seq` was removed, [`Error::Corrupt`] if a record is damaged.
 pub(in super::super) fn read_from(
     segments: &[Arc<Segment>],
     seq: u64,
@@ -248,18 +246,17 @@ struct Reader<'a> {
     segment: &'a Segment,
     file: fs::File,
     buffer: Vec<u8>,
-    /// Where the buffer begins in the file, and where in it the next record begins.
+    /// Offset of the buffer in the file, and of the next record in the buffer.
     base: u64,
     at: usize,
 }
 
-/// Small enough to stay in the cache nearest to the processor while it is read: what is read here is not read again soon, and others are
-/// served meanwhile.
+/// Small enough for the L1 or L2 cache: the data is read once, and must not evict what requests use.
 const PIECE: usize = 32 * 1024;
 
 thread_local! {
-    /// What the last reader on this thread has read into. The feed is read again and again, and memory of this size is
-    /// given back to the system and cleared anew each time.
+    /// The buffer of the last reader on this thread. The feed is read again and again, and a buffer of this size would be
+    /// returned to the system and cleared each time.
     static BUFFER: RefCell<Vec<u8>> = RefCell::default();
 }
 
@@ -267,7 +264,7 @@ impl Drop for Reader<'_> {
     fn drop(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
-        // A long record has made it large; to shrink it each time would be to ask for other memory each time.
+        // Retained at the size of the longest record, because shrinking would reallocate each time.
         if buffer.capacity() > 16 * PIECE {
             buffer.shrink_to(PIECE);
         }
@@ -278,7 +275,7 @@ impl Drop for Reader<'_> {
 impl<'a> Reader<'a> {
     fn open(segment: &'a Segment, seq: u64) -> Result<Reader<'a>> {
         let file = match fs::File::open(&segment.path) {
-            // A trim may have removed it since the list was made.
+            // A trim may have removed the segment since it was listed.
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Error::Trimmed);
             }
@@ -310,7 +307,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Makes `len` bytes available at the current place; false at the end of what is written.
+    /// Buffers `len` bytes at the current offset; returns false at the end of the written part.
     fn have(&mut self, len: usize) -> Result<bool> {
         if self.buffer.len() - self.at >= len {
             return Ok(true);

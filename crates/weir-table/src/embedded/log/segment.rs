@@ -1,4 +1,4 @@
-//! A file of the log, named by the first sequence in it.
+//! A segment of the log, named by its first sequence number.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use parking_lot::Mutex;
 use super::super::disk::{Disk, DiskFile};
 use crate::error::{Error, Result};
 
-/// What a segment begins with: `WEIRLOG`, a version, the first sequence.
+/// The head of a segment: `WEIRLOG`, a version, the first sequence number.
 pub(super) const HEADER_LEN: u64 = 16;
 const MAGIC: &[u8; 7] = b"WEIRLOG";
 const VERSION: u8 = 1;
-/// How far apart the remembered places are that a reader can start from.
+/// Distance between the remembered offsets at which a reader can start.
 const MARK_EVERY: u64 = 64 * 1024;
 
-/// A file of the log.
+/// A segment.
 #[derive(Debug)]
 pub(in super::super) struct Segment {
-    /// The file.
+    /// Path of the file.
     pub(in super::super) path: PathBuf,
-    /// The first sequence it can hold.
+    /// The first sequence number that it can contain.
     pub(in super::super) first_seq: u64,
     len: AtomicU64,
-    /// Sequences and where their records begin, far apart.
+    /// Sparse index: sequence numbers and the offsets of their records.
     marks: Mutex<Vec<(u64, u64)>>,
 }
 
@@ -35,12 +35,12 @@ impl Segment {
         Segment { path, first_seq, len: AtomicU64::new(len), marks }
     }
 
-    /// Bytes written.
+    /// Length in bytes.
     pub(in super::super) fn len(&self) -> u64 {
         self.len.load(Ordering::Acquire)
     }
 
-    /// Counts records that were appended.
+    /// Records that bytes were appended.
     pub(super) fn note_written(&self, first_seq: u64, _last_seq: u64, bytes: u64) {
         let start = self.len.load(Ordering::Relaxed);
         let mut marks = self.marks.lock();
@@ -51,7 +51,7 @@ impl Segment {
         self.len.store(start + bytes, Ordering::Release);
     }
 
-    /// Where to begin reading to find the record of `seq`.
+    /// Offset from which to search for the record of `seq`.
     pub(in super::super) fn start_for(&self, seq: u64) -> u64 {
         let marks = self.marks.lock();
         let after = marks.partition_point(|(first, _)| *first <= seq);
@@ -64,12 +64,12 @@ pub(super) fn file_name(first_seq: u64) -> String {
     format!("{first_seq:020}.log")
 }
 
-/// The first sequence a segment's file name says, or none when it is not a segment.
+/// The first sequence number in a segment's file name; `None` for other files.
 pub(super) fn parse_name(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_suffix(".log")?.parse().ok()
 }
 
-/// The bytes a segment begins with.
+/// The head of the segment that begins with `first_seq`.
 pub(super) fn header(first_seq: u64) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     out.push(VERSION);
@@ -77,7 +77,7 @@ pub(super) fn header(first_seq: u64) -> Vec<u8> {
     out
 }
 
-/// Makes a new segment.
+/// Creates a segment.
 pub(super) fn create(
     dir: &Path,
     disk: &dyn Disk,

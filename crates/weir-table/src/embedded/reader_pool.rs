@@ -1,10 +1,10 @@
 //! A few threads that read the key-value store for the async threads.
 //!
-//! A thread for every waiting reader is far slower when the processor is busy: a read takes some
-//! twenty microseconds, being scheduled some milliseconds. A few threads do many reads in their turn.
+//! One thread per waiting reader is far slower on a busy machine: a read takes some twenty microseconds, scheduling a thread
+//! some milliseconds. So a few threads do many reads one after the other.
 //!
-//! What is most likely answered from memory is read by the async thread itself, as long as that goes well: the store stops
-//! its readers when it installs a table, and then they wait here and not there.
+//! A read that most likely hits memory runs on the async thread itself, unless such a read was slow a moment ago: the
+//! key-value store blocks its readers while it installs a table.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -18,33 +18,33 @@ use parking_lot::{Condvar, Mutex};
 use super::background;
 use crate::error::{Error, Result};
 
-/// Threads for a core: some wait for the disk while others run.
+/// Threads per core: some wait for the disk while others run.
 const THREADS_PER_CORE: usize = 2;
 const THREADS_MAX: usize = 32;
 
-/// A read on an async thread that took so long waited for something.
+/// An inline read that took this long was blocked.
 const SLOW: Duration = Duration::from_millis(2);
-/// For so long nothing is read on async threads after that.
-const AVOIDED_MS: u64 = 250;
+/// How long inline reads stay off after that.
+const INLINE_OFF_MS: u64 = 250;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Reads that wait for a thread. Their number is bounded by the callers: each waits for its own.
-pub(super) struct Readers {
+/// Reads that wait for a thread. The number of callers bounds them: each waits for its own.
+pub(super) struct ReaderPool {
     queue: Mutex<Queue>,
     wake: Condvar,
     started: Instant,
-    /// Until when nothing is read on async threads, in milliseconds since the start.
-    avoided_until_ms: AtomicU64,
+    /// Until when inline reads are off, in milliseconds since the start.
+    inline_off_until_ms: AtomicU64,
 }
 
-impl Default for Readers {
-    fn default() -> Readers {
-        Readers {
+impl Default for ReaderPool {
+    fn default() -> ReaderPool {
+        ReaderPool {
             queue: Mutex::default(),
             wake: Condvar::default(),
             started: Instant::now(),
-            avoided_until_ms: AtomicU64::new(0),
+            inline_off_until_ms: AtomicU64::new(0),
         }
     }
 }
@@ -56,23 +56,23 @@ struct Queue {
     closing: bool,
 }
 
-impl std::fmt::Debug for Readers {
+impl std::fmt::Debug for ReaderPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Readers")
+        f.write_str("ReaderPool")
     }
 }
 
-impl Readers {
-    /// Starts threads for reads that somebody waits for.
+impl ReaderPool {
+    /// Starts the threads for reads of requests.
     pub(super) fn start(self: &Arc<Self>) -> Result<Vec<JoinHandle<()>>> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = (cores * THREADS_PER_CORE).min(THREADS_MAX);
         (0..threads).map(|_| self.spawn("weir-read", || {})).collect()
     }
 
-    /// Starts a thread for reads that can wait, because jobs do them.
+    /// Starts a low-priority thread for reads of background jobs.
     pub(super) fn start_background(self: &Arc<Self>) -> Result<JoinHandle<()>> {
-        self.spawn("weir-feed", background::give_way)
+        self.spawn("weir-feed", background::lower_priority)
     }
 
     fn spawn(self: &Arc<Self>, name: &str, begin: fn()) -> Result<JoinHandle<()>> {
@@ -85,30 +85,30 @@ impl Readers {
         thread.spawn(work).map_err(|source| Error::io("starting a store thread", source))
     }
 
-    /// Runs what may block on one of the threads.
+    /// Runs work that may block on one of the threads.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (done, answer) = tokio::sync::oneshot::channel();
         self.enqueue(Box::new(move || {
-            // A caller that has gone away needs no answer.
+            // The caller may have been dropped.
             let _ = done.send(work());
         }));
         answer.await.map_err(|_| Error::backend("reading the store", "the read did not end"))?
     }
 
-    /// Runs on this thread what is most likely answered from memory; nothing, if the last such work waited.
-    pub(super) fn here<T>(&self, work: impl FnOnce() -> Result<T>) -> Option<Result<T>> {
+    /// Runs work that most likely hits memory on this thread; returns `None` if such work was blocked a moment ago.
+    pub(super) fn run_inline<T>(&self, work: impl FnOnce() -> Result<T>) -> Option<Result<T>> {
         let begun = Instant::now();
-        if self.since_start_ms(begun) < self.avoided_until_ms.load(Ordering::Relaxed) {
+        if self.since_start_ms(begun) < self.inline_off_until_ms.load(Ordering::Relaxed) {
             return None;
         }
         let done = work();
         let ended = Instant::now();
         if ended.duration_since(begun) >= SLOW {
-            let until_ms = self.since_start_ms(ended) + AVOIDED_MS;
-            self.avoided_until_ms.store(until_ms, Ordering::Relaxed);
+            let until_ms = self.since_start_ms(ended) + INLINE_OFF_MS;
+            self.inline_off_until_ms.store(until_ms, Ordering::Relaxed);
         }
         Some(done)
     }
@@ -137,7 +137,7 @@ impl Readers {
         loop {
             if let Some(job) = queue.jobs.pop_front() {
                 drop(queue);
-                // A panic is the caller's: its answer never comes. The thread serves the others.
+                // The caller of work that panics gets an error; the thread continues.
                 let _ = std::panic::catch_unwind(AssertUnwindSafe(job));
                 queue = self.queue.lock();
             } else if queue.closing {
@@ -150,7 +150,7 @@ impl Readers {
         }
     }
 
-    /// Lets the threads end once nothing waits. Later reads run on the runtime's own threads.
+    /// Ends the threads once the queue is empty. Later reads run on the runtime's blocking threads.
     pub(super) fn close(&self) {
         self.queue.lock().closing = true;
         self.wake.notify_all();
@@ -162,18 +162,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_had_to_wait_reads_no_more_for_a_while() {
-        let readers = Readers::default();
-        assert!(matches!(readers.here(|| Ok(1)), Some(Ok(1))));
+    fn inline_reads_are_off_for_a_while_after_a_slow_one() {
+        let readers = ReaderPool::default();
+        assert!(matches!(readers.run_inline(|| Ok(1)), Some(Ok(1))));
         // A machine that stood still meanwhile is no slow read.
         readers.avoided_until_ms.store(0, Ordering::Relaxed);
-        let slow = readers.here(|| {
+        let slow = readers.run_inline(|| {
             std::thread::sleep(SLOW);
             Ok(2)
         });
         assert!(matches!(slow, Some(Ok(2))));
-        assert!(readers.here(|| Ok(3)).is_none());
-        readers.avoided_until_ms.store(0, Ordering::Relaxed);
-        assert!(readers.here(|| Ok(4)).is_some());
+        assert!(readers.run_inline(|| Ok(3)).is_none());
+        readers.inline_off_until_ms.store(0, Ordering::Relaxed);
+        assert!(readers.run_inline(|| Ok(4)).is_some());
     }
 }
