@@ -1,4 +1,4 @@
-//! A back-end chosen while running: the one a person named in flags or configuration.
+//! A back-end chosen at run time, by flags or configuration.
 
 #[cfg(feature = "embedded")]
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::item::Item;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
 
-/// One of the back-ends this build has.
+/// One of the back-ends in this build.
 #[derive(Debug)]
 #[non_exhaustive]
 #[cfg_attr(
@@ -27,15 +27,15 @@ use crate::spec::TableSpec;
     expect(clippy::large_enum_variant, reason = "a process has one or two, behind an Arc")
 )]
 pub enum AnyBackend {
-    /// On this machine.
+    /// Tables on this machine.
     #[cfg(feature = "embedded")]
     Embedded(Embedded),
-    /// On DynamoDB.
+    /// Tables on DynamoDB.
     #[cfg(feature = "dynamodb")]
     Dynamo(Dynamo),
 }
 
-/// Calls the same method of whichever back-end it is.
+/// Calls a method of the back-end.
 macro_rules! delegate {
     ($self:ident, $backend:ident => $call:expr) => {
         match $self {
@@ -47,8 +47,8 @@ macro_rules! delegate {
     };
 }
 
-/// Puts a call of the AWS SDK into a box: its futures take tens of kilobytes, which every caller's
-/// future would have to hold, also on an embedded store.
+/// Boxes a call of the AWS SDK: its futures take tens of kilobytes, which would enlarge every caller's future, also on an
+/// embedded store.
 #[cfg(feature = "dynamodb")]
 fn boxed<'a, T>(
     call: impl Future<Output = T> + Send + 'a,
@@ -57,8 +57,7 @@ fn boxed<'a, T>(
 }
 
 impl AnyBackend {
-    /// Whether instances share it, over a network: an answer can be lost on the way, and one item takes only so many writes
-    /// a second.
+    /// Whether several instances share it over a network: responses can be lost, and the write rate of an item is limited.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         match self {
@@ -69,7 +68,7 @@ impl AnyBackend {
         }
     }
 
-    /// What the back-end is called in flags and answers.
+    /// The name of the back-end in flags and responses.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -80,10 +79,10 @@ impl AnyBackend {
         }
     }
 
-    /// Writes everything out and lets go of the store.
+    /// Writes everything out and closes the store.
     ///
     /// # Errors
-    /// What was written last could not be brought to the disk.
+    /// The last writes could not be synced.
     #[cfg_attr(
         not(feature = "embedded"),
         expect(clippy::unused_async, reason = "only an embedded store has something to write out")
@@ -97,10 +96,10 @@ impl AnyBackend {
         }
     }
 
-    /// Copies the store to a folder while it is in use. `progress` hears of bytes done and in all.
+    /// Copies the store to a folder while it is in use. Calls `progress` with the entries copied and their total.
     ///
     /// # Errors
-    /// The folder is not empty or cannot be written, or the store keeps its backups elsewhere.
+    /// The folder is not empty or cannot be written, or the back-end has backups of its own.
     #[cfg(feature = "embedded")]
     pub async fn backup(
         &self,
@@ -112,8 +111,8 @@ impl AnyBackend {
             #[cfg(feature = "dynamodb")]
             AnyBackend::Dynamo(_) => Err(Error::invalid(
                 "store",
-                "DynamoDB keeps its own backups (point-in-time recovery); \
-                 `weir copy` brings its tables to an embedded store",
+                "DynamoDB has its own backups (point-in-time recovery); \
+                 `weir copy` copies its tables to an embedded store",
             )),
         }
     }

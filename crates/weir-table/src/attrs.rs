@@ -1,27 +1,27 @@
-//! Named values in order of their names: the attributes of an item, the fields of a map.
+//! Named values sorted by name: the attributes of an item, the fields of a map.
 //!
-//! They are kept in one sorted vector. An item has a few dozen attributes, is decoded, changed and encoded whole with every
-//! write, and a tree of nodes costs more in making and dropping it than finding a name in it ever saves.
+//! They are stored in one sorted vector. An item has a few dozen attributes and is decoded and encoded with every write;
+//! building and dropping a tree costs more than its lookups save.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use crate::value::{Name, Value};
 
-/// Named values, each name once, in order of their names.
+/// Named values with unique names, sorted by name.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Attrs {
     entries: Vec<(Name, Value)>,
 }
 
 impl Attrs {
-    /// None.
+    /// No values.
     #[must_use]
     pub fn new() -> Attrs {
         Attrs::default()
     }
 
-    /// None yet, with room for `count`.
+    /// No values, with capacity for `count`.
     #[must_use]
     pub fn with_capacity(count: usize) -> Attrs {
         Attrs { entries: Vec::with_capacity(count) }
@@ -31,36 +31,36 @@ impl Attrs {
         self.entries.binary_search_by(|(known, _)| known.as_str().cmp(name))
     }
 
-    /// The value of this name.
+    /// The value of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         let place = self.place(name).ok()?;
         self.entries.get(place).map(|(_, value)| value)
     }
 
-    /// The value of this name, and its place.
+    /// The value of `name`, and its position.
     pub(crate) fn find(&self, name: &str) -> Option<(usize, &Value)> {
         let place = self.place(name).ok()?;
         self.entries.get(place).map(|(_, value)| (place, value))
     }
 
-    /// The value at a place.
+    /// The value at a position.
     pub(crate) fn at(&self, place: usize) -> Option<&Value> {
         self.entries.get(place).map(|(_, value)| value)
     }
 
-    /// The value at a place, to be changed.
+    /// The value at a position, mutable.
     pub(crate) fn at_mut(&mut self, place: usize) -> Option<&mut Value> {
         self.entries.get_mut(place).map(|(_, value)| value)
     }
 
-    /// The value of this name, to be changed.
+    /// The value of `name`, mutable.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let place = self.place(name).ok()?;
         self.entries.get_mut(place).map(|(_, value)| value)
     }
 
-    /// Whether there is one of this name.
+    /// Whether `name` has a value.
     #[must_use]
     pub fn contains_key(&self, name: &str) -> bool {
         self.place(name).is_ok()
@@ -68,7 +68,7 @@ impl Attrs {
 
     /// Sets a value; returns the one it replaces.
     pub fn insert(&mut self, name: Name, value: Value) -> Option<Value> {
-        // What is read back comes in order.
+        // Decoded attributes arrive sorted.
         if self.entries.last().is_none_or(|(last, _)| *last < name) {
             self.entries.push((name, value));
             return None;
@@ -91,7 +91,7 @@ impl Attrs {
         Some(self.entries.remove(place).1)
     }
 
-    /// Gives a name another value, or none; returns what it had.
+    /// Sets or removes the value of a name; returns the old one.
     pub(crate) fn swap(&mut self, name: &Name, value: Option<Value>) -> Option<Value> {
         match value {
             Some(value) => self.insert(name.clone(), value),
@@ -99,29 +99,29 @@ impl Attrs {
         }
     }
 
-    /// Keeps those that `keep` says.
+    /// Retains the values that `keep` selects.
     pub fn retain(&mut self, mut keep: impl FnMut(&Name, &Value) -> bool) {
         self.entries.retain(|(name, value)| keep(name, value));
     }
 
-    /// How many there are.
+    /// Number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no values.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// All, in order.
+    /// All names and values, sorted by name.
     pub fn iter(&self) -> Iter<'_> {
         self.entries.iter().map(pair)
     }
 
-    /// Those that differ in `other`: the name, the value here and the value there. Both are walked once.
+    /// The differences to `other`: name, value here, value there. One pass over both.
     pub fn differences<'a>(
         &'a self,
         other: &'a Attrs,
@@ -154,12 +154,12 @@ impl Attrs {
         })
     }
 
-    /// The names, in order.
+    /// The names, sorted.
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &Name> + ExactSizeIterator {
         self.entries.iter().map(|(name, _)| name)
     }
 
-    /// The values, in order of their names.
+    /// The values, sorted by name.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &Value> + ExactSizeIterator {
         self.entries.iter().map(|(_, value)| value)
     }
@@ -194,7 +194,7 @@ impl IntoIterator for Attrs {
 }
 
 impl FromIterator<(Name, Value)> for Attrs {
-    /// Of two with one name the last stays.
+    /// Of two values with one name the last wins.
     fn from_iter<I: IntoIterator<Item = (Name, Value)>>(entries: I) -> Attrs {
         let mut attrs = Attrs::new();
         attrs.extend(entries);

@@ -1,8 +1,7 @@
-//! What a back-end does: a dozen verbs, shaped like DynamoDB's.
+//! The trait of back-ends: a dozen verbs, shaped like DynamoDB's.
 //!
-//! Requests reach a back-end through [`crate::Store`], which has checked them, so that both
-//! back-ends refuse the same requests with the same words. A back-end checks only what needs the
-//! stored item to be known.
+//! Requests reach a back-end through [`crate::Store`], which has checked them, so that both back-ends refuse the same requests
+//! with the same errors. A back-end checks only what depends on the stored item.
 
 use std::future::Future;
 
@@ -14,15 +13,15 @@ use crate::limits;
 use crate::request::{Get, Query, RawPage, Transacted, Transaction, Write, Written};
 use crate::spec::TableSpec;
 
-/// A place where tables live.
+/// Stores tables.
 pub trait Backend: Send + Sync + 'static {
-    /// Makes a table and waits until it can be used. One that exists already is left as it is.
+    /// Creates a table and waits until it is active. An existing one is left unchanged.
     fn create_table(&self, spec: &TableSpec) -> impl Future<Output = Result<()>> + Send;
 
-    /// Removes a table with all its items.
+    /// Deletes a table with all its items.
     fn delete_table(&self, table: &str) -> impl Future<Output = Result<()>> + Send;
 
-    /// The table's shape as it is, or none when there is no such table.
+    /// The current schema of a table; `None` if it does not exist.
     fn describe(&self, table: &str) -> impl Future<Output = Result<Option<TableSpec>>> + Send;
 
     /// The names of all tables, sorted.
@@ -31,13 +30,13 @@ pub trait Backend: Send + Sync + 'static {
     /// Reads an item.
     fn get(&self, get: &Get) -> impl Future<Output = Result<Option<Item>>> + Send;
 
-    /// Reads up to 100 items; the answers are in the order of the requests.
+    /// Reads up to 100 items; the results are in the order of the requests.
     fn batch_get(&self, gets: &[Get]) -> impl Future<Output = Result<Vec<Option<Item>>>> + Send;
 
     /// Puts, updates or deletes an item.
     fn write(&self, write: Write) -> impl Future<Output = Result<Written>> + Send;
 
-    /// Adds numbers to attributes of an item, and reads the item after it.
+    /// Adds numbers to attributes of an item, and reads the new item.
     fn add<T: Send>(
         &self,
         add: Add<'_>,
@@ -47,14 +46,14 @@ pub trait Backend: Send + Sync + 'static {
         async move { Ok(Added::from_written(written.await?, read)) }
     }
 
-    /// Puts and deletes up to 25 items, each on its own.
+    /// Puts and deletes up to 25 items, each independent of the others.
     fn batch_write(&self, writes: Vec<Write>) -> impl Future<Output = Result<()>> + Send;
 
-    /// Does all writes or none.
+    /// Applies all writes or none.
     fn transact(&self, transaction: Transaction)
     -> impl Future<Output = Result<Transacted>> + Send;
 
-    /// Reads items as they were at one moment.
+    /// Reads items at one moment.
     fn transact_get(&self, gets: &[Get]) -> impl Future<Output = Result<Vec<Option<Item>>>> + Send;
 
     /// Reads the page of `query` that follows `after`.
@@ -76,7 +75,7 @@ pub trait Backend: Send + Sync + 'static {
         limit: usize,
     ) -> impl Future<Output = Result<FeedPage>> + Send;
 
-    /// Reads changes of one shard, of which it may tell several as one.
+    /// Reads changes of one shard, and may merge several into one.
     fn feed_read_merged(
         &self,
         table: &str,

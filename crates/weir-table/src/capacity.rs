@@ -1,8 +1,7 @@
-//! What a request costs on DynamoDB, computed from the items it touches.
+//! The cost of requests on DynamoDB, computed from the items they touch.
 //!
-//! Pure arithmetic over item sizes, by the rules AWS publishes. Writes are counted in whole units
-//! of 1 KB; reads in thousandths of a unit, because an eventual read of 4 KB is half a unit.
-//! `tests/dynamodb` holds it against what DynamoDB Local reports.
+//! Pure arithmetic over item sizes, by the rules that AWS publishes. Writes cost whole units of 1 KB; reads are in thousandths
+//! of a unit, because an eventual read of 4 KB is half a unit. `tests/dynamodb` compares the results with DynamoDB Local.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +9,13 @@ use crate::item::Item;
 use crate::request::Consistency;
 use crate::spec::{IndexSpec, TableSpec};
 
-/// Bytes one write unit pays for.
+/// Bytes of one write unit.
 pub const WRITE_STEP: usize = 1024;
-/// Bytes one read unit pays for.
+/// Bytes of one read unit.
 pub const READ_STEP: usize = 4096;
 
-/// Thousandths of a read unit for reading `bytes`: those of an item, or of all items of a page
-/// together. Reading nothing costs as much as reading a small item.
+/// Thousandths of a read unit for reading `bytes`: of an item, or of all items of a page together. Reading nothing costs as
+/// much as reading a small item.
 #[must_use]
 pub fn read_milliunits(bytes: usize, consistency: Consistency) -> u64 {
     let step = match consistency {
@@ -32,13 +31,13 @@ pub fn transact_read_milliunits(bytes: usize) -> u64 {
     transactional(read_milliunits(bytes, Consistency::Strong))
 }
 
-/// What the same costs in a transaction, which is prepared and then committed.
+/// The cost in a transaction, which is prepared and then committed.
 #[must_use]
 pub fn transactional(units: u64) -> u64 {
     units * 2
 }
 
-/// Write units of a write that was refused its condition, by the item that is there.
+/// Write units of a write whose condition was refused, by the stored item.
 #[must_use]
 pub fn refused_write(item: Option<&Item>) -> u64 {
     steps(item.map_or(0, Item::size), WRITE_STEP)
@@ -47,14 +46,14 @@ pub fn refused_write(item: Option<&Item>) -> u64 {
 /// Write units of one write, of the table and of each index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WriteUnits {
-    /// Of the table.
+    /// Units of the table.
     pub table: u64,
-    /// Of each index that is written, by name.
+    /// Units of each written index, by name.
     pub indexes: BTreeMap<String, u64>,
 }
 
 impl WriteUnits {
-    /// What a write costs that leaves `new` where `old` was.
+    /// The cost of a write that replaces `old` by `new`.
     #[must_use]
     pub fn of(spec: &TableSpec, old: Option<&Item>, new: Option<&Item>) -> WriteUnits {
         let size = |item: Option<&Item>| item.map_or(0, Item::size);
@@ -79,21 +78,21 @@ impl WriteUnits {
         self
     }
 
-    /// All of it.
+    /// Units of the table and of all indexes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.table + self.indexes()
     }
 
-    /// What of it is of indexes.
+    /// Units of all indexes.
     #[must_use]
     pub fn indexes(&self) -> u64 {
         self.indexes.values().sum()
     }
 }
 
-/// Write units of an index: none when what it holds stays the same, one entry written or removed,
-/// or both when the entry's key changes.
+/// Write units of an index: none if its entry stays the same, one entry written or removed, or both if the key of the entry
+/// changes.
 fn index_units(spec: &TableSpec, index: &IndexSpec, old: Option<&Item>, new: Option<&Item>) -> u64 {
     let old = old.and_then(|item| entry(spec, index, item));
     let new = new.and_then(|item| entry(spec, index, item));
@@ -111,7 +110,7 @@ fn same_key(index: &IndexSpec, old: &Item, new: &Item) -> bool {
     [&index.partition].into_iter().chain(&index.sort).all(|name| old.get(name) == new.get(name))
 }
 
-/// What an index holds of an item; nothing when the item lacks a key attribute of it.
+/// The projection of an item in an index; `None` if the item lacks a key attribute of the index.
 fn entry(spec: &TableSpec, index: &IndexSpec, item: &Item) -> Option<Item> {
     item.get(&index.partition)?;
     if let Some(sort) = &index.sort {

@@ -1,4 +1,4 @@
-//! What can be said of a request before the store is asked. Both back-ends stand behind it.
+//! Validation of requests before they reach a back-end.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub(crate) fn get(spec: &TableSpec, get: &Get) -> Result<()> {
     projection(get.projection.as_deref())
 }
 
-/// Checks a write, with everything in it.
+/// Checks a write.
 pub(crate) fn write(spec: &TableSpec, write: &Write) -> Result<()> {
     condition(write.condition.as_ref())?;
     match &write.action {
@@ -30,14 +30,14 @@ pub(crate) fn write(spec: &TableSpec, write: &Write) -> Result<()> {
         Action::Check(key) => {
             spec.check_key(key)?;
             if write.condition.is_none() {
-                return Err(Error::invalid("condition", "a check needs one"));
+                return Err(Error::invalid("condition", "a check needs a condition"));
             }
             Ok(())
         }
     }
 }
 
-/// Checks an update under a condition, whatever item it is for.
+/// Checks an update and its condition, for any item.
 pub(crate) fn update(
     spec: &TableSpec,
     update: &Update,
@@ -51,10 +51,10 @@ fn condition(condition: Option<&Condition>) -> Result<()> {
     condition.map_or(Ok(()), |condition| expr::check::condition("condition", condition))
 }
 
-/// Checks a whole item, before it is put or after an update made it.
+/// Checks a whole item, before a put or after an update.
 ///
 /// # Errors
-/// Names the attribute that is wrong, or `item` when it is too large.
+/// Names the invalid attribute, or `item` if it is too large.
 pub fn item(spec: &TableSpec, item: &Item) -> Result<()> {
     spec.key_of(item)?;
     for (name, value) in item.attrs() {
@@ -64,17 +64,17 @@ pub fn item(spec: &TableSpec, item: &Item) -> Result<()> {
     index_keys(spec, item)
 }
 
-/// Checks the item that an update made of `old`, which is valid: only what it changed, and the size of all.
+/// Checks the item that an update made of the valid item `old`: only the changed attributes, and the size.
 ///
 /// # Errors
-/// An attribute is wrong, or the item is too large.
+/// An attribute is invalid, or the item is too large.
 pub fn updated_item(spec: &TableSpec, old: &Item, new: &Item) -> Result<()> {
     let changed: Vec<&Name> = old.attrs().differences(new.attrs()).map(|(name, ..)| name).collect();
     changed_attributes(spec, changed.iter().copied(), new)?;
     size(new)
 }
 
-/// Checks attributes that an update has changed, in an item that was valid: everything but the size of all.
+/// Checks the attributes that an update changed in a valid item, but not the size.
 pub(crate) fn changed_attributes<'a>(
     spec: &TableSpec,
     names: impl Iterator<Item = &'a Name> + Clone,
@@ -88,7 +88,7 @@ pub(crate) fn changed_attributes<'a>(
     Ok(())
 }
 
-/// Checks those of an item's attributes that an update has set. What it has added up is a number or a set of something.
+/// Checks the attributes that an update set. Sums are numbers or sets and need no check.
 pub(crate) fn set_attributes(update: &Update, new: &Item) -> Result<()> {
     let set = update.changes.iter().filter(|change| match change {
         Change::Set(..) => true,
@@ -97,7 +97,7 @@ pub(crate) fn set_attributes(update: &Update, new: &Item) -> Result<()> {
     attributes(set.map(|change| &change.path().attribute), new)
 }
 
-/// Checks these attributes of an item, as far as they are in it.
+/// Checks the named attributes that the item has.
 fn attributes<'a>(names: impl Iterator<Item = &'a Name>, item: &Item) -> Result<()> {
     for name in names {
         if let Some(value) = item.get(name) {
@@ -115,8 +115,8 @@ fn attribute(name: &Name, value: &Value) -> Result<()> {
     expr::check::value(name, value)
 }
 
-/// Whether an item whose encoding has `encoded` bytes has to be looked at for its size. An encoding names each attribute and
-/// has a byte for every value at least, so an item counts for less than twice as much, and most are far from the bound.
+/// Whether an item with an encoding of `encoded` bytes needs a check of its size. An encoding contains each name and at least
+/// a byte per value, so the size is less than twice as much, and most items are far from the bound.
 pub(crate) fn may_be_too_large(encoded: usize) -> bool {
     encoded > limits::ITEM_MAX / 2
 }
@@ -136,7 +136,7 @@ pub(crate) fn size(item: &Item) -> Result<()> {
     }
 }
 
-/// An attribute that an index uses as a key must be of its kind and neither empty nor too long.
+/// A key attribute of an index must have its declared kind and be neither empty nor too long.
 fn index_keys(spec: &TableSpec, item: &Item) -> Result<()> {
     for index in &spec.indexes {
         let parts = [
@@ -168,7 +168,7 @@ fn index_key(spec: &TableSpec, index: &str, name: &Name, value: &Value, max: usi
     }
 }
 
-/// Checks the writes of a transaction together: how many, how large, no item twice.
+/// Checks the writes of a transaction together: their number, their size, no item twice.
 pub(crate) fn transaction(specs: &[std::sync::Arc<TableSpec>], writes: &[Write]) -> Result<()> {
     count("writes", writes.len(), limits::TRANSACT_MAX)?;
     no_item_twice(specs, writes)?;
@@ -198,12 +198,14 @@ pub(crate) fn batch_write(specs: &[std::sync::Arc<TableSpec>], writes: &[Write])
     no_item_twice(specs, writes)
 }
 
-/// Checks how many gets there are, and that none is there twice.
+/// Checks the number of gets, and that no item is read twice.
 pub(crate) fn gets(gets: &[Get], max: usize) -> Result<()> {
     count("gets", gets.len(), max)?;
     let mut seen = BTreeSet::new();
     match gets.iter().position(|get| !seen.insert((&get.table, &get.key))) {
-        Some(twice) => Err(Error::invalid(format!("gets[{twice}]"), "reads an item a second time")),
+        Some(twice) => {
+            Err(Error::invalid(format!("gets[{twice}]"), "reads the same item as an earlier get"))
+        }
         None => Ok(()),
     }
 }
@@ -212,7 +214,7 @@ fn count(field: &str, found: usize, max: usize) -> Result<()> {
     if (1..=max).contains(&found) {
         return Ok(());
     }
-    Err(Error::invalid(field, format!("there are {found}; 1 to {max} are allowed")))
+    Err(Error::invalid(field, format!("got {found}; 1 to {max} are allowed")))
 }
 
 fn no_item_twice(specs: &[std::sync::Arc<TableSpec>], writes: &[Write]) -> Result<()> {
@@ -225,7 +227,7 @@ fn no_item_twice(specs: &[std::sync::Arc<TableSpec>], writes: &[Write]) -> Resul
         if !seen.insert((&write.table, key)) {
             return Err(Error::invalid(
                 format!("writes[{position}]"),
-                "names an item that another write names already",
+                "writes the same item as an earlier write",
             ));
         }
     }
@@ -263,7 +265,7 @@ pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<()> {
             if !(1..=1_000_000).contains(of) || number >= of {
                 return Err(Error::invalid(
                     "segment",
-                    format!("{number} of {of} is not a segment"),
+                    format!("{number} of {of} is not a valid segment"),
                 ));
             }
         }
@@ -286,8 +288,7 @@ pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<()> {
     }
 }
 
-/// DynamoDB refuses to project what an index does not hold, and a query (not a scan) of an index
-/// to filter by it.
+/// DynamoDB refuses to project attributes that an index lacks, and a query (not a scan) of an index that filters by them.
 fn index_holds(spec: &TableSpec, index: &IndexSpec, query: &Query) -> Result<()> {
     let mut named: Vec<&Name> = Vec::new();
     if let (Some(filter), Extent::Partition { .. }) = (&query.filter, &query.extent) {
@@ -298,7 +299,7 @@ fn index_holds(spec: &TableSpec, index: &IndexSpec, query: &Query) -> Result<()>
     match named.iter().find(|name| !index.holds(spec, name)) {
         Some(name) => Err(Error::invalid(
             name.as_str(),
-            format!("index {:?} does not hold this attribute", index.name),
+            format!("index {:?} does not project this attribute", index.name),
         )),
         None => Ok(()),
     }
@@ -320,14 +321,15 @@ fn sort_range(spec: &TableSpec, name: Option<&Name>, range: &SortRange) -> Resul
         SortRange::BeginsWith(KeyValue::N(_)) => {
             Err(Error::invalid(name.as_str(), "begins_with takes S or B, not N"))
         }
-        SortRange::Between(low, high) if low > high => {
-            Err(Error::invalid(name.as_str(), "BETWEEN has its bounds the wrong way round"))
-        }
+        SortRange::Between(low, high) if low > high => Err(Error::invalid(
+            name.as_str(),
+            "the lower bound of BETWEEN is greater than the upper one",
+        )),
         _ => Ok(()),
     }
 }
 
-/// DynamoDB refuses a query whose filter names a key of what is queried; a scan may.
+/// DynamoDB refuses a query whose filter names a key attribute; a scan may.
 fn filter_spares_keys(
     filter: &expr::Condition,
     keys: &[Option<&Name>],
@@ -354,7 +356,7 @@ fn projection(paths: Option<&[expr::Path]>) -> Result<()> {
     }
     for (position, path) in paths.iter().enumerate() {
         if path.attribute.is_empty() || path.steps.len() >= limits::NESTING_MAX {
-            return Err(Error::invalid(format!("projection[{position}]"), "is not a path"));
+            return Err(Error::invalid(format!("projection[{position}]"), "is not a valid path"));
         }
         if paths.iter().skip(position + 1).any(|other| path.overlaps(other)) {
             return Err(Error::invalid(path.to_string(), "two paths of the projection overlap"));

@@ -1,27 +1,27 @@
-//! Where time comes from. Only this file reads the system's clock; tests set a manual one.
+//! The source of time. Only this module reads the system clock; tests use a manual one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::UNIX_EPOCH;
 
-/// A source of the time of day.
+/// A wall clock.
 #[derive(Debug, Clone, Default)]
 pub enum Clock {
-    /// The machine's clock.
+    /// The system clock.
     #[default]
     System,
-    /// A clock that stands still until it is moved.
+    /// A clock that stands still until a test advances it.
     Manual(Arc<AtomicU64>),
 }
 
 impl Clock {
-    /// A manual clock that shows `now_ms`.
+    /// A manual clock at `now_ms`.
     #[must_use]
     pub fn manual(now_ms: u64) -> Clock {
         Clock::Manual(Arc::new(AtomicU64::new(now_ms)))
     }
 
-    /// Milliseconds since 1970.
+    /// Current time in milliseconds since 1970.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub fn now_ms(&self) -> u64 {
@@ -33,7 +33,7 @@ impl Clock {
         }
     }
 
-    /// Moves a manual clock on; the machine's clock stays as it is.
+    /// Advances a manual clock; the system clock is unaffected.
     pub fn advance_ms(&self, ms: u64) {
         if let Clock::Manual(now) = self {
             now.fetch_add(ms, Ordering::SeqCst);

@@ -1,8 +1,7 @@
-//! Cursors: where a page ended, sealed so that it cannot be forged or used for another query.
+//! Cursors: the end of a page, sealed so that it cannot be forged or used for another query.
 //!
-//! A cursor is base64url of `version ‖ tag ‖ last key`, where the tag is an HMAC-SHA256 over the
-//! query (without its limit and cursor) and the last key. One tag does both jobs: a cursor that was
-//! tampered with and one that belongs to another query fail alike.
+//! A cursor is base64url of `version ‖ tag ‖ last key`, where the tag is an HMAC-SHA256 over the query (without its limit and
+//! cursor) and the last key. So a forged cursor and one of another query fail alike.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -28,21 +27,20 @@ impl std::fmt::Debug for CursorKey {
 }
 
 impl CursorKey {
-    /// A key of these bytes.
+    /// A key from bytes.
     #[must_use]
     pub fn new(bytes: [u8; 32]) -> CursorKey {
         CursorKey(bytes)
     }
 
-    /// A key for another purpose, which says nothing about this one. The same for the same label, so instances that
-    /// share this key share that one too.
+    /// Derives a key for another purpose. Instances that share this key derive the same one from the same label.
     ///
     /// # Errors
     /// None in practice: an HMAC takes keys of every length.
     pub fn derive(&self, label: &str) -> Result<[u8; 32]> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0)
             .map_err(|source| Error::backend("deriving a key", source.to_string()))?;
-        // What a cursor is sealed over begins with the length of its query, which is never zero.
+        // The sealed text of a cursor begins with the length of its query, which is never zero.
         mac.update(&0_u64.to_be_bytes());
         mac.update(label.as_bytes());
         Ok(mac.finalize().into_bytes().into())
@@ -79,7 +77,8 @@ impl CursorKey {
     /// # Errors
     /// `cursor` is invalid when it is damaged, forged or of another query.
     pub fn open(&self, query: &Query, cursor: &str) -> Result<Item> {
-        let refused = || Error::invalid("cursor", "not a cursor of this query; start without one");
+        let refused =
+            || Error::invalid("cursor", "is not a cursor of this query; start without one");
         let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| refused())?;
         let (version, rest) = bytes.split_first().ok_or_else(refused)?;
         let (tag, last) = rest.split_at_checked(TAG_LEN).ok_or_else(refused)?;

@@ -1,59 +1,59 @@
-//! What can go wrong, asked by question. A refused condition is not here: it is an answer.
+//! The error type. A refused condition is a result, not an error.
 
 use std::path::PathBuf;
 
 /// The result of a table call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A fault of the request or of the store.
+/// An invalid request, or a failure of the store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The request is wrong; nothing was written.
+    /// The request is invalid; nothing was written.
     #[error("{field}: {problem}")]
     Invalid {
-        /// What is wrong: an attribute, a parameter.
+        /// The invalid attribute or parameter.
         field: String,
-        /// How it is wrong.
+        /// Why it is invalid.
         problem: String,
     },
     /// The table does not exist.
-    #[error("no table {0:?}; `weir tables list` shows what there is")]
+    #[error("table {0:?} does not exist; `weir tables list` shows the tables")]
     NoSuchTable(String),
-    /// The table exists with another shape.
-    #[error("table {table:?} differs from what is expected: {}", differences.join("; "))]
+    /// The table exists with another schema.
+    #[error("table {table:?} has an unexpected schema: {}", differences.join("; "))]
     SpecMismatch {
         /// The table.
         table: String,
-        /// What differs.
+        /// The differences.
         differences: Vec<String>,
     },
-    /// Another transaction or write is at the same item; try again.
+    /// Another transaction or write touches the same item; retry.
     #[error("another transaction is writing the same item")]
     Conflict,
-    /// An idempotency token came back with another request.
+    /// An idempotency token was reused for another request.
     #[error("this idempotency token was used for a different transaction")]
     TokenReused,
-    /// The store asks for fewer requests.
+    /// The store is throttling.
     #[error("the store is throttling requests")]
     Throttled,
-    /// No answer in time, or no connection. A write may or may not have happened.
-    #[error("the store did not answer: {0}")]
+    /// No response in time, or no connection. A write may or may not have been applied.
+    #[error("the store did not respond: {0}")]
     Unavailable(String),
-    /// The store takes no writes any more; reading still works.
+    /// The store no longer accepts writes; reads still work.
     #[error("the store is read-only since {reason}; free the disk or replace it, then restart")]
     ReadOnly {
-        /// What happened.
+        /// Why it became read-only.
         reason: String,
     },
-    /// Bytes on disk are not what was written.
+    /// Data on disk is damaged.
     #[error("{} is damaged at byte {offset}: {what}", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// Offset in the file.
         offset: u64,
-        /// What is wrong.
+        /// The damage.
         what: String,
     },
     /// The data was written by a newer version.
@@ -61,9 +61,9 @@ pub enum Error {
     NewerFormat {
         /// The folder.
         path: PathBuf,
-        /// Its format.
+        /// Format of the folder.
         found: u32,
-        /// The newest this version reads.
+        /// Newest format that this version reads.
         known: u32,
     },
     /// Another process has the store open.
@@ -72,44 +72,44 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
-    /// The feed no longer has what follows this position; do a full pass and start anew.
+    /// The feed no longer has the changes after this position; restart and make a full pass.
     #[error("the feed was trimmed past this position")]
     Trimmed,
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
-    /// The operating system refused something.
+    /// A system call failed.
     #[error("{doing}")]
     Io {
-        /// What we were doing.
+        /// The operation that failed.
         doing: String,
-        /// Its answer.
+        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// The back-end failed in a way of its own.
+    /// The back-end failed.
     #[error("{doing}")]
     Backend {
-        /// What we were doing.
+        /// The operation that failed.
         doing: String,
-        /// Its answer.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl Error {
-    /// A wrong request.
+    /// An invalid request.
     pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> Error {
         Error::Invalid { field: field.into(), problem: problem.into() }
     }
 
-    /// Wraps what the operating system answered.
+    /// Wraps an error of the operating system.
     pub fn io(doing: impl Into<String>, source: std::io::Error) -> Error {
         Error::Io { doing: doing.into(), source }
     }
 
-    /// Wraps what a back-end answered.
+    /// Wraps an error of a back-end.
     pub fn backend(
         doing: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -117,31 +117,31 @@ impl Error {
         Error::Backend { doing: doing.into(), source: source.into() }
     }
 
-    /// The request itself is wrong; sending it again cannot help.
+    /// Whether the request is invalid, so that a retry cannot help.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         matches!(self, Error::Invalid { .. })
     }
 
-    /// Another writer was at the same item.
+    /// Whether another writer touched the same item.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         matches!(self, Error::Conflict)
     }
 
-    /// The store asked to slow down.
+    /// Whether the store is throttling.
     #[must_use]
     pub fn is_throttled(&self) -> bool {
         matches!(self, Error::Throttled)
     }
 
-    /// Trying again later may help.
+    /// Whether a later retry may help.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(self, Error::Conflict | Error::Throttled | Error::Unavailable(_))
     }
 
-    /// The attribute or parameter a wrong request is about.
+    /// The attribute or parameter that an invalid request names.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
         if let Error::Invalid { field, .. } = self { Some(field) } else { None }

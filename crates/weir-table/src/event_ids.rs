@@ -1,17 +1,17 @@
-//! Ids of events that a domain keeps in the order of time: ULIDs. Those a process makes within one millisecond are in the order
-//! in which it made them.
+//! Ids of events in the order of time: ULIDs. Ids that a process makes within one millisecond are in the order of their
+//! creation.
 
 use parking_lot::Mutex;
 use ulid::Ulid;
 
-/// Makes the ids of events.
+/// Generates ids of events.
 #[derive(Debug, Default)]
 pub struct EventIds {
     last: Mutex<Option<Ulid>>,
 }
 
 impl EventIds {
-    /// A new id of this moment.
+    /// A new id for this time.
     #[must_use]
     pub fn next(&self, now_ms: i64) -> String {
         let fresh = Ulid::from_parts(u64::try_from(now_ms).unwrap_or_default(), random());
@@ -27,12 +27,12 @@ impl EventIds {
     }
 }
 
-/// 79 random bits: an 80th could leave no room to count up within the millisecond.
+/// 79 random bits; with 80 a counter within the millisecond could overflow.
 fn random() -> u128 {
     fastrand::u128(..) & (u128::MAX >> 49)
 }
 
-/// The first and the last id there could be from `from_ms` on and before `to_ms`. Nothing when that is no time at all.
+/// The first and the last possible id from `from_ms`, inclusive, to `to_ms`, exclusive; `None` if the range is empty.
 #[must_use]
 pub fn bounds(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<(String, String)> {
     let from_ms = u64::try_from(from_ms.unwrap_or_default().max(0)).unwrap_or_default();
@@ -47,7 +47,7 @@ pub fn bounds(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<(String, Strin
     (first <= last).then(|| (first.to_string(), last.to_string()))
 }
 
-/// The last millisecond a ULID can tell.
+/// The last millisecond that a ULID can represent.
 const TIME_MAX: u64 = (1 << 48) - 1;
 
 #[cfg(test)]

@@ -1,27 +1,27 @@
-//! Ids that become parts of keys, checked where they come in.
+//! Ids that become parts of keys, validated on input.
 //!
-//! Keys join their parts with separators, so an id that could hold one would reach another item. A domain declares its ids with
-//! [`ids!`](crate::ids) and says of each what it may look like.
+//! Keys join their parts with separators, so an id that contained one could address another item. A domain declares its ids
+//! and their formats with [`ids!`](crate::ids).
 
 use crate::value::Name;
 
-/// Characters of a wrong text that an error shows.
+/// Characters of an invalid text that an error shows.
 const SHOWN_MAX: usize = 80;
 
-/// A text as an error shows it: quoted, and cut short.
+/// A text for an error message: quoted and truncated.
 #[must_use]
 pub fn shown(text: &str) -> String {
     let short: String = text.chars().take(SHOWN_MAX).collect();
     if short.len() < text.len() { format!("{short:?}…") } else { format!("{short:?}") }
 }
 
-/// The text as it is, if it is good.
+/// The text, if `is_good` accepts it.
 #[must_use]
 pub fn as_is(text: &str, is_good: impl Fn(&str) -> bool) -> Option<Name> {
     is_good(text).then(|| text.into())
 }
 
-/// The text as it is, if it has at most `max` bytes, a `first` one and then `rest` ones only.
+/// The text, if it has at most `max` bytes, begins with a `first` byte and has only `rest` bytes.
 #[must_use]
 pub fn shaped(text: &str, max: usize, first: fn(u8) -> bool, rest: fn(u8) -> bool) -> Option<Name> {
     let is_good = |text: &str| {
@@ -30,8 +30,8 @@ pub fn shaped(text: &str, max: usize, first: fn(u8) -> bool, rest: fn(u8) -> boo
     as_is(text, is_good)
 }
 
-/// Declares types of ids: the name of each, what a request calls it, how it is read from a text, and what it must look like as an
-/// error says it. Stands in a crate whose `error::Error` has `Invalid` and `invalid(field, problem)`.
+/// Declares id types: the name of each, its field in requests, how it is parsed, and its format for error messages. The crate
+/// must have an `error::Error` with `Invalid` and `invalid(field, problem)`.
 #[macro_export]
 #[expect(
     clippy::crate_in_macro_def,
@@ -45,13 +45,13 @@ macro_rules! ids {
         pub struct $name($crate::Name);
 
         impl $name {
-            /// What an id of this kind looks like.
+            /// The format of an id of this kind.
             pub const RULE: &str = $rule;
 
             /// Checks `text`.
             ///
             /// # Errors
-            /// It is not an id of this kind.
+            /// The text is not an id of this kind.
             pub fn new(text: impl AsRef<str>) -> Result<$name, crate::error::Error> {
                 let text = text.as_ref();
                 let read: fn(&str) -> Option<$crate::Name> = $read;
@@ -101,7 +101,7 @@ macro_rules! ids {
         }
 
         impl TryFrom<$crate::Name> for $name {
-            /// How it is wrong; what it is of, whoever reads it knows.
+            /// Returns only the problem; the caller knows the field.
             type Error = String;
 
             fn try_from(text: $crate::Name) -> Result<$name, String> {

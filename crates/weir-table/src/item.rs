@@ -1,4 +1,4 @@
-//! An item: named values. Cloning one is a reference count; changing a shared one copies it first.
+//! Items: named values. A clone shares them; a change copies them if they are shared.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Item {
         self.attrs_mut().insert(name.into(), value.into());
     }
 
-    /// Removes an attribute and returns what it held.
+    /// Removes an attribute and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         self.attrs_mut().remove(name)
     }
@@ -54,24 +54,24 @@ impl Item {
         self.get(name)?.as_i64()
     }
 
-    /// All attributes, in name order.
+    /// All attributes, sorted by name.
     #[must_use]
     pub fn attrs(&self) -> &Attrs {
         &self.attrs
     }
 
-    /// All attributes, to be changed.
+    /// All attributes, mutable.
     pub fn attrs_mut(&mut self) -> &mut Attrs {
         Arc::make_mut(&mut self.attrs)
     }
 
-    /// How many attributes there are.
+    /// Number of attributes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.attrs.len()
     }
 
-    /// Whether there are none.
+    /// Whether the item has no attributes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.attrs.is_empty()

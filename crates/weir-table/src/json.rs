@@ -1,4 +1,4 @@
-//! Values and items as DynamoDB's JSON: `{"S": "text"}`, `{"N": "1.5"}`, `{"M": {…}}`.
+//! Values and items as DynamoDB JSON: `{"S": "text"}`, `{"N": "1.5"}`, `{"M": {…}}`.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub fn item_to_json(item: &Item) -> Json {
 /// Reads an item from DynamoDB JSON.
 ///
 /// # Errors
-/// A sentence that names the attribute and what is wrong with it.
+/// A sentence that names the attribute and the problem.
 pub fn item_from_json(json: &Json) -> Result<Item, String> {
     attrs_from_json(json, "").map(Item::from)
 }
@@ -53,7 +53,7 @@ pub fn item_from_json(json: &Json) -> Result<Item, String> {
 /// Reads a value from DynamoDB JSON. `at` is its path, for messages.
 ///
 /// # Errors
-/// A sentence that names the path and what is wrong there.
+/// A sentence that names the path and the problem.
 pub fn value_from_json(json: &Json, at: &str) -> Result<Value, String> {
     let wrong = |what: &str| Err(format!("{at}: {what}"));
     let Some(object) = json.as_object() else {
@@ -68,10 +68,10 @@ pub fn value_from_json(json: &Json, at: &str) -> Result<Value, String> {
         "N" => Value::N(number(inner, at)?),
         "B" => Value::B(bytes(inner, at)?),
         "BOOL" => {
-            Value::Bool(inner.as_bool().ok_or_else(|| format!("{at}: BOOL is true or false"))?)
+            Value::Bool(inner.as_bool().ok_or_else(|| format!("{at}: BOOL must be true or false"))?)
         }
         "NULL" if inner == &Json::Bool(true) => Value::Null,
-        "NULL" => return wrong("NULL is written {\"NULL\": true}"),
+        "NULL" => return wrong("expected {\"NULL\": true}"),
         "L" => Value::L(
             array(inner, at)?
                 .iter()
@@ -102,13 +102,13 @@ fn attrs_from_json(json: &Json, at: &str) -> Result<Attrs, String> {
 }
 
 fn text<'a>(json: &'a Json, at: &str) -> Result<&'a str, String> {
-    json.as_str().ok_or_else(|| format!("{at}: expected a text"))
+    json.as_str().ok_or_else(|| format!("{at}: expected a string"))
 }
 
 fn number(json: &Json, at: &str) -> Result<Number, String> {
     let text = json
         .as_str()
-        .ok_or_else(|| format!("{at}: a number is written as a text, like \"1.5\""))?;
+        .ok_or_else(|| format!("{at}: expected a number as a string, like \"1.5\""))?;
     text.parse().map_err(|problem| format!("{at}: {text:?} {problem}"))
 }
 
@@ -130,7 +130,7 @@ fn set<T: Ord>(
     if set.len() == elements.len() {
         Ok(set)
     } else {
-        Err(format!("{at}: a set holds no element twice"))
+        Err(format!("{at}: a set must not have duplicate elements"))
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_comes_back() {
+    fn every_kind_round_trips() {
         let item = Item::new()
             .with("s", "text")
             .with("n", "1.50".parse::<Number>().unwrap())
@@ -178,14 +178,17 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_place() {
+    fn errors_name_the_path() {
         let problem =
             |json: &str| item_from_json(&serde_json::from_str(json).unwrap()).unwrap_err();
         assert_eq!(
             problem(r#"{"a": {"M": {"b": {"N": "x"}}}}"#),
             "a.b: \"x\" is not a decimal number"
         );
-        assert_eq!(problem(r#"{"a": {"SS": ["x", "x"]}}"#), "a: a set holds no element twice");
+        assert_eq!(
+            problem(r#"{"a": {"SS": ["x", "x"]}}"#),
+            "a: a set must not have duplicate elements"
+        );
         assert!(problem(r#"{"a": "x"}"#).starts_with("a: expected an object with one type"));
         assert!(problem(r#"{"a": {"L": [{"Q": 1}]}}"#).starts_with("a[0]: unknown type \"Q\""));
     }

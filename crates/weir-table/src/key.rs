@@ -41,7 +41,7 @@ impl KeyValue {
         }
     }
 
-    /// The value as an attribute holds it.
+    /// The value as an attribute value.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
@@ -51,7 +51,7 @@ impl KeyValue {
         }
     }
 
-    /// Bytes DynamoDB counts for the value.
+    /// Size of the value by DynamoDB's rules.
     #[must_use]
     pub fn size(&self) -> usize {
         self.to_value().size()
@@ -114,29 +114,29 @@ impl<'de> Deserialize<'de> for KeyValue {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<KeyValue, D::Error> {
         let value = Value::deserialize(deserializer)?;
         KeyValue::from_value(&value).ok_or_else(|| {
-            serde::de::Error::custom(format!("a key is S, N or B, not {}", value.kind()))
+            serde::de::Error::custom(format!("a key must be S, N or B, not {}", value.kind()))
         })
     }
 }
 
-/// Which item of a table.
+/// The key of an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
     /// The partition value.
     pub partition: KeyValue,
-    /// The sort value, in tables that have one.
+    /// The sort value, if the table has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort: Option<KeyValue>,
 }
 
 impl Key {
-    /// A key of both parts.
+    /// A key with a sort value.
     pub fn new(partition: impl Into<KeyValue>, sort: impl Into<KeyValue>) -> Key {
         Key { partition: partition.into(), sort: Some(sort.into()) }
     }
 
-    /// A key of a table without a sort value.
+    /// A key without a sort value.
     pub fn partition(partition: impl Into<KeyValue>) -> Key {
         Key { partition: partition.into(), sort: None }
     }

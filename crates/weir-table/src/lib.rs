@@ -1,8 +1,8 @@
 //! The store under Weir: tables shaped like DynamoDB's, embedded on one machine or on DynamoDB.
 //!
-//! The path of a request: a domain builds a [`request`], [`Store`] checks it against the table's
-//! [`spec`], a [`backend::Backend`] carries it out. Both back-ends keep DynamoDB's limits, and one
-//! contract suite (`tests/contract`) runs on both.
+//! A domain builds a [`request`], [`Store`] checks it against the table's [`spec`], and a [`backend::Backend`] executes it.
+//! Both back-ends enforce DynamoDB's limits, and one contract suite (`tests/contract`) runs on both. Read next: [`Store`],
+//! then [`retry`] for writes that race, [`feed`] for changes, and `embedded` for the engine.
 
 pub mod addition;
 #[cfg(any(feature = "embedded", feature = "dynamodb"))]

@@ -1,4 +1,4 @@
-//! Every bound in one place. They are DynamoDB's, so that what runs embedded runs there.
+//! All limits. They are DynamoDB's, so that every request that works embedded works there.
 
 /// Bytes of an item, names included.
 pub const ITEM_MAX: usize = 400 * 1024;
@@ -24,15 +24,15 @@ pub const INDEXES_MAX: usize = 20;
 pub const NAME_MAX: usize = 64 * 1024 - 1;
 /// Operators and functions in one expression.
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
-/// Bytes of an expression's text, names and values left out.
+/// Bytes of an expression's text, with placeholders for names and values.
 pub const EXPRESSION_TEXT_MAX: usize = 4096;
-/// Values on the right of one `IN`.
+/// Values of one `IN`.
 pub const IN_MAX: usize = 100;
 /// Levels of nesting of a value or a path.
 pub const NESTING_MAX: usize = 32;
 /// Characters of an idempotency token.
 pub const TOKEN_MAX: usize = 36;
-/// How long an idempotency token is remembered.
+/// How long an idempotency token is valid.
 pub const TOKEN_TTL_MS: u64 = 10 * 60 * 1000;
 /// Changes one read of the feed returns.
 pub const FEED_READ_MAX: usize = 1000;

@@ -1,14 +1,13 @@
-//! Exact decimal numbers: 38 significant digits, magnitudes from 1e-130 to 9.99e125, as DynamoDB has.
+//! Exact decimal numbers: 38 significant digits, magnitudes from 1e-130 to 9.99e125, as on DynamoDB.
 //!
-//! A number is `mantissa × 10^exponent`, kept without trailing zeros in the mantissa, so equal
-//! numbers are equal bit for bit and can be hashed. Arithmetic is exact or it is an error: a result
-//! that needs a 39th digit is refused, never rounded.
+//! A number is `mantissa × 10^exponent`, without trailing zeros in the mantissa, so equal numbers are equal bit for bit and can
+//! be hashed. Arithmetic is exact or an error: a result that needs a 39th digit is refused, never rounded.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
-/// Significant digits a number may have.
+/// Maximum of significant digits.
 pub const MAX_DIGITS: u32 = 38;
 /// The largest power of ten of a number's first digit.
 pub const MAX_MAGNITUDE: i32 = 125;
@@ -17,7 +16,7 @@ pub const MIN_MAGNITUDE: i32 = -130;
 /// Length of the text of [`Number::to_ordered_bytes`].
 pub const ORDERED_LEN: usize = 19;
 
-/// The powers of ten that an `i64` can hold.
+/// The powers of ten that fit an `i64`.
 #[expect(clippy::indexing_slicing, reason = "done by the compiler, which would refuse it")]
 const SMALL_POWERS: [i64; 19] = {
     let mut powers = [1; 19];
@@ -32,7 +31,7 @@ const SMALL_POWERS: [i64; 19] = {
 /// Why a text or a result is not a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
-    /// The text has no decimal number in it.
+    /// The text is not a decimal number.
     #[error("is not a decimal number")]
     Syntax,
     /// More than 38 significant digits.
@@ -43,8 +42,8 @@ pub enum NumberError {
     Range,
 }
 
-/// An exact decimal number. Its mantissa is kept in halves: as an `i128` it would make every number, and so every
-/// value, twice as large and align it to 16 bytes.
+/// An exact decimal number. Its mantissa is stored in halves: an `i128` would double the size of every value and align it to
+/// 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Number {
     high: i64,
@@ -63,7 +62,7 @@ impl Number {
     /// Builds `mantissa × 10^exponent`.
     ///
     /// # Errors
-    /// When the value needs more than 38 digits or is out of range.
+    /// The value needs more than 38 digits or is out of range.
     pub fn new(mantissa: i128, exponent: i32) -> Result<Number, NumberError> {
         Self::from_parts(mantissa < 0, mantissa.unsigned_abs(), exponent)
     }
@@ -76,7 +75,7 @@ impl Number {
         if magnitude == 0 {
             return Ok(Number::ZERO);
         }
-        // Nearly all numbers fit, and dividing is much cheaper there.
+        // Nearly all mantissas fit an `i64`, whose division is much cheaper.
         if let Ok(mut small) = u64::try_from(magnitude) {
             while small.is_multiple_of(10) {
                 small /= 10;
@@ -108,7 +107,7 @@ impl Number {
         (i128::from(self.high) << 64) | i128::from(self.low)
     }
 
-    /// The number when it is whole and small: nearly all are.
+    /// The number, if it is whole and small, as nearly all are.
     fn small(self) -> Option<i64> {
         let mantissa = i64::try_from(self.mantissa()).ok()?;
         let power = usize::try_from(self.exponent).ok()?;
@@ -119,13 +118,13 @@ impl Number {
         self.high == 0 && self.low == 0
     }
 
-    /// The power of ten the mantissa is multiplied with.
+    /// The power of ten of the last digit of the mantissa.
     #[must_use]
     pub fn exponent(&self) -> i16 {
         self.exponent
     }
 
-    /// How many significant digits the number has; zero has none.
+    /// Number of significant digits; zero has none.
     #[must_use]
     pub fn digits(&self) -> u32 {
         if self.is_zero() { 0 } else { digits_of(self.mantissa().unsigned_abs()) }
@@ -137,13 +136,13 @@ impl Number {
         if self.is_zero() { 0 } else { i32::from(self.exponent) + self.digits() as i32 - 1 }
     }
 
-    /// The number as an `i64` when it is a whole number that fits.
+    /// The number as an `i64`, if it is whole and fits.
     #[must_use]
     pub fn to_i64(&self) -> Option<i64> {
         self.small().or_else(|| i64::try_from(self.to_i128()?).ok())
     }
 
-    /// The number as an `i128` when it is a whole number that fits.
+    /// The number as an `i128`, if it is whole and fits.
     #[must_use]
     pub fn to_i128(&self) -> Option<i128> {
         if let Some(small) = self.small() {
@@ -156,7 +155,7 @@ impl Number {
     /// `self + other`, exactly.
     ///
     /// # Errors
-    /// When the sum needs more than 38 digits or is out of range.
+    /// The sum needs more than 38 digits or is out of range.
     pub fn checked_add(self, other: Number) -> Result<Number, NumberError> {
         if self.is_zero() || other.is_zero() {
             return Ok(if self.is_zero() { other } else { self });
@@ -218,7 +217,7 @@ impl Number {
         out
     }
 
-    /// The mantissa stretched to 38 digits, so that equal magnitudes compare by it.
+    /// The mantissa padded to 38 digits, so that equal magnitudes compare by it.
     fn full_digits(&self) -> u128 {
         self.mantissa().unsigned_abs() * 10u128.pow(MAX_DIGITS - self.digits())
     }
@@ -279,7 +278,7 @@ impl FromStr for Number {
                 pending_zeros += 1;
                 continue;
             }
-            // Zeros count only once a digit follows them, so that 1000…0 may be long.
+            // Zeros count only if a digit follows, so that 1000…0 may be long.
             magnitude = shifted(magnitude, pending_zeros + 1)?
                 .checked_add(u128::from(byte - b'0'))
                 .ok_or(NumberError::Precision)?;

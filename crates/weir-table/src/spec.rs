@@ -1,4 +1,4 @@
-//! What a table looks like: its keys, indexes, expiry attribute and whether its changes are fed.
+//! The schema of a table: its keys, indexes, expiry attribute and change feed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use crate::key::{Key, KeyValue};
 use crate::limits;
 use crate::value::{Kind, Name};
 
-/// A table's declaration.
+/// The schema of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableSpec {
     /// The table's name.
     pub name: String,
-    /// The kind (S, N or B) of every attribute that is part of a key.
+    /// The kind (S, N or B) of every key attribute of the table and its indexes.
     pub attributes: BTreeMap<Name, Kind>,
     /// The partition attribute.
     pub partition: Name,
@@ -26,7 +26,7 @@ pub struct TableSpec {
     /// Global secondary indexes.
     #[serde(default)]
     pub indexes: Vec<IndexSpec>,
-    /// The attribute that holds an item's expiry, in seconds since 1970.
+    /// The attribute with an item's expiry, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Name>,
     /// Whether the table has a change feed.
@@ -34,37 +34,37 @@ pub struct TableSpec {
     pub feed: bool,
 }
 
-/// A global secondary index: sparse, so an item without its key attributes is not in it.
+/// A global secondary index. It is sparse: an item without its key attributes is not in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IndexSpec {
     /// The index's name.
     pub name: String,
-    /// Its partition attribute.
+    /// The partition attribute of the index.
     pub partition: Name,
-    /// Its sort attribute.
+    /// The sort attribute of the index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sort: Option<Name>,
-    /// What it holds of each item.
+    /// The attributes that the index projects.
     #[serde(default)]
     pub projection: Projection,
 }
 
-/// Which attributes an index holds besides the keys.
+/// The attributes that an index projects besides the keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Projection {
-    /// All of them.
+    /// All attributes.
     #[default]
     All,
-    /// None.
+    /// No others.
     KeysOnly,
-    /// These.
+    /// These attributes.
     Include(BTreeSet<Name>),
 }
 
 impl Projection {
-    /// Whether it holds an attribute that is part of no key.
+    /// Whether it includes an attribute that is part of no key.
     pub(crate) fn holds(&self, name: &str) -> bool {
         match self {
             Projection::All => true,
@@ -112,7 +112,7 @@ impl TableSpec {
         self
     }
 
-    /// Names the expiry attribute.
+    /// Sets the expiry attribute.
     #[must_use]
     pub fn ttl(mut self, name: impl Into<Name>) -> TableSpec {
         self.ttl = Some(name.into());
@@ -135,7 +135,7 @@ impl TableSpec {
     /// The index called `name`.
     ///
     /// # Errors
-    /// When there is none.
+    /// There is none.
     pub fn find_index(&self, name: &str) -> Result<&IndexSpec> {
         self.indexes.iter().find(|index| index.name == name).ok_or_else(|| {
             Error::invalid("index", format!("table {:?} has no index {name:?}", self.name))
@@ -145,7 +145,7 @@ impl TableSpec {
     /// The key of `item`, checked.
     ///
     /// # Errors
-    /// When a key attribute is missing, of the wrong kind, empty or too long.
+    /// A key attribute is missing, of the wrong kind, empty or too long.
     pub fn key_of(&self, item: &Item) -> Result<Key> {
         let partition = self.key_value(item, &self.partition, limits::PARTITION_KEY_MAX)?;
         let sort = match &self.sort {
@@ -160,16 +160,16 @@ impl TableSpec {
             .get(name)
             .ok_or_else(|| Error::invalid(name.as_str(), "the key attribute is missing"))?;
         let key = KeyValue::from_value(value).ok_or_else(|| {
-            Error::invalid(name.as_str(), format!("a key is S, N or B, not {}", value.kind()))
+            Error::invalid(name.as_str(), format!("a key must be S, N or B, not {}", value.kind()))
         })?;
         self.check_key_value(name, &key, max)?;
         Ok(key)
     }
 
-    /// Checks a key given apart from an item.
+    /// Checks a key.
     ///
     /// # Errors
-    /// When a part is missing, too many, of the wrong kind, empty or too long.
+    /// A part is missing, superfluous, of the wrong kind, empty or too long.
     pub fn check_key(&self, key: &Key) -> Result<()> {
         self.check_key_value(&self.partition, &key.partition, limits::PARTITION_KEY_MAX)?;
         match (&self.sort, &key.sort) {
@@ -184,8 +184,7 @@ impl TableSpec {
         }
     }
 
-    /// The kind of an attribute that is part of a key. There are few, and most differ in length: to look at all of them is
-    /// faster than to look one up in order.
+    /// The kind of a key attribute. There are few, and most differ in length, so a linear search is faster than a lookup.
     pub(crate) fn declared(&self, name: &str) -> Option<Kind> {
         let found = self.attributes.iter().find(|(known, _)| known.as_str() == name);
         found.map(|(_, kind)| *kind)
@@ -216,17 +215,17 @@ impl TableSpec {
         Ok(())
     }
 
-    /// Checks that the declaration can be made on every back-end.
+    /// Checks that every back-end supports the schema.
     ///
     /// # Errors
-    /// Names the field that is wrong.
+    /// Names the invalid field.
     pub fn check(&self) -> Result<()> {
         check_name("name", &self.name)?;
         for (name, kind) in &self.attributes {
             if !matches!(kind, Kind::S | Kind::N | Kind::B) {
                 return Err(Error::invalid(
                     format!("attributes.{name}"),
-                    format!("a key attribute is S, N or B, not {kind}"),
+                    format!("a key attribute must be S, N or B, not {kind}"),
                 ));
             }
         }
@@ -236,7 +235,10 @@ impl TableSpec {
             return Err(Error::invalid("sort", "the sort attribute is the partition attribute"));
         }
         if self.indexes.len() > limits::INDEXES_MAX {
-            return Err(Error::invalid("indexes", format!("at most {}", limits::INDEXES_MAX)));
+            return Err(Error::invalid(
+                "indexes",
+                format!("has more than {} indexes", limits::INDEXES_MAX),
+            ));
         }
         let mut used: BTreeSet<&Name> = self.sort.iter().chain([&self.partition]).collect();
         let mut names = BTreeSet::new();
@@ -278,7 +280,7 @@ impl TableSpec {
         }
     }
 
-    /// Every difference from `other`, as sentences; none when they declare the same.
+    /// The differences to `other`, as sentences; empty if there are none.
     #[must_use]
     pub fn differences(&self, other: &TableSpec) -> Vec<String> {
         let mut found = Vec::new();
@@ -310,11 +312,14 @@ fn check_name(at: &str, name: &str) -> Result<()> {
     if (3..=255).contains(&name.len()) && name.chars().all(good) {
         return Ok(());
     }
-    Err(Error::invalid(at, format!("{name:?}: 3 to 255 of letters, digits, '_', '-' and '.'")))
+    Err(Error::invalid(
+        at,
+        format!("{name:?} must be 3 to 255 of letters, digits, '_', '-' and '.'"),
+    ))
 }
 
 impl IndexSpec {
-    /// An index that holds whole items.
+    /// An index that projects all attributes.
     pub fn new(name: impl Into<String>, partition: impl Into<Name>) -> IndexSpec {
         IndexSpec {
             name: name.into(),
@@ -324,7 +329,7 @@ impl IndexSpec {
         }
     }
 
-    /// Whether the index of a table holds an attribute of the items that are in it.
+    /// Whether the index projects an attribute.
     #[must_use]
     pub fn holds(&self, table: &TableSpec, name: &str) -> bool {
         table.is_key(name)
@@ -340,14 +345,14 @@ impl IndexSpec {
         self
     }
 
-    /// The index holds keys only.
+    /// Projects keys only.
     #[must_use]
     pub fn keys_only(mut self) -> IndexSpec {
         self.projection = Projection::KeysOnly;
         self
     }
 
-    /// The index holds keys and these attributes.
+    /// Projects keys and these attributes.
     #[must_use]
     pub fn include<N: Into<Name>>(mut self, names: impl IntoIterator<Item = N>) -> IndexSpec {
         self.projection = Projection::Include(names.into_iter().map(Into::into).collect());

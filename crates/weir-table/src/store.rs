@@ -1,4 +1,4 @@
-//! The door to the tables: checks every request, asks the back-end, seals cursors.
+//! The store: validates every request, forwards it to the back-end, and seals cursors.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl<B: Backend> Store<B> {
         Store { inner: Arc::new(Inner { backend, specs, cursors }) }
     }
 
-    /// The back-end, for what only it can do.
+    /// The back-end, for its own operations.
     #[must_use]
     pub fn backend(&self) -> &B {
         &self.inner.backend
@@ -56,20 +56,20 @@ impl<B: Backend> Store<B> {
         self.inner.cursors.derive(label)
     }
 
-    /// Makes the table, or checks that the one there is has the same shape.
+    /// Creates the table, or checks that the existing one has the same schema.
     ///
     /// # Errors
-    /// The spec is invalid, or a table of that name has another shape.
+    /// The spec is invalid, or the existing table has another schema.
     pub async fn create_table(&self, spec: &TableSpec) -> Result<()> {
         spec.check()?;
         self.inner.backend.create_table(spec).await?;
         self.verify_table(spec).await
     }
 
-    /// Checks that the table is there with this shape.
+    /// Checks that the table exists with this schema.
     ///
     /// # Errors
-    /// It is not there, or differs.
+    /// The table does not exist, or has another schema.
     pub async fn verify_table(&self, spec: &TableSpec) -> Result<()> {
         let found = self
             .inner
@@ -85,10 +85,10 @@ impl<B: Backend> Store<B> {
         Ok(())
     }
 
-    /// Removes a table with all its items.
+    /// Deletes a table with all its items.
     ///
     /// # Errors
-    /// There is none, or the back-end fails.
+    /// The table does not exist, or the back-end fails.
     pub async fn delete_table(&self, table: &str) -> Result<()> {
         self.inner.specs.write().remove(table);
         self.inner.backend.delete_table(table).await
@@ -102,10 +102,10 @@ impl<B: Backend> Store<B> {
         self.inner.backend.table_names().await
     }
 
-    /// The shape of a table.
+    /// The schema of a table, cached.
     ///
     /// # Errors
-    /// There is none.
+    /// The table does not exist, or the back-end fails.
     pub async fn spec(&self, table: &str) -> Result<Arc<TableSpec>> {
         if let Some(spec) = self.inner.specs.read().get(table) {
             return Ok(Arc::clone(spec));
@@ -125,7 +125,7 @@ impl<B: Backend> Store<B> {
         self.inner.backend.get(get).await
     }
 
-    /// Reads up to 100 items, each on its own; answers are in the order of the requests.
+    /// Reads up to 100 items, each independent of the others; the results are in the order of the requests.
     ///
     /// # Errors
     /// The request is invalid or the back-end fails.
@@ -137,7 +137,7 @@ impl<B: Backend> Store<B> {
         self.inner.backend.batch_get(gets).await
     }
 
-    /// Puts, updates or deletes an item. A refused condition is an answer.
+    /// Puts, updates or deletes an item. A refused condition is a result, not an error.
     ///
     /// # Errors
     /// The request is invalid or the back-end fails.
@@ -149,16 +149,16 @@ impl<B: Backend> Store<B> {
         self.inner.backend.write(write).await
     }
 
-    /// Checks an addition, to be done from now on with [`Store::add`].
+    /// Checks an addition once, for repeated use with [`Store::add`].
     ///
     /// # Errors
-    /// It is invalid, or there is no such table.
+    /// The addition is invalid, or the table does not exist.
     pub async fn prepare(&self, addition: Addition) -> Result<Arc<Prepared>> {
         let spec = self.spec(&addition.table).await?;
         Ok(Arc::new(Prepared::new(addition, spec)?))
     }
 
-    /// Adds numbers to attributes of an item, and reads the item after it. A guard that does not hold is an answer.
+    /// Adds numbers to attributes of an item, and reads the new item. A refused guard is a result, not an error.
     ///
     /// # Errors
     /// The request is invalid or the back-end fails.
@@ -171,26 +171,26 @@ impl<B: Backend> Store<B> {
         self.inner.backend.add(add, read).await
     }
 
-    /// Puts and deletes up to 25 items, each on its own.
+    /// Puts and deletes up to 25 items, each independent of the others.
     ///
     /// # Errors
-    /// The request is invalid or the back-end fails; some of the writes may then be done.
+    /// The request is invalid or the back-end fails; some of the writes may have been applied.
     pub async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {
         let specs = self.check_writes(&writes).await?;
         check::batch_write(&specs, &writes)?;
         self.inner.backend.batch_write(writes).await
     }
 
-    /// Does all writes or none. Refused conditions are an answer.
+    /// Applies all writes or none. Refused conditions are a result, not an error.
     ///
     /// # Errors
-    /// The request is invalid, another transaction is at an item, or the back-end fails.
+    /// The request is invalid, another transaction writes an item, or the back-end fails.
     pub async fn transact(&self, transaction: Transaction) -> Result<Transacted> {
         if let Some(token) = &transaction.token
             && !(1..=limits::TOKEN_MAX).contains(&token.len())
         {
             let max = limits::TOKEN_MAX;
-            return Err(Error::invalid("token", format!("has 1 to {max} characters")));
+            return Err(Error::invalid("token", format!("must have 1 to {max} characters")));
         }
         let specs = self.check_writes(&transaction.writes).await?;
         check::transaction(&specs, &transaction.writes)?;
@@ -207,10 +207,10 @@ impl<B: Backend> Store<B> {
         Ok(specs)
     }
 
-    /// Reads up to 100 items as they were at one moment.
+    /// Reads up to 100 items at one moment.
     ///
     /// # Errors
-    /// The request is invalid, a transaction is at an item, or the back-end fails.
+    /// The request is invalid, a transaction writes an item, or the back-end fails.
     pub async fn transact_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
         check::gets(gets, limits::TRANSACT_MAX)?;
         for get in gets {
@@ -265,7 +265,7 @@ impl<B: Backend> Store<B> {
         self.inner.backend.feed_read(table, shard, from, limit).await
     }
 
-    /// Reads changes of one shard, of which the back-end may tell several as one.
+    /// Reads changes of one shard; the back-end may merge several into one.
     ///
     /// # Errors
     /// The table has no feed, the position was trimmed, or the back-end fails.

@@ -1,4 +1,4 @@
-//! The ten kinds of value an attribute can hold, with DynamoDB's sizes.
+//! The ten kinds of attribute values, with DynamoDB's sizes.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,7 +22,7 @@ pub enum Value {
     B(Vec<u8>),
     /// True or false.
     Bool(bool),
-    /// Known to be nothing.
+    /// Null.
     Null,
     /// List of values.
     L(Vec<Value>),
@@ -151,9 +151,8 @@ impl Value {
         if let Value::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// Bytes the value counts for in an item's size, by DynamoDB's rules: text and bytes by length,
-    /// a number a byte per two digits (paired from the decimal point on) and one more, a list or map
-    /// three and one per element.
+    /// Bytes of the value in an item's size, by DynamoDB's rules: text and bytes by length, a number a byte per two digits
+    /// (paired from the decimal point) and one more, a list or map three and one per element.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {
@@ -172,7 +171,7 @@ impl Value {
     }
 }
 
-/// Bytes the longest number counts for.
+/// Bytes of the longest number.
 const NUMBER_BYTES_MAX: usize = 21;
 
 fn number_size(number: &Number) -> usize {
@@ -180,7 +179,7 @@ fn number_size(number: &Number) -> usize {
     if digits == 0 {
         1
     } else {
-        // Digits are kept in pairs that do not straddle the decimal point: 1.5 is 01 50.
+        // Digits are stored in pairs that do not straddle the decimal point: 1.5 is 01 50.
         let paired = digits + usize::from(number.exponent() % 2 != 0);
         let bytes = paired.div_ceil(2) + 1 + usize::from(number.mantissa() < 0);
         bytes.min(NUMBER_BYTES_MAX)

@@ -4,7 +4,7 @@
 //! cascade or live in a shared table; `prepared` hands the same shape to the store once and later sends only numbers.
 
 use weir_table::expr::{Condition, attr};
-use weir_table::{Addition, Durability, Guard, Item, Name, Told, Write};
+use weir_table::{Addition, Durability, Guard, Item, Name, ReturnAttributes, Write};
 
 use super::bucket_cache::CachedBucket;
 use super::request::Amounts;
@@ -51,7 +51,7 @@ impl TakeShape {
             adds: adds.collect(),
             guards: enough.chain([lives]).chain(cascade).collect(),
             durability: Durability::Flushed,
-            told: Told(item::is_decoded),
+            returned: ReturnAttributes(item::is_decoded),
         }
     }
 }
@@ -141,6 +141,6 @@ impl Take<'_> {
         }
         let key = keys::bucket(&self.id.ns, &self.id.entity, &self.id.resource, self.shard);
         let write = Write::update(table, key, update).when(Condition::And(conditions));
-        Write { durability: addition.durability, told: Some(addition.told), ..write }
+        Write { durability: addition.durability, returned: Some(addition.returned), ..write }
     }
 }

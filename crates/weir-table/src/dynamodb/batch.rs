@@ -1,7 +1,7 @@
-//! Batches: many items in one call, each on its own.
+//! Batches: many items in one call, each independent of the others.
 //!
-//! DynamoDB may leave part of a batch undone, because it is throttling or the answer grew too
-//! large. That part is asked for again, with waits, a bounded number of times without progress.
+//! DynamoDB may leave part of a batch unprocessed, because it throttles or the response grew too large. That part is sent
+//! again after a wait, a bounded number of times without progress.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -25,21 +25,21 @@ use crate::request::{Action, Consistency, Get, Write};
 use crate::spec::TableSpec;
 use crate::value::Name;
 
-/// Gets of one table that share what a call can say only once per table.
+/// Gets of one table that share the options that a call has only once per table.
 struct Group<'a> {
     spec: Arc<TableSpec>,
     consistency: Consistency,
     projection: Option<&'a [Path]>,
-    places: HashMap<Key, usize>,
+    positions: HashMap<Key, usize>,
 }
 
-/// Reads items, each on its own; the answers are in the order of the requests.
+/// Reads items; the results are in the order of the requests.
 pub(super) async fn get(dynamo: &Dynamo, gets: &[Get]) -> Result<Vec<Option<Item>>> {
     let mut found = vec![None; gets.len()];
     let mut groups = grouped(dynamo, gets).await?;
     let table = only_table(gets.iter().map(|get| &get.table));
     while !groups.is_empty() {
-        // A call takes one group of each table; a further group of the same table waits its turn.
+        // A call takes one group of each table; further groups of a table wait for the next call.
         let mut now: BTreeMap<String, Group<'_>> = BTreeMap::new();
         let mut later = Vec::new();
         for group in groups {
@@ -58,7 +58,7 @@ pub(super) async fn get(dynamo: &Dynamo, gets: &[Get]) -> Result<Vec<Option<Item
 
 async fn grouped<'a>(dynamo: &Dynamo, gets: &'a [Get]) -> Result<Vec<Group<'a>>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for (place, get) in gets.iter().enumerate() {
+    for (position, get) in gets.iter().enumerate() {
         let projection = get.projection.as_deref();
         let same = groups.iter_mut().find(|group| {
             group.spec.name == get.table
@@ -66,13 +66,13 @@ async fn grouped<'a>(dynamo: &Dynamo, gets: &'a [Get]) -> Result<Vec<Group<'a>>>
                 && group.projection == projection
         });
         if let Some(group) = same {
-            group.places.insert(get.key.clone(), place);
+            group.positions.insert(get.key.clone(), position);
         } else {
             groups.push(Group {
                 spec: tables::spec(dynamo, &get.table).await?,
                 consistency: get.consistency,
                 projection,
-                places: HashMap::from([(get.key.clone(), place)]),
+                positions: HashMap::from([(get.key.clone(), position)]),
             });
         }
     }
@@ -89,7 +89,7 @@ async fn get_groups(
     for (name, group) in groups {
         wanted.insert(dynamo.wire_name(name), wire_group(group)?);
     }
-    let mut patience = Patience::new(dynamo);
+    let mut retries = UnprocessedRetries::new(dynamo);
     while !wanted.is_empty() {
         let request = dynamo
             .tables
@@ -97,22 +97,22 @@ async fn get_groups(
             .set_request_items(Some(wanted))
             .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
         let call = calling(Verb::BatchGet, table);
-        let answer = dynamo
+        let response = dynamo
             .retries
             .run(&dynamo.meter, call, || request.clone().send())
             .await
             .map_err(|failed| dynamo.error(failed, "reading a batch", table))?
             .value;
-        dynamo.meter.consumed(Verb::BatchGet, answer.consumed_capacity());
-        for (wire_name, items) in answer.responses.unwrap_or_default() {
+        dynamo.meter.consumed(Verb::BatchGet, response.consumed_capacity());
+        for (wire_name, items) in response.responses.unwrap_or_default() {
             let name = wire_name.strip_prefix(&dynamo.prefix).unwrap_or_default();
             if let Some(group) = groups.get(name) {
                 place(group, items, found)?;
             }
         }
-        wanted = answer.unprocessed_keys.unwrap_or_default();
+        wanted = response.unprocessed_keys.unwrap_or_default();
         let left = wanted.values().map(|left| left.keys.len()).sum();
-        patience.wait(call, left).await?;
+        retries.wait(call, left).await?;
     }
     Ok(())
 }
@@ -120,14 +120,14 @@ async fn get_groups(
 fn wire_group(group: &Group<'_>) -> Result<KeysAndAttributes> {
     let spec = &group.spec;
     let mut placeholders = Placeholders::default();
-    // The key attributes are asked for too: they tell which request an item answers.
+    // The key attributes are requested too: they identify the request of an item.
     let keys: Vec<Path> = key_names(spec).map(|name| Path::new(name.clone())).collect();
     let projection = group.projection.map(|paths| {
         let others = paths.iter().filter(|path| !spec.is_key(&path.attribute));
         placeholders.projection(others.chain(&keys))
     });
     KeysAndAttributes::builder()
-        .set_keys(Some(group.places.keys().map(|key| convert::key(spec, key)).collect()))
+        .set_keys(Some(group.positions.keys().map(|key| convert::key(spec, key)).collect()))
         .consistent_read(group.consistency == Consistency::Strong)
         .set_projection_expression(projection)
         .set_expression_attribute_names(placeholders.names())
@@ -139,24 +139,24 @@ fn key_names(spec: &TableSpec) -> impl Iterator<Item = &Name> {
     [&spec.partition].into_iter().chain(&spec.sort)
 }
 
-/// Puts answers where their requests stand, without key attributes that were not asked for.
+/// Puts items at the positions of their requests, without key attributes that were not requested.
 fn place(group: &Group<'_>, items: Vec<WireItem>, found: &mut [Option<Item>]) -> Result<()> {
     for wire in items {
         let mut item = convert::read_item(wire)?;
         let key = group.spec.key_of(&item)?;
         if let Some(paths) = group.projection {
             for name in key_names(&group.spec) {
-                let asked = |path: &Path| path.attribute == *name && path.steps.is_empty();
-                if !paths.iter().any(asked) {
+                let is_requested = |path: &Path| path.attribute == *name && path.steps.is_empty();
+                if !paths.iter().any(is_requested) {
                     item.remove(name);
                 }
             }
         }
-        let slot = group.places.get(&key).and_then(|place| found.get_mut(*place));
+        let slot = group.positions.get(&key).and_then(|position| found.get_mut(*position));
         match slot {
             Some(slot) => *slot = Some(item),
             None => {
-                let problem = format!("DynamoDB answers with {key}, which nobody asked for");
+                let problem = format!("DynamoDB returned {key}, which was not requested");
                 return Err(Error::backend("reading a batch", problem));
             }
         }
@@ -164,7 +164,7 @@ fn place(group: &Group<'_>, items: Vec<WireItem>, found: &mut [Option<Item>]) ->
     Ok(())
 }
 
-/// Puts and deletes items, each on its own.
+/// Puts and deletes items, each independent of the others.
 pub(super) async fn write(dynamo: &Dynamo, writes: Vec<Write>) -> Result<()> {
     let table = only_table(writes.iter().map(|write| &write.table));
     let mut wanted: HashMap<String, Vec<WriteRequest>> = HashMap::new();
@@ -173,7 +173,7 @@ pub(super) async fn write(dynamo: &Dynamo, writes: Vec<Write>) -> Result<()> {
         let requests = wanted.entry(dynamo.wire_name(&write.table)).or_default();
         requests.push(wire_write(&spec, write)?);
     }
-    let mut patience = Patience::new(dynamo);
+    let mut retries = UnprocessedRetries::new(dynamo);
     while !wanted.is_empty() {
         let request = dynamo
             .tables
@@ -181,16 +181,16 @@ pub(super) async fn write(dynamo: &Dynamo, writes: Vec<Write>) -> Result<()> {
             .set_request_items(Some(wanted))
             .return_consumed_capacity(ReturnConsumedCapacity::Indexes);
         let call = calling(Verb::BatchWrite, table);
-        let answer = dynamo
+        let response = dynamo
             .retries
             .run(&dynamo.meter, call, || request.clone().send())
             .await
             .map_err(|failed| dynamo.error(failed, "writing a batch", table))?
             .value;
-        dynamo.meter.consumed(Verb::BatchWrite, answer.consumed_capacity());
-        wanted = answer.unprocessed_items.unwrap_or_default();
+        dynamo.meter.consumed(Verb::BatchWrite, response.consumed_capacity());
+        wanted = response.unprocessed_items.unwrap_or_default();
         let left = wanted.values().map(Vec::len).sum();
-        patience.wait(call, left).await?;
+        retries.wait(call, left).await?;
     }
     Ok(())
 }
@@ -218,7 +218,7 @@ fn calling(verb: Verb, table: &str) -> Call<'_> {
     Call { verb, table, repeatable: true }
 }
 
-/// The table all are of; empty when there are several.
+/// The common table; empty if there are several.
 pub(super) fn only_table<'a>(tables: impl IntoIterator<Item = &'a Name>) -> &'a str {
     let mut tables = tables.into_iter();
     match tables.next() {
@@ -227,17 +227,17 @@ pub(super) fn only_table<'a>(tables: impl IntoIterator<Item = &'a Name>) -> &'a 
     }
 }
 
-/// How often a batch that was left undone is asked for again.
-struct Patience<'a> {
+/// Bounds the retries of unprocessed parts of a batch.
+struct UnprocessedRetries<'a> {
     dynamo: &'a Dynamo,
     deadline: Instant,
     left: usize,
     without_progress: u32,
 }
 
-impl<'a> Patience<'a> {
-    fn new(dynamo: &'a Dynamo) -> Patience<'a> {
-        Patience {
+impl<'a> UnprocessedRetries<'a> {
+    fn new(dynamo: &'a Dynamo) -> UnprocessedRetries<'a> {
+        UnprocessedRetries {
             dynamo,
             deadline: dynamo.retries.deadline(),
             left: usize::MAX,
@@ -245,7 +245,7 @@ impl<'a> Patience<'a> {
         }
     }
 
-    /// Waits while `left` are undone; with progress only a little, as the answer was just full.
+    /// Waits if `left` requests are unprocessed. After progress it waits only a little, because the response was just full.
     async fn wait(&mut self, call: Call<'_>, left: usize) -> Result<()> {
         if left == 0 {
             return Ok(());

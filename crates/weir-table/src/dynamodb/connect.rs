@@ -1,4 +1,4 @@
-//! Connecting: where to, as whom, and with which bounds.
+//! Connection options: endpoint, region, timeouts and retries.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,29 +17,28 @@ use super::retry::{Retries, RetryOptions, Timeouts};
 use super::streams::Readers;
 use crate::error::{Error, Result};
 
-/// How to connect.
+/// Options of a connection.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The endpoint's URL; none for AWS.
+    /// URL of the endpoint; `None` for AWS.
     pub endpoint: Option<String>,
-    /// The region. Without one the usual AWS settings are asked, and a custom endpoint gets
-    /// `us-east-1` when they say nothing.
+    /// The region; `None` takes it from the AWS settings. A custom endpoint falls back to `us-east-1`.
     pub region: Option<String>,
-    /// Stands before every table name in DynamoDB, and only there.
+    /// Prefix of every table name in DynamoDB.
     pub table_prefix: String,
-    /// How long calls may take.
+    /// Timeouts of calls.
     pub timeouts: Timeouts,
-    /// How calls are retried.
+    /// Retries of calls.
     pub retry: RetryOptions,
 }
 
 const DEFAULT_REGION: &str = "us-east-1";
 
 impl Dynamo {
-    /// Prepares a connection. The store is first asked by the first request.
+    /// Prepares a connection. The first request opens it.
     ///
     /// # Errors
-    /// An option is wrong, or there are no credentials or no region.
+    /// An option is invalid, or credentials or a region are missing.
     pub async fn connect(options: Options) -> Result<Dynamo> {
         check(&options)?;
         let config = load(&options).await?;
@@ -117,7 +116,7 @@ async fn load(options: &Options) -> Result<SdkConfig> {
     Ok(config)
 }
 
-/// The region to use without asking further; a custom endpoint must not wait for one to be found.
+/// The region, if it need not be looked up. A custom endpoint must not wait for a lookup.
 fn region(options: &Options) -> Option<String> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let named = options.region.clone();

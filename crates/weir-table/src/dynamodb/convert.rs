@@ -1,7 +1,7 @@
-//! Values and items to and from the SDK's types.
+//! Converts values and items to and from the types of the SDK.
 //!
-//! The table service and the stream service each have an `AttributeValue` of their own with the
-//! same variants, so what reads them is written once, by macro.
+//! The table service and the stream service each have their own `AttributeValue` with the same variants, so a macro writes
+//! the readers once.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::number::Number;
 use crate::spec::TableSpec;
 use crate::value::{Name, Value};
 
-/// An item as the SDK has it.
+/// An item of the SDK.
 pub(super) type WireItem = HashMap<String, AttributeValue>;
 
 /// A value for the wire.
@@ -71,7 +71,7 @@ macro_rules! readers {
                 }
                 Wire::Bs(set) => Value::Bs(set.into_iter().map(|b| b.into_inner()).collect()),
                 other => {
-                    let problem = format!("a value of an unknown kind: {other:?}");
+                    let problem = format!("a value of unknown kind: {other:?}");
                     return Err(Error::backend("reading an item of DynamoDB", problem));
                 }
             })
@@ -97,7 +97,7 @@ fn number(text: &str) -> Result<Number> {
     })
 }
 
-/// An item that may not be there, from the wire.
+/// An optional item from the wire.
 pub(super) fn read_optional(wire: Option<WireItem>) -> Result<Option<Item>> {
     wire.map(read_item).transpose()
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_goes_there_and_back() {
+    fn every_kind_round_trips() {
         let sent = Item::new()
             .with("s", "text")
             .with("n", "-1.50".parse::<Number>().unwrap())
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_none_is_a_fault_of_the_store() {
+    fn a_malformed_number_is_a_fault_of_the_store() {
         let wire = HashMap::from([("n".to_owned(), AttributeValue::N("x".into()))]);
         assert!(!read_item(wire).unwrap_err().is_invalid());
     }

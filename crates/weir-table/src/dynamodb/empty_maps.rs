@@ -1,8 +1,7 @@
-//! Empty maps in what DynamoDB Local says of changes.
+//! A fix for empty maps in the streams of DynamoDB Local.
 //!
-//! Its streams write an empty map as `{}`, without the `M` that says what it is. The SDK cannot read that, so one
-//! such item would stop a feed for good. Here the `M` is put back before the SDK looks. AWS writes it, so nothing
-//! is put between there.
+//! It writes an empty map as `{}`, without its type `M`. The SDK cannot parse that, so one such item would stop a feed for
+//! good. This client inserts the `M` before the SDK parses the response. AWS writes it, so the fix is not used there.
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
@@ -13,13 +12,13 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::byte_stream::ByteStream;
 
-/// What an empty map is to look like.
+/// An empty map with its type.
 const MAP: &[u8] = br#"{"M":{}}"#;
 
-/// Members whose value is an object of another kind than a value of an item.
+/// Members whose value is an object, but not an attribute value.
 const OTHERS: [&[u8]; 5] = [b"M", b"Keys", b"OldImage", b"NewImage", b"dynamodb"];
 
-/// A client whose answers name empty maps.
+/// An HTTP client that adds the type to empty maps in responses.
 #[derive(Debug)]
 pub(super) struct NamesEmptyMaps(SharedHttpClient);
 
@@ -55,10 +54,10 @@ impl HttpConnector for Connector {
     }
 }
 
-/// The same JSON with every empty map named.
+/// Adds the type to every empty map in a JSON text.
 fn named(json: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(json.len());
-    // The text that ended last; before a `:` it is a member's name.
+    // The last string; before a `:` it is a member's name.
     let mut text = Vec::new();
     let (mut is_text, mut is_escaped) = (false, false);
     for &byte in json {
@@ -81,8 +80,8 @@ fn named(json: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether a `}` after `out` ends an empty map without a name: `{` is the last byte, and before it comes a member of
-/// a map or an element of a list.
+/// Whether a `}` after `out` would end an empty map without a type: the last byte is `{`, after a member of a map or an
+/// element of a list.
 fn is_unnamed(out: &[u8], text: &[u8]) -> bool {
     match out {
         [.., b':', b'{'] => !OTHERS.contains(&text),

@@ -1,5 +1,4 @@
-//! What a failed call means: was the request carried out, may it be sent again, and which of our
-//! errors is it.
+//! Classifies failed calls: whether the request was applied, whether it may be retried, and which error to return.
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
@@ -10,24 +9,24 @@ use crate::error::Error;
 /// Why an attempt failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// DynamoDB refused to do it now; it was not done.
+    /// DynamoDB throttled the request; it was not applied.
     Throttled,
-    /// The request never left, for want of a connection; it was not done.
+    /// There was no connection; the request was not applied.
     NotSent,
-    /// The answer was lost, or was that DynamoDB had an accident; it may have been done.
+    /// The response was lost, or was a server error; the request may have been applied.
     Lost,
     /// A transaction with the same token is still running.
     InProgress,
-    /// Another transaction is at the same item; it was not done.
+    /// Another transaction writes the same item; the request was not applied.
     Conflict,
-    /// The request could not be made: no credentials, a wrong endpoint.
+    /// The request could not be built: no credentials, a wrong endpoint.
     NotMade,
-    /// An answer about the request itself.
+    /// A response about the request itself.
     Answer,
 }
 
 impl Fault {
-    /// Whether another attempt may help and do no harm.
+    /// Whether a retry is useful and harmless.
     pub(super) fn may_try_again(self, repeatable: bool) -> bool {
         match self {
             Fault::Throttled | Fault::NotSent | Fault::InProgress => true,
@@ -37,7 +36,7 @@ impl Fault {
     }
 }
 
-/// What a failed attempt means, by its kind and its error code.
+/// Classifies a failed attempt by its kind and its error code.
 pub(super) fn judge<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> Fault {
     match error {
         SdkError::ConstructionFailure(_) => Fault::NotMade,
@@ -64,7 +63,7 @@ fn by_code(code: Option<&str>, status: u16) -> Fault {
         | "LimitExceededException" => Fault::Throttled,
         "TransactionInProgressException" => Fault::InProgress,
         "TransactionConflictException" | "ReplicatedWriteConflictException" => Fault::Conflict,
-        // A write that ended in a server error may have been done, says DynamoDB's manual.
+        // By DynamoDB's manual, a write that ended in a server error may have been applied.
         "InternalServerError" | "InternalFailure" | "ServiceUnavailable" => Fault::Lost,
         _ if status >= 500 => Fault::Lost,
         _ if status == 429 => Fault::Throttled,
@@ -78,7 +77,7 @@ fn never_connected(error: &(dyn std::error::Error + 'static)) -> bool {
         .any(hyper_util::client::legacy::Error::is_connect)
 }
 
-/// The error of a call that was given up. `doubtful`: an earlier attempt may have been done.
+/// The error after the last attempt. `doubtful`: an earlier attempt may have been applied.
 pub(super) fn given_up<E>(
     fault: Fault,
     error: SdkError<E, HttpResponse>,
@@ -101,7 +100,7 @@ where
     })
 }
 
-/// What an error and its causes say, each thing once.
+/// The text of an error and its causes, without repetitions.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut said: Vec<String> = Vec::new();
     for error in std::iter::successors(Some(error), |error| error.source()) {
@@ -113,7 +112,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     said.join(": ")
 }
 
-/// Our error for an answer about the request itself. `table` is the logical name.
+/// The error for a response about the request itself. `table` is the logical name.
 pub(super) fn answered<E>(doing: &str, table: &str, error: E) -> Error
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
@@ -126,13 +125,13 @@ where
         "IdempotentParameterMismatchException" => Error::TokenReused,
         "TrimmedDataAccessException" => Error::Trimmed,
         code => {
-            let doing = format!("{doing}: DynamoDB answers {code}: {message}");
+            let doing = format!("{doing}: DynamoDB returned {code}: {message}");
             Error::backend(doing, error)
         }
     }
 }
 
-/// DynamoDB names the field only in prose; these are the sentences that matter.
+/// Finds the field of a validation error. DynamoDB names it only in prose.
 pub(super) fn invalid(message: String) -> Error {
     let says = |part: &str| message.contains(part);
     let field = if says("Item size") || says("item size") {

@@ -1,7 +1,7 @@
-//! What the calls cost: counted per verb and per table, from what DynamoDB reports.
+//! Meters the cost of calls, per verb and per table, from what DynamoDB reports.
 //!
-//! Units are counted in thousandths, because half units and whole ones mix. A refused condition
-//! is billed but not reported, so [`crate::capacity`] says what it cost, from the old item.
+//! Units are in thousandths, because half units occur. A refused condition is billed but not reported, so
+//! [`crate::capacity`] computes its cost from the old item.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,35 +9,35 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use aws_sdk_dynamodb::types::ConsumedCapacity;
 use parking_lot::Mutex;
 
-/// Tables that are counted apart; further ones are counted together as [`OTHER_TABLES`].
+/// Tables that are metered separately; further ones are metered together as [`OTHER_TABLES`].
 pub const TABLES_COUNTED_MAX: usize = 64;
-/// The name under which tables past [`TABLES_COUNTED_MAX`] are counted.
+/// The name of all tables beyond [`TABLES_COUNTED_MAX`].
 pub const OTHER_TABLES: &str = "(other)";
 
-/// What a call does.
+/// The operation of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
     /// Reads an item.
     Get,
-    /// Reads items, each on its own.
+    /// Reads a batch of items.
     BatchGet,
-    /// Reads items as they were at one moment.
+    /// Reads items in a transaction.
     TransactGet,
     /// Reads a partition.
     Query,
-    /// Reads everything.
+    /// Scans a table.
     Scan,
-    /// Stores an item.
+    /// Puts an item.
     Put,
-    /// Changes an item.
+    /// Updates an item.
     Update,
-    /// Removes an item.
+    /// Deletes an item.
     Delete,
-    /// Stores and removes items, each on its own.
+    /// Writes a batch of items.
     BatchWrite,
-    /// Writes items together.
+    /// Writes items in a transaction.
     Transact,
-    /// Makes, removes and describes tables.
+    /// Creates, deletes and describes tables.
     Tables,
     /// Reads the change feed.
     Feed,
@@ -84,12 +84,12 @@ impl Verb {
     }
 }
 
-/// What calls came to.
+/// Totals of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Calls, retries not included.
+    /// Calls, without retries.
     pub calls: u64,
-    /// Further attempts of calls.
+    /// Retries of calls.
     pub retries: u64,
     /// Attempts that were throttled.
     pub throttles: u64,
@@ -99,18 +99,18 @@ pub struct Usage {
     pub read_milliunits: u64,
     /// Write units, in thousandths, refused writes included.
     pub write_milliunits: u64,
-    /// Of the read units, those of indexes.
+    /// Read units of indexes, in thousandths; part of the read units.
     pub index_read_milliunits: u64,
-    /// Of the write units, those of indexes.
+    /// Write units of indexes, in thousandths; part of the write units.
     pub index_write_milliunits: u64,
 }
 
-/// What all calls came to since the connection was made.
+/// Totals of all calls since the connection was made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Capacity {
-    /// By verb.
+    /// Totals by verb.
     pub verbs: BTreeMap<Verb, Usage>,
-    /// By table, for the first tables used. A batch or transaction counts as a call of none.
+    /// Totals by table, for the first tables used. A batch or transaction of several tables belongs to none.
     pub tables: BTreeMap<String, Usage>,
 }
 
@@ -151,7 +151,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Counts under logical table names, which are those on the wire without `prefix`.
+    /// A meter for logical table names, which are the names on the wire without `prefix`.
     pub(super) fn new(prefix: &str) -> Meter {
         Meter {
             prefix: prefix.to_owned(),
@@ -182,7 +182,7 @@ impl Meter {
         self.of_table(table, |usage| usage.throttles += 1);
     }
 
-    /// Counts a refused write of `units` write units.
+    /// Records a refused write of `units` write units.
     pub(super) fn refused(&self, verb: Verb, table: &str, units: u64) {
         let milliunits = units.saturating_mul(1000);
         self.count(verb, |counters| &counters.refused, 1);
@@ -193,7 +193,7 @@ impl Meter {
         });
     }
 
-    /// Counts what DynamoDB reports.
+    /// Records the capacity that DynamoDB reports.
     pub(super) fn consumed<'a>(
         &self,
         verb: Verb,
@@ -239,13 +239,13 @@ impl Meter {
     }
 }
 
-/// Read and write units of a report, in thousandths. Single-item verbs report only their sum.
+/// Read and write units of a report, in thousandths. Verbs of one item report only the sum.
 fn units(verb: Verb, report: &ConsumedCapacity) -> (u64, u64) {
     let (read, write) = (report.read_capacity_units(), report.write_capacity_units());
     to_sides(verb, read, write, report.capacity_units())
 }
 
-/// What of that is of indexes.
+/// The part of the units that indexes consumed.
 fn index_units(verb: Verb, report: &ConsumedCapacity) -> (u64, u64) {
     let indexes = report.global_secondary_indexes().into_iter().flat_map(|all| all.values());
     let sides = indexes.map(|index| {

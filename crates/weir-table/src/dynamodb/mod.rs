@@ -1,9 +1,8 @@
 //! The DynamoDB back-end: AWS, or any endpoint that speaks it with transactions.
 //!
-//! A request is rendered (`render`, `convert`), sent in the one loop that every call goes through
-//! (`retry`), its failure judged (`fault`), its cost counted (`meter`). The verbs are in `read`,
-//! `write`, `batch` and `transact`, table care in `tables`, the change feed in `streams`. Nothing
-//! outside this folder names the AWS SDK.
+//! A request is rendered (`render`, `convert`) and sent by the one retry loop (`retry`); failures are classified (`fault`) and
+//! costs metered (`meter`). The verbs are in `read`, `write`, `batch` and `transact`, table management in `tables`, the
+//! change feed in `streams`. Nothing outside this folder uses the AWS SDK.
 
 mod batch;
 mod connect;
@@ -44,13 +43,13 @@ pub struct Dynamo {
     prefix: String,
     retries: retry::Retries,
     meter: meter::Meter,
-    /// Shapes of tables by logical name; a request needs the names of its key attributes.
+    /// Schemas of tables by logical name; a request needs the names of its key attributes.
     specs: RwLock<HashMap<String, Arc<TableSpec>>>,
     readers: Mutex<streams::Readers>,
 }
 
 impl Dynamo {
-    /// What all calls came to since the connection was made.
+    /// Totals of all calls since the connection was made.
     #[must_use]
     pub fn capacity(&self) -> Capacity {
         self.meter.capacity()
@@ -61,7 +60,7 @@ impl Dynamo {
         format!("{}{table}", self.prefix)
     }
 
-    /// Our error for a failed call. A table that is gone is forgotten.
+    /// The error of a failed call. Drops the cached schema of a table that no longer exists.
     fn error<E>(&self, failed: retry::Failed<E>, doing: &str, table: &str) -> Error
     where
         E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,

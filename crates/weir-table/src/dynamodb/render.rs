@@ -1,8 +1,7 @@
-//! The expression tree as DynamoDB's expression text.
+//! Renders expression trees as DynamoDB's expression text.
 //!
-//! Names and values never stand in the text: each becomes a placeholder (`#n0`, `:v0`), so that no
-//! reserved word, dot or quote can be misread. The same name or value gets the same placeholder,
-//! also across the expressions of one request.
+//! Names and values are always placeholders (`#n0`, `:v0`), so no reserved word, dot or quote can be misread. Equal names or
+//! values share a placeholder across the expressions of a request.
 
 use std::collections::HashMap;
 
@@ -23,7 +22,7 @@ pub(super) struct Placeholders {
 }
 
 impl Placeholders {
-    /// What `#n…` stand for; none when there are none, as DynamoDB refuses an empty map.
+    /// Names of the `#n…` placeholders; `None` if there are none, because DynamoDB refuses an empty map.
     pub(super) fn names(&self) -> Option<HashMap<String, String>> {
         let names: HashMap<_, _> = self
             .names
@@ -33,7 +32,7 @@ impl Placeholders {
         (!names.is_empty()).then_some(names)
     }
 
-    /// What `:v…` stand for.
+    /// Values of the `:v…` placeholders.
     pub(super) fn values(&self) -> Option<HashMap<String, AttributeValue>> {
         let values: HashMap<_, _> = self
             .values
@@ -69,7 +68,7 @@ impl Placeholders {
         text
     }
 
-    /// A condition or filter. `at` names it in messages.
+    /// Renders a condition or filter. `at` names it in messages.
     pub(super) fn condition(&mut self, at: &str, condition: &Condition) -> Result<String> {
         let text = self.condition_text(condition);
         bounded(at, text)
@@ -114,7 +113,7 @@ impl Placeholders {
         }
     }
 
-    /// Parts of a compound stand in parentheses once; DynamoDB refuses them twice.
+    /// Puts the parts of a compound in parentheses once; DynamoDB refuses redundant ones.
     fn joined(&mut self, parts: &[Condition], by: &str) -> String {
         if let [only] = parts {
             return self.condition_text(only);
@@ -137,7 +136,7 @@ impl Placeholders {
         }
     }
 
-    /// An update expression; none when the update changes nothing.
+    /// Renders an update; `None` if it changes nothing.
     pub(super) fn update(&mut self, update: &Update) -> Result<Option<String>> {
         let mut set = Vec::new();
         let mut remove = Vec::new();
@@ -186,13 +185,13 @@ impl Placeholders {
         }
     }
 
-    /// A projection expression.
+    /// Renders a projection.
     pub(super) fn projection<'a>(&mut self, paths: impl IntoIterator<Item = &'a Path>) -> String {
         let paths: Vec<_> = paths.into_iter().map(|path| self.path(path)).collect();
         paths.join(", ")
     }
 
-    /// The key condition of a query.
+    /// Renders the key condition of a query.
     pub(super) fn key_condition(
         &mut self,
         partition: (&Name, &Value),
@@ -250,7 +249,7 @@ fn bounded(at: &str, text: String) -> Result<String> {
     if text.len() <= max {
         return Ok(text);
     }
-    let problem = format!("is {} bytes of expression; at most {max} are allowed", text.len());
+    let problem = format!("has an expression of {} bytes; at most {max} are allowed", text.len());
     Err(Error::invalid(at, problem))
 }
 

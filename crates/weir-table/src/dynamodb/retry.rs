@@ -1,10 +1,9 @@
-//! One loop around every call: attempts, waits, a deadline and a budget.
+//! The retry loop of every call: attempts, waits, a deadline and a budget.
 //!
-//! The SDK's own retries are off, because it sends a write again after a lost answer, and an `ADD`
-//! sent twice counts twice. Here a call says whether it may be repeated after a lost answer.
-//! Waits grow exponentially with full jitter. All calls share a budget of retries, so that a store
-//! in trouble is not asked more often than a healthy one: a retry takes a token, every answered
-//! call gives a tenth of one back.
+//! The SDK's own retries are off, because it repeats a write whose response was lost, and an `ADD` sent twice counts twice.
+//! Here a call declares whether it may be repeated. Waits grow exponentially with full jitter. All calls share a budget
+//! of retries, so that a store in trouble gets no more requests than a healthy one: a retry takes a token, every
+//! response returns a tenth of one.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +17,7 @@ use super::fault::{self, Fault};
 use super::meter::{Meter, Verb};
 use crate::error::{Error, Result};
 
-/// How calls are retried.
+/// Retries of calls.
 #[derive(Debug, Clone)]
 pub struct RetryOptions {
     /// Attempts of one call, the first included. Default 6.
@@ -27,7 +26,7 @@ pub struct RetryOptions {
     pub wait_base: Duration,
     /// The longest wait between attempts. Default 1 s.
     pub wait_max: Duration,
-    /// Retries all calls together may do in a row without an answered call between. Default 100.
+    /// Retries of all calls in a row without a response in between. Default 100.
     pub budget: u32,
 }
 
@@ -42,16 +41,16 @@ impl Default for RetryOptions {
     }
 }
 
-/// How long calls may take.
+/// Timeouts of calls.
 #[derive(Debug, Clone)]
 pub struct Timeouts {
-    /// For a connection. Default 1 s.
+    /// Timeout of a connection attempt. Default 1 s.
     pub connect: Duration,
-    /// For one attempt. Default 3 s.
+    /// Timeout of one attempt. Default 3 s.
     pub attempt: Duration,
-    /// For a call with all its attempts and waits. Default 10 s.
+    /// Timeout of a call with all its attempts and waits. Default 10 s.
     pub total: Duration,
-    /// For a table to become ready or to vanish. Default 5 min.
+    /// Timeout for a table to be created or deleted. Default 5 min.
     pub table: Duration,
 }
 
@@ -68,7 +67,7 @@ impl Default for Timeouts {
 
 const TOKEN_PARTS: u64 = 10;
 
-/// The tokens all calls share, counted in tenths.
+/// The tokens that all calls share, in tenths.
 #[derive(Debug)]
 struct Budget {
     tenths: AtomicU64,
@@ -98,30 +97,30 @@ fn wait_ceiling(options: &RetryOptions, number: u32) -> Duration {
     options.wait_base.saturating_mul(doubled).min(options.wait_max)
 }
 
-/// How a call is made.
+/// A call, as the retry loop sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call<'a> {
-    /// Under which verb it is counted.
+    /// The verb that it is metered under.
     pub(super) verb: Verb,
-    /// The table's logical name; empty when there is none.
+    /// The table's logical name; empty if there are several or none.
     pub(super) table: &'a str,
-    /// Whether sending it again after a lost answer does no harm.
+    /// Whether it may be repeated after a lost response.
     pub(super) repeatable: bool,
 }
 
-/// What a call came to.
+/// The response of a call.
 #[derive(Debug)]
 pub(super) struct Answered<T> {
-    /// The answer.
+    /// The response.
     pub(super) value: T,
-    /// An earlier attempt's answer was lost, so it may have been done before.
+    /// Whether the response of an earlier attempt was lost, so that it may have been applied before.
     pub(super) repeated: bool,
 }
 
-/// Why there is no answer.
+/// Why a call failed.
 #[derive(Debug)]
 pub(super) enum Failed<E> {
-    /// DynamoDB answered about the request itself.
+    /// DynamoDB refused the request itself.
     Answer(E),
     /// Anything else.
     Error(Error),
@@ -131,7 +130,7 @@ impl<E> Failed<E>
 where
     E: ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
 {
-    /// Our error, for a verb that expects no answer of its own here.
+    /// The error, for a verb that handles no refusal of its own.
     pub(super) fn into_error(self, doing: &str, table: &str) -> Error {
         match self {
             Failed::Answer(error) => fault::answered(doing, table, error),
@@ -140,7 +139,7 @@ where
     }
 }
 
-/// Makes attempts until one is answered, within the bounds.
+/// Repeats attempts until one succeeds, within the bounds.
 #[derive(Debug)]
 pub(super) struct Retries {
     options: RetryOptions,
@@ -154,7 +153,7 @@ impl Retries {
         Retries { options, timeouts, budget }
     }
 
-    /// Makes `call` with the usual meaning of errors.
+    /// Makes `call` and classifies errors as usual.
     pub(super) async fn run<T, E, F>(
         &self,
         meter: &Meter,
@@ -168,7 +167,7 @@ impl Retries {
         self.run_judged(meter, call, fault::judge, attempt).await
     }
 
-    /// Makes `call`, whose failed attempts mean what `judge` says.
+    /// Makes `call`; `judge` classifies its failed attempts.
     pub(super) async fn run_judged<T, E, F>(
         &self,
         meter: &Meter,
@@ -215,11 +214,11 @@ impl Retries {
         let until = deadline.min(Instant::now() + self.timeouts.attempt);
         match tokio::time::timeout_at(until, attempt).await {
             Ok(answer) => answer,
-            Err(_) => Err(SdkError::timeout_error("no answer in time")),
+            Err(_) => Err(SdkError::timeout_error("no response in time")),
         }
     }
 
-    /// Waits before the attempt after `number`; false when there is no time or budget for it.
+    /// Waits before the attempt after `number`; returns false if no time or budget is left.
     pub(super) async fn wait(&self, number: u32, deadline: Instant) -> bool {
         let ceiling = wait_ceiling(&self.options, number);
         let wait = ceiling.mul_f64(fastrand::f64());
@@ -230,12 +229,12 @@ impl Retries {
         true
     }
 
-    /// When a call that starts now must be over.
+    /// The deadline of a call that starts now.
     pub(super) fn deadline(&self) -> Instant {
         Instant::now() + self.timeouts.total
     }
 
-    /// How often a call is tried.
+    /// Attempts of a call.
     pub(super) fn attempts_max(&self) -> u32 {
         self.options.attempts_max
     }

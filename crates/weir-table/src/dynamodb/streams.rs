@@ -1,13 +1,11 @@
 //! The change feed: DynamoDB Streams.
 //!
-//! A stream has shards; each is read with an iterator, which every read replaces. A position is
-//! the sequence number of the last change that was read, and the iterator that follows it is
-//! remembered, so that a quiet shard is not asked for a new one each time.
+//! A stream has shards; each is read with an iterator, which every read replaces. A position is the sequence number of the
+//! last change that was read. The iterator that follows it is cached, so that a quiet shard needs no new one for each read.
 //!
-//! "From now on" has no sequence number until something changes. There the iterator itself is the
-//! position, marked by [`ITERATOR_MARK`]: what changes between two reads is not lost, on whichever
-//! instance the second one happens. AWS forgets an iterator after 15 minutes; such a position is
-//! then trimmed.
+//! `Latest` has no sequence number until something changes. There the iterator itself is the position, marked by
+//! [`ITERATOR_MARK`], so changes between two reads are not lost, even if another instance makes the second one. AWS drops
+//! an iterator after 15 minutes; such a position is then trimmed.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -24,18 +22,18 @@ use crate::feed::{Change, FeedPage, FeedShard, Image, Position};
 use crate::spec::TableSpec;
 use crate::value::Name;
 
-/// Begins a position that is an iterator; sequence numbers are digits.
+/// Prefix of a position that is an iterator; sequence numbers are digits.
 const ITERATOR_MARK: char = '@';
-/// How long an iterator is remembered; AWS forgets it after 15 minutes.
+/// How long an iterator is cached; AWS drops it after 15 minutes.
 const ITERATOR_AGE_MAX: Duration = Duration::from_secs(5 * 60);
-/// Iterators that are remembered.
+/// Cached iterators.
 const ITERATORS_MAX: usize = 1024;
 /// Pages of shards that are listed, of up to 100 each.
 const SHARD_PAGES_MAX: usize = 100;
-/// Who removes expired items.
+/// The principal that removes expired items.
 const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 
-/// What is remembered between reads.
+/// State that is cached between reads.
 #[derive(Debug, Default)]
 pub(super) struct Readers {
     streams: HashMap<String, String>,
@@ -43,7 +41,7 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    /// Forgets what is known of a table's stream.
+    /// Drops what is cached of a table's stream.
     pub(super) fn forget(&mut self, table: &str) {
         self.streams.remove(table);
         self.iterators.retain(|(of, _, _), _| of != table);
@@ -160,7 +158,7 @@ fn place(table: &str, shard: &str, position: &Position) -> (String, String, Stri
     (table.to_owned(), shard.to_owned(), position)
 }
 
-/// The iterator of a position, if it is one or was remembered.
+/// The iterator of a position, if it is one or is cached.
 fn remembered(dynamo: &Dynamo, table: &str, shard: &str, from: &Position) -> Option<String> {
     match from {
         Position::After(text) if text.starts_with(ITERATOR_MARK) => {
@@ -212,7 +210,7 @@ async fn read_afresh(
     records(dynamo, table, &iterator, limit).await
 }
 
-/// A shard that is gone while its table is there was trimmed with all its changes.
+/// A shard that is missing while its table exists was trimmed with all its changes.
 async fn gone(dynamo: &Dynamo, table: &str) -> Error {
     dynamo.readers.lock().forget(table);
     match tables::stream(dynamo, table).await {

@@ -1,4 +1,4 @@
-//! Making, removing and describing tables.
+//! Creates, deletes and describes tables.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use crate::error::{Error, Result};
 use crate::spec::{IndexSpec, Projection, TableSpec};
 use crate::value::{Kind, Name};
 
-/// The first wait between two looks at a table that is changing; it doubles.
+/// The first wait between two polls of a table that is changing; it doubles.
 const LOOK_WAIT_MIN: Duration = Duration::from_millis(20);
-/// The longest wait between two looks.
+/// The longest wait between two polls.
 const LOOK_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Pages of table names that are read, of 100 names each.
 const NAME_PAGES_MAX: usize = 1000;
@@ -34,8 +34,8 @@ fn wire_fault(problem: impl std::error::Error + Send + Sync + 'static) -> Error 
     Error::backend("making a request to DynamoDB", problem)
 }
 
-/// Makes a table and waits until it and its indexes can be used. Of one that exists only an
-/// expiry attribute that is not yet set is set, because another instance may be making it.
+/// Creates a table and waits until it and its indexes are active. An existing table stays as it is, except that a missing
+/// expiry attribute is set, because another instance may be creating it.
 pub(super) async fn create(dynamo: &Dynamo, spec: &TableSpec) -> Result<()> {
     let table = spec.name.as_str();
     let mut request = dynamo
@@ -122,7 +122,7 @@ async fn wait_until_active(dynamo: &Dynamo, table: &str) -> Result<()> {
     .await
 }
 
-/// Looks at the table until `done`, within the bound for tables.
+/// Polls the table until `done`, within the timeout for tables.
 async fn wait(
     dynamo: &Dynamo,
     table: &str,
@@ -173,7 +173,7 @@ async fn expire_by(dynamo: &Dynamo, table: &str, attribute: &Name) -> Result<()>
     let answer = dynamo.retries.run(&dynamo.meter, call(table), || request.clone().send()).await;
     match answer {
         Ok(_) => Ok(()),
-        // Another instance may have been first.
+        // Another instance may have been faster.
         Err(failed) => match ttl(dynamo, table).await? {
             Some(_) => Ok(()),
             None => Err(failed.into_error("setting the expiry attribute", table)),
@@ -200,7 +200,7 @@ async fn ttl(dynamo: &Dynamo, table: &str) -> Result<Option<Name>> {
         .map(Name::from))
 }
 
-/// Removes a table and waits until it is gone.
+/// Deletes a table and waits until it is gone.
 pub(super) async fn delete(dynamo: &Dynamo, table: &str) -> Result<()> {
     dynamo.specs.write().remove(table);
     dynamo.readers.lock().forget(table);
@@ -214,7 +214,7 @@ pub(super) async fn delete(dynamo: &Dynamo, table: &str) -> Result<()> {
     wait(dynamo, table, "vanish", |found| found.is_none()).await
 }
 
-/// The table's shape as it is.
+/// The current schema of a table.
 pub(super) async fn describe(dynamo: &Dynamo, table: &str) -> Result<Option<TableSpec>> {
     let Some(found) = look(dynamo, table).await? else {
         return Ok(None);
@@ -232,7 +232,7 @@ pub(super) async fn describe(dynamo: &Dynamo, table: &str) -> Result<Option<Tabl
     Ok(Some(spec))
 }
 
-/// The shape of a table a request is for, remembered.
+/// The schema of a table, cached.
 pub(super) async fn spec(dynamo: &Dynamo, table: &str) -> Result<Arc<TableSpec>> {
     if let Some(spec) = dynamo.specs.read().get(table) {
         return Ok(Arc::clone(spec));
@@ -243,7 +243,7 @@ pub(super) async fn spec(dynamo: &Dynamo, table: &str) -> Result<Arc<TableSpec>>
     }
 }
 
-/// The stream of a table, if its changes are fed.
+/// The stream of a table, if it has one.
 pub(super) async fn stream(dynamo: &Dynamo, table: &str) -> Result<String> {
     let found = look(dynamo, table).await?;
     let found = found.ok_or_else(|| Error::NoSuchTable(table.to_owned()))?;

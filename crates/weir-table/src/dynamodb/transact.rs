@@ -1,7 +1,7 @@
-//! Transactions: all writes or none, and reads of one moment.
+//! Transactions: all writes or none, and consistent reads of several items.
 //!
-//! Every write transaction carries an idempotency token, the caller's or one of our own, so that
-//! sending it again after a lost answer does it once.
+//! Every write transaction carries an idempotency token, the caller's or a random one, so that a retry after a lost response
+//! applies it once.
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::SdkError;
@@ -28,15 +28,15 @@ use crate::limits;
 use crate::request::{Action, Get, Transacted, Transaction, Verdict, Write};
 use crate::spec::TableSpec;
 
-/// An update in a transaction must have an expression. One that changes nothing removes this
-/// attribute, which no item has.
+/// An update in a transaction must have an expression. An update that changes nothing removes this attribute, which no item
+/// has.
 const NO_ATTRIBUTE: &str = "weir:none";
 
 /// Bytes of a scoped token's hash; as hexadecimal text they fit the length of a token.
 const SCOPED_BYTES: usize = 16;
 const _: () = assert!(2 * SCOPED_BYTES <= limits::TOKEN_MAX);
 
-/// Does all writes or none.
+/// Applies all writes or none.
 pub(super) async fn write(dynamo: &Dynamo, transaction: Transaction) -> Result<Transacted> {
     let Transaction { writes, token } = transaction;
     let mut wire = Vec::with_capacity(writes.len());
@@ -81,7 +81,7 @@ pub(super) async fn write(dynamo: &Dynamo, transaction: Transaction) -> Result<T
     }
 }
 
-/// A token is known to the whole AWS account, and a prefix is a store of its own in it.
+/// Scopes a token to the table prefix, because DynamoDB shares tokens across the whole account.
 fn scoped(prefix: &str, token: &str) -> String {
     if prefix.is_empty() {
         return token.to_owned();
@@ -158,7 +158,7 @@ fn judge_get(error: &SdkError<TransactGetItemsError, HttpResponse>) -> Fault {
     }
 }
 
-/// A conflict hides what the conditions would have said, and throttling too.
+/// A conflict or throttling hides the results of the conditions.
 fn judge_reasons(reasons: &[CancellationReason]) -> Fault {
     let any = |codes: &[&str]| {
         reasons.iter().filter_map(CancellationReason::code).any(|code| codes.contains(&code))
@@ -172,7 +172,7 @@ fn judge_reasons(reasons: &[CancellationReason]) -> Fault {
     }
 }
 
-/// What a canceled transaction says, write by write.
+/// The verdicts of a canceled transaction, write by write.
 async fn refused(
     dynamo: &Dynamo,
     call: Call<'_>,
@@ -213,8 +213,7 @@ async fn refused(
     Ok(Transacted::Refused(verdicts))
 }
 
-/// Names the attribute of the first update that cannot be done; some endpoints do not even name
-/// the write.
+/// Finds the attribute of the first update that cannot be applied. Some endpoints do not even name the write.
 async fn diagnosed(dynamo: &Dynamo, writes: &[Write], error: Error) -> Error {
     if !error.is_invalid() {
         return error;
@@ -244,7 +243,7 @@ async fn diagnosed_at(dynamo: &Dynamo, write: Option<&Write>, error: Error) -> E
     }
 }
 
-/// DynamoDB does not say which table of several is not there.
+/// DynamoDB does not report which of several tables is missing.
 fn gone_table<'a>(writes: &'a [Write], only: &'a str) -> &'a str {
     match writes.first() {
         Some(first) if only.is_empty() => &first.table,
@@ -252,7 +251,7 @@ fn gone_table<'a>(writes: &'a [Write], only: &'a str) -> &'a str {
     }
 }
 
-/// Reads items as they were at one moment.
+/// Reads items at one moment.
 pub(super) async fn get(dynamo: &Dynamo, gets: &[Get]) -> Result<Vec<Option<Item>>> {
     let mut wire = Vec::with_capacity(gets.len());
     for get in gets {
@@ -274,7 +273,7 @@ pub(super) async fn get(dynamo: &Dynamo, gets: &[Get]) -> Result<Vec<Option<Item
         .run_judged(&dynamo.meter, call, judge_get, || request.clone().send())
         .await
         .map_err(|failed| match failed {
-            // Conflicts and throttling are judged already, so what is left is a wrong request.
+            // Conflicts and throttling are handled already, so the request itself is invalid.
             Failed::Answer(TransactGetItemsError::TransactionCanceledException(canceled)) => {
                 fault::invalid(canceled.message.unwrap_or_default())
             }
@@ -284,7 +283,7 @@ pub(super) async fn get(dynamo: &Dynamo, gets: &[Get]) -> Result<Vec<Option<Item
     dynamo.meter.consumed(Verb::TransactGet, answer.consumed_capacity());
     let found = answer.responses.unwrap_or_default();
     if found.len() != gets.len() {
-        let problem = format!("{} answers to {} requests", found.len(), gets.len());
+        let problem = format!("{} responses to {} requests", found.len(), gets.len());
         return Err(Error::backend("reading a transaction", problem));
     }
     found.into_iter().map(|found| convert::read_optional(found.item)).collect()

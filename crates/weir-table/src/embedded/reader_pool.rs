@@ -166,7 +166,7 @@ mod tests {
         let readers = ReaderPool::default();
         assert!(matches!(readers.run_inline(|| Ok(1)), Some(Ok(1))));
         // A machine that stood still meanwhile is no slow read.
-        readers.avoided_until_ms.store(0, Ordering::Relaxed);
+        readers.inline_off_until_ms.store(0, Ordering::Relaxed);
         let slow = readers.run_inline(|| {
             std::thread::sleep(SLOW);
             Ok(2)

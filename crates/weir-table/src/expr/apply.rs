@@ -1,4 +1,4 @@
-//! The item an update makes of an item. Pure; the update has passed [`super::check`].
+//! Applies an update to an item. Pure; the update has passed [`super::check`].
 
 use super::path::{Path, Step};
 use super::update::{Change, Term, Update};
@@ -10,12 +10,12 @@ use crate::value::{Name, Value};
 /// Applies `update` to `old` and returns the new item.
 ///
 /// # Errors
-/// When a term reads what is not there or is of the wrong kind, or a path leads nowhere.
+/// A term reads a missing value or one of the wrong kind, or a path does not exist.
 pub fn apply(update: &Update, old: &Item) -> Result<Item> {
     let mut new = old.clone();
     let mut removed_elements: Vec<&Path> = Vec::new();
     let mut changes: Vec<&Change> = update.changes.iter().collect();
-    // List positions past the end append; in order of position, so that two appends keep it.
+    // Positions past the end of a list append, in the order of positions.
     changes.sort_by_key(|change| match change.path().steps.last() {
         Some(Step::Element(position)) => *position,
         _ => 0,
@@ -40,7 +40,7 @@ pub fn apply(update: &Update, old: &Item) -> Result<Item> {
             Change::Remove(path) => take(new.attrs_mut(), path)?,
         }
     }
-    // Elements go last and from the back: positions are those of the old list.
+    // Elements are removed last and from the back, because positions are those of the old list.
     removed_elements.sort_by(|a, b| b.steps.last().cmp(&a.steps.last()));
     for path in removed_elements {
         take(new.attrs_mut(), path)?;
@@ -48,19 +48,19 @@ pub fn apply(update: &Update, old: &Item) -> Result<Item> {
     Ok(new)
 }
 
-/// Attributes, and what each shall hold, or did; none where it is gone.
+/// Attributes with their old or new values; `None` for a missing one.
 pub(crate) type Changed = Vec<(Name, Option<Value>)>;
 
-/// Applies `update` to `item` in its place and returns what that had before, in name order; an attribute that stays as it is
-/// is not in it. Nothing is done, and nothing returned, for an update that reaches into attributes.
+/// Applies `update` to `item` in place. Returns the old values of the changed attributes, sorted by name, or `None`, with
+/// nothing changed, for an update that reaches into attributes.
 ///
 /// # Errors
-/// As [`apply`]; the item is as it was.
+/// As [`apply`]; the item is unchanged.
 pub(crate) fn apply_in_place(update: &Update, item: &mut Item) -> Result<Option<Changed>> {
     if update.changes.iter().any(|change| !change.path().steps.is_empty()) {
         return Ok(None);
     }
-    // All terms read the item as it was, so all are evaluated first.
+    // All terms read the old item, so all are evaluated first.
     let mut changed: Changed = Vec::with_capacity(update.changes.len());
     let mut places = Vec::with_capacity(update.changes.len());
     for change in &update.changes {
@@ -80,7 +80,7 @@ pub(crate) fn apply_in_place(update: &Update, item: &mut Item) -> Result<Option<
         }
     }
     let attrs = item.attrs_mut();
-    // Those that come or go move the others, so they are last.
+    // Added and removed attributes shift the others, so they are last.
     for ((_, value), place) in changed.iter_mut().zip(&mut places) {
         *place = place.filter(|_| value.is_some());
         if let Some(value) = place.and_then(|place| attrs.at_mut(place)).zip(value.as_mut()) {
@@ -121,7 +121,7 @@ fn evaluate(term: &Term, target: &Path, old: &Item) -> Result<Value> {
                 "the update reads this attribute, but the item has none",
             )
         }),
-        // DynamoDB reads the other term too when it is not needed, and refuses it when it is not there.
+        // DynamoDB evaluates the other term even if it is not needed, and refuses a missing value.
         Term::PathOr(path, otherwise) => {
             let otherwise = evaluate(otherwise, target, old)?;
             Ok(path.find(old).cloned().unwrap_or(otherwise))
@@ -175,7 +175,7 @@ fn mismatch(path: &Path, verb: &str, old: &Value, value: &Value) -> Error {
 }
 
 fn nowhere(path: &Path) -> Error {
-    Error::invalid(path.to_string(), "the path leads into something the item does not have")
+    Error::invalid(path.to_string(), "the path leads into a value that the item does not have")
 }
 
 fn put(attrs: &mut Attrs, path: &Path, value: Value) -> Result<()> {
@@ -197,7 +197,7 @@ fn put(attrs: &mut Attrs, path: &Path, value: Value) -> Result<()> {
     Ok(())
 }
 
-/// Deleting from a set that is missing is fine, but not from one in a map or list that is.
+/// Deleting from a missing set is allowed, but not from one in a missing map or list.
 fn check_parent(attrs: &mut Attrs, path: &Path) -> Result<()> {
     let Some((last, before)) = path.steps.split_last() else {
         return Ok(());

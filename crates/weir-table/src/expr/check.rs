@@ -1,4 +1,4 @@
-//! What can be said of an expression before any item is seen. The same on every back-end.
+//! Validation of expressions, independent of items and back-ends.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::value::{Kind, Value};
 /// Checks a condition or filter. `at` names it in messages: `condition`, `filter`.
 ///
 /// # Errors
-/// Names the path or parameter that is wrong.
+/// Names the invalid path or parameter.
 pub fn condition(at: &str, condition: &Condition) -> Result<()> {
     let mut operators = 0;
     check_condition(at, condition, &mut operators, 0)?;
@@ -77,7 +77,7 @@ fn check_condition(
         }
         Condition::And(all) | Condition::Or(all) => {
             if all.is_empty() {
-                return Err(Error::invalid(at, "an empty list of conditions"));
+                return Err(Error::invalid(at, "has an empty list of conditions"));
             }
             all.iter().try_for_each(|inner| check_condition(at, inner, operators, depth + 1))
         }
@@ -85,7 +85,7 @@ fn check_condition(
     }
 }
 
-/// How many operators DynamoDB counts for a condition without its parts.
+/// Operators that DynamoDB counts for a condition without its parts.
 fn operators_of(condition: &Condition) -> usize {
     let sizes = |operands: &[&Operand]| {
         let is_size = |operand: &&&Operand| matches!(operand, Operand::Size(_));
@@ -195,11 +195,11 @@ fn check_operand(at: &str, operand: &Operand) -> Result<()> {
 
 fn check_path(at: &str, path: &Path) -> Result<()> {
     if path.attribute.is_empty() {
-        return Err(Error::invalid(at, "a path without an attribute name"));
+        return Err(Error::invalid(at, "has a path without an attribute name"));
     }
     if path.steps.len() >= limits::NESTING_MAX {
         let max = limits::NESTING_MAX;
-        return Err(Error::invalid(path.to_string(), format!("a path of more than {max} steps")));
+        return Err(Error::invalid(path.to_string(), format!("has more than {max} steps")));
     }
     Ok(())
 }
@@ -207,7 +207,7 @@ fn check_path(at: &str, path: &Path) -> Result<()> {
 /// Checks a value: no empty set anywhere, not nested too deep.
 ///
 /// # Errors
-/// Names the place, starting with `at`.
+/// Names the path, starting with `at`.
 pub fn value(at: &str, value: &Value) -> Result<()> {
     value_at(at, value, 1)
 }
@@ -240,14 +240,14 @@ fn value_at(at: &str, value: &Value, depth: usize) -> Result<()> {
     if empty { Err(Error::invalid(at, "a set must not be empty")) } else { Ok(()) }
 }
 
-/// Checks an update against the table it is for.
+/// Checks an update against its table.
 ///
 /// # Errors
-/// Names the path that is wrong: a key attribute, two changes that overlap, a wrong kind.
+/// Names the invalid path: a key attribute, two changes that overlap, a wrong kind.
 pub fn update(spec: &TableSpec, update: &Update) -> Result<()> {
     if update.changes.len() > limits::EXPRESSION_OPERATORS_MAX {
         let max = limits::EXPRESSION_OPERATORS_MAX;
-        return Err(Error::invalid("update", format!("more than {max} changes")));
+        return Err(Error::invalid("update", format!("has more than {max} changes")));
     }
     for (position, change) in update.changes.iter().enumerate() {
         let path = change.path();
@@ -288,7 +288,7 @@ fn check_change(path: &Path, change: &Change) -> Result<()> {
     }
 }
 
-/// Sums and appends stand only at the top of a term, as in DynamoDB's grammar.
+/// Sums and appends are allowed only at the top of a term, as in DynamoDB's grammar.
 fn check_term(at: &str, term: &Term, depth: usize) -> Result<()> {
     if depth > limits::NESTING_MAX {
         return Err(Error::invalid(
@@ -308,7 +308,7 @@ fn check_term(at: &str, term: &Term, depth: usize) -> Result<()> {
         Term::PathOr(path, otherwise) => {
             check_path(at, path)?;
             if matches!(&**otherwise, Term::Path(other) if other == path) {
-                return Err(Error::invalid(path.to_string(), "stands in for itself"));
+                return Err(Error::invalid(path.to_string(), "must not be its own default"));
             }
             check_term(at, otherwise, depth + 1)
         }
@@ -327,7 +327,7 @@ fn check_term(at: &str, term: &Term, depth: usize) -> Result<()> {
     }
 }
 
-/// Collects the attributes that an update reads to set others.
+/// Collects the attributes that an update reads.
 pub(crate) fn read_by<'a>(update: &'a Update, into: &mut Vec<&'a crate::value::Name>) {
     fn read<'a>(term: &'a Term, into: &mut Vec<&'a crate::value::Name>) {
         match term {
@@ -350,7 +350,7 @@ pub(crate) fn read_by<'a>(update: &'a Update, into: &mut Vec<&'a crate::value::N
     }
 }
 
-/// Collects the attributes a condition names.
+/// Collects the attributes that a condition names.
 pub fn attributes<'a>(condition: &'a Condition, into: &mut Vec<&'a crate::value::Name>) {
     let mut operand = |operand: &'a Operand| {
         if let Operand::Path(path) | Operand::Size(path) = operand {

@@ -25,15 +25,15 @@ pub enum Compare {
 /// One side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operand {
-    /// What the item holds at a path.
+    /// The value at a path.
     Path(Path),
-    /// A given value.
+    /// A constant.
     Value(Value),
-    /// The size of what the item holds at a path.
+    /// The size of the value at a path.
     Size(Path),
 }
 
-/// What must hold of an item.
+/// A condition on an item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Condition {
     /// A comparison.
@@ -42,21 +42,21 @@ pub enum Condition {
     Between(Operand, Operand, Operand),
     /// The operand equals one of these.
     In(Operand, Vec<Operand>),
-    /// There is something at the path.
+    /// The path has a value.
     Exists(Path),
-    /// There is nothing at the path.
+    /// The path has no value.
     Absent(Path),
-    /// What is at the path is of this kind.
+    /// The value at the path is of this kind.
     IsKind(Path, Kind),
     /// Text or bytes at the path begin with this.
     BeginsWith(Path, Operand),
     /// Text at the path contains this text, or a set or list there this element.
     Contains(Path, Operand),
-    /// All hold.
+    /// All are true.
     And(Vec<Condition>),
-    /// At least one holds.
+    /// At least one is true.
     Or(Vec<Condition>),
-    /// It does not hold.
+    /// The condition is false.
     Not(Box<Condition>),
 }
 
@@ -65,7 +65,7 @@ pub fn attr(name: impl Into<Name>) -> Operand {
     Operand::Path(Path::new(name))
 }
 
-/// The size of what is at `path`, to build a condition from.
+/// The size of the value at `path`, to build a condition from.
 pub fn size(path: impl Into<Path>) -> Operand {
     Operand::Size(path.into())
 }
@@ -108,7 +108,7 @@ impl Operand {
         ge => Ge,
     }
 
-    /// The path this operand names. A given value has none; the empty one is refused by the checks.
+    /// The path of this operand. A constant has an empty one, which the checks refuse.
     fn into_path(self) -> Path {
         match self {
             Operand::Path(path) | Operand::Size(path) => path,
@@ -116,13 +116,13 @@ impl Operand {
         }
     }
 
-    /// A field of the map here.
+    /// A field of this map.
     #[must_use]
     pub fn field(self, name: impl Into<Name>) -> Operand {
         Operand::Path(self.into_path().field(name))
     }
 
-    /// An element of the list here.
+    /// An element of this list.
     #[must_use]
     pub fn element(self, position: usize) -> Operand {
         Operand::Path(self.into_path().element(position))
@@ -140,31 +140,31 @@ impl Operand {
         Condition::In(self, values.into_iter().map(Into::into).collect())
     }
 
-    /// There is something here.
+    /// The attribute exists.
     #[must_use]
     pub fn exists(self) -> Condition {
         Condition::Exists(self.into_path())
     }
 
-    /// There is nothing here.
+    /// The attribute is missing.
     #[must_use]
     pub fn absent(self) -> Condition {
         Condition::Absent(self.into_path())
     }
 
-    /// What is here is of this kind.
+    /// The value is of this kind.
     #[must_use]
     pub fn is_kind(self, kind: Kind) -> Condition {
         Condition::IsKind(self.into_path(), kind)
     }
 
-    /// Text or bytes here begin with `prefix`.
+    /// The text or bytes begin with `prefix`.
     #[must_use]
     pub fn begins_with(self, prefix: impl Into<Operand>) -> Condition {
         Condition::BeginsWith(self.into_path(), prefix.into())
     }
 
-    /// Text here contains `part`, or the set or list here has it as an element.
+    /// The text contains `part`, or the set or list has it as an element.
     #[must_use]
     pub fn contains(self, part: impl Into<Operand>) -> Condition {
         Condition::Contains(self.into_path(), part.into())
@@ -172,7 +172,7 @@ impl Operand {
 }
 
 impl Condition {
-    /// Both hold.
+    /// Both are true.
     #[must_use]
     pub fn and(self, other: Condition) -> Condition {
         match self {
@@ -184,7 +184,7 @@ impl Condition {
         }
     }
 
-    /// At least one holds.
+    /// At least one is true.
     #[must_use]
     pub fn or(self, other: Condition) -> Condition {
         match self {

@@ -1,4 +1,4 @@
-//! Whether a condition holds of an item. Pure; the condition has passed [`super::check`].
+//! Evaluates conditions. Pure; the condition has passed [`super::check`].
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -7,7 +7,7 @@ use super::condition::{Compare, Condition, Operand};
 use crate::item::Item;
 use crate::value::Value;
 
-/// Whether `condition` holds of `item`; a missing item is one without attributes.
+/// Whether `condition` is true for `item`; a missing item has no attributes.
 #[must_use]
 pub fn holds(condition: &Condition, item: &Item) -> bool {
     match condition {
@@ -51,8 +51,7 @@ fn resolve<'a>(operand: &'a Operand, item: &'a Item) -> Option<Cow<'a, Value>> {
     }
 }
 
-/// What `size()` says of a value: UTF-16 units, as DynamoDB counts text, or bytes, or elements.
-/// Numbers and booleans have none.
+/// The `size()` of a value: UTF-16 units of text, as on DynamoDB, or bytes, or elements. Numbers and booleans have none.
 fn size_of(value: &Value) -> Option<usize> {
     match value {
         Value::S(text) => Some(text.encode_utf16().count()),
@@ -72,7 +71,7 @@ fn compare_values(
     right: Option<Cow<'_, Value>>,
 ) -> bool {
     let (Some(left), Some(right)) = (left, right) else {
-        // What is missing differs from everything and is in order with nothing.
+        // A missing value differs from everything and has no order.
         return compare == Compare::Ne;
     };
     match compare {

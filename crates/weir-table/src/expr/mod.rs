@@ -1,7 +1,7 @@
 //! Conditions, filters and updates as a typed tree.
 //!
-//! They are built in Rust (`attr("tk").ge(5)`, `add("cost", 7)`), checked by [`check`], evaluated by
-//! [`eval`] and [`apply`] on the embedded back-end and rendered to expression text on DynamoDB.
+//! They are built in Rust (`attr("tk").ge(5)`, `add("cost", 7)`) and checked by [`check`]. The embedded back-end evaluates them
+//! with [`eval`] and [`apply`]; the DynamoDB back-end renders them as expression text.
 
 pub mod apply;
 pub mod check;

@@ -1,4 +1,4 @@
-//! Where in an item: an attribute, and steps into maps and lists below it.
+//! Paths into an item: an attribute, and steps into maps and lists.
 
 use std::fmt;
 
@@ -16,13 +16,13 @@ pub enum Step {
     Element(usize),
 }
 
-/// A place in an item.
+/// A path into an item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Path {
     /// The attribute.
     pub attribute: Name,
-    /// Steps below it.
+    /// Steps below the attribute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
 }
@@ -57,8 +57,8 @@ impl Path {
         })
     }
 
-    /// Whether two paths cannot stand in one request: one is the other or leads into it, or they
-    /// part where one takes what is there for a map and the other for a list.
+    /// Whether two paths conflict in one request: one is a prefix of the other, or one treats a value as a map and the
+    /// other as a list.
     #[must_use]
     pub fn overlaps(&self, other: &Path) -> bool {
         let parting = self.steps.iter().zip(&other.steps).find(|(ours, theirs)| ours != theirs);

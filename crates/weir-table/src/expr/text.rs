@@ -1,7 +1,7 @@
-//! How long an expression is as DynamoDB's text, at most.
+//! Upper bound of the length of an expression's text.
 //!
-//! DynamoDB bounds the text, with placeholders in the place of names and values. Every back-end
-//! keeps that bound, so it is computed here from the tree, by the longest placeholder there can be.
+//! DynamoDB limits the text, with placeholders for names and values. Every back-end enforces that limit, so the length is
+//! computed from the tree with the longest possible placeholders.
 
 use super::condition::{Condition, Operand};
 use super::path::{Path, Step};
@@ -14,13 +14,13 @@ const PLACEHOLDER: usize = 5;
 /// Bytes of `[` and `]` and a list position.
 const ELEMENT: usize = 22;
 
-/// Refuses an expression of more bytes than DynamoDB takes.
+/// Refuses an expression that is too long for DynamoDB.
 pub(super) fn bounded(at: &str, bytes: usize) -> Result<()> {
     let max = limits::EXPRESSION_TEXT_MAX;
     if bytes <= max {
         return Ok(());
     }
-    let problem = format!("is an expression of {bytes} bytes; at most {max} are allowed");
+    let problem = format!("has an expression of {bytes} bytes; at most {max} are allowed");
     Err(Error::invalid(at, problem))
 }
 

@@ -5,30 +5,30 @@ use serde::{Deserialize, Serialize};
 use super::path::Path;
 use crate::value::Value;
 
-/// A value to set, computed from the item as it was before the update.
+/// A value to set, computed from the item before the update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Term {
-    /// A given value.
+    /// A constant.
     Value(Value),
-    /// What the item holds at a path; the update is refused when there is nothing.
+    /// The value at a path; the update is refused if it is missing.
     Path(Path),
-    /// What the item holds at a path or, when there is nothing, this.
+    /// The value at a path, or a default if it is missing.
     PathOr(Path, Box<Term>),
     /// The sum of two numbers.
     Plus(Box<Term>, Box<Term>),
     /// The difference of two numbers.
     Minus(Box<Term>, Box<Term>),
-    /// One list after the other.
+    /// Two lists, concatenated.
     Append(Box<Term>, Box<Term>),
 }
 
 impl Term {
-    /// What the item holds at `path`.
+    /// The value at `path`.
     pub fn path(path: impl Into<Path>) -> Term {
         Term::Path(path.into())
     }
 
-    /// What the item holds at `path` or, when there is nothing, `otherwise`.
+    /// The value at `path`, or `otherwise` if it is missing.
     pub fn path_or(path: impl Into<Path>, otherwise: impl Into<Term>) -> Term {
         Term::PathOr(path.into(), Box::new(otherwise.into()))
     }
@@ -61,13 +61,13 @@ impl<V: Into<Value>> From<V> for Term {
 /// One change of an update.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// Put a value at a path.
+    /// Sets the value at a path.
     Set(Path, Term),
-    /// Take away what is at a path.
+    /// Removes the value at a path.
     Remove(Path),
-    /// Add a number to a number, or elements to a set; what is missing is made.
+    /// Adds a number to a number, or elements to a set; creates a missing value.
     Add(Path, Value),
-    /// Take elements out of a set; an empty set is removed.
+    /// Deletes elements from a set; removes an empty set.
     Delete(Path, Value),
 }
 
@@ -84,7 +84,7 @@ impl Change {
     }
 }
 
-/// All changes of one update. Every term reads the item as it was before.
+/// The changes of one update. Every term reads the item before the update.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Update {
     /// The changes.
@@ -96,7 +96,7 @@ pub fn set(path: impl Into<Path>, term: impl Into<Term>) -> Update {
     Update::default().set(path, term)
 }
 
-/// Sets the value at `path` unless there is one.
+/// Sets the value at `path` if it is missing.
 pub fn set_if_absent(path: impl Into<Path>, term: impl Into<Term>) -> Update {
     Update::default().set_if_absent(path, term)
 }
@@ -106,12 +106,12 @@ pub fn add(path: impl Into<Path>, value: impl Into<Value>) -> Update {
     Update::default().add(path, value)
 }
 
-/// Removes what is at `path`.
+/// Removes the value at `path`.
 pub fn remove(path: impl Into<Path>) -> Update {
     Update::default().remove(path)
 }
 
-/// Takes elements out of the set at `path`.
+/// Deletes elements from the set at `path`.
 pub fn delete_from(path: impl Into<Path>, elements: impl Into<Value>) -> Update {
     Update::default().delete_from(path, elements)
 }
@@ -128,7 +128,7 @@ impl Update {
         self.and(Change::Set(path.into(), term.into()))
     }
 
-    /// Sets the value at `path` unless there is one.
+    /// Sets the value at `path` if it is missing.
     #[must_use]
     pub fn set_if_absent(self, path: impl Into<Path>, term: impl Into<Term>) -> Update {
         let path = path.into();
@@ -141,13 +141,13 @@ impl Update {
         self.and(Change::Add(path.into(), value.into()))
     }
 
-    /// Removes what is at `path`.
+    /// Removes the value at `path`.
     #[must_use]
     pub fn remove(self, path: impl Into<Path>) -> Update {
         self.and(Change::Remove(path.into()))
     }
 
-    /// Takes elements out of the set at `path`.
+    /// Deletes elements from the set at `path`.
     #[must_use]
     pub fn delete_from(self, path: impl Into<Path>, elements: impl Into<Value>) -> Update {
         self.and(Change::Delete(path.into(), elements.into()))
