@@ -1,5 +1,7 @@
 //! Every bound of the keeper, with its reason.
 
+pub use weir_table::retry::{PAGE_MAX, TRIES_MAX};
+
 /// A quota, and a cost that a client states, at most: a thousand million dollars a day.
 pub const USD_MICROS_MAX: u64 = 1_000_000_000_000_000;
 /// Tokens of one kind in a submission at most: a hundred thousand times the largest context there is.
@@ -50,16 +52,8 @@ pub const PAST_MAX: usize = 16;
 pub const BATCH_MAX: usize = 100;
 /// Days of a series at most.
 pub const SERIES_DAYS_MAX: usize = 92;
-/// Things of a page at most.
-pub const PAGE_MAX: u32 = 100;
-/// How often a write that lost a race is tried again.
-pub const TRIES_MAX: u32 = 16;
 /// How often a transaction of several submissions is tried before each of them goes by itself.
 pub const BATCH_TRIES_MAX: u32 = 4;
-/// The longest first wait before trying again; it doubles up to [`BACKOFF_MAX_MS`].
-pub const BACKOFF_BASE_MS: u64 = 2;
-/// The longest wait before trying again.
-pub const BACKOFF_MAX_MS: u64 = 100;
 /// Characters of a webhook's address at most.
 pub const URL_MAX: usize = 2_048;
 /// Days of an org that one run exports at most.

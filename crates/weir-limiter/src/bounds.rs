@@ -1,5 +1,7 @@
 //! Every bound of the limiter, with its reason.
 
+pub use weir_table::retry::{PAGE_MAX, TRIES_MAX};
+
 /// Most tokens of a capacity, a refill or a request. In millitokens that is a ten-thousandth of the largest `i64`, so
 /// thousands of them can be summed.
 pub const TOKENS_MAX: u64 = 1_000_000_000_000;
@@ -11,12 +13,6 @@ pub const LIMITS_MAX: usize = 16;
 pub const SHARDS_MAX: u32 = 32;
 /// Writes per second that one shard should take: what one DynamoDB partition serves.
 pub const SHARD_WRITES_PER_SECOND: u64 = 1000;
-/// Most attempts of a write that loses races.
-pub const TRIES_MAX: u32 = 16;
-/// Longest wait before the first retry; it doubles up to [`BACKOFF_MAX_MS`].
-pub const BACKOFF_BASE_MS: u64 = 2;
-/// Longest wait before a retry.
-pub const BACKOFF_MAX_MS: u64 = 100;
 /// Longest time that a refusal is cached, because others may refund tokens meanwhile.
 pub const REFUSAL_MEMORY_MS: i64 = 1_000;
 /// Most buckets cached in a process.
@@ -47,8 +43,6 @@ pub const CONFIGS_MAX: usize = 200_000;
 pub const NAMESPACE_TTL_MS: i64 = 60_000;
 /// Most namespaces cached in a process.
 pub const NAMESPACES_MAX: usize = 10_000;
-/// Most entries of a page.
-pub const PAGE_MAX: u32 = 100;
 /// Items that a purge reads at once.
 pub const PURGE_PAGE: u32 = 1_000;
 /// Most pages read in one search of the registry: some hundred thousand namespaces.

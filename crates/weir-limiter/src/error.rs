@@ -53,7 +53,19 @@ pub enum Error {
     Version(String),
     /// The store failed. A write may or may not have happened.
     #[error(transparent)]
-    Store(#[from] weir_table::Error),
+    Store(weir_table::Error),
+}
+
+impl From<weir_table::Error> for Error {
+    /// A cursor comes from the caller, so a wrong one is an invalid request.
+    fn from(error: weir_table::Error) -> Error {
+        match error {
+            weir_table::Error::Invalid { field, problem } if field == "cursor" => {
+                Error::Invalid { field, problem }
+            }
+            error => Error::Store(error),
+        }
+    }
 }
 
 impl Error {

@@ -23,7 +23,6 @@ pub mod lease;
 mod limiter;
 pub mod migrations;
 pub mod namespaces;
-mod paging;
 mod retry;
 pub mod settings;
 pub mod table;

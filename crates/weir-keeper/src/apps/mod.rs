@@ -161,7 +161,7 @@ impl<B: Backend> Keeper<B> {
         let ((of_org, _), _) = self.read_records(org, None).await?;
         let query = Query::partition(self.tables().config.clone(), keys::org_partition(org))
             .begins_with(keys::APP_PREFIX);
-        let page = self.page(query, limit, cursor).await?;
+        let page = self.store().page(query, limit, cursor).await?;
         let effective = |item: &Item| Ok(Effective::of_app(&of_org, &app_of(org, item)?, now_ms));
         let items = page.items.iter().map(effective).collect::<Result<_>>()?;
         Ok(Page { items, cursor: page.cursor })

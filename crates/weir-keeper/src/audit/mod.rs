@@ -140,7 +140,8 @@ impl<B: Backend> Keeper<B> {
         for _ in 0..AUDIT_READS_MAX {
             let had = u32::try_from(found.items.len()).unwrap_or(wanted);
             let query = query.clone();
-            let page = self.page(query, wanted.saturating_sub(had), found.cursor.take()).await?;
+            let page =
+                self.store().page(query, wanted.saturating_sub(had), found.cursor.take()).await?;
             found.items.extend(page.items.iter().filter_map(|item| decode(item, self.now_ms())));
             found.cursor = page.cursor;
             if found.cursor.is_none() || found.items.len() >= wanted as usize {

@@ -27,7 +27,8 @@ impl<B: Backend> Keeper<B> {
     pub async fn list_orgs(&self, limit: u32, cursor: Option<String>) -> Result<Page<Effective>> {
         let now_ms = self.now_ms();
         let table = &self.tables().config;
-        let page = self.page(Query::partition(table.clone(), keys::ORGS), limit, cursor).await?;
+        let page =
+            self.store().page(Query::partition(table.clone(), keys::ORGS), limit, cursor).await?;
         let entries = page.items.iter().filter_map(|item| keys::parse_org_entry(item.s("SK")?));
         let orgs: Vec<OrgId> = entries.collect();
         let gets: Vec<Get> =

@@ -114,7 +114,7 @@ impl<B: Backend> Keeper<B> {
         let mut cursor = None;
         let mut named: Vec<AppId> = Vec::new();
         for _ in 0..APP_PAGES_MAX {
-            let page = self.page(query.clone(), PAGE_MAX, cursor).await?;
+            let page = self.store().page(query.clone(), PAGE_MAX, cursor).await?;
             for item in &page.items {
                 let app = app_of(org, item)?;
                 if app.config.has_own_chain() {

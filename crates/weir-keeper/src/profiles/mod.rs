@@ -168,14 +168,14 @@ impl<B: Backend> Keeper<B> {
         cursor: Option<String>,
     ) -> Result<Page<Profile>> {
         self.effective(org, Some(app)).await?;
-        let page = self.page(self.profiles_of(org, app), limit, cursor).await?;
+        let page = self.store().page(self.profiles_of(org, app), limit, cursor).await?;
         let items = page.items.iter().map(Profile::decode).collect::<Result<_>>()?;
         Ok(Page { items, cursor: page.cursor })
     }
 
     /// The labels that an app has for its profiles.
     pub(crate) async fn profile_labels(&self, org: &OrgId, app: &AppId) -> Result<Vec<Label>> {
-        let page = self.page(self.profiles_of(org, app), PAGE_MAX, None).await?;
+        let page = self.store().page(self.profiles_of(org, app), PAGE_MAX, None).await?;
         let label = |item: &Item| Ok(Profile::decode(item)?.profile_label);
         page.items.iter().map(label).collect()
     }

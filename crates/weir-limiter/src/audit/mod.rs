@@ -133,7 +133,7 @@ impl<B: Backend> Limiter<B> {
         let query = Query::partition(self.table(), keys::audit_partition(ns, &filter.subject))
             .between(keys::audit_sort(&first), keys::audit_sort(&last))
             .reverse();
-        let page = self.page(query, filter.limit, filter.cursor.clone()).await?;
+        let page = self.store().page(query, filter.limit, filter.cursor.clone()).await?;
         Ok((page.items.iter().filter_map(item::decode).collect(), page.cursor))
     }
 }

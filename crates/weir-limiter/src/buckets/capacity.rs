@@ -27,7 +27,7 @@ impl<B: Backend> Namespace<B> {
         let query = Query::partition(self.limiter.table(), partition)
             .index(GSI2)
             .begins_with(keys::BUCKET_PREFIX);
-        let page = self.limiter.page(query, limit, cursor).await?;
+        let page = self.limiter.store().page(query, limit, cursor).await?;
         let pks = page.items.iter().filter_map(|item| item.s("PK"));
         let ids: Vec<BucketId> = pks
             .filter_map(keys::parse_bucket)

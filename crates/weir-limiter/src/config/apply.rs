@@ -131,7 +131,7 @@ impl<B: Backend> Namespace<B> {
         cursor: Option<String>,
     ) -> Result<(u64, Option<String>)> {
         let query = query.begins_with(keys::BUCKET_PREFIX);
-        let page = self.limiter.page(query, APPLY_PAGE, cursor).await?;
+        let page = self.limiter.store().page(query, APPLY_PAGE, cursor).await?;
         let pks = page.items.iter().filter_map(|item| item.s("PK"));
         let shards: Vec<(BucketId, u32)> = pks
             .filter_map(keys::parse_bucket)

@@ -96,7 +96,7 @@ impl<B: Backend> Namespace<B> {
     ) -> Result<(Vec<EntityId>, Option<String>)> {
         let partition = keys::gsi3_entity_config(&self.id, resource);
         let query = Query::partition(self.limiter.table(), partition).index(GSI3);
-        let page = self.limiter.page(query, limit, cursor).await?;
+        let page = self.limiter.store().page(query, limit, cursor).await?;
         let ids = page.items.iter().filter_map(|item| item.s("GSI3SK")).map(EntityId::stored);
         Ok((ids.collect(), page.cursor))
     }

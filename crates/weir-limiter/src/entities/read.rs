@@ -36,7 +36,7 @@ impl<B: Backend> Namespace<B> {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<(Vec<Entity>, Option<String>)> {
-        let page = self.limiter.page(self.all_entities(), limit, cursor).await?;
+        let page = self.limiter.store().page(self.all_entities(), limit, cursor).await?;
         let gets: Vec<Get> = page
             .items
             .iter()
@@ -73,7 +73,7 @@ impl<B: Backend> Namespace<B> {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<(Vec<Entity>, Option<String>)> {
-        let page = self.limiter.page(self.all_children(id), limit, cursor).await?;
+        let page = self.limiter.store().page(self.all_children(id), limit, cursor).await?;
         Ok((page.items.iter().filter_map(decode).collect(), page.cursor))
     }
 

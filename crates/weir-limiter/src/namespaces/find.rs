@@ -53,7 +53,7 @@ impl<B: Backend> Limiter<B> {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<(Vec<Record>, Option<String>)> {
-        let page = self.page(self.all_by_id(), limit, cursor).await?;
+        let page = self.store().page(self.all_by_id(), limit, cursor).await?;
         Ok((page.items.iter().filter_map(Record::decode).collect(), page.cursor))
     }
 
