@@ -48,7 +48,7 @@ impl<B: Backend> Store<B> {
         &self.inner.backend
     }
 
-    /// A key for another purpose, made from the one that seals cursors: whoever shares that shares this.
+    /// Derives a key for another purpose from the key that seals cursors; instances that share one share the other.
     ///
     /// # Errors
     /// As [`CursorKey::derive`].

@@ -52,5 +52,5 @@ pub(super) fn with_low_priority<T: Send>(start: impl FnOnce() -> Result<T> + Sen
         start()
     };
     std::thread::scope(|scope| scope.spawn(run).join())
-        .map_err(|_| Error::backend("with_low_priority background threads", "it panicked"))?
+        .map_err(|_| Error::backend("starting background threads", "the thread panicked"))?
 }

@@ -14,17 +14,17 @@ use crate::fixture::{Fixture, eventually, fault, key, n, row, texts};
 use crate::follower::Follower;
 
 contract! {
-    an_addition_adds_as_often_as_it_is_asked_for,
-    an_addition_tells_at_least_what_it_is_asked_to,
-    an_addition_tells_what_others_did_not_ask_for,
-    an_addition_makes_what_is_missing,
-    guards_are_looked_at_each_time,
-    a_guard_that_is_absent_or_over_holds,
-    an_addition_sees_what_others_write_between,
-    an_addition_that_adds_nothing_is_done,
-    a_sum_that_is_no_number_is_refused_and_nothing_added,
+    repeated_additions_add_up,
+    an_addition_returns_at_least_the_selected_attributes,
+    an_addition_returns_attributes_that_other_updates_did_not_select,
+    an_addition_creates_missing_attributes,
+    guards_are_checked_each_time,
+    a_guard_on_a_missing_or_greater_attribute_is_true,
+    an_addition_sees_writes_in_between,
+    an_addition_of_zero_is_applied,
+    a_sum_out_of_range_is_refused_and_nothing_added,
     additions_are_fed_with_both_images,
-    an_addition_reaches_an_index_that_holds_its_sum,
+    an_addition_updates_an_index_that_projects_its_sum,
     additions_that_grow_longer_stay_exact,
     an_addition_with_too_few_numbers_is_refused,
     an_addition_that_names_a_key_cannot_be_prepared,
@@ -65,7 +65,7 @@ async fn ask<B: Backend>(
     }
 }
 
-async fn an_addition_adds_as_often_as_it_is_asked_for<B: Backend>(t: &Fixture<B>) {
+async fn repeated_additions_add_up<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let item = row("a", "1").with("kept", "x").with("left", 100).with("used", 5).with("z", true);
     items.put(item.clone()).await;
@@ -77,7 +77,7 @@ async fn an_addition_adds_as_often_as_it_is_asked_for<B: Backend>(t: &Fixture<B>
     }
 }
 
-async fn an_addition_tells_at_least_what_it_is_asked_to<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_returns_at_least_the_selected_attributes<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("told_a", 1).with("told_b", "x").with("other", 1)).await;
     let adding = prepared(t, "items", &["other", "told_a"], Vec::new()).await;
@@ -88,7 +88,9 @@ async fn an_addition_tells_at_least_what_it_is_asked_to<B: Backend>(t: &Fixture<
     }
 }
 
-async fn an_addition_tells_what_others_did_not_ask_for<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_returns_attributes_that_other_updates_did_not_select<B: Backend>(
+    t: &Fixture<B>,
+) {
     let items = t.items().await;
     items.put(row("a", "1").with("told_a", 1).with("told_b", "x").with("other", 1)).await;
     let adding = prepared(t, "items", &["other", "told_a"], Vec::new()).await;
@@ -101,7 +103,7 @@ async fn an_addition_tells_what_others_did_not_ask_for<B: Backend>(t: &Fixture<B
     }
 }
 
-async fn an_addition_makes_what_is_missing<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_creates_missing_attributes<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let adding = prepared(t, "items", &["count", "other"], Vec::new()).await;
     for round in 1..=3 {
@@ -111,7 +113,7 @@ async fn an_addition_makes_what_is_missing<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn guards_are_looked_at_each_time<B: Backend>(t: &Fixture<B>) {
+async fn guards_are_checked_each_time<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("left", 10).with("open", true)).await;
     let guards = vec![Guard::AtLeast("left".into()), Guard::Is("open".into(), true.into())];
@@ -135,7 +137,7 @@ async fn guards_are_looked_at_each_time<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn a_guard_that_is_absent_or_over_holds<B: Backend>(t: &Fixture<B>) {
+async fn a_guard_on_a_missing_or_greater_attribute_is_true<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("count", 0)).await;
     let guards = vec![Guard::AbsentOrOver("until".into())];
@@ -154,7 +156,7 @@ async fn a_guard_that_is_absent_or_over_holds<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("count"), Some(5));
 }
 
-async fn an_addition_sees_what_others_write_between<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_sees_writes_in_between<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("count", 1).with("text", "short")).await;
     let adding = prepared(t, "items", &["count"], Vec::new()).await;
@@ -169,7 +171,7 @@ async fn an_addition_sees_what_others_write_between<B: Backend>(t: &Fixture<B>) 
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1").with("count", -9)));
 }
 
-async fn an_addition_that_adds_nothing_is_done<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_of_zero_is_applied<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("a", 5).with("b", 5)).await;
     let adding = prepared(t, "items", &["a", "b"], Vec::new()).await;
@@ -179,7 +181,7 @@ async fn an_addition_that_adds_nothing_is_done<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1").with("a", 7).with("b", 9)));
 }
 
-async fn a_sum_that_is_no_number_is_refused_and_nothing_added<B: Backend>(t: &Fixture<B>) {
+async fn a_sum_out_of_range_is_refused_and_nothing_added<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("a", 5).with("b", 5)).await;
     let adding = prepared(t, "items", &["a", "b"], Vec::new()).await;
@@ -212,7 +214,7 @@ async fn additions_are_fed_with_both_images<B: Backend>(t: &Fixture<B>) {
     assert_eq!(images, expected);
 }
 
-async fn an_addition_reaches_an_index_that_holds_its_sum<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_updates_an_index_that_projects_its_sum<B: Backend>(t: &Fixture<B>) {
     let spec = texts("tallies")
         .attribute("owner", Kind::S)
         .attribute("team", Kind::S)

@@ -20,7 +20,7 @@ contract! {
     an_item_twice_in_a_transaction_is_refused,
     a_check_outside_a_transaction_is_refused,
     a_check_without_a_condition_is_refused,
-    an_unknown_table_is_told,
+    an_unknown_table_is_reported,
     one_bad_write_of_a_batch_stops_it_before_it_starts,
 }
 
@@ -152,7 +152,7 @@ async fn a_check_without_a_condition_is_refused<B: Backend>(t: &Fixture<B>) {
     nothing_written(&items).await;
 }
 
-async fn an_unknown_table_is_told<B: Backend>(t: &Fixture<B>) {
+async fn an_unknown_table_is_reported<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let told = |error: Error| match error {
         Error::NoSuchTable(name) => name,

@@ -8,11 +8,11 @@ use crate::fixture::{Fixture, eventually, fault, key, row, texts_of};
 contract! {
     a_batch_puts_and_deletes,
     a_batch_write_spans_tables,
-    a_batch_put_replaces_what_is_there,
+    a_batch_put_replaces_an_existing_item,
     a_batch_write_of_25_is_allowed,
-    a_batch_delete_of_what_is_missing_is_done,
+    a_batch_delete_of_a_missing_item_succeeds,
     a_batch_write_is_seen_by_indexes,
-    a_batch_get_answers_in_order,
+    a_batch_get_keeps_the_order_of_requests,
     a_batch_get_spans_tables,
     a_batch_get_of_100_keys_is_allowed,
     each_get_of_a_batch_has_its_own_projection,
@@ -61,7 +61,7 @@ async fn a_batch_write_spans_tables<B: Backend>(t: &Fixture<B>) {
     assert_eq!(others.get(key("a", "1")).await, Some(item("others")));
 }
 
-async fn a_batch_put_replaces_what_is_there<B: Backend>(t: &Fixture<B>) {
+async fn a_batch_put_replaces_an_existing_item<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("old", 1)).await;
     t.store.batch_write(vec![Write::put("items", row("a", "1").with("new", 1))]).await.unwrap();
@@ -74,7 +74,7 @@ async fn a_batch_write_of_25_is_allowed<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.all(&items.partition("a")).await, rows(25));
 }
 
-async fn a_batch_delete_of_what_is_missing_is_done<B: Backend>(t: &Fixture<B>) {
+async fn a_batch_delete_of_a_missing_item_succeeds<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     t.store.batch_write(vec![Write::delete("items", key("a", "1"))]).await.unwrap();
     assert_eq!(items.all(&items.scan()).await, []);
@@ -92,7 +92,7 @@ async fn a_batch_write_is_seen_by_indexes<B: Backend>(t: &Fixture<B>) {
     eventually(vec!["1".to_owned()], async || orders.sorts(&query).await).await;
 }
 
-async fn a_batch_get_answers_in_order<B: Backend>(t: &Fixture<B>) {
+async fn a_batch_get_keeps_the_order_of_requests<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.fill([row("a", "1"), row("b", "2"), row("a", "3")]).await;
     let gets = [("a", "3"), ("none", "1"), ("b", "2"), ("a", "1")]

@@ -10,13 +10,13 @@ contract! {
     begins_with_matches_bytes,
     contains_looks_into_text_sets_and_lists,
     contains_finds_bytes_in_bytes,
-    a_kind_can_be_asked_for,
+    a_condition_may_check_the_kind,
     size_counts_by_kind,
     sizes_can_be_compared_with_each_other,
     a_size_can_be_between_two_numbers,
     a_size_is_a_number_and_equals_no_text,
     the_size_of_a_text_is_its_utf16_units,
-    what_has_no_size_compares_with_nothing,
+    values_without_a_size_never_compare,
     exists_and_absent_are_opposites_and_null_exists,
 }
 
@@ -68,7 +68,7 @@ async fn contains_finds_bytes_in_bytes<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("b").contains(vec![3, 2])).await);
 }
 
-async fn a_kind_can_be_asked_for<B: Backend>(t: &Fixture<B>) {
+async fn a_condition_may_check_the_kind<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let kinds: [(&str, Kind, Value); 10] = [
         ("s", Kind::S, "".into()),
@@ -139,7 +139,7 @@ async fn the_size_of_a_text_is_its_utf16_units<B: Backend>(t: &Fixture<B>) {
     assert!(items.holds(key("a", "1"), size("s").eq(4)).await);
 }
 
-async fn what_has_no_size_compares_with_nothing<B: Backend>(t: &Fixture<B>) {
+async fn values_without_a_size_never_compare<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("n", 5).with("t", true)).await;
     assert!(!items.holds(key("a", "1"), size("n").ge(0)).await);

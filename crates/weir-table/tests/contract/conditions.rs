@@ -7,7 +7,7 @@ use crate::fixture::{Fixture, key, row};
 
 contract! {
     conditional_put_keeps_the_first_writer,
-    a_refused_put_returns_the_item_that_is_there,
+    a_refused_put_returns_the_existing_item,
     a_refused_update_returns_the_old_item_and_changes_nothing,
     a_refused_delete_returns_the_item_and_keeps_it,
     a_delete_whose_condition_holds_is_applied,
@@ -27,7 +27,7 @@ async fn conditional_put_keeps_the_first_writer<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(first));
 }
 
-async fn a_refused_put_returns_the_item_that_is_there<B: Backend>(t: &Fixture<B>) {
+async fn a_refused_put_returns_the_existing_item<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let there = row("a", "1").with("v", 1).with("tags", Value::strings(["x"]));
     items.put(there.clone()).await;

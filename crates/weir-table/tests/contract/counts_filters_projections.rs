@@ -7,16 +7,16 @@ use crate::fixture::{Fixture, Table, eventually, row, texts_of};
 
 contract! {
     count_only_returns_no_items,
-    count_only_counts_what_the_filter_lets_through,
+    count_only_counts_items_that_pass_the_filter,
     counts_of_pages_add_up,
     a_filter_lets_matching_items_through,
     a_filter_may_join_conditions,
-    a_filter_on_what_is_missing_skips_the_item,
-    a_filter_may_look_at_what_is_not_projected,
+    a_filter_on_a_missing_attribute_skips_the_item,
+    a_filter_may_read_attributes_that_are_not_returned,
     a_query_returns_only_projected_attributes,
     an_item_without_projected_attributes_is_returned_empty,
     a_projection_may_leave_out_the_keys,
-    a_projected_query_goes_on_by_cursor,
+    a_projected_query_continues_by_cursor,
     a_count_of_an_index_follows_it,
 }
 
@@ -38,7 +38,7 @@ async fn count_only_returns_no_items<B: Backend>(t: &Fixture<B>) {
     assert_eq!((page.items.len(), page.count, page.scanned, page.cursor), (0, 10, 10, None));
 }
 
-async fn count_only_counts_what_the_filter_lets_through<B: Backend>(t: &Fixture<B>) {
+async fn count_only_counts_items_that_pass_the_filter<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
     let query = items.partition("p").filter(attr("v").ge(7)).count_only();
     let page = items.page(&query).await;
@@ -67,14 +67,14 @@ async fn a_filter_may_join_conditions<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.sorts(&items.partition("p").filter(filter)).await, ["00", "05", "07", "09"]);
 }
 
-async fn a_filter_on_what_is_missing_skips_the_item<B: Backend>(t: &Fixture<B>) {
+async fn a_filter_on_a_missing_attribute_skips_the_item<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
     items.put(row("p", "99").with("other", 1)).await;
     assert_eq!(items.sorts(&items.partition("p").filter(attr("other").ge(1))).await, ["99"]);
     assert_eq!(items.sorts(&items.partition("p").filter(attr("v").absent())).await, ["99"]);
 }
 
-async fn a_filter_may_look_at_what_is_not_projected<B: Backend>(t: &Fixture<B>) {
+async fn a_filter_may_read_attributes_that_are_not_returned<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
     let query = items.partition("p").filter(attr("v").eq(4)).project(["sk"]);
     assert_eq!(items.all(&query).await, [Item::new().with("sk", "04")]);
@@ -102,7 +102,7 @@ async fn a_projection_may_leave_out_the_keys<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found, (0..10).map(|i| Item::new().with("v", i)).collect::<Vec<_>>());
 }
 
-async fn a_projected_query_goes_on_by_cursor<B: Backend>(t: &Fixture<B>) {
+async fn a_projected_query_continues_by_cursor<B: Backend>(t: &Fixture<B>) {
     let items = fill(t).await;
     let query = items.partition("p").project(["v"]).reverse().limit(3);
     let found: Vec<_> = items.all(&query).await.iter().map(|item| item.i64("v").unwrap()).collect();

@@ -25,8 +25,8 @@ contract! {
     a_refused_transaction_feeds_nothing,
     a_batch_feeds_every_item,
     a_feed_is_read_again_from_the_oldest,
-    reading_goes_on_after_a_position,
-    the_latest_position_starts_with_what_comes,
+    reading_continues_after_a_position,
+    the_latest_position_starts_with_later_changes,
     a_read_returns_at_most_its_limit,
     a_limit_out_of_range_is_refused,
     a_table_without_a_feed_is_refused,
@@ -224,7 +224,7 @@ async fn a_feed_is_read_again_from_the_oldest<B: Backend>(t: &Fixture<B>) {
     assert_eq!(first, again);
 }
 
-async fn reading_goes_on_after_a_position<B: Backend>(t: &Fixture<B>) {
+async fn reading_continues_after_a_position<B: Backend>(t: &Fixture<B>) {
     let events = t.events().await;
     for i in 0..6 {
         events.put(row("a", "1").with("v", i)).await;
@@ -241,7 +241,7 @@ async fn reading_goes_on_after_a_position<B: Backend>(t: &Fixture<B>) {
     assert_eq!(rest.changes, all[5..]);
 }
 
-async fn the_latest_position_starts_with_what_comes<B: Backend>(t: &Fixture<B>) {
+async fn the_latest_position_starts_with_later_changes<B: Backend>(t: &Fixture<B>) {
     let events = t.events().await;
     events.put(row("a", "before")).await;
     Follower::new(t, "events").await.until(1).await;

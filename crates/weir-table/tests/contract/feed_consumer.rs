@@ -25,8 +25,8 @@ contract! {
     a_commit_after_the_takeover_is_refused,
     two_instances_share_the_work,
     consumers_of_other_names_each_get_every_change,
-    a_consumer_from_latest_gets_what_comes,
-    a_restart_from_the_latest_leaves_out_what_was,
+    a_consumer_from_latest_gets_later_changes,
+    a_restart_from_latest_skips_earlier_changes,
     a_consumer_name_with_a_separator_is_refused,
     a_consumer_needs_a_feed,
 }
@@ -249,7 +249,7 @@ async fn consumers_of_other_names_each_get_every_change<B: Backend>(t: &Fixture<
     assert_eq!(totals, search);
 }
 
-async fn a_consumer_from_latest_gets_what_comes<B: Backend>(t: &Fixture<B>) {
+async fn a_consumer_from_latest_gets_later_changes<B: Backend>(t: &Fixture<B>) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..3).await;
     drain(&mut consumer(t, "totals", "one", &clock), 3).await;
@@ -259,7 +259,7 @@ async fn a_consumer_from_latest_gets_what_comes<B: Backend>(t: &Fixture<B>) {
     assert_eq!(drain(&mut reader, 2).await, ["03", "04"]);
 }
 
-async fn a_restart_from_the_latest_leaves_out_what_was<B: Backend>(t: &Fixture<B>) {
+async fn a_restart_from_latest_skips_earlier_changes<B: Backend>(t: &Fixture<B>) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..4).await;
     drain(&mut consumer(t, "search", "one", &clock), 4).await;

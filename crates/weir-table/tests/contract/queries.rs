@@ -10,7 +10,7 @@ contract! {
     a_query_of_an_empty_partition_is_empty,
     a_query_sees_no_other_partition,
     partitions_that_share_a_prefix_are_apart,
-    a_sort_value_can_be_asked_for,
+    a_query_may_name_one_sort_value,
     before_and_after_include_or_spare_the_bound,
     between_takes_both_ends_in,
     between_equal_ends_is_one_item,
@@ -69,7 +69,7 @@ async fn partitions_that_share_a_prefix_are_apart<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.sorts(&items.partition("p\0")).await, ["p"]);
 }
 
-async fn a_sort_value_can_be_asked_for<B: Backend>(t: &Fixture<B>) {
+async fn a_query_may_name_one_sort_value<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.fill(letters()).await;
     let found = items.sorts(&items.partition("p").sort(SortRange::Eq("c".into()))).await;

@@ -10,7 +10,7 @@ contract! {
     a_token_with_another_request_is_refused,
     another_token_does_it_again,
     a_refused_transaction_leaves_its_token_free,
-    an_answer_to_a_repeat_hides_later_changes,
+    a_repeated_token_hides_later_changes,
     an_empty_or_long_token_is_refused,
 }
 
@@ -54,7 +54,7 @@ async fn a_refused_transaction_leaves_its_token_free<B: Backend>(t: &Fixture<B>)
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(2));
 }
 
-async fn an_answer_to_a_repeat_hides_later_changes<B: Backend>(t: &Fixture<B>) {
+async fn a_repeated_token_hides_later_changes<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let make = || {
         let put = Write::put("items", row("a", "1")).when(attr("pk").absent());

@@ -10,8 +10,8 @@ contract! {
     a_transaction_spans_tables,
     a_refused_transaction_writes_nothing,
     verdicts_stand_in_the_order_of_the_writes,
-    every_failed_condition_is_told_with_its_item,
-    a_condition_that_fails_on_a_missing_item_is_told_with_none,
+    every_failed_condition_is_returned_with_its_item,
+    a_condition_that_fails_on_a_missing_item_is_returned_without_one,
     a_check_guards_without_changing,
     a_check_of_a_missing_item_makes_none,
     a_transaction_mixes_puts_updates_deletes_and_checks,
@@ -22,7 +22,7 @@ contract! {
     a_transaction_moves_items_between_partitions,
     a_transaction_is_seen_by_indexes,
     a_wrong_kind_in_one_update_undoes_the_transaction,
-    transact_get_answers_in_order,
+    transact_get_keeps_the_order_of_requests,
     transact_get_spans_tables,
     transact_get_returns_only_projected_attributes,
     transact_get_reads_100_items,
@@ -76,7 +76,7 @@ async fn verdicts_stand_in_the_order_of_the_writes<B: Backend>(t: &Fixture<B>) {
     assert_eq!(refused, Transacted::Refused(expected));
 }
 
-async fn every_failed_condition_is_told_with_its_item<B: Backend>(t: &Fixture<B>) {
+async fn every_failed_condition_is_returned_with_its_item<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let olds = ["1", "2", "3"].map(|sk| row("a", sk).with("v", 1).with("of", sk));
     items.fill(olds.clone()).await;
@@ -91,7 +91,9 @@ async fn every_failed_condition_is_told_with_its_item<B: Backend>(t: &Fixture<B>
     assert_eq!(refused, Transacted::Refused(failed.to_vec()));
 }
 
-async fn a_condition_that_fails_on_a_missing_item_is_told_with_none<B: Backend>(t: &Fixture<B>) {
+async fn a_condition_that_fails_on_a_missing_item_is_returned_without_one<B: Backend>(
+    t: &Fixture<B>,
+) {
     let _items = t.items().await;
     let transaction = Transaction::new([
         Write::delete("items", key("a", "1")).when(attr("pk").exists()),
@@ -219,7 +221,7 @@ async fn a_wrong_kind_in_one_update_undoes_the_transaction<B: Backend>(t: &Fixtu
     assert_eq!(items.all(&items.scan()).await, [row("a", "2").with("v", "text")]);
 }
 
-async fn transact_get_answers_in_order<B: Backend>(t: &Fixture<B>) {
+async fn transact_get_keeps_the_order_of_requests<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.fill([row("a", "1"), row("b", "2")]).await;
     let gets =

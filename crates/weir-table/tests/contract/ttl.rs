@@ -11,11 +11,11 @@ contract! {
     the_expiry_attribute_is_part_of_the_shape,
     an_item_that_expires_later_is_read,
     an_expired_item_is_whole_or_gone,
-    an_expiry_that_is_no_number_never_comes,
+    an_expiry_that_is_not_a_number_is_ignored,
     an_item_without_expiry_stays,
     an_expired_item_is_removed_in_the_end,
     an_expired_item_leaves_the_index,
-    the_feed_tells_what_expired,
+    the_feed_marks_expired_items,
     an_item_whose_expiry_moves_on_stays,
 }
 
@@ -58,7 +58,7 @@ async fn an_expired_item_is_whole_or_gone<B: Backend>(t: &Fixture<B>) {
     assert!(found.is_none() || found == Some(item), "{found:?}");
 }
 
-async fn an_expiry_that_is_no_number_never_comes<B: Backend>(t: &Fixture<B>) {
+async fn an_expiry_that_is_not_a_number_is_ignored<B: Backend>(t: &Fixture<B>) {
     let sessions = sessions(t).await;
     let item = row("a", "1").with("expires", "1");
     sessions.put(item.clone()).await;
@@ -87,7 +87,7 @@ async fn an_expired_item_leaves_the_index<B: Backend>(t: &Fixture<B>) {
     eventually(vec!["2".to_owned()], async || sessions.sorts(&query).await).await;
 }
 
-async fn the_feed_tells_what_expired<B: Backend>(t: &Fixture<B>) {
+async fn the_feed_marks_expired_items<B: Backend>(t: &Fixture<B>) {
     let sessions = sessions(t).await;
     let item = expiring("1", -60);
     sessions.put(item.clone()).await;

@@ -6,7 +6,7 @@ use weir_table::{Backend, IndexSpec, Item, Key, Kind, Query, TableSpec, Value, W
 use crate::fixture::{Fixture, eventually, key, n, row};
 
 contract! {
-    adding_to_what_is_missing_starts_from_zero,
+    adding_to_a_missing_attribute_starts_from_zero,
     an_update_returns_the_new_item,
     an_update_makes_an_item_that_is_missing,
     an_empty_update_makes_an_item_of_its_key,
@@ -16,23 +16,23 @@ contract! {
     set_computes_sums_and_differences,
     set_counts_from_a_default,
     terms_read_the_item_before_the_update,
-    set_if_absent_keeps_what_is_there,
+    set_if_absent_keeps_an_existing_value,
     set_may_change_the_kind,
     set_copies_another_attribute,
     set_copies_a_key_attribute,
-    removing_what_is_missing_changes_nothing,
+    removing_a_missing_attribute_changes_nothing,
     many_changes_apply_together,
-    an_update_keeps_what_it_does_not_name,
+    an_update_keeps_other_attributes,
     a_conditional_update_returns_the_new_item,
     an_update_that_changes_nothing_is_applied,
     counting_to_zero_keeps_the_attribute,
     a_counter_in_a_table_without_sort_key_counts,
-    an_update_tells_what_it_is_asked_to_and_keeps_the_rest,
-    an_update_of_what_an_index_holds_reaches_the_index,
-    updates_that_name_the_same_reach_an_index_that_holds_some_of_it,
+    an_update_returns_the_selected_attributes_and_keeps_the_rest,
+    an_update_of_a_projected_attribute_reaches_the_index,
+    updates_of_the_same_attributes_reach_an_index_that_projects_some,
 }
 
-async fn adding_to_what_is_missing_starts_from_zero<B: Backend>(t: &Fixture<B>) {
+async fn adding_to_a_missing_attribute_starts_from_zero<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let new = items.update(key("a", "1"), add("count", 5)).await;
     assert_eq!(new, row("a", "1").with("count", 5));
@@ -112,7 +112,7 @@ async fn terms_read_the_item_before_the_update<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new, row("a", "1").with("x", "was y").with("y", "was x").with("z_before", 1));
 }
 
-async fn set_if_absent_keeps_what_is_there<B: Backend>(t: &Fixture<B>) {
+async fn set_if_absent_keeps_an_existing_value<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let update = |v: &str| set_if_absent("first", v).set("last", v);
     items.update(key("a", "1"), update("one")).await;
@@ -143,7 +143,7 @@ async fn set_copies_a_key_attribute<B: Backend>(t: &Fixture<B>) {
     assert_eq!(made, row("a", "2").with("copy", "none"));
 }
 
-async fn removing_what_is_missing_changes_nothing<B: Backend>(t: &Fixture<B>) {
+async fn removing_a_missing_attribute_changes_nothing<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1).with("w", 2)).await;
     let new = items.update(key("a", "1"), remove("gone").remove("w")).await;
@@ -167,7 +167,7 @@ async fn many_changes_apply_together<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new, expected);
 }
 
-async fn an_update_keeps_what_it_does_not_name<B: Backend>(t: &Fixture<B>) {
+async fn an_update_keeps_other_attributes<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let item = row("a", "1").with("m", Value::map([("x", 1)])).with("b", vec![1, 2]);
     items.put(item.clone()).await;
@@ -205,7 +205,7 @@ async fn a_counter_in_a_table_without_sort_key_counts<B: Backend>(t: &Fixture<B>
 }
 
 /// The same item again and again, by writes that read different attributes of it.
-async fn an_update_tells_what_it_is_asked_to_and_keeps_the_rest<B: Backend>(t: &Fixture<B>) {
+async fn an_update_returns_the_selected_attributes_and_keeps_the_rest<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
     let told = |name: &str| matches!(name, "count" | "text");
     let first = row("a", "1").with("count", 1).with("text", "x").with("kept", "y").with("left", 9);
@@ -232,7 +232,7 @@ async fn an_update_tells_what_it_is_asked_to_and_keeps_the_rest<B: Backend>(t: &
     }
 }
 
-async fn an_update_of_what_an_index_holds_reaches_the_index<B: Backend>(t: &Fixture<B>) {
+async fn an_update_of_a_projected_attribute_reaches_the_index<B: Backend>(t: &Fixture<B>) {
     let orders = t.orders().await;
     let one = row("a", "1").with("price", 1);
     orders.put(one.clone()).await;
@@ -248,7 +248,7 @@ async fn an_update_of_what_an_index_holds_reaches_the_index<B: Backend>(t: &Fixt
 }
 
 /// Both name the same attributes, but only one changes what the index holds.
-async fn updates_that_name_the_same_reach_an_index_that_holds_some_of_it<B: Backend>(
+async fn updates_of_the_same_attributes_reach_an_index_that_projects_some<B: Backend>(
     t: &Fixture<B>,
 ) {
     let index = IndexSpec::new("by-group", "group").include(["held", "also"]);

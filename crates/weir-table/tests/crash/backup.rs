@@ -155,7 +155,7 @@ async fn a_restore_that_was_killed_is_not_taken_for_a_store() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_feed_goes_on_after_a_restore() {
+async fn the_feed_continues_after_a_restore() {
     let folder = Folder::new();
     let from = backed_up(&folder, 30).await;
     let store = workload::open(options(&folder.data())).unwrap();

@@ -45,7 +45,7 @@ async fn a_closed_store_refuses_writes_at_once_and_still_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn closing_under_load_answers_every_writer() {
+async fn closing_under_load_responds_to_every_writer() {
     for seed in 0..4 {
         let folder = Folder::new();
         let mut options = Options::new(folder.data());

@@ -44,7 +44,7 @@ async fn changes(store: &Store<Embedded>) -> Vec<Change> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_has_expired_is_removed_and_the_feed_says_why() {
+async fn expired_items_are_removed_and_marked_as_expired_in_the_feed() {
     for folded in [false, true] {
         let Fixture { clock, store, .. } = &fixture().await;
         for (name, ttl) in [("past", NOW - 1), ("now", NOW), ("soon", NOW + 10)] {
@@ -71,7 +71,7 @@ async fn what_has_expired_is_removed_and_the_feed_says_why() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_item_that_was_given_more_time_is_kept() {
+async fn an_item_whose_expiry_was_extended_stays() {
     for folded in [false, true] {
         let Fixture { clock, store, .. } = &fixture().await;
         for name in ["extended", "forever", "replaced", "left"] {
@@ -116,7 +116,7 @@ async fn an_expiry_of_more_than_five_years_ago_is_taken_for_a_mistake() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_deleted_tables_left_does_not_stop_the_sweeper() {
+async fn entries_of_deleted_tables_do_not_stop_the_sweeper() {
     let Fixture { store, .. } = &fixture().await;
     let spec = TableSpec::new("doomed", "PK", Kind::N).ttl("ttl");
     store.create_table(&spec).await.unwrap();

@@ -120,7 +120,7 @@ async fn check(folder: &Path, round: u64, model: &mut Model) {
 }
 
 #[test]
-fn nothing_answered_is_lost_when_the_process_is_killed() {
+fn no_acknowledged_write_is_lost_when_the_process_is_killed() {
     let (rounds, budget) = if seed::all() {
         (1000, Duration::from_secs(3600))
     } else {

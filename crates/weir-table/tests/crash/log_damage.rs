@@ -163,7 +163,7 @@ async fn a_changed_bit_in_the_last_record_is_cut() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_changed_bit_before_what_was_synced_is_reported() {
+async fn a_flipped_bit_before_a_synced_record_is_reported() {
     let folder = Folder::new();
     let data = written(&folder, 80, true).await;
     let log = folder::log_bytes(&data);

@@ -157,7 +157,7 @@ async fn a_store_that_lost_its_last_folds_replays_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_process_left_unsynced_is_safe_once_it_was_opened() {
+async fn unsynced_writes_of_a_killed_process_are_synced_on_opening() {
     for seed in seed::seeds(10, 100) {
         eprintln!("kill, then power cut: WEIR_TEST_SEED={seed}");
         let mut random = Random::of(&[seed, 6]);
@@ -239,7 +239,7 @@ async fn a_synced_write_that_changes_nothing_is_synced_all_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_waits_for_the_synced_write_it_rests_on() {
+async fn a_response_waits_for_the_synced_write_it_depends_on() {
     let (folder, disk) = (Folder::new(), TestDisk::new());
     let store = workload::open(lazy(&folder, &disk)).unwrap();
     workload::prepare(&store).await.unwrap();

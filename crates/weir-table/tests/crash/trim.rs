@@ -46,7 +46,7 @@ async fn read(store: &Store<Embedded>, from: &Position, count: usize) -> Result<
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_feed_is_kept_until_every_consumer_has_passed() {
+async fn the_feed_is_retained_until_every_consumer_has_read_it() {
     let folder = Folder::new();
     let data = folder.data();
     let store = workload::open(options(&data)).unwrap();
@@ -83,7 +83,7 @@ async fn the_feed_is_kept_until_every_consumer_has_passed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_consumer_left_behind_too_far_is_told() {
+async fn a_consumer_too_far_behind_gets_a_trimmed_error() {
     let folder = Folder::new();
     let data = folder.data();
     let mut options = options(&data);
@@ -112,7 +112,7 @@ async fn a_consumer_left_behind_too_far_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_store_may_have_to_replay_is_never_trimmed() {
+async fn the_part_of_the_log_needed_for_replay_is_never_trimmed() {
     let folder = Folder::new();
     let data = folder.data();
     let mut options = options(&data);

@@ -67,7 +67,7 @@ fn programs(normal: u32, all: u32) -> u32 {
 }
 
 #[test]
-fn what_was_found_once_on_dynamodb_local_stays_repaired() {
+fn differences_found_on_dynamodb_local_stay_fixed() {
     let (tokio, reference) =
         reference(Endpoint::DynamoDbLocal, weir_testkit::dynamo_local_endpoint().unwrap());
     for (found, program) in found::programs() {

@@ -78,7 +78,7 @@ async fn dynamodb_local_looks_at_the_token_before_the_request() {
 }
 
 #[tokio::test]
-async fn dynamodb_local_filters_a_scan_by_what_the_index_does_not_hold() {
+async fn dynamodb_local_filters_a_scan_by_attributes_the_index_does_not_project() {
     let scan = Query::scan(TABLE).index("keys");
     let filtered = scan.filter(attr("flag").exists());
     let page = dynamodb_local().await.page(&filtered, None).await.unwrap();
@@ -152,7 +152,7 @@ async fn dynoxide_skips_an_attribute_that_dynamodb_local_reads() {
 }
 
 #[tokio::test]
-async fn dynoxide_takes_what_dynamodb_local_refuses() {
+async fn dynoxide_accepts_requests_that_dynamodb_local_refuses() {
     let delete = Write::delete(TABLE, Key::partition(1)).when(attr("flag").lt(true));
     let taken = dynoxide().await.write(delete.clone()).await.unwrap();
     assert!(!taken.is_applied());

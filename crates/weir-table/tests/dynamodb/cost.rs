@@ -209,7 +209,7 @@ async fn pages_cost_the_sum_of_what_was_read() {
 }
 
 #[tokio::test]
-async fn a_refused_write_is_counted_by_the_item_that_is_there() {
+async fn a_refused_write_is_metered_by_the_stored_item() {
     let store = connected::with_things().await;
     store.write(Write::put(TABLE, item("", 1, 2500))).await.unwrap();
     let (_, before) = used(&store, Verb::Update);

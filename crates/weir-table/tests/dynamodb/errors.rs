@@ -41,7 +41,7 @@ async fn an_update_that_cannot_be_done_names_the_attribute() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_unavailable() {
+async fn an_unreachable_endpoint_is_unavailable() {
     let mut options = connected::options("http://127.0.0.1:9", String::new());
     options.retry.attempts_max = 2;
     let store = connected::store(options).await;

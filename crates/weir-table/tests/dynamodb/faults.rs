@@ -67,7 +67,7 @@ async fn a_throttled_count_is_tried_again_because_it_was_not_done() {
 }
 
 #[tokio::test]
-async fn a_count_whose_answer_was_lost_is_not_sent_again() {
+async fn a_count_whose_response_was_lost_is_not_repeated() {
     let (proxy, store) = behind_proxy(|options| {
         options.timeouts.attempt = Duration::from_millis(700);
     })
@@ -86,7 +86,7 @@ async fn a_count_whose_answer_was_lost_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_conditional_write_whose_answer_was_lost_is_not_called_refused() {
+async fn a_conditional_write_whose_response_was_lost_is_not_reported_as_refused() {
     let (proxy, store) = behind_proxy(|_| {}).await;
     proxy.script([LoseAnswer]);
     let write = Write::put(TABLE, thing("a", 1)).when(attr("pk").absent());
@@ -95,7 +95,7 @@ async fn a_conditional_write_whose_answer_was_lost_is_not_called_refused() {
 }
 
 #[tokio::test]
-async fn what_can_be_done_twice_is_sent_again_after_a_lost_answer() {
+async fn idempotent_writes_are_repeated_after_a_lost_response() {
     let (proxy, store) = behind_proxy(|_| {}).await;
     proxy.script([LoseRequest, ACCIDENT]);
     let put = Write::put(TABLE, thing("a", 1).with("x", 1));
@@ -111,7 +111,7 @@ async fn what_can_be_done_twice_is_sent_again_after_a_lost_answer() {
 }
 
 #[tokio::test]
-async fn what_a_lost_put_or_delete_replaced_is_not_made_up() {
+async fn the_item_that_a_lost_put_or_delete_replaced_is_not_invented() {
     let (proxy, store) = behind_proxy(|_| {}).await;
     let old = thing("a", 1).with("x", "old");
     store.write(Write::put(TABLE, old)).await.unwrap();
@@ -125,7 +125,7 @@ async fn what_a_lost_put_or_delete_replaced_is_not_made_up() {
 }
 
 #[tokio::test]
-async fn a_transaction_whose_answer_was_lost_is_done_once() {
+async fn a_transaction_whose_response_was_lost_on_the_wire_is_applied_once() {
     let (proxy, store) = behind_proxy(|_| {}).await;
     proxy.script([LoseAnswer, LoseAnswer, ACCIDENT, THROTTLED]);
     let transaction = Transaction::new([count(), Write::put(TABLE, thing("b", 1))]);
@@ -158,7 +158,7 @@ fn canceled(reasons: &[(&str, Option<&str>)]) -> Reaction {
 }
 
 #[tokio::test]
-async fn reasons_of_a_canceled_transaction_are_told_apart() {
+async fn reasons_of_a_canceled_transaction_are_distinguished() {
     let (proxy, store) = behind_proxy(|_| {}).await;
     let transaction = || Transaction::new([count(), Write::put(TABLE, thing("b", 1))]);
     let item = r#"{"pk":{"S":"b"},"sk":{"N":"1"}}"#;
@@ -243,7 +243,7 @@ async fn wire_table(proxy: &Proxy, store: &Store<Dynamo>) -> String {
 }
 
 #[tokio::test]
-async fn what_a_batch_left_undone_is_asked_for_again() {
+async fn the_unprocessed_part_of_a_batch_is_sent_again() {
     let (proxy, store) = behind_proxy(|options| options.retry.attempts_max = 4).await;
     let table = wire_table(&proxy, &store).await;
     let undone = || unprocessed_items(&table);
@@ -338,7 +338,7 @@ async fn first_shard(store: &Store<Dynamo>) -> String {
 }
 
 #[tokio::test]
-async fn an_iterator_that_is_over_is_replaced_and_throttled_feeds_are_read_on() {
+async fn an_expired_iterator_is_replaced_and_a_throttled_feed_is_retried() {
     let (proxy, store) = behind_proxy(|_| {}).await;
     let shard = first_shard(&store).await;
     store.write(Write::put(TABLE, thing("a", 1))).await.unwrap();

@@ -5,7 +5,7 @@ use weir_table::{Backend as _, Error, Kind, TableSpec};
 use crate::connected::{self, TABLE, things};
 
 #[tokio::test]
-async fn a_table_comes_back_as_it_was_declared() {
+async fn a_described_table_equals_its_declaration() {
     let store = connected::with_things().await;
     let found = store.backend().describe(TABLE).await.unwrap().unwrap();
     assert_eq!(things().differences(&found), Vec::<String>::new());
@@ -47,7 +47,7 @@ async fn instances_that_make_a_table_at_once_all_find_it_ready() {
 }
 
 #[tokio::test]
-async fn another_shape_is_told_difference_by_difference() {
+async fn differences_of_a_schema_are_listed() {
     let store = connected::with_things().await;
     let mut other = things();
     other.ttl = None;

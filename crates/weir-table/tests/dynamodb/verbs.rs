@@ -9,7 +9,7 @@ use weir_table::{
 use crate::connected::{self, TABLE, thing};
 
 #[tokio::test]
-async fn a_batch_get_answers_in_order_over_tables_projections_and_consistencies() {
+async fn a_batch_get_keeps_its_order_over_tables_projections_and_consistencies() {
     let store = connected::with_things().await;
     let other = TableSpec::new("others", "id", Kind::N);
     store.create_table(&other).await.unwrap();
@@ -50,7 +50,7 @@ async fn a_batch_get_answers_in_order_over_tables_projections_and_consistencies(
 }
 
 #[tokio::test]
-async fn a_batch_get_larger_than_an_answer_is_read_to_its_end() {
+async fn a_batch_get_larger_than_one_response_is_read_completely() {
     let store = connected::with_things().await;
     let fill = "f".repeat(380 * 1024);
     for number in 0..50i64 {
@@ -78,7 +78,7 @@ async fn an_update_that_changes_nothing_makes_the_item() {
 }
 
 #[tokio::test]
-async fn writes_return_the_old_item_updates_the_new_refusals_the_one_there() {
+async fn writes_return_the_old_item_updates_the_new_one_refusals_the_current_one() {
     let store = connected::with_things().await;
     let (one, two) = (thing("a", 1).with("x", 1), thing("a", 1).with("x", 2));
     let put = |item: &Item| Write::put(TABLE, item.clone());
