@@ -32,19 +32,17 @@ impl Sample {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Series(pub(crate) Vec<Sample>);
 
-/// A ratio of CPU time per request.
+/// A ratio of CPU time per request, over all rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ratio {
-    /// The ratio of the medians, which a single slow round disturbs less than the median ratio.
-    medians: f64,
-    /// The least and the largest ratio of a single round.
+    median: f64,
     least: f64,
     largest: f64,
 }
 
 impl Ratio {
-    pub(crate) fn medians_text(self) -> String {
-        format!("{:.3}", self.medians)
+    pub(crate) fn median_text(self) -> String {
+        format!("{:.3}", self.median)
     }
 
     pub(crate) fn range_text(self) -> String {
@@ -58,13 +56,12 @@ impl Series {
         median(self.0.iter().map(figure).collect()).unwrap_or(f64::NAN)
     }
 
-    /// CPU time per request as a multiple of the baseline's.
+    /// CPU time per request as a multiple of the baseline's in the same round.
     pub(crate) fn cpu_ratio(&self, baseline: &Series) -> Option<Ratio> {
-        let cpu_micros = |sample: &Sample| sample.cpu_micros;
         let rounds = self.0.iter().zip(&baseline.0);
         let ratios = rounds.map(|(sample, baseline)| sample.cpu_micros / baseline.cpu_micros);
         Some(Ratio {
-            medians: self.median(cpu_micros) / baseline.median(cpu_micros),
+            median: median(ratios.clone().collect())?,
             least: ratios.clone().reduce(f64::min)?,
             largest: ratios.reduce(f64::max)?,
         })
@@ -95,9 +92,9 @@ mod tests {
     }
 
     #[test]
-    fn ratio_is_of_the_medians_and_its_range_of_the_rounds() {
-        let ratio = series(&[10.0, 30.0, 8.0]).cpu_ratio(&series(&[20.0, 20.0, 10.0]));
-        assert_eq!(ratio, Some(Ratio { medians: 0.5, least: 0.5, largest: 1.5 }));
+    fn divides_each_round_by_the_baseline_of_the_same_round() {
+        let ratio = series(&[10.0, 30.0, 8.0]).cpu_ratio(&series(&[10.0, 20.0, 10.0]));
+        assert_eq!(ratio, Some(Ratio { median: 1.0, least: 0.8, largest: 1.5 }));
     }
 
     #[test]

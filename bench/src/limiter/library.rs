@@ -203,7 +203,7 @@ fn print(rows: &[(usize, Vec<(&str, Series)>)]) {
                 right(format!("{:.1}", series.median(|sample| sample.p50_ms) * 1000.0)),
                 right(format!("{:.1}", series.median(|sample| sample.p99_ms) * 1000.0)),
                 right(format!("{:.2}", series.median(|sample| sample.cpu_micros))),
-                right(ratio.map_or(String::new(), |ratio| ratio.medians_text())),
+                right(ratio.map_or(String::new(), |ratio| ratio.median_text())),
                 right(ratio.map_or(String::new(), |ratio| ratio.range_text())),
             ]);
         }
@@ -212,6 +212,6 @@ fn print(rows: &[(usize, Vec<(&str, Series)>)]) {
     println!(
         "Medians of all rounds; {ENTITIES} existing entities in a scattered order, log on disk and flushed.\n\
          CPU µs/op: CPU time of this process per operation, threads of the store included.\n\
-         CPU ratio: that time divided by the time of the update without the limiter."
+         CPU ratio: that time divided by the time of the update without the limiter in the same round."
     );
 }

@@ -13,8 +13,6 @@ mod metered_store;
 mod peers;
 mod read_costs;
 
-use std::time::Duration;
-
 use crate::compare::Options;
 
 /// Arguments of `weir-bench limiter`.
@@ -50,8 +48,7 @@ pub(crate) fn run(args: &Args) {
     }
     if runs(Part::Library) {
         // Nothing has to connect first, so half of the time is enough.
-        let length = Duration::from_secs(args.options.seconds) / 2;
-        library::run(folder.path(), length, args.options.rounds());
+        library::run(folder.path(), args.options.length() / 2, args.options.rounds);
     }
     if runs(Part::Config) {
         config::run(folder.path());
