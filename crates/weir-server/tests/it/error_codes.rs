@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use weir_framework::Code;
 use weir_framework::testing::TestApp;
-use weir_server::{keeper, limiter};
+use weir_framework::settings::JobSettings;
+use weir_server::{Settings, services};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md");
 
@@ -34,7 +35,8 @@ fn codes_are_told_apart() {
 
 /// The codes of the framework and of every service.
 fn codes() -> Vec<Code> {
-    let services = [limiter::codes::ALL, keeper::codes::ALL];
+    let services = services(Settings::default(), &JobSettings::default());
+    let services = services.iter().map(|service| service.codes());
     [Code::ALL].into_iter().chain(services).flatten().copied().collect()
 }
 

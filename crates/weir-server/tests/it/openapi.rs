@@ -2,17 +2,14 @@ use std::path::Path;
 
 use serde_json::Value;
 use weir_framework::testing::TestApp;
-use weir_server::keeper::KeeperService;
-use weir_server::limiter::LimiterService;
+use weir_framework::settings::JobSettings;
+use weir_server::{Settings, services};
 
 const SNAPSHOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
 
 #[tokio::test]
 async fn the_description_is_the_one_checked_in() {
-    let app = TestApp::start(vec![
-        Box::new(LimiterService::default()),
-        Box::new(KeeperService::default()),
-    ])
+    let app = TestApp::start(services(Settings::default(), &JobSettings::default()))
     .await;
     let reply = app.get("/openapi.json").send().await;
     assert_eq!(reply.header("content-type"), "application/json");
@@ -31,10 +28,7 @@ async fn the_description_is_the_one_checked_in() {
 
 #[tokio::test]
 async fn every_operation_says_what_it_needs_and_how_it_fails() {
-    let app = TestApp::start(vec![
-        Box::new(LimiterService::default()),
-        Box::new(KeeperService::default()),
-    ])
+    let app = TestApp::start(services(Settings::default(), &JobSettings::default()))
     .await;
     let told: Value = app.get("/openapi.json").send().await.json();
     let mut ids = std::collections::BTreeSet::new();
