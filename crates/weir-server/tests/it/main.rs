@@ -10,6 +10,7 @@ mod errors;
 mod furnished;
 mod health;
 mod matrix;
+mod metrics;
 mod openapi;
 mod sample;
 mod schemathesis;
