@@ -50,14 +50,9 @@ impl Field {
     /// The attribute that stores this number of a limit.
     #[must_use]
     pub fn of(self, limit: &LimitName) -> Name {
-        self.of_name(limit.as_str())
-    }
-
-    /// The attribute for a limit given as text.
-    pub(crate) fn of_name(self, limit: &str) -> Name {
         // Built for every take, so without the cost of `format!`.
         let mut name = Name::const_new("b_");
-        name.push_str(limit);
+        name.push_str(limit.as_str());
         name.push_str(self.suffix());
         name
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use weir_limiter::bucket::{Bucket, Level, Limit, Rate, double, gather, together};
+use weir_limiter::bucket::{Bucket, Level, Limit, Rate, combine, double, gather};
 use weir_limiter::ids::LimitName;
 
 fn rate() -> impl Strategy<Value = Rate> {
@@ -145,6 +145,6 @@ proptest! {
                 }
             }
         }
-        prop_assert_eq!(together(&shards).unwrap().meters[0].level.tokens, there.iter().sum::<i64>());
+        prop_assert_eq!(combine(&shards).unwrap().meters[0].level.tokens, there.iter().sum::<i64>());
     }
 }

@@ -52,7 +52,7 @@ impl<B: Backend> Namespace<B> {
             plans = self.bucket_plans(request, Payers::ChildAndParent, true).await?;
         }
         let statuses = |plan: &BucketPlan| {
-            let whole = bucket::together(&plan.current_shards(context))?;
+            let whole = bucket::combine(&plan.current_shards(context))?;
             Some(refusal::limit_statuses(&plan.id.entity, &whole, &plan.amounts))
         };
         Ok(plans.iter().filter_map(statuses).flatten().collect())

@@ -28,7 +28,7 @@ pub(crate) enum ShardState {
 }
 
 impl ShardState {
-    pub(crate) fn of(item: Option<&Item>, now_ms: i64) -> ShardState {
+    pub(crate) fn from_item(item: Option<&Item>, now_ms: i64) -> ShardState {
         let Some(item) = item else { return ShardState::Missing };
         if item.i64(item::RF).is_none() {
             return ShardState::Incomplete;
@@ -117,7 +117,7 @@ impl BucketPlan {
             return Decision::ReloadConfig;
         }
         let now = self.current_shards(context);
-        let Some(whole) = bucket::together(&now) else { return Decision::ReloadConfig };
+        let Some(whole) = bucket::combine(&now) else { return Decision::ReloadConfig };
         let requested: BTreeMap<LimitName, i64> = self.amounts.iter().cloned().collect();
         let can_pay = |shard: &&Bucket| covers(shard, &self.amounts);
         let preferred = now.iter().find(|shard| shard.shard == self.preferred_shard);
@@ -166,7 +166,7 @@ impl BucketPlan {
             });
             observed = Some(shard.clone());
         }
-        match (bucket::together(&after), observed) {
+        match (bucket::combine(&after), observed) {
             (Some(after), Some(observed)) => Decision::Take { writes, takes, after, observed },
             _ => Decision::ReloadConfig,
         }

@@ -67,7 +67,7 @@ pub(crate) fn limit_statuses(
         };
         Some(LimitStatus {
             entity: entity.clone(),
-            limit: Limit::of(name.clone(), meter.rate),
+            limit: Limit::from_rate(name.clone(), meter.rate),
             available_milli: available,
             requested: amount / MILLI,
             deficit_milli: amount.saturating_sub(available).max(0),

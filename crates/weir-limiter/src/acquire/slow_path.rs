@@ -210,7 +210,7 @@ impl<B: Backend> Namespace<B> {
     ) -> Result<Vec<ShardState>> {
         let gets: Vec<_> = (from..to).map(|shard| self.get_shard(id, shard)).collect();
         let items = self.limiter.store().batch_get(&gets).await?;
-        Ok(items.iter().map(|item| ShardState::of(item.as_ref(), now_ms)).collect())
+        Ok(items.iter().map(|item| ShardState::from_item(item.as_ref(), now_ms)).collect())
     }
 
     async fn write_takes(

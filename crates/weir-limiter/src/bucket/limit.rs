@@ -56,7 +56,7 @@ impl Limit {
 
     /// The limit with this rate.
     #[must_use]
-    pub fn of(name: LimitName, rate: Rate) -> Limit {
+    pub fn from_rate(name: LimitName, rate: Rate) -> Limit {
         let whole = |milli: i64| u64::try_from(milli / MILLI).unwrap_or_default();
         Limit {
             name,
@@ -75,7 +75,7 @@ impl Limit {
             if (1..=max).contains(&value) {
                 return Ok(());
             }
-            let problem = format!("of limit {} must be from 1 to {max}, not {value}", self.name);
+            let problem = format!("must be from 1 to {max}, not {value} (limit {})", self.name);
             Err(Error::invalid(field, problem))
         };
         check("capacity", self.capacity, TOKENS_MAX)?;

@@ -11,5 +11,5 @@ mod state;
 
 pub use limit::{Limit, MILLI};
 pub use rate::{Level, Rate};
-pub use shards::{ShardTake, double, gather, together};
+pub use shards::{ShardTake, combine, double, gather};
 pub use state::{Bucket, Meter, Shortfall, expiry_after, expiry_seconds};

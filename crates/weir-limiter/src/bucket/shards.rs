@@ -95,7 +95,7 @@ pub fn gather(shards: &[Bucket], amounts: &BTreeMap<LimitName, i64>) -> Option<V
 ///
 /// `shards` are of one bucket, refilled to the same moment. None, if there are none.
 #[must_use]
-pub fn together(shards: &[Bucket]) -> Option<Bucket> {
+pub fn combine(shards: &[Bucket]) -> Option<Bucket> {
     let (first, rest) = shards.split_first()?;
     if rest.is_empty() && first.shard_count == 1 {
         return Some(first.clone());

@@ -79,7 +79,7 @@ impl Bucket {
     #[must_use]
     pub fn limits(&self) -> Vec<Limit> {
         let meters = self.meters.iter().filter(|meter| !meter.name.is_wcu());
-        meters.map(|meter| Limit::of(meter.name.clone(), meter.rate)).collect()
+        meters.map(|meter| Limit::from_rate(meter.name.clone(), meter.rate)).collect()
     }
 
     /// Whether the bucket has expired.

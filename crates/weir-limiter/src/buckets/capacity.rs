@@ -15,9 +15,14 @@ use crate::limiter::Namespace;
 use crate::table::GSI2;
 
 impl<B: Backend> Namespace<B> {
+    /// Lists the live buckets of a resource, a page at a time, and sums them.
+    ///
     /// The index lists the buckets of a page; their items are read from the table. A bucket is on the page of its first shard,
     /// so none is on two pages, and a page may have fewer buckets than requested.
-    pub(super) async fn capacity_page(
+    ///
+    /// # Errors
+    /// The cursor belongs to another list, or the store fails.
+    pub async fn capacity(
         &self,
         resource: &Resource,
         limit: u32,

@@ -94,19 +94,6 @@ impl<B: Backend> Namespace<B> {
         Ok(view::view(&id, &shards, self.limiter.now_ms()))
     }
 
-    /// Lists the live buckets of a resource, a page at a time.
-    ///
-    /// # Errors
-    /// The cursor belongs to another list, or the store fails.
-    pub async fn capacity(
-        &self,
-        resource: &Resource,
-        limit: u32,
-        cursor: Option<String>,
-    ) -> Result<ResourceCapacity> {
-        self.capacity_page(resource, limit, cursor).await
-    }
-
     /// Refills a bucket completely. A second call with the same idempotency key changes nothing.
     ///
     /// # Errors

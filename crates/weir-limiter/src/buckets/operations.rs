@@ -36,8 +36,7 @@ impl Operation {
         }
         for (name, amount) in amounts {
             if !u64::try_from(*amount).is_ok_and(|amount| (1..=TOKENS_MAX).contains(&amount)) {
-                let problem =
-                    format!("of limit {name} must be from 1 to {TOKENS_MAX}, not {amount}");
+                let problem = format!("{name} must be from 1 to {TOKENS_MAX}, not {amount}");
                 return Err(Error::invalid("amount", problem));
             }
         }

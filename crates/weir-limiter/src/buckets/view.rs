@@ -29,7 +29,7 @@ pub(crate) fn view(id: &BucketId, shards: &[Bucket], now_ms: i64) -> Option<Buck
 fn limit(whole: &Meter, count: u32, shards: &[Bucket], live: &[Bucket]) -> LimitView {
     let consumed = shards.iter().filter_map(|shard| shard.meter(&whole.name));
     let mut status = LimitView {
-        limit: Limit::of(whole.name.clone(), whole.rate),
+        limit: Limit::from_rate(whole.name.clone(), whole.rate),
         available_milli: 0,
         consumed_milli: consumed.map(|meter| meter.consumed).fold(0, i64::saturating_add),
         full_in_ms: 0,

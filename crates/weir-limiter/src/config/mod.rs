@@ -158,35 +158,6 @@ impl<B: Backend> Namespace<B> {
         Ok(change.before.is_some())
     }
 
-    /// Lists the resources that have limits for all entities, sorted.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn resources(&self) -> Result<Vec<Resource>> {
-        self.registered_resources().await
-    }
-
-    /// Lists the resources on which entities have limits of their own, sorted. They need not have limits themselves.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn resources_of_entities(&self) -> Result<Vec<Resource>> {
-        self.registered_entity_resources().await
-    }
-
-    /// Lists the entities that have limits of their own on a resource (none: on all resources), a page at a time.
-    ///
-    /// # Errors
-    /// The cursor belongs to another list, or the store fails.
-    pub async fn entities_with_limits(
-        &self,
-        resource: Option<&Resource>,
-        limit: u32,
-        cursor: Option<String>,
-    ) -> Result<(Vec<EntityId>, Option<String>)> {
-        self.registered_entities(resource, limit, cursor).await
-    }
-
     /// Drops cached levels: those of an entity, those of a resource (entities' levels on it included), the four of an entity
     /// on a resource, or all.
     pub fn invalidate(&self, entity: Option<&EntityId>, resource: Option<&Resource>) {

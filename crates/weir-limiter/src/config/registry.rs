@@ -68,7 +68,11 @@ impl Registry {
 }
 
 impl<B: Backend> Namespace<B> {
-    pub(super) async fn registered_resources(&self) -> Result<Vec<Resource>> {
+    /// Lists the resources that have limits for all entities, sorted.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn resources(&self) -> Result<Vec<Resource>> {
         let get = Get::new(self.limiter.table(), keys::resources(&self.id));
         let item = self.limiter.store().get(&get).await?;
         let names = item.as_ref().and_then(|item| match item.get(RESOURCES)? {
@@ -78,8 +82,12 @@ impl<B: Backend> Namespace<B> {
         Ok(names.unwrap_or_default())
     }
 
-    /// The resources on which entities are registered, without `_default_`.
-    pub(super) async fn registered_entity_resources(&self) -> Result<Vec<Resource>> {
+    /// Lists the resources on which entities have limits of their own, sorted, without `_default_`. They need not have limits
+    /// themselves.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn resources_of_entities(&self) -> Result<Vec<Resource>> {
         let get = Get::new(self.limiter.table(), keys::entity_config_resources(&self.id));
         let Some(item) = self.limiter.store().get(&get).await? else { return Ok(Vec::new()) };
         // The keys of the item are texts, so a number is a count.
@@ -88,7 +96,11 @@ impl<B: Backend> Namespace<B> {
         Ok(names.filter_map(|name| Resource::new(name.as_str()).ok()).collect())
     }
 
-    pub(super) async fn registered_entities(
+    /// Lists the entities that have limits of their own on a resource (none: on all resources), a page at a time.
+    ///
+    /// # Errors
+    /// The cursor belongs to another list, or the store fails.
+    pub async fn entities_with_limits(
         &self,
         resource: Option<&Resource>,
         limit: u32,

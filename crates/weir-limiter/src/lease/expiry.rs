@@ -19,7 +19,7 @@ const PAGE: u64 = 100;
 impl<B: Backend> Namespace<B> {
     /// The write that stores an open lease, for the transaction that takes its tokens.
     pub(crate) fn open_lease_write(&self, grant: &Grant) -> Write {
-        Record::of(grant).write(self.limiter.table())
+        Record::from_grant(grant).write(self.limiter.table())
     }
 }
 

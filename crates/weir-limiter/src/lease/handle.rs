@@ -108,7 +108,7 @@ impl<B: Backend> Lease<B> {
             return self.namespace.settle(self.grant(), &Settle::Commit, None).await;
         }
         let grant = self.grant();
-        let settled = Record::of(grant).settled();
+        let settled = Record::from_grant(grant).settled();
         Ok(Settled { state: LeaseState::Committed, degraded: grant.degraded, ..settled })
     }
 

@@ -11,7 +11,7 @@ use super::settle_request::{SettleKind, SettleRequest};
 use super::{LeaseState, Settled};
 use crate::acquire::{Refused, limit_statuses};
 use crate::bounds::{LEASE_OPERATIONS_MAX, SHARDS_MAX};
-use crate::bucket::{Bucket, MILLI, ShardTake, gather, together};
+use crate::bucket::{Bucket, MILLI, ShardTake, combine, gather};
 use crate::error::{Error, Result};
 use crate::ids::LimitName;
 use crate::writes::Cover;
@@ -183,7 +183,7 @@ impl Draft {
         let (mut limits, mut is_short, mut unread_shards) = (Vec::new(), false, Vec::new());
         for (payer, holding) in holdings.iter().enumerate() {
             let shards = live(payer, images, now_ms);
-            let Some(whole) = together(&shards) else {
+            let Some(whole) = combine(&shards) else {
                 if payer == 0 {
                     return Err(Error::not_found("bucket", holding.entity.as_str()));
                 }
@@ -303,7 +303,7 @@ fn has_limit(payer: usize, bucket: &Bucket, name: &LimitName) -> Result<bool> {
 }
 
 fn check_held(child: &Holding, name: &LimitName, amount: i64) -> Result<()> {
-    let held = child.of(name);
+    let held = child.held(name);
     if amount <= held {
         return Ok(());
     }

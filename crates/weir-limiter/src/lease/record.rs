@@ -48,7 +48,7 @@ pub(super) struct Holding {
 
 impl Holding {
     /// The millitokens held of a limit.
-    pub(super) fn of(&self, name: &LimitName) -> i64 {
+    pub(super) fn held(&self, name: &LimitName) -> i64 {
         let shards = self.shards.values().filter_map(|amounts| amounts.get(name));
         shards.fold(0, |sum, amount| sum.saturating_add(*amount))
     }
@@ -80,7 +80,7 @@ pub(super) struct Record {
 
 impl Record {
     /// The lease of a grant that nobody has settled.
-    pub(super) fn of(grant: &Grant) -> Record {
+    pub(super) fn from_grant(grant: &Grant) -> Record {
         let holdings = grant.takes.iter().map(|take| {
             let mut holding = Holding { entity: take.entity.clone(), shards: BTreeMap::new() };
             for shard in &take.shards {
@@ -284,7 +284,7 @@ mod tests {
         ];
         let take =
             |text| EntityTake { entity: EntityId::new(text).unwrap(), shards: shards.clone() };
-        Record::of(&Grant {
+        Record::from_grant(&Grant {
             id: "L1".to_owned(),
             ns: NamespaceId::new("abcdefghijk").unwrap(),
             resource: Resource::new("gpt-4").unwrap(),

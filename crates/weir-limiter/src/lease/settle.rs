@@ -44,7 +44,7 @@ impl<B: Backend> Namespace<B> {
             return Err(Error::NotALease);
         }
         let request = SettleRequest::new(settle, key)?;
-        let record = Record::of(grant);
+        let record = Record::from_grant(grant);
         // Granted without the store, or by a dry run: there is nothing to settle.
         if grant.degraded || grant.takes.is_empty() {
             return Ok(Settled { degraded: grant.degraded, ..without_buckets(&record, &request) });
@@ -118,7 +118,7 @@ impl<B: Backend> Limiter<B> {
             Some(item) => Some(Record::decode(&item).ok_or(Error::NotALease)?),
             None => (known.version == 0).then(|| known.clone()),
         };
-        let live = |item: Option<Item>| match ShardState::of(item.as_ref(), now_ms) {
+        let live = |item: Option<Item>| match ShardState::from_item(item.as_ref(), now_ms) {
             ShardState::Live(bucket) => Some(bucket),
             ShardState::Missing | ShardState::Expired(_) | ShardState::Incomplete => None,
         };
