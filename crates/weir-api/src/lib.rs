@@ -10,5 +10,6 @@ pub mod described;
 pub mod keeper;
 pub mod limiter;
 pub mod page;
+pub mod secret;
 
 pub use page::{Page, PageParams, TimeRangeParams};

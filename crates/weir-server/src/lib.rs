@@ -7,7 +7,6 @@
 mod allowance;
 pub mod keeper;
 pub mod limiter;
-mod outbound;
 
 use std::time::Duration;
 

@@ -161,12 +161,8 @@ impl From<Refusal> for Failure {
         let failure = match problem.details.get("retry_after_ms") {
             Some(ms) => failure.help(format!("try again in {ms} ms")),
             None => match problem.details.get("what").and_then(serde_json::Value::as_str) {
-                Some("org") => failure.help("`weir keeper org list` shows what there is"),
-                Some("app") => failure.help("`weir keeper app list ORG` shows what there is"),
-                Some("webhook") => {
-                    failure.help("`weir keeper webhooks list ORG` shows what there is")
-                }
-                _ => failure,
+                Some(kind) => failure.missing(kind),
+                None => failure,
             },
         };
         match cause {

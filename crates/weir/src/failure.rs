@@ -30,11 +30,12 @@ pub struct Failure {
     message: String,
     causes: Vec<String>,
     help: Option<String>,
+    missing: Option<String>,
 }
 
 impl Failure {
     fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure { exit, message: message.into(), causes: Vec::new(), help: None }
+        Failure { exit, message: message.into(), causes: Vec::new(), help: None, missing: None }
     }
 
     /// The store, the disk or the network failed.
@@ -67,6 +68,17 @@ impl Failure {
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());
         self
+    }
+
+    /// Names the kind of resource that was not found, like `org`, so that a command can say how to list them.
+    pub fn missing(mut self, kind: impl Into<String>) -> Failure {
+        self.missing = Some(kind.into());
+        self
+    }
+
+    /// The kind of resource that was not found.
+    pub fn missing_kind(&self) -> Option<&str> {
+        self.missing.as_deref()
     }
 
     /// What happened and why, on one line.

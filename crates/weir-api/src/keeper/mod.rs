@@ -1,1 +1,46 @@
-//! Requests and responses of the keeper.
+//! Requests and responses of the keeper: one file for each group of routes.
+//!
+//! Amounts are micro-USD and times are RFC 3339. Types of the routes that programs call for every model call
+//! ([`ModelSelection`], [`SubmissionResponse`]) borrow their texts, so that the server copies none.
+
+mod aggregates;
+mod audit;
+mod config;
+mod credentials;
+pub mod formats;
+mod prices;
+mod profiles;
+mod selection;
+mod sticky;
+mod submissions;
+mod token;
+mod webhooks;
+
+pub use self::aggregates::{DayParams, DayRangeParams, DayTotals, ModelTotals, UsageSum};
+pub use self::audit::OrgAuditEvent;
+pub use self::config::{
+    AppConfig, ClientCredentials, ConfigOverrides, ConfigResponse, EffectiveConfig, OrgConfig,
+    PendingConfig, QuotaScope, SecretLink,
+};
+pub use self::credentials::{
+    ClientSecret, RotationRequest, RotationResponse, SecretParams, SecretRotation,
+};
+pub use self::formats::{AppParam, OrgParam};
+pub use self::prices::{
+    ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportParam, PriceImportRequest,
+    PriceParams, PriceSource,
+};
+pub use self::profiles::{InferenceProfile, InferenceProfileRequest};
+pub use self::selection::{
+    ClientGuidance, ModelPricing, ModelQuota, ModelSelection, QuotaMode, QuotaState, QuotaStatus,
+    RecommendedModel, SelectionParams,
+};
+pub use self::sticky::{StickyFallback, StickyOverride};
+pub use self::submissions::{
+    CallStatus, DailyTotal, SubmissionBatch, SubmissionBatchResponse, SubmissionFailure,
+    SubmissionProcessing, SubmissionRequest, SubmissionResponse, SubmissionResult,
+};
+pub use self::token::{
+    RefreshRequest, RefreshResponse, RevocationRequest, TokenRequest, TokenResponse,
+};
+pub use self::webhooks::{Webhook, WebhookConfig, WebhookParam};

@@ -1,50 +1,53 @@
-//! Apps of an org: set up, looked at, listed.
+//! Routes of apps.
 
-use crate::keeper::error::KeeperError;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
+use weir_api::keeper::{AppConfig, AppParam, ConfigResponse, EffectiveConfig, OrgParam};
 use weir_keeper::ids::Scope;
 
-use super::configured::{Configured, PutAnswer, page, put_answer};
-use super::place::{Asker, Org, OrgApp, keeper};
+use super::convert;
+use super::error::{KeeperError, Reply};
+use super::orgs::{config_page, put_response};
+use super::path::{Actor, AppPath, OrgPath, keeper};
 use super::rates::allowances;
-use super::shapes::{AppAt, NewApp, OrgAt};
-use crate::keeper::error::Reply;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
 use weir_framework::page::{Page, PageLimit as _, PageParams};
 
-/// Sets an app up, or sets it to something else
-#[utoipa::path(put, path = "/api/v1/orgs/{org}/apps/{app}", tag = "apps", params(OrgAt, AppAt),
-    request_body = NewApp, responses(
-        (status = 200, description = "It was changed", body = PutAnswer),
-        (status = 201, description = "It was created; its secret can be had once", body = PutAnswer)))]
+/// Creates or changes an app
+#[utoipa::path(put, path = "/api/v1/orgs/{org}/apps/{app}", tag = "apps", params(OrgParam, AppParam),
+    request_body = AppConfig, responses(
+        (status = 200, description = "The app was changed.", body = ConfigResponse),
+        (status = 201, description = "The app was created. The response has a one-time link to its secret.", body = ConfigResponse)))]
 pub(crate) async fn put(
     State(app): State<App>,
-    OrgApp(org, id): OrgApp,
-    asker: Asker,
-    Body(new): Body<NewApp>,
+    AppPath(org, id): AppPath,
+    actor: Actor,
+    Body(config): Body<AppConfig>,
 ) -> Result<Response, KeeperError> {
-    allowances(&app)?.write(&app, &asker).await?;
-    let put = keeper(&app)?.put_app(&org, &id, &new.into(), asker.name()).await?;
-    Ok(put_answer(&put, &Scope::App(org, id)))
+    allowances(&app)?.write(&app, &actor).await?;
+    let put = keeper(&app)?.put_app(&org, &id, &convert::put_app(config), actor.name()).await?;
+    Ok(put_response(&put, &Scope::App(org, id)))
 }
 
-/// Tells what holds for an app
-#[utoipa::path(get, path = "/api/v1/orgs/{org}/apps/{app}", tag = "apps", params(OrgAt, AppAt),
-    responses((status = 200, body = Configured)))]
-pub(crate) async fn get(State(app): State<App>, OrgApp(org, id): OrgApp) -> Reply<Configured> {
-    Ok(Json((&keeper(&app)?.app(&org, &id).await?).into()))
+/// Returns the configuration in force for an app
+#[utoipa::path(get, path = "/api/v1/orgs/{org}/apps/{app}", tag = "apps", params(OrgParam, AppParam),
+    responses((status = 200, body = EffectiveConfig)))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    AppPath(org, id): AppPath,
+) -> Reply<EffectiveConfig> {
+    Ok(Json(convert::effective_config(&keeper(&app)?.app(&org, &id).await?)))
 }
 
 /// Lists the apps of an org
-#[utoipa::path(get, path = "/api/v1/orgs/{org}/apps", tag = "apps", params(OrgAt, PageParams),
-    responses((status = 200, body = Page<Configured>)))]
+#[utoipa::path(get, path = "/api/v1/orgs/{org}/apps", tag = "apps", params(OrgParam, PageParams),
+    responses((status = 200, body = Page<EffectiveConfig>)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    Org(org): Org,
-    Query(part): Query<PageParams>,
-) -> Reply<Page<Configured>> {
-    Ok(page(&keeper(&app)?.list_apps(&org, part.checked_limit()?, part.cursor).await?))
+    OrgPath(org): OrgPath,
+    Query(page): Query<PageParams>,
+) -> Reply<Page<EffectiveConfig>> {
+    Ok(config_page(keeper(&app)?.list_apps(&org, page.checked_limit()?, page.cursor).await?))
 }

@@ -1,181 +1,125 @@
-//! Secrets of clients: rotated by the operator, fetched once by whoever has the one-time token.
+//! Routes of client secrets: the operator rotates a secret, and whoever has the one-time token fetches it.
 
-use crate::keeper::error::KeeperError;
 use axum::Json;
 use axum::extract::State;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, header};
 use axum::response::{IntoResponse as _, Response};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use weir_api::keeper::{
+    AppParam, ClientSecret, OrgParam, RotationRequest, RotationResponse, SecretParams,
+};
 use weir_keeper::bounds::GRACE_HOURS_DEFAULT;
 use weir_keeper::credentials::Redeemed;
 
-use super::configured::{SecretRetrieval, time};
-use super::optional::Optional;
-use super::place::{Asker, Whose, keeper};
+use super::convert;
+use super::error::KeeperError;
+use super::optional::OptionalBody;
+use super::path::{Actor, TargetPath, keeper};
 use super::rates::allowances;
-use super::shapes::{AppAt, OrgAt};
 use weir_framework::app::App;
 use weir_framework::extract::Query;
+use weir_framework::time::time;
 use weir_framework::{ApiError, Code};
 
-/// How to rotate.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Rotate {
-    /// How long the old secret goes on working once the new one was fetched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 0, maximum = 168, default = 24)]
-    pub grace_period_hours: Option<u32>,
+/// A response that no cache may store.
+fn uncached(body: impl Serialize) -> Response {
+    ([(header::CACHE_CONTROL, "no-store")], Json(body)).into_response()
 }
 
-/// A new secret was promised.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub struct Rotated {
-    /// Where it can be had.
-    pub secret_retrieval: SecretRetrieval,
-    /// What becomes of the old one.
-    pub rotation: Rotation,
-}
-
-/// What becomes of an old secret.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub struct Rotation {
-    /// When the new one was promised.
-    #[schema(format = DateTime)]
-    pub rotated_at: String,
-    /// When the old one stops working at the latest: the grace period runs from when the new one is fetched, and if it is
-    /// not, nothing changes.
-    #[schema(format = DateTime)]
-    pub old_secret_expires_at: String,
-    /// The grace period.
-    pub grace_period_hours: u32,
-}
-
-async fn rotated(
+async fn rotate(
     app: &App,
-    Whose(scope): Whose,
-    asker: &Asker,
-    wanted: &Rotate,
+    TargetPath(scope): TargetPath,
+    actor: &Actor,
+    request: &RotationRequest,
 ) -> Result<Response, KeeperError> {
-    allowances(app)?.rotate(app, asker).await?;
-    let grace = wanted.grace_period_hours.unwrap_or(GRACE_HOURS_DEFAULT);
-    let rotation = keeper(app)?.rotate(&scope, grace, asker.name()).await?;
-    let answer = Rotated {
-        secret_retrieval: SecretRetrieval::new(&scope, &rotation.retrieval),
-        rotation: Rotation {
-            rotated_at: time(rotation.rotated_at_ms),
-            old_secret_expires_at: time(rotation.old_secret_expires_at_ms),
-            grace_period_hours: rotation.grace_period_hours,
-        },
-    };
-    Ok((StatusCode::OK, [(header::CACHE_CONTROL, "no-store")], Json(answer)).into_response())
+    allowances(app)?.rotate(app, actor).await?;
+    let grace = request.grace_period_hours.unwrap_or(GRACE_HOURS_DEFAULT);
+    let rotation = keeper(app)?.rotate(&scope, grace, actor.name()).await?;
+    Ok(uncached(convert::rotation_response(&scope, &rotation)))
 }
 
-/// Promises an org a new secret
+/// Creates a one-time link to a new secret of an org
 #[utoipa::path(post, path = "/api/v1/orgs/{org}/credentials/rotate", tag = "credentials",
-    params(OrgAt), request_body = Option<Rotate>, responses((status = 200, body = Rotated)))]
+    params(OrgParam), request_body = Option<RotationRequest>,
+    responses((status = 200, body = RotationResponse)))]
 pub(crate) async fn rotate_org(
     State(app): State<App>,
-    whose: Whose,
-    asker: Asker,
-    Optional(wanted): Optional<Rotate>,
+    path: TargetPath,
+    actor: Actor,
+    OptionalBody(request): OptionalBody<RotationRequest>,
 ) -> Result<Response, KeeperError> {
-    rotated(&app, whose, &asker, &wanted).await
+    rotate(&app, path, &actor, &request).await
 }
 
-/// Promises an app a new secret
+/// Creates a one-time link to a new secret of an app
 #[utoipa::path(post, path = "/api/v1/orgs/{org}/apps/{app}/credentials/rotate",
-    tag = "credentials", params(OrgAt, AppAt), request_body = Option<Rotate>,
-    responses((status = 200, body = Rotated)))]
+    tag = "credentials", params(OrgParam, AppParam), request_body = Option<RotationRequest>,
+    responses((status = 200, body = RotationResponse)))]
 pub(crate) async fn rotate_app(
     State(app): State<App>,
-    whose: Whose,
-    asker: Asker,
-    Optional(wanted): Optional<Rotate>,
+    path: TargetPath,
+    actor: Actor,
+    OptionalBody(request): OptionalBody<RotationRequest>,
 ) -> Result<Response, KeeperError> {
-    rotated(&app, whose, &asker, &wanted).await
+    rotate(&app, path, &actor, &request).await
 }
 
-/// The one-time token.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct Ticket {
-    /// The one-time token, of whoever set the client up or rotated its secret.
-    #[param(min_length = 1, max_length = 128)]
-    token: String,
-}
-
-/// A client's secret. It is told this once.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct SecretAnswer {
-    /// What the client calls itself.
-    pub client_id: String,
-    /// Its secret.
-    pub client_secret: String,
-    /// When it was fetched.
-    #[schema(format = DateTime)]
-    pub retrieved_at: String,
-    /// When the token would have expired.
-    #[schema(format = DateTime)]
-    pub expires_at: String,
-}
-
-async fn redeem(
+async fn secret(
     app: &App,
-    Whose(scope): Whose,
+    TargetPath(scope): TargetPath,
     method: &Method,
-    ticket: &Ticket,
+    params: &SecretParams,
 ) -> Result<Response, KeeperError> {
-    // An answer without its body would use the token up and lose the secret.
+    // A response without its body would use up the token and lose the secret.
     if method == Method::HEAD {
-        return Err(ApiError::new(Code::METHOD_NOT_ALLOWED, "a secret is fetched with GET").into());
+        let detail = "a secret must be fetched with GET";
+        return Err(ApiError::new(Code::METHOD_NOT_ALLOWED, detail).into());
     }
-    let answer = match keeper(app)?.redeem(&scope, &ticket.token).await? {
+    match keeper(app)?.redeem(&scope, &params.token).await? {
         Redeemed::Secret { client_id, client_secret, retrieved_at_ms, expires_at_ms } => {
-            SecretAnswer {
+            Ok(uncached(ClientSecret {
                 client_id,
                 client_secret: client_secret.expose().to_owned(),
                 retrieved_at: time(retrieved_at_ms),
                 expires_at: time(expires_at_ms),
-            }
+            }))
         }
         Redeemed::Used => {
-            return Err(ApiError::new(Code::NOT_FOUND, "this token was used already").into());
+            let detail = "this one-time token was already used";
+            Err(ApiError::new(Code::NOT_FOUND, detail).into())
         }
         Redeemed::Expired | Redeemed::Wrong => {
-            let detail = "the token is not one of this client, or has expired";
-            return Err(ApiError::new(Code::UNAUTHORIZED, detail).into());
+            let detail = "the one-time token has expired, or does not belong to this client";
+            Err(ApiError::new(Code::UNAUTHORIZED, detail).into())
         }
-    };
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(answer)).into_response())
+    }
 }
 
-/// Makes an org's secret and tells it, once
+/// Creates an org's secret and returns it, once
 #[utoipa::path(get, path = "/api/v1/orgs/{org}/credentials/secret", tag = "credentials",
-    params(OrgAt, Ticket), responses((status = 200, body = SecretAnswer),
-        (status = 401, description = "The token is wrong or expired", body = weir_framework::problem::Problem,
-            content_type = "application/problem+json")))]
+    params(OrgParam, SecretParams), responses((status = 200, body = ClientSecret),
+        (status = 401, description = "The one-time token is wrong or has expired.",
+            body = weir_framework::problem::Problem, content_type = "application/problem+json")))]
 pub(crate) async fn secret_org(
     State(app): State<App>,
-    whose: Whose,
+    path: TargetPath,
     method: Method,
-    Query(ticket): Query<Ticket>,
+    Query(params): Query<SecretParams>,
 ) -> Result<Response, KeeperError> {
-    redeem(&app, whose, &method, &ticket).await
+    secret(&app, path, &method, &params).await
 }
 
-/// Makes an app's secret and tells it, once
+/// Creates an app's secret and returns it, once
 #[utoipa::path(get, path = "/api/v1/orgs/{org}/apps/{app}/credentials/secret",
-    tag = "credentials", params(OrgAt, AppAt, Ticket), responses((status = 200, body = SecretAnswer),
-        (status = 401, description = "The token is wrong or expired", body = weir_framework::problem::Problem,
-            content_type = "application/problem+json")))]
+    tag = "credentials", params(OrgParam, AppParam, SecretParams), responses(
+        (status = 200, body = ClientSecret),
+        (status = 401, description = "The one-time token is wrong or has expired.",
+            body = weir_framework::problem::Problem, content_type = "application/problem+json")))]
 pub(crate) async fn secret_app(
     State(app): State<App>,
-    whose: Whose,
+    path: TargetPath,
     method: Method,
-    Query(ticket): Query<Ticket>,
+    Query(params): Query<SecretParams>,
 ) -> Result<Response, KeeperError> {
-    redeem(&app, whose, &method, &ticket).await
+    secret(&app, path, &method, &params).await
 }

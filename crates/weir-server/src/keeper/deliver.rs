@@ -1,37 +1,35 @@
-//! Sends signed notices to webhooks.
+//! The job that sends signed notices to webhooks.
 //!
-//! A delivery is claimed for a minute, sent once, and then done with or due again later; the keeper bounds how often. An
-//! answer of 2xx within the time counts as delivered, everything else as failed. Redirects are failures.
+//! A delivery is claimed for a minute and sent once. A response of 2xx before the deadline completes it; after any other
+//! outcome, a redirect too, it is due again later. The keeper bounds the number of attempts.
 
-use crate::keeper::metrics::metrics;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use tokio::task::JoinSet;
 use weir_keeper::Keeper;
 use weir_keeper::notices::{Delivery, SIGNATURE_HEADER};
 use weir_table::AnyBackend;
 
-use crate::outbound::Outbound;
+use super::http_client::{HttpClient, send};
+use super::metrics::metrics;
 use weir_framework::app::App;
 use weir_framework::jobs::{Done, Failure, Periodic, Place, Result, Turn};
 
-/// Notices that are sent at once: a webhook that hangs holds up no more than these.
-const AT_ONCE: u32 = 16;
-/// Bytes of an answer that are read.
-const ANSWER_MAX: usize = 64 * 1024;
+/// Notices sent concurrently: a webhook that hangs delays no more than these.
+const CONCURRENCY: u32 = 16;
+/// Largest response of a webhook, in bytes.
+const RESPONSE_MAX: usize = 64 * 1024;
 const ID_HEADER: HeaderName = HeaderName::from_static("weir-notice-id");
 const ATTEMPT_HEADER: HeaderName = HeaderName::from_static("weir-notice-attempt");
 
-/// The job.
 pub(super) struct Deliver(Arc<Sender>);
 
 struct Sender {
     app: App,
     keeper: Keeper<AnyBackend>,
-    outbound: Outbound,
+    http: HttpClient,
     every: Duration,
 }
 
@@ -39,10 +37,10 @@ impl Deliver {
     pub(super) fn new(
         app: &App,
         keeper: Keeper<AnyBackend>,
-        outbound: Outbound,
+        http: HttpClient,
         every: Duration,
     ) -> Deliver {
-        Deliver(Arc::new(Sender { app: app.clone(), keeper, outbound, every }))
+        Deliver(Arc::new(Sender { app: app.clone(), keeper, http, every }))
     }
 }
 
@@ -60,7 +58,7 @@ impl Periodic for Deliver {
     }
 
     async fn run(&self, _: &Turn) -> Result<Done> {
-        let due = self.0.keeper.due_deliveries(AT_ONCE).await?;
+        let due = self.0.keeper.due_deliveries(CONCURRENCY).await?;
         let mut sent = JoinSet::new();
         for delivery in due.deliveries {
             let sender = Arc::clone(&self.0);
@@ -87,20 +85,32 @@ impl Sender {
         let next = self.keeper.failed(delivery).await?;
         let (id, attempt) = (delivery.id.as_str(), delivery.attempt);
         match next {
-            Some(_) => tracing::info!(notice = id, attempt, problem, "a notice did not arrive"),
-            None => tracing::warn!(notice = id, attempt, problem, "a notice was given up"),
+            Some(_) => tracing::info!(
+                notice = id,
+                attempt,
+                problem,
+                "a webhook notice was not delivered; it will be sent again"
+            ),
+            None => tracing::warn!(
+                notice = id,
+                attempt,
+                problem,
+                "a webhook notice was not delivered; the keeper gave up on it"
+            ),
         }
         Ok(())
     }
 
     async fn send(&self, delivery: &Delivery) -> std::result::Result<(), String> {
-        let headers = headers(delivery).ok_or("its signature is no header")?;
-        let body = Bytes::copy_from_slice(delivery.body.as_bytes());
-        let answer = self.outbound.post(&delivery.url, headers, body, ANSWER_MAX).await;
-        match answer {
-            Ok(answer) if answer.status.is_success() => Ok(()),
-            Ok(answer) => Err(format!("the answer was {}", answer.status)),
-            Err(failed) => Err(weir_framework::error::with_causes(&failed)),
+        let headers = headers(delivery).ok_or("the signature is not a valid header")?;
+        let sent = async {
+            let request = self.http.post(&delivery.url)?.headers(headers);
+            send(request.body(delivery.body.clone()), RESPONSE_MAX).await
+        };
+        match sent.await {
+            Ok((status, _)) if status.is_success() => Ok(()),
+            Ok((status, _)) => Err(format!("the response was {status}")),
+            Err(error) => Err(weir_framework::error::with_causes(&error)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How the keeper fails, as the API tells it.
+//! Errors of the keeper as errors of the API.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -9,7 +9,7 @@ use weir_framework::{ApiError, Code};
 use super::codes;
 use weir_framework::limits::retry_after;
 
-/// When to come back to what too many write at once.
+/// Seconds to wait after a write that lost to concurrent ones.
 const CONTENDED_SECS: u64 = 1;
 
 /// An error of the keeper on its way to the client.
@@ -75,7 +75,7 @@ pub(crate) fn api_error(error: Error) -> ApiError {
             let error = ApiError::new(Code::SERVICE_UNAVAILABLE, text).with("kind", "contended");
             retry_after(error, CONTENDED_SECS)
         }
-        // A write that lost all its races: the same request does better later.
+        // The same request can succeed later.
         Error::Store(weir_table::Error::Conflict) => api_error(Error::Contended),
         Error::Store(error) => error.into(),
         other => ApiError::new(

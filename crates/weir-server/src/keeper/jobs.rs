@@ -1,12 +1,12 @@
-//! What the keeper does in the background.
+//! Background jobs of the keeper.
 //!
 //! | job | does | where |
 //! |---|---|---|
-//! | `keeper-aggregate` | sums up what the counters' changes made dirty, every aggregate interval | follows the feed |
-//! | `keeper-catch-up` | sums up today and yesterday of every org, for what the feed missed | alone |
-//! | `keeper-notices` | sends signed notices to webhooks | everywhere |
-//! | `keeper-prices` | fetches prices, once a day | alone |
-//! | `keeper-export` | exports counters to object storage | alone |
+//! | `keeper-aggregate` | updates totals from changed counters, every aggregate interval | follows the change feed |
+//! | `keeper-catch-up` | updates totals of today and yesterday of every org, in case the feed missed a change | one instance |
+//! | `keeper-notices` | sends signed notices to webhooks | every instance |
+//! | `keeper-prices` | downloads prices, once a day | one instance |
+//! | `keeper-export` | exports counters to object storage | one instance |
 
 use std::time::Duration;
 
@@ -17,39 +17,45 @@ use weir_keeper::export::Exports;
 use weir_table::AnyBackend;
 
 use super::deliver::Deliver;
+use super::http_client::{HttpClient, send};
 use super::summing::{Aggregate, CatchUp};
-use crate::outbound::Outbound;
 use weir_framework::app::App;
 use weir_framework::jobs::{Done, Failure, Jobs, Periodic, Result, Turn};
 
-/// How long between two fetches of prices.
+/// Interval between two downloads of prices.
 const PRICES_EVERY: Duration = Duration::from_secs(24 * 3600);
-/// How long between two looks for days to export: they become final once a day, in each time zone.
+/// Interval between two searches for days to export: a day becomes final once, in each time zone.
 const EXPORT_EVERY: Duration = Duration::from_secs(3600);
-/// Orgs that a round of an export looks at.
+/// Orgs that one run of the export visits.
 const EXPORT_ORGS: u32 = 10;
 const FILE: &str = "file://";
 
 type Budgets = Keeper<AnyBackend>;
 
-/// What jobs need to know beside the keeper.
+/// Settings of the jobs.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct JobOptions {
     pub(super) aggregate_every: Duration,
     pub(super) catch_up_every: Duration,
     pub(super) prices: Option<String>,
 }
 
 /// Declares the jobs of a keeper.
-pub(super) fn declare(app: &App, keeper: &Budgets, wanted: &Wanted, jobs: Jobs) -> Jobs {
-    let outbound = Outbound::new();
+pub(super) fn declare(
+    app: &App,
+    keeper: &Budgets,
+    http: &HttpClient,
+    options: &JobOptions,
+    jobs: Jobs,
+) -> Jobs {
     let jobs = jobs
-        .counting(Aggregate::new(app, keeper, wanted.aggregate_every))
-        .periodic(CatchUp::new(app, keeper, wanted.catch_up_every))
-        .periodic(Deliver::new(app, keeper.clone(), outbound.clone(), wanted.aggregate_every));
-    let jobs = match &wanted.prices {
+        .counting(Aggregate::new(app, keeper, options.aggregate_every))
+        .periodic(CatchUp::new(app, keeper, options.catch_up_every))
+        .periodic(Deliver::new(app, keeper.clone(), http.clone(), options.aggregate_every));
+    let jobs = match &options.prices {
         Some(from) => {
-            jobs.periodic(Prices { keeper: keeper.clone(), from: from.clone(), outbound })
+            let http = http.clone();
+            jobs.periodic(Prices { keeper: keeper.clone(), from: from.clone(), http })
         }
         None => jobs,
     };
@@ -57,21 +63,21 @@ pub(super) fn declare(app: &App, keeper: &Budgets, wanted: &Wanted, jobs: Jobs) 
         Some(to) => jobs.periodic(Export {
             keeper: keeper.clone(),
             to: to.clone(),
-            passed: Mutex::default(),
+            cursor: Mutex::default(),
         }),
         None => jobs,
     }
 }
 
-/// Fetches prices. When that fails, those of before hold.
+/// Downloads prices. When that fails, the earlier ones stay in force.
 struct Prices {
     keeper: Budgets,
     from: String,
-    outbound: Outbound,
+    http: HttpClient,
 }
 
 impl Prices {
-    async fn fetch(&self) -> Result<Vec<u8>> {
+    async fn download(&self) -> Result<Vec<u8>> {
         if let Some(file) = self.from.strip_prefix(FILE) {
             let size = tokio::fs::metadata(file).await?.len();
             if size > BOOK_BYTES_MAX as u64 {
@@ -81,10 +87,10 @@ impl Prices {
             }
             return Ok(tokio::fs::read(file).await?);
         }
-        let answer = self.outbound.get(&self.from, BOOK_BYTES_MAX).await?;
-        match answer.status.is_success() {
-            true => Ok(answer.body.into()),
-            false => Err(Failure::new(format!("the answer was {}", answer.status))),
+        let (status, body) = send(self.http.get(&self.from)?, BOOK_BYTES_MAX).await?;
+        match status.is_success() {
+            true => Ok(body),
+            false => Err(Failure::new(format!("the response was {status}"))),
         }
     }
 }
@@ -99,7 +105,7 @@ impl Periodic for Prices {
     }
 
     async fn run(&self, _: &Turn) -> Result<Done> {
-        let models = self.keeper.refresh_prices(&self.fetch().await?).await?;
+        let models = self.keeper.refresh_prices(&self.download().await?).await?;
         Ok(Done::all(models as u64))
     }
 }
@@ -108,8 +114,8 @@ impl Periodic for Prices {
 struct Export {
     keeper: Budgets,
     to: Exports,
-    /// Where the next round goes on.
-    passed: Mutex<Option<String>>,
+    /// Where the next run continues.
+    cursor: Mutex<Option<String>>,
 }
 
 impl Periodic for Export {
@@ -122,13 +128,13 @@ impl Periodic for Export {
     }
 
     async fn run(&self, _: &Turn) -> Result<Done> {
-        let cursor = self.passed.lock().take();
+        let cursor = self.cursor.lock().take();
         let exported = self.keeper.export_counters(&self.to, EXPORT_ORGS, cursor).await?;
-        // Orgs that are behind go on in the next pass over all of them.
+        // Orgs that are behind continue in the next pass over all orgs.
         let more = exported.next.is_some();
         let behind = exported.behind_days;
         let detail = (behind > 0).then(|| format!("an org is {behind} days behind"));
-        *self.passed.lock() = exported.next;
+        *self.cursor.lock() = exported.next;
         Ok(Done { items: exported.objects, more, detail })
     }
 }

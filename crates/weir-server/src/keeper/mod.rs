@@ -1,38 +1,38 @@
 //! The keeper over HTTP: `/api/v1/orgs/…`, and the tokens of its clients under `/auth`.
 //!
-//! | who | may |
+//! | caller | may |
 //! |---|---|
-//! | the operator, with the admin key | set up orgs, apps and webhooks, rotate secrets, move chains by hand, and all below |
-//! | an org, with its token | read its configuration and its apps', what was changed of them, and all below for each of its apps |
-//! | an app, with its token | read its configuration and what was changed of it, ask for a model, submit, look at its totals, register profiles |
-//! | whoever has a one-time token | fetch the secret that was promised with it, once |
+//! | operator, with the admin key | configure orgs, apps and webhooks, rotate secrets, move chains by hand, and everything below |
+//! | org, with its token | read the configuration and the audit events of itself and its apps, and everything below for each of its apps |
+//! | app, with its token | read its configuration and audit events, select a model, submit usage, read its totals, register profiles |
+//! | anyone with a one-time token | fetch the client secret that the token stands for, once |
 //!
-//! Webhooks are the operator's, because they make the server send requests; so is whatever changes how much may be spent.
+//! Only the operator may configure webhooks, because they make the server send requests, and quotas, because they permit spend.
 
-pub mod aggregates;
-pub mod apps;
-pub mod audit;
-pub mod auth;
+mod aggregates;
+mod apps;
+mod audit;
+mod auth;
 pub mod codes;
-pub mod configured;
-pub mod credentials;
+pub mod convert;
+mod credentials;
 mod deliver;
 mod error;
+mod http_client;
 mod jobs;
 mod metrics;
 mod optional;
-pub mod orgs;
-pub(crate) mod place;
-pub mod prices;
-pub mod profiles;
+mod orgs;
+pub(crate) mod path;
+mod prices;
+mod profiles;
 pub(crate) mod rates;
-pub mod selection;
+mod selection;
 mod settings;
-pub mod shapes;
-pub mod sticky;
-pub mod submissions;
+mod sticky;
+mod submissions;
 mod summing;
-pub mod webhooks;
+mod webhooks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +43,7 @@ use weir_keeper::export::Exports;
 pub use weir_keeper::labels::Catalogue;
 use weir_table::{AnyBackend, Error, Result};
 
+use self::http_client::HttpClient;
 use self::metrics::KeeperMetrics;
 use self::rates::Allowances;
 pub use self::settings::{Labels, Settings};
@@ -55,7 +56,7 @@ use weir_framework::objects;
 use weir_framework::required_scope::RequiredScope;
 use weir_framework::settings::JobSettings;
 
-/// The keeper as a part of the server. It limits itself with the limiter, so that must be there too.
+/// The keeper as a service of the server. It enforces its rate limits with the limiter, so the server must have that service too.
 #[derive(Debug, Clone)]
 pub struct KeeperService {
     settings: Settings,
@@ -70,7 +71,7 @@ impl Default for KeeperService {
 }
 
 impl KeeperService {
-    /// The keeper, set up like this.
+    /// The keeper with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> KeeperService {
         let every = JobSettings::default().aggregate_interval_secs;
@@ -97,7 +98,7 @@ impl KeeperService {
             retrieval_token_secs: number(own.secret_retrieval_secs),
             bcrypt_cost: number(own.bcrypt_cost),
             bcrypt_at_once: usize::try_from(own.bcrypt_at_once).unwrap_or(usize::MAX),
-            // Where an answer can be lost on the way a transaction wants a token to be sent again with.
+            // A response of a remote store can be lost; its transactions need a token to be repeated safely.
             idempotency_tokens: app.store().backend().is_shared(),
             ..weir_keeper::Settings::default()
         };
@@ -118,7 +119,10 @@ fn store_error(error: weir_keeper::Error) -> Error {
 impl Service for KeeperService {
     fn open<'a>(&'a self, app: &'a App) -> Opening<'a> {
         Box::pin(async {
+            let http = HttpClient::new();
+            let http = http.map_err(|error| Error::backend("creating the HTTP client", error))?;
             let opened = Opened::default()
+                .keep(http)
                 .keep(self.keeper(app).await?)
                 .keep(Allowances::new(&self.settings))
                 .keep(Arc::clone(&self.metrics));
@@ -145,7 +149,7 @@ impl Service for KeeperService {
             .route(RequiredScope::Org, routes!(submissions::costs_batch))
             .route(RequiredScope::Org, routes!(submissions::usage_batch))
             .route(RequiredScope::Org, routes!(profiles::register, profiles::list))
-            // Those who look at what was spent
+            // Reports and configuration
             .route(RequiredScope::Org, routes!(aggregates::org_day))
             .route(RequiredScope::Org, routes!(aggregates::org_days))
             .route(RequiredScope::Org, routes!(aggregates::app_day))
@@ -155,7 +159,7 @@ impl Service for KeeperService {
             .route(RequiredScope::Org, routes!(apps::get))
             .route(RequiredScope::Org, routes!(audit::of_org))
             .route(RequiredScope::Org, routes!(audit::of_app));
-        // Operators, and those whom they hand a one-time token
+        // The operator, and anyone with a one-time token
         api.route(RequiredScope::Admin, routes!(orgs::list))
             .route(RequiredScope::Admin, routes!(orgs::put))
             .route(RequiredScope::Admin, routes!(apps::put))
@@ -182,11 +186,12 @@ impl Service for KeeperService {
 
     fn jobs(&self, app: &App, jobs: Jobs) -> Jobs {
         let Some(keeper) = app.kept::<Keeper<AnyBackend>>() else { return jobs };
-        let wanted = jobs::Wanted {
+        let Some(http) = app.kept::<HttpClient>() else { return jobs };
+        let options = jobs::JobOptions {
             aggregate_every: self.aggregate_every,
             catch_up_every: Duration::from_secs(self.settings.catch_up_secs),
             prices: self.settings.prices.clone(),
         };
-        jobs::declare(app, keeper, &wanted, jobs)
+        jobs::declare(app, keeper, http, &options, jobs)
     }
 }

@@ -1,51 +1,65 @@
-//! Orgs: set up, looked at, listed.
+//! Routes of orgs.
 
-use crate::keeper::error::KeeperError;
 use axum::Json;
 use axum::extract::State;
-use axum::response::Response;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use weir_api::keeper::{ConfigResponse, EffectiveConfig, OrgConfig, OrgParam};
+use weir_keeper::config::Effective;
 use weir_keeper::ids::Scope;
+use weir_keeper::{Page as Found, Put};
 
-use super::configured::{Configured, PutAnswer, page, put_answer};
-use super::place::{Asker, Org, keeper};
+use super::convert;
+use super::error::{KeeperError, Reply};
+use super::path::{Actor, OrgPath, keeper};
 use super::rates::allowances;
-use super::shapes::{NewOrg, OrgAt};
-use crate::keeper::error::Reply;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
 use weir_framework::page::{Page, PageLimit as _, PageParams};
 
-/// Sets an org up, or sets it to something else
+/// Creates or changes an org
 ///
-/// A new time zone or quota scope holds from the next midnight of the old zone on.
-#[utoipa::path(put, path = "/api/v1/orgs/{org}", tag = "orgs", params(OrgAt),
-    request_body = NewOrg, responses(
-        (status = 200, description = "It was changed", body = PutAnswer),
-        (status = 201, description = "It was created; its secret can be had once", body = PutAnswer)))]
+/// A change of the time zone or the quota scope takes effect at the next midnight of the time zone in force.
+#[utoipa::path(put, path = "/api/v1/orgs/{org}", tag = "orgs", params(OrgParam),
+    request_body = OrgConfig, responses(
+        (status = 200, description = "The org was changed.", body = ConfigResponse),
+        (status = 201, description = "The org was created. The response has a one-time link to its secret.", body = ConfigResponse)))]
 pub(crate) async fn put(
     State(app): State<App>,
-    Org(org): Org,
-    asker: Asker,
-    Body(new): Body<NewOrg>,
+    OrgPath(org): OrgPath,
+    actor: Actor,
+    Body(config): Body<OrgConfig>,
 ) -> Result<Response, KeeperError> {
-    allowances(&app)?.write(&app, &asker).await?;
-    let put = keeper(&app)?.put_org(&org, &new.into(), asker.name()).await?;
-    Ok(put_answer(&put, &Scope::Org(org)))
+    allowances(&app)?.write(&app, &actor).await?;
+    let put = keeper(&app)?.put_org(&org, &convert::put_org(config), actor.name()).await?;
+    Ok(put_response(&put, &Scope::Org(org)))
 }
 
-/// Tells what holds for an org
-#[utoipa::path(get, path = "/api/v1/orgs/{org}", tag = "orgs", params(OrgAt),
-    responses((status = 200, body = Configured)))]
-pub(crate) async fn get(State(app): State<App>, Org(org): Org) -> Reply<Configured> {
-    Ok(Json((&keeper(&app)?.org(&org).await?).into()))
+/// Returns the configuration in force for an org
+#[utoipa::path(get, path = "/api/v1/orgs/{org}", tag = "orgs", params(OrgParam),
+    responses((status = 200, body = EffectiveConfig)))]
+pub(crate) async fn get(State(app): State<App>, OrgPath(org): OrgPath) -> Reply<EffectiveConfig> {
+    Ok(Json(convert::effective_config(&keeper(&app)?.org(&org).await?)))
 }
 
 /// Lists orgs
 #[utoipa::path(get, path = "/api/v1/orgs", tag = "orgs", params(PageParams),
-    responses((status = 200, body = Page<Configured>)))]
+    responses((status = 200, body = Page<EffectiveConfig>)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    Query(part): Query<PageParams>,
-) -> Reply<Page<Configured>> {
-    Ok(page(&keeper(&app)?.list_orgs(part.checked_limit()?, part.cursor).await?))
+    Query(page): Query<PageParams>,
+) -> Reply<Page<EffectiveConfig>> {
+    Ok(config_page(keeper(&app)?.list_orgs(page.checked_limit()?, page.cursor).await?))
+}
+
+/// The response to a change of an org or an app. It can have a one-time token, so no cache may store it.
+pub(super) fn put_response(put: &Put, scope: &Scope) -> Response {
+    let status = if put.created { StatusCode::CREATED } else { StatusCode::OK };
+    let body = Json(convert::config_response(put, scope));
+    (status, [(header::CACHE_CONTROL, "no-store")], body).into_response()
+}
+
+pub(super) fn config_page(found: Found<Effective>) -> Json<Page<EffectiveConfig>> {
+    let items = found.items.iter().map(convert::effective_config).collect();
+    Json(Page { items, next_cursor: found.cursor })
 }

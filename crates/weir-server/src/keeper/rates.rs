@@ -1,30 +1,29 @@
-//! How often the keeper may be asked, by whom, for what.
+//! Rate limits of the keeper's routes.
 //!
-//! Kept with our own limiter ([`Allowance`]). Clients are counted by their id, those who set orgs up by their key, whoever
-//! wants a token also by the address they come from, and all of them together: a password that is guessed costs a
-//! quarter of a second of a processor, and that shall not be everybody's.
+//! The limiter enforces them ([`Allowance`]). Limits apply to a client by its id, to the operator by the key, and to token
+//! requests also by address and in total: checking a wrong secret costs a quarter of a second of CPU time.
 
-use crate::keeper::error::KeeperError;
 use std::net::IpAddr;
 
 use weir_keeper::ids::{OrgId, Scope};
 
 use super::Settings;
-use super::place::Asker;
+use super::error::KeeperError;
+use super::path::Actor;
 use crate::allowance::{Allowance, Rate};
 use weir_framework::app::App;
 use weir_framework::{ApiError, Code};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
-/// Who is counted where all are counted together.
+/// The entity of a limit that applies to all callers together.
 const EVERYBODY: &str = "everybody";
-/// Who is counted where a client id is none.
+/// The entity of all malformed client ids.
 const NOBODY: &str = "nobody";
-/// Bits of an IPv6 address that one site has.
+/// Bits of an IPv6 address that identify a site.
 const SITE_BITS: u32 = 64;
 
-/// What is left of each rate.
+/// The rate limits as allowances of the limiter.
 #[derive(Debug)]
 pub(crate) struct Allowances {
     token_per_client: Option<Allowance>,
@@ -56,7 +55,7 @@ impl Allowances {
         }
     }
 
-    /// A client asks for tokens. The address comes first: who guesses from one place spends nothing of others.
+    /// A request for tokens. The address is checked first, so that guesses from one address use up no other limit.
     pub(crate) async fn token(
         &self,
         app: &App,
@@ -66,50 +65,50 @@ impl Allowances {
         if let Some(address) = from {
             spend(&self.token_per_address, app, &site(address), 1).await?;
         }
-        // Names that can be nobody's are counted as one, so that making them up fills no table.
-        let who = Scope::of_client(client_id).map_or(NOBODY, |_| client_id);
-        spend(&self.token_per_client, app, who, 1).await?;
+        // All malformed ids share one entity, so that invented ids do not fill the table.
+        let entity = Scope::of_client(client_id).map_or(NOBODY, |_| client_id);
+        spend(&self.token_per_client, app, entity, 1).await?;
         spend(&self.token_in_all, app, EVERYBODY, 1).await
     }
 
-    /// A client wants a new access token.
+    /// A request for another access token.
     pub(crate) async fn refresh(&self, app: &App, client_id: &str) -> Result<(), KeeperError> {
         spend(&self.refresh, app, client_id, 1).await
     }
 
-    /// A client looks at totals.
-    pub(crate) async fn aggregates(&self, app: &App, asker: &Asker) -> Result<(), KeeperError> {
-        match asker.is_client() {
-            true => spend(&self.aggregates, app, asker.name(), 1).await,
+    /// A request of totals.
+    pub(crate) async fn aggregates(&self, app: &App, actor: &Actor) -> Result<(), KeeperError> {
+        match actor.is_client() {
+            true => spend(&self.aggregates, app, actor.name(), 1).await,
             false => Ok(()),
         }
     }
 
-    /// A client asks which model to use.
-    pub(crate) async fn selection(&self, app: &App, asker: &Asker) -> Result<(), KeeperError> {
-        match asker.is_client() {
-            true => spend(&self.selection, app, asker.name(), 1).await,
+    /// A model selection.
+    pub(crate) async fn selection(&self, app: &App, actor: &Actor) -> Result<(), KeeperError> {
+        match actor.is_client() {
+            true => spend(&self.selection, app, actor.name(), 1).await,
             false => Ok(()),
         }
     }
 
-    /// Somebody sets an org or an app up.
-    pub(crate) async fn write(&self, app: &App, asker: &Asker) -> Result<(), KeeperError> {
-        match asker.is_local() {
-            false => spend(&self.writes, app, asker.name(), 1).await,
+    /// A change of an org or an app.
+    pub(crate) async fn write(&self, app: &App, actor: &Actor) -> Result<(), KeeperError> {
+        match actor.is_local() {
+            false => spend(&self.writes, app, actor.name(), 1).await,
             true => Ok(()),
         }
     }
 
-    /// Somebody rotates a secret.
-    pub(crate) async fn rotate(&self, app: &App, asker: &Asker) -> Result<(), KeeperError> {
-        match asker.is_local() {
-            false => spend(&self.rotations, app, asker.name(), 1).await,
+    /// A rotation of a secret.
+    pub(crate) async fn rotate(&self, app: &App, actor: &Actor) -> Result<(), KeeperError> {
+        match actor.is_local() {
+            false => spend(&self.rotations, app, actor.name(), 1).await,
             true => Ok(()),
         }
     }
 
-    /// So many submissions of an org, whoever of it they come from.
+    /// `count` submissions of an org, from any of its apps.
     pub(crate) async fn submissions(
         &self,
         app: &App,
@@ -124,22 +123,22 @@ impl Allowances {
 async fn spend(
     allowance: &Option<Allowance>,
     app: &App,
-    who: &str,
+    entity: &str,
     count: u64,
 ) -> Result<(), KeeperError> {
     match allowance {
-        Some(allowance) => Ok(allowance.spend(app, who, count).await.map_err(ApiError::from)?),
+        Some(allowance) => Ok(allowance.spend(app, entity, count).await.map_err(ApiError::from)?),
         None => Ok(()),
     }
 }
 
-/// The allowances that the server opened.
+/// The allowances of the running server.
 pub(crate) fn allowances(app: &App) -> Result<&Allowances, KeeperError> {
     let missing = || ApiError::new(Code::INTERNAL_ERROR, "the keeper is not open");
     Ok(app.kept().ok_or_else(missing)?)
 }
 
-/// An address as it is counted. Whoever has one of IPv6 has the whole site's.
+/// The entity of an address: an IPv6 site shares one, because it can use all of its addresses.
 fn site(address: IpAddr) -> String {
     match address {
         IpAddr::V4(address) => address.to_string(),
@@ -155,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_of_one_site_count_as_one() {
+    fn addresses_of_one_site_share_a_limit() {
         let site = |text: &str| site(text.parse().unwrap());
         assert_eq!(site("192.0.2.7"), "192.0.2.7");
         assert_eq!(site("2001:db8:1:2::1"), site("2001:db8:1:2:ffff::9"));

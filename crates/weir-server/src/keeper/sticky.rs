@@ -1,94 +1,80 @@
-//! Moving a chain by hand.
+//! Routes that move a chain to a model by hand.
 
-use crate::keeper::error::KeeperError;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-use weir_keeper::decide::Sticky;
-use weir_keeper::ids::{Label, Scope};
+use weir_api::keeper::{AppParam, OrgParam, StickyFallback, StickyOverride};
+use weir_keeper::ids::Label;
 
-use super::aggregates::StickyState;
-use super::configured::time;
-use super::place::{Asker, Whose, keeper};
-use super::shapes::{AppAt, OrgAt, WordText};
-use crate::keeper::error::Reply;
+use super::convert;
+use super::error::{KeeperError, Reply};
+use super::path::{Actor, TargetPath, keeper};
 use weir_framework::app::App;
 use weir_framework::extract::Body;
 
-/// The model to use for the rest of the day.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Override {
-    /// A label of the chain.
-    #[schema(value_type = WordText)]
-    pub model_label: String,
+async fn set(
+    app: &App,
+    TargetPath(scope): TargetPath,
+    actor: &Actor,
+    request: &StickyOverride,
+) -> Reply<StickyFallback> {
+    let label = Label::new(&request.model_label)?;
+    let sticky = keeper(app)?.override_sticky(&scope, &label, actor.name()).await?;
+    Ok(Json(convert::sticky_fallback(&sticky)))
 }
 
-impl From<Sticky> for StickyState {
-    fn from(sticky: Sticky) -> StickyState {
-        StickyState {
-            active_model_label: sticky.label.to_string(),
-            previous_model_label: sticky.previous.map(|label| label.to_string()),
-            reason: sticky.reason.as_str().to_owned(),
-            activated_at: time(sticky.activated_at_epoch.saturating_mul(1000)),
-        }
-    }
-}
-
-async fn set(app: &App, scope: &Scope, asker: &Asker, to: &Override) -> Reply<StickyState> {
-    let label = Label::new(&to.model_label)?;
-    Ok(Json(keeper(app)?.override_sticky(scope, &label, asker.name()).await?.into()))
-}
-
-async fn reset(app: &App, scope: &Scope, asker: &Asker) -> Result<StatusCode, KeeperError> {
-    keeper(app)?.reset_sticky(scope, asker.name()).await?;
+async fn reset(
+    app: &App,
+    TargetPath(scope): TargetPath,
+    actor: &Actor,
+) -> Result<StatusCode, KeeperError> {
+    keeper(app)?.reset_sticky(&scope, actor.name()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Moves an org's chain to a model for the rest of its day
-#[utoipa::path(put, path = "/api/v1/orgs/{org}/sticky", tag = "sticky", params(OrgAt),
-    request_body = Override, responses((status = 200, body = StickyState)))]
+/// Moves an org's chain to a model for the rest of the day
+#[utoipa::path(put, path = "/api/v1/orgs/{org}/sticky", tag = "sticky", params(OrgParam),
+    request_body = StickyOverride, responses((status = 200, body = StickyFallback)))]
 pub(crate) async fn set_org(
     State(app): State<App>,
-    Whose(scope): Whose,
-    asker: Asker,
-    Body(to): Body<Override>,
-) -> Reply<StickyState> {
-    set(&app, &scope, &asker, &to).await
+    path: TargetPath,
+    actor: Actor,
+    Body(request): Body<StickyOverride>,
+) -> Reply<StickyFallback> {
+    set(&app, path, &actor, &request).await
 }
 
-/// Moves an app's chain to a model for the rest of its day
+/// Moves an app's chain to a model for the rest of the day
 #[utoipa::path(put, path = "/api/v1/orgs/{org}/apps/{app}/sticky", tag = "sticky",
-    params(OrgAt, AppAt), request_body = Override, responses((status = 200, body = StickyState)))]
+    params(OrgParam, AppParam), request_body = StickyOverride,
+    responses((status = 200, body = StickyFallback)))]
 pub(crate) async fn set_app(
     State(app): State<App>,
-    Whose(scope): Whose,
-    asker: Asker,
-    Body(to): Body<Override>,
-) -> Reply<StickyState> {
-    set(&app, &scope, &asker, &to).await
+    path: TargetPath,
+    actor: Actor,
+    Body(request): Body<StickyOverride>,
+) -> Reply<StickyFallback> {
+    set(&app, path, &actor, &request).await
 }
 
-/// Takes an org's fallback of the day back
-#[utoipa::path(delete, path = "/api/v1/orgs/{org}/sticky", tag = "sticky", params(OrgAt),
+/// Ends the fallback of an org's chain
+#[utoipa::path(delete, path = "/api/v1/orgs/{org}/sticky", tag = "sticky", params(OrgParam),
     responses((status = 204)))]
 pub(crate) async fn reset_org(
     State(app): State<App>,
-    Whose(scope): Whose,
-    asker: Asker,
+    path: TargetPath,
+    actor: Actor,
 ) -> Result<StatusCode, KeeperError> {
-    reset(&app, &scope, &asker).await
+    reset(&app, path, &actor).await
 }
 
-/// Takes an app's fallback of the day back
+/// Ends the fallback of an app's chain
 #[utoipa::path(delete, path = "/api/v1/orgs/{org}/apps/{app}/sticky", tag = "sticky",
-    params(OrgAt, AppAt), responses((status = 204)))]
+    params(OrgParam, AppParam), responses((status = 204)))]
 pub(crate) async fn reset_app(
     State(app): State<App>,
-    Whose(scope): Whose,
-    asker: Asker,
+    path: TargetPath,
+    actor: Actor,
 ) -> Result<StatusCode, KeeperError> {
-    reset(&app, &scope, &asker).await
+    reset(&app, path, &actor).await
 }

@@ -1,58 +1,61 @@
-//! What apps used, told after the fact: one by one, or up to a hundred at once.
+//! Routes that record the usage of calls: one submission, or up to 100 at once.
 //!
-//! `/costs` and `/usage` are two names of one thing, which clients of the original service use.
+//! `/usage` is an alias of `/costs`, for clients of the original service.
 
-use crate::keeper::error::{KeeperError, api_error};
-use crate::keeper::metrics::metrics;
+use std::borrow::Cow;
+
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use utoipa::ToSchema;
+use weir_api::keeper::{
+    AppParam, OrgParam, SubmissionBatch, SubmissionBatchResponse, SubmissionFailure,
+    SubmissionRequest, SubmissionResponse, SubmissionResult,
+};
 use weir_keeper::bounds::BATCH_MAX;
-use weir_keeper::submit::{Accepted as Counted, BatchAnswer, BatchResult, Submission, Submit};
+use weir_keeper::submit::{Accepted, Submission};
 
-use super::place::{OrgApp, keeper};
+use super::convert;
+use super::error::{KeeperError, api_error};
+use super::metrics::metrics;
+use super::path::{AppPath, keeper};
 use super::rates::allowances;
-use super::selection::unwritable;
-use super::shapes::{AppAt, ModelText, OrgAt, RegionText, UuidText, WordText};
+use super::selection::unserializable;
 use weir_framework::app::App;
 use weir_framework::edge::express::{Asked, Sent};
 use weir_framework::error::ApiError;
 use weir_framework::extract::Body;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// Characters of a wrong id that are told.
+/// Characters of a malformed id that a failure repeats.
 const ID_SHOWN_MAX: usize = 64;
 
-/// One submission, counted.
 async fn one(
     app: &App,
-    OrgApp(org, id): OrgApp,
-    Body(sent): Body<Submit>,
+    AppPath(org, id): AppPath,
+    Body(request): Body<SubmissionRequest>,
 ) -> Result<Response, KeeperError> {
-    let counted: Result<Counted, KeeperError> = async {
+    let recorded: Result<Accepted, KeeperError> = async {
         allowances(app)?.submissions(app, &org, 1).await?;
-        Ok(keeper(app)?.submit(&org, &id, &sent.check()?).await?)
+        Ok(keeper(app)?.submit(&org, &id, &convert::submission(request)?).await?)
     }
     .await;
-    metrics(app)?.submitted(counted.as_ref().map(|counted| counted.duplicate));
-    answer(StatusCode::ACCEPTED, &counted?)
+    metrics(app)?.submitted(recorded.as_ref().map(|accepted| accepted.duplicate));
+    json(StatusCode::ACCEPTED, &convert::submission_response(&recorded?))
 }
 
-/// The same on the short way.
+/// The same on the fast path.
 pub(super) async fn express(app: App, asked: Asked, sent: Sent) -> Result<Response, KeeperError> {
-    let of = OrgApp::of(&asked)?;
-    let sent = sent.object(&asked).await?;
-    one(&app, of, Body(sent)).await
+    let path = AppPath::of(&asked)?;
+    let request = sent.object(&asked).await?;
+    one(&app, path, Body(request)).await
 }
 
-/// A batch, each counted by itself.
 async fn many(
     app: &App,
-    OrgApp(org, id): OrgApp,
-    Body(batch): Body<Batch>,
+    AppPath(org, id): AppPath,
+    Body(batch): Body<SubmissionBatch>,
 ) -> Result<Response, KeeperError> {
     let count = batch.requests.len();
     if !(1..=BATCH_MAX).contains(&count) {
@@ -60,267 +63,131 @@ async fn many(
         return Err(ApiError::invalid("requests", problem).into());
     }
     allowances(app)?.submissions(app, &org, count).await?;
-    let read: Vec<Read> = batch.requests.into_iter().map(One::read).collect();
-    let good: Vec<Submission> = read.iter().filter_map(|one| one.clone().ok()).collect();
-    let mut counted = keeper(app)?.submit_batch(&org, &id, &good).await?.into_iter();
-    let results = read.into_iter().map(|one| match one {
-        Err(failed) => failed,
-        Ok(submission) => result(&submission, counted.next()),
+    let parsed: Vec<Parsed> = batch.requests.iter().map(|request| parse(request)).collect();
+    let valid: Vec<Submission> = parsed.iter().filter_map(|one| one.clone().ok()).collect();
+    let recorded = keeper(app)?.submit_batch(&org, &id, &valid).await?.into_iter().zip(&valid);
+    let recorded: Vec<Result<Accepted, SubmissionFailure<'_>>> = recorded
+        .map(|(one, sent)| one.map_err(|error| failure(sent.request_id.as_str(), api_error(error))))
+        .collect();
+    let mut recorded = recorded.iter();
+    let results = parsed.iter().map(|one| match one {
+        Err(failure) => SubmissionResult::Failed(failure.clone()),
+        Ok(sent) => result(sent, recorded.next()),
     });
-    let results: Vec<BatchResult> = results.collect();
-    let is_good = |result: &&BatchResult| matches!(result, BatchResult::Accepted(_));
-    let accepted = results.iter().filter(is_good).count();
+    let results: Vec<SubmissionResult<'_>> = results.collect();
+    let metrics = metrics(app)?;
     for result in &results {
-        metrics(app)?.submitted(match result {
-            BatchResult::Accepted(counted) => Ok(counted.duplicate),
-            BatchResult::Failed { .. } => Err(&()),
+        metrics.submitted(match result {
+            SubmissionResult::Accepted(accepted) => Ok(accepted.duplicate),
+            SubmissionResult::Failed(_) => Err(()),
         });
     }
-    let failed = results.len() - accepted;
-    answer(StatusCode::MULTI_STATUS, &BatchAnswer { accepted, failed, results })
+    let is_accepted =
+        |result: &&SubmissionResult<'_>| matches!(result, SubmissionResult::Accepted(_));
+    let accepted = results.iter().filter(is_accepted).count() as u64;
+    let failed = results.len() as u64 - accepted;
+    json(StatusCode::MULTI_STATUS, &SubmissionBatchResponse { accepted, failed, results })
 }
 
-fn answer(status: StatusCode, answer: &impl Serialize) -> Result<Response, KeeperError> {
-    let body = serde_json::to_vec(answer).map_err(unwritable)?;
+fn json(status: StatusCode, body: &impl Serialize) -> Result<Response, KeeperError> {
+    let body = serde_json::to_vec(body).map_err(unserializable)?;
     Ok((status, [(header::CONTENT_TYPE, JSON)], body).into_response())
 }
 
-/// What became of one of a batch.
-fn result(submission: &Submission, counted: Option<weir_keeper::Result<Counted>>) -> BatchResult {
-    match counted {
-        Some(Ok(counted)) => BatchResult::Accepted(counted),
-        Some(Err(error)) => failed(submission.request_id.to_string(), api_error(error)),
-        // There is an answer for each; without one nothing is known of it.
+fn result<'a>(
+    sent: &'a Submission,
+    recorded: Option<&'a Result<Accepted, SubmissionFailure<'a>>>,
+) -> SubmissionResult<'a> {
+    match recorded {
+        Some(Ok(accepted)) => SubmissionResult::Accepted(convert::submission_response(accepted)),
+        Some(Err(failure)) => SubmissionResult::Failed(failure.clone()),
+        // The keeper returns one result for each submission; a missing one leaves the outcome unknown.
         None => {
-            let lost = weir_keeper::Error::Contended;
-            failed(submission.request_id.to_string(), api_error(lost))
+            let error = api_error(weir_keeper::Error::Contended);
+            SubmissionResult::Failed(failure(sent.request_id.as_str(), error))
         }
     }
 }
 
-fn failed(request_id: String, error: ApiError) -> BatchResult {
-    BatchResult::Failed { request_id, error: error.code().name(), message: error.detail }
-}
-
-/// One of a batch, as far as it can be read: what is wrong with one is not the others' fault.
-type Read = Result<Submission, BatchResult>;
-
-/// Submissions at once.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Batch {
-    requests: Vec<One>,
-}
-
-/// One of a batch, not read yet.
-#[derive(Debug)]
-struct One(Box<RawValue>);
-
-impl<'de> Deserialize<'de> for One {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<One, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(One)
+fn failure<'a>(request_id: impl Into<Cow<'a, str>>, error: ApiError) -> SubmissionFailure<'a> {
+    SubmissionFailure {
+        request_id: request_id.into(),
+        error: error.code().name().into(),
+        message: error.detail.into(),
     }
 }
 
-impl One {
-    fn read(self) -> Read {
-        match serde_json::from_str::<Submit>(self.0.get()) {
-            Ok(sent) => {
-                sent.check().map_err(|error| failed(shown(&sent.request_id), api_error(error)))
-            }
-            Err(error) => {
-                let wrong = ApiError::invalid("requests", error.to_string());
-                Err(failed(self.id(), wrong))
-            }
-        }
-    }
+/// A submission of a batch, or why it cannot be recorded.
+type Parsed = Result<Submission, SubmissionFailure<'static>>;
 
-    /// The id of one that cannot be read, if it has any.
-    fn id(&self) -> String {
-        #[derive(Deserialize)]
-        struct Named {
-            request_id: String,
-        }
-        let named = serde_json::from_str::<Named>(self.0.get());
-        named.map_or_else(|_| String::new(), |named| shown(&named.request_id))
+fn parse(request: &RawValue) -> Parsed {
+    /// The id of a submission that is malformed elsewhere.
+    #[derive(Deserialize)]
+    struct Named {
+        request_id: String,
+    }
+    let id = || {
+        let named = serde_json::from_str::<Named>(request.get());
+        named.map_or_else(|_| String::new(), |named| shortened(&named.request_id))
+    };
+    match serde_json::from_str::<SubmissionRequest>(request.get()) {
+        Ok(sent) => convert::submission(sent).map_err(|error| failure(id(), api_error(error))),
+        Err(error) => Err(failure(id(), ApiError::invalid("requests", error.to_string()))),
     }
 }
 
-fn shown(id: &str) -> String {
+fn shortened(id: &str) -> String {
     id.chars().take(ID_SHOWN_MAX).collect()
 }
 
-/// Submits what a call of a model used
+/// Records the usage of a call
 #[utoipa::path(post, path = "/api/v1/orgs/{org}/apps/{app}/costs", tag = "runtime",
-    params(OrgAt, AppAt), request_body = NewSubmission, responses(
-        (status = 202, description = "It is counted, now or before", body = Accepted),
-        (status = 409, description = "Another submission had this id", body = weir_framework::problem::Problem,
+    params(OrgParam, AppParam), request_body = SubmissionRequest, responses(
+        (status = 202, description = "The submission is recorded, now or by an earlier request.", body = SubmissionResponse),
+        (status = 409, description = "A submission with the same id and other content was recorded before.", body = weir_framework::problem::Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn costs(
     State(app): State<App>,
-    of: OrgApp,
-    sent: Body<Submit>,
+    path: AppPath,
+    request: Body<SubmissionRequest>,
 ) -> Result<Response, KeeperError> {
-    one(&app, of, sent).await
+    one(&app, path, request).await
 }
 
-/// Submits what a call of a model used, as `/costs` does
+/// Records the usage of a call; an alias of `/costs`
 #[utoipa::path(post, path = "/api/v1/orgs/{org}/apps/{app}/usage", tag = "runtime",
-    params(OrgAt, AppAt), request_body = NewSubmission, responses(
-        (status = 202, description = "It is counted, now or before", body = Accepted),
-        (status = 409, description = "Another submission had this id", body = weir_framework::problem::Problem,
+    params(OrgParam, AppParam), request_body = SubmissionRequest, responses(
+        (status = 202, description = "The submission is recorded, now or by an earlier request.", body = SubmissionResponse),
+        (status = 409, description = "A submission with the same id and other content was recorded before.", body = weir_framework::problem::Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn usage(
     State(app): State<App>,
-    of: OrgApp,
-    sent: Body<Submit>,
+    path: AppPath,
+    request: Body<SubmissionRequest>,
 ) -> Result<Response, KeeperError> {
-    one(&app, of, sent).await
+    one(&app, path, request).await
 }
 
-/// Submits what up to a hundred calls used
+/// Records the usage of up to 100 calls
 ///
-/// Each is answered by itself, in the order of the request; one that fails does not fail the others.
+/// Each submission has its own result, in the order of the request; one that fails does not fail the others.
 #[utoipa::path(post, path = "/api/v1/orgs/{org}/apps/{app}/costs/batch", tag = "runtime",
-    params(OrgAt, AppAt), request_body = NewBatch, responses((status = 207, body = BatchAccepted)))]
+    params(OrgParam, AppParam), request_body = SubmissionBatch, responses((status = 207, body = SubmissionBatchResponse)))]
 pub(crate) async fn costs_batch(
     State(app): State<App>,
-    of: OrgApp,
-    sent: Body<Batch>,
+    path: AppPath,
+    request: Body<SubmissionBatch>,
 ) -> Result<Response, KeeperError> {
-    many(&app, of, sent).await
+    many(&app, path, request).await
 }
 
-/// Submits what up to a hundred calls used, as `/costs/batch` does
+/// Records the usage of up to 100 calls; an alias of `/costs/batch`
 #[utoipa::path(post, path = "/api/v1/orgs/{org}/apps/{app}/usage/batch", tag = "runtime",
-    params(OrgAt, AppAt), request_body = NewBatch, responses((status = 207, body = BatchAccepted)))]
+    params(OrgParam, AppParam), request_body = SubmissionBatch, responses((status = 207, body = SubmissionBatchResponse)))]
 pub(crate) async fn usage_batch(
     State(app): State<App>,
-    of: OrgApp,
-    sent: Body<Batch>,
+    path: AppPath,
+    request: Body<SubmissionBatch>,
 ) -> Result<Response, KeeperError> {
-    many(&app, of, sent).await
-}
-
-/// What a call of a model used.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewSubmission {
-    /// A UUID that the client made; the same again is the same submission.
-    #[schema(value_type = UuidText)]
-    pub request_id: String,
-    /// The label that was used.
-    #[schema(value_type = WordText)]
-    pub model_label: String,
-    /// The model that was used.
-    #[schema(value_type = ModelText)]
-    pub bedrock_model_id: String,
-    /// Tokens read, without those of a cache.
-    #[schema(maximum = 1_000_000_000_000_u64)]
-    pub input_tokens: u64,
-    /// Tokens written.
-    #[schema(maximum = 1_000_000_000_000_u64)]
-    pub output_tokens: u64,
-    /// Tokens read from a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(maximum = 1_000_000_000_000_u64)]
-    pub cached_read_tokens: Option<u64>,
-    /// Tokens put into a cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(maximum = 1_000_000_000_000_u64)]
-    pub cached_write_tokens: Option<u64>,
-    /// The region it was called in; needed where the label is an inference profile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<RegionText>)]
-    pub calling_region: Option<String>,
-    /// What it cost, where the client knows; it is believed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(maximum = 1_000_000_000_000_000_u64)]
-    pub cost_usd_micros: Option<u64>,
-    /// What became of the call: `OK` or `ERROR`; an error counts what it used.
-    #[schema(pattern = "^(OK|ERROR)$", example = "OK")]
-    pub status: String,
-    /// When: not in the future, nor older than a day before the org's current day.
-    #[schema(format = DateTime)]
-    pub timestamp: String,
-}
-
-/// Submissions at once.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewBatch {
-    /// The submissions.
-    #[schema(min_items = 1, max_items = 100)]
-    pub requests: Vec<NewSubmission>,
-}
-
-/// A submission that was counted.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub struct Accepted {
-    /// Its id.
-    pub request_id: String,
-    /// `ACCEPTED`.
-    pub status: String,
-    /// Whether it had been counted before; all else is then as it was told first.
-    pub duplicate: bool,
-    /// What was done.
-    pub processing: Processing,
-    /// How the model does, as far as is summed up.
-    pub daily_total: DailyTotal,
-}
-
-/// What was done with a submission.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub struct Processing {
-    /// The shard it was counted in.
-    pub shard_id: u8,
-    /// When totals will show it, by our aim.
-    pub expected_aggregation_lag_secs: u32,
-    /// What it cost.
-    pub cost_usd_micros: u64,
-}
-
-/// How a model does on a day.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub struct DailyTotal {
-    /// What was spent.
-    pub cost_usd_micros: u64,
-    /// What may be.
-    pub quota_usd_micros: u64,
-    /// The first as a part of the second.
-    pub quota_pct: f64,
-    /// How closely to watch: `NORMAL` or `TIGHT`.
-    pub mode: String,
-}
-
-/// What became of a batch.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub struct BatchAccepted {
-    /// How many were counted, now or before.
-    pub accepted: u64,
-    /// How many were not.
-    pub failed: u64,
-    /// Each, in the order of the request.
-    pub results: Vec<BatchOne>,
-}
-
-/// What became of one of a batch.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-#[serde(untagged)]
-pub enum BatchOne {
-    /// It was counted.
-    Accepted(Accepted),
-    /// It was not.
-    Failed(Failed),
-}
-
-/// A submission that was not counted.
-#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
-pub struct Failed {
-    /// Its id, as it came.
-    pub request_id: String,
-    /// The code of the error.
-    pub error: String,
-    /// What is wrong.
-    pub message: String,
+    many(&app, path, request).await
 }

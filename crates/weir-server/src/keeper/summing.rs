@@ -1,8 +1,7 @@
-//! Summing counters up: what their changes made dirty, and all of today and yesterday for what the changes did not tell.
+//! Jobs that aggregate counters into totals: those that the change feed reports, and regularly all of today and yesterday.
 //!
-//! Summing up again does no harm, so what a crash interrupts is done again.
+//! Aggregation is idempotent, so a run that a crash interrupts is repeated.
 
-use crate::keeper::metrics::metrics;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -11,47 +10,48 @@ use weir_keeper::aggregate::Dirty;
 use weir_table::feed::{Change, Merge};
 use weir_table::{AnyBackend, Write};
 
+use super::metrics::metrics;
 use weir_framework::app::App;
 use weir_framework::jobs::{Counting, Done, Periodic, Result, Turn};
 
-/// Orgs, apps and other things of the configuration that a round of a full pass looks at.
+/// Items of the configuration that one run of a full pass visits.
 const PASS_ITEMS: u32 = 100;
 
-/// A full pass over today and yesterday of every org, round by round.
-struct Pass {
+/// A full pass over today and yesterday of every org, in several runs.
+struct FullPass {
     app: App,
     keeper: Keeper<AnyBackend>,
-    /// Where it goes on.
-    passed: Mutex<Option<String>>,
+    /// Where the next run continues.
+    cursor: Mutex<Option<String>>,
 }
 
-impl Pass {
-    fn new(app: &App, keeper: &Keeper<AnyBackend>) -> Pass {
-        Pass { app: app.clone(), keeper: keeper.clone(), passed: Mutex::default() }
+impl FullPass {
+    fn new(app: &App, keeper: &Keeper<AnyBackend>) -> FullPass {
+        FullPass { app: app.clone(), keeper: keeper.clone(), cursor: Mutex::default() }
     }
 
-    async fn round(&self) -> Result<Done> {
-        let cursor = self.passed.lock().take();
+    async fn run(&self) -> Result<Done> {
+        let cursor = self.cursor.lock().take();
         let passed = self.keeper.full_pass(cursor.as_deref(), PASS_ITEMS).await?;
         if let Ok(metrics) = metrics(&self.app) {
             metrics.summed(&passed.summed);
         }
         let more = passed.next.is_some();
-        *self.passed.lock() = passed.next;
+        *self.cursor.lock() = passed.next;
         Ok(Done { more, ..Done::all(passed.scopes) })
     }
 }
 
-/// Sums up what changes of the counters made dirty: once for a long window of them, because a busy total that is written for
-/// every batch is paid for on DynamoDB each time.
+/// Aggregates the counters that the change feed reports. One write for a long window of changes, because DynamoDB bills every
+/// write of a busy total.
 pub(super) struct Aggregate {
-    pass: Pass,
+    pass: FullPass,
     every: Duration,
 }
 
 impl Aggregate {
     pub(super) fn new(app: &App, keeper: &Keeper<AnyBackend>, every: Duration) -> Aggregate {
-        Aggregate { pass: Pass::new(app, keeper), every }
+        Aggregate { pass: FullPass::new(app, keeper), every }
     }
 }
 
@@ -88,19 +88,19 @@ impl Counting for Aggregate {
     }
 
     async fn full_pass(&self, _: &Turn) -> Result<Done> {
-        self.pass.round().await
+        self.pass.run().await
     }
 }
 
-/// Sums up today and yesterday of every org now and then.
+/// Aggregates today and yesterday of every org, in case the feed missed a change.
 pub(super) struct CatchUp {
-    pass: Pass,
+    pass: FullPass,
     every: Duration,
 }
 
 impl CatchUp {
     pub(super) fn new(app: &App, keeper: &Keeper<AnyBackend>, every: Duration) -> CatchUp {
-        CatchUp { pass: Pass::new(app, keeper), every }
+        CatchUp { pass: FullPass::new(app, keeper), every }
     }
 }
 
@@ -114,6 +114,6 @@ impl Periodic for CatchUp {
     }
 
     async fn run(&self, _: &Turn) -> Result<Done> {
-        self.pass.round().await
+        self.pass.run().await
     }
 }

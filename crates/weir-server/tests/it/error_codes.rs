@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use weir_framework::Code;
-use weir_framework::testing::TestApp;
 use weir_framework::settings::JobSettings;
+use weir_framework::testing::TestApp;
 use weir_server::{Settings, services};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors.md");

@@ -1,16 +1,15 @@
 use std::path::Path;
 
 use serde_json::Value;
-use weir_framework::testing::TestApp;
 use weir_framework::settings::JobSettings;
+use weir_framework::testing::TestApp;
 use weir_server::{Settings, services};
 
 const SNAPSHOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
 
 #[tokio::test]
 async fn the_description_is_the_one_checked_in() {
-    let app = TestApp::start(services(Settings::default(), &JobSettings::default()))
-    .await;
+    let app = TestApp::start(services(Settings::default(), &JobSettings::default())).await;
     let reply = app.get("/openapi.json").send().await;
     assert_eq!(reply.header("content-type"), "application/json");
     let told: Value = reply.json();
@@ -28,8 +27,7 @@ async fn the_description_is_the_one_checked_in() {
 
 #[tokio::test]
 async fn every_operation_says_what_it_needs_and_how_it_fails() {
-    let app = TestApp::start(services(Settings::default(), &JobSettings::default()))
-    .await;
+    let app = TestApp::start(services(Settings::default(), &JobSettings::default())).await;
     let told: Value = app.get("/openapi.json").send().await.json();
     let mut ids = std::collections::BTreeSet::new();
     for (path, item) in told["paths"].as_object().unwrap() {

@@ -40,7 +40,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn no_route_opens_to_another_org_or_app_or_to_nobody() {
+async fn no_route_opens_to_another_org_or_app_or_without_credentials() {
     let scene = Scene::start_with(|settings| settings.token_address_rate = 0).await;
     no_route_opens_to_others(&scene).await;
 }
@@ -97,7 +97,7 @@ async fn no_route_opens_to_others(scene: &Scene) {
 }
 
 #[tokio::test]
-async fn an_org_is_the_same_however_its_id_is_spelt() {
+async fn the_case_of_an_org_id_does_not_matter() {
     let scene = Scene::start().await;
     let org = scene.org(ORG).await;
     let app = scene.app(ORG, "api").await;
@@ -123,7 +123,7 @@ async fn an_org_is_the_same_however_its_id_is_spelt() {
 }
 
 #[tokio::test]
-async fn routes_that_need_no_credentials_are_the_ones_that_check_their_own() {
+async fn only_routes_that_check_their_own_credentials_are_public() {
     let scene = Scene::start().await;
     let all = operations(&scene).await;
     let mut open: Vec<&str> = all

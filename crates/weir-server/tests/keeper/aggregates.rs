@@ -15,7 +15,7 @@ async fn spent() -> (Scene, Client) {
 }
 
 #[tokio::test]
-async fn a_day_is_told_for_the_org_and_for_each_app() {
+async fn a_day_has_totals_of_the_org_and_of_each_app() {
     let (scene, client) = spent().await;
     scene.app.clock.advance_ms(7_000);
     let reply = scene.read(&client, "/apps/api/aggregates/today").await;
@@ -37,7 +37,7 @@ async fn a_day_is_told_for_the_org_and_for_each_app() {
 }
 
 #[tokio::test]
-async fn days_without_data_and_days_to_come_are_refused() {
+async fn days_without_data_and_future_days_are_refused() {
     let (scene, client) = spent().await;
     for (day, code) in [
         ("2026-01-14", Code::NOT_FOUND),
@@ -82,7 +82,7 @@ async fn a_series_has_every_day_up_to_ninety_two() {
 }
 
 #[tokio::test]
-async fn a_client_looks_only_so_often() {
+async fn the_rate_of_totals_applies_to_a_client() {
     let scene = Scene::start_with(|settings| settings.aggregates_rate = 1).await;
     let client = scene.org(ORG).await;
     scene.read(&client, "/aggregates/today").await.problem(Code::NOT_FOUND);

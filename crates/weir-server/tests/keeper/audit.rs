@@ -24,7 +24,7 @@ async fn told(scene: &Scene, path: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn changes_are_told_to_operators_to_the_org_and_to_the_app() {
+async fn the_operator_the_org_and_the_app_read_their_events() {
     let scene = Scene::start().await;
     let org = scene.org(ORG).await;
     scene.app.clock.advance_ms(1_000);
@@ -63,7 +63,7 @@ async fn changes_are_told_to_operators_to_the_org_and_to_the_app() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_question_is_told() {
+async fn malformed_queries_are_refused() {
     let scene = Scene::start().await;
     scene.org(ORG).await;
     scene.get(&at(OTHER, "/audit")).await.problem(Code::NOT_FOUND);

@@ -13,7 +13,7 @@ fn url(told: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_secret_is_told_once() {
+async fn a_secret_is_returned_once() {
     let scene = Scene::start().await;
     let made: Value = scene.put(&at(ORG, ""), &new_org()).await.json();
     let url = url(&made["credentials"]);
@@ -30,7 +30,7 @@ async fn a_secret_is_told_once() {
 }
 
 #[tokio::test]
-async fn wrong_and_late_tokens_are_refused() {
+async fn wrong_and_expired_tokens_are_refused() {
     let scene = Scene::start().await;
     scene.org(OTHER).await;
     let made: Value = scene.put(&at(ORG, ""), &new_org()).await.json();
@@ -46,7 +46,7 @@ async fn wrong_and_late_tokens_are_refused() {
 }
 
 #[tokio::test]
-async fn of_fifty_who_redeem_a_token_at_once_one_gets_the_secret() {
+async fn one_of_fifty_concurrent_requests_gets_the_secret() {
     let (scene, _) = Scene::with_app().await;
     let path = at(ORG, "/apps/api/credentials/rotate");
     let url = url(&scene.post(&path, &json!({})).await.json());
@@ -86,7 +86,7 @@ async fn an_old_secret_works_until_its_grace_ends() {
 }
 
 #[tokio::test]
-async fn rotating_needs_a_client_and_a_grace_that_can_be() {
+async fn rotation_requires_a_client_and_a_valid_grace_period() {
     let (scene, _) = Scene::with_app().await;
     let path = at(ORG, "/apps/api/credentials/rotate");
     // Without a body it is a day.

@@ -1,11 +1,11 @@
-//! What the keeper does in the background, asked from outside.
+//! Background jobs of the keeper.
 
 use serde_json::{Value, json};
 
 use crate::scene::{ORG, Scene, at, used};
 
 #[tokio::test]
-async fn every_job_runs_and_metrics_tell_what_was_done() {
+async fn every_job_runs_and_updates_metrics() {
     let (scene, client) = Scene::with_app().await;
     // The run at the start is over when this one is.
     scene.run("keeper-aggregate").await;
@@ -45,7 +45,7 @@ async fn the_full_pass_finds_what_the_feed_missed() {
 }
 
 #[tokio::test]
-async fn prices_are_fetched_from_a_file_and_bad_ones_change_nothing() {
+async fn prices_are_read_from_a_file_and_a_malformed_file_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("prices.json");
     std::fs::write(&file, "{}").unwrap();

@@ -94,7 +94,7 @@ async fn redeem(scene: &Scene, ears: &mut Ears, told: &Value, id: &str) {
 }
 
 #[tokio::test]
-async fn nothing_that_is_secret_is_heard() {
+async fn no_secret_is_logged_or_returned_again() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)

@@ -1,4 +1,4 @@
-//! The keeper over HTTP: real sockets, a real store, a clock that stands still.
+//! The keeper over HTTP: real sockets, a real store, a manual clock.
 #![expect(
     clippy::indexing_slicing,
     clippy::panic,

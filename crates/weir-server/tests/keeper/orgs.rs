@@ -7,7 +7,7 @@ use weir_framework::Code;
 use crate::scene::{ORG, OTHER, Scene, at, new_org, with};
 
 #[tokio::test]
-async fn an_org_is_made_once_and_changed_after() {
+async fn an_org_is_created_once_and_then_changed() {
     let scene = Scene::start().await;
     let made = scene.put(&at(ORG, ""), &new_org()).await;
     assert_eq!((made.status, made.header("cache-control")), (201, "no-store"));
@@ -36,7 +36,7 @@ async fn an_org_is_made_once_and_changed_after() {
 }
 
 #[tokio::test]
-async fn what_waits_for_midnight_is_told_until_it_holds() {
+async fn a_pending_change_is_shown_until_midnight() {
     let scene = Scene::start().await;
     scene.org(ORG).await;
     scene.app(ORG, "api").await;
@@ -58,7 +58,7 @@ async fn what_waits_for_midnight_is_told_until_it_holds() {
 }
 
 #[tokio::test]
-async fn apps_inherit_what_they_do_not_say() {
+async fn apps_inherit_omitted_settings() {
     let scene = Scene::start().await;
     let new = json!({"app_name": "API", "overrides": {"refresh_interval_secs": 30}});
     scene.put(&at(ORG, "/apps/api"), &new).await.problem(Code::NOT_FOUND);
@@ -93,7 +93,7 @@ async fn orgs_are_listed_page_by_page() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_has_its_own_code() {
+async fn each_mistake_has_its_own_code() {
     let scene = Scene::start().await;
     for (changes, code, field) in [
         (
@@ -149,7 +149,7 @@ async fn what_is_wrong_has_its_own_code() {
 }
 
 #[tokio::test]
-async fn clients_read_what_is_theirs() {
+async fn clients_read_only_their_own_configuration() {
     let scene = Scene::start().await;
     let org = scene.org(ORG).await;
     let app = scene.app(ORG, "api").await;
@@ -164,7 +164,7 @@ async fn clients_read_what_is_theirs() {
 }
 
 #[tokio::test]
-async fn a_key_writes_only_so_often() {
+async fn the_write_rate_applies_to_a_key() {
     let scene = Scene::start_with(|settings| settings.write_rate = 3).await;
     for _ in 0..3 {
         assert!(scene.put(&at(ORG, ""), &new_org()).await.status < 300);

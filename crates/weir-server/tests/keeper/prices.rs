@@ -1,4 +1,4 @@
-//! What models cost: imported, fetched, and not known.
+//! Prices of models: imported, downloaded, and unknown.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn an_import_in_parts_holds_when_its_last_part_is_there_and_can_be_removed() {
+async fn an_import_in_parts_takes_effect_with_its_last_part_and_can_be_removed() {
     let scene = Scene::start().await;
     let first = json!({"prices": [row(PREMIUM, 7)], "more": true});
     let begun: Value = scene.post(PRICES, &first).await.json();
@@ -59,16 +59,16 @@ async fn an_import_in_parts_holds_when_its_last_part_is_there_and_can_be_removed
     nobody.problem(Code::UNAUTHORIZED);
 }
 
-/// A chain of one model that nobody knows the price of.
-fn unknown() -> Labels {
+/// A catalogue with one label, whose model has no price.
+fn unpriced() -> Labels {
     let label = json!({"bedrock_model_id": "acme.model", "tier": "premium", "family": "acme",
-        "description": "Nobody knows what it costs"});
+        "description": "A model without a price"});
     serde_json::from_value(json!({"premium": label})).unwrap()
 }
 
 #[tokio::test]
-async fn a_model_that_nobody_knows_the_price_of_is_not_free() {
-    let scene = Scene::start_with(|settings| settings.labels = Some(unknown())).await;
+async fn a_model_without_a_price_is_refused() {
+    let scene = Scene::start_with(|settings| settings.labels = Some(unpriced())).await;
     let org = with(new_org(), json!({"model_ordering": ["premium"], "quotas": {"premium": 100}}));
     assert_eq!(scene.put(&at(ORG, ""), &org).await.status, 201);
     let client = scene.app(ORG, APP).await;
@@ -90,7 +90,7 @@ async fn a_model_that_nobody_knows_the_price_of_is_not_free() {
 }
 
 #[tokio::test]
-async fn prices_are_fetched_from_an_address_and_a_bad_answer_changes_nothing() {
+async fn prices_are_downloaded_and_a_bad_response_changes_nothing() {
     let answer = Arc::new(Mutex::new((StatusCode::OK, String::new())));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/prices.json", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! A webhook that remembers what it is sent.
+//! A webhook that records the notices that it receives.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use axum::body::Bytes;
 use axum::http::{HeaderMap, StatusCode, header};
 use parking_lot::Mutex;
 
-/// What came.
+/// A received notice.
 #[derive(Debug, Clone)]
 pub(crate) struct Notice {
     pub(crate) headers: HeaderMap,
@@ -45,12 +45,12 @@ impl Receiver {
         format!("http://{}/hook?from=weir", self.address)
     }
 
-    /// What it answers from now on.
+    /// Sets the status of later responses.
     pub(crate) fn answer(&self, status: StatusCode) {
         *self.status.lock() = status;
     }
 
-    /// What came since the last time.
+    /// The notices since the last call.
     pub(crate) fn take(&self) -> Vec<Notice> {
         std::mem::take(&mut self.notices.lock())
     }

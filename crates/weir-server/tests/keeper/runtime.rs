@@ -27,7 +27,7 @@ async fn the_first_model_is_recommended_while_there_is_room() {
 }
 
 #[tokio::test]
-async fn a_decision_that_is_known_is_not_told_again() {
+async fn an_unchanged_decision_is_304() {
     let (scene, client) = Scene::with_app().await;
     let first = scene.select(&client).await;
     let etag = first.header("etag").to_owned();
@@ -47,13 +47,13 @@ async fn a_decision_that_is_known_is_not_told_again() {
     assert_eq!((known.status, known.header("etag"), known.body.len()), (304, etag.as_str(), 0));
     assert_eq!(known.header("cache-control"), "private, max-age=300");
     assert_eq!(ask("W/\"other\"", "").await.status, 200);
-    // Who insists is told in any case, and nobody keeps it.
+    // A forced check always has a body, and no cache may store it.
     let forced = ask(&etag, "?force_check=true").await;
     assert_eq!((forced.status, forced.header("cache-control")), (200, "no-store"));
 }
 
 #[tokio::test]
-async fn no_answer_is_believed_past_local_midnight() {
+async fn no_selection_is_cached_past_local_midnight() {
     let (scene, client) = Scene::with_app().await;
     // 23:58:30 in New York.
     scene.app.clock.advance_ms((16 * 3600 + 58 * 60 + 30) * 1000);
@@ -64,7 +64,7 @@ async fn no_answer_is_believed_past_local_midnight() {
 }
 
 #[tokio::test]
-async fn a_spent_quota_moves_the_chain_on_and_a_spent_chain_waits_for_midnight() {
+async fn a_spent_quota_moves_the_chain_and_a_spent_chain_waits_for_midnight() {
     let (scene, client) = Scene::with_app().await;
     let cost = |number, label: &str, cost: u64| {
         with(used(number), json!({"model_label": label, "cost_usd_micros": cost}))
@@ -92,7 +92,7 @@ async fn a_spent_quota_moves_the_chain_on_and_a_spent_chain_waits_for_midnight()
 }
 
 #[tokio::test]
-async fn a_submission_counts_once() {
+async fn a_submission_is_recorded_once() {
     let (scene, client) = Scene::with_app().await;
     let reply = scene.submit(&client, &used(1)).await;
     assert_eq!(reply.status, 202, "{}", reply.text());
@@ -115,7 +115,7 @@ async fn a_submission_counts_once() {
 }
 
 #[tokio::test]
-async fn wrong_submissions_are_refused_by_name() {
+async fn malformed_submissions_are_refused() {
     let (scene, client) = Scene::with_app().await;
     for (changes, code) in [
         (json!({"request_id": "1"}), Code::INVALID_REQUEST),
@@ -131,7 +131,7 @@ async fn wrong_submissions_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn each_of_a_batch_is_answered_by_itself() {
+async fn each_submission_of_a_batch_has_its_own_result() {
     let (scene, client) = Scene::with_app().await;
     let path = at(ORG, "/apps/api/costs/batch");
     let send = |body: Value| scene.app.post(&path, &body).bearer(&client.access).send();
@@ -175,7 +175,7 @@ async fn each_of_a_batch_is_answered_by_itself() {
 }
 
 #[tokio::test]
-async fn submissions_of_an_org_are_limited_and_a_batch_counts_its_length() {
+async fn the_submission_rate_of_an_org_counts_every_submission_of_a_batch() {
     let scene = Scene::start_with(|settings| settings.submission_rate = 10).await;
     scene.org(ORG).await;
     let client = scene.app(ORG, "api").await;
@@ -192,7 +192,7 @@ async fn submissions_of_an_org_are_limited_and_a_batch_counts_its_length() {
 }
 
 #[tokio::test]
-async fn a_client_asks_for_a_model_only_so_often_and_the_operator_as_often_as_needed() {
+async fn the_selection_rate_applies_to_clients_and_not_to_the_operator() {
     let scene = Scene::start_with(|settings| settings.selection_rate = 2).await;
     scene.org(ORG).await;
     let client = scene.app(ORG, "api").await;

@@ -1,9 +1,11 @@
-//! A server with budgets, and short ways to ask it.
+//! A server with the keeper, and helpers that call it.
 
 use std::time::Duration;
 
 use axum::http::Method;
 use serde_json::{Value, json};
+use weir_api::keeper::{ClientSecret, ConfigResponse, TokenRequest, TokenResponse};
+use weir_api::secret::Secret;
 use weir_framework::testing::{Call, Reply, TestApp};
 use weir_server::keeper::{KeeperService, Settings};
 use weir_server::limiter::LimiterService;
@@ -70,14 +72,14 @@ impl Scene {
         self.call(Method::DELETE, path).admin().send().await
     }
 
-    /// Makes an org, and its client.
+    /// Creates an org, and its client.
     pub(crate) async fn org(&self, org: &str) -> Client {
         let made = self.put(&at(org, ""), &new_org()).await;
         assert_eq!(made.status, 201, "{}", made.text());
         self.client(org, &made).await
     }
 
-    /// Makes an app, and its client.
+    /// Creates an app, and its client.
     pub(crate) async fn app(&self, org: &str, app: &str) -> Client {
         let made = self.put(&at(org, &format!("/apps/{app}")), &json!({"app_name": "API"})).await;
         assert_eq!(made.status, 201, "{}", made.text());
@@ -85,48 +87,50 @@ impl Scene {
     }
 
     async fn client(&self, org: &str, made: &Reply) -> Client {
-        let credentials = &made.json::<Value>()["credentials"];
-        let url = credentials["secret_retrieval"]["url"].as_str().unwrap().to_owned();
-        let told = self.call(Method::GET, &url).send().await;
-        assert_eq!(told.status, 200, "{}", told.text());
-        let secret = text(&told.json(), "client_secret");
-        let id = text(credentials, "client_id");
-        let tokens = self.token(&id, &secret).await;
+        let credentials = made.json::<ConfigResponse>().credentials.unwrap();
+        let fetched = self.call(Method::GET, &credentials.secret_retrieval.url).send().await;
+        assert_eq!(fetched.status, 200, "{}", fetched.text());
+        let secret = fetched.json::<ClientSecret>().client_secret;
+        let tokens = self.token(&credentials.client_id, &secret).await;
         assert_eq!(tokens.status, 200, "{}", tokens.text());
-        let tokens: Value = tokens.json();
+        let tokens: TokenResponse = tokens.json();
         Client {
             org: org.to_owned(),
-            id,
+            id: credentials.client_id,
             secret,
-            access: text(&tokens, "access_token"),
-            refresh: text(&tokens, "refresh_token"),
+            access: tokens.access_token,
+            refresh: tokens.refresh_token,
         }
     }
 
-    /// Asks for tokens.
+    /// Requests a pair of tokens.
     pub(crate) async fn token(&self, id: &str, secret: &str) -> Reply {
-        let ask =
-            json!({"client_id": id, "client_secret": secret, "grant_type": "client_credentials"});
-        self.app.post("/auth/token", &ask).send().await
+        let request = TokenRequest {
+            client_id: id.to_owned(),
+            client_secret: Secret::new(secret),
+            grant_type: "client_credentials".to_owned(),
+            scope: None,
+        };
+        self.app.post("/auth/token", &request).send().await
     }
 
-    /// Asks as a client.
+    /// Reads as a client.
     pub(crate) async fn read(&self, client: &Client, tail: &str) -> Reply {
         self.call(Method::GET, &at(&client.org, tail)).bearer(&client.access).send().await
     }
 
-    /// Asks for a model, as the app `api`.
+    /// Selects a model, as the app `api`.
     pub(crate) async fn select(&self, client: &Client) -> Reply {
         self.read(client, "/apps/api/model-selection").await
     }
 
-    /// Submits what a call used, as the app `api`.
+    /// Submits the usage of a call, as the app `api`.
     pub(crate) async fn submit(&self, client: &Client, body: &Value) -> Reply {
         let path = at(&client.org, "/apps/api/costs");
         self.app.post(&path, body).bearer(&client.access).send().await
     }
 
-    /// Runs a job now. Returns how many items it worked on.
+    /// Runs a job now. Returns the number of items that it processed.
     pub(crate) async fn run(&self, job: &str) -> u64 {
         let ran = self.post(&format!("/v1/jobs/{job}/run"), &json!({})).await;
         assert_eq!(ran.status, 200, "{}", ran.text());
@@ -152,7 +156,7 @@ pub(crate) fn new_org() -> Value {
     })
 }
 
-/// What a call of `premium` used: a dollar and a half.
+/// The usage of a call of `premium`: $1.50.
 pub(crate) fn used(number: u32) -> Value {
     json!({
         "request_id": request_id(number), "model_label": "premium",

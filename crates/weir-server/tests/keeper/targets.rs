@@ -1,4 +1,4 @@
-//! Webhooks, fallbacks by hand, and inference profiles.
+//! Webhooks, manual fallbacks, and inference profiles.
 
 use axum::http::{Method, StatusCode};
 use ring::hmac;
@@ -21,7 +21,7 @@ fn verified(notice: &Notice, secret: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_webhook_is_told_of_thresholds_and_fallbacks_once_and_signed() {
+async fn a_webhook_gets_each_threshold_and_fallback_once_and_signed() {
     let (scene, client) = Scene::with_app().await;
     let receiver = Receiver::start().await;
     let path = at(ORG, "/webhooks/ops");
@@ -54,7 +54,7 @@ async fn a_webhook_is_told_of_thresholds_and_fallbacks_once_and_signed() {
 }
 
 #[tokio::test]
-async fn a_notice_that_fails_comes_again_and_redirects_are_not_followed() {
+async fn a_failed_notice_is_sent_again_and_redirects_are_not_followed() {
     let (scene, client) = Scene::with_app().await;
     let receiver = Receiver::start().await;
     receiver.answer(StatusCode::FOUND);
@@ -79,12 +79,18 @@ async fn a_notice_that_fails_comes_again_and_redirects_are_not_followed() {
     scene.run("keeper-notices").await;
     assert_eq!(receiver.take().len(), 0);
     let metrics = scene.get("/metrics").await.text();
-    assert!(metrics.contains("weir_keeper_deliveries_total{result=\"delivered\"} 1"), "{metrics}");
-    assert!(metrics.contains("weir_keeper_deliveries_total{result=\"failed\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains("weir_keeper_webhook_deliveries_total{result=\"delivered\"} 1"),
+        "{metrics}"
+    );
+    assert!(
+        metrics.contains("weir_keeper_webhook_deliveries_total{result=\"failed\"} 1"),
+        "{metrics}"
+    );
 }
 
 #[tokio::test]
-async fn webhooks_are_set_looked_at_and_removed() {
+async fn webhooks_are_created_changed_read_and_removed() {
     let (scene, client) = Scene::with_app().await;
     let path = at(ORG, "/webhooks/ops");
     let put = async |body: Value| scene.put(&path, &body).await;
@@ -113,7 +119,7 @@ async fn webhooks_are_set_looked_at_and_removed() {
 }
 
 #[tokio::test]
-async fn an_operator_moves_a_chain_and_takes_that_back() {
+async fn the_operator_moves_a_chain_and_resets_it() {
     let (scene, client) = Scene::with_app().await;
     let path = at(ORG, "/sticky");
     let moved = scene.put(&path, &json!({"model_label": "standard"})).await;

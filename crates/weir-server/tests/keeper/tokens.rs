@@ -25,7 +25,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_secret_is_worth_a_pair_of_tokens_in_json_and_as_a_form() {
+async fn a_secret_gets_a_pair_of_tokens_in_json_and_as_a_form() {
     let (scene, client) = Scene::with_app().await;
     let reply = scene.token(&client.id, &client.secret).await;
     assert_eq!((reply.status, reply.header("cache-control")), (200, "no-store"));
@@ -47,7 +47,7 @@ async fn a_secret_is_worth_a_pair_of_tokens_in_json_and_as_a_form() {
 }
 
 #[tokio::test]
-async fn nobody_learns_which_of_client_and_secret_is_wrong() {
+async fn the_error_does_not_say_which_of_client_and_secret_is_wrong() {
     let (scene, client) = Scene::with_app().await;
     let mut told = Vec::new();
     for (id, secret) in [
@@ -74,7 +74,7 @@ async fn nobody_learns_which_of_client_and_secret_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_client_asks_for_tokens_only_so_often_and_others_still_can() {
+async fn the_token_rate_of_a_client_does_not_affect_others() {
     let scene = Scene::start().await;
     let (one, other) = (scene.org(ORG).await, scene.org(OTHER).await);
     let mut statuses = Vec::new();
@@ -89,7 +89,7 @@ async fn a_client_asks_for_tokens_only_so_often_and_others_still_can() {
 }
 
 #[tokio::test]
-async fn a_client_that_is_not_there_costs_the_work_of_a_wrong_secret() {
+async fn an_unknown_client_costs_as_much_as_a_wrong_secret() {
     let scene = Scene::start_with(|settings| settings.token_address_rate = 0).await;
     let client = scene.org(ORG).await;
     let checks = async || -> u64 {
@@ -116,7 +116,7 @@ async fn a_client_that_is_not_there_costs_the_work_of_a_wrong_secret() {
 }
 
 #[tokio::test]
-async fn an_address_guesses_only_so_often_whatever_client_it_names() {
+async fn the_token_rate_of_an_address_covers_all_clients() {
     let scene = Scene::start_with(|settings| settings.token_address_rate = 5).await;
     for number in 0..5 {
         let id = format!("org-550e8400-e29b-41d4-a716-{number:012}");
@@ -145,7 +145,7 @@ async fn a_refresh_token_gives_access_tokens_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_revoked_token_and_its_children_count_no_more() {
+async fn a_revoked_token_and_its_children_are_refused() {
     let (scene, client) = Scene::with_app().await;
     let child = text(&scene.refresh(&client.refresh).await.json(), "access_token");
     let child = Client { access: child, ..client.clone() };
@@ -171,7 +171,7 @@ async fn a_revoked_token_and_its_children_count_no_more() {
 }
 
 #[tokio::test]
-async fn a_client_takes_all_its_tokens_back_with_one_of_them() {
+async fn a_client_revokes_all_its_tokens_with_one_of_them() {
     let (scene, client) = Scene::with_app().await;
     let org = text(&scene.get(&at(ORG, "")).await.json(), "client_id");
     scene.revoke(json!({"token": "x.y.z", "all": true})).await.problem(Code::UNAUTHORIZED);

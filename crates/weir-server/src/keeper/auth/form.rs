@@ -1,11 +1,11 @@
-//! A body in JSON or as a form, as clients of OAuth send either.
+//! A request body in JSON or as a form: OAuth clients send either.
 
-use crate::keeper::error::KeeperError;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use serde::de::DeserializeOwned;
 
+use crate::keeper::error::KeeperError;
 use weir_framework::error::ApiError;
 use weir_framework::extract::{Body, too_large};
 
@@ -24,10 +24,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonOrForm<T> {
         let kind = kind.split(';').next().unwrap_or_default().trim();
         if !kind.eq_ignore_ascii_case(FORM) {
             let read = Body::from_request(request, state).await;
-            return read.map(|Body(body)| JsonOrForm(body)).map_err(|error| quiet(error).into());
+            return read
+                .map(|Body(body)| JsonOrForm(body))
+                .map_err(|error| without_name(error).into());
         }
         let bytes = Bytes::from_request(request, state).await.map_err(|_| too_large())?;
-        // What is wrong is told without the values: one of them is a secret.
+        // The error has no values: one of them is a secret.
         let read = serde_urlencoded::from_bytes(&bytes);
         read.map(JsonOrForm).map_err(|error| match field_of(&error.to_string()) {
             Some((field, problem)) => ApiError::invalid(field, problem).into(),
@@ -36,20 +38,20 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonOrForm<T> {
     }
 }
 
-/// The field that serde names, and how it is wrong.
+/// The field that an error of serde names, and what is wrong with it.
 fn field_of(text: &str) -> Option<(String, &'static str)> {
     let name = text.split('`').nth(1)?.to_owned();
     if text.starts_with("missing field") {
         Some((name, "is missing"))
     } else if text.starts_with("duplicate field") {
-        Some((name, "is there twice"))
+        Some((name, "is present twice"))
     } else {
         None
     }
 }
 
-/// A field that nobody knows is not told by its name: somebody may have sent a secret as one.
-fn quiet(error: ApiError) -> ApiError {
+/// Hides the name of an unknown field: a client may have sent a secret as one.
+fn without_name(error: ApiError) -> ApiError {
     match error.detail.contains("unknown field") {
         true => ApiError::invalid("body", "has a field that is not described"),
         false => error,

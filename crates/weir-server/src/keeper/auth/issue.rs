@@ -1,114 +1,53 @@
-//! A client's secret for a pair of tokens, and a refresh token for another access token.
+//! Routes that issue tokens: a pair of tokens for a secret, and an access token for a refresh token.
 
-use crate::keeper::error::KeeperError;
-use crate::keeper::metrics::metrics;
 use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use serde::Serialize;
+use weir_api::keeper::{RefreshRequest, RefreshResponse, TokenRequest, TokenResponse};
 use weir_keeper::ids::Scope;
 
 use super::form::JsonOrForm;
-use crate::keeper::place::{Peer, keeper};
+use crate::keeper::error::KeeperError;
+use crate::keeper::metrics::metrics;
+use crate::keeper::path::{PeerAddress, keeper};
 use crate::keeper::rates::allowances;
 use weir_framework::app::App;
 use weir_framework::auth::grant::{Grant, Grants, Tenant};
-use weir_framework::auth::{AuthError, Holder, Secret};
+use weir_framework::auth::{AuthError, Holder};
 use weir_framework::{ApiError, Code};
 
 const CLIENT_CREDENTIALS: &str = "client_credentials";
 const REFRESH_TOKEN: &str = "refresh_token";
 const BEARER: &str = "Bearer";
 
-/// A client that wants tokens.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct TokenRequest {
-    /// `org-{org}` or `org-{org}-app-{app}`.
-    #[schema(min_length = 1, max_length = 256)]
-    client_id: String,
-    /// Its secret.
-    #[schema(value_type = String, min_length = 1, max_length = 256)]
-    client_secret: Secret,
-    /// Always `client_credentials`.
-    #[schema(pattern = "^client_credentials$")]
-    grant_type: String,
-    /// Taken and not used: a client has what its id says.
-    #[serde(default)]
-    #[schema(max_length = 4096)]
-    #[expect(dead_code, reason = "clients of OAuth may send it")]
-    scope: Option<String>,
-}
-
-/// A pair of tokens.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct TokenAnswer {
-    /// To make requests.
-    pub access_token: String,
-    /// To get further access tokens.
-    pub refresh_token: String,
-    /// Always `Bearer`.
-    pub token_type: String,
-    /// How long the access token counts, in seconds.
-    pub expires_in: u64,
-    /// How long the refresh token counts, in seconds.
-    pub refresh_expires_in: u64,
-    /// What they may do: `org:{org}`, and `app:{app}` for an app.
-    pub scope: String,
-}
-
-/// A client that wants another access token.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RefreshRequest {
-    /// Its refresh token.
-    #[schema(value_type = String, min_length = 1, max_length = 8192)]
-    refresh_token: Secret,
-    /// Always `refresh_token`.
-    #[serde(default)]
-    #[schema(pattern = "^refresh_token$")]
-    grant_type: Option<String>,
-}
-
-/// An access token.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct RefreshAnswer {
-    /// To make requests.
-    pub access_token: String,
-    /// Always `Bearer`.
-    pub token_type: String,
-    /// How long it counts, in seconds.
-    pub expires_in: u64,
-    /// What it may do.
-    pub scope: String,
-}
-
-/// Gives a client tokens for its secret
+/// Issues a pair of tokens for a client's secret
 #[utoipa::path(post, path = "/auth/token", tag = "auth",
     request_body(content((TokenRequest = "application/json"), (TokenRequest = "application/x-www-form-urlencoded"))),
-    responses((status = 200, body = TokenAnswer),
-        (status = 401, description = "The client or its secret is wrong", body = weir_framework::problem::Problem,
+    responses((status = 200, body = TokenResponse),
+        (status = 401, description = "The client id or the secret is wrong.", body = weir_framework::problem::Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn token(
     State(app): State<App>,
-    Peer(from): Peer,
-    JsonOrForm(asked): JsonOrForm<TokenRequest>,
+    PeerAddress(address): PeerAddress,
+    JsonOrForm(request): JsonOrForm<TokenRequest>,
 ) -> Result<Response, KeeperError> {
-    check_grant(&asked.grant_type, CLIENT_CREDENTIALS)?;
-    allowances(&app)?.token(&app, &asked.client_id, from).await?;
-    let secret = asked.client_secret.expose();
-    let Some(scope) = keeper(&app)?.check_secret(&asked.client_id, secret).await? else {
+    check_grant(&request.grant_type, CLIENT_CREDENTIALS)?;
+    allowances(&app)?.token(&app, &request.client_id, address).await?;
+    let secret = request.client_secret.expose();
+    let Some(scope) = keeper(&app)?.check_secret(&request.client_id, secret).await? else {
         metrics(&app)?.token("refused");
-        return Err(ApiError::new(Code::UNAUTHORIZED, "the client or its secret is wrong").into());
+        return Err(
+            ApiError::new(Code::UNAUTHORIZED, "the client id or the secret is wrong").into()
+        );
     };
     let pair = issue(&app, &scope).await?;
     metrics(&app)?.token("issued");
-    Ok(private(pair))
+    Ok(uncached(pair))
 }
 
-async fn issue(app: &App, scope: &Scope) -> Result<TokenAnswer, KeeperError> {
+async fn issue(app: &App, scope: &Scope) -> Result<TokenResponse, KeeperError> {
     let grants = grants(scope)?;
     let subject = scope.client_id();
     let holder = Holder {
@@ -119,7 +58,7 @@ async fn issue(app: &App, scope: &Scope) -> Result<TokenAnswer, KeeperError> {
     };
     let pair = app.auth().issue_pair(holder).await?;
     let (access, refresh) = (&pair.access, &pair.refresh);
-    Ok(TokenAnswer {
+    Ok(TokenResponse {
         access_token: access.token.expose().to_owned(),
         refresh_token: refresh.token.expose().to_owned(),
         token_type: BEARER.to_owned(),
@@ -129,7 +68,7 @@ async fn issue(app: &App, scope: &Scope) -> Result<TokenAnswer, KeeperError> {
     })
 }
 
-/// What a client may do: an org everything of its own, an app everything of itself.
+/// The grants of a client: its whole org, or its own app.
 fn grants(scope: &Scope) -> Result<Grants, KeeperError> {
     let org = scope.org().to_string();
     let tenant = match scope.app() {
@@ -143,23 +82,23 @@ fn grants(scope: &Scope) -> Result<Grants, KeeperError> {
     Ok(Grants::new([Grant::write(tenant)]).map_err(wrong)?)
 }
 
-/// Gives a client another access token
+/// Issues an access token for a refresh token
 #[utoipa::path(post, path = "/auth/refresh", tag = "auth",
     request_body(content((RefreshRequest = "application/json"), (RefreshRequest = "application/x-www-form-urlencoded"))),
-    responses((status = 200, body = RefreshAnswer),
-        (status = 401, description = "The token does not count", body = weir_framework::problem::Problem,
+    responses((status = 200, body = RefreshResponse),
+        (status = 401, description = "The refresh token is not valid.", body = weir_framework::problem::Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn refresh(
     State(app): State<App>,
-    JsonOrForm(asked): JsonOrForm<RefreshRequest>,
+    JsonOrForm(request): JsonOrForm<RefreshRequest>,
 ) -> Result<Response, KeeperError> {
-    check_grant(asked.grant_type.as_deref().unwrap_or(REFRESH_TOKEN), REFRESH_TOKEN)?;
-    let token = asked.refresh_token.expose();
+    check_grant(request.grant_type.as_deref().unwrap_or(REFRESH_TOKEN), REFRESH_TOKEN)?;
+    let token = request.refresh_token.expose();
     let subject = app.auth().subject_of(token).map_err(|error| refused(error.into()))?;
     allowances(&app)?.refresh(&app, &subject).await?;
     let access = app.auth().refresh(token).await.map_err(refused)?;
     metrics(&app)?.token("refreshed");
-    Ok(private(RefreshAnswer {
+    Ok(uncached(RefreshResponse {
         access_token: access.token.expose().to_owned(),
         token_type: BEARER.to_owned(),
         expires_in: access.claims.exp.saturating_sub(access.claims.iat),
@@ -174,7 +113,7 @@ fn check_grant(given: &str, wanted: &'static str) -> Result<(), KeeperError> {
     Err(ApiError::invalid("grant_type", format!("must be {wanted}")).into())
 }
 
-/// A token does not count, or nobody can tell now.
+/// The error of a token or key that is not valid, or that could not be checked.
 pub(super) fn refused(error: AuthError) -> ApiError {
     match error {
         AuthError::Store(error) => error.into(),
@@ -186,8 +125,8 @@ pub(super) fn refused(error: AuthError) -> ApiError {
     }
 }
 
-/// An answer for its caller alone.
-fn private(answer: impl Serialize) -> Response {
+/// A response that no cache may store.
+fn uncached(body: impl Serialize) -> Response {
     let headers = [(header::CACHE_CONTROL, "no-store"), (header::PRAGMA, "no-cache")];
-    (headers, Json(answer)).into_response()
+    (headers, Json(body)).into_response()
 }

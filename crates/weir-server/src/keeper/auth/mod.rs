@@ -1,9 +1,9 @@
-//! The tokens of clients: given for a secret, renewed, taken back. As OAuth has it (RFC 6749 client credentials, RFC 7009),
-//! in JSON or as a form.
+//! Tokens of clients: issued, refreshed and revoked with OAuth 2.0 (RFC 6749 client credentials, RFC 7009), in JSON or as a
+//! form.
 
 mod form;
-pub mod issue;
-pub mod revoke;
+mod issue;
+mod revoke;
 
 use utoipa_axum::routes;
 

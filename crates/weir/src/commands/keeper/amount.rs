@@ -1,6 +1,6 @@
 //! Money as people write it: `$12.50`, or a whole number of micro-USD.
 
-/// Places of a dollar that are counted.
+/// Decimal places of a dollar in micro-USD.
 const PLACES: usize = 6;
 
 /// Micro-USD of `$12.50` or `12500000`.

@@ -1,11 +1,11 @@
-//! `weir keeper`: budgets, from the command line. Every verb is a call of the API, but for `simulate`, which works
-//! nothing out that the keeper does not, and needs no store.
+//! `weir keeper`: budgets from the command line. Every verb calls the API, except `simulate`, which runs the keeper's rules
+//! without a store.
 
 mod amount;
 mod app;
 mod audit;
-mod configured;
 mod credentials;
+mod effective;
 mod file;
 mod org;
 mod prices;
@@ -14,10 +14,10 @@ mod select;
 mod simulate;
 mod sticky;
 mod submit;
+mod target;
 mod token;
 mod totals;
 mod webhooks;
-mod whose;
 
 use clap::{Args, Subcommand};
 
@@ -39,7 +39,7 @@ Examples:
   weir keeper simulate --org org.yaml --requests 20000 --plot
 
 An org's file has org_id, org_name, timezone, quota_scope (ORG or APP), model_ordering and quotas; an app's file has
-org_id, app_id, app_name and what differs from its org. Quotas are a day's, in micro-USD or like $12.50.";
+org_id, app_id, app_name and the settings that differ from its org. Quotas apply to a day, in micro-USD or like $12.50.";
 
 /// Flags of `weir keeper`.
 #[derive(Debug, Args)]
@@ -53,45 +53,60 @@ pub(crate) struct KeeperArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Set orgs up, list them, look at them
+    /// Create, change, list and show orgs
     #[command(subcommand)]
     Org(org::Verb),
-    /// Set apps of an org up, list them, look at them
+    /// Create, change, list and show the apps of an org
     #[command(subcommand)]
     App(app::Verb),
-    /// Promise a client a new secret, and print the one-time token that fetches it
+    /// Create a one-time token for a new secret of a client, and print it
     Rotate(credentials::RotateArgs),
-    /// Fetch a promised secret, once, and print it
+    /// Fetch a new secret with its one-time token, and print it
     Secret(credentials::SecretArgs),
-    /// Get, renew and take back the tokens of clients
+    /// Get, refresh and revoke tokens of clients
     #[command(subcommand)]
     Token(token::Verb),
-    /// Tell which model an app shall use now
+    /// Select the model for an app's next call
     Select(select::SelectArgs),
-    /// Submit what calls of a model used
+    /// Submit the usage of calls
     Submit(Box<submit::SubmitArgs>),
-    /// Show what was used and spent
+    /// Show usage and spend
     Totals(totals::TotalsArgs),
-    /// Move a chain to a model for the rest of the day, or take that back
+    /// Move a chain to a model for the rest of the day, or undo that
     #[command(subcommand)]
     Sticky(sticky::Verb),
-    /// Show who changed what of an org or an app, the newest first
+    /// Show changes of an org or an app, newest first
     Audit(audit::AuditArgs),
-    /// List, import and compare what models cost
+    /// List, import and compare prices of models
     #[command(subcommand)]
     Prices(prices::Verb),
     /// Register and list inference profiles of an app
     #[command(subcommand)]
     Profiles(profiles::Verb),
-    /// Set, show, list and remove targets of signed notices
+    /// Set, show, list and remove webhooks
     #[command(subcommand)]
     Webhooks(webhooks::Verb),
-    /// Replay a day against a configuration: when models would tighten and fall back, and what it would cost
+    /// Replay a day against a configuration: when each quota would be spent, and what the day would cost
     Simulate(Box<simulate::SimulateArgs>),
 }
 
 /// Runs the verb.
 pub(crate) async fn run(args: KeeperArgs, source: &Source) -> Result<(), Failure> {
+    call(args, source).await.map_err(with_list_command)
+}
+
+/// Says how to list the resources when one was not found.
+fn with_list_command(failure: Failure) -> Failure {
+    let list = match failure.missing_kind() {
+        Some("org") => "org list",
+        Some("app") => "app list ORG",
+        Some("webhook") => "webhooks list ORG",
+        _ => return failure,
+    };
+    failure.help(format!("`weir keeper {list}` shows those that exist"))
+}
+
+async fn call(args: KeeperArgs, source: &Source) -> Result<(), Failure> {
     let loaded = args.api.load(source)?;
     let verb = match args.verb {
         Verb::Simulate(verb) => return simulate::run(&loaded, *verb, args.api.json).await,
@@ -113,7 +128,7 @@ pub(crate) async fn run(args: KeeperArgs, source: &Source) -> Result<(), Failure
             Verb::Prices(verb) => prices::run(&context, verb).await,
             Verb::Profiles(verb) => profiles::run(&context, verb).await,
             Verb::Webhooks(verb) => webhooks::run(&context, verb).await,
-            // It was run above, without a store.
+            // Run above, without a store.
             Verb::Simulate(_) => Ok(()),
         }
     })

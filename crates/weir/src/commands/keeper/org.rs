@@ -1,28 +1,28 @@
 //! `weir keeper org`.
 
 use clap::{Args, Subcommand};
-use weir_server::keeper::configured::{Configured, PutAnswer};
+use weir_api::keeper::{ConfigResponse, EffectiveConfig};
 
-use super::whose::OrgArgs;
-use super::{configured, file};
+use super::target::OrgArgs;
+use super::{effective, file};
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// Set an org up as a file says, or change it to that
+    /// Create or change an org to match a file
     Apply(ApplyArgs),
     /// List all orgs
     List,
-    /// Show what holds for an org
+    /// Show the configuration in force for an org
     Show(OrgArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {
-    /// YAML or JSON; - for standard input
+    /// YAML or JSON file; - for standard input
     file: String,
-    /// The org's id, where the file does not have it
+    /// The org's id, when it is not in the file
     #[arg(long, value_name = "ID")]
     org_id: Option<String>,
 }
@@ -31,12 +31,13 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
     match verb {
         Verb::Apply(args) => apply(context, &args).await,
         Verb::List => {
-            let all: Vec<Configured> = context.all(&context.path(&["orgs"])).await?;
-            context.print(&all, |all| configured::table(all))
+            let all: Vec<EffectiveConfig> = context.all(&context.path(&["orgs"])).await?;
+            context.print(&all, |all| effective::table(all))
         }
         Verb::Show(args) => {
-            let found: Configured = context.api.get(&context.path(&["orgs", &args.org])).await?;
-            context.print(&found, configured::show)
+            let found: EffectiveConfig =
+                context.api.get(&context.path(&["orgs", &args.org])).await?;
+            context.print(&found, effective::show)
         }
     }
 }
@@ -44,16 +45,16 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
 async fn apply(context: &ApiContext<'_>, args: &ApplyArgs) -> Result<(), Failure> {
     let wanted = file::read(&args.file)?;
     if wanted.app_id.is_some() {
-        let problem = format!("{}: has an app_id, so it is an app's", args.file);
-        return Err(Failure::usage(problem).help("`weir keeper app apply` takes it"));
+        let problem = format!("{}: has an app_id, so it configures an app", args.file);
+        return Err(Failure::usage(problem).help("use `weir keeper app apply`"));
     }
-    let id = whose(&args.file, wanted.org_id, args.org_id.as_deref())?;
-    let put: PutAnswer = context.api.put(&context.path(&["orgs", &id]), &wanted.body).await?;
-    context.print(&put, configured::show_put)
+    let id = org_id(&args.file, wanted.org_id, args.org_id.as_deref())?;
+    let put: ConfigResponse = context.api.put(&context.path(&["orgs", &id]), &wanted.body).await?;
+    context.print(&put, effective::show_put)
 }
 
 /// The org that a file or a flag names.
-pub(super) fn whose(
+pub(super) fn org_id(
     file: &str,
     in_file: Option<String>,
     flag: Option<&str>,
@@ -63,11 +64,11 @@ pub(super) fn whose(
         (None, Some(id)) => Ok(id.to_owned()),
         (Some(one), Some(other)) if one == other => Ok(one),
         (Some(one), Some(other)) => {
-            Err(Failure::usage(format!("{file}: is of org {one}, and --org-id names {other}")))
+            Err(Failure::usage(format!("{file}: names org {one}, and --org-id names {other}")))
         }
         (None, None) => {
             let new = uuid::Uuid::new_v4();
-            Err(Failure::usage(format!("{file}: whose it is is missing: org_id, a UUID"))
+            Err(Failure::usage(format!("{file}: org_id is missing"))
                 .help(format!("for a new org, put `org_id: {new}` into the file")))
         }
     }

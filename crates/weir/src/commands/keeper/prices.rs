@@ -1,45 +1,46 @@
-//! `weir keeper prices`: what models cost.
+//! `weir keeper prices`: prices of models.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use weir_framework::page::Page;
+use weir_api::Page;
+use weir_api::keeper::{ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportRequest};
 use weir_keeper::ids::ModelId;
 use weir_keeper::money::{MicroUsd, Price};
 use weir_keeper::prices::{Book, PriceChange, PriceRow, diff};
-use weir_server::keeper::prices::{Imported, ModelPrice, NewPrice, NewPrices, PRICES_MAX};
+use weir_server::keeper::convert;
 
 use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
 use crate::{output, parse};
 
-const FILE_HELP: &str = "a file is a price book, or a list of its entries: objects with model_id, region (all where there is \
-     none), input_price_usd_micros_per_1m, output_price_usd_micros_per_1m and those of a cache";
+const FILE_HELP: &str = "a file is a price book, or a list of its entries: objects with model_id, region (all when it is \
+     absent), input_price_usd_micros_per_1m, output_price_usd_micros_per_1m and cache prices";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     /// List the prices of a day
     List(ListArgs),
-    /// Import prices from a file; they hold from a day on, and past totals stay as they are
+    /// Import prices from a file; past totals do not change
     Import(ImportArgs),
-    /// Show what importing a file would change, and exit with 4 when anything would
+    /// Show what importing a file would change; exits with 4 when anything would
     Diff(DiffArgs),
-    /// List the imports, the newest first
+    /// List imports, newest first
     Imports,
-    /// Remove an import; what held before it holds again
+    /// Remove an import; the prices before it are in force again
     Remove(RemoveArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct RemoveArgs {
-    /// The import's id, as `imports` lists it
+    /// Id of the import, as `imports` lists it
     id: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Only models whose id has this in it
+    /// Only models whose id contains this
     model: Option<String>,
-    /// The day, of UTC [default: today]
+    /// Day in UTC [default: today]
     #[arg(long, value_name = "YYYY-MM-DD")]
     on: Option<String>,
 }
@@ -48,7 +49,7 @@ pub(super) struct ListArgs {
 pub(super) struct ImportArgs {
     /// A price book, or a list of its entries, as JSON; - for standard input
     file: String,
-    /// The first day on which they hold, of UTC [default: today]
+    /// First day in UTC on which the prices are in force [default: today]
     #[arg(long, value_name = "YYYY-MM-DD")]
     from: Option<String>,
 }
@@ -57,10 +58,10 @@ pub(super) struct ImportArgs {
 pub(super) struct DiffArgs {
     /// A price book, or a list of its entries, as JSON; - for standard input
     file: String,
-    /// The day to compare with, of UTC [default: today]
+    /// Day in UTC to compare with [default: today]
     #[arg(long, value_name = "YYYY-MM-DD")]
     on: Option<String>,
-    /// Also show prices that the file does not have; an import leaves them as they are
+    /// Also show prices that are not in the file; an import does not change them
     #[arg(long)]
     all: bool,
 }
@@ -77,14 +78,14 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::Import(args) => import(context, args).await,
         Verb::Diff(args) => compare(context, &args).await,
         Verb::Imports => {
-            let page: Page<Imported> =
+            let page: Page<PriceImport> =
                 context.api.get(&context.path(&["prices", "imports"])).await?;
             context.print(&page.items, |all| imports(all))
         }
         Verb::Remove(args) => {
             remove(context, &args.id).await?;
-            let told = json!({"id": args.id, "removed": true});
-            context.print(&told, |_| output::line(format!("import {} holds no more", args.id)))
+            let result = json!({"id": args.id, "removed": true});
+            context.print(&result, |_| output::line(format!("import {} was removed", args.id)))
         }
     }
 }
@@ -100,7 +101,9 @@ fn rows(file: &str) -> Result<Vec<PriceRow>, Failure> {
     let text = parse::read(file)?;
     if text.trim_start().starts_with('[') {
         return serde_json::from_str(&text).map_err(|error| {
-            Failure::usage(format!("{file}: is no list of prices")).because(error).help(FILE_HELP)
+            Failure::usage(format!("{file}: is not a list of prices"))
+                .because(error)
+                .help(FILE_HELP)
         });
     }
     let book = Book::parse(&text)
@@ -111,15 +114,16 @@ fn rows(file: &str) -> Result<Vec<PriceRow>, Failure> {
 async fn import(context: &ApiContext<'_>, args: ImportArgs) -> Result<(), Failure> {
     let parts = parts(rows(&args.file)?);
     let last = parts.len();
-    let mut done: Option<Imported> = None;
+    let mut done: Option<PriceImport> = None;
     for (number, prices) in (1..).zip(parts) {
         let import = done.as_ref().map(|import| import.id.clone());
         let from = args.from.clone().filter(|_| import.is_none());
-        let new = NewPrices { from, prices, import: import.clone(), more: number < last };
-        match context.api.post(&context.path(&["prices"]), &new).await {
+        let request =
+            PriceImportRequest { from, prices, import: import.clone(), more: number < last };
+        match context.api.post(&context.path(&["prices"]), &request).await {
             Ok(imported) => done = Some(imported),
             Err(failure) => {
-                // The parts before it have no effect; they need not wait to be removed.
+                // An unfinished import has no effect, so it can be removed at once.
                 if let Some(id) = import {
                     remove(context, &id).await.ok();
                 }
@@ -130,8 +134,8 @@ async fn import(context: &ApiContext<'_>, args: ImportArgs) -> Result<(), Failur
     let none = || Failure::usage(format!("{}: has no prices", args.file));
     context.print(&done.ok_or_else(none)?, |imported| {
         let models = output::counted(imported.models, "model");
-        output::line(format!("prices of {models} hold from {} on", imported.from))?;
-        output::line(format!("to take that back: weir keeper prices remove {}", imported.id))
+        output::line(format!("prices of {models} are in force from {}", imported.from))?;
+        output::line(format!("to undo: weir keeper prices remove {}", imported.id))
     })
 }
 
@@ -139,7 +143,7 @@ async fn remove(context: &ApiContext<'_>, id: &str) -> Result<(), Failure> {
     context.api.delete::<()>(&context.path(&["prices", "imports", id])).await
 }
 
-fn imports(all: &[Imported]) -> std::io::Result<()> {
+fn imports(all: &[PriceImport]) -> std::io::Result<()> {
     let rows = all.iter().map(|import| {
         vec![
             import.id.clone(),
@@ -147,18 +151,18 @@ fn imports(all: &[Imported]) -> std::io::Result<()> {
             import.models.to_string(),
             output::printable(&import.by),
             import.imported_at.clone(),
-            if import.open { "unfinished" } else { "holds" }.to_owned(),
+            if import.open { "open" } else { "complete" }.to_owned(),
         ]
     });
-    output::table(header(["import", "from", "models", "by", "at", "state"]), rows, &[2])
+    output::table(header(["import", "from", "models", "actor", "at", "state"]), rows, &[2])
 }
 
-/// What is imported at once. The prices of a model stay together: each import replaces all of them.
-fn parts(mut rows: Vec<PriceRow>) -> Vec<Vec<NewPrice>> {
+/// The requests of an import. The prices of a model stay together: each import replaces all of them.
+fn parts(mut rows: Vec<PriceRow>) -> Vec<Vec<PriceEntry>> {
     rows.sort_by(|a, b| a.model_id.cmp(&b.model_id));
-    let mut parts: Vec<Vec<NewPrice>> = Vec::new();
+    let mut parts: Vec<Vec<PriceEntry>> = Vec::new();
     for model in rows.chunk_by(|a, b| a.model_id == b.model_id) {
-        let model = model.iter().map(NewPrice::from);
+        let model = model.iter().map(convert::price_entry);
         match parts.last_mut() {
             Some(part) if part.len() + model.len() <= PRICES_MAX => part.extend(model),
             _ => parts.push(model.collect()),
@@ -181,16 +185,16 @@ async fn compare(context: &ApiContext<'_>, args: &DiffArgs) -> Result<(), Failur
     })?;
     match changes.len() {
         0 if context.json => Ok(()),
-        0 => Ok(output::line("all prices are as the file says")?),
+        0 => Ok(output::line("all prices match the file")?),
         count => {
             let message = output::counted(count as u64, "price");
             Err(Failure::differs(format!("{message} would change"))
-                .help("`weir keeper prices import` takes them"))
+                .help("`weir keeper prices import` imports them"))
         }
     }
 }
 
-/// A price that is listed; nothing when its model can be none.
+/// A listed price; `None` when its model id is malformed.
 fn row(listed: ModelPrice) -> Option<PriceRow> {
     Some(PriceRow {
         model_id: ModelId::new(&listed.model_id).ok()?,
@@ -199,7 +203,7 @@ fn row(listed: ModelPrice) -> Option<PriceRow> {
     })
 }
 
-/// The price of a model that is listed.
+/// The amounts of a listed price.
 pub(super) fn price(listed: &ModelPrice) -> Price {
     Price {
         input: listed.input_price_usd_micros_per_1m,
@@ -243,14 +247,14 @@ fn table(prices: &[ModelPrice]) -> std::io::Result<()> {
             MicroUsd(price.output_price_usd_micros_per_1m).to_string(),
             dollars(price.cache_read_price_usd_micros_per_1m).unwrap_or_default(),
             dollars(price.cache_write_price_usd_micros_per_1m).unwrap_or_default(),
-            price.source.clone(),
+            output::word(&price.source),
             price.version.clone(),
         ]
     });
     let names =
         ["model", "region", "input", "output", "cache read", "cache write", "source", "version"];
     output::table(header(names), rows, &[2, 3, 4, 5])?;
-    output::line("for a million tokens")
+    output::line("prices are for a million tokens")
 }
 
 #[cfg(test)]

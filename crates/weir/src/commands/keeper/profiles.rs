@@ -1,16 +1,16 @@
-//! `weir keeper profiles`: inference profiles, labels of an app's own.
+//! `weir keeper profiles`: inference profiles, which are labels of one app.
 
 use clap::{Args, Subcommand};
-use weir_server::keeper::profiles::{NewProfile, Profile};
+use weir_api::keeper::{InferenceProfile, InferenceProfileRequest};
 
-use super::whose::AppArgs;
+use super::target::AppArgs;
 use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
 use crate::output;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// Register a profile; submissions under its label then name their region
+    /// Register a profile; submissions with its label must name a region
     Register(RegisterArgs),
     /// List the profiles of an app
     List(AppArgs),
@@ -19,12 +19,12 @@ pub(super) enum Verb {
 #[derive(Debug, Args)]
 pub(super) struct RegisterArgs {
     #[command(flatten)]
-    whose: AppArgs,
-    /// What the app will call it
+    target: AppArgs,
+    /// Label of the profile
     label: String,
-    /// What Bedrock calls it: arn:aws:bedrock:…
+    /// ARN of the profile in Bedrock: arn:aws:bedrock:…
     arn: String,
-    /// What it is for
+    /// Description of the profile
     #[arg(long, value_name = "TEXT", default_value = "")]
     description: String,
 }
@@ -32,24 +32,24 @@ pub(super) struct RegisterArgs {
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Register(args) => {
-            let new = NewProfile {
+            let request = InferenceProfileRequest {
                 profile_label: args.label,
                 inference_profile_arn: args.arn,
                 description: args.description,
             };
-            let path = args.whose.path(context, &["inference-profiles"]);
-            let profile: Profile = context.api.post(&path, &new).await?;
+            let path = args.target.path(context, &["inference-profiles"]);
+            let profile: InferenceProfile = context.api.post(&path, &request).await?;
             context.print(&profile, |profile| table(std::slice::from_ref(profile)))
         }
         Verb::List(args) => {
-            let all: Vec<Profile> =
+            let all: Vec<InferenceProfile> =
                 context.all(&args.path(context, &["inference-profiles"])).await?;
             context.print(&all, |all| table(all))
         }
     }
 }
 
-fn table(profiles: &[Profile]) -> std::io::Result<()> {
+fn table(profiles: &[InferenceProfile]) -> std::io::Result<()> {
     let rows = profiles.iter().map(|profile| {
         vec![
             profile.profile_label.clone(),
@@ -58,5 +58,5 @@ fn table(profiles: &[Profile]) -> std::io::Result<()> {
             profile.updated_at.clone(),
         ]
     });
-    output::table(header(["label", "profile", "for", "changed"]), rows, &[])
+    output::table(header(["label", "profile", "description", "changed"]), rows, &[])
 }

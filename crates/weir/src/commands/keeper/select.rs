@@ -1,11 +1,10 @@
-//! `weir keeper select`: which model to use now.
+//! `weir keeper select`: the model for the next call.
 
 use clap::Args;
+use weir_api::keeper::{EffectiveConfig, ModelSelection};
 use weir_keeper::money::MicroUsd;
-use weir_server::keeper::configured::Configured;
-use weir_server::keeper::selection::Selection;
 
-use super::whose::AppArgs;
+use super::target::AppArgs;
 use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
 use crate::output;
@@ -13,49 +12,51 @@ use crate::output;
 #[derive(Debug, Args)]
 pub(super) struct SelectArgs {
     #[command(flatten)]
-    whose: AppArgs,
-    /// Sum up what was submitted until now, instead of believing the totals
+    target: AppArgs,
+    /// Sum up all submissions received so far, instead of using totals that can be some seconds old
     #[arg(long)]
     force_check: bool,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: SelectArgs) -> Result<(), Failure> {
-    let path = args.whose.path(context, &["model-selection"]);
+    let path = args.target.path(context, &["model-selection"]);
     let path = with_query(&path, &[("force_check", args.force_check.then_some("true"))]);
-    let selection: Selection = context.api.get(&path).await?;
-    // Only people want the chain beside it: the models in their order.
+    let selection: ModelSelection<'static> = context.api.get(&path).await?;
+    // A table shows the models in the order of the chain; JSON does not need it.
     let chain = if context.json {
         Vec::new()
     } else {
-        context.api.get::<Configured>(&args.whose.path(context, &[])).await?.model_ordering
+        context.api.get::<EffectiveConfig>(&args.target.path(context, &[])).await?.model_ordering
     };
     context.print(&selection, |selection| show(selection, &chain))
 }
 
-fn show(selection: &Selection, chain: &[String]) -> std::io::Result<()> {
+fn show(selection: &ModelSelection<'_>, chain: &[String]) -> std::io::Result<()> {
     let status = &selection.quota_status;
     let mut models: Vec<_> = status.models_status.iter().collect();
-    // Those of a chain that was changed just now come last.
-    let place = |label: &String| chain.iter().position(|of| of == label).unwrap_or(chain.len());
-    models.sort_by_key(|(label, _)| place(label));
+    // Models that a change has just removed from the chain come last.
+    let position = |label: &str| chain.iter().position(|of| of == label).unwrap_or(chain.len());
+    models.sort_by_key(|(label, _)| position(label));
     let rows = models.into_iter().map(|(label, model)| {
         vec![
-            label.clone(),
+            label.to_string(),
             MicroUsd(model.spend_usd_micros).to_string(),
             MicroUsd(model.quota_usd_micros).to_string(),
             format!("{:.2} %", model.quota_pct),
-            model.status.clone(),
+            output::word(&model.status),
         ]
     });
-    output::table(header(["model", "spent", "quota", "of it", "status"]), rows, &[1, 2, 3])?;
-    let model = &selection.recommended_model;
-    output::line(format!("use {} ({}): {}", model.label, model.bedrock_model_id, model.reason))?;
+    output::table(header(["model", "spent", "quota", "used %", "status"]), rows, &[1, 2, 3])?;
+    if let Some(model) = &selection.recommended_model {
+        let (label, id, reason) = (&model.label, &model.bedrock_model_id, &model.reason);
+        output::line(format!("use {label} ({id}): {reason}"))?;
+    }
     if let Some(at) = &status.projected_exhaustion_at {
-        output::line(format!("at the day's rate its quota is spent at {at}"))?;
+        output::line(format!("at the rate of the day so far, its quota will be spent at {at}"))?;
     }
     let guidance = &selection.client_guidance;
     output::line(format!(
-        "it is {} there; ask again in {} s",
+        "local time of the org: {}; select again in {} s",
         selection.org_local_time, guidance.cache_duration_secs
     ))
 }

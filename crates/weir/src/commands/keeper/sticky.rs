@@ -2,10 +2,9 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use weir_server::keeper::aggregates::StickyState;
-use weir_server::keeper::sticky::Override;
+use weir_api::keeper::{StickyFallback, StickyOverride};
 
-use super::whose::WhoseArgs;
+use super::target::TargetArgs;
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 use crate::output;
@@ -14,15 +13,15 @@ use crate::output;
 pub(super) enum Verb {
     /// Use a model for the rest of the day
     Set(SetArgs),
-    /// Take the fallback of the day back; the chain starts at its first open model again
-    Reset(WhoseArgs),
+    /// End the fallback of the day; the chain starts at its first model with quota left
+    Reset(TargetArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct SetArgs {
     #[command(flatten)]
-    whose: WhoseArgs,
-    /// The model: a label of the chain
+    target: TargetArgs,
+    /// Label of a model of the chain
     #[arg(long, value_name = "LABEL")]
     to: String,
 }
@@ -30,21 +29,23 @@ pub(super) struct SetArgs {
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Set(args) => {
-            let wanted = Override { model_label: args.to };
-            let state: StickyState =
-                context.api.put(&args.whose.path(context, &["sticky"]), &wanted).await?;
+            let request = StickyOverride { model_label: args.to };
+            let state: StickyFallback =
+                context.api.put(&args.target.path(context, &["sticky"]), &request).await?;
             context.print(&state, |state| output::line(line(state)))
         }
         Verb::Reset(args) => {
             context.api.delete::<()>(&args.path(context, &["sticky"])).await?;
-            let told = json!({"org_id": args.org, "app_id": args.app, "reset": true});
-            context.print(&told, |_| output::line("the chain starts at its first open model again"))
+            let result = json!({"org_id": args.org, "app_id": args.app, "reset": true});
+            context.print(&result, |_| {
+                output::line("the chain starts at its first model with quota left")
+            })
         }
     }
 }
 
 /// A fallback, on one line.
-pub(super) fn line(state: &StickyState) -> String {
+pub(super) fn line(state: &StickyFallback) -> String {
     let before = state.previous_model_label.as_ref().map(|label| format!("{label} → "));
     format!(
         "{}{} for the rest of the day, since {} ({})",

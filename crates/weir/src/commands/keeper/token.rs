@@ -1,9 +1,12 @@
-//! `weir keeper token`: tokens of clients, as they get them themselves. Secrets and tokens are read from a file or from
-//! standard input: what stands in a command line is seen by others.
+//! `weir keeper token`: tokens of clients. Secrets and tokens are read from a file or from standard input, because other users
+//! can see command lines.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use weir_server::keeper::auth::issue::{RefreshAnswer, TokenAnswer};
+use weir_api::keeper::{
+    RefreshRequest, RefreshResponse, RevocationRequest, TokenRequest, TokenResponse,
+};
+use weir_api::secret::Secret;
 
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
@@ -11,11 +14,11 @@ use crate::{output, parse};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// Get a pair of tokens for a client's secret; the access token is printed
+    /// Get a pair of tokens for a client's secret, and print the access token
     Get(GetArgs),
     /// Get another access token for a refresh token
     Refresh(TokenArgs),
-    /// Take a token back, or all tokens of a client
+    /// Revoke a token, or all tokens of a client
     Revoke(RevokeArgs),
 }
 
@@ -23,24 +26,24 @@ pub(super) enum Verb {
 pub(super) struct GetArgs {
     /// org-ORG or org-ORG-app-APP
     client_id: String,
-    /// Where its secret is; - for standard input
+    /// File with the client's secret; - for standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     secret_file: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct TokenArgs {
-    /// Where the token is; - for standard input
+    /// File with the token; - for standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     token_file: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct RevokeArgs {
-    /// Where the token is; - for standard input
+    /// File with the token; - for standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     token_file: String,
-    /// Take back all tokens that this client was given so far
+    /// Revoke all tokens that this client has received so far
     #[arg(long, value_name = "CLIENT_ID", conflicts_with = "token_file")]
     all_of: Option<String>,
 }
@@ -53,53 +56,63 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
     }
 }
 
-/// What a file holds, without the line's end.
-fn secret(file: &str, what: &str) -> Result<String, Failure> {
+/// The content of a file, without blanks around it.
+fn secret(file: &str, what: &str) -> Result<Secret, Failure> {
     let text = parse::read(file)?.trim().to_owned();
     if text.is_empty() {
         let place = if file == "-" { "standard input" } else { file };
         return Err(Failure::usage(format!("{place} has no {what}")));
     }
-    Ok(text)
+    Ok(Secret::new(text))
 }
 
 async fn get(context: &ApiContext<'_>, args: &GetArgs) -> Result<(), Failure> {
-    let asked = json!({
-        "client_id": args.client_id,
-        "client_secret": secret(&args.secret_file, "secret")?,
-        "grant_type": "client_credentials",
-    });
-    let pair: TokenAnswer = context.api.post("/auth/token", &asked).await?;
+    let request = TokenRequest {
+        client_id: args.client_id.clone(),
+        client_secret: secret(&args.secret_file, "secret")?,
+        grant_type: "client_credentials".to_owned(),
+        scope: None,
+    };
+    let pair: TokenResponse = context.api.post("/auth/token", &request).await?;
     context.print(&pair, |pair| {
         let (scope, secs) = (&pair.scope, pair.expires_in);
         output::note(format!(
-            "it may do `{scope}` for {secs} s; --json tells the refresh token too"
+            "valid for {secs} s with scope `{scope}`; --json also prints the refresh token"
         ));
         output::line(&pair.access_token)
     })
 }
 
 async fn refresh(context: &ApiContext<'_>, args: &TokenArgs) -> Result<(), Failure> {
-    let token = secret(&args.token_file, "token")?;
-    let asked = json!({"refresh_token": token, "grant_type": "refresh_token"});
-    let answer: RefreshAnswer = context.api.post("/auth/refresh", &asked).await?;
-    context.print(&answer, |answer| {
-        output::note(format!("it may do `{}` for {} s", answer.scope, answer.expires_in));
-        output::line(&answer.access_token)
+    let request = RefreshRequest {
+        refresh_token: secret(&args.token_file, "token")?,
+        grant_type: Some("refresh_token".to_owned()),
+    };
+    let issued: RefreshResponse = context.api.post("/auth/refresh", &request).await?;
+    context.print(&issued, |issued| {
+        output::note(format!("valid for {} s with scope `{}`", issued.expires_in, issued.scope));
+        output::line(&issued.access_token)
     })
 }
 
 async fn revoke(context: &ApiContext<'_>, args: &RevokeArgs) -> Result<(), Failure> {
-    let asked = match &args.all_of {
-        Some(client) => json!({"client_id": client, "all": true}),
-        None => json!({"token": secret(&args.token_file, "token")?}),
+    let request = match &args.all_of {
+        Some(client) => RevocationRequest {
+            client_id: Some(client.clone()),
+            all: true,
+            ..RevocationRequest::default()
+        },
+        None => RevocationRequest {
+            token: Some(secret(&args.token_file, "token")?),
+            ..RevocationRequest::default()
+        },
     };
-    context.api.post::<()>("/auth/revoke", &asked).await?;
-    let told = json!({"revoked": true, "all_of": args.all_of});
-    context.print(&told, |_| match &args.all_of {
+    context.api.post::<()>("/auth/revoke", &request).await?;
+    let result = json!({"revoked": true, "all_of": args.all_of});
+    context.print(&result, |_| match &args.all_of {
         Some(client) => {
-            output::line(format!("no token of {} counts any more", output::printable(client)))
+            output::line(format!("all tokens of {} are revoked", output::printable(client)))
         }
-        None => output::line("the token counts no more"),
+        None => output::line("the token is revoked"),
     })
 }

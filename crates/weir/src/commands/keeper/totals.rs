@@ -1,14 +1,15 @@
-//! `weir keeper totals`: what was used and spent.
+//! `weir keeper totals`: usage and spend.
 
 use std::collections::BTreeSet;
 
 use clap::Args;
+use weir_api::Page;
+use weir_api::keeper::{DayTotals, ModelTotals};
 use weir_keeper::money::MicroUsd;
-use weir_server::keeper::aggregates::{DayTotals, ModelTotals, Series};
 
 use super::amount::cents;
 use super::sticky;
-use super::whose::WhoseArgs;
+use super::target::TargetArgs;
 use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
 use crate::{bars, output};
@@ -16,26 +17,26 @@ use crate::{bars, output};
 #[derive(Debug, Args)]
 pub(super) struct TotalsArgs {
     #[command(flatten)]
-    whose: WhoseArgs,
-    /// The day, by the org's time zone [default: today]
+    target: TargetArgs,
+    /// Day in the org's time zone [default: today]
     #[arg(long, value_name = "YYYY-MM-DD", conflicts_with_all = ["from", "to"])]
     day: Option<String>,
-    /// The first of several days, at most 92
+    /// First day of a range of at most 92 days
     #[arg(long, value_name = "YYYY-MM-DD", requires = "to")]
     from: Option<String>,
-    /// The last of several days
+    /// Last day of the range
     #[arg(long, value_name = "YYYY-MM-DD", requires = "from")]
     to: Option<String>,
-    /// Draw bars
+    /// Draw a bar chart
     #[arg(long)]
     plot: bool,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: TotalsArgs) -> Result<(), Failure> {
     if args.from.is_some() {
-        let path = args.whose.path(context, &["aggregates"]);
+        let path = args.target.path(context, &["aggregates"]);
         let days = [("from", args.from.as_deref()), ("to", args.to.as_deref())];
-        let series: Series = context.api.get(&with_query(&path, &days)).await?;
+        let series: Page<DayTotals> = context.api.get(&with_query(&path, &days)).await?;
         return context.print(
             &series.items,
             |days| {
@@ -44,7 +45,7 @@ pub(super) async fn run(context: &ApiContext<'_>, args: TotalsArgs) -> Result<()
         );
     }
     let day = args.day.as_deref().unwrap_or("today");
-    let day: DayTotals = context.api.get(&args.whose.path(context, &["aggregates", day])).await?;
+    let day: DayTotals = context.api.get(&args.target.path(context, &["aggregates", day])).await?;
     context.print(&day, |day| {
         if args.plot { plot_day(day) } else { table(std::slice::from_ref(day)) }?;
         about(day)
@@ -56,29 +57,29 @@ fn table(days: &[DayTotals]) -> std::io::Result<()> {
         .iter()
         .flat_map(|day| day.models.iter().map(move |(label, model)| row(&day.date, label, model)));
     let names =
-        ["day", "model", "requests", "read", "written", "spent", "quota", "of it", "status"];
+        ["day", "model", "requests", "input", "output", "spent", "quota", "used %", "status"];
     output::table(header(names), rows, &[2, 3, 4, 5, 6, 7])
 }
 
 fn row(day: &str, label: &str, model: &ModelTotals) -> Vec<String> {
     let sum = &model.sum;
-    let read = sum.input_tokens.saturating_add(sum.cached_read_tokens);
+    let input = sum.input_tokens.saturating_add(sum.cached_read_tokens);
     vec![
         day.to_owned(),
         label.to_owned(),
         output::thousands(sum.requests),
-        output::thousands(read.saturating_add(sum.cached_write_tokens)),
+        output::thousands(input.saturating_add(sum.cached_write_tokens)),
         output::thousands(sum.output_tokens),
         MicroUsd(sum.cost_usd_micros).to_string(),
         MicroUsd(model.quota_usd_micros).to_string(),
         format!("{:.2} %", model.quota_pct),
-        model.quota_status.clone(),
+        output::word(&model.quota_status),
     ]
 }
 
 fn about(day: &DayTotals) -> std::io::Result<()> {
     output::line(format!(
-        "{} in {}: {} in all for {}",
+        "{} in {}: {} for {}",
         day.date,
         day.timezone,
         MicroUsd(day.totals.cost_usd_micros),
@@ -88,12 +89,12 @@ fn about(day: &DayTotals) -> std::io::Result<()> {
         output::line(sticky::line(state))?;
     }
     match &day.updated_at {
-        Some(at) => output::line(format!("summed up at {at}")),
+        Some(at) => output::line(format!("aggregated at {at}")),
         None => Ok(()),
     }
 }
 
-/// Each model's spend as a part of its quota.
+/// The spend on each model as a share of its quota.
 fn plot_day(day: &DayTotals) -> std::io::Result<()> {
     let widest = day.models.keys().map(String::len).max().unwrap_or_default();
     for (label, model) in &day.models {

@@ -1,23 +1,24 @@
-//! `weir keeper webhooks`: targets of the signed notices.
+//! `weir keeper webhooks`: targets of signed notices.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use weir_server::keeper::webhooks::{NewWebhook, Webhook};
+use weir_api::Page;
+use weir_api::keeper::{Webhook, WebhookConfig};
 
-use super::whose::OrgArgs;
+use super::target::OrgArgs;
 use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
 use crate::output;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// Set a target; the secret that notices are signed with is printed when it is made
+    /// Create or change a webhook; prints its signing secret when it is created
     Set(SetArgs),
-    /// Show a target
+    /// Show a webhook
     Show(HookArgs),
-    /// List the targets of an org
+    /// List the webhooks of an org
     List(OrgArgs),
-    /// Remove a target
+    /// Remove a webhook
     Remove(HookArgs),
 }
 
@@ -25,7 +26,7 @@ pub(super) enum Verb {
 pub(super) struct HookArgs {
     /// The org's id, a UUID
     org: String,
-    /// The target's id
+    /// Id of the webhook
     id: String,
 }
 
@@ -33,16 +34,16 @@ pub(super) struct HookArgs {
 pub(super) struct SetArgs {
     #[command(flatten)]
     hook: HookArgs,
-    /// Where to post: https://… or http://…
+    /// URL that notices are posted to: https://… or http://…
     #[arg(long)]
     url: String,
-    /// Tell of this percentage of a quota: 50, 80, 95 or 100; may be given several times [default: all]
+    /// Send a notice at this percentage of a quota: 50, 80, 95 or 100; may be given several times [default: all]
     #[arg(long, value_name = "PCT")]
     threshold: Vec<u8>,
-    /// Do not tell of fallbacks
+    /// Send no notices for fallbacks
     #[arg(long)]
     no_flips: bool,
-    /// Make a new secret; the old one signs nothing any more
+    /// Create a new signing secret; the old one becomes invalid at once
     #[arg(long)]
     rotate_secret: bool,
 }
@@ -59,32 +60,32 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
             context.print(&found, |found| table(std::slice::from_ref(found)))
         }
         Verb::List(args) => {
-            let found: weir_framework::page::Page<Webhook> =
+            let found: Page<Webhook> =
                 context.api.get(&context.path(&["orgs", &args.org, "webhooks"])).await?;
             context.print(&found.items, |all| table(all))
         }
         Verb::Remove(hook) => {
             context.api.delete::<()>(&path(context, &hook)).await?;
-            let told = json!({"id": hook.id, "removed": true});
-            context.print(&told, |_| {
-                output::line(format!("{} is removed", output::printable(&hook.id)))
+            let result = json!({"id": hook.id, "removed": true});
+            context.print(&result, |_| {
+                output::line(format!("{} was removed", output::printable(&hook.id)))
             })
         }
     }
 }
 
-/// A secret that was made alone goes to stdout, so that a script can keep it.
+/// Only a new secret goes to stdout, so that a script can store it.
 async fn set(context: &ApiContext<'_>, args: SetArgs) -> Result<(), Failure> {
-    let new = NewWebhook {
+    let config = WebhookConfig {
         url: args.url,
         thresholds_pct: (!args.threshold.is_empty()).then_some(args.threshold),
         flips: args.no_flips.then_some(false),
         rotate_secret: args.rotate_secret,
     };
-    let set: Webhook = context.api.put(&path(context, &args.hook), &new).await?;
+    let set: Webhook = context.api.put(&path(context, &args.hook), &config).await?;
     context.print(&set, |set| match &set.secret {
         Some(secret) => {
-            output::note("notices are signed with this secret; it is shown once: put it away now");
+            output::note("notices are signed with this secret; it is shown once: save it now");
             output::line(secret)
         }
         None => table(std::slice::from_ref(set)),

@@ -1,34 +1,34 @@
-//! The configuration that is tried out: from files, or as it is stored; and what its models cost.
+//! The configuration to simulate, from files or from the store, and the prices of its models.
 
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use weir_framework::page::Page;
-use weir_keeper::config::{AppRecord, Effective, OrgRecord, Overrides, PutApp, PutOrg};
+use weir_api::Page;
+use weir_api::keeper::{AppConfig, EffectiveConfig, InferenceProfile, ModelPrice, OrgConfig};
+use weir_keeper::config::{AppRecord, Effective, OrgRecord, Overrides, PutOrg};
 use weir_keeper::day::OrgDay;
 use weir_keeper::ids::{AppId, Label, ModelId, OrgId};
 use weir_keeper::labels::{Catalogue, LabelDef};
 use weir_keeper::money::Price;
 use weir_keeper::prices::{Book, resolve};
-use weir_server::keeper::configured::Configured;
-use weir_server::keeper::prices::ModelPrice;
-use weir_server::keeper::profiles::Profile;
+use weir_server::keeper::convert;
 
 use super::{SimulateArgs, wrong};
 use crate::api::Api;
 use crate::commands::api_context::{ApiContext, with_query};
 use crate::commands::keeper::prices::price;
-use crate::commands::keeper::whose::WhoseArgs;
+use crate::commands::keeper::target::TargetArgs;
 use crate::commands::keeper::{ROOT, file};
 use crate::config::Loaded;
 use crate::failure::Failure;
+use crate::output;
 use crate::place::Place;
 
-/// Whose the configuration is while nobody says.
-const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
+/// Id of an org whose file has none.
+const NO_ORG: &str = "00000000-0000-0000-0000-000000000000";
 
-/// What is tried out.
+/// A configuration to simulate.
 pub(super) struct Proposal {
     pub(super) config: Effective,
     labels: Catalogue,
@@ -57,8 +57,8 @@ impl Proposal {
         Ok(Proposal { config, labels })
     }
 
-    /// What each model of the chain costs on a day, as it is counted at: as imported or fetched, by the book, by its label. A
-    /// model of unknown price is the replay's to refuse. Without a store there is nothing imported nor fetched.
+    /// The price of each model of the chain on a day, as submissions are recorded: imported, downloaded, from the price book, or of
+    /// the label. The simulation refuses a model without a price. Without a store, nothing is imported or downloaded.
     pub(super) async fn prices(
         &self,
         loaded: &Loaded,
@@ -79,9 +79,8 @@ impl Proposal {
         Api::with(loaded, async |api| {
             let mut prices = BTreeMap::new();
             for (label, def) in defs {
-                let counted_at =
-                    counted_at(api, def.bedrock_model_id.as_str(), region, day).await?;
-                prices.extend(counted_at.or(def.price).map(|price| (label, price)));
+                let listed = listed_price(api, def.bedrock_model_id.as_str(), region, day).await?;
+                prices.extend(listed.or(def.price).map(|price| (label, price)));
             }
             Ok(prices)
         })
@@ -89,16 +88,16 @@ impl Proposal {
     }
 }
 
-/// What submissions of a model are counted at on a day, but for the price of its label.
-async fn counted_at(
+/// The price at which submissions of a model are recorded on a day, except that of its label.
+async fn listed_price(
     api: &Api,
     model: &str,
     region: Option<&str>,
     day: OrgDay,
 ) -> Result<Option<Price>, Failure> {
     let day = day.to_string();
-    let asked = [("on", Some(day.as_str())), ("model", Some(model)), ("region", region)];
-    let page: Page<ModelPrice> = api.get(&with_query(&format!("{ROOT}/prices"), &asked)).await?;
+    let query = [("on", Some(day.as_str())), ("model", Some(model)), ("region", region)];
+    let page: Page<ModelPrice> = api.get(&with_query(&format!("{ROOT}/prices"), &query)).await?;
     Ok(page.items.first().map(price))
 }
 
@@ -110,9 +109,9 @@ fn from_files(
 ) -> Result<Effective, Failure> {
     let of_org = file::read(org)?;
     let id =
-        OrgId::new(of_org.org_id.as_deref().unwrap_or(NOBODY)).map_err(|error| at(org, error))?;
-    let wanted: PutOrg = body(org, of_org.body)?;
-    let config = wanted.check(labels, None).map_err(|error| at(org, error))?;
+        OrgId::new(of_org.org_id.as_deref().unwrap_or(NO_ORG)).map_err(|error| at(org, error))?;
+    let wanted: OrgConfig = body(org, of_org.body)?;
+    let config = convert::put_org(wanted).check(labels, None).map_err(|error| at(org, error))?;
     let org = OrgRecord::new(id, config, now_ms);
     let Some(app) = app else {
         return Ok(Effective::of_org(&org, now_ms));
@@ -120,8 +119,9 @@ fn from_files(
     let of_app = file::read(app)?;
     let id =
         AppId::new(of_app.app_id.as_deref().unwrap_or("app")).map_err(|error| at(app, error))?;
-    let wanted: PutApp = body(app, of_app.body)?;
-    let config = wanted.check(labels, &[], &org).map_err(|error| at(app, error))?;
+    let wanted: AppConfig = body(app, of_app.body)?;
+    let config =
+        convert::put_app(wanted).check(labels, &[], &org).map_err(|error| at(app, error))?;
     Ok(Effective::of_app(&org, &AppRecord::new(org.org.clone(), id, config, now_ms), now_ms))
 }
 
@@ -133,7 +133,7 @@ fn body<T: DeserializeOwned>(file: &str, body: Value) -> Result<T, Failure> {
     serde_json::from_value(body).map_err(|error| Failure::usage(format!("{file}: {error}")))
 }
 
-/// What is stored, with the labels that the app has of its own.
+/// The stored configuration, with the inference profiles of the app as labels.
 async fn stored(
     api: &Api,
     org: &str,
@@ -142,28 +142,28 @@ async fn stored(
     now_ms: i64,
 ) -> Result<(Effective, Catalogue), Failure> {
     let context = ApiContext::new(api, ROOT, false);
-    let whose = WhoseArgs { org: org.to_owned(), app: app.map(str::to_owned) };
-    let found: Configured = api.get(&whose.path(&context, &[])).await?;
+    let target = TargetArgs { org: org.to_owned(), app: app.map(str::to_owned) };
+    let found: EffectiveConfig = api.get(&target.path(&context, &[])).await?;
     let mut all: BTreeMap<Label, LabelDef> =
         labels.iter().map(|(label, def)| (label.clone(), def.clone())).collect();
     if app.is_some() {
-        let profiles: Vec<Profile> =
-            context.all(&whose.path(&context, &["inference-profiles"])).await?;
+        let profiles: Vec<InferenceProfile> =
+            context.all(&target.path(&context, &["inference-profiles"])).await?;
         all.extend(profiles.into_iter().filter_map(label));
     }
     let labels = Catalogue::new(all).map_err(wrong)?;
     let id = OrgId::new(&found.org_id).map_err(wrong)?;
-    let config = as_asked(found).check(&labels, None).map_err(wrong)?;
+    let config = as_request(found).check(&labels, None).map_err(wrong)?;
     Ok((Effective::of_org(&OrgRecord::new(id, config, now_ms), now_ms), labels))
 }
 
-/// What would have to be asked for to get what is in force.
-fn as_asked(found: Configured) -> PutOrg {
+/// The request that leads to the configuration in force.
+fn as_request(found: EffectiveConfig) -> PutOrg {
     let quota = |(label, quota): (String, u64)| (label, i64::try_from(quota).unwrap_or(i64::MAX));
     PutOrg {
         org_name: found.org_name,
         timezone: found.timezone,
-        quota_scope: found.quota_scope,
+        quota_scope: output::word(&found.quota_scope),
         model_ordering: found.model_ordering,
         quotas: found.quotas.into_iter().map(quota).collect(),
         overrides: Overrides {
@@ -175,8 +175,8 @@ fn as_asked(found: Configured) -> PutOrg {
     }
 }
 
-/// A profile as a label; nothing when its names can be none.
-fn label(profile: Profile) -> Option<(Label, LabelDef)> {
+/// An inference profile as a label; `None` when its label or ARN is malformed.
+fn label(profile: InferenceProfile) -> Option<(Label, LabelDef)> {
     let def = LabelDef {
         bedrock_model_id: ModelId::new(&profile.inference_profile_arn).ok()?,
         tier: profile.kind,

@@ -1,4 +1,4 @@
-//! Submissions in a CSV file. Every mistake is told with its line.
+//! Submissions in a CSV file. An error names its line.
 
 use std::fs::File;
 use std::io::Read;
@@ -17,8 +17,8 @@ const INPUT: &str = "input_tokens";
 const OUTPUT: &str = "output_tokens";
 const CACHED_READ: &str = "cached_read_tokens";
 const CACHED_WRITE: &str = "cached_write_tokens";
-/// What else a submission has; it does not matter here.
-const PASSED_OVER: [&str; 8] = [
+/// Columns of a submission that a simulation ignores.
+const IGNORED: [&str; 8] = [
     "request_id",
     "org_id",
     "app_id",
@@ -29,7 +29,7 @@ const PASSED_OVER: [&str; 8] = [
     "status",
 ];
 
-/// Where each column is.
+/// Positions of the columns.
 struct Columns {
     count: usize,
     timestamp: usize,
@@ -54,7 +54,7 @@ pub(super) fn read(name: &str) -> Result<Rows, Failure> {
 fn rows(name: &str, text: impl Read) -> Result<Rows, Failure> {
     let wrong =
         |line: u64, problem: String| Failure::usage(format!("{name}, line {line}: {problem}"));
-    // Every record ends with its line then, so that what comes before the reader's place is its line.
+    // Then every record ends with a line break, so the line before the position of the reader is that of the record.
     let text = text.chain(b"\n".as_slice());
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
@@ -67,11 +67,11 @@ fn rows(name: &str, text: impl Read) -> Result<Rows, Failure> {
     loop {
         let read = reader.read_record(&mut record);
         let line = reader.position().line().saturating_sub(1);
-        if !read.map_err(|error| wrong(line, told(error.kind())))? {
+        if !read.map_err(|error| wrong(line, explain(error.kind())))? {
             break;
         }
-        let taken = take(&record, &mut columns, &mut rows);
-        taken.map_err(|problem| wrong(line, problem))?;
+        let parsed = parse(&record, &mut columns, &mut rows);
+        parsed.map_err(|problem| wrong(line, problem))?;
     }
     match columns {
         Some(_) => Ok(rows),
@@ -79,8 +79,8 @@ fn rows(name: &str, text: impl Read) -> Result<Rows, Failure> {
     }
 }
 
-/// Takes a line: the header first, then submissions. Lines with nothing in them are passed over.
-fn take(
+/// Parses a line: the header first, then submissions. Skips empty lines.
+fn parse(
     record: &StringRecord,
     columns: &mut Option<Columns>,
     rows: &mut Rows,
@@ -93,16 +93,16 @@ fn take(
         return Ok(());
     };
     if record.len() != columns.count {
-        return Err(format!("has {} values, and the header {}", record.len(), columns.count));
+        return Err(format!("has {} values, and the header has {}", record.len(), columns.count));
     }
     if rows.len() == REPLAY_ROWS_MAX {
-        return Err(format!("there are more than {REPLAY_ROWS_MAX} submissions"));
+        return Err(format!("the file has more than {REPLAY_ROWS_MAX} submissions"));
     }
     rows.push(columns.row(record)?);
     Ok(())
 }
 
-fn told(kind: &csv::ErrorKind) -> String {
+fn explain(kind: &csv::ErrorKind) -> String {
     match kind {
         csv::ErrorKind::Utf8 { .. } => "is not UTF-8".to_owned(),
         csv::ErrorKind::Io(error) => format!("cannot be read: {error}"),
@@ -114,12 +114,12 @@ impl Columns {
     fn of(header: &StringRecord) -> Result<Columns, String> {
         let known = [TIMESTAMP, INPUT, OUTPUT, CACHED_READ, CACHED_WRITE];
         for (number, name) in header.iter().enumerate() {
-            if !known.contains(&name) && !PASSED_OVER.contains(&name) {
-                let all = known.iter().chain(&PASSED_OVER).copied().collect::<Vec<_>>().join(", ");
-                return Err(format!("{name:?} is no column of a submission; there are {all}"));
+            if !known.contains(&name) && !IGNORED.contains(&name) {
+                let all = known.iter().chain(&IGNORED).copied().collect::<Vec<_>>().join(", ");
+                return Err(format!("{name:?} is not a column of a submission; columns are {all}"));
             }
             if header.iter().take(number).any(|before| before == name) {
-                return Err(format!("column {name} is there twice"));
+                return Err(format!("column {name} is present twice"));
             }
         }
         let place = |wanted: &str| header.iter().position(|name| name == wanted);
@@ -139,9 +139,11 @@ impl Columns {
         let count = |place: Option<usize>, name: &str| {
             let text = place.and_then(|place| record.get(place)).unwrap_or_default();
             match text {
-                // A cache that was not used may be left empty.
+                // An empty value of a cache column means 0.
                 "" if name != INPUT && name != OUTPUT => Ok(0),
-                text => text.parse().map_err(|_| format!("{name} {text:?} is no number of tokens")),
+                text => {
+                    text.parse().map_err(|_| format!("{name} {text:?} is not a number of tokens"))
+                }
             }
         };
         let tokens = TokenUse {
@@ -164,34 +166,34 @@ mod tests {
     }
 
     #[test]
-    fn submissions_are_read_in_their_order() {
+    fn submissions_keep_their_order() {
         let text = "\u{feff}output_tokens, status, timestamp,input_tokens,cached_read_tokens\r\n\
                     5,OK,2026-01-23T14:00:01Z,10,\r\n\
                     \"6\",ERROR,2026-01-23T09:00:00-05:00,11,7\r\n";
         let rows = read(text).unwrap();
-        let told = rows.iter().map(|row| (row.at_ms, row.tokens.output, row.tokens.cached_read));
+        let parsed = rows.iter().map(|row| (row.at_ms, row.tokens.output, row.tokens.cached_read));
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            parsed.collect::<Vec<_>>(),
             [(1_769_176_801_000, 5, 0), (1_769_176_800_000, 6, 7)]
         );
         assert_eq!(read("timestamp,input_tokens,output_tokens\n"), Ok(Vec::new()));
     }
 
     #[test]
-    fn mistakes_are_told_with_their_line() {
+    fn errors_name_their_line() {
         let head = "timestamp,input_tokens,output_tokens\n2026-01-23T14:00:00Z,1,2\n";
-        for (text, told) in [
+        for (text, expected) in [
             ("", "day.csv, line 1: column timestamp is missing".to_owned()),
             ("timestamp,input_tokens\n", "day.csv, line 1: column output_tokens is missing".into()),
             (
                 "time,input_tokens\n",
-                "day.csv, line 1: \"time\" is no column of a submission; there are timestamp, "
+                "day.csv, line 1: \"time\" is not a column of a submission; columns are timestamp, "
                     .into(),
             ),
-            ("timestamp,timestamp\n", "day.csv, line 1: column timestamp is there twice".into()),
+            ("timestamp,timestamp\n", "day.csv, line 1: column timestamp is present twice".into()),
             (
                 &format!("{head}2026-01-23T14:00:00Z,1\n"),
-                "day.csv, line 3: has 2 values, and the header 3".into(),
+                "day.csv, line 3: has 2 values, and the header has 3".into(),
             ),
             (
                 &format!("{head}yesterday,1,2\n"),
@@ -199,7 +201,7 @@ mod tests {
             ),
             (
                 &format!("{head}\n2026-01-23T14:00:00Z,-1,2\n"),
-                "day.csv, line 4: input_tokens \"-1\" is no number".into(),
+                "day.csv, line 4: input_tokens \"-1\" is not a number".into(),
             ),
             (
                 &format!("{head}\n2026-01-23T14:00:00Z,1,2\n\nx,1,2").replace('\n', "\r\n"),
@@ -207,7 +209,7 @@ mod tests {
             ),
             (
                 &format!("{head}2026-01-23T14:00:00Z,,2\n"),
-                "day.csv, line 3: input_tokens \"\" is no number".into(),
+                "day.csv, line 3: input_tokens \"\" is not a number".into(),
             ),
             (
                 &format!("{head}2026-01-23T14:00:00Z,1,9999999999999\n"),
@@ -215,7 +217,7 @@ mod tests {
             ),
         ] {
             let problem = read(text).unwrap_err();
-            assert!(problem.starts_with(&told), "{problem}");
+            assert!(problem.starts_with(&expected), "{problem}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `weir keeper simulate`: a day against a configuration, with nothing written.
+//! `weir keeper simulate`: replays a day against a configuration, and writes nothing.
 
 mod config;
 mod csv;
@@ -20,50 +20,50 @@ Examples:
   weir keeper simulate --org-id 550e8400-e29b-41d4-a716-446655440000 --app-id api --csv yesterday.csv
 
 A file of submissions is CSV with the columns timestamp (like 2026-01-23T14:00:00Z), input_tokens and output_tokens, and
-may have cached_read_tokens and cached_write_tokens; those of a submission that do not matter here, such as
-request_id and model_label, are passed over. Each submission goes to the model that is recommended at its time.";
+may have cached_read_tokens and cached_write_tokens. Other columns of a submission, such as request_id and model_label, are
+ignored. Each submission goes to the model that the keeper selects at its time.";
 
 /// Flags of `weir keeper simulate`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct SimulateArgs {
-    /// The configuration of an org: a file as `org apply` takes it
+    /// Configuration of an org: a file as for `org apply`
     #[arg(long, value_name = "FILE", required_unless_present = "org_id")]
     org: Option<String>,
-    /// The configuration of an app of it: a file as `app apply` takes it
+    /// Configuration of an app: a file as for `app apply`
     #[arg(long, value_name = "FILE", requires = "org")]
     app: Option<String>,
-    /// The configuration that a stored org has
+    /// Use the stored configuration of this org
     #[arg(long, value_name = "ID", conflicts_with = "org")]
     org_id: Option<String>,
-    /// The configuration that a stored app of it has
+    /// Use the stored configuration of this app
     #[arg(long, value_name = "ID", requires = "org_id")]
     app_id: Option<String>,
-    /// Replay the submissions of this file [default: made-up ones]
+    /// Replay the submissions of this CSV file [default: generated ones]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["requests", "seed", "input_tokens", "output_tokens"])]
     csv: Option<String>,
-    /// How many submissions to make up: few at night, most before and after lunch
+    /// Number of submissions to generate: few at night, most before and after lunch
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     requests: usize,
-    /// Makes up another day; the same number makes the same day
+    /// Seed of the generated day; the same seed generates the same day
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Tokens that a made-up submission reads on the average
+    /// Average input tokens of a generated submission
     #[arg(long, value_name = "N", default_value_t = 2_000)]
     input_tokens: u64,
-    /// Tokens that it writes on the average
+    /// Average output tokens of a generated submission
     #[arg(long, value_name = "N", default_value_t = 500)]
     output_tokens: u64,
-    /// Seconds between two sums of what was spent; 0 knows it at once [default: jobs.aggregate_interval_secs]
+    /// Seconds between two aggregations; 0 for totals without lag [default: jobs.aggregate_interval_secs]
     #[arg(long, value_name = "SECS")]
     lag: Option<u64>,
-    /// The day of the org to replay [default: that of the file's first submission, or today]
+    /// Day of the org to replay [default: that of the first submission in the file, or today]
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     day: Option<OrgDay>,
-    /// The region whose prices hold [default: those of no region in particular]
+    /// Region of the prices [default: prices for all regions]
     #[arg(long)]
     region: Option<String>,
-    /// Draw what is spent in each hour
+    /// Draw a chart of the spend in each hour
     #[arg(long)]
     plot: bool,
 }
@@ -72,7 +72,7 @@ fn day(text: &str) -> Result<OrgDay, String> {
     text.parse().map_err(|error: weir_keeper::Error| error.to_string())
 }
 
-/// Replays the day and tells what came of it.
+/// Replays the day and prints the result.
 pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Result<(), Failure> {
     let now_ms = i64::try_from(Clock::System.now_ms()).unwrap_or(i64::MAX);
     let proposal = Proposal::of(loaded, &args, now_ms).await?;
@@ -82,16 +82,16 @@ pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Resu
     let day = args.day.unwrap_or_else(|| zone.day_of(first.map_or(now_ms, |row| row.at_ms)));
     let rows = match read {
         Some(rows) => rows,
-        None => made_up(&args).rows(zone, day).map_err(wrong)?,
+        None => generated(&args).rows(zone, day).map_err(wrong)?,
     };
     let prices = proposal.prices(loaded, args.region.as_deref(), day).await?;
     let plan =
         Plan { config: &proposal.config, prices: &prices, day, lag_ms: lag_ms(&args, loaded)? };
     let report = tokio::task::block_in_place(|| plan.run(&rows)).map_err(wrong)?;
-    show::tell(&plan, &report, args.plot, json)
+    show::print(&plan, &report, args.plot, json)
 }
 
-fn made_up(args: &SimulateArgs) -> Traffic {
+fn generated(args: &SimulateArgs) -> Traffic {
     Traffic {
         seed: args.seed,
         requests: args.requests,
@@ -108,7 +108,7 @@ fn lag_ms(args: &SimulateArgs, loaded: &Loaded) -> Result<i64, Failure> {
     })
 }
 
-/// What the keeper refuses, said as the API says it.
+/// An error of the keeper, in the words of the API.
 fn wrong(error: weir_keeper::Error) -> Failure {
     Failure::usage(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! What a replay tells: a table of models, what happened when, and a chart of the hours.
+//! The result of a simulation: a table of models, the events of the day, and a chart of its hours.
 
 use serde_json::json;
 use weir_keeper::day::Zone;
@@ -10,8 +10,8 @@ use crate::commands::keeper::amount::cents;
 use crate::failure::Failure;
 use crate::output;
 
-/// Tells what came of the day.
-pub(super) fn tell(
+/// Prints the result.
+pub(super) fn print(
     plan: &Plan<'_>,
     report: &Report,
     plot: bool,
@@ -19,13 +19,13 @@ pub(super) fn tell(
 ) -> Result<(), Failure> {
     let zone = &plan.config.timezone;
     if json {
-        let told = json!({
+        let result = json!({
             "timezone": zone,
             "lag_ms": plan.lag_ms,
             "model_ordering": plan.config.model_ordering,
             "report": report,
         });
-        return Ok(output::json(&told)?);
+        return Ok(output::json(&result)?);
     }
     models(report, zone)?;
     for event in &report.events {
@@ -58,8 +58,8 @@ fn models(report: &Report, zone: &Zone) -> std::io::Result<()> {
         "requests",
         "spent",
         "quota",
-        "of it",
-        "too much",
+        "used %",
+        "overshoot",
         "used from",
         "tight",
         "exceeded",
@@ -76,13 +76,13 @@ fn happened(event: &Event, threshold_pct: u8) -> String {
     }
 }
 
-/// The time of the day that clocks of the org show.
+/// The local time of the org.
 fn time(zone: &Zone, at_ms: i64) -> String {
     let local = zone.local_time(at_ms);
     local.get("2026-01-23T".len().."2026-01-23T09:00:00".len()).unwrap_or(&local).to_owned()
 }
 
-/// What was spent in each hour, on each model.
+/// The spend in each hour, by model.
 fn chart(report: &Report, zone: &Zone) -> std::io::Result<()> {
     let mut hours: Vec<(String, Vec<i64>)> = Vec::new();
     for pair in report.series.windows(2) {
@@ -114,10 +114,10 @@ fn sum(report: &Report, zone: &Zone) -> String {
     };
     let outside = match report.outside {
         0 => String::new(),
-        outside => format!("; {} of other days passed over", output::thousands(outside)),
+        outside => format!("; {} of other days skipped", output::thousands(outside)),
     };
     format!(
-        "{} in {}: {} in all for {}{refused}{outside}",
+        "{} in {}: {} for {}{refused}{outside}",
         report.day,
         zone.name(),
         report.cost_usd_micros,

@@ -1,32 +1,34 @@
-//! Submissions from a file, a hundred at a time. The same file can be sent again: ids count once.
+//! Submissions from a file, 100 in a request. The same file can be sent again: an id is recorded once.
 
-use serde_json::{Value, json};
+use serde_json::value::RawValue;
+use weir_api::keeper::{
+    SubmissionBatch, SubmissionBatchResponse, SubmissionFailure, SubmissionResult,
+};
 use weir_keeper::bounds::BATCH_MAX;
-use weir_server::keeper::submissions::{BatchAccepted, BatchOne, Failed};
 
 use crate::commands::api_context::ApiContext;
-use crate::commands::keeper::whose::AppArgs;
+use crate::commands::keeper::target::AppArgs;
 use crate::failure::Failure;
 use crate::{output, parse, progress};
 
-/// Failures that are told one by one.
-const TOLD_MAX: usize = 20;
+/// Failures that are printed one by one.
+const SHOWN_MAX: usize = 20;
 
 /// Submits all lines of `file`.
 pub(super) async fn run(
     context: &ApiContext<'_>,
-    whose: &AppArgs,
+    target: &AppArgs,
     file: &str,
 ) -> Result<(), Failure> {
     let lines = lines(file, &parse::read(file)?)?;
-    let path = whose.path(context, &["costs", "batch"]);
+    let path = target.path(context, &["costs", "batch"]);
     let bar = progress::items("submitting", Some(lines.len() as u64));
-    let mut all = BatchAccepted { accepted: 0, failed: 0, results: Vec::new() };
+    let mut all = SubmissionBatchResponse { accepted: 0, failed: 0, results: Vec::new() };
     for some in lines.chunks(BATCH_MAX) {
-        let requests: Vec<&Value> = some.iter().map(|(_, request)| request).collect();
-        let sent = context.api.post(&path, &json!({"requests": requests})).await;
-        let sent: BatchAccepted = sent.map_err(|failure: Failure| {
-            let help = "send the file again: what was counted is not counted twice";
+        let requests = some.iter().map(|(_, request)| request.clone()).collect();
+        let sent = context.api.post(&path, &SubmissionBatch { requests }).await;
+        let sent: SubmissionBatchResponse<'static> = sent.map_err(|failure: Failure| {
+            let help = "send the file again: recorded submissions are not recorded twice";
             let failure =
                 failure.because(format!("{} of {} were sent", all.results.len(), lines.len()));
             if failure.next().is_none() { failure.help(help) } else { failure }
@@ -38,11 +40,14 @@ pub(super) async fn run(
     }
     bar.finish_and_clear();
     context.print(&all, show)?;
-    told(file, &lines, &all)
+    check(file, &lines, &all)
 }
 
-/// The lines that are not empty, with their numbers.
-fn lines(file: &str, text: &str) -> Result<Vec<(usize, Value)>, Failure> {
+/// A submission with the number of its line.
+type Line = (usize, Box<RawValue>);
+
+/// The lines that are not empty.
+fn lines(file: &str, text: &str) -> Result<Vec<Line>, Failure> {
     let mut lines = Vec::new();
     for (number, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
@@ -59,37 +64,37 @@ fn lines(file: &str, text: &str) -> Result<Vec<(usize, Value)>, Failure> {
     Ok(lines)
 }
 
-fn show(all: &BatchAccepted) -> std::io::Result<()> {
-    let again = all.results.iter().filter(|one| match one {
-        BatchOne::Accepted(accepted) => accepted.duplicate,
-        BatchOne::Failed(_) => false,
+fn show(all: &SubmissionBatchResponse<'_>) -> std::io::Result<()> {
+    let duplicates = all.results.iter().filter(|one| match one {
+        SubmissionResult::Accepted(accepted) => accepted.duplicate,
+        SubmissionResult::Failed(_) => false,
     });
-    let again = match again.count() {
+    let again = match duplicates.count() {
         0 => String::new(),
-        count => format!(", {count} of them before"),
+        count => format!(" ({count} of them before)"),
     };
-    let counted = output::counted(all.accepted, "submission");
-    output::line(format!("{counted} counted{again}; {} not", output::thousands(all.failed)))
+    let recorded = output::counted(all.accepted, "submission");
+    output::line(format!("{recorded} recorded{again}; {} failed", output::thousands(all.failed)))
 }
 
-/// What was not counted, with the lines it stands in.
-fn told(file: &str, lines: &[(usize, Value)], all: &BatchAccepted) -> Result<(), Failure> {
+/// Fails with the lines that were not recorded, if there are any.
+fn check(file: &str, lines: &[Line], all: &SubmissionBatchResponse<'_>) -> Result<(), Failure> {
     let failed = lines.iter().zip(&all.results).filter_map(|((number, _), one)| match one {
-        BatchOne::Accepted(_) => None,
-        BatchOne::Failed(failed) => Some((*number, failed)),
+        SubmissionResult::Accepted(_) => None,
+        SubmissionResult::Failed(failed) => Some((*number, failed)),
     });
-    let failed: Vec<(usize, &Failed)> = failed.collect();
+    let failed: Vec<(usize, &SubmissionFailure<'_>)> = failed.collect();
     if failed.is_empty() {
         return Ok(());
     }
-    let message = format!("{file}: {} of {} were not counted", failed.len(), lines.len());
-    let failure = failed.iter().take(TOLD_MAX).fold(
+    let message = format!("{file}: {} of {} submissions failed", failed.len(), lines.len());
+    let failure = failed.iter().take(SHOWN_MAX).fold(
         Failure::refused(message),
         |failure, (number, failed)| {
             failure.because(format!("line {number}: {} ({})", failed.message, failed.error))
         },
     );
-    Err(match failed.len().checked_sub(TOLD_MAX) {
+    Err(match failed.len().checked_sub(SHOWN_MAX) {
         None | Some(0) => failure,
         Some(more) => failure.because(format!("and {more} more")),
     })

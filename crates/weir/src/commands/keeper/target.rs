@@ -1,4 +1,4 @@
-//! Who a verb is about: an org, an app, or either.
+//! The org or app that a verb works on.
 
 use clap::Args;
 
@@ -22,7 +22,7 @@ pub(super) struct AppArgs {
 
 /// An org, or an app of it.
 #[derive(Debug, Args)]
-pub(super) struct WhoseArgs {
+pub(super) struct TargetArgs {
     /// The org's id, a UUID
     pub(super) org: String,
     /// The app's id [default: the org itself]
@@ -30,15 +30,15 @@ pub(super) struct WhoseArgs {
 }
 
 impl AppArgs {
-    /// A path of the app's.
+    /// A path of the app.
     pub(super) fn path(&self, context: &ApiContext<'_>, more: &[&str]) -> String {
         let parts = [&["orgs", &self.org, "apps", &self.app], more].concat();
         context.path(&parts)
     }
 }
 
-impl WhoseArgs {
-    /// A path of the org's or the app's.
+impl TargetArgs {
+    /// A path of the org or the app.
     pub(super) fn path(&self, context: &ApiContext<'_>, more: &[&str]) -> String {
         let mut parts = vec!["orgs", self.org.as_str()];
         parts.extend(self.app.iter().flat_map(|app| ["apps", app.as_str()]));
@@ -46,7 +46,7 @@ impl WhoseArgs {
         context.path(&parts)
     }
 
-    /// Both, as they are written after a verb.
+    /// The arguments as they are written after a verb.
     pub(super) fn words(&self) -> String {
         let words = [Some(self.org.as_str()), self.app.as_deref()].into_iter().flatten();
         shlex::try_join(words).unwrap_or_default()

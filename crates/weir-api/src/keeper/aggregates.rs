@@ -1,0 +1,92 @@
+//! `…/aggregates`: daily totals.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::config::QuotaScope;
+use super::formats::{CalendarDate, OrgDate};
+use super::selection::QuotaState;
+use super::sticky::StickyFallback;
+
+/// The day that a path names.
+#[derive(Debug, Serialize, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct DayParams {
+    /// `today`, or a day of the org as YYYY-MM-DD.
+    #[param(value_type = OrgDate, inline)]
+    pub date: String,
+}
+
+/// A range of days.
+#[derive(Debug, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DayRangeParams {
+    /// First day of the range.
+    #[param(value_type = CalendarDate, inline)]
+    pub from: String,
+    /// Last day of the range, at most 91 days after the first.
+    #[param(value_type = CalendarDate, inline)]
+    pub to: String,
+}
+
+/// Usage and spend of an org or an app on a day.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct DayTotals {
+    /// Day of the org.
+    #[schema(format = Date)]
+    pub date: String,
+    /// IANA time zone in which the day begins and ends.
+    pub timezone: String,
+    /// Whose spend the quotas limit.
+    pub quota_scope: QuotaScope,
+    /// Usage and spend by model label.
+    pub models: BTreeMap<String, ModelTotals>,
+    /// Usage and spend of all models together.
+    pub totals: UsageSum,
+    /// Fallback in force on that day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sticky: Option<StickyFallback>,
+    /// Time of the last aggregation; absent when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub updated_at: Option<String>,
+}
+
+/// A sum of usage and spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UsageSum {
+    /// Spend, in micro-USD.
+    pub cost_usd_micros: u64,
+    /// Input tokens, without cached ones.
+    pub input_tokens: u64,
+    /// Output tokens.
+    pub output_tokens: u64,
+    /// Tokens read from a cache.
+    pub cached_read_tokens: u64,
+    /// Tokens written to a cache.
+    pub cached_write_tokens: u64,
+    /// Number of submissions.
+    pub requests: u64,
+}
+
+/// Usage and spend of a model on a day.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct ModelTotals {
+    /// Usage and spend of the model.
+    #[serde(flatten)]
+    pub sum: UsageSum,
+    /// Daily quota of the model, in micro-USD.
+    pub quota_usd_micros: u64,
+    /// Spend on the model in percent of its quota.
+    pub quota_pct: f64,
+    /// State of the quota.
+    pub quota_status: QuotaState,
+    /// Average cost of a submission in micro-USD, rounded up.
+    pub average_cost_per_request: u64,
+    /// Bedrock model id, inference profile id or ARN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bedrock_model_id: Option<String>,
+}

@@ -1,0 +1,148 @@
+//! `…/model-selection`: the model that an app uses for its next call.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::config::QuotaScope;
+use super::prices::PriceSource;
+
+/// How to select a model.
+#[derive(Debug, Default, Clone, Copy, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SelectionParams {
+    /// Whether to sum up all submissions received so far, instead of using totals that can be some seconds old.
+    #[serde(default)]
+    #[param(required = false, default = false)]
+    pub force_check: bool,
+}
+
+/// How closely a client has to watch a quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum QuotaMode {
+    /// The spend is below the threshold.
+    Normal,
+    /// The spend has reached the threshold.
+    Tight,
+}
+
+/// State of a model's quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum QuotaState {
+    /// The spend is below the threshold.
+    Normal,
+    /// The spend has reached the threshold.
+    Tight,
+    /// The quota is spent.
+    Exceeded,
+}
+
+/// The model to use, and why.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct ModelSelection<'a> {
+    /// Model to use for the next call; absent when its label was removed from the catalogue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recommended_model: Option<RecommendedModel<'a>>,
+    /// State of the quotas.
+    pub quota_status: QuotaStatus<'a>,
+    /// Price of the recommended model; absent when it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pricing: Option<ModelPricing<'a>>,
+    /// How long to use this selection.
+    pub client_guidance: ClientGuidance<'a>,
+    /// Time of the selection.
+    #[schema(format = DateTime)]
+    pub checked_at: Cow<'a, str>,
+    /// Current day of the org.
+    #[schema(format = Date)]
+    pub org_day: String,
+    /// Current time in the org's time zone.
+    #[schema(format = DateTime)]
+    pub org_local_time: Cow<'a, str>,
+}
+
+/// A model to use.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct RecommendedModel<'a> {
+    /// Label of the model.
+    pub label: Cow<'a, str>,
+    /// Bedrock model id, inference profile id or ARN.
+    pub bedrock_model_id: Cow<'a, str>,
+    /// Why this model: `NORMAL`, `QUOTA_EXCEEDED_{label}`, `STICKY_FALLBACK` or `MANUAL_OVERRIDE`.
+    pub reason: Cow<'a, str>,
+    /// Description of the model.
+    pub description: Cow<'a, str>,
+}
+
+/// State of the quotas of a chain.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct QuotaStatus<'a> {
+    /// Whose spend the quotas limit.
+    pub scope: QuotaScope,
+    /// How closely the client has to watch the quota.
+    pub mode: QuotaMode,
+    /// Label of the recommended model, or of the last model when all quotas are spent.
+    pub current_model: Option<Cow<'a, str>>,
+    /// Spend on the current model so far today, in micro-USD.
+    pub spend_usd_micros: u64,
+    /// Daily quota of the current model, in micro-USD.
+    pub quota_usd_micros: u64,
+    /// Spend on the current model in percent of its quota.
+    pub quota_pct: f64,
+    /// Whether the chain stays at a later model for the rest of the day.
+    pub sticky_fallback_active: bool,
+    /// Time at which the quota of the current model will be spent at the rate of the day so far; `null` when not today.
+    #[schema(format = DateTime)]
+    pub projected_exhaustion_at: Option<Cow<'a, str>>,
+    /// State of each model's quota, by label.
+    #[schema(value_type = BTreeMap<String, ModelQuota>)]
+    pub models_status: BTreeMap<Cow<'a, str>, ModelQuota>,
+}
+
+/// State of a model's quota.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ModelQuota {
+    /// Spend on the model so far today, in micro-USD.
+    pub spend_usd_micros: u64,
+    /// Daily quota of the model, in micro-USD.
+    pub quota_usd_micros: u64,
+    /// Spend on the model in percent of its quota.
+    pub quota_pct: f64,
+    /// State of the quota.
+    pub status: QuotaState,
+}
+
+/// Price of a model, in micro-USD for a million tokens.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct ModelPricing<'a> {
+    /// Price of a million input tokens.
+    pub input_price_usd_micros_per_1m: u64,
+    /// Price of a million output tokens.
+    pub output_price_usd_micros_per_1m: u64,
+    /// Price of a million tokens read from a cache; absent when it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read_price_usd_micros_per_1m: Option<u64>,
+    /// Price of a million tokens written to a cache; absent when it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write_price_usd_micros_per_1m: Option<u64>,
+    /// Edition of the price.
+    pub version: Cow<'a, str>,
+    /// Source of the price.
+    pub source: PriceSource,
+}
+
+/// How long a client uses a selection.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct ClientGuidance<'a> {
+    /// How often to select again, like `PERIODIC_300S`.
+    pub check_frequency: Cow<'a, str>,
+    /// Seconds for which the client may use this selection.
+    pub cache_duration_secs: u64,
+    /// Why, in a sentence.
+    pub explanation: Cow<'a, str>,
+}

@@ -1,0 +1,74 @@
+//! `…/webhooks`: targets of signed notices.
+
+use serde::{Deserialize, Serialize};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
+use utoipa::{IntoParams, ToSchema};
+
+use super::formats::Identifier;
+
+/// Shares of a quota, in percent, that the keeper can send notices for.
+const THRESHOLDS_PCT: [u8; 4] = [50, 80, 95, 100];
+
+fn thresholds() -> Schema {
+    let percent = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some(THRESHOLDS_PCT));
+    ArrayBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .items(percent)
+        .into()
+}
+
+/// The webhook that a path names.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct WebhookParam {
+    /// Id of the webhook.
+    #[param(value_type = Identifier, inline)]
+    pub id: String,
+}
+
+/// Configuration of a webhook.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookConfig {
+    /// URL that notices are posted to.
+    #[schema(
+        format = "webhook-url",
+        min_length = 8,
+        max_length = 2048,
+        example = "https://ops.example.com/weir"
+    )]
+    pub url: String,
+    /// Shares of a quota, in percent, to send a notice for; all of 50, 80, 95 and 100 by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = thresholds)]
+    pub thresholds_pct: Option<Vec<u8>>,
+    /// Whether to send a notice for each fallback to a later model; `true` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flips: Option<bool>,
+    /// Whether to create a new signing secret. The old one becomes invalid at once.
+    #[serde(default)]
+    #[schema(default = false)]
+    pub rotate_secret: bool,
+}
+
+/// A target of signed notices.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct Webhook {
+    /// Id of the webhook.
+    pub id: String,
+    /// URL that notices are posted to.
+    pub url: String,
+    /// Shares of a quota, in percent, that a notice is sent for.
+    pub thresholds_pct: Vec<u8>,
+    /// Whether a notice is sent for each fallback to a later model.
+    pub flips: bool,
+    /// Secret that notices are signed with; only in the response that creates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// Time at which the webhook was created.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// Time of the last change.
+    #[schema(format = DateTime)]
+    pub updated_at: String,
+}

@@ -1,0 +1,179 @@
+//! Selections, submissions and totals.
+
+use std::borrow::Cow;
+
+use weir_api::keeper as wire;
+use weir_keeper::decide::{Mode, Status};
+use weir_keeper::money::Percent;
+use weir_keeper::select;
+use weir_keeper::submit::{Accepted, CallStatus, DailyTotal, Submission, Submit};
+use weir_keeper::totals::{self, DayTotals};
+
+use super::prices::price_source;
+use super::quota_scope;
+
+pub(in crate::keeper) fn model_selection(
+    selection: &select::Selection,
+) -> wire::ModelSelection<'_> {
+    let recommended = selection.recommended_model.as_ref();
+    let guidance = &selection.client_guidance;
+    wire::ModelSelection {
+        recommended_model: recommended.map(|model| wire::RecommendedModel {
+            label: model.label.as_str().into(),
+            bedrock_model_id: model.bedrock_model_id.as_str().into(),
+            reason: model.reason.to_string().into(),
+            description: model.description.as_str().into(),
+        }),
+        quota_status: quota_status(&selection.quota_status),
+        pricing: selection.pricing.as_ref().map(|pricing| wire::ModelPricing {
+            input_price_usd_micros_per_1m: pricing.price.input,
+            output_price_usd_micros_per_1m: pricing.price.output,
+            cache_read_price_usd_micros_per_1m: pricing.price.cache_read,
+            cache_write_price_usd_micros_per_1m: pricing.price.cache_write,
+            version: pricing.version.as_str().into(),
+            source: price_source(pricing.source),
+        }),
+        client_guidance: wire::ClientGuidance {
+            check_frequency: guidance.check_frequency.as_str().into(),
+            cache_duration_secs: guidance.cache_duration_secs,
+            explanation: guidance.explanation.as_str().into(),
+        },
+        checked_at: selection.checked_at.as_str().into(),
+        org_day: selection.org_day.to_string(),
+        org_local_time: selection.org_local_time.as_str().into(),
+    }
+}
+
+pub(in crate::keeper) fn quota_status(status: &select::QuotaStatus) -> wire::QuotaStatus<'_> {
+    let models = status.models_status.iter();
+    wire::QuotaStatus {
+        scope: quota_scope(status.scope),
+        mode: quota_mode(status.mode),
+        current_model: status.current_model.as_ref().map(|label| label.as_str().into()),
+        spend_usd_micros: status.spend_usd_micros.0,
+        quota_usd_micros: status.quota_usd_micros.0,
+        quota_pct: percent(status.quota_pct),
+        sticky_fallback_active: status.sticky_fallback_active,
+        projected_exhaustion_at: status.projected_exhaustion_at.as_deref().map(Cow::Borrowed),
+        models_status: models
+            .map(|(label, model)| (label.as_str().into(), model_quota(model)))
+            .collect(),
+    }
+}
+
+fn model_quota(model: &select::ModelQuota) -> wire::ModelQuota {
+    wire::ModelQuota {
+        spend_usd_micros: model.spend_usd_micros.0,
+        quota_usd_micros: model.quota_usd_micros.0,
+        quota_pct: percent(model.quota_pct),
+        status: quota_state(model.status),
+    }
+}
+
+fn quota_mode(mode: Mode) -> wire::QuotaMode {
+    match mode {
+        Mode::Normal => wire::QuotaMode::Normal,
+        Mode::Tight => wire::QuotaMode::Tight,
+    }
+}
+
+fn quota_state(status: Status) -> wire::QuotaState {
+    match status {
+        Status::Normal => wire::QuotaState::Normal,
+        Status::Tight => wire::QuotaState::Tight,
+        Status::Exceeded => wire::QuotaState::Exceeded,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "two decimal places of any percentage fit")]
+fn percent(percent: Percent) -> f64 {
+    percent.hundredths() as f64 / 100.0
+}
+
+pub(in crate::keeper) fn submission(
+    request: wire::SubmissionRequest,
+) -> weir_keeper::Result<Submission> {
+    let request = Submit {
+        request_id: request.request_id,
+        model_label: request.model_label,
+        bedrock_model_id: request.bedrock_model_id,
+        input_tokens: request.input_tokens,
+        output_tokens: request.output_tokens,
+        cached_read_tokens: request.cached_read_tokens,
+        cached_write_tokens: request.cached_write_tokens,
+        calling_region: request.calling_region,
+        cost_usd_micros: request.cost_usd_micros,
+        status: match request.status {
+            wire::CallStatus::Ok => CallStatus::Ok,
+            wire::CallStatus::Error => CallStatus::Error,
+        },
+        timestamp: request.timestamp,
+    };
+    request.check()
+}
+
+pub(in crate::keeper) fn submission_response(accepted: &Accepted) -> wire::SubmissionResponse<'_> {
+    let processing = &accepted.processing;
+    wire::SubmissionResponse {
+        request_id: accepted.request_id.as_str().into(),
+        status: accepted.status.into(),
+        duplicate: accepted.duplicate,
+        processing: wire::SubmissionProcessing {
+            shard_id: processing.shard_id,
+            expected_aggregation_lag_secs: processing.expected_aggregation_lag_secs,
+            cost_usd_micros: processing.cost_usd_micros.0,
+            computed_cost_usd_micros: processing.computed_cost_usd_micros.map(|cost| cost.0),
+            org_day: processing.org_day.to_string(),
+        },
+        daily_total: daily_total(&accepted.daily_total),
+    }
+}
+
+fn daily_total(total: &DailyTotal) -> wire::DailyTotal {
+    wire::DailyTotal {
+        cost_usd_micros: total.cost_usd_micros.0,
+        quota_usd_micros: total.quota_usd_micros.0,
+        quota_pct: percent(total.quota_pct),
+        mode: quota_mode(total.mode),
+    }
+}
+
+pub(in crate::keeper) fn day_totals(day: DayTotals) -> wire::DayTotals {
+    let models = day.models.into_iter();
+    wire::DayTotals {
+        date: day.date.to_string(),
+        timezone: day.timezone.name().to_owned(),
+        quota_scope: quota_scope(day.quota_scope),
+        models: models.map(|(label, model)| (label.to_string(), model_totals(model))).collect(),
+        totals: usage_sum(day.totals),
+        sticky: day.sticky.map(|sticky| wire::StickyFallback {
+            active_model_label: sticky.active_model_label.to_string(),
+            previous_model_label: sticky.previous_model_label.map(|label| label.to_string()),
+            reason: sticky.reason.as_str().to_owned(),
+            activated_at: sticky.activated_at,
+        }),
+        updated_at: day.updated_at,
+    }
+}
+
+fn model_totals(model: totals::ModelTotals) -> wire::ModelTotals {
+    wire::ModelTotals {
+        sum: usage_sum(model.sum),
+        quota_usd_micros: model.quota_usd_micros.0,
+        quota_pct: percent(model.quota_pct),
+        quota_status: quota_state(model.quota_status),
+        average_cost_per_request: model.average_cost_per_request.0,
+        bedrock_model_id: model.bedrock_model_id.map(|id| id.to_string()),
+    }
+}
+
+fn usage_sum(sum: totals::Sum) -> wire::UsageSum {
+    wire::UsageSum {
+        cost_usd_micros: sum.cost_usd_micros.0,
+        input_tokens: sum.input_tokens,
+        output_tokens: sum.output_tokens,
+        cached_read_tokens: sum.cached_read_tokens,
+        cached_write_tokens: sum.cached_write_tokens,
+        requests: sum.requests,
+    }
+}
