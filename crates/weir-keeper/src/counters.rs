@@ -1,7 +1,7 @@
-//! What was used and spent on a model on a day: the counters of a shard, and the total of all shards.
+//! Usage and spend of a model on a day: the counters of a shard, and the total over all shards.
 //!
-//! A shard is only added to, and a total only written over by one that has seen at least as much. So both only grow, and
-//! whoever sums up late does no harm.
+//! A shard is only ever incremented, and a total only replaced by one that includes at least as much. Both only grow,
+//! so a late aggregation does no harm.
 
 use weir_table::expr::{Condition, Update, attr};
 use weir_table::{Item, Key, Name, Number, Value, Write};
@@ -17,31 +17,31 @@ const OUTPUT: &str = "output_tokens";
 const CACHED_READ: &str = "cached_read_tokens";
 const CACHED_WRITE: &str = "cached_write_tokens";
 const REQUESTS: &str = "requests";
-/// When a counter was added to, or a total summed up, in seconds since 1970.
+/// When a shard was last incremented, or a total last written, in seconds since 1970.
 pub const UPDATED: &str = "updated_at_epoch";
 
-/// What was used and spent.
+/// Usage and spend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// What was spent.
+    /// Spend, in micro-USD.
     pub cost: MicroUsd,
-    /// Tokens.
+    /// Tokens used.
     pub tokens: TokenUse,
-    /// Submissions.
+    /// Number of submissions.
     pub requests: u64,
 }
 
 impl Counters {
-    /// One submission.
+    /// The counters of one submission.
     #[must_use]
     pub fn one(cost: MicroUsd, tokens: TokenUse) -> Counters {
         Counters { cost, tokens, requests: 1 }
     }
 
-    /// Both together.
+    /// The sum of both.
     ///
     /// # Errors
-    /// They do not fit.
+    /// The sum overflows.
     pub fn plus(self, other: Counters) -> Result<Counters> {
         let sum = |ours: u64, theirs: u64| {
             ours.checked_add(theirs).ok_or(Error::Overflow("the sum of counters"))
@@ -59,10 +59,10 @@ impl Counters {
         })
     }
 
-    /// All of these together.
+    /// The sum of all.
     ///
     /// # Errors
-    /// They do not fit.
+    /// The sum overflows.
     pub fn sum(all: impl IntoIterator<Item = Counters>) -> Result<Counters> {
         all.into_iter().try_fold(Counters::default(), Counters::plus)
     }
@@ -78,7 +78,7 @@ impl Counters {
         ]
     }
 
-    /// Reads a shard or a total. What is not there is nothing.
+    /// Decodes a shard or a total. A missing attribute is zero.
     #[must_use]
     pub fn decode(item: &Item) -> Counters {
         let number = |name| item.get(name).and_then(Value::as_n).map_or(0, whole);
@@ -94,17 +94,21 @@ impl Counters {
         }
     }
 
-    /// Adds it to a shard, which is made where there is none. What is nothing is not written.
+    /// The write that increments a shard, creating it if absent. Zeros are not written.
     #[must_use]
     pub fn add_to_shard(&self, table: Name, key: Key, now_ms: i64, expires_ms: i64) -> Write {
         let update = Update::default()
             .set(UPDATED, now_ms.div_euclid(1000))
             .set(TTL, expires_ms.div_euclid(1000));
         let counts = self.numbers().into_iter().filter(|(_, value)| *value > 0);
-        Write::update(table, key, counts.fold(update, |update, (name, by)| update.add(name, by)))
+        Write::update(
+            table,
+            key,
+            counts.fold(update, |update, (name, actor)| update.add(name, actor)),
+        )
     }
 
-    /// Writes it as a total, unless the one there has seen more.
+    /// The write that stores these counters as a total, unless the stored one includes more.
     #[must_use]
     pub fn put_as_total(&self, table: Name, key: Key, now_ms: i64, expires_ms: i64) -> Write {
         let item = keys::item(key)
@@ -117,7 +121,7 @@ impl Counters {
     }
 }
 
-/// A number of the table, which counts further than we do. What is beyond is the largest there is, and above every quota.
+/// A stored number as `u64`. A larger one becomes `u64::MAX`, which is above every quota.
 fn whole(number: Number) -> u64 {
     u64::try_from(number.to_i128().unwrap_or(i128::MAX).max(0)).unwrap_or(u64::MAX)
 }
@@ -140,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shard_is_added_to() {
+    fn a_shard_is_incremented() {
         let write = some().add_to_shard("t".into(), key(), 1_999, 90_000);
         let Action::Update(_, update) = write.action else { panic!("an update") };
         let once = apply(&update, &Item::new()).unwrap();
@@ -157,13 +161,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_to_be_read_is_not_nothing() {
+    fn a_number_beyond_u64_saturates() {
         let item = Item::new().with(COST, Number::new(10, 30).unwrap());
         assert_eq!(Counters::decode(&item).cost, MicroUsd(u64::MAX));
     }
 
     #[test]
-    fn a_total_never_goes_back() {
+    fn a_total_never_decreases() {
         let write = some().put_as_total("t".into(), key(), 0, 0);
         let Action::Put(item) = &write.action else { panic!("{write:?}") };
         let condition = write.condition.as_ref().unwrap();
@@ -174,10 +178,10 @@ mod tests {
             Counters { cost: MicroUsd(1_251), ..some() },
             Counters { requests: 43, cost: MicroUsd(1), ..some() },
         ];
-        for there in more {
-            let there = there.put_as_total("t".into(), key(), 0, 0);
-            let Action::Put(there) = there.action else { panic!("a put") };
-            assert!(!holds(condition, &there), "{there:?}");
+        for stored in more {
+            let stored = stored.put_as_total("t".into(), key(), 0, 0);
+            let Action::Put(stored) = stored.action else { panic!("a put") };
+            assert!(!holds(condition, &stored), "{stored:?}");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The days of an org, by its own time zone.
+//! Days in an org's time zone.
 //!
-//! A day starts at its first instant and ends at the first instant of a later day. Wall clocks are stranger than that:
-//! midnight may not exist (Santiago), come twice (Havana), or be undone minutes after it came (St. John's), and a whole day
-//! may be missing (Apia). So the day of an instant is the latest date that a wall clock of the zone has shown until then. It
-//! never goes back, and each instant has exactly one.
+//! A day starts at its first instant and ends at the first instant of a later day. Wall clocks are irregular: midnight
+//! may not exist (Santiago), occur twice (Havana), or be undone minutes later (St. John's), and a whole day may be
+//! missing (Apia). So the day of an instant is the latest date that a wall clock of the time zone has shown until then.
+//! It never moves back, and every instant has exactly one.
 
 use std::fmt::{self, Write as _};
 use std::sync::OnceLock;
@@ -16,18 +16,18 @@ use crate::bounds::{LATE_MS, SKEW_MS};
 use crate::error::{Error, Result};
 use crate::ids::shown;
 
-/// A date in an org's time zone. Shown as `2026-01-23`.
+/// A date in an org's time zone, displayed as `2026-01-23`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OrgDay(Date);
 
 impl OrgDay {
-    /// A date of the calendar.
+    /// A calendar date.
     #[must_use]
     pub fn new(year: i16, month: i8, day: i8) -> Option<OrgDay> {
         Date::new(year, month, day).ok().filter(|date| date.year() >= 0).map(OrgDay)
     }
 
-    /// As keys hold it: `20260123`.
+    /// The form used in keys: `20260123`.
     #[must_use]
     pub fn compact(self) -> String {
         let mut text = String::with_capacity(8);
@@ -35,13 +35,13 @@ impl OrgDay {
         text
     }
 
-    /// Appends it so.
+    /// Appends the form used in keys.
     pub(crate) fn put_compact(self, text: &mut String) {
-        // Writing to text in memory does not fail.
+        // Writing to a `String` cannot fail.
         write!(text, "{:04}{:02}{:02}", self.0.year(), self.0.month(), self.0.day()).ok();
     }
 
-    /// Reads `20260123`.
+    /// Parses `20260123`.
     #[must_use]
     pub fn from_compact(text: &str) -> Option<OrgDay> {
         if text.len() != 8 || !text.bytes().all(|b| b.is_ascii_digit()) {
@@ -51,19 +51,19 @@ impl OrgDay {
         OrgDay::new(text.get(0..4)?.parse().ok()?, number(4..6)?, number(6..8)?)
     }
 
-    /// The date after it; the last there is has none.
+    /// The next date; `None` at the end of the calendar.
     #[must_use]
     pub fn next(self) -> Option<OrgDay> {
         self.0.tomorrow().ok().map(OrgDay)
     }
 
-    /// The date before it.
+    /// The previous date.
     #[must_use]
     pub fn previous(self) -> Option<OrgDay> {
         self.0.yesterday().ok().map(OrgDay)
     }
 
-    /// How many days after it `later` is; negative when it is before.
+    /// Days from this date to `later`; negative when `later` is earlier.
     #[must_use]
     pub fn days_until(self, later: OrgDay) -> i32 {
         (later.0 - self.0).get_days()
@@ -79,12 +79,12 @@ impl fmt::Display for OrgDay {
 impl std::str::FromStr for OrgDay {
     type Err = Error;
 
-    /// Reads `2026-01-23`.
+    /// Parses `2026-01-23`.
     fn from_str(text: &str) -> Result<OrgDay> {
         let plain = text.len() == 10 && text.split('-').map(str::len).eq([4, 2, 2]);
         let day = plain.then(|| OrgDay::from_compact(&text.replace('-', ""))).flatten();
         day.ok_or_else(|| {
-            Error::invalid("date", format!("{} is no date like 2026-01-23", shown(text)))
+            Error::invalid("date", format!("{} is not a date like 2026-01-23", shown(text)))
         })
     }
 }
@@ -95,13 +95,13 @@ impl serde::Serialize for OrgDay {
     }
 }
 
-/// A time zone of the IANA database that is in this binary. Cheap to clone.
+/// A time zone of the IANA database in this binary. Cheap to clone.
 #[derive(Clone)]
 pub struct Zone {
     zone: TimeZone,
 }
 
-/// When a day begins and ends, in milliseconds since 1970; the end is the next day's beginning.
+/// Start and end of a day, in milliseconds since 1970; the end is the start of the next day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DaySpan {
     /// The day.
@@ -113,16 +113,16 @@ pub struct DaySpan {
 }
 
 impl Zone {
-    /// The zone of this name, whatever its case.
+    /// The time zone of this name, in any case.
     ///
     /// # Errors
-    /// There is none.
+    /// The time zone is unknown.
     pub fn new(name: &str) -> Result<Zone> {
         static DATABASE: OnceLock<TimeZoneDatabase> = OnceLock::new();
         let database = DATABASE.get_or_init(TimeZoneDatabase::bundled);
         let zone = database.get(name).ok().filter(|zone| zone.iana_name().is_some());
         zone.map(|zone| Zone { zone }).ok_or_else(|| {
-            let problem = format!("{} is no IANA time zone like America/New_York", shown(name));
+            let problem = format!("{} is not an IANA time zone like America/New_York", shown(name));
             Error::invalid("timezone", problem)
         })
     }
@@ -133,7 +133,7 @@ impl Zone {
         Zone { zone: TimeZone::UTC }
     }
 
-    /// Its name: `America/New_York`.
+    /// The IANA name: `America/New_York`.
     #[must_use]
     pub fn name(&self) -> &str {
         self.zone.iana_name().unwrap_or("UTC")
@@ -143,12 +143,12 @@ impl Zone {
     #[must_use]
     pub fn day_of(&self, at_ms: i64) -> OrgDay {
         let shown = OrgDay(self.zone.to_datetime(timestamp(at_ms)).date());
-        // The clock may have shown tomorrow already and gone back since; never by more than a day.
+        // The clock may have shown tomorrow and been set back since; never by more than a day.
         let tomorrow = shown.next().filter(|next| self.first_instant(*next) <= at_ms);
         tomorrow.unwrap_or(shown)
     }
 
-    /// The first instant at which the date is this or a later one. A date that the zone skips has that of the next.
+    /// The first instant of this date or a later one. A date that the time zone skips starts with the next.
     #[must_use]
     pub fn first_instant(&self, day: OrgDay) -> i64 {
         let midnight = day.0.to_datetime(Time::midnight());
@@ -156,27 +156,27 @@ impl Zone {
             AmbiguousOffset::Unambiguous { offset } => offset.to_timestamp(midnight),
             AmbiguousOffset::Fold { before, .. } => before.to_timestamp(midnight),
             AmbiguousOffset::Gap { before, .. } => {
-                // The clock jumps over midnight; the day begins where it lands.
+                // The clock jumps over midnight; the day starts where it lands.
                 before.to_timestamp(midnight).map(|late| self.last_change(late).unwrap_or(late))
             }
         };
         at.unwrap_or(Timestamp::MAX).as_millisecond()
     }
 
-    /// When the zone's offset last changed, at `at` or before.
+    /// The last change of the UTC offset, at `at` or before.
     fn last_change(&self, at: Timestamp) -> Option<Timestamp> {
         let after = at.checked_add(jiff::SignedDuration::from_nanos(1)).ok()?;
         self.zone.preceding(after).next().map(|change| change.timestamp())
     }
 
-    /// The first instant of the day after the one that `at_ms` is in.
+    /// The start of the day after that of `at_ms`.
     #[must_use]
     pub fn next_midnight(&self, at_ms: i64) -> i64 {
         let next = self.day_of(at_ms).next();
         next.map_or(i64::MAX, |next| self.first_instant(next))
     }
 
-    /// The day that an instant is in, with its ends.
+    /// The day of an instant, with its start and end.
     #[must_use]
     pub fn span_of(&self, at_ms: i64) -> DaySpan {
         let day = self.day_of(at_ms);
@@ -184,64 +184,67 @@ impl Zone {
         DaySpan { day, start_ms: self.first_instant(day), end_ms }
     }
 
-    /// Whether the zone has this date, and does not skip it.
+    /// Whether the time zone has this date and does not skip it.
     #[must_use]
     pub fn has(&self, day: OrgDay) -> bool {
         day.next().is_none_or(|next| self.first_instant(day) < self.first_instant(next))
     }
 
-    /// What the wall clock shows, as RFC 3339: `2026-01-23T09:00:00-05:00`.
+    /// Local time as RFC 3339: `2026-01-23T09:00:00-05:00`.
     #[must_use]
     pub fn local_time(&self, at_ms: i64) -> String {
         let at = timestamp(at_ms);
         format!("{:.0}", at.display_with_offset(self.zone.to_offset(at)))
     }
 
-    /// The hour that the wall clock shows.
+    /// The local hour.
     #[must_use]
     pub fn hour_of(&self, at_ms: i64) -> u8 {
         u8::try_from(self.zone.to_datetime(timestamp(at_ms)).hour()).unwrap_or_default()
     }
 
-    /// The day that a submission of this time is counted in.
+    /// The day that a submission with this timestamp is metered in.
     ///
     /// # Errors
-    /// The time is more than [`SKEW_MS`] ahead of now, or more than [`LATE_MS`] before the current day began.
+    /// The timestamp is more than [`SKEW_MS`] ahead of now, or more than [`LATE_MS`] before the start of the current
+    /// day.
     pub fn day_of_submission(&self, at_ms: i64, now_ms: i64) -> Result<OrgDay> {
         if at_ms > now_ms.saturating_add(SKEW_MS) {
-            let problem = format!("is in the future; it is {} now", self.local_time(now_ms));
+            let problem =
+                format!("is in the future; the current time is {}", self.local_time(now_ms));
             return Err(Error::invalid("timestamp", problem));
         }
         let oldest = self.span_of(now_ms).start_ms.saturating_sub(LATE_MS);
         if at_ms < oldest {
-            let problem = format!("is too old; {} can still be told", self.local_time(oldest));
+            let problem =
+                format!("is too old; the earliest accepted time is {}", self.local_time(oldest));
             return Err(Error::invalid("timestamp", problem));
         }
         Ok(self.day_of(at_ms))
     }
 }
 
-/// The second that an instant is in; instants beyond the calendar are its ends. Offsets change at whole seconds only, and
-/// rounding down makes that hold before 1970 too.
+/// The second of an instant, clamped to the calendar. UTC offsets change at whole seconds, and rounding down keeps that
+/// true before 1970.
 fn timestamp(at_ms: i64) -> Timestamp {
     let end = if at_ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_second(at_ms.div_euclid(1000)).unwrap_or(end)
 }
 
-/// Milliseconds since 1970 as RFC 3339 with whole seconds, in UTC: `2026-01-15T12:00:00Z`.
+/// Formats as RFC 3339 with whole seconds, in UTC: `2026-01-15T12:00:00Z`.
 #[must_use]
 pub fn rfc3339(at_ms: i64) -> String {
     format!("{:.0}", timestamp(at_ms))
 }
 
-/// The milliseconds since 1970 of an RFC 3339 text.
+/// Parses RFC 3339 into milliseconds since 1970.
 ///
 /// # Errors
-/// It is none.
+/// The text is not RFC 3339.
 pub fn parse_rfc3339(field: &str, text: &str) -> Result<i64> {
     let at = text.parse::<Timestamp>().map(Timestamp::as_millisecond);
     at.map_err(|_| {
-        let problem = format!("{} is no time like 2026-01-23T14:00:00Z", shown(text));
+        let problem = format!("{} is not an RFC 3339 time like 2026-01-23T14:00:00Z", shown(text));
         Error::invalid(field, problem)
     })
 }

@@ -17,7 +17,7 @@ fn days_begin_at_their_first_instant() {
         ("America/New_York", "2026-03-08", "2026-03-08T05:00:00Z", 1380),
         ("America/New_York", "2026-11-01", "2026-11-01T04:00:00Z", 1500),
         ("Asia/Kathmandu", "2026-01-23", "2026-01-22T18:15:00Z", 1440),
-        // The clock goes on and back by half an hour.
+        // The clock jumps forward and back by half an hour.
         ("Australia/Lord_Howe", "2026-04-05", "2026-04-04T13:00:00Z", 1470),
         ("Australia/Lord_Howe", "2026-10-04", "2026-10-03T13:30:00Z", 1410),
         // Midnight does not exist: 23:59 is followed by 01:00.
@@ -57,12 +57,12 @@ fn days_begin_at_their_first_instant() {
 }
 
 #[test]
-fn an_hour_that_comes_twice_is_of_one_day() {
+fn a_repeated_hour_belongs_to_one_day() {
     for (zone, at, expected) in [
         ("America/Havana", "2026-11-01T03:59:59Z", "2026-10-31"),
         ("America/Havana", "2026-11-01T04:30:00Z", "2026-11-01"),
         ("America/Havana", "2026-11-01T05:30:00Z", "2026-11-01"),
-        // The wall shows 23:30 of the day before, for the second time.
+        // The wall clock shows 23:30 of the day before, for the second time.
         ("America/St_Johns", "2010-11-07T03:00:00Z", "2010-11-07"),
         ("Pacific/Apia", "2011-12-30T09:59:59Z", "2011-12-29"),
         ("Pacific/Apia", "2011-12-30T10:00:00Z", "2011-12-31"),
@@ -73,7 +73,7 @@ fn an_hour_that_comes_twice_is_of_one_day() {
 }
 
 #[test]
-fn a_zone_has_its_proper_name() {
+fn a_time_zone_has_its_canonical_name() {
     assert_eq!(Zone::new("america/new_york").unwrap().name(), "America/New_York");
     assert_eq!(Zone::new("UTC").unwrap(), Zone::utc());
     for bad in
@@ -85,9 +85,9 @@ fn a_zone_has_its_proper_name() {
 }
 
 #[test]
-fn submissions_are_taken_from_a_day_before_today_until_now() {
+fn submissions_are_accepted_from_a_day_before_today_until_now() {
     let zone = Zone::new("America/New_York").unwrap();
-    // 09:00 of the day on which the clock goes on; the day began at 05:00Z.
+    // 09:00 of the day on which the clock jumps forward; the day began at 05:00Z.
     let now = ms("2026-03-08T13:00:00Z");
     for (at, expected) in [
         ("2026-03-08T13:01:00Z", Some("2026-03-08")),
@@ -101,11 +101,11 @@ fn submissions_are_taken_from_a_day_before_today_until_now() {
         assert_eq!(found.as_ref().ok(), expected.map(day).as_ref(), "{at} {found:?}");
     }
     let error = zone.day_of_submission(now + 61_000, now).unwrap_err().to_string();
-    assert_eq!(error, "timestamp: is in the future; it is 2026-03-08T09:00:00-04:00 now");
+    assert_eq!(error, "timestamp: is in the future; the current time is 2026-03-08T09:00:00-04:00");
 }
 
 #[test]
-fn days_are_read_as_they_are_shown() {
+fn days_parse_as_displayed() {
     let january = OrgDay::new(2026, 1, 23).unwrap();
     assert_eq!(
         (january.to_string().as_str(), january.compact().as_str()),
@@ -127,7 +127,7 @@ fn days_are_read_as_they_are_shown() {
 }
 
 #[test]
-fn the_ends_of_time_are_no_trouble() {
+fn the_ends_of_the_calendar_are_handled() {
     for zone in ["UTC", "Pacific/Apia", "America/New_York"] {
         let zone = Zone::new(zone).unwrap();
         for at in [i64::MIN, i64::MIN + 1, 0, i64::MAX - 1, i64::MAX] {

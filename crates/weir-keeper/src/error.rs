@@ -1,77 +1,77 @@
-//! What can go wrong, asked by question. A quota that is spent and a duplicate are not here: they are answers.
+//! Faults of a request or of the store. A spent quota and a duplicate submission are normal results, not errors.
 
-/// The result of a call of the keeper.
+/// Result of a keeper call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A fault of the request or of the store.
+/// A fault of the request or of the store. The server maps each variant to a status code.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The request is wrong.
+    /// A field of the request is invalid.
     #[error("{field}: {problem}")]
     Invalid {
-        /// What is wrong.
+        /// The field.
         field: String,
-        /// How it is wrong.
+        /// Why it is invalid.
         problem: String,
     },
-    /// The configuration asked for cannot be.
+    /// The requested configuration is invalid.
     #[error("{field}: {problem}")]
     Config {
-        /// What is wrong.
+        /// The field.
         field: String,
-        /// How it is wrong.
+        /// Why it is invalid.
         problem: String,
     },
-    /// No such label in the catalogue, in the chain, or among the app's inference profiles.
+    /// The label is not in the catalog, in the chain, or among the app's inference profiles.
     #[error("{field}: {problem}")]
     Label {
-        /// Where the label stands.
+        /// The field that holds the label.
         field: String,
-        /// Which label, and which there are.
+        /// The label, and the labels that exist.
         problem: String,
     },
-    /// Nobody knows what the model costs, and the org did not say that it costs nothing.
-    #[error("there is no price for model {model:?}: add one to its label, or import it")]
+    /// The model has no known price, and the org does not meter unpriced models as free.
+    #[error("no price is known for model {model:?}: set `price` on its label or import one")]
     UnknownPrice {
         /// The model.
         model: String,
     },
-    /// There is none of that name.
-    #[error("there is no {what} {id:?}")]
+    /// The resource does not exist.
+    #[error("{what} {id:?} not found")]
     NotFound {
-        /// What kind of thing: `org`, `app`, `webhook`.
+        /// The kind of resource: `org`, `app`, `webhook`.
         what: &'static str,
         /// Its id.
         id: String,
     },
-    /// The caller is not who it says it is. Not told more exactly, so that nobody learns which part was wrong.
+    /// The caller is not authenticated. The text does not say which part of the credentials is wrong.
     #[error("{0}")]
     Unauthorized(&'static str),
-    /// The caller may not do this.
+    /// The caller is not allowed to do this.
     #[error("{0}")]
     Forbidden(&'static str),
-    /// The request contradicts what is there: the same id with another payload.
+    /// The request conflicts with stored data: the same id with another payload.
     #[error("{0}")]
     AlreadyExists(String),
-    /// An amount does not fit the numbers there are.
-    #[error("{0} is too large to be counted")]
+    /// An amount exceeds its type.
+    #[error("{0} is too large")]
     Overflow(&'static str),
-    /// Too many others changed the same thing at the same time.
-    #[error("this is written by too many at once; try again")]
+    /// Too many concurrent writers changed the same item.
+    #[error("too many concurrent writes to the same item; try again")]
     Contended,
-    /// Too much of something that is done little at a time is asked for.
-    #[error("too many are waiting for {0}; try again")]
+    /// The queue of a bounded resource is full.
+    #[error("too many requests are waiting for {0}; try again")]
     Busy(&'static str),
-    /// What is stored or shipped is not what was written.
+    /// A stored item or shipped file is not in the format this version writes.
     #[error("{what} cannot be read: {problem}")]
     Damaged {
-        /// Which item or file.
+        /// The item or file.
         what: String,
         /// What is wrong with it.
         problem: String,
     },
-    /// The store failed; a write may or may not have happened.
+    /// The store failed; a write may or may not have been applied.
     #[error(transparent)]
     Store(weir_table::Error),
 }
@@ -89,80 +89,62 @@ impl From<weir_table::Error> for Error {
 }
 
 impl Error {
-    /// A wrong request.
+    /// An invalid request.
     pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> Error {
         Error::Invalid { field: field.into(), problem: problem.into() }
     }
 
-    /// A wrong configuration.
+    /// An invalid configuration.
     pub fn config(field: impl Into<String>, problem: impl Into<String>) -> Error {
         Error::Config { field: field.into(), problem: problem.into() }
     }
 
-    /// A label that is not known.
+    /// An unknown label.
     pub fn label(field: impl Into<String>, problem: impl Into<String>) -> Error {
         Error::Label { field: field.into(), problem: problem.into() }
     }
 
-    /// A thing that is not there.
+    /// A missing resource.
     pub fn not_found(what: &'static str, id: impl Into<String>) -> Error {
         Error::NotFound { what, id: id.into() }
     }
 
-    /// A thing that was not written by us, or not like this.
+    /// A corrupt item or file.
     pub fn damaged(what: impl Into<String>, problem: impl Into<String>) -> Error {
         Error::Damaged { what: what.into(), problem: problem.into() }
     }
 
-    /// The same problem as one of the configuration, which has a code of its own.
+    /// The same problem, reported as one of the configuration field `at`.
     #[must_use]
-    pub fn of_config(self, at: &str) -> Error {
+    pub fn into_config(self, at: &str) -> Error {
         match self {
             Error::Invalid { problem, .. } => Error::config(at, problem),
             other => other,
         }
     }
 
-    /// The code that clients know it by.
+    /// The same error once more, for another submission of the batch. Causes of store errors cannot be cloned, so they
+    /// become text.
     #[must_use]
-    pub fn code(&self) -> &'static str {
+    pub(crate) fn repeat(&self) -> Error {
         match self {
-            Error::Invalid { .. } | Error::Overflow(_) => "INVALID_REQUEST",
-            Error::Config { .. } => "INVALID_CONFIG",
-            Error::Label { .. } => "INVALID_MODEL_LABEL",
-            Error::UnknownPrice { .. } => "UNKNOWN_PRICE",
-            Error::NotFound { .. } => "NOT_FOUND",
-            Error::Unauthorized(_) => "UNAUTHORIZED",
-            Error::Forbidden(_) => "FORBIDDEN",
-            Error::AlreadyExists(_) => "ALREADY_EXISTS",
-            Error::Contended | Error::Busy(_) => "SERVICE_UNAVAILABLE",
-            Error::Store(_) if self.is_unavailable() => "SERVICE_UNAVAILABLE",
-            Error::Damaged { .. } | Error::Store(_) => "INTERNAL_ERROR",
+            Error::Invalid { field, problem } => Error::invalid(field, problem),
+            Error::Config { field, problem } => Error::config(field, problem),
+            Error::Label { field, problem } => Error::label(field, problem),
+            Error::UnknownPrice { model } => Error::UnknownPrice { model: model.clone() },
+            Error::NotFound { what, id } => Error::not_found(what, id),
+            Error::AlreadyExists(text) => Error::AlreadyExists(text.clone()),
+            Error::Overflow(what) => Error::Overflow(what),
+            Error::Contended => Error::Contended,
+            Error::Busy(what) => Error::Busy(what),
+            Error::Unauthorized(what) => Error::Unauthorized(what),
+            Error::Forbidden(what) => Error::Forbidden(what),
+            Error::Damaged { what, problem } => Error::damaged(what, problem),
+            Error::Store(fault) => Error::Store(repeat_fault(fault)),
         }
     }
 
-    /// The same error for another of the same batch.
-    #[must_use]
-    pub(crate) fn told_again(&self) -> Error {
-        let (field, problem) = match self {
-            Error::Invalid { field, problem } => (field, problem),
-            Error::Config { field, problem } => return Error::config(field, problem),
-            Error::Label { field, problem } => return Error::label(field, problem),
-            Error::UnknownPrice { model } => return Error::UnknownPrice { model: model.clone() },
-            Error::NotFound { what, id } => return Error::not_found(what, id),
-            Error::AlreadyExists(text) => return Error::AlreadyExists(text.clone()),
-            Error::Overflow(what) => return Error::Overflow(what),
-            Error::Contended => return Error::Contended,
-            Error::Busy(what) => return Error::Busy(what),
-            Error::Unauthorized(what) => return Error::Unauthorized(what),
-            Error::Forbidden(what) => return Error::Forbidden(what),
-            Error::Damaged { what, problem } => return Error::damaged(what, problem),
-            Error::Store(fault) => return Error::Store(told_again(fault)),
-        };
-        Error::invalid(field, problem)
-    }
-
-    /// Whether the same request may do better later.
+    /// Whether the same request may succeed later.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         use weir_table::Error as Store;
@@ -181,8 +163,8 @@ impl Error {
     }
 }
 
-/// The same fault of the store for another of the same batch.
-pub(crate) fn told_again(fault: &weir_table::Error) -> weir_table::Error {
+/// The same store error once more; see [`Error::repeat`].
+pub(crate) fn repeat_fault(fault: &weir_table::Error) -> weir_table::Error {
     use weir_table::Error as Store;
     match fault {
         Store::Conflict => Store::Conflict,
@@ -191,33 +173,5 @@ pub(crate) fn told_again(fault: &weir_table::Error) -> weir_table::Error {
         Store::Unavailable(why) => Store::Unavailable(why.clone()),
         Store::ReadOnly { reason } => Store::ReadOnly { reason: reason.clone() },
         other => Store::backend("writing a batch", other.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_error_has_the_code_that_clients_know() {
-        for (error, code) in [
-            (Error::invalid("timestamp", "is in the future"), "INVALID_REQUEST"),
-            (Error::Overflow("the cost"), "INVALID_REQUEST"),
-            (Error::config("timezone", "is none"), "INVALID_CONFIG"),
-            (Error::invalid("app", "is none").of_config("quotas"), "INVALID_CONFIG"),
-            (Error::label("model_label", "is none"), "INVALID_MODEL_LABEL"),
-            (Error::UnknownPrice { model: "m".into() }, "UNKNOWN_PRICE"),
-            (Error::not_found("org", "o"), "NOT_FOUND"),
-            (Error::Unauthorized("the secret is wrong"), "UNAUTHORIZED"),
-            (Error::Forbidden("another org"), "FORBIDDEN"),
-            (Error::AlreadyExists("it is there".into()), "ALREADY_EXISTS"),
-            (Error::Contended, "SERVICE_UNAVAILABLE"),
-            (Error::Busy("seats"), "SERVICE_UNAVAILABLE"),
-            (Error::Store(weir_table::Error::Throttled), "SERVICE_UNAVAILABLE"),
-            (Error::Store(weir_table::Error::TokenReused), "INTERNAL_ERROR"),
-            (Error::damaged("item", "no name"), "INTERNAL_ERROR"),
-        ] {
-            assert_eq!(error.code(), code, "{error}");
-        }
     }
 }

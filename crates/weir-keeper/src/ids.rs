@@ -1,6 +1,6 @@
-//! Every id that enters a key, and what it may look like.
+//! Every id that is part of a key, and its valid form.
 //!
-//! Keys join their parts with `#`, so an id that could hold one would reach another item.
+//! Keys join their parts with `#`, so an id that contained one could address another item.
 
 use std::fmt;
 
@@ -14,34 +14,34 @@ use crate::bounds::{APP_ID_MAX, LABEL_MAX, MODEL_ID_MAX};
 use crate::error::Error;
 
 weir_table::ids! {
-    /// An organisation: a UUID, in lower case whatever case it was given in.
+    /// Org id: a UUID, stored in lower case.
     OrgId, "org", canonical_uuid,
         "a UUID like 550e8400-e29b-41d4-a716-446655440000";
-    /// An application of an org.
+    /// App id, unique within its org.
     AppId, "app", |text| as_is(text, is_app),
         "an app id: 1 to 128 characters without `#`, `/`, control characters and blanks at the ends";
-    /// A submission: a UUID that its client made.
+    /// Request id: the UUID that makes a submission idempotent.
     RequestId, "request_id", canonical_uuid,
         "a UUID like 7c9e6679-7425-40de-944b-e07fc1f90ae7";
-    /// What orgs and apps call a model.
+    /// Label that orgs and apps use for a model.
     Label, "model_label", |text| word(text, LABEL_MAX),
         "a label: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
-    /// A target of notices.
+    /// Webhook id.
     WebhookId, "webhook", |text| word(text, LABEL_MAX),
         "a webhook id: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
     /// The `jti` of a token.
     TokenId, "jti", |text| word(text, 128),
         "a token id: a letter or digit, then up to 127 letters, digits, `_`, `.`, `-`";
-    /// An audit event; later ones sort behind earlier ones.
+    /// Audit event id, ordered by time.
     EventId, "event", |text| word(text, LABEL_MAX),
         "an event id: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
-    /// What Bedrock calls a model: an id, the id of an inference profile, or the ARN of either.
+    /// Bedrock model id, inference profile id, or ARN of either.
     ModelId, "bedrock_model_id", |text| as_is(text, is_model),
         "a model id or ARN: 1 to 2048 printable ASCII characters without blanks";
 }
 
 fn canonical_uuid(text: &str) -> Option<Name> {
-    // Braces, `urn:` and missing hyphens are UUIDs too, but nobody's client ids are made of them.
+    // Other notations of a UUID are rejected, so that each id has one text.
     let id = Uuid::try_parse(text).ok().filter(|_| text.len() == 36)?;
     Some(id.as_hyphenated().to_compact_string())
 }
@@ -69,27 +69,27 @@ impl RequestId {
     }
 }
 
-/// A one-time token that a secret is made for: a random UUID. It is a secret until it is used, so it is not shown.
+/// One-time token that retrieves a secret: a random UUID. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RetrievalToken(Name);
 
 impl RetrievalToken {
-    /// A new one.
+    /// A new random token.
     #[must_use]
     pub fn random() -> RetrievalToken {
         RetrievalToken(Uuid::new_v4().as_hyphenated().to_compact_string())
     }
 
-    /// Checks `text`.
+    /// Parses a token.
     ///
     /// # Errors
-    /// It is no such token; the error does not repeat it.
+    /// The text is not a token; the error does not repeat it.
     pub fn new(text: &str) -> Result<RetrievalToken, Error> {
         let token = canonical_uuid(text).map(RetrievalToken);
         token.ok_or_else(|| Error::invalid("token", "is not a retrieval token"))
     }
 
-    /// The token, to be handed out or looked up.
+    /// The token text.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -102,7 +102,7 @@ impl fmt::Debug for RetrievalToken {
     }
 }
 
-/// Whose spend is counted together: an org's or an app's.
+/// An org or app whose spend is metered together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// All apps of an org.
@@ -119,7 +119,7 @@ impl Scope {
         org
     }
 
-    /// The app, where it is one.
+    /// The app, if any.
     #[must_use]
     pub fn app(&self) -> Option<&AppId> {
         match self {
@@ -128,7 +128,7 @@ impl Scope {
         }
     }
 
-    /// The client id that credentials and tokens of it carry: `org-{org}` or `org-{org}-app-{app}`.
+    /// The client id of its credentials and tokens: `org-{org}` or `org-{org}-app-{app}`.
     #[must_use]
     pub fn client_id(&self) -> String {
         match self {
@@ -137,16 +137,17 @@ impl Scope {
         }
     }
 
-    /// Whose client id this is.
+    /// Parses a client id.
     ///
     /// # Errors
-    /// It is no client id.
-    pub fn of_client(client_id: &str) -> Result<Scope, Error> {
-        let wrong = || Error::invalid("client_id", format!("{} is none", shown(client_id)));
+    /// The text is not a client id.
+    pub fn parse_client_id(client_id: &str) -> Result<Scope, Error> {
+        let wrong =
+            || Error::invalid("client_id", format!("{} is not a client id", shown(client_id)));
         let rest = client_id.strip_prefix("org-").ok_or_else(wrong)?;
         let (org, rest) = rest.split_at_checked(36).ok_or_else(wrong)?;
         let id = OrgId::new(org).map_err(|_| wrong())?;
-        // Two texts would mean one client otherwise.
+        // Upper case would be a second text for one client.
         if id.as_str() != org {
             return Err(wrong());
         }
@@ -165,7 +166,7 @@ mod tests {
     const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
 
     #[test]
-    fn ids_that_could_reach_another_key_are_refused() {
+    fn ids_that_could_address_another_key_are_refused() {
         let long = "a".repeat(129);
         for bad in ["", "#", "a#b", "a/b", "a\n", "a\u{7f}", " a", "a ", long.as_str()] {
             assert!(AppId::new(bad).is_err(), "{bad:?}");
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_has_one_text() {
+    fn a_uuid_has_one_notation() {
         assert_eq!(OrgId::new(ORG.to_uppercase()).unwrap().as_str(), ORG);
         for bad in [
             "",
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_names_the_id_and_cuts_it_short() {
+    fn an_error_names_the_id_and_truncates_it() {
         let error = AppId::new("x".repeat(300)).unwrap_err().to_string();
         assert!(error.starts_with("app: \"xxx") && error.len() < 300, "{error}");
         let error = serde_json::from_str::<OrgId>("\"acme\"").unwrap_err().to_string();
@@ -219,17 +220,17 @@ mod tests {
     }
 
     #[test]
-    fn a_client_id_says_whose_it_is() {
+    fn client_ids_round_trip() {
         let org = OrgId::new(ORG).unwrap();
         let app = Scope::App(org.clone(), AppId::new("app-a-app-b").unwrap());
         for scope in [Scope::Org(org), app] {
-            assert_eq!(Scope::of_client(&scope.client_id()).unwrap(), scope);
+            assert_eq!(Scope::parse_client_id(&scope.client_id()).unwrap(), scope);
         }
         let upper = format!("org-{}", ORG.to_uppercase());
         let joined = format!("org-{ORG}x");
         let no_app = format!("org-{ORG}-app-");
         for bad in ["", "org-", "org-1", "ürg-", &upper, &joined, &no_app] {
-            assert!(Scope::of_client(bad).is_err(), "{bad:?}");
+            assert!(Scope::parse_client_id(bad).is_err(), "{bad:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The keeper: the store it works on, the time, and what it was set up to.
+//! The keeper: its store, clock, settings and per-process caches.
 
 use std::sync::Arc;
 
@@ -6,16 +6,18 @@ use weir_table::clock::Clock;
 use weir_table::event_ids::EventIds;
 use weir_table::{Backend, Store};
 
+use crate::catalog::ModelCatalog;
+use crate::config::ConfigCache;
+use crate::credentials::SecretHasher;
 use crate::error::Result;
-use crate::labels::Catalogue;
-use crate::meters::{Meters, MetersRead};
-use crate::notices::{HookCache, Told};
-use crate::prices::Book;
+use crate::metrics::{Metrics, MetricsSnapshot};
+use crate::prices::{PriceBook, PriceCache};
+use crate::profiles::ProfileCache;
 use crate::settings::Settings;
 use crate::table::Tables;
-use crate::{config, credentials, prices, profiles};
+use crate::webhooks::{NotifiedCache, WebhookCache};
 
-/// Budgets whose state is in tables. Cheap to clone; clones share what they remember.
+/// Budgets of orgs and apps, stored in tables. Cheap to clone; clones share their caches.
 pub struct Keeper<B> {
     pub(crate) inner: Arc<Inner<B>>,
 }
@@ -38,30 +40,22 @@ pub(crate) struct Inner<B> {
     store: Store<B>,
     clock: Clock,
     settings: Settings,
-    book: Book,
-    /// What it counts of its own work.
-    meters: Meters,
-    /// What it remembers of webhooks.
-    hooks: HookCache,
-    /// Which news it knows to be told.
-    told: Told,
-    /// What is remembered of configurations.
-    pub(crate) configs: config::cache::Cache,
-    /// What is remembered of inference profiles.
-    pub(crate) profiles: profiles::Cache,
-    /// What is remembered of prices.
-    pub(crate) prices: prices::Cache,
-    pub(crate) hashing: credentials::Hashing,
-    /// How often secrets were promised and fetched.
-    pub(crate) counts: credentials::Counts,
+    price_book: PriceBook,
+    pub(crate) metrics: Metrics,
+    pub(crate) configs: ConfigCache,
+    pub(crate) profiles: ProfileCache,
+    pub(crate) prices: PriceCache,
+    pub(crate) webhooks: WebhookCache,
+    pub(crate) notified: NotifiedCache,
+    pub(crate) hasher: SecretHasher,
     pub(crate) event_ids: EventIds,
 }
 
 impl<B: Backend> Keeper<B> {
-    /// Opens the keeper: reads its price book, makes its tables where they are missing.
+    /// Opens the keeper: parses the price book and creates missing tables.
     ///
     /// # Errors
-    /// A table has another shape, the price book cannot be read, or the store fails.
+    /// A table has another schema, the price book is invalid, or the store fails.
     pub async fn open(store: Store<B>, clock: Clock, settings: Settings) -> Result<Keeper<B>> {
         let keeper = Keeper::new(store, clock, settings)?;
         for spec in keeper.tables().specs() {
@@ -75,23 +69,22 @@ impl<B: Backend> Keeper<B> {
         Ok(keeper)
     }
 
-    /// A keeper on tables that are known to be there, without looking at them.
+    /// A keeper on existing tables, which it does not verify.
     ///
     /// # Errors
-    /// The price book cannot be read.
+    /// The price book is invalid.
     pub fn new(store: Store<B>, clock: Clock, settings: Settings) -> Result<Keeper<B>> {
         let inner = Inner {
             store,
             clock,
-            meters: Meters::default(),
-            hooks: HookCache::new(),
-            told: Told::new(),
-            book: Book::shipped()?,
-            configs: config::cache::Cache::new(settings.config_ttl_ms),
-            profiles: profiles::Cache::new(settings.config_ttl_ms),
-            prices: prices::Cache::new(&settings.labels),
-            hashing: credentials::Hashing::new(settings.bcrypt_cost, settings.bcrypt_at_once),
-            counts: credentials::Counts::default(),
+            price_book: PriceBook::shipped()?,
+            metrics: Metrics::default(),
+            configs: ConfigCache::new(settings.config_ttl_ms),
+            profiles: ProfileCache::new(settings.config_ttl_ms),
+            prices: PriceCache::new(&settings.labels),
+            webhooks: WebhookCache::new(),
+            notified: NotifiedCache::new(),
+            hasher: SecretHasher::new(settings.bcrypt_cost, settings.bcrypt_at_once),
             event_ids: EventIds::default(),
             settings,
         };
@@ -104,51 +97,39 @@ impl<B: Backend> Keeper<B> {
         &self.inner.store
     }
 
-    /// Milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     #[must_use]
     pub fn now_ms(&self) -> i64 {
         i64::try_from(self.inner.clock.now_ms()).unwrap_or(i64::MAX)
     }
 
-    /// How it was set up.
+    /// The settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
     }
 
-    /// The names of its tables.
+    /// The table names.
     #[must_use]
     pub fn tables(&self) -> &Tables {
         &self.inner.settings.tables
     }
 
-    /// The labels there are.
+    /// The catalog of model labels.
     #[must_use]
-    pub fn labels(&self) -> &Catalogue {
+    pub fn catalog(&self) -> &ModelCatalog {
         &self.inner.settings.labels
     }
 
-    /// What this instance did since its start.
+    /// The price book shipped with this binary.
     #[must_use]
-    pub fn meters_read(&self) -> MetersRead {
-        self.inner.meters.read()
+    pub fn price_book(&self) -> &PriceBook {
+        &self.inner.price_book
     }
 
-    pub(crate) fn meters(&self) -> &Meters {
-        &self.inner.meters
-    }
-
-    pub(crate) fn hooks(&self) -> &HookCache {
-        &self.inner.hooks
-    }
-
-    pub(crate) fn told(&self) -> &Told {
-        &self.inner.told
-    }
-
-    /// The price book.
+    /// What this instance has done since it started.
     #[must_use]
-    pub fn book(&self) -> &Book {
-        &self.inner.book
+    pub fn metrics(&self) -> MetricsSnapshot {
+        self.inner.metrics.snapshot(self.inner.hasher.verifications())
     }
 }

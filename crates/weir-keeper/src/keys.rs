@@ -1,4 +1,4 @@
-//! Every key of the keeper's tables. The text is the file format, so each builder has a test with the literal text.
+//! Every key of the keeper's tables. The text is the storage format, so each builder has a test with the literal text.
 
 use weir_table::{Item, Key};
 
@@ -7,29 +7,29 @@ use crate::ids::{
     AppId, EventId, Label, ModelId, OrgId, RequestId, RetrievalToken, Scope, TokenId, WebhookId,
 };
 
-/// Sort key of an org's own configuration; DynamoDB takes no empty one.
+/// Sort key of an org's own configuration; DynamoDB accepts no empty one.
 pub const ORG_SK: &str = "#";
 /// Partition of the list of all orgs.
 pub const ORGS: &str = "ORGS";
-/// How sort keys of apps begin.
+/// Prefix of the sort keys of apps.
 pub const APP_PREFIX: &str = "APP#";
-/// How sort keys of webhooks begin.
+/// Prefix of the sort keys of webhooks.
 pub const WEBHOOK_PREFIX: &str = "WEBHOOK#";
-/// How sort keys of audit events begin.
+/// Prefix of the sort keys of audit events.
 pub const AUDIT_PREFIX: &str = "AUDIT#";
-/// How sort keys of days begin.
+/// Prefix of the sort keys of days.
 pub const DAY_PREFIX: &str = "DAY#";
-/// Partition of the notices that wait to be delivered.
+/// Partition of the queued deliveries.
 pub const DELIVERIES: &str = "DELIVERIES";
 const EXPORTED_SK: &str = "EXPORTED";
 const SUMMED_SK: &str = "SUMMED";
-/// How sort keys of imported prices begin.
+/// Prefix of the sort keys of imported prices.
 pub const IMPORT_PREFIX: &str = "FROM#";
 /// Partition and sort key of the list of imports.
 pub const IMPORTS: &str = "IMPORTS";
 const ORG_PREFIX: &str = "ORG#";
 
-/// An item that has its key and nothing else yet.
+/// An item with only its key.
 #[must_use]
 pub fn item(key: Key) -> Item {
     let item = Item::new().with("PK", key.partition.to_value());
@@ -39,43 +39,43 @@ pub fn item(key: Key) -> Item {
     }
 }
 
-/// The partition of an org in the config table.
+/// Partition of an org in the config table.
 #[must_use]
 pub fn org_partition(org: &OrgId) -> String {
     format!("{ORG_PREFIX}{org}")
 }
 
-/// An org's configuration.
+/// Configuration of an org.
 #[must_use]
 pub fn org(org: &OrgId) -> Key {
     Key::new(org_partition(org), ORG_SK)
 }
 
-/// An org's entry in the list of all orgs.
+/// Entry of an org in the list of all orgs.
 #[must_use]
 pub fn org_entry(org: &OrgId) -> Key {
     Key::new(ORGS, org_partition(org))
 }
 
-/// The org of an entry in the list.
+/// Parses an entry of the list of all orgs.
 #[must_use]
 pub fn parse_org_entry(sk: &str) -> Option<OrgId> {
     OrgId::new(sk.strip_prefix(ORG_PREFIX)?).ok()
 }
 
-/// An app's configuration.
+/// Configuration of an app.
 #[must_use]
 pub fn app(org: &OrgId, app: &AppId) -> Key {
     Key::new(org_partition(org), format!("{APP_PREFIX}{app}"))
 }
 
-/// The app of a sort key.
+/// Parses the sort key of an app.
 #[must_use]
 pub fn parse_app(sk: &str) -> Option<AppId> {
     AppId::new(sk.strip_prefix(APP_PREFIX)?).ok()
 }
 
-/// The configuration that credentials of a scope are in.
+/// The item with the configuration and credentials of a scope.
 #[must_use]
 pub fn config(scope: &Scope) -> Key {
     match scope {
@@ -84,122 +84,122 @@ pub fn config(scope: &Scope) -> Key {
     }
 }
 
-/// Whose configuration is at this key, if one is.
+/// Parses the key of a configuration.
 #[must_use]
 pub fn parse_config(pk: &str, sk: &str) -> Option<Scope> {
     let id = OrgId::new(pk.strip_prefix(ORG_PREFIX)?).ok()?;
     if sk == ORG_SK { Some(Scope::Org(id)) } else { Some(Scope::App(id, parse_app(sk)?)) }
 }
 
-/// An inference profile of an app. It does not begin like an app, so that a list of apps has none.
+/// An inference profile of an app. Its prefix differs from that of apps, so that listing apps skips it.
 #[must_use]
 pub fn profile(org: &OrgId, app: &AppId, label: &Label) -> Key {
     Key::new(org_partition(org), format!("{}{label}", profiles_prefix(app)))
 }
 
-/// How sort keys of an app's inference profiles begin.
+/// Prefix of the sort keys of an app's inference profiles.
 #[must_use]
 pub fn profiles_prefix(app: &AppId) -> String {
     format!("PROFILE#{app}#")
 }
 
-/// A target of notices.
+/// A webhook.
 #[must_use]
 pub fn webhook(org: &OrgId, webhook: &WebhookId) -> Key {
     Key::new(org_partition(org), format!("{WEBHOOK_PREFIX}{webhook}"))
 }
 
-/// An audit event of an org; event ids are in the order of time.
+/// An audit event of an org; event ids are ordered by time.
 #[must_use]
 pub fn audit(org: &OrgId, event: &EventId) -> Key {
     Key::new(org_partition(org), audit_sort(event.as_str()))
 }
 
-/// The sort key of an audit event, or of a bound of events.
+/// Sort key of an audit event, or of a bound of a range of events.
 #[must_use]
 pub fn audit_sort(event: &str) -> String {
     format!("{AUDIT_PREFIX}{event}")
 }
 
-/// What everything that is counted for a scope begins with.
+/// Prefix of every key with usage of a scope.
 #[must_use]
-pub fn scope(scope: &Scope) -> String {
+pub fn scope_prefix(scope: &Scope) -> String {
     match scope {
         Scope::Org(org) => org_partition(org),
         Scope::App(org, app) => format!("{ORG_PREFIX}{org}#{APP_PREFIX}{app}"),
     }
 }
 
-/// A day, as a sort key.
+/// Sort key of a day.
 #[must_use]
-pub fn day(day: OrgDay) -> String {
+pub fn day_sort(day: OrgDay) -> String {
     let mut key = String::with_capacity(DAY_PREFIX.len() + 8);
     key.push_str(DAY_PREFIX);
     day.put_compact(&mut key);
     key
 }
 
-/// The day of a sort key.
+/// Parses the sort key of a day.
 #[must_use]
 pub fn parse_day(sk: &str) -> Option<OrgDay> {
     OrgDay::from_compact(sk.strip_prefix(DAY_PREFIX)?)
 }
 
-/// The sticky state of a day.
+/// Sticky state of a scope on a day.
 #[must_use]
-pub fn sticky(of: &Scope, on: OrgDay) -> Key {
-    Key::new(scope(of), day(on))
+pub fn sticky(scope: &Scope, day: OrgDay) -> Key {
+    Key::new(scope_prefix(scope), day_sort(day))
 }
 
-/// That a notice went out, beside the sticky state: of a threshold in percent, once a day.
+/// Marker that a threshold, in percent, was notified on a day; beside the sticky state.
 #[must_use]
-pub fn notice(of: &Scope, on: OrgDay, label: &Label, threshold_pct: u8) -> Key {
-    Key::new(scope(of), format!("NOTICE#{}#{label}#{threshold_pct}", on.compact()))
+pub fn notified_marker(scope: &Scope, day: OrgDay, label: &Label, threshold_pct: u8) -> Key {
+    Key::new(scope_prefix(scope), format!("NOTICE#{}#{label}#{threshold_pct}", day.compact()))
 }
 
-/// A notice that waits to be delivered, in the order of when it is due.
+/// A queued delivery; sort keys are ordered by due time.
 #[must_use]
 pub fn delivery(due_ms: i64, id: &TokenId) -> Key {
     Key::new(DELIVERIES, format!("{}#{id}", delivery_due(due_ms)))
 }
 
-/// How sort keys of deliveries begin that are due at a moment; before those of later ones.
+/// Prefix of the sort keys of deliveries due at a time; it sorts before those due later.
 #[must_use]
 pub fn delivery_due(due_ms: i64) -> String {
     format!("{:015}", due_ms.max(0))
 }
 
-/// How far an org's counters were exported, beside its totals.
+/// Checkpoint of the export of an org, beside its totals.
 #[must_use]
-pub fn exported(org: &OrgId) -> Key {
+pub fn export_checkpoint(org: &OrgId) -> Key {
     Key::new(org_partition(org), EXPORTED_SK)
 }
 
-/// Until which day all totals of a scope are final, beside them.
+/// Checkpoint of the finalized days of a scope, beside its totals.
 #[must_use]
-pub fn summed(of: &Scope) -> Key {
-    Key::new(scope(of), SUMMED_SK)
+pub fn finalized(scope: &Scope) -> Key {
+    Key::new(scope_prefix(scope), SUMMED_SK)
 }
 
-/// The partition of a model's totals; sort keys are days.
+/// Partition of a model's totals; sort keys are days.
 #[must_use]
-pub fn total_partition(of: &Scope, label: &Label) -> String {
-    format!("{}#LABEL#{label}", scope(of))
+pub fn total_partition(scope: &Scope, label: &Label) -> String {
+    format!("{}#LABEL#{label}", scope_prefix(scope))
 }
 
-/// The total of a model on a day.
+/// Total of a model on a day.
 #[must_use]
-pub fn total(of: &Scope, label: &Label, on: OrgDay) -> Key {
-    Key::new(total_partition(of, label), day(on))
+pub fn total(scope: &Scope, label: &Label, day: OrgDay) -> Key {
+    Key::new(total_partition(scope, label), day_sort(day))
 }
 
-/// A shard of a model's counters on a day.
+/// Shard of a model's counters on a day.
 #[must_use]
-pub fn usage(of: &Scope, label: &Label, shard: u8, on: OrgDay) -> Key {
-    Key::new(format!("{}#SH#{shard}", total_partition(of, label)), day(on))
+pub fn usage(scope: &Scope, label: &Label, shard: u8, day: OrgDay) -> Key {
+    Key::new(format!("{}#SH#{shard}", total_partition(scope, label)), day_sort(day))
 }
 
-/// The parts of a shard's partition key.
+/// Parses the partition key of a shard.
 #[must_use]
 pub fn parse_usage(pk: &str) -> Option<(Scope, Label, u8)> {
     let (rest, shard) = pk.rsplit_once("#SH#")?;
@@ -207,7 +207,7 @@ pub fn parse_usage(pk: &str) -> Option<(Scope, Label, u8)> {
     Some((of, label, shard.parse().ok()?))
 }
 
-/// The parts of a total's partition key.
+/// Parses the partition key of a total.
 #[must_use]
 pub fn parse_total(pk: &str) -> Option<(Scope, Label)> {
     let (of, label) = pk.rsplit_once("#LABEL#")?;
@@ -220,25 +220,25 @@ pub fn parse_total(pk: &str) -> Option<(Scope, Label)> {
     Some((scope, label))
 }
 
-/// The price of a model on a day of UTC.
+/// Fetched price of a model on a UTC day.
 #[must_use]
-pub fn price(model: &ModelId, on: OrgDay) -> Key {
-    Key::new(model.as_str(), on.to_string())
+pub fn price(model: &ModelId, day: OrgDay) -> Key {
+    Key::new(model.as_str(), day.to_string())
 }
 
-/// A price of a model that was imported, and holds from a day of UTC on.
+/// Imported price of a model, in force from a UTC day on.
 #[must_use]
 pub fn imported_price(model: &ModelId, from: OrgDay, import: &EventId) -> Key {
     Key::new(model.as_str(), format!("{IMPORT_PREFIX}{from}#{import}"))
 }
 
-/// What sorts behind all prices that were imported to hold from a day on, and before those of later days.
+/// Sorts after all prices imported for a day or earlier, and before those of later days.
 #[must_use]
-pub fn imports_until(on: OrgDay) -> String {
-    format!("{IMPORT_PREFIX}{on}$")
+pub fn imports_until(day: OrgDay) -> String {
+    format!("{IMPORT_PREFIX}{day}$")
 }
 
-/// The day of a price's sort key, and the import that it is of.
+/// Parses the sort key of a price: its day, and its import, if any.
 #[must_use]
 pub fn parse_price_sort(sk: &str) -> Option<(OrgDay, Option<EventId>)> {
     let Some(imported) = sk.strip_prefix(IMPORT_PREFIX) else {
@@ -248,7 +248,7 @@ pub fn parse_price_sort(sk: &str) -> Option<(OrgDay, Option<EventId>)> {
     Some((day.parse().ok()?, Some(EventId::new(import).ok()?)))
 }
 
-/// The list of all imports, beside the prices.
+/// List of all imports, beside the prices.
 #[must_use]
 pub fn imports() -> Key {
     Key::new(IMPORTS, IMPORTS)
@@ -256,23 +256,23 @@ pub fn imports() -> Key {
 
 /// The key of an item.
 #[must_use]
-pub fn of_item(item: &Item) -> Option<Key> {
+pub fn item_key(item: &Item) -> Option<Key> {
     Some(Key::new(item.s("PK")?, item.s("SK")?))
 }
 
-/// A token that was revoked.
+/// A revoked token.
 #[must_use]
 pub fn revoked(token: &TokenId) -> Key {
     Key::partition(token.as_str())
 }
 
-/// A one-time token that a secret is made for.
+/// A one-time retrieval token.
 #[must_use]
 pub fn retrieval(token: &RetrievalToken) -> Key {
     Key::partition(token.reveal())
 }
 
-/// A submission that was counted.
+/// Deduplication record of a submission.
 #[must_use]
 pub fn request(org: &OrgId, app: &AppId, request: &RequestId) -> Key {
     Key::partition(format!("REQ#{org}#{app}#{request}"))
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_config_keys_stays() {
+    fn the_text_of_config_keys_is_stable() {
         let (id, name, label) = ids("app-production-api", "premium");
         let hook = WebhookId::new("ops").unwrap();
         let event = EventId::new("01K9").unwrap();
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_counters_stays() {
+    fn the_text_of_counter_keys_is_stable() {
         let (org, app, label) = ids("app-production-api", "premium");
         let on = OrgDay::from_compact("20260123").unwrap();
         let (all, one) = (Scope::Org(org.clone()), Scope::App(org, app));
@@ -336,9 +336,12 @@ mod tests {
         for (key, expected) in [
             (sticky(&all, on), format!("ORG#{ORG} | DAY#20260123")),
             (sticky(&one, on), format!("{app_text} | DAY#20260123")),
-            (notice(&one, on, &label, 80), format!("{app_text} | NOTICE#20260123#premium#80")),
-            (summed(&all), format!("ORG#{ORG} | SUMMED")),
-            (summed(&one), format!("{app_text} | SUMMED")),
+            (
+                notified_marker(&one, on, &label, 80),
+                format!("{app_text} | NOTICE#20260123#premium#80"),
+            ),
+            (finalized(&all), format!("ORG#{ORG} | SUMMED")),
+            (finalized(&one), format!("{app_text} | SUMMED")),
             (total(&all, &label, on), format!("ORG#{ORG}#LABEL#premium | DAY#20260123")),
             (total(&one, &label, on), format!("{app_text}#LABEL#premium | DAY#20260123")),
             (usage(&all, &label, 0, on), format!("ORG#{ORG}#LABEL#premium#SH#0 | DAY#20260123")),
@@ -357,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_the_other_keys_stays() {
+    fn the_text_of_the_other_keys_is_stable() {
         let (org, app, _) = ids("a", "premium");
         let id = RequestId::new(REQUEST).unwrap();
         let on = OrgDay::from_compact("20260123").unwrap();
@@ -371,7 +374,7 @@ mod tests {
                 delivery(1_769_176_800_000, &TokenId::new("d-1").unwrap()),
                 "DELIVERIES | 001769176800000#d-1".into(),
             ),
-            (exported(&org), format!("ORG#{ORG} | EXPORTED")),
+            (export_checkpoint(&org), format!("ORG#{ORG} | EXPORTED")),
             (price(&model, on), "anthropic.claude-3-5-sonnet-20241022-v2:0 | 2026-01-23".into()),
             (
                 imported_price(&model, on, &import),
@@ -389,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_ids_make_keys_that_fit() {
+    fn the_longest_ids_fit_the_key_limits() {
         let (org, app_id, label) = ids(&"𝒜".repeat(128), &"l".repeat(64));
         let on = OrgDay::from_compact("20260123").unwrap();
         let scope = Scope::App(org.clone(), app_id.clone());

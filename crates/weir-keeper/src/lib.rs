@@ -1,37 +1,39 @@
-//! Keeps the spend of orgs and their apps inside daily budgets.
+//! Keeps the spend of orgs and their apps within daily budgets.
 //!
-//! An app asks which model to use, calls it, and tells what it used. The keeper counts that in the org's local day, sums up,
-//! and moves down a chain of cheaper models as quotas are spent. What is decided here is decided by plain functions:
-//! [`day`] says which day an instant is in, [`money`] what tokens cost, [`decide`] which model to use, [`config`] what holds
-//! for an app, [`prices`] and [`labels`] what a label means and costs, and [`simulate`] what a day would have come to. The
-//! text of every key is in [`keys`], what is stored of usage in [`counters`] and of fallbacks in [`sticky`].
+//! An app asks which model to use ([`select`]), calls the model, and submits its usage ([`submit`]). The keeper meters the
+//! cost in the org's local day, aggregates it ([`aggregate`]), and falls back along a chain of cheaper models as daily quotas
+//! run out ([`sticky`]).
+//!
+//! Decisions are pure functions: [`day`] maps an instant to the org's day, [`money`] computes costs, [`decide`] picks the
+//! model, [`config`] merges the settings of an org and an app, [`prices`] and [`catalog`] resolve a label to a model and its
+//! price, and [`simulate`] replays a day. [`keys`] holds the text of every key; [`counters`] and [`sticky`] the stored usage
+//! and fallbacks.
 
 pub mod aggregate;
 pub mod apps;
 pub mod audit;
+mod batch_get;
 pub mod bounds;
+pub mod catalog;
 pub mod config;
 pub mod counters;
 pub mod credentials;
 pub mod day;
+mod day_checkpoint;
 pub mod decide;
 mod error;
 pub mod export;
 pub mod ids;
+mod item_diff;
 mod keeper;
 pub mod keys;
-pub mod labels;
-mod marks;
-mod meaning;
-mod meters;
+mod label_lookup;
+mod metrics;
 pub mod money;
-pub mod notices;
 pub mod orgs;
 mod paging;
-mod part;
 pub mod prices;
 pub mod profiles;
-mod reading;
 mod retry;
 pub mod select;
 pub mod settings;
@@ -40,10 +42,11 @@ pub mod sticky;
 pub mod submit;
 pub mod table;
 pub mod totals;
+pub mod webhooks;
 
 pub use error::{Error, Result};
 pub use keeper::Keeper;
-pub use meters::MetersRead;
-pub use orgs::Put;
+pub use metrics::MetricsSnapshot;
+pub use orgs::PutOutcome;
 pub use paging::Page;
 pub use settings::Settings;

@@ -1,7 +1,7 @@
-//! What a submission costs, in micro-USD.
+//! Computes the cost of a submission, in micro-USD.
 //!
-//! Prices are for a million tokens, so one product of tokens and price is in millionths of a micro-USD. All products of a
-//! submission are added up exactly and rounded up once. What does not fit is an error; nothing wraps and nothing is cut.
+//! Prices are per million tokens, so tokens times price is in millionths of a micro-USD. The products of a submission
+//! are added exactly and rounded up once. Overflow is an error; nothing wraps or saturates.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::bounds::{PRICE_MAX, TOKENS_MAX, USD_MICROS_MAX};
 use crate::error::{Error, Result};
 
-/// Tokens that a price is for.
+/// Number of tokens that a price is for.
 const PRICED_TOKENS: i128 = 1_000_000;
 
-/// An amount of money: millionths of a US dollar.
+/// An amount of money, in millionths of a US dollar.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
@@ -21,25 +21,25 @@ const PRICED_TOKENS: i128 = 1_000_000;
 pub struct MicroUsd(pub u64);
 
 impl MicroUsd {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: MicroUsd = MicroUsd(0);
 
-    /// Both together.
+    /// The sum of both.
     ///
     /// # Errors
-    /// They do not fit.
+    /// The sum overflows.
     pub fn checked_add(self, other: MicroUsd) -> Result<MicroUsd> {
         self.0.checked_add(other.0).map(MicroUsd).ok_or(Error::Overflow("the sum of costs"))
     }
 
-    /// What is left of it after `other`; at least nothing.
+    /// The difference, or zero when `other` is larger.
     #[must_use]
-    pub fn less(self, other: MicroUsd) -> MicroUsd {
+    pub fn saturating_sub(self, other: MicroUsd) -> MicroUsd {
         MicroUsd(self.0.saturating_sub(other.0))
     }
 }
 
-/// In dollars, exactly: `$12.345678`, at least two places.
+/// Exact dollars with at least two decimal places: `$12.345678`.
 impl fmt::Display for MicroUsd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (dollars, micros) = (self.0 / 1_000_000, self.0 % 1_000_000);
@@ -49,24 +49,24 @@ impl fmt::Display for MicroUsd {
     }
 }
 
-/// What a model costs, in micro-USD for a million tokens.
+/// Price of a model, in micro-USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Tokens read that were not in a cache.
+    /// Input tokens, without cached ones.
     #[serde(rename = "input_price_usd_micros_per_1m")]
     pub input: u64,
-    /// Tokens written.
+    /// Output tokens.
     #[serde(rename = "output_price_usd_micros_per_1m")]
     pub output: u64,
-    /// Tokens read from a cache; as `input` where it is not known.
+    /// Tokens read from the prompt cache; priced as `input` when unknown.
     #[serde(
         rename = "cache_read_price_usd_micros_per_1m",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub cache_read: Option<u64>,
-    /// Tokens put into a cache; as `input` where it is not known.
+    /// Tokens written to the prompt cache; priced as `input` when unknown.
     #[serde(
         rename = "cache_write_price_usd_micros_per_1m",
         default,
@@ -76,19 +76,19 @@ pub struct Price {
 }
 
 impl Price {
-    /// What costs nothing.
+    /// Free of charge.
     pub const ZERO: Price = Price { input: 0, output: 0, cache_read: None, cache_write: None };
 
-    /// A price without those of a cache.
+    /// A price without prompt cache prices.
     #[must_use]
     pub const fn new(input: u64, output: u64) -> Price {
         Price { input, output, cache_read: None, cache_write: None }
     }
 
-    /// Checks that no part is above [`PRICE_MAX`].
+    /// Checks that no part exceeds [`PRICE_MAX`].
     ///
     /// # Errors
-    /// Names the part that is.
+    /// Names the part that does.
     pub fn check(&self) -> Result<()> {
         let parts = [
             ("input_price_usd_micros_per_1m", Some(self.input)),
@@ -97,15 +97,15 @@ impl Price {
             ("cache_write_price_usd_micros_per_1m", self.cache_write),
         ];
         match parts.into_iter().find(|(_, price)| price.is_some_and(|price| price > PRICE_MAX)) {
-            Some((field, _)) => Err(Error::invalid(field, format!("is above {PRICE_MAX}"))),
+            Some((field, _)) => Err(Error::invalid(field, format!("must be at most {PRICE_MAX}"))),
             None => Ok(()),
         }
     }
 
-    /// What these tokens cost, rounded up once.
+    /// The cost of these tokens, rounded up once.
     ///
     /// # Errors
-    /// It is more than [`USD_MICROS_MAX`].
+    /// The cost exceeds [`USD_MICROS_MAX`].
     pub fn cost(&self, tokens: &TokenUse) -> Result<MicroUsd> {
         let parts = [
             (tokens.input, self.input),
@@ -124,24 +124,24 @@ impl Price {
     }
 }
 
-/// Tokens of a submission. `input` has none that were read from a cache or put into one.
+/// Tokens of a submission. `input` excludes cached tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TokenUse {
-    /// Read.
+    /// Input tokens.
     pub input: u64,
-    /// Written.
+    /// Output tokens.
     pub output: u64,
-    /// Read from a cache.
+    /// Tokens read from the prompt cache.
     pub cached_read: u64,
-    /// Put into a cache.
+    /// Tokens written to the prompt cache.
     pub cached_write: u64,
 }
 
 impl TokenUse {
-    /// Checks that no count is above [`TOKENS_MAX`].
+    /// Checks that no count exceeds [`TOKENS_MAX`].
     ///
     /// # Errors
-    /// Names the count that is.
+    /// Names the count that does.
     pub fn check(&self) -> Result<()> {
         let counts = [
             ("input_tokens", self.input),
@@ -150,28 +150,28 @@ impl TokenUse {
             ("cached_write_tokens", self.cached_write),
         ];
         match counts.into_iter().find(|(_, count)| *count > TOKENS_MAX) {
-            Some((field, _)) => Err(Error::invalid(field, format!("is above {TOKENS_MAX}"))),
+            Some((field, _)) => Err(Error::invalid(field, format!("must be at most {TOKENS_MAX}"))),
             None => Ok(()),
         }
     }
 }
 
-/// How much of a quota is spent, in hundredths of a percent, rounded down: 99.999 % is not yet 100.
+/// Spend as a percentage of a quota, in hundredths of a percent, rounded down: 99.999 % is not yet 100.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Percent(u64);
 
 impl Percent {
-    /// The whole.
+    /// 100 %.
     pub const FULL: Percent = Percent(10_000);
 
-    /// How much of `quota` is spent. All of a quota of nothing is.
+    /// Spend as a percentage of a quota; 100 % of a quota of zero.
     #[must_use]
     pub fn of(spend: MicroUsd, quota: MicroUsd) -> Percent {
         let hundredths = (u128::from(spend.0) * 10_000).checked_div(u128::from(quota.0));
         hundredths.map_or(Percent::FULL, |part| Percent(u64::try_from(part).unwrap_or(u64::MAX)))
     }
 
-    /// In hundredths of a percent.
+    /// Hundredths of a percent.
     #[must_use]
     pub fn hundredths(self) -> u64 {
         self.0
@@ -184,7 +184,7 @@ impl fmt::Display for Percent {
     }
 }
 
-/// As a number with two places. It is for people to read: nothing is decided by it.
+/// A number with two decimal places, for people to read: no decision depends on it.
 impl Serialize for Percent {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[expect(clippy::cast_precision_loss, reason = "two places of any percentage shown fit")]
@@ -208,18 +208,18 @@ mod tests {
     }
 
     #[test]
-    fn a_submission_is_rounded_up_once() {
+    fn a_cost_is_rounded_up_once() {
         for (price, tokens, cost) in [
             (SONNET, tokens(0, 0, 0, 0), 0),
             (SONNET, tokens(1_000, 500, 0, 0), 10_500),
             (SONNET, tokens(1, 0, 0, 0), 3),
             (SONNET, tokens(0, 0, 1, 0), 1),
-            // 0.3 and 3.75 together are 4.05, not 1 and 4.
+            // 0.3 and 3.75 make 4.05, which rounds to 5, not to 1 and 4.
             (SONNET, tokens(0, 0, 1, 1), 5),
             (SONNET, tokens(0, 0, 10, 4), 18),
-            // Four parts of a quarter are one.
+            // Four quarters make one.
             (Price::new(250_000, 250_000), tokens(1, 1, 1, 1), 1),
-            // An unknown price of a cache is that of the input.
+            // Without cache prices, the input price applies.
             (Price::new(3_000_000, 15_000_000), tokens(1, 1, 7, 9), 66),
             (Price { cache_read: Some(0), ..SONNET }, tokens(0, 0, 1_000_000, 0), 0),
             (Price::ZERO, tokens(u64::MAX, u64::MAX, u64::MAX, u64::MAX), 0),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_that_does_not_fit_is_an_error() {
+    fn a_cost_that_overflows_is_an_error() {
         let all = tokens(u64::MAX, u64::MAX, u64::MAX, u64::MAX);
         let dear = Price::new(u64::MAX, u64::MAX);
         assert!(matches!(dear.cost(&all), Err(Error::Overflow(_))));
@@ -238,13 +238,13 @@ mod tests {
         assert_eq!(edge.cost(&tokens(USD_MICROS_MAX, 0, 0, 0)).unwrap().0, USD_MICROS_MAX);
         assert!(edge.cost(&tokens(USD_MICROS_MAX + 1, 0, 0, 0)).is_err());
         assert!(MicroUsd(u64::MAX).checked_add(MicroUsd(1)).is_err());
-        assert_eq!(MicroUsd(1).less(MicroUsd(2)), MicroUsd::ZERO);
+        assert_eq!(MicroUsd(1).saturating_sub(MicroUsd(2)), MicroUsd::ZERO);
     }
 
     #[test]
-    fn amounts_that_cannot_be_meant_are_refused_by_name() {
+    fn excessive_amounts_are_refused_by_field() {
         let error = tokens(1, 1, 1, TOKENS_MAX + 1).check().unwrap_err();
-        assert_eq!(error.to_string(), "cached_write_tokens: is above 1000000000000");
+        assert_eq!(error.to_string(), "cached_write_tokens: must be at most 1000000000000");
         assert!(tokens(TOKENS_MAX, 0, 0, 0).check().is_ok());
         assert!(Price { cache_read: Some(PRICE_MAX + 1), ..SONNET }.check().is_err());
         assert!(SONNET.check().is_ok());

@@ -1,35 +1,35 @@
-//! How a keeper is set up.
+//! Settings of a keeper.
 
-use crate::labels::Catalogue;
+use crate::catalog::ModelCatalog;
 use crate::table::Tables;
 
-/// How a keeper is set up.
+/// Settings of a keeper.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The names of the tables.
+    /// Table names.
     pub tables: Tables,
-    /// The labels there are.
-    pub labels: Catalogue,
-    /// How many days counters are kept.
+    /// Catalog of model labels.
+    pub labels: ModelCatalog,
+    /// Days that counters and totals are retained.
     pub retention_days: u32,
-    /// Seconds between two passes that sum counters up; the lag of totals stays below twice that.
+    /// Seconds between two aggregation passes; totals lag by less than twice that.
     pub aggregate_interval_secs: u32,
-    /// How long an org's or app's configuration is believed, in milliseconds; 0 reads it every time.
+    /// Milliseconds that the configuration of an org or app is cached; 0 reads it every time.
     pub config_ttl_ms: i64,
-    /// How long an access token is good.
+    /// Lifetime of an access token, in seconds.
     pub access_token_secs: u32,
-    /// How long a refresh token is good.
+    /// Lifetime of a refresh token, in seconds.
     pub refresh_token_secs: u32,
-    /// How long a secret can be fetched after it was promised.
+    /// Lifetime of a one-time secret retrieval token, in seconds.
     pub retrieval_token_secs: u32,
-    /// How long it is believed that a token is not revoked.
+    /// Milliseconds that "this token is not revoked" is cached.
     pub revocation_ttl_ms: i64,
-    /// The cost of hashing a secret: each step doubles it.
+    /// bcrypt cost of hashing a secret; each step doubles the work.
     pub bcrypt_cost: u32,
-    /// Whether transactions that count carry an idempotency token. The store on DynamoDB may be in another's way or lose an
-    /// answer, and does a token's transaction once; embedded it does neither, and a token costs time for nothing.
+    /// Whether metering transactions carry an idempotency token. DynamoDB needs one, because it may lose a response or report a
+    /// conflict after the write; the embedded store does neither, and the token would only cost time.
     pub idempotency_tokens: bool,
-    /// How many secrets are hashed at once at most.
+    /// Secrets hashed concurrently at most.
     pub bcrypt_at_once: usize,
 }
 
@@ -37,7 +37,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             tables: Tables::default(),
-            labels: Catalogue::default(),
+            labels: ModelCatalog::default(),
             retention_days: 90,
             aggregate_interval_secs: 15,
             config_ttl_ms: 10_000,

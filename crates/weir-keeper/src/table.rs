@@ -1,33 +1,33 @@
-//! The eight tables the keeper keeps everything in.
+//! The eight tables of the keeper.
 
 use weir_table::{Kind, Name, TableSpec};
 
-/// The attribute that tells, in seconds since 1970, when an item can be forgotten.
+/// Attribute with the expiry of an item, in seconds since 1970.
 pub const TTL: &str = "expires_at_epoch";
 
-/// The names of the tables.
+/// Table names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tables {
-    /// Orgs and apps with their credentials, inference profiles, webhooks, audit.
+    /// Orgs and apps with their credentials, inference profiles, webhooks and audit events.
     pub config: Name,
-    /// Which model a scope has fallen back to on a day.
+    /// Sticky fallbacks by scope and day, and queued deliveries.
     pub sticky_state: Name,
-    /// Counters, spread over shards.
+    /// Sharded counters.
     pub usage_agg_sharded: Name,
-    /// Sums of the counters.
+    /// Daily totals: sums of the shards.
     pub daily_total: Name,
-    /// Prices of the day.
+    /// Fetched and imported prices.
     pub pricing_cache: Name,
-    /// Tokens that are no longer good.
+    /// Revoked tokens.
     pub revoked_tokens: Name,
-    /// One-time tokens that a secret is made for.
+    /// One-time retrieval tokens.
     pub secret_retrieval_tokens: Name,
-    /// Submissions that were counted.
+    /// Deduplication records of submissions.
     pub request_dedup: Name,
 }
 
 impl Tables {
-    /// The default names, `weir-keeper-config` and so on, after a prefix.
+    /// The default names, such as `weir-keeper-config`, with a prefix.
     #[must_use]
     pub fn prefixed(prefix: &str) -> Tables {
         let name = |table: &str| Name::from(format!("{prefix}weir-keeper-{table}"));
@@ -43,7 +43,7 @@ impl Tables {
         }
     }
 
-    /// What each table looks like. Only the counters are fed: their changes tell what to sum up.
+    /// The schema of each table. Only the counters have a change feed, which drives the aggregation.
     #[must_use]
     pub fn specs(&self) -> [TableSpec; 8] {
         let single = |name: &Name| TableSpec::new(name.as_str(), "PK", Kind::S).ttl(TTL);
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shapes_of_the_tables_stay() {
+    fn the_schemas_of_the_tables_are_stable() {
         let shape = |spec: &TableSpec| {
             spec.check().unwrap();
             assert_eq!((spec.partition.as_str(), spec.ttl.as_deref()), ("PK", Some(TTL)));

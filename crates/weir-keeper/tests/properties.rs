@@ -1,19 +1,20 @@
-//! What must hold of days, money and decisions, whatever comes.
+//! Properties of days, money, decisions and configuration changes.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use weir_keeper::config::{Effective, OrgRecord, PutOrg};
+use weir_keeper::catalog::ModelCatalog;
+use weir_keeper::config::{EffectiveConfig, OrgRecord, PutOrg};
 use weir_keeper::day::{DaySpan, OrgDay, Zone};
 use weir_keeper::decide::{
-    Decision, Mode, Question, Reason, Refresh, Rung, Status, Sticky, StickyReason, decide,
+    ChainEntry, Decision, DecisionInput, Mode, Reason, Refresh, Status, StickyReason, StickyState,
+    decide,
 };
 use weir_keeper::ids::{Label, OrgId};
-use weir_keeper::labels::Catalogue;
 use weir_keeper::money::{MicroUsd, Price, TokenUse};
-use weir_keeper::simulate::{Plan, Report, Traffic};
+use weir_keeper::simulate::{Simulation, SimulationReport, Traffic};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -27,7 +28,7 @@ fn check_instant(zone: &Zone, at: i64) -> Result<(), TestCaseError> {
     let first = zone.first_instant(day);
     prop_assert!(first <= at && at < next, "{zone:?} {at}: {first} {next}");
     prop_assert!(zone.has(day));
-    // The next midnight is the first instant of the next day that there is, and nothing is between.
+    // The next midnight is the first instant of the next existing day, with nothing in between.
     let following = zone.day_of(next);
     prop_assert!(following > day, "{zone:?} {at}");
     prop_assert_eq!(zone.first_instant(following), next);
@@ -44,7 +45,7 @@ fn check_instant(zone: &Zone, at: i64) -> Result<(), TestCaseError> {
 }
 
 fn instant() -> impl Strategy<Value = i64> {
-    // From 1900 on, and more of our own time.
+    // From 1900 on, and more from the present.
     prop_oneof![-2_208_988_800_000i64..4_102_444_800_000, 1_700_000_000_000i64..1_900_000_000_000]
 }
 
@@ -62,16 +63,16 @@ proptest! {
     }
 
     #[test]
-    fn days_are_read_as_they_were_written(at in instant()) {
+    fn days_round_trip(at in instant()) {
         let day = Zone::utc().day_of(at);
         prop_assert_eq!(day.to_string().parse::<OrgDay>().unwrap(), day);
         prop_assert_eq!(OrgDay::from_compact(&day.compact()), Some(day));
     }
 }
 
-/// Around every change of every zone's clock since 1960, where all that is strange about days happens.
+/// Around every change of every time zone's clock since 1960, where days are irregular.
 #[test]
-fn the_clocks_changes_leave_no_gap_between_days() {
+fn clock_changes_leave_no_gap_between_days() {
     let database = jiff::tz::TimeZoneDatabase::bundled();
     let from = "1960-01-01T00:00:00Z".parse().unwrap();
     let until = "2040-01-01T00:00:00Z".parse().unwrap();
@@ -109,7 +110,7 @@ fn tokens() -> impl Strategy<Value = TokenUse> {
     )
 }
 
-/// The cost by schoolbook division: whole micro-USD and rests apart, so that nothing can overflow.
+/// The cost by long division: whole micro-USD and remainders apart, so that nothing can overflow.
 fn schoolbook(price: &Price, tokens: &TokenUse) -> u128 {
     let million = 1_000_000u128;
     let pairs = [
@@ -144,35 +145,41 @@ proptest! {
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-fn label(place: usize) -> Label {
-    Label::new(NAMES[place]).unwrap()
+fn label(index: usize) -> Label {
+    Label::new(NAMES[index]).unwrap()
 }
 
-fn rungs() -> impl Strategy<Value = Vec<Rung>> {
+fn chain() -> impl Strategy<Value = Vec<ChainEntry>> {
     let part = || prop_oneof![Just(0u64), 0u64..20, 0u64..2_000_000];
     prop::collection::vec((part(), part()), 1..=5).prop_map(|parts| {
-        let rung = |(place, (spend, quota))| Rung {
-            label: label(place),
+        let entry = |(index, (spend, quota))| ChainEntry {
+            label: label(index),
             spend: MicroUsd(spend),
             quota: MicroUsd(quota),
         };
-        parts.into_iter().enumerate().map(rung).collect()
+        parts.into_iter().enumerate().map(entry).collect()
     })
 }
 
-fn stuck(place: usize, by_hand: bool) -> Sticky {
+fn sticky_at(index: usize, by_hand: bool) -> StickyState {
     let reason = if by_hand { StickyReason::ManualOverride } else { StickyReason::QuotaExceeded };
-    Sticky { label: label(place), config_version: 1, reason, previous: None, activated_at_epoch: 0 }
+    StickyState {
+        label: label(index),
+        config_version: 1,
+        reason,
+        previous: None,
+        activated_at_epoch: 0,
+    }
 }
 
-fn question<'a>(
-    chain: &'a [Rung],
+fn decision_input<'a>(
+    chain: &'a [ChainEntry],
     is_sticky: bool,
-    sticky: Option<&'a Sticky>,
+    sticky: Option<&'a StickyState>,
     after_ms: i64,
-) -> Question<'a> {
+) -> DecisionInput<'a> {
     let day = OrgDay::new(2026, 1, 23).unwrap();
-    Question {
+    DecisionInput {
         chain,
         threshold_pct: 95,
         is_sticky,
@@ -183,8 +190,12 @@ fn question<'a>(
     }
 }
 
-fn check_decision(chain: &[Rung], decision: &Decision, now: i64) -> Result<(), TestCaseError> {
-    let open = |rung: &Rung| rung.spend < rung.quota;
+fn check_decision(
+    chain: &[ChainEntry],
+    decision: &Decision,
+    now: i64,
+) -> Result<(), TestCaseError> {
+    let open = |entry: &ChainEntry| entry.spend < entry.quota;
     match decision.recommended {
         Some(at) => {
             prop_assert!(open(&chain[at]), "{decision:?}");
@@ -192,24 +203,24 @@ fn check_decision(chain: &[Rung], decision: &Decision, now: i64) -> Result<(), T
         }
         None => {
             prop_assert_eq!(&decision.reason, &Reason::AllQuotasExceeded);
-            prop_assert!(decision.flip.is_none() && decision.mode == Mode::Tight);
+            prop_assert!(decision.fallback.is_none() && decision.mode == Mode::Tight);
         }
     }
     if let Reason::QuotaExceeded(exceeded) = &decision.reason {
-        let rung = chain.iter().find(|rung| rung.label == *exceeded).unwrap();
-        prop_assert!(!open(rung));
+        let entry = chain.iter().find(|entry| entry.label == *exceeded).unwrap();
+        prop_assert!(!open(entry));
     }
-    if let Some(flip) = &decision.flip {
-        prop_assert_eq!(Some(flip.index), decision.recommended);
+    if let Some(fallback) = &decision.fallback {
+        prop_assert_eq!(Some(fallback.index), decision.recommended);
         prop_assert_eq!(
-            (&flip.to, &flip.previous),
-            (&chain[flip.index].label, &chain[flip.index - 1].label)
+            (&fallback.to, &fallback.previous),
+            (&chain[fallback.index].label, &chain[fallback.index - 1].label)
         );
         prop_assert!(decision.sticky_fallback_active);
     }
-    for (model, rung) in decision.models.iter().zip(chain) {
-        prop_assert_eq!(model.status == Status::Exceeded, !open(rung));
-        prop_assert_eq!(model.percent.hundredths() >= 10_000, !open(rung));
+    for (model, entry) in decision.models.iter().zip(chain) {
+        prop_assert_eq!(model.status == Status::Exceeded, !open(entry));
+        prop_assert_eq!(model.percent.hundredths() >= 10_000, !open(entry));
         if let Some(at) = model.exhausted_at_ms {
             prop_assert!((now..DAY_MS).contains(&at), "{at} {now}");
         }
@@ -225,47 +236,47 @@ proptest! {
 
     #[test]
     fn an_exceeded_model_is_never_recommended(
-        chain in rungs(),
+        chain in chain(),
         is_sticky in any::<bool>(),
         sticky in prop::option::of((0usize..5, any::<bool>())),
         now in 0..DAY_MS,
     ) {
-        let sticky = sticky.map(|(place, by_hand)| stuck(place, by_hand));
-        let decision = decide(&question(&chain, is_sticky, sticky.as_ref(), now));
+        let sticky = sticky.map(|(index, by_hand)| sticky_at(index, by_hand));
+        let decision = decide(&decision_input(&chain, is_sticky, sticky.as_ref(), now));
         check_decision(&chain, &decision, now)?;
         let pin = sticky.as_ref().filter(|sticky| is_sticky || sticky.reason == StickyReason::ManualOverride);
-        let start = pin.and_then(|pin| chain.iter().position(|rung| rung.label == pin.label)).unwrap_or(0);
-        // None that is open is passed over.
+        let start = pin.and_then(|pin| chain.iter().position(|entry| entry.label == pin.label)).unwrap_or(0);
+        // No open model is skipped.
         let expected = (start..chain.len()).find(|at| chain[*at].spend < chain[*at].quota);
         prop_assert_eq!(decision.recommended, expected);
     }
 
     #[test]
-    fn a_sticky_chain_only_moves_on(
-        mut chain in rungs(),
+    fn a_sticky_chain_never_moves_back(
+        mut chain in chain(),
         steps in prop::collection::vec((0usize..5, 0u64..1_000_000, any::<bool>()), 1..30),
     ) {
-        let (mut sticky, mut reached): (Option<Sticky>, usize) = (None, 0);
-        for (now, (place, amount, is_quota)) in (0i64..).zip(steps) {
-            // Money is spent, or a quota is set anew.
-            if let Some(rung) = chain.get_mut(place) {
-                if is_quota { rung.quota = MicroUsd(amount) } else { rung.spend.0 += amount }
+        let (mut sticky, mut reached): (Option<StickyState>, usize) = (None, 0);
+        for (now, (index, amount, is_quota)) in (0i64..).zip(steps) {
+            // Money is spent, or a quota is changed.
+            if let Some(entry) = chain.get_mut(index) {
+                if is_quota { entry.quota = MicroUsd(amount) } else { entry.spend.0 += amount }
             }
-            let decision = decide(&question(&chain, true, sticky.as_ref(), now));
+            let decision = decide(&decision_input(&chain, true, sticky.as_ref(), now));
             check_decision(&chain, &decision, now)?;
             if let Some(at) = decision.recommended {
                 prop_assert!(at >= reached, "from {reached} back to {at}");
-                prop_assert_eq!(decision.flip.is_some(), at > reached);
+                prop_assert_eq!(decision.fallback.is_some(), at > reached);
                 reached = at;
             }
-            if let Some(flip) = decision.flip {
-                sticky = Some(stuck(flip.index, false));
+            if let Some(fallback) = decision.fallback {
+                sticky = Some(sticky_at(fallback.index, false));
             }
         }
     }
 }
 
-/// An org's configuration in a zone.
+/// An org's configuration in a time zone.
 fn in_zone(zone: &Zone, quota_scope: &str) -> weir_keeper::config::OrgConfig {
     let wanted = PutOrg {
         org_name: "o".into(),
@@ -275,19 +286,19 @@ fn in_zone(zone: &Zone, quota_scope: &str) -> weir_keeper::config::OrgConfig {
         quotas: [("premium".to_owned(), 1)].into(),
         ..PutOrg::default()
     };
-    wanted.check(&Catalogue::default(), None).unwrap()
+    wanted.check(&ModelCatalog::default(), None).unwrap()
 }
 
-/// Puts: how long after the one before, the zone, and whether the quota is the org's.
+/// Puts: the delay after the previous one, the time zone, and whether the quota is the org's.
 fn puts() -> impl Strategy<Value = Vec<(i64, Zone, bool)>> {
     let after = prop_oneof![0..DAY_MS / 12, 0..2 * DAY_MS];
     prop::collection::vec((after, prop::sample::select(zones()), any::<bool>()), 1..9)
 }
 
-/// What held from when on, as somebody who watched would have noted it down.
+/// The settings in force and since when, as an observer would have noted them.
 type Notes = Vec<(i64, Zone, &'static str)>;
 
-/// Puts one after the other; what is stored then, when, and what held.
+/// Applies the puts in order; returns the record, the time, and the settings in force over time.
 fn put_all(start_ms: i64, puts: Vec<(i64, Zone, bool)>) -> (OrgRecord, i64, Notes) {
     let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
     let mut now_ms = start_ms;
@@ -312,14 +323,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_counted_in_a_day_that_is_over(
+    fn no_submission_is_metered_in_a_final_day(
         start_ms in 1_700_000_000_000i64..1_900_000_000_000,
         puts in puts(),
         asked in prop::collection::vec((0usize..9, 0..2 * DAY_MS), 8),
         ages_ms in prop::collection::vec(0..4 * DAY_MS, 8),
     ) {
         let mut open = OrgDay::new(1, 1, 1).unwrap();
-        // Somebody looks after each of some puts, a while later but before the next.
+        // Reads after some of the puts, later but before the next.
         for count in 1..=puts.len() {
             let (record, put_ms, _) = put_all(start_ms, puts[..count].to_vec());
             let next_ms = put_ms + puts.get(count).map_or(3 * DAY_MS, |(after_ms, ..)| *after_ms);
@@ -327,10 +338,10 @@ proptest! {
                 .map(|(_, wait_ms)| (put_ms + wait_ms).min(next_ms)).collect();
             looks.sort_unstable();
             for now_ms in looks {
-                let effective = Effective::of_org(&record, now_ms);
+                let effective = EffectiveConfig::for_org(&record, now_ms);
                 let changes_ms = effective.past.iter().flat_map(|before| [before.until_ms - 1, before.until_ms]);
                 for at_ms in ages_ms.iter().map(|age_ms| now_ms - age_ms).chain(changes_ms) {
-                    let (zone, _) = effective.then(at_ms);
+                    let (zone, _) = effective.settings_at(at_ms);
                     if let Ok(day) = zone.day_of_submission(at_ms, now_ms) {
                         prop_assert!(day >= open, "{day} is counted in, and was over before {open}");
                     }
@@ -342,7 +353,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_told_late_goes_by_what_held_then(
+    fn a_late_submission_uses_the_settings_of_its_time(
         start_ms in 1_700_000_000_000i64..1_900_000_000_000,
         puts in puts(),
         wait_ms in 0..2 * DAY_MS,
@@ -351,14 +362,14 @@ proptest! {
         let (record, now_ms, mut notes) = put_all(start_ms, puts);
         let now_ms = now_ms + wait_ms;
         note(&record, now_ms, &mut notes);
-        let effective = Effective::of_org(&record, now_ms);
+        let effective = EffectiveConfig::for_org(&record, now_ms);
         let changes_ms = notes.iter().map(|(from_ms, ..)| *from_ms).filter(|at| *at > now_ms - 3 * DAY_MS);
         let near_changes = changes_ms.flat_map(|at| [at - 1, at]);
         for at_ms in ages_ms.iter().map(|age_ms| now_ms - age_ms).chain(near_changes) {
             let (_, zone, scope) = notes.iter().rev().find(|(from_ms, ..)| *from_ms <= at_ms).unwrap();
-            let (then, quota_scope) = effective.then(at_ms);
+            let (then, quota_scope) = effective.settings_at(at_ms);
             prop_assert_eq!((then, quota_scope.as_str()), (zone, *scope), "{} of {:?}", at_ms, notes);
-            // So its day is the same whenever it is told.
+            // So its day is the same whenever it is submitted.
             prop_assert_eq!(then.day_of(at_ms), zone.day_of(at_ms));
         }
     }
@@ -366,8 +377,14 @@ proptest! {
 
 const CHAIN: [&str; 3] = ["premium", "standard", "economy"];
 
-/// A made-up day against these quotas, at these prices for a million tokens.
-fn replayed(quotas: [u64; 3], prices: [u64; 3], seed: u64, lag_ms: i64, sticky: bool) -> Report {
+/// A synthetic day against these quotas, at these prices per million tokens.
+fn replayed(
+    quotas: [u64; 3],
+    prices: [u64; 3],
+    seed: u64,
+    lag_ms: i64,
+    sticky: bool,
+) -> SimulationReport {
     let mut wanted = PutOrg {
         org_name: "o".into(),
         timezone: "America/Havana".into(),
@@ -377,23 +394,23 @@ fn replayed(quotas: [u64; 3], prices: [u64; 3], seed: u64, lag_ms: i64, sticky: 
         ..PutOrg::default()
     };
     wanted.overrides.sticky_fallback_enabled = Some(sticky);
-    let config = wanted.check(&Catalogue::default(), None).unwrap();
+    let config = wanted.check(&ModelCatalog::default(), None).unwrap();
     let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
-    let config = Effective::of_org(&OrgRecord::new(org, config, 0), 0);
+    let config = EffectiveConfig::for_org(&OrgRecord::new(org, config, 0), 0);
     let labels = CHAIN.map(|name| Label::new(name).unwrap());
     let prices = prices.map(|price| Price::new(price, price));
     let prices: BTreeMap<Label, Price> = labels.into_iter().zip(prices).collect();
     let day = OrgDay::new(2026, 11, 1).unwrap();
     let traffic = Traffic { seed, requests: 500, input_tokens: 100, output_tokens: 20 };
     let rows = traffic.rows(&config.timezone, day).unwrap();
-    Plan { config: &config, prices: &prices, day, lag_ms }.run(&rows).unwrap()
+    Simulation { config: &config, prices: &prices, day, lag_ms }.run(&rows).unwrap()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_replay_loses_nothing_and_moves_on_only(
+    fn a_replay_serves_or_refuses_every_row_and_never_moves_back(
         quotas in prop::array::uniform3(0u64..200_000),
         prices in prop::array::uniform3(0u64..10_000_000),
         seed in any::<u64>(),
@@ -407,7 +424,7 @@ proptest! {
         let last = report.series.last().unwrap();
         prop_assert_eq!(last.spend_usd_micros.iter().map(|spend| spend.0).sum::<u64>(), cost);
         prop_assert!(report.series.is_sorted_by(|a, b| a.spend_usd_micros <= b.spend_usd_micros));
-        // Spend only grows, so the chain only moves on, and a closed model is never used.
+        // Spend only grows, so the chain never moves back, and an exceeded model is never used.
         let used: Vec<i64> = report.models.iter().filter_map(|model| model.first_used_at_ms).collect();
         prop_assert!(used.is_sorted());
         for (model, quota) in report.models.iter().zip(quotas) {

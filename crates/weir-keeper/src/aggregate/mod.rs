@@ -1,118 +1,119 @@
-//! From shards to totals, from totals to fallbacks and notices.
+//! Aggregation: from shards to daily totals, from totals to fallbacks and webhook notifications.
 //!
-//! 1. The change feed of the counters tells which models of which scopes are dirty ([`Dirty::of`]); a full pass over the days
-//!    in which something can still be counted finds what the feed missed, and sums each day up once more when it is over.
-//! 2. The shards of each are summed up into its total, which never goes back.
-//! 3. The monitor looks at the totals of each scope: it moves the chain on as soon as a quota is spent, and tells of
-//!    thresholds that were crossed.
+//! 1. The change feed of the counters names the dirty totals ([`DirtySet::from_changes`]). A full pass over the days
+//!    that still accept submissions catches what the feed missed, and finalizes days that have ended.
+//! 2. The shards of each dirty total are summed into it; a total never decreases.
+//! 3. The quota monitor checks the totals of each affected scope: it records a fallback as soon as a quota is exceeded,
+//!    and queues notifications of crossed thresholds.
 //!
-//! All of it is idempotent and safe on every instance at once. A failure leaves the rest dirty: the feed is read again.
+//! Every step is idempotent and safe to run on all instances at once. After a failure the rest stays dirty, because the
+//! feed is read again.
 
-mod closing;
-mod dirty;
-mod monitor;
-mod pass;
-mod sum;
+mod dirty_set;
+mod finalize;
+mod full_pass;
+mod quota_monitor;
+mod update_total;
 
 use serde::Serialize;
 use weir_table::Backend;
 
-pub use self::dirty::Dirty;
-pub use self::pass::Passed;
-use self::sum::Total;
+pub use self::dirty_set::DirtySet;
+pub use self::full_pass::FullPassReport;
+use self::update_total::TotalUpdate;
 use crate::error::{Error, Result};
 use crate::ids::{Label, Scope};
 use crate::keeper::Keeper;
 use crate::money::{MicroUsd, Percent};
 
-/// Models that are told of as the closest to their quotas.
+/// Entries in the list of models closest to their quotas.
 const CLOSEST_MAX: usize = 10;
 
-/// What summing up came to.
+/// The result of an aggregation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Summed {
-    /// Totals that were written.
+pub struct AggregateReport {
+    /// Totals written.
     pub written: u64,
-    /// Totals that said already what the shards say.
+    /// Totals that already equalled their shards.
     pub unchanged: u64,
-    /// Chains that were moved on.
-    pub flips: u64,
-    /// Notices that were queued.
-    pub notices: u64,
-    /// Models and scopes that could not be looked after, though the store works: what is stored of them is damaged.
+    /// Fallbacks recorded.
+    pub fallbacks: u64,
+    /// Webhook notifications queued.
+    pub notifications: u64,
+    /// Totals and scopes skipped because their stored data is corrupt, while the store works.
     pub failed: u64,
-    /// What was spent since the totals were written before: with the lag, what a quota can be overshot by.
+    /// Spend added to totals, in micro-USD. Together with the lag it bounds how far a quota can be overshot.
     pub spend_added: MicroUsd,
-    /// How long ago the first change was that is now in a total.
+    /// Age of the oldest change that is now in a total, in milliseconds.
     pub lag_ms: i64,
-    /// The models that are closest to their quotas, of those that were looked at.
-    pub closest: Vec<Proximity>,
+    /// The visited models that are closest to their quotas.
+    pub closest: Vec<QuotaProximity>,
 }
 
 /// How close a model is to its quota.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Proximity {
-    /// How much of the quota is spent.
+pub struct QuotaProximity {
+    /// Spend as a percentage of the quota.
     pub percent: Percent,
-    /// Whose.
+    /// The org or app.
     #[serde(skip)]
     pub scope: Scope,
-    /// The model.
+    /// The model label.
     pub label: Label,
 }
 
-impl Summed {
-    /// Passes over what is wrong with one scope, so that the others do not suffer from it; a store that fails, fails all.
-    fn passable<T>(&mut self, scope: &Scope, result: Result<T>) -> Result<Option<T>> {
+impl AggregateReport {
+    /// Skips a scope whose data is faulty, so that the others are still served; a failing store fails all.
+    fn skip_failed_scope<T>(&mut self, scope: &Scope, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
             Err(error @ (Error::Store(_) | Error::Contended)) => Err(error),
             Err(error) => {
                 let client_id = scope.client_id();
-                tracing::warn!(scope = client_id, %error, "totals of a scope cannot be looked after");
+                tracing::warn!(scope = client_id, %error, "skipped the totals of a scope");
                 self.failed += 1;
                 Ok(None)
             }
         }
     }
 
-    fn near(&mut self, percent: Percent, scope: &Scope, label: &Label) {
-        let place = self.closest.partition_point(|other| other.percent >= percent);
-        if place < CLOSEST_MAX {
-            let near = Proximity { percent, scope: scope.clone(), label: label.clone() };
-            self.closest.insert(place, near);
+    fn record_proximity(&mut self, percent: Percent, scope: &Scope, label: &Label) {
+        let rank = self.closest.partition_point(|other| other.percent >= percent);
+        if rank < CLOSEST_MAX {
+            let proximity = QuotaProximity { percent, scope: scope.clone(), label: label.clone() };
+            self.closest.insert(rank, proximity);
             self.closest.truncate(CLOSEST_MAX);
         }
     }
 }
 
 impl<B: Backend> Keeper<B> {
-    /// Sums up what is dirty, then looks after the quotas of the scopes it belongs to.
+    /// Updates the dirty totals, then checks the quotas of the scopes they belong to.
     ///
     /// # Errors
-    /// The store fails. What was done is done, and doing all of it again does no harm.
-    pub async fn aggregate(&self, dirty: &Dirty) -> Result<Summed> {
+    /// The store fails. Completed updates stay, and the whole set can be aggregated again.
+    pub async fn aggregate(&self, dirty: &DirtySet) -> Result<AggregateReport> {
         let now_ms = self.now_ms();
-        let mut summed = Summed::default();
+        let mut report = AggregateReport::default();
         for (scope, label, day, at_ms) in dirty.iter() {
-            let spot = (scope.clone(), label.clone(), day);
-            match summed.passable(scope, self.total_up(&spot, now_ms).await)? {
+            let total = (scope.clone(), label.clone(), day);
+            match report.skip_failed_scope(scope, self.update_total(&total, now_ms).await)? {
                 None => {}
-                Some(Total::Unchanged) => summed.unchanged += 1,
-                Some(Total::Written(added)) => {
-                    summed.written += 1;
-                    // What an org spent is what its apps did, which is counted for them in any case.
+                Some(TotalUpdate::Unchanged) => report.unchanged += 1,
+                Some(TotalUpdate::Written(added)) => {
+                    report.written += 1;
+                    // The org's spend is the sum of its apps', which is always metered for them.
                     if scope.app().is_some() {
-                        summed.spend_added.0 = summed.spend_added.0.saturating_add(added.0);
+                        report.spend_added.0 = report.spend_added.0.saturating_add(added.0);
                     }
-                    summed.lag_ms = summed.lag_ms.max(now_ms.saturating_sub(at_ms));
+                    report.lag_ms = report.lag_ms.max(now_ms.saturating_sub(at_ms));
                 }
             }
         }
         for (scope, day) in dirty.scopes() {
-            let watched = self.watch_quotas(scope, day, now_ms, &mut summed).await;
-            summed.passable(scope, watched)?;
+            let watched = self.watch_quotas(scope, day, now_ms, &mut report).await;
+            report.skip_failed_scope(scope, watched)?;
         }
-        Ok(summed)
+        Ok(report)
     }
 }

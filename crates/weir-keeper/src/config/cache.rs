@@ -1,95 +1,95 @@
-//! What a process remembers of configurations in force.
+//! The per-process cache of effective configurations.
 //!
-//! A read that was under way while a configuration was written must not bring the old one back, so every write moves an
-//! epoch, and what was read in an earlier one is not kept.
+//! A read that overlaps a write must not cache the old configuration. So every write increments an epoch, and a value
+//! read in an earlier epoch is not inserted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use quick_cache::{Equivalent, sync};
 
-use super::Effective;
-use crate::bounds::CONFIGS_REMEMBERED;
+use super::EffectiveConfig;
+use crate::bounds::CONFIGS_CACHED_MAX;
 use crate::ids::{AppId, OrgId};
 
-/// An org or an app of it, borrowed, so that looking one up builds no text.
+/// A borrowed key, so that a lookup allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Whose<'a> {
+pub(crate) struct ConfigKey<'a> {
     pub(crate) org: &'a OrgId,
     pub(crate) app: Option<&'a AppId>,
 }
 
-/// The same, owned. It hashes like a [`Whose`], whose fields it has.
+/// The owned key. It has the same fields as [`ConfigKey`], so both hash alike.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Owned {
+struct OwnedConfigKey {
     org: OrgId,
     app: Option<AppId>,
 }
 
-impl Equivalent<Owned> for Whose<'_> {
-    fn equivalent(&self, key: &Owned) -> bool {
-        *self.org == key.org && self.app == key.app.as_ref()
+impl Equivalent<OwnedConfigKey> for ConfigKey<'_> {
+    fn equivalent(&self, owned: &OwnedConfigKey) -> bool {
+        *self.org == owned.org && self.app == owned.app.as_ref()
     }
 }
 
 #[derive(Debug, Clone)]
 struct Entry {
-    effective: Arc<Effective>,
+    effective: Arc<EffectiveConfig>,
     read_ms: i64,
-    /// When something else comes into force.
+    /// When a pending change takes effect.
     until_ms: i64,
 }
 
-/// What a process remembers of configurations.
+/// Effective configurations by org and app.
 #[derive(Debug)]
-pub(crate) struct Cache {
+pub(crate) struct ConfigCache {
     ttl_ms: i64,
-    known: sync::Cache<Owned, Entry>,
+    entries: sync::Cache<OwnedConfigKey, Entry>,
     epoch: AtomicU64,
 }
 
-impl Cache {
-    /// An empty cache that believes a configuration for `ttl_ms`.
-    pub(crate) fn new(ttl_ms: i64) -> Cache {
-        let known = sync::Cache::new(CONFIGS_REMEMBERED);
-        Cache { ttl_ms, known, epoch: AtomicU64::new(0) }
+impl ConfigCache {
+    /// An empty cache key entries live for `ttl_ms`.
+    pub(crate) fn new(ttl_ms: i64) -> ConfigCache {
+        let entries = sync::Cache::new(CONFIGS_CACHED_MAX);
+        ConfigCache { ttl_ms, entries, epoch: AtomicU64::new(0) }
     }
 
-    /// What is remembered, and not too old.
-    pub(crate) fn fresh(&self, whose: Whose<'_>, now_ms: i64) -> Option<Arc<Effective>> {
-        let entry = self.known.get(&whose)?;
-        // Age counts in both directions, or a clock put back would make it be believed for ever.
-        let is_young = now_ms.abs_diff(entry.read_ms) < self.ttl_ms.max(0).unsigned_abs();
-        (is_young && now_ms < entry.until_ms).then_some(entry.effective)
+    /// A cached configuration that has not expired.
+    pub(crate) fn get(&self, key: ConfigKey<'_>, now_ms: i64) -> Option<Arc<EffectiveConfig>> {
+        let entry = self.entries.get(&key)?;
+        // Age is measured in both directions, or entries would never expire after the clock is set back.
+        let is_fresh = now_ms.abs_diff(entry.read_ms) < self.ttl_ms.max(0).unsigned_abs();
+        (is_fresh && now_ms < entry.until_ms).then_some(entry.effective)
     }
 
-    /// The epoch, to be asked for before a read and handed to [`Cache::keep`] after it.
+    /// The current epoch: read it before a store read, and pass it to [`ConfigCache::insert`] after.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    /// Remembers what was read at `now_ms` and holds until `until_ms`, unless something was written since `epoch`.
-    pub(crate) fn keep(
+    /// Caches what was read at `now_ms` and stays in force until `until_ms`, unless a write happened since `epoch`.
+    pub(crate) fn insert(
         &self,
-        whose: Whose<'_>,
-        effective: &Arc<Effective>,
+        key: ConfigKey<'_>,
+        effective: &Arc<EffectiveConfig>,
         (now_ms, until_ms): (i64, i64),
         epoch: u64,
     ) {
         if self.epoch() != epoch {
             return;
         }
-        let owned = Owned { org: whose.org.clone(), app: whose.app.cloned() };
+        let owned = OwnedConfigKey { org: key.org.clone(), app: key.app.cloned() };
         let entry = Entry { effective: Arc::clone(effective), read_ms: now_ms, until_ms };
-        self.known.insert(owned, entry);
+        self.entries.insert(owned, entry);
         if self.epoch() != epoch {
-            self.known.remove(&whose);
+            self.entries.remove(&key);
         }
     }
 
-    /// Forgets an org with all its apps.
-    pub(crate) fn forget(&self, org: &OrgId) {
+    /// Drops an org with all its apps.
+    pub(crate) fn invalidate(&self, org: &OrgId) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
-        self.known.retain(|key, _| key.org != *org);
+        self.entries.retain(|key, _| key.org != *org);
     }
 }

@@ -1,4 +1,4 @@
-//! What a configuration may say. Every error names its field.
+//! Validates configuration requests. Every error names its field.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -12,19 +12,19 @@ use super::{
 use crate::bounds::{
     CHAIN_MAX, LABELS_MAX, NAME_MAX, REFRESH_SECS, SHARD_COUNTS, THRESHOLD_PCT, USD_MICROS_MAX,
 };
+use crate::catalog::ModelCatalog;
 use crate::day::Zone;
 use crate::error::{Error, Result};
 use crate::ids::{Label, shown};
-use crate::labels::Catalogue;
 use crate::money::MicroUsd;
 
 impl PutOrg {
-    /// The configuration asked for, where there was the `old` one or none.
+    /// Validates the request; `old` is the current configuration, if any.
     ///
     /// # Errors
-    /// Names what is wrong with it.
-    pub fn check(&self, labels: &Catalogue, old: Option<&OrgConfig>) -> Result<OrgConfig> {
-        let timezone = Zone::new(&self.timezone).map_err(|error| error.of_config("timezone"))?;
+    /// Names the invalid field.
+    pub fn check(&self, labels: &ModelCatalog, old: Option<&OrgConfig>) -> Result<OrgConfig> {
+        let timezone = Zone::new(&self.timezone).map_err(|error| error.into_config("timezone"))?;
         let model_ordering = ordering(&self.model_ordering, labels, &[])?;
         let quotas = quotas(&self.quotas, labels, &[])?;
         covered(&model_ordering, &quotas)?;
@@ -50,13 +50,13 @@ impl PutOrg {
 }
 
 impl PutApp {
-    /// The configuration asked for, of an app that has these inference profiles.
+    /// Validates the request of an app with these inference profiles.
     ///
     /// # Errors
-    /// Names what is wrong with it.
+    /// Names the invalid field.
     pub fn check(
         &self,
-        labels: &Catalogue,
+        labels: &ModelCatalog,
         profiles: &[Label],
         org: &OrgRecord,
     ) -> Result<AppConfig> {
@@ -84,11 +84,11 @@ impl PutApp {
         })
     }
 
-    /// Some things are the org's alone; all that says where the chain is, too, where the apps share one.
+    /// Rejects fields that only an org has, and where all apps share one chain, those of the chain.
     fn check_scope(&self, org: &OrgRecord) -> Result<()> {
         let own = &self.overrides;
         if own.agg_shard_count.is_some() {
-            return Err(Error::config("overrides.agg_shard_count", "belongs to the org"));
+            return Err(Error::config("overrides.agg_shard_count", "can only be set for the org"));
         }
         let shared = [
             ("model_ordering", self.model_ordering.is_some()),
@@ -96,9 +96,9 @@ impl PutApp {
             ("overrides.sticky_fallback_enabled", own.sticky_fallback_enabled.is_some()),
         ];
         match shared.into_iter().find(|(_, is_set)| *is_set) {
-            Some((field, _)) if org.coming_scope() == QuotaScope::Org => {
+            Some((field, _)) if org.upcoming_scope() == QuotaScope::Org => {
                 let problem =
-                    "cannot be set for an app: quota_scope is ORG, all apps share one chain";
+                    "cannot be set for an app: quota_scope is ORG, so all apps share one chain";
                 Err(Error::config(field, problem))
             }
             _ => Ok(()),
@@ -114,7 +114,7 @@ impl Overrides {
     fn refresh(&self) -> Result<(Option<u32>, Option<u32>)> {
         let (normal, other) = (self.refresh_interval_normal_secs, self.refresh_interval_secs);
         if normal.is_some() && other.is_some() && normal != other {
-            let problem = "is another name of refresh_interval_normal_secs, which differs";
+            let problem = "is an alias of refresh_interval_normal_secs, which has another value";
             return Err(Error::config("overrides.refresh_interval_secs", problem));
         }
         let normal =
@@ -125,12 +125,12 @@ impl Overrides {
 
     fn shards(&self, old: Option<u8>) -> Result<u8> {
         let field = "overrides.agg_shard_count";
-        let Some(wanted) = self.agg_shard_count else {
+        let Some(requested) = self.agg_shard_count else {
             return Ok(old.unwrap_or(SHARD_COUNT_DEFAULT));
         };
-        let known = SHARD_COUNTS.into_iter().find(|count| i64::from(*count) == wanted);
-        let count = known.ok_or_else(|| {
-            Error::config(field, format!("is {wanted}, but one of 8, 16, 32 and 64 is needed"))
+        let count = SHARD_COUNTS.into_iter().find(|count| i64::from(*count) == requested);
+        let count = count.ok_or_else(|| {
+            Error::config(field, format!("is {requested}, must be 8, 16, 32 or 64"))
         })?;
         match old {
             Some(old) if old != count => {
@@ -145,14 +145,15 @@ fn name(field: &str, text: &str) -> Result<String> {
     let length = text.chars().take(NAME_MAX + 1).count();
     let is_blank = text.trim().is_empty();
     if is_blank || length > NAME_MAX || text.contains(char::is_control) {
-        let problem = format!("{} is no name of 1 to {NAME_MAX} characters", shown(text));
+        let problem =
+            format!("{} must have 1 to {NAME_MAX} characters, not all blank", shown(text));
         return Err(Error::config(field, problem));
     }
     Ok(text.to_owned())
 }
 
 fn word<T>(field: &str, text: &str, parse: fn(&str) -> Option<T>, words: &str) -> Result<T> {
-    parse(text).ok_or_else(|| Error::config(field, format!("is {}, not {words}", shown(text))))
+    parse(text).ok_or_else(|| Error::config(field, format!("is {}, must be {words}", shown(text))))
 }
 
 fn within<T>(field: &str, value: Option<i64>, range: RangeInclusive<T>) -> Result<Option<T>>
@@ -162,16 +163,16 @@ where
     let Some(value) = value else { return Ok(None) };
     let good = T::try_from(value).ok().filter(|value| range.contains(value));
     let wrong = || {
-        let problem = format!("is {value}, not within {} to {}", range.start(), range.end());
+        let problem = format!("is {value}, must be from {} to {}", range.start(), range.end());
         Error::config(field, problem)
     };
     good.map(Some).ok_or_else(wrong)
 }
 
-fn ordering(texts: &[String], labels: &Catalogue, profiles: &[Label]) -> Result<Vec<Label>> {
+fn ordering(texts: &[String], labels: &ModelCatalog, profiles: &[Label]) -> Result<Vec<Label>> {
     let field = "model_ordering";
     if !(1..=CHAIN_MAX).contains(&texts.len()) {
-        let problem = format!("has {} labels; 1 to {CHAIN_MAX} are needed", texts.len());
+        let problem = format!("has {} labels, must have 1 to {CHAIN_MAX}", texts.len());
         return Err(Error::config(field, problem));
     }
     let mut chain: Vec<Label> = Vec::with_capacity(texts.len());
@@ -186,30 +187,31 @@ fn ordering(texts: &[String], labels: &Catalogue, profiles: &[Label]) -> Result<
 }
 
 fn quotas(
-    wanted: &BTreeMap<String, i64>,
-    labels: &Catalogue,
+    requested: &BTreeMap<String, i64>,
+    labels: &ModelCatalog,
     profiles: &[Label],
 ) -> Result<BTreeMap<Label, MicroUsd>> {
-    if wanted.len() > LABELS_MAX {
-        return Err(Error::config("quotas", format!("are more than {LABELS_MAX}")));
+    if requested.len() > LABELS_MAX {
+        return Err(Error::config("quotas", format!("has more than {LABELS_MAX} entries")));
     }
     let quota = |(text, micros): (&String, &i64)| {
         let label = labels.find("quotas", text, profiles)?;
         let quota = u64::try_from(*micros).ok().filter(|quota| *quota <= USD_MICROS_MAX);
         let quota = quota.ok_or_else(|| {
-            let problem = format!("is {micros}, not within 0 to {USD_MICROS_MAX} micro-USD");
+            let problem = format!("is {micros}, must be from 0 to {USD_MICROS_MAX} micro-USD");
             Error::config(format!("quotas.{label}"), problem)
         })?;
         Ok((label, MicroUsd(quota)))
     };
-    wanted.iter().map(quota).collect()
+    requested.iter().map(quota).collect()
 }
 
 fn covered(chain: &[Label], quotas: &BTreeMap<Label, MicroUsd>) -> Result<()> {
     match chain.iter().find(|label| !quotas.contains_key(*label)) {
-        Some(label) => {
-            Err(Error::config(format!("quotas.{label}"), "is missing; each label needs a quota"))
-        }
+        Some(label) => Err(Error::config(
+            format!("quotas.{label}"),
+            "is missing; every label of the chain needs a quota",
+        )),
         None => Ok(()),
     }
 }

@@ -1,77 +1,77 @@
-//! What holds for an app, or for its org as a whole.
+//! The configuration in force for an app, or for its org as a whole.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{AppRecord, OrgRecord, Pending, QuotaScope, Unpriced};
-use crate::bounds::{LATE_MS, SETTLE_MS, TOLD_BEFORE_MADE_DAYS};
+use super::{AppRecord, OrgRecord, PendingChange, QuotaScope, Unpriced};
+use crate::bounds::{DAYS_BEFORE_CREATION_MAX, FINALIZE_DELAY_MS, LATE_MS};
 use crate::day::{OrgDay, Zone};
-use crate::decide::{Question, Refresh, Rung, Sticky};
+use crate::decide::{ChainEntry, DecisionInput, Refresh, StickyState};
 use crate::ids::{AppId, Label, OrgId, Scope};
 use crate::money::MicroUsd;
 
-/// The configuration in force at a moment.
+/// The configuration in force at a time: the app's own settings, else its org's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Effective {
+pub struct EffectiveConfig {
     /// The org.
     pub org_id: OrgId,
-    /// The app; nothing for the org as a whole.
+    /// The app; `None` for the org as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_id: Option<AppId>,
-    /// The org's name.
+    /// Name of the org.
     pub org_name: String,
-    /// The app's name.
+    /// Name of the app.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub app_name: Option<String>,
-    /// By which days begin and end.
+    /// Time zone of the org's days.
     pub timezone: Zone,
-    /// Whose spend the quotas are for.
+    /// Whether quotas apply to the org or to each app.
     pub quota_scope: QuotaScope,
-    /// The chain.
+    /// The chain of models, the preferred one first.
     pub model_ordering: Vec<Label>,
-    /// What may be spent on each model a day.
+    /// Daily quota of each model, in micro-USD.
     pub quotas: BTreeMap<Label, MicroUsd>,
-    /// From which percentage of its quota a model is tight.
+    /// Percentage of its quota from which a model is tight.
     pub tight_mode_threshold_pct: u8,
-    /// Over how many shards counters are spread.
+    /// Number of shards that counters are spread over.
     pub agg_shard_count: u8,
-    /// Whether a fallback lasts for the day.
+    /// Whether a fallback is sticky: it lasts for the rest of the day.
     pub sticky_fallback_enabled: bool,
-    /// Seconds between two checks of a client while there is room.
+    /// Seconds between two checks of a client below the threshold.
     pub refresh_interval_normal_secs: u32,
-    /// The same close to a quota.
+    /// Seconds between two checks of a client near a quota.
     pub refresh_interval_tight_secs: u32,
     /// What to do with submissions of unknown price.
     pub unpriced: Unpriced,
-    /// Greater after every change of what holds here, the org's or the app's.
+    /// Version that grows with every change of the org or the app.
     pub config_version: u64,
-    /// What the app has from its org.
+    /// Fields that the app inherits from its org.
     pub inherited_fields: Vec<&'static str>,
-    /// When the app was made, or the org, in seconds since 1970.
+    /// When the app (or org) was created, in seconds since 1970.
     #[serde(skip)]
     pub created_at_epoch: i64,
-    /// What will hold instead, where something waits for the next midnight.
+    /// Time zone and quota scope that take effect at the next midnight.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pending: Option<Pending>,
-    /// What was in force before, the oldest first, for what is told late.
+    pub pending: Option<PendingChange>,
+    /// Earlier time zones and quota scopes, the oldest first, for late submissions.
     #[serde(skip)]
-    pub past: Vec<Before>,
+    pub past: Vec<PastSettings>,
 }
 
-/// The time zone and quota scope that were in force until a moment.
+/// A time zone and quota scope that were in force until some time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Before {
+pub struct PastSettings {
     /// The time zone.
     pub timezone: Zone,
     /// The quota scope.
     pub quota_scope: QuotaScope,
-    /// Until when, in milliseconds since 1970.
+    /// The end of the period, in milliseconds since 1970.
     pub until_ms: i64,
 }
 
-/// What an app may say itself, where the quotas are its own.
-const OWN: [&str; 6] = [
+/// Fields an app may set itself when quotas are per app.
+const APP_FIELDS: [&str; 6] = [
     "model_ordering",
     "quotas",
     "tight_mode_threshold_pct",
@@ -79,15 +79,15 @@ const OWN: [&str; 6] = [
     "refresh_interval_normal_secs",
     "refresh_interval_tight_secs",
 ];
-/// What is always the org's.
-const ORGS_ALONE: [&str; 4] = ["timezone", "quota_scope", "agg_shard_count", "unpriced"];
+/// Fields that only an org has.
+const ORG_FIELDS: [&str; 4] = ["timezone", "quota_scope", "agg_shard_count", "unpriced"];
 
-impl Effective {
-    /// What holds for an org as a whole.
+impl EffectiveConfig {
+    /// The configuration of an org as a whole.
     #[must_use]
-    pub fn of_org(record: &OrgRecord, now_ms: i64) -> Effective {
-        let config = record.at(now_ms).into_owned();
-        Effective {
+    pub fn for_org(record: &OrgRecord, now_ms: i64) -> EffectiveConfig {
+        let config = record.config_at(now_ms).into_owned();
+        EffectiveConfig {
             org_id: record.org.clone(),
             app_id: None,
             org_name: config.org_name,
@@ -106,23 +106,23 @@ impl Effective {
             inherited_fields: Vec::new(),
             created_at_epoch: record.created_at_epoch,
             pending: record.pending.clone().filter(|pending| pending.at_ms > now_ms),
-            past: record.past(now_ms),
+            past: record.past_at(now_ms),
         }
     }
 
-    /// What holds for an app. In the scope `ORG` all apps share the org's chain, whatever they said before.
+    /// The configuration of an app. With quota scope `ORG` all apps share the org's chain, whatever they set before.
     #[must_use]
-    pub fn of_app(org: &OrgRecord, app: &AppRecord, now_ms: i64) -> Effective {
-        let of_org = Effective::of_org(org, now_ms);
+    pub fn for_app(org: &OrgRecord, app: &AppRecord, now_ms: i64) -> EffectiveConfig {
+        let base = EffectiveConfig::for_org(org, now_ms);
         let config = &app.config;
-        let is_own = of_org.quota_scope == QuotaScope::App;
+        let is_own = base.quota_scope == QuotaScope::App;
         let ordering = config.model_ordering.clone().filter(|_| is_own);
         let quotas = config.quotas.clone().filter(|_| is_own);
         let sticky = config.sticky_fallback_enabled.filter(|_| is_own);
         let threshold = config.tight_mode_threshold_pct;
         let (normal, tight) =
             (config.refresh_interval_normal_secs, config.refresh_interval_tight_secs);
-        let said = [
+        let is_set = [
             ordering.is_some(),
             quotas.is_some(),
             threshold.is_some(),
@@ -130,43 +130,43 @@ impl Effective {
             normal.is_some(),
             tight.is_some(),
         ];
-        let inherited = OWN.into_iter().zip(said).filter(|(_, is_said)| !is_said);
-        Effective {
+        let inherited = APP_FIELDS.into_iter().zip(is_set).filter(|(_, is_set)| !is_set);
+        EffectiveConfig {
             app_id: Some(app.app.clone()),
             app_name: Some(config.app_name.clone()),
-            model_ordering: ordering.unwrap_or(of_org.model_ordering),
-            quotas: quotas.unwrap_or(of_org.quotas),
-            tight_mode_threshold_pct: threshold.unwrap_or(of_org.tight_mode_threshold_pct),
-            sticky_fallback_enabled: sticky.unwrap_or(of_org.sticky_fallback_enabled),
-            refresh_interval_normal_secs: normal.unwrap_or(of_org.refresh_interval_normal_secs),
-            refresh_interval_tight_secs: tight.unwrap_or(of_org.refresh_interval_tight_secs),
-            // Each only grows, so their sum grows with either. A shared chain goes by the org alone, or its apps would
-            // disagree about which fallback is newer.
+            model_ordering: ordering.unwrap_or(base.model_ordering),
+            quotas: quotas.unwrap_or(base.quotas),
+            tight_mode_threshold_pct: threshold.unwrap_or(base.tight_mode_threshold_pct),
+            sticky_fallback_enabled: sticky.unwrap_or(base.sticky_fallback_enabled),
+            refresh_interval_normal_secs: normal.unwrap_or(base.refresh_interval_normal_secs),
+            refresh_interval_tight_secs: tight.unwrap_or(base.refresh_interval_tight_secs),
+            // Both versions only grow, so their sum grows with either. A shared chain uses the org's alone, or its apps
+            // would disagree about which fallback is newer.
             config_version: if is_own {
-                of_org.config_version.saturating_add(app.config_version)
+                base.config_version.saturating_add(app.config_version)
             } else {
-                of_org.config_version
+                base.config_version
             },
-            inherited_fields: inherited.map(|(field, _)| field).chain(ORGS_ALONE).collect(),
+            inherited_fields: inherited.map(|(field, _)| field).chain(ORG_FIELDS).collect(),
             created_at_epoch: app.created_at_epoch,
-            ..of_org
+            ..base
         }
     }
 
-    /// The time zone and quota scope that were in force at a moment not long ago: by them a submission of that time is
-    /// counted, so that the day it belongs to is one.
+    /// The time zone and quota scope that were in force at a recent time. A submission is metered by those, so that
+    /// each belongs to exactly one day.
     #[must_use]
-    pub fn then(&self, at_ms: i64) -> (&Zone, QuotaScope) {
+    pub fn settings_at(&self, at_ms: i64) -> (&Zone, QuotaScope) {
         match self.past.iter().find(|before| at_ms < before.until_ms) {
             Some(before) => (&before.timezone, before.quota_scope),
             None => (&self.timezone, self.quota_scope),
         }
     }
 
-    /// The first day in which something can still be counted; what was counted on days before it stays as it is.
+    /// The first day that still accepts submissions; the totals of earlier days are final.
     #[must_use]
     pub fn first_open_day(&self, now_ms: i64) -> OrgDay {
-        let now_ms = now_ms.saturating_sub(SETTLE_MS);
+        let now_ms = now_ms.saturating_sub(FINALIZE_DELAY_MS);
         let mut first = self.timezone.day_of(now_ms);
         let mut since_ms = i64::MIN;
         let past = self.past.iter().map(|before| (&before.timezone, before.until_ms));
@@ -180,15 +180,15 @@ impl Effective {
         first
     }
 
-    /// The first day of which it can have told anything.
+    /// The first day that can have submissions.
     #[must_use]
     pub fn first_day(&self) -> OrgDay {
         let made = self.timezone.day_of(self.created_at_epoch.saturating_mul(1000));
         let mut back = std::iter::successors(Some(made), |day| day.previous());
-        back.nth(TOLD_BEFORE_MADE_DAYS).unwrap_or(made)
+        back.nth(DAYS_BEFORE_CREATION_MAX).unwrap_or(made)
     }
 
-    /// Whose spend the quotas are for.
+    /// The scope that the quotas apply to.
     #[must_use]
     pub fn scope(&self) -> Scope {
         match (&self.app_id, self.quota_scope) {
@@ -197,32 +197,33 @@ impl Effective {
         }
     }
 
-    /// What may be spent on a model a day. One without a quota is closed: an org may have changed under its apps.
+    /// Daily quota of a model. A model without a quota is closed: the org may have changed since the app was
+    /// configured.
     #[must_use]
     pub fn quota(&self, label: &Label) -> MicroUsd {
         self.quotas.get(label).copied().unwrap_or_default()
     }
 
-    /// The chain, with what was spent on each model today.
+    /// The chain with today's spend.
     #[must_use]
-    pub fn rungs(&self, spend: impl Fn(&Label) -> MicroUsd) -> Vec<Rung> {
-        let rung = |label: &Label| Rung {
+    pub fn chain(&self, spend: impl Fn(&Label) -> MicroUsd) -> Vec<ChainEntry> {
+        let entry = |label: &Label| ChainEntry {
             label: label.clone(),
             spend: spend(label),
             quota: self.quota(label),
         };
-        self.model_ordering.iter().map(rung).collect()
+        self.model_ordering.iter().map(entry).collect()
     }
 
-    /// The question which model of the chain to use now.
+    /// The input of the decision which model to use now.
     #[must_use]
-    pub fn question<'a>(
+    pub fn decision_input<'a>(
         &self,
-        chain: &'a [Rung],
-        sticky: Option<&'a Sticky>,
+        chain: &'a [ChainEntry],
+        sticky: Option<&'a StickyState>,
         now_ms: i64,
-    ) -> Question<'a> {
-        Question {
+    ) -> DecisionInput<'a> {
+        DecisionInput {
             chain,
             threshold_pct: self.tight_mode_threshold_pct,
             is_sticky: self.sticky_fallback_enabled,

@@ -1,17 +1,19 @@
-//! Records as they are stored. Credentials are attributes of the same item; they are passed over here and stay as they are.
+//! The stored form of records. Credentials are attributes of the same item; they are ignored here and left unchanged.
 
 use std::collections::BTreeMap;
 
 use weir_table::{Item, Key, Name, Value};
 
-use super::{AppConfig, AppRecord, Before, OrgConfig, OrgRecord, Pending, QuotaScope, Unpriced};
+use super::{
+    AppConfig, AppRecord, OrgConfig, OrgRecord, PastSettings, PendingChange, QuotaScope, Unpriced,
+};
 use crate::day::Zone;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, OrgId, Scope};
 use crate::keys;
 use crate::money::MicroUsd;
 
-/// How often the record was written: what a write is conditioned on.
+/// Version of the record: the condition of every write.
 pub(crate) const VERSION: &str = "config_version";
 const ORG_NAME: &str = "org_name";
 const APP_NAME: &str = "app_name";
@@ -35,7 +37,7 @@ const CREATED: &str = "created_at_epoch";
 const UPDATED: &str = "updated_at_epoch";
 
 impl OrgRecord {
-    /// The item of it. What else is in the `old` one stays.
+    /// Encodes the record. Other attributes of `old` stay.
     #[must_use]
     pub fn encode(&self, old: Option<&Item>) -> Item {
         let config = &self.config;
@@ -64,10 +66,10 @@ impl OrgRecord {
         item
     }
 
-    /// Reads the item of an org.
+    /// Decodes the item of an org.
     ///
     /// # Errors
-    /// Something is missing or is not what it should be.
+    /// An attribute is missing or invalid.
     pub fn decode(org: OrgId, item: &Item) -> Result<OrgRecord> {
         let read = Reader { what: format!("the configuration of org {org}"), item };
         let config = OrgConfig {
@@ -98,7 +100,7 @@ impl OrgRecord {
 }
 
 impl AppRecord {
-    /// The item of it. What else is in the `old` one stays.
+    /// Encodes the record. Other attributes of `old` stay.
     #[must_use]
     pub fn encode(&self, old: Option<&Item>) -> Item {
         let config = &self.config;
@@ -117,10 +119,10 @@ impl AppRecord {
         item
     }
 
-    /// Reads the item of an app.
+    /// Decodes the item of an app.
     ///
     /// # Errors
-    /// Something is missing or is not what it should be.
+    /// An attribute is missing or invalid.
     pub fn decode(org: OrgId, app: AppId, item: &Item) -> Result<AppRecord> {
         let read = Reader { what: format!("the configuration of app {app} of org {org}"), item };
         let config = AppConfig {
@@ -162,7 +164,7 @@ fn quotas(quotas: &BTreeMap<Label, MicroUsd>) -> Value {
     Value::map(quotas.iter().map(|(label, quota)| (Name::from(label.as_str()), quota.0)))
 }
 
-fn past(before: &Before) -> Value {
+fn past(before: &PastSettings) -> Value {
     Value::map([
         (TIMEZONE, Value::from(before.timezone.name())),
         (QUOTA_SCOPE, Value::from(before.quota_scope.as_str())),
@@ -170,7 +172,7 @@ fn past(before: &Before) -> Value {
     ])
 }
 
-/// Reads attributes, and says of which item they are when one is wrong.
+/// Reads attributes, and names the item in errors.
 struct Reader<'a> {
     what: String,
     item: &'a Item,
@@ -178,14 +180,14 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn wrong(&self, name: &str) -> Error {
-        Error::damaged(self.what.as_str(), format!("{name} is missing or wrong"))
+        Error::damaged(self.what.as_str(), format!("{name} is missing or invalid"))
     }
 
     fn needed<T>(&self, name: &str, value: Option<T>) -> Result<T> {
         value.ok_or_else(|| self.wrong(name))
     }
 
-    /// What `read` makes of an attribute, if the item has it.
+    /// Reads an optional attribute.
     fn maybe<T>(&self, name: &str, read: impl Fn(&'a Value) -> Option<T>) -> Result<Option<T>> {
         let value = self.item.get(name);
         value.map(|value| read(value).ok_or_else(|| self.wrong(name))).transpose()
@@ -234,19 +236,19 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn pending(&self) -> Result<Option<Pending>> {
+    fn pending(&self) -> Result<Option<PendingChange>> {
         let Some(at) = self.maybe_number::<i64>(PENDING_AT)? else { return Ok(None) };
-        Ok(Some(Pending {
+        Ok(Some(PendingChange {
             timezone: self.zone(PENDING_TIMEZONE)?,
             quota_scope: self.word(PENDING_SCOPE, QuotaScope::parse)?,
             at_ms: at.saturating_mul(1000),
         }))
     }
 
-    fn past(&self) -> Result<Vec<Before>> {
+    fn past(&self) -> Result<Vec<PastSettings>> {
         let before = |value: &Value| {
             let Value::M(fields) = value else { return None };
-            Some(Before {
+            Some(PastSettings {
                 timezone: Zone::new(fields.get(TIMEZONE)?.as_s()?).ok()?,
                 quota_scope: QuotaScope::parse(fields.get(QUOTA_SCOPE)?.as_s()?)?,
                 until_ms: fields.get(PAST_UNTIL)?.as_i64()?.saturating_mul(1000),

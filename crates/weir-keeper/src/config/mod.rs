@@ -1,10 +1,11 @@
-//! What orgs and apps are set up to: their chain of models, the quotas, and how closely clients watch.
+//! Configuration of orgs and apps: the chain of models, the quotas, and how often clients check.
 //!
-//! A request ([`PutOrg`], [`PutApp`]) is checked and becomes a configuration ([`OrgConfig`], [`AppConfig`]), which is kept in
-//! a record with its version ([`OrgRecord`], [`AppRecord`]). What holds for an app at a moment is [`Effective`]: its own
-//! where it has any, else its org's. A new time zone or quota scope waits in the record for the next local midnight.
+//! A request ([`PutOrg`], [`PutApp`]) is validated into a configuration ([`OrgConfig`], [`AppConfig`]), which is stored
+//! in a versioned record ([`OrgRecord`], [`AppRecord`]). The configuration in force for an app is [`EffectiveConfig`]:
+//! its own settings where it has any, else its org's. A new time zone or quota scope stays pending in the record until
+//! the next local midnight.
 
-pub(crate) mod cache;
+mod cache;
 mod check;
 mod effective;
 mod item;
@@ -18,23 +19,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-pub use self::effective::{Before, Effective};
+pub(crate) use self::cache::ConfigCache;
+pub use self::effective::{EffectiveConfig, PastSettings};
 pub(crate) use self::item::VERSION;
-pub use self::record::{AppRecord, OrgRecord, Pending};
+pub use self::record::{AppRecord, OrgRecord, PendingChange};
 pub use self::request::{Overrides, PutApp, PutOrg};
 use crate::day::Zone;
 use crate::decide::Refresh;
 use crate::ids::Label;
 use crate::money::MicroUsd;
 
-/// The threshold of the tight mode, unless set otherwise.
+/// Default threshold of the tight mode, in percent.
 pub const THRESHOLD_PCT_DEFAULT: u8 = 95;
-/// The shards of an org, unless set otherwise.
+/// Default shard count of an org.
 pub const SHARD_COUNT_DEFAULT: u8 = 8;
-/// How often clients ask, unless set otherwise.
+/// Default check intervals of clients.
 pub const REFRESH_DEFAULT: Refresh = Refresh { normal_secs: 300, tight_secs: 60 };
 
-macro_rules! words {
+macro_rules! string_enums {
     ($($(#[$doc:meta])* $name:ident { $($(#[$each:meta])* $variant:ident = $text:literal,)* })*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -45,13 +47,13 @@ macro_rules! words {
         )*}
 
         impl $name {
-            /// The text of it.
+            /// The stored text.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $($name::$variant => $text,)* }
             }
 
-            /// What this text says.
+            /// Parses the stored text.
             #[must_use]
             pub fn parse(text: &str) -> Option<$name> {
                 match text { $($text => Some($name::$variant),)* _ => None }
@@ -60,25 +62,25 @@ macro_rules! words {
     )*};
 }
 
-words! {
-    /// Whose spend the quotas are for.
+string_enums! {
+    /// Whether quotas apply to the org or to each app.
     QuotaScope {
-        /// All apps of the org together.
+        /// One quota for all apps of the org together.
         Org = "ORG",
-        /// Each app by itself.
+        /// A quota for each app.
         App = "APP",
     }
     /// What to do with a submission whose model has no price.
     Unpriced {
-        /// Refuse it.
+        /// Reject it.
         Refuse = "refuse",
-        /// Count it as free.
+        /// Meter it as free.
         Zero = "zero",
     }
 }
 
-/// The names of the settings that differ: what an audit event tells of a change.
-pub(crate) fn differing(old: &impl Serialize, new: &impl Serialize) -> String {
+/// Names of the fields that differ, for the audit event of a change.
+pub(crate) fn changed_fields(old: &impl Serialize, new: &impl Serialize) -> String {
     let fields = |config: serde_json::Result<serde_json::Value>| match config {
         Ok(serde_json::Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),
@@ -92,57 +94,57 @@ pub(crate) fn differing(old: &impl Serialize, new: &impl Serialize) -> String {
 /// The configuration of an org.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OrgConfig {
-    /// Its name.
+    /// Name of the org.
     pub org_name: String,
-    /// By which its days begin and end.
+    /// Time zone of the org's days.
     pub timezone: Zone,
-    /// Whose spend the quotas are for.
+    /// Whether quotas apply to the org or to each app.
     pub quota_scope: QuotaScope,
-    /// The chain: the preferred model first.
+    /// The chain of models, the preferred one first.
     pub model_ordering: Vec<Label>,
-    /// What may be spent on each model a day.
+    /// Daily quota of each model, in micro-USD.
     pub quotas: BTreeMap<Label, MicroUsd>,
-    /// From which percentage of its quota a model is tight.
+    /// Percentage of its quota from which a model is tight.
     pub tight_mode_threshold_pct: u8,
-    /// Over how many shards counters are spread; never changes.
+    /// Number of shards that counters are spread over; never changes.
     pub agg_shard_count: u8,
-    /// Whether a fallback lasts for the day.
+    /// Whether a fallback is sticky: it lasts for the rest of the day.
     pub sticky_fallback_enabled: bool,
-    /// Seconds between two checks of a client while there is room.
+    /// Seconds between two checks of a client below the threshold.
     pub refresh_interval_normal_secs: u32,
-    /// The same close to a quota.
+    /// Seconds between two checks of a client near a quota.
     pub refresh_interval_tight_secs: u32,
     /// What to do with submissions of unknown price.
     pub unpriced: Unpriced,
 }
 
-/// The configuration of an app; what it does not say is its org's.
+/// The configuration of an app; absent fields are inherited from its org.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct AppConfig {
-    /// Its name.
+    /// Name of the app.
     pub app_name: String,
-    /// The chain.
+    /// The chain of models, the preferred one first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_ordering: Option<Vec<Label>>,
-    /// What may be spent on each model a day.
+    /// Daily quota of each model, in micro-USD.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quotas: Option<BTreeMap<Label, MicroUsd>>,
-    /// From which percentage of its quota a model is tight.
+    /// Percentage of its quota from which a model is tight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tight_mode_threshold_pct: Option<u8>,
-    /// Whether a fallback lasts for the day.
+    /// Whether a fallback is sticky: it lasts for the rest of the day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sticky_fallback_enabled: Option<bool>,
-    /// Seconds between two checks of a client while there is room.
+    /// Seconds between two checks of a client below the threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_interval_normal_secs: Option<u32>,
-    /// The same close to a quota.
+    /// Seconds between two checks of a client near a quota.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_interval_tight_secs: Option<u32>,
 }
 
 impl AppConfig {
-    /// Whether it says anything of a chain of its own, which it cannot where all apps share one.
+    /// Whether it sets any part of a chain of its own, which is not possible where all apps share one.
     #[must_use]
     pub fn has_own_chain(&self) -> bool {
         self.model_ordering.is_some()

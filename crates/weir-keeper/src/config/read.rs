@@ -1,72 +1,76 @@
-//! Reading what holds for an org or an app, from memory where it is fresh.
+//! Reads the effective configuration of an org or app, cached.
 
 use std::sync::Arc;
 
 use weir_table::{Backend, Get, Item, Key};
 
-use super::cache::Whose;
-use super::{AppRecord, Effective, OrgRecord};
+use super::cache::ConfigKey;
+use super::{AppRecord, EffectiveConfig, OrgRecord};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId};
 use crate::keeper::Keeper;
 use crate::keys;
 
 impl<B: Backend> Keeper<B> {
-    /// What holds now for an org as a whole, or for an app of it. Remembered for `config_ttl_ms`, and not longer than until
-    /// something pending comes into force; what this process writes is seen at once.
+    /// The configuration in force for an org as a whole, or for one of its apps. Cached for `config_ttl_ms`, but not
+    /// beyond a pending change; writes of this process are visible at once.
     ///
     /// # Errors
-    /// There is no such org or app, or the store fails.
-    pub async fn effective(&self, org: &OrgId, app: Option<&AppId>) -> Result<Arc<Effective>> {
-        self.effective_at(org, app, self.now_ms()).await
+    /// The org or app does not exist, or the store fails.
+    pub async fn effective_config(
+        &self,
+        org: &OrgId,
+        app: Option<&AppId>,
+    ) -> Result<Arc<EffectiveConfig>> {
+        self.effective_config_at(org, app, self.now_ms()).await
     }
 
-    /// The same at a moment that the caller knows to be now.
+    /// The configuration in force at `now_ms`.
     ///
     /// # Errors
-    /// As [`Keeper::effective`].
-    pub(crate) async fn effective_at(
+    /// As [`Keeper::effective_config`].
+    pub(crate) async fn effective_config_at(
         &self,
         org: &OrgId,
         app: Option<&AppId>,
         now_ms: i64,
-    ) -> Result<Arc<Effective>> {
-        let (configs, whose) = (&self.inner.configs, Whose { org, app });
-        if let Some(known) = configs.fresh(whose, now_ms) {
-            return Ok(known);
+    ) -> Result<Arc<EffectiveConfig>> {
+        let (configs, key) = (&self.inner.configs, ConfigKey { org, app });
+        if let Some(cached) = configs.get(key, now_ms) {
+            return Ok(cached);
         }
         let epoch = configs.epoch();
-        let (record, of_app) = self.read_records(org, app).await?;
-        let effective = match &of_app {
-            Some((app, _)) => Effective::of_app(&record.0, app, now_ms),
-            None => Effective::of_org(&record.0, now_ms),
+        let ((record, _), app_record) = self.read_records(org, app).await?;
+        let effective = match &app_record {
+            Some((app, _)) => EffectiveConfig::for_app(&record, app, now_ms),
+            None => EffectiveConfig::for_org(&record, now_ms),
         };
         let effective = Arc::new(effective);
-        let change = record.0.pending.as_ref().map(|pending| pending.at_ms);
+        let change = record.pending.as_ref().map(|pending| pending.at_ms);
         let until_ms = change.filter(|at| *at > now_ms).unwrap_or(i64::MAX);
-        configs.keep(whose, &effective, (now_ms, until_ms), epoch);
+        configs.insert(key, &effective, (now_ms, until_ms), epoch);
         Ok(effective)
     }
 
-    /// The records of an org and of an app of it, with their items.
+    /// The records of an org and of one of its apps, with their items.
     ///
     /// # Errors
-    /// There is no such org or app, or the store fails.
+    /// The org or app does not exist, or the store fails.
     pub(crate) async fn read_records(
         &self,
         org: &OrgId,
         app: Option<&AppId>,
     ) -> Result<((OrgRecord, Item), Option<(AppRecord, Item)>)> {
-        let (of_org, of_app) = match app {
+        let (org_item, app_item) = match app {
             None => (self.read_config(keys::org(org)).await?, None),
-            Some(app) => self.read_both(org, app).await?,
+            Some(app) => self.read_org_and_app(org, app).await?,
         };
-        let of_org = of_org.ok_or_else(|| Error::not_found("org", org.as_str()))?;
-        let of_org = (OrgRecord::decode(org.clone(), &of_org)?, of_org);
-        let Some(app) = app else { return Ok((of_org, None)) };
-        let item = of_app.ok_or_else(|| Error::not_found("app", app.as_str()))?;
-        let record = AppRecord::decode(org.clone(), app.clone(), &item)?;
-        Ok((of_org, Some((record, item))))
+        let org_item = org_item.ok_or_else(|| Error::not_found("org", org.as_str()))?;
+        let org_record = (OrgRecord::decode(org.clone(), &org_item)?, org_item);
+        let Some(app) = app else { return Ok((org_record, None)) };
+        let app_item = app_item.ok_or_else(|| Error::not_found("app", app.as_str()))?;
+        let app_record = AppRecord::decode(org.clone(), app.clone(), &app_item)?;
+        Ok((org_record, Some((app_record, app_item))))
     }
 
     /// An item of the config table.
@@ -74,8 +78,8 @@ impl<B: Backend> Keeper<B> {
         Ok(self.store().get(&Get::new(self.tables().config.clone(), key)).await?)
     }
 
-    /// The items of an org and of an app of it, where there are any.
-    pub(crate) async fn read_both(
+    /// The items of an org and of one of its apps, where they exist.
+    pub(crate) async fn read_org_and_app(
         &self,
         org: &OrgId,
         app: &AppId,

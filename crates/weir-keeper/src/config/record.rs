@@ -1,49 +1,50 @@
-//! A configuration as it is kept: with its version, and with what waits for the next local midnight.
+//! The versioned record of a configuration, with changes that wait for the next local midnight.
 //!
-//! A time zone and a quota scope decide which counter a cost lands in. If they changed in the middle of a day, part of the
-//! day's spend would be in counters nobody looks at. So they change when a day ends: at the next midnight of the zone in force.
+//! The time zone and the quota scope decide which counter a cost is metered in. A change during the day would leave
+//! part of the day's spend in counters that nobody reads. So they change at the next midnight of the time zone in
+//! force.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-use super::{AppConfig, Before, OrgConfig, QuotaScope};
-use crate::bounds::PAST_KEPT_MS;
+use super::{AppConfig, OrgConfig, PastSettings, QuotaScope};
+use crate::bounds::PAST_RETENTION_MS;
 use crate::day::Zone;
 use crate::ids::{AppId, OrgId};
 
-/// An org's configuration, kept.
+/// The stored configuration of an org.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrgRecord {
     /// The org.
     pub org: OrgId,
-    /// What holds until something pending does.
+    /// The configuration in force until a pending change.
     pub config: OrgConfig,
-    /// What waits.
-    pub pending: Option<Pending>,
-    /// What was in force before, the oldest first, as far as something of that time can still be told.
-    pub past: Vec<Before>,
-    /// How often it was set.
+    /// The pending change, if any.
+    pub pending: Option<PendingChange>,
+    /// Earlier time zones and quota scopes, the oldest first, as long as submissions of that time are accepted.
+    pub past: Vec<PastSettings>,
+    /// Version: the number of times it was written.
     pub config_version: u64,
-    /// When it was set first, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     pub created_at_epoch: i64,
-    /// When it was set last.
+    /// When it was last written, in seconds since 1970.
     pub updated_at_epoch: i64,
 }
 
-/// A time zone and a quota scope that will hold.
+/// A time zone and quota scope that take effect later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Pending {
-    /// The time zone.
+pub struct PendingChange {
+    /// The new time zone.
     pub timezone: Zone,
-    /// The quota scope.
+    /// The new quota scope.
     pub quota_scope: QuotaScope,
-    /// From when, in milliseconds since 1970; midnights are at whole seconds.
+    /// When it takes effect, in milliseconds since 1970; midnights are at whole seconds.
     pub at_ms: i64,
 }
 
 impl OrgRecord {
-    /// A new org; all holds at once.
+    /// A new org; everything takes effect at once.
     #[must_use]
     pub fn new(org: OrgId, config: OrgConfig, now_ms: i64) -> OrgRecord {
         let now = now_ms.div_euclid(1000);
@@ -58,18 +59,18 @@ impl OrgRecord {
         }
     }
 
-    /// What is in force at a moment.
+    /// The configuration in force at a time.
     #[must_use]
-    pub fn at(&self, now_ms: i64) -> Cow<'_, OrgConfig> {
+    pub fn config_at(&self, now_ms: i64) -> Cow<'_, OrgConfig> {
         match &self.pending {
-            Some(pending) if pending.at_ms <= now_ms => self.coming(),
+            Some(pending) if pending.at_ms <= now_ms => self.upcoming(),
             _ => Cow::Borrowed(&self.config),
         }
     }
 
-    /// What will be in force when nothing is pending any more.
+    /// The configuration once the pending change has taken effect.
     #[must_use]
-    pub fn coming(&self) -> Cow<'_, OrgConfig> {
+    pub fn upcoming(&self) -> Cow<'_, OrgConfig> {
         match &self.pending {
             Some(pending) => Cow::Owned(OrgConfig {
                 timezone: pending.timezone.clone(),
@@ -80,47 +81,48 @@ impl OrgRecord {
         }
     }
 
-    /// The quota scope that will hold when nothing is pending any more.
+    /// The quota scope once the pending change has taken effect.
     #[must_use]
-    pub fn coming_scope(&self) -> QuotaScope {
+    pub fn upcoming_scope(&self) -> QuotaScope {
         self.pending.as_ref().map_or(self.config.quota_scope, |pending| pending.quota_scope)
     }
 
-    /// What was in force before a moment, the oldest first.
+    /// Earlier time zones and quota scopes at a time, the oldest first.
     #[must_use]
-    pub fn past(&self, now_ms: i64) -> Vec<Before> {
-        let held = self.pending.as_ref().filter(|pending| pending.at_ms <= now_ms);
-        let last = held.map(|pending| Before {
+    pub fn past_at(&self, now_ms: i64) -> Vec<PastSettings> {
+        let applied = self.pending.as_ref().filter(|pending| pending.at_ms <= now_ms);
+        let last = applied.map(|pending| PastSettings {
             timezone: self.config.timezone.clone(),
             quota_scope: self.config.quota_scope,
             until_ms: pending.at_ms,
         });
-        let is_told = |before: &Before| before.until_ms > now_ms.saturating_sub(PAST_KEPT_MS);
-        self.past.iter().cloned().chain(last).filter(is_told).collect()
+        let is_retained =
+            |before: &PastSettings| before.until_ms > now_ms.saturating_sub(PAST_RETENTION_MS);
+        self.past.iter().cloned().chain(last).filter(is_retained).collect()
     }
 
-    /// The record after the org was set to what is `wanted`. What else was pending and does not hold yet is forgotten; what
-    /// held before it is not, because what is told late goes by it.
+    /// The record after a change. A pending change that has not taken effect is dropped; one that has is kept in
+    /// `past`, because late submissions are metered by it.
     #[must_use]
-    pub fn changed(&self, wanted: OrgConfig, now_ms: i64) -> OrgRecord {
-        let in_force = self.at(now_ms);
-        let waits =
-            wanted.timezone != in_force.timezone || wanted.quota_scope != in_force.quota_scope;
-        let pending = waits.then(|| Pending {
-            timezone: wanted.timezone.clone(),
-            quota_scope: wanted.quota_scope,
+    pub fn changed(&self, requested: OrgConfig, now_ms: i64) -> OrgRecord {
+        let in_force = self.config_at(now_ms);
+        let is_deferred = requested.timezone != in_force.timezone
+            || requested.quota_scope != in_force.quota_scope;
+        let pending = is_deferred.then(|| PendingChange {
+            timezone: requested.timezone.clone(),
+            quota_scope: requested.quota_scope,
             at_ms: in_force.timezone.next_midnight(now_ms),
         });
         let config = OrgConfig {
             timezone: in_force.timezone.clone(),
             quota_scope: in_force.quota_scope,
-            ..wanted
+            ..requested
         };
         OrgRecord {
             org: self.org.clone(),
             config,
             pending,
-            past: self.past(now_ms),
+            past: self.past_at(now_ms),
             config_version: self.config_version.saturating_add(1),
             created_at_epoch: self.created_at_epoch,
             updated_at_epoch: now_ms.div_euclid(1000),
@@ -128,20 +130,20 @@ impl OrgRecord {
     }
 }
 
-/// An app's configuration, kept.
+/// The stored configuration of an app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppRecord {
     /// The org.
     pub org: OrgId,
     /// The app.
     pub app: AppId,
-    /// What it says.
+    /// The settings of the app.
     pub config: AppConfig,
-    /// How often it was set.
+    /// Version: the number of times it was written.
     pub config_version: u64,
-    /// When it was set first, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     pub created_at_epoch: i64,
-    /// When it was set last.
+    /// When it was last written, in seconds since 1970.
     pub updated_at_epoch: i64,
 }
 
@@ -160,11 +162,11 @@ impl AppRecord {
         }
     }
 
-    /// The record after the app was set to what is `wanted`.
+    /// The record after a change.
     #[must_use]
-    pub fn changed(&self, wanted: AppConfig, now_ms: i64) -> AppRecord {
+    pub fn changed(&self, requested: AppConfig, now_ms: i64) -> AppRecord {
         AppRecord {
-            config: wanted,
+            config: requested,
             config_version: self.config_version.saturating_add(1),
             updated_at_epoch: now_ms.div_euclid(1000),
             ..self.clone()

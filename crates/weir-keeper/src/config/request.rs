@@ -1,68 +1,68 @@
-//! What a client asks to be set. Taken as it comes, so that each thing that is wrong can be named by its own code.
+//! Configuration requests, unvalidated: fields are plain text and numbers, so that each invalid one gets its own error.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The configuration wanted for an org.
+/// The requested configuration of an org.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PutOrg {
-    /// Its name.
+    /// Name of the org.
     pub org_name: String,
-    /// An IANA time zone.
+    /// IANA time zone.
     pub timezone: String,
     /// `ORG` or `APP`.
     pub quota_scope: String,
-    /// Labels, the preferred one first.
+    /// Labels of the chain, the preferred one first.
     pub model_ordering: Vec<String>,
-    /// Micro-USD a day for every label.
+    /// Daily quota of every label, in micro-USD.
     pub quotas: BTreeMap<String, i64>,
-    /// What differs from the defaults.
+    /// Settings that differ from the defaults.
     #[serde(default)]
     pub overrides: Overrides,
-    /// `refuse` (the default) or `zero`: what to do with submissions whose model has no price.
+    /// What to do with submissions whose model has no price: `refuse` (the default) or `zero`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpriced: Option<String>,
 }
 
-/// The configuration wanted for an app.
+/// The requested configuration of an app.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PutApp {
-    /// Its name.
+    /// Name of the app.
     pub app_name: String,
-    /// Labels, the preferred one first; else as the org.
+    /// Labels of the chain, the preferred one first; inherited from the org by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_ordering: Option<Vec<String>>,
-    /// Micro-USD a day for every label; else as the org.
+    /// Daily quota of every label, in micro-USD; inherited from the org by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quotas: Option<BTreeMap<String, i64>>,
-    /// What differs from the org.
+    /// Settings that differ from the org.
     #[serde(default)]
     pub overrides: Overrides,
 }
 
-/// What differs from the defaults, or from the org.
+/// Settings that differ from the defaults, or from the org.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overrides {
-    /// From which percentage of its quota a model is tight: 50 to 100.
+    /// Percentage of its quota from which a model is tight: 50 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tight_mode_threshold_pct: Option<i64>,
-    /// Shards of the counters, of an org only: 8, 16, 32 or 64, for ever.
+    /// Shard count of an org: 8, 16, 32 or 64; it never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agg_shard_count: Option<i64>,
-    /// Whether a fallback lasts for the day.
+    /// Whether a fallback is sticky: it lasts for the rest of the day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sticky_fallback_enabled: Option<bool>,
-    /// Seconds between two checks of a client while there is room.
+    /// Seconds between two checks of a client below the threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_interval_normal_secs: Option<i64>,
-    /// The same close to a quota.
+    /// Seconds between two checks of a client near a quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_interval_tight_secs: Option<i64>,
-    /// Another name of `refresh_interval_normal_secs`.
+    /// Alias of `refresh_interval_normal_secs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_interval_secs: Option<i64>,
 }

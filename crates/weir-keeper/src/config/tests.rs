@@ -2,10 +2,10 @@ use serde_json::{Value as Json, json};
 use weir_table::{Item, Value};
 
 use super::*;
+use crate::catalog::ModelCatalog;
 use crate::day::{parse_rfc3339, rfc3339};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, Scope};
-use crate::labels::Catalogue;
 
 const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
 /// 09:00 in New York.
@@ -33,7 +33,7 @@ fn put() -> Json {
     })
 }
 
-/// The request with some fields changed; `null` takes one out.
+/// The request with some fields changed; `null` removes one.
 fn with(mut request: Json, changes: &Json) -> Json {
     for (name, value) in changes.as_object().unwrap() {
         match value {
@@ -46,7 +46,7 @@ fn with(mut request: Json, changes: &Json) -> Json {
 
 fn org(changes: &Json, old: Option<&OrgConfig>) -> Result<OrgConfig> {
     let request: PutOrg = serde_json::from_value(with(put(), changes)).unwrap();
-    request.check(&Catalogue::default(), old)
+    request.check(&ModelCatalog::default(), old)
 }
 
 fn record(changes: &Json) -> OrgRecord {
@@ -56,7 +56,7 @@ fn record(changes: &Json) -> OrgRecord {
 fn app(changes: &Json, org: &OrgRecord) -> Result<AppConfig> {
     let request = with(json!({"app_name": "Production API"}), changes);
     let request: PutApp = serde_json::from_value(request).unwrap();
-    request.check(&Catalogue::default(), &[label("our-profile")], org)
+    request.check(&ModelCatalog::default(), &[label("our-profile")], org)
 }
 
 fn app_record(changes: &Json, org: &OrgRecord) -> AppRecord {
@@ -65,7 +65,7 @@ fn app_record(changes: &Json, org: &OrgRecord) -> AppRecord {
 }
 
 #[test]
-fn what_is_not_said_has_its_default() {
+fn unset_fields_have_defaults() {
     let config = org(&json!({}), None).unwrap();
     let found = serde_json::to_value(&config).unwrap();
     let expected = json!({
@@ -79,47 +79,52 @@ fn what_is_not_said_has_its_default() {
     assert_eq!(found, with(put(), &expected));
 }
 
-/// Each change with the code and the beginning of the text that it is refused with.
+/// Each change with the kind and the beginning of the error that it is refused with.
 fn refused(rows: Vec<(Json, &str)>) {
     for (changes, expected) in rows {
         let error = org(&changes, None).unwrap_err();
-        let found = format!("{} {error}", error.code().trim_start_matches("INVALID_"));
+        let kind = match error {
+            Error::Config { .. } => "CONFIG",
+            Error::Label { .. } => "MODEL_LABEL",
+            _ => "OTHER",
+        };
+        let found = format!("{kind} {error}");
         assert!(found.starts_with(expected), "{found} is not {expected}");
     }
 }
 
 #[test]
-fn wrong_orgs_are_refused_by_name() {
+fn invalid_orgs_are_refused_by_field() {
     refused(vec![
-        (json!({"org_name": " "}), "CONFIG org_name: \" \" is no name"),
+        (json!({"org_name": " "}), "CONFIG org_name: \" \" must have 1 to"),
         (json!({"org_name": "a\nb"}), "CONFIG org_name: "),
-        (json!({"timezone": "Mars/Olympus"}), "CONFIG timezone: \"Mars/Olympus\" is no IANA"),
-        (json!({"quota_scope": "org"}), "CONFIG quota_scope: is \"org\", not ORG or APP"),
-        (json!({"unpriced": "free"}), "CONFIG unpriced: is \"free\", not refuse or zero"),
+        (json!({"timezone": "Mars/Olympus"}), "CONFIG timezone: \"Mars/Olympus\" is not an IANA"),
+        (json!({"quota_scope": "org"}), "CONFIG quota_scope: is \"org\", must be ORG or APP"),
+        (json!({"unpriced": "free"}), "CONFIG unpriced: is \"free\", must be refuse or zero"),
     ]);
     let unknown = serde_json::from_value::<PutOrg>(with(put(), &json!({"timezon": "UTC"})));
     assert!(unknown.unwrap_err().to_string().contains("unknown field `timezon`"));
 }
 
 #[test]
-fn wrong_chains_and_quotas_are_refused_by_name() {
+fn invalid_chains_and_quotas_are_refused_by_field() {
     let many: Vec<String> = (0..21).map(|number| format!("l{number}")).collect();
     let chain = |labels: &[&str]| json!({"model_ordering": labels});
     let above = 1_000_000_000_000_001_i64;
     refused(vec![
-        (chain(&[]), "CONFIG model_ordering: has 0 labels; 1 to 20"),
+        (chain(&[]), "CONFIG model_ordering: has 0 labels, must have 1 to 20"),
         (json!({"model_ordering": many}), "CONFIG model_ordering: has 21 labels"),
-        (chain(&["cheap"]), "MODEL_LABEL model_ordering: \"cheap\" is no label"),
+        (chain(&["cheap"]), "MODEL_LABEL model_ordering: \"cheap\" is not a label"),
         (chain(&["premium", "premium"]), "CONFIG model_ordering: has premium twice"),
         (json!({"quotas": {"premium": 1, "standard": 1}}), "CONFIG quotas.economy: is missing"),
-        (json!({"quotas": {"cheap": 1}}), "MODEL_LABEL quotas: \"cheap\" is no label"),
-        (json!({"quotas": {"premium": -1}}), "CONFIG quotas.premium: is -1, not within 0 to"),
+        (json!({"quotas": {"cheap": 1}}), "MODEL_LABEL quotas: \"cheap\" is not a label"),
+        (json!({"quotas": {"premium": -1}}), "CONFIG quotas.premium: is -1, must be from 0 to"),
         (json!({"quotas": {"premium": above}}), "CONFIG quotas.premium: "),
     ]);
 }
 
 #[test]
-fn wrong_overrides_are_refused_by_name() {
+fn invalid_overrides_are_refused_by_field() {
     let over = |name: &str, value: i64| json!({"overrides": {name: value}});
     let (threshold, tight) = ("tight_mode_threshold_pct", "refresh_interval_tight_secs");
     let both =
@@ -127,22 +132,22 @@ fn wrong_overrides_are_refused_by_name() {
     refused(vec![
         (
             over(threshold, 49),
-            "CONFIG overrides.tight_mode_threshold_pct: is 49, not within 50 to 100",
+            "CONFIG overrides.tight_mode_threshold_pct: is 49, must be from 50 to 100",
         ),
         (over(threshold, 101), "CONFIG overrides.tight_mode_threshold_pct: is 101"),
         (over(threshold, 351), "CONFIG overrides.tight_mode_threshold_pct: is 351"),
-        (over("agg_shard_count", 12), "CONFIG overrides.agg_shard_count: is 12, but one of"),
+        (over("agg_shard_count", 12), "CONFIG overrides.agg_shard_count: is 12, must be"),
         (over(tight, 0), "CONFIG overrides.refresh_interval_tight_secs: is 0"),
         (
             over("refresh_interval_secs", 86_401),
             "CONFIG overrides.refresh_interval_normal_secs: is 86401",
         ),
-        (both, "CONFIG overrides.refresh_interval_secs: is another name"),
+        (both, "CONFIG overrides.refresh_interval_secs: is an alias"),
     ]);
 }
 
 #[test]
-fn shards_are_chosen_once() {
+fn the_shard_count_is_chosen_once() {
     let shards = |count: i64| json!({"overrides": {"agg_shard_count": count}});
     let old = org(&shards(32), None).unwrap();
     assert_eq!(org(&json!({}), Some(&old)).unwrap().agg_shard_count, 32);
@@ -154,17 +159,17 @@ fn shards_are_chosen_once() {
 }
 
 #[test]
-fn wrong_apps_are_refused_by_name() {
+fn invalid_apps_are_refused_by_field() {
     let (own, shared) = (record(&json!({})), record(&json!({"quota_scope": "ORG"})));
     for (of, changes, expected) in [
         (&own, json!({"app_name": ""}), "app_name: "),
         (&own, json!({"model_ordering": ["ultra_premium"]}), "quotas.ultra_premium: is missing"),
         (&own, json!({"quotas": {"premium": 1}}), "quotas.standard: is missing"),
-        (&own, json!({"model_ordering": ["cheap"]}), "model_ordering: \"cheap\" is no label"),
+        (&own, json!({"model_ordering": ["cheap"]}), "model_ordering: \"cheap\" is not a label"),
         (
             &own,
             json!({"overrides": {"agg_shard_count": 8}}),
-            "overrides.agg_shard_count: belongs to the org",
+            "overrides.agg_shard_count: can only be set for the org",
         ),
         (
             &own,
@@ -189,7 +194,7 @@ fn wrong_apps_are_refused_by_name() {
     let profile = json!({"model_ordering": ["our-profile"], "quotas": {"our-profile": 5}});
     assert!(app(&profile, &own).is_ok());
     assert!(app(&json!({"overrides": {"tight_mode_threshold_pct": 60}}), &shared).is_ok());
-    // What will hold tomorrow counts: the scope is on its way to the org's.
+    // The pending scope decides: it is about to be the org's.
     let leaving = own.changed(shared.config.clone(), ms(NOW));
     assert!(app(&json!({"model_ordering": ["premium"]}), &leaving).is_err());
     let coming = shared.changed(own.config.clone(), ms(NOW));
@@ -197,9 +202,9 @@ fn wrong_apps_are_refused_by_name() {
 }
 
 #[test]
-fn an_app_has_what_it_says_and_its_org_for_the_rest() {
+fn an_app_overrides_its_org() {
     let org = record(&json!({}));
-    let plain = Effective::of_app(&org, &app_record(&json!({}), &org), ms(NOW));
+    let plain = EffectiveConfig::for_app(&org, &app_record(&json!({}), &org), ms(NOW));
     assert_eq!(plain.inherited_fields.len(), 10);
     assert_eq!(plain.scope(), Scope::App(org_id(), AppId::new("app-production-api").unwrap()));
     assert_eq!((plain.model_ordering.len(), plain.config_version), (3, 2));
@@ -208,7 +213,7 @@ fn an_app_has_what_it_says_and_its_org_for_the_rest() {
         "quotas": {"premium": 50_000_000, "standard": 20_000_000},
         "overrides": {"tight_mode_threshold_pct": 90, "refresh_interval_tight_secs": 30},
     });
-    let own = Effective::of_app(&org, &app_record(&says, &org), ms(NOW));
+    let own = EffectiveConfig::for_app(&org, &app_record(&says, &org), ms(NOW));
     assert_eq!(own.model_ordering, [label("premium"), label("standard")]);
     assert_eq!(
         (own.quota(&label("premium")), own.quota(&label("economy"))),
@@ -226,12 +231,12 @@ fn an_app_has_what_it_says_and_its_org_for_the_rest() {
             "unpriced"
         ]
     );
-    let whole = Effective::of_org(&org, ms(NOW));
+    let whole = EffectiveConfig::for_org(&org, ms(NOW));
     assert_eq!((whole.scope(), whole.app_id.is_none()), (Scope::Org(org_id()), true));
 }
 
 #[test]
-fn in_the_scope_of_the_org_an_app_shares_its_chain() {
+fn with_quota_scope_org_an_app_uses_the_shared_chain() {
     let mut org = record(&json!({}));
     let says = json!({
         "model_ordering": ["economy"],
@@ -239,7 +244,7 @@ fn in_the_scope_of_the_org_an_app_shares_its_chain() {
     });
     let app = app_record(&says, &org);
     org.config.quota_scope = QuotaScope::Org;
-    let shared = Effective::of_app(&org, &app, ms(NOW));
+    let shared = EffectiveConfig::for_app(&org, &app, ms(NOW));
     assert_eq!(shared.scope(), Scope::Org(org_id()));
     assert_eq!((shared.model_ordering.len(), shared.sticky_fallback_enabled), (3, true));
     assert_eq!((shared.tight_mode_threshold_pct, shared.config_version), (80, 1));
@@ -247,54 +252,61 @@ fn in_the_scope_of_the_org_an_app_shares_its_chain() {
 }
 
 #[test]
-fn a_zone_and_a_scope_change_when_the_day_ends() {
+fn time_zone_and_quota_scope_change_at_midnight() {
     let record = record(&json!({}));
     let wanted = json!({"timezone": "Asia/Tokyo", "quota_scope": "ORG", "org_name": "New"});
     let changed = record.changed(org(&wanted, Some(&record.config)).unwrap(), ms(NOW));
-    // The rest holds at once.
+    // Everything else takes effect at once.
     assert_eq!((changed.config.org_name.as_str(), changed.config_version), ("New", 2));
     let midnight = changed.pending.as_ref().unwrap().at_ms;
     assert_eq!(rfc3339(midnight), "2026-01-24T05:00:00Z");
     let at = |now_ms| {
-        let config = changed.at(now_ms).into_owned();
+        let config = changed.config_at(now_ms).into_owned();
         (config.timezone.name().to_owned(), config.quota_scope)
     };
     assert_eq!(at(midnight - 1), ("America/New_York".into(), QuotaScope::App));
     assert_eq!(at(midnight), ("Asia/Tokyo".into(), QuotaScope::Org));
-    assert_eq!((record.coming_scope(), changed.coming_scope()), (QuotaScope::App, QuotaScope::Org));
-    // Taken back before it held, it never does.
+    assert_eq!(
+        (record.upcoming_scope(), changed.upcoming_scope()),
+        (QuotaScope::App, QuotaScope::Org)
+    );
+    // Reverted before it takes effect, it never does.
     let back = changed.changed(record.config.clone(), midnight - 1);
     assert_eq!((back.pending.clone(), back.config.clone()), (None, record.config.clone()));
-    // After it held, a change starts from there, by the midnight of the zone then in force.
+    // After it took effect, a change waits for the midnight of the zone then in force.
     let later = changed.changed(record.config.clone(), midnight);
     assert_eq!(later.config.timezone.name(), "Asia/Tokyo");
     assert_eq!(rfc3339(later.pending.unwrap().at_ms), "2026-01-24T15:00:00Z");
-    let same = changed.changed(changed.at(midnight).into_owned(), midnight);
+    let same = changed.changed(changed.config_at(midnight).into_owned(), midnight);
     assert_eq!((same.pending, same.config.timezone.name()), (None, "Asia/Tokyo"));
 }
 
 #[test]
-fn what_held_before_is_remembered_as_long_as_it_can_be_told_of() {
+fn past_settings_are_retained_while_submissions_are_accepted() {
     let zoned = |zone: &str| org(&json!({"timezone": zone}), None).unwrap();
     let first = record(&json!({})).changed(zoned("Asia/Tokyo"), ms(NOW));
     let midnight = first.pending.as_ref().unwrap().at_ms;
-    let held = Before {
+    let held = PastSettings {
         timezone: Zone::new("America/New_York").unwrap(),
         quota_scope: QuotaScope::App,
         until_ms: midnight,
     };
-    assert_eq!((first.past(midnight - 1), first.past(midnight)), (vec![], vec![held.clone()]));
-    // A change of what does not hold yet leaves nothing behind; one of what holds does.
+    assert_eq!(
+        (first.past_at(midnight - 1), first.past_at(midnight)),
+        (vec![], vec![held.clone()])
+    );
+    // Changing a pending change leaves no history; changing one in force does.
     assert_eq!(first.changed(zoned("UTC"), midnight - 1).past, []);
     let second = first.changed(zoned("Asia/Tokyo"), midnight);
     assert_eq!((&second.past, &second.pending), (&vec![held.clone()], &None));
     let third = second.changed(zoned("UTC"), midnight + 1);
     let until_ms = third.pending.as_ref().unwrap().at_ms;
-    let tokyo = Before { timezone: Zone::new("Asia/Tokyo").unwrap(), until_ms, ..held.clone() };
-    assert_eq!(third.past(until_ms), [held, tokyo]);
+    let tokyo =
+        PastSettings { timezone: Zone::new("Asia/Tokyo").unwrap(), until_ms, ..held.clone() };
+    assert_eq!(third.past_at(until_ms), [held, tokyo]);
     let item = third.changed(zoned("UTC"), until_ms).encode(None);
     assert_eq!(OrgRecord::decode(org_id(), &item).unwrap().past.len(), 2);
-    let long_after = until_ms + crate::bounds::PAST_KEPT_MS;
+    let long_after = until_ms + crate::bounds::PAST_RETENTION_MS;
     assert_eq!(third.changed(zoned("UTC"), long_after).past, []);
     let mut damaged = item;
     damaged.set("past_zones", Value::list(["x"]));
@@ -302,7 +314,7 @@ fn what_held_before_is_remembered_as_long_as_it_can_be_told_of() {
 }
 
 #[test]
-fn records_are_read_back_as_they_were_written() {
+fn records_round_trip() {
     let old = record(&json!({}));
     let wanted = org(&json!({"timezone": "Asia/Tokyo", "unpriced": "zero"}), None).unwrap();
     let new = old.changed(wanted, ms(NOW));
@@ -327,7 +339,7 @@ fn records_are_read_back_as_they_were_written() {
             item.s("client_id"),
             Some("org-550e8400-e29b-41d4-a716-446655440000-app-app-production-api")
         );
-        // What is no longer said is no longer there.
+        // A field that is no longer set is removed.
         let plain = found.changed(app(&json!({}), &old).unwrap(), ms(NOW)).encode(Some(&item));
         assert!(plain.get("model_ordering").is_none() && plain.get("client_secret_hash").is_some());
         assert_eq!(plain.i64("config_version"), Some(2));
@@ -335,7 +347,7 @@ fn records_are_read_back_as_they_were_written() {
 }
 
 #[test]
-fn the_attributes_of_an_org_stay() {
+fn the_stored_attributes_of_an_org_are_stable() {
     let record =
         record(&json!({})).changed(org(&json!({"timezone": "UTC"}), None).unwrap(), ms(NOW));
     let item = record.encode(None);
@@ -378,7 +390,7 @@ fn the_attributes_of_an_org_stay() {
 }
 
 #[test]
-fn a_damaged_item_is_an_error_that_names_what_is_wrong() {
+fn a_corrupt_item_is_an_error_that_names_the_attribute() {
     let item = record(&json!({})).encode(None);
     for name in
         ["org_name", "timezone", "quotas", "model_ordering", "config_version", "agg_shard_count"]
@@ -387,7 +399,7 @@ fn a_damaged_item_is_an_error_that_names_what_is_wrong() {
         damaged.set(name, Value::Null);
         let error = OrgRecord::decode(org_id(), &damaged).unwrap_err().to_string();
         assert!(
-            error.contains(&format!("{ORG} cannot be read: {name} is missing or wrong")),
+            error.contains(&format!("{ORG} cannot be read: {name} is missing or invalid")),
             "{error}"
         );
         damaged.remove(name);

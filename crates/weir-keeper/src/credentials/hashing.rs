@@ -1,124 +1,119 @@
-//! Hashing, which is made to cost time: away from the async threads, few at once, and with a bound on who waits.
+//! Hashes secrets with bcrypt, which is slow by design: on blocking threads, few at once, with a bounded queue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use weir_table::Backend;
 use zeroize::Zeroizing;
 
 use super::secret::{ClientSecret, SECRET_BYTES_MAX};
 use crate::bounds::HASHES_WAITING_MAX;
 use crate::error::{Error, Result};
-use crate::keeper::Keeper;
 
-/// The salt and the digest of a hash that no secret has.
-const NOBODYS: &str = "abcdefghijklmnopqrstuuabcdefghijklmnopqrstuvwxyz0123.";
+/// Salt and digest of a hash that matches no secret.
+const DUMMY_HASH: &str = "abcdefghijklmnopqrstuuabcdefghijklmnopqrstuvwxyz0123.";
 
-/// A place where secrets are hashed.
+/// Hashes and verifies secrets.
 #[derive(Debug)]
-pub(crate) struct Hashing {
+pub(crate) struct SecretHasher {
     cost: u32,
-    seats: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     waiting: AtomicUsize,
-    /// How often a text was checked against a hash.
-    checks: Arc<AtomicU64>,
+    verifications: Arc<AtomicU64>,
 }
 
-/// The right to hash once.
+/// Permission to hash once.
 #[derive(Debug)]
-pub(crate) struct Seat(OwnedSemaphorePermit);
+pub(crate) struct HashPermit(OwnedSemaphorePermit);
 
-impl Hashing {
-    /// Hashes at this cost, so many at once.
-    pub(crate) fn new(cost: u32, at_once: usize) -> Hashing {
-        let seats = Arc::new(Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS)));
-        Hashing { cost, seats, waiting: AtomicUsize::new(0), checks: Arc::default() }
+impl SecretHasher {
+    /// Hashes at this bcrypt cost, at most `at_once` concurrently.
+    pub(crate) fn new(cost: u32, at_once: usize) -> SecretHasher {
+        let permits = Arc::new(Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS)));
+        SecretHasher { cost, permits, waiting: AtomicUsize::new(0), verifications: Arc::default() }
     }
 
-    /// Waits for a seat.
+    /// Waits for a permit.
     ///
     /// # Errors
-    /// Too many wait already.
-    pub(crate) async fn seat(&self) -> Result<Seat> {
-        let waits = Waits::begin(&self.waiting)?;
-        let permit = Arc::clone(&self.seats).acquire_owned().await;
-        drop(waits);
-        permit.map(Seat).map_err(|_| Error::Busy("secrets to be hashed"))
+    /// The queue is full.
+    pub(crate) async fn permit(&self) -> Result<HashPermit> {
+        let place = QueuePlace::take(&self.waiting)?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        drop(place);
+        permit.map(HashPermit).map_err(|_| Error::Busy("secret hashing"))
     }
 
-    /// The hash of a secret.
+    /// Hashes a secret.
     ///
     /// # Errors
-    /// The cost is none there is, or the machine has no randomness.
-    pub(crate) async fn hash(&self, seat: Seat, secret: &ClientSecret) -> Result<String> {
+    /// The cost is out of range, or the system's random source fails.
+    pub(crate) async fn hash(&self, permit: HashPermit, secret: &ClientSecret) -> Result<String> {
         let (secret, cost) = (secret.clone(), self.cost);
-        let hashed = on_a_thread(seat, move || bcrypt::hash(secret.expose(), cost)).await?;
-        // What went wrong may name what was hashed.
+        let hashed = run_blocking(permit, move || bcrypt::hash(secret.expose(), cost)).await?;
+        // The cause may contain the secret.
         hashed.map_err(|_| Error::damaged("bcrypt", format!("it cannot hash at cost {cost}")))
     }
 
-    /// Whether a text is the secret of a hash; that of nobody takes as long.
+    /// Whether a text is the secret of a hash. Without a hash it takes as long, so that timing does not tell which clients
+    /// exist.
     ///
     /// # Errors
-    /// Too many wait already, or the hash is none.
-    pub(crate) async fn is_secret_of(&self, text: &str, hash: Option<&str>) -> Result<bool> {
-        // A text that bcrypt would cut is nobody's secret.
+    /// The queue is full, or the hash is malformed.
+    pub(crate) async fn verify(&self, text: &str, hash: Option<&str>) -> Result<bool> {
+        // bcrypt truncates long texts, so a longer one never matches.
         let fits = text.len() <= SECRET_BYTES_MAX && text.bytes().all(|b| b.is_ascii_graphic());
         let text = Zeroizing::new(if fits { text.to_owned() } else { String::new() });
-        let known = hash.filter(|_| fits);
-        let is_known = known.is_some();
+        let hash = hash.filter(|_| fits);
+        let can_match = hash.is_some();
         let cost = self.cost;
-        let hash = known.map_or_else(|| format!("$2b${cost:02}${NOBODYS}"), str::to_owned);
-        let seat = self.seat().await?;
-        let checks = Arc::clone(&self.checks);
+        let hash = hash.map_or_else(|| format!("$2b${cost:02}${DUMMY_HASH}"), str::to_owned);
+        let permit = self.permit().await?;
+        let verifications = Arc::clone(&self.verifications);
         let verify = move || {
-            checks.fetch_add(1, Ordering::Relaxed);
+            verifications.fetch_add(1, Ordering::Relaxed);
             bcrypt::verify(text.as_str(), &hash)
         };
-        let verified = on_a_thread(seat, verify).await?;
-        let is_same =
-            verified.map_err(|_| Error::damaged("a client", "its hash is no bcrypt hash"))?;
-        Ok(is_same && is_known)
+        let verified = run_blocking(permit, verify).await?;
+        let is_match =
+            verified.map_err(|_| Error::damaged("a client", "its hash is not a bcrypt hash"))?;
+        Ok(is_match && can_match)
+    }
+
+    /// Number of texts compared with a hash since the process started.
+    pub(crate) fn verifications(&self) -> u64 {
+        self.verifications.load(Ordering::Relaxed)
     }
 }
 
-impl<B: Backend> Keeper<B> {
-    /// How often this process checked a text against a hash, whose secret it ever was or was not.
-    #[must_use]
-    pub fn secrets_checked(&self) -> u64 {
-        self.inner.hashing.checks.load(Ordering::Relaxed)
-    }
-}
-
-/// The seat goes to the thread: a caller that gives up must not let another in while the work goes on.
-async fn on_a_thread<T: Send + 'static>(
-    seat: Seat,
+/// Runs `work` on a blocking thread. The permit moves there: a cancelled caller must not free it while the work still runs.
+async fn run_blocking<T: Send + 'static>(
+    permit: HashPermit,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
     let done = tokio::task::spawn_blocking(move || {
         let done = work();
-        drop(seat.0);
+        drop(permit.0);
         done
     });
-    done.await.map_err(|_| Error::damaged("bcrypt", "its thread ended early"))
+    done.await.map_err(|_| Error::damaged("bcrypt", "its thread panicked"))
 }
 
-/// Counts one who waits, for as long as it lives.
-struct Waits<'a>(&'a AtomicUsize);
+/// A place in the queue, freed on drop.
+struct QueuePlace<'a>(&'a AtomicUsize);
 
-impl Waits<'_> {
-    fn begin(waiting: &AtomicUsize) -> Result<Waits<'_>> {
+impl QueuePlace<'_> {
+    fn take(waiting: &AtomicUsize) -> Result<QueuePlace<'_>> {
         let before = waiting.fetch_add(1, Ordering::SeqCst);
-        let waits = Waits(waiting);
+        let place = QueuePlace(waiting);
         if before < HASHES_WAITING_MAX {
-            return Ok(waits);
+            return Ok(place);
         }
-        Err(Error::Busy("secrets to be hashed"))
+        Err(Error::Busy("secret hashing"))
     }
 }
 
-impl Drop for Waits<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -133,54 +128,54 @@ mod tests {
     }
 
     #[test]
-    fn only_the_secret_itself_is_that_of_its_hash() {
+    fn only_the_exact_secret_matches_its_hash() {
         block_on(async {
-            let hashing = Hashing::new(4, 1);
+            let hasher = SecretHasher::new(4, 1);
             let secret = ClientSecret::random().unwrap();
-            let hash = hashing.hash(hashing.seat().await.unwrap(), &secret).await.unwrap();
+            let hash = hasher.hash(hasher.permit().await.unwrap(), &secret).await.unwrap();
             assert!(hash.starts_with("$2b$04$"));
             let text = secret.expose();
-            assert!(hashing.is_secret_of(text, Some(&hash)).await.unwrap());
-            assert!(!hashing.is_secret_of(text, None).await.unwrap());
+            assert!(hasher.verify(text, Some(&hash)).await.unwrap());
+            assert!(!hasher.verify(text, None).await.unwrap());
             let (longer, cut) = (format!("{text}{text}"), &text[..55]);
             let ended = format!("{text}\0");
             for wrong in ["", cut, &longer, &ended] {
-                assert!(!hashing.is_secret_of(wrong, Some(&hash)).await.unwrap(), "{wrong:?}");
+                assert!(!hasher.verify(wrong, Some(&hash)).await.unwrap(), "{wrong:?}");
             }
-            let error = hashing.is_secret_of(text, Some("nonsense")).await.unwrap_err();
+            let error = hasher.verify(text, Some("nonsense")).await.unwrap_err();
             assert!(!error.to_string().contains("nonsense"), "{error}");
         });
     }
 
     #[test]
-    fn nobodys_hash_is_a_hash_at_every_cost() {
+    fn the_dummy_hash_is_valid_at_every_cost() {
         for cost in [4, 5, 12] {
-            let hash = format!("$2b${cost:02}${NOBODYS}");
+            let hash = format!("$2b${cost:02}${DUMMY_HASH}");
             let parts: bcrypt::HashParts = hash.parse().unwrap();
             assert_eq!(parts.get_cost(), cost);
         }
     }
 
     #[test]
-    fn a_queue_that_is_full_refuses_and_recovers() {
+    fn a_full_queue_refuses_and_recovers() {
         block_on(async {
-            let hashing = Arc::new(Hashing::new(4, 1));
-            let seat = hashing.seat().await.unwrap();
+            let hasher = Arc::new(SecretHasher::new(4, 1));
+            let permit = hasher.permit().await.unwrap();
             let wait = || {
-                let hashing = Arc::clone(&hashing);
-                tokio::spawn(async move { hashing.seat().await.map(drop) })
+                let hasher = Arc::clone(&hasher);
+                tokio::spawn(async move { hasher.permit().await.map(drop) })
             };
             let waiting: Vec<_> = (0..HASHES_WAITING_MAX).map(|_| wait()).collect();
-            while hashing.waiting.load(Ordering::SeqCst) < HASHES_WAITING_MAX {
+            while hasher.waiting.load(Ordering::SeqCst) < HASHES_WAITING_MAX {
                 tokio::task::yield_now().await;
             }
             let error = wait().await.unwrap().unwrap_err();
-            assert_eq!((error.code(), error.is_unavailable()), ("SERVICE_UNAVAILABLE", true));
-            drop(seat);
+            assert!(matches!(error, Error::Busy(_)) && error.is_unavailable());
+            drop(permit);
             for task in waiting {
                 task.await.unwrap().unwrap();
             }
-            assert!(hashing.seat().await.is_ok());
+            assert!(hasher.permit().await.is_ok());
         });
     }
 }

@@ -1,11 +1,11 @@
-//! Credentials as they are stored: in the item of the org or app, and the one-time tokens in a table of their own.
+//! The stored form of credentials: attributes of the org's or app's item, and retrieval tokens in a table of their own.
 
 use weir_table::expr::{Condition, Update, attr, set};
 use weir_table::{Item, Value};
 
 use crate::error::{Error, Result};
 use crate::ids::Scope;
-use crate::part::as_in;
+use crate::item_diff::unchanged_since;
 use crate::table::TTL;
 
 pub(super) const CLIENT_ID: &str = "client_id";
@@ -16,8 +16,8 @@ const PREVIOUS_HASH: &str = "previous_client_secret_hash";
 const PREVIOUS_ID: &str = "previous_client_secret_id";
 const GRACE_UNTIL: &str = "client_secret_rotation_grace_expires_at_epoch";
 
-/// What is read of a client to check a secret.
-pub(super) const CHECKED: [&str; 5] = [HASH, ID, PREVIOUS_HASH, PREVIOUS_ID, GRACE_UNTIL];
+/// The attributes of a client that verifying a secret reads.
+pub(super) const VERIFY_ATTRIBUTES: [&str; 5] = [HASH, ID, PREVIOUS_HASH, PREVIOUS_ID, GRACE_UNTIL];
 
 const ORG_ID: &str = "org_id";
 const APP_ID: &str = "app_id";
@@ -27,8 +27,7 @@ const USED: &str = "used";
 const USED_AT: &str = "used_at_epoch";
 const GRACE_HOURS: &str = "grace_period_hours";
 
-/// The hash that a secret of this id is to be compared with: the current one's, or within the grace period the previous
-/// one's.
+/// The hash to compare a secret of this id with: the current one, or the previous one within its grace period.
 pub(super) fn hash_for<'a>(item: &'a Item, id: Option<&str>, now_ms: i64) -> Option<&'a str> {
     let current = item.s(HASH).filter(|_| item.s(ID) == id);
     let is_grace = item.i64(GRACE_UNTIL).is_some_and(|until| now_ms.div_euclid(1000) < until);
@@ -36,14 +35,14 @@ pub(super) fn hash_for<'a>(item: &'a Item, id: Option<&str>, now_ms: i64) -> Opt
     current.or(previous)
 }
 
-/// A new secret's hash.
+/// The hash of a new secret.
 pub(super) struct NewHash<'a> {
     pub(super) hash: &'a str,
     pub(super) id: Option<&'a str>,
     pub(super) grace_hours: u32,
 }
 
-/// Makes the current secret of `old` the previous one, and this the current one.
+/// Makes the current secret of `old` the previous one, and `new` the current one.
 pub(super) fn replace(old: &Item, new: &NewHash<'_>, now_ms: i64) -> Update {
     let now = now_ms.div_euclid(1000);
     let update = set(HASH, new.hash).set(CREATED, now);
@@ -62,21 +61,21 @@ fn put(update: Update, name: &'static str, value: Option<Value>) -> Update {
     }
 }
 
-/// The client is there, and its secret is as `old` has it.
-pub(super) fn is_as(old: &Item) -> Condition {
-    attr("PK").exists().and(as_in(old, HASH))
+/// The client exists, and its secret is still that of `old`.
+pub(super) fn is_unchanged(old: &Item) -> Condition {
+    attr("PK").exists().and(unchanged_since(old, HASH))
 }
 
-/// A one-time token.
+/// A one-time retrieval token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Token {
+pub(super) struct StoredToken {
     pub(super) expires_at_epoch: i64,
     pub(super) is_used: bool,
     pub(super) grace_hours: u32,
 }
 
-impl Token {
-    /// Adds what a token of a scope is to its key.
+impl StoredToken {
+    /// Encodes the token of a scope into an item that has its key.
     pub(super) fn encode(&self, key: Item, scope: &Scope, now_ms: i64) -> Item {
         let item = key
             .with(ORG_ID, scope.org().as_str())
@@ -92,18 +91,18 @@ impl Token {
         }
     }
 
-    /// The token that an item is, if it is one of this scope.
+    /// Decodes an item; `None` when the token is of another client.
     ///
     /// # Errors
-    /// Something is missing or wrong.
-    pub(super) fn decode(item: &Item, scope: &Scope) -> Result<Option<Token>> {
+    /// An attribute is missing or invalid.
+    pub(super) fn decode(item: &Item, scope: &Scope) -> Result<Option<StoredToken>> {
         let is_ours = item.s(ORG_ID) == Some(scope.org().as_str())
             && item.s(APP_ID) == scope.app().map(AsRef::as_ref);
         if !is_ours {
             return Ok(None);
         }
         let wrong = |name| Error::damaged("a one-time token", format!("{name} is missing"));
-        Ok(Some(Token {
+        Ok(Some(StoredToken {
             expires_at_epoch: item.i64(TTL).ok_or_else(|| wrong(TTL))?,
             is_used: item.get(USED).and_then(Value::as_bool).ok_or_else(|| wrong(USED))?,
             grace_hours: item.i64(GRACE_HOURS).map_or(0, |hours| hours.try_into().unwrap_or(0)),
@@ -111,12 +110,12 @@ impl Token {
     }
 }
 
-/// The token is used now.
-pub(super) fn used(now_ms: i64) -> Update {
+/// Marks the token as used.
+pub(super) fn mark_used(now_ms: i64) -> Update {
     set(USED, true).set(USED_AT, now_ms.div_euclid(1000))
 }
 
-/// The token can be used now.
-pub(super) fn is_good(now_ms: i64) -> Condition {
+/// The token is unused and unexpired.
+pub(super) fn is_redeemable(now_ms: i64) -> Condition {
     attr(USED).eq(false).and(attr(TTL).gt(now_ms.div_euclid(1000)))
 }

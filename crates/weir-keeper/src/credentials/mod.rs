@@ -1,67 +1,64 @@
-//! The secrets of clients.
+//! Client credentials: issued, rotated, retrieved once, verified.
 //!
-//! A secret exists in clear only in the answer that hands it over. Setting up a client, or rotating its secret, promises
-//! one: a one-time token is stored and shown. Redeeming the token makes the secret, and one transaction marks the token
-//! used, keeps the hash of the secret before as the previous one, and stores the new hash. So a token that nobody redeems
-//! changes nothing, and of many who redeem one at once exactly one gets a secret.
+//! A secret exists in clear text only in the response that returns it. Creating a client, or rotating its credentials, issues
+//! a one-time retrieval token. Redeeming the token makes the secret: one transaction marks the token as used, moves the hash of
+//! the current secret to the previous one, and stores the new hash. So an unused token changes nothing, and of many concurrent
+//! retrievals with one token exactly one gets a secret.
 //!
-//! The grace period runs from the redemption. At most two secrets work at a time: a second rotation that is redeemed within
-//! the grace period of the first ends the oldest secret at once.
+//! The grace period starts at the retrieval. At most two secrets work at a time: a second rotation retrieved within the grace
+//! period of the first invalidates the oldest secret at once.
 
-mod check;
-mod counts;
 mod hashing;
 mod item;
-mod promise;
-mod redeem;
+mod retrieve;
+mod rotate;
 mod secret;
+mod verify;
 
-pub(crate) use self::counts::Counts;
-pub use self::counts::RetrievalCounts;
-pub(crate) use self::hashing::Hashing;
+pub(crate) use self::hashing::SecretHasher;
 pub use self::secret::ClientSecret;
 use crate::ids::RetrievalToken;
 
-/// Where a secret can be had, once.
+/// A one-time retrieval of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retrieval {
-    /// The one-time token. Whoever has it gets the secret, so it hides itself.
+    /// The one-time token. Its holder gets the secret, so `Debug` does not print it.
     pub token: RetrievalToken,
-    /// Until when, in milliseconds since 1970.
+    /// When the token expires, in milliseconds since 1970.
     pub expires_at_ms: i64,
 }
 
-/// A new secret was promised.
+/// A rotation of credentials: a new secret is ready to be retrieved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotation {
-    /// Where it can be had.
+    /// The one-time retrieval of the new secret.
     pub retrieval: Retrieval,
-    /// When it was promised, in milliseconds since 1970.
+    /// When the rotation was requested, in milliseconds since 1970.
     pub rotated_at_ms: i64,
-    /// The last moment that the old secret works, if the token is redeemed at its last moment.
+    /// The latest time the old secret works, in milliseconds since 1970, if the token is redeemed at the last moment.
     pub old_secret_expires_at_ms: i64,
-    /// How long the old secret works after the redemption.
+    /// Hours that the old secret works after the retrieval.
     pub grace_period_hours: u32,
 }
 
-/// What became of a one-time token.
+/// The outcome of a retrieval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Redeemed {
-    /// It was good: here is the secret, this once.
+pub enum RetrievalOutcome {
+    /// The token was valid; the secret is returned this once.
     Secret {
-        /// Whose it is.
+        /// The client id.
         client_id: String,
         /// The secret.
         client_secret: ClientSecret,
-        /// Now, in milliseconds since 1970.
+        /// Time of the retrieval, in milliseconds since 1970.
         retrieved_at_ms: i64,
-        /// When the token would have expired.
+        /// When the token would have expired, in milliseconds since 1970.
         expires_at_ms: i64,
     },
-    /// It was used before.
-    Used,
-    /// It came too late.
+    /// The token was used before.
+    AlreadyUsed,
+    /// The token has expired.
     Expired,
-    /// There is none like it for this client.
-    Wrong,
+    /// This client has no such token.
+    Unknown,
 }

@@ -1,7 +1,7 @@
-//! What a secret looks like: `wks_`, eight characters that say which of a client's secrets it is, `_`, 256 random bits.
+//! The format of a secret: `wks_`, eight characters of secret id, `_`, 256 random bits.
 //!
-//! The eight characters are stored in clear beside the hash. They tell which hash to compare with, the current one or the
-//! previous, so a check costs one hashing whatever was sent. They say nothing about the rest.
+//! The secret id is stored in clear beside the hash. It selects the hash to compare with, the current or the previous
+//! one, so that verifying always costs one hash. It reveals nothing about the rest.
 
 use std::fmt;
 
@@ -15,22 +15,22 @@ use crate::error::{Error, Result};
 const PREFIX: &str = "wks_";
 const ID_BYTES: usize = 4;
 const RANDOM_BYTES: usize = 32;
-/// Characters of the id of a secret.
+/// Characters of a secret id.
 const ID_LEN: usize = ID_BYTES * 2;
-/// bcrypt looks at no more bytes than these, so a longer text could pass for another.
+/// bcrypt ignores further bytes, so a longer text could match another secret.
 pub(super) const SECRET_BYTES_MAX: usize = 72;
 
 const _: () = assert!(PREFIX.len() + ID_LEN + 1 + RANDOM_BYTES * 4 / 3 + 1 < SECRET_BYTES_MAX);
 
-/// A client's secret. Its memory is wiped after use, and it is never shown by accident.
+/// A client's secret. Its memory is zeroed on drop, and `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ClientSecret(Zeroizing<String>);
 
 impl ClientSecret {
-    /// A new one.
+    /// A new random secret.
     ///
     /// # Errors
-    /// The machine has no randomness.
+    /// The system's random source fails.
     pub(super) fn random() -> Result<ClientSecret> {
         let mut bytes = Zeroizing::new([0_u8; ID_BYTES + RANDOM_BYTES]);
         let filled = SystemRandom::new().fill(bytes.as_mut());
@@ -46,7 +46,7 @@ impl ClientSecret {
         Ok(ClientSecret(text))
     }
 
-    /// The secret itself, to be handed over.
+    /// The secret text.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -59,7 +59,7 @@ impl fmt::Debug for ClientSecret {
     }
 }
 
-/// Which of a client's secrets a text is; nothing for one that was not made here.
+/// The id in a secret; `None` for texts that were not made here.
 pub(super) fn id_of(secret: &str) -> Option<&str> {
     let (id, rest) = secret.strip_prefix(PREFIX)?.split_at_checked(ID_LEN)?;
     let is_id = rest.starts_with('_') && id.bytes().all(|b| b.is_ascii_hexdigit());
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_long_new_and_not_shown() {
+    fn a_secret_is_long_random_and_not_printed() {
         let (one, other) = (ClientSecret::random().unwrap(), ClientSecret::random().unwrap());
         assert_ne!(one, other);
         assert_eq!(one.expose().len(), 56);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_not_made_here_has_no_id() {
+    fn a_foreign_text_has_no_secret_id() {
         for text in ["", "wks_", "wks_1234567", "wks_12345678", "wks_1234567g_x", "wks_ä2345678_"]
         {
             assert_eq!(id_of(text), None, "{text}");

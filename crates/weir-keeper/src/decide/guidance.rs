@@ -1,20 +1,20 @@
-//! How often a client shall ask again, and how long it may believe the answer.
+//! How often a client should check again, and how long it may cache a decision.
 
 use serde::Serialize;
 
-use super::{Mode, Question};
+use super::{DecisionInput, Mode};
 
 /// Seconds between two checks of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Refresh {
-    /// While there is room.
+    /// Interval while the current model is below its threshold.
     pub normal_secs: u32,
-    /// Close to a quota.
+    /// Interval near a quota.
     pub tight_secs: u32,
 }
 
 impl Refresh {
-    /// The seconds of a mode.
+    /// The interval of a mode.
     #[must_use]
     pub fn secs(self, mode: Mode) -> u32 {
         match mode {
@@ -24,21 +24,21 @@ impl Refresh {
     }
 }
 
-/// What clients shall do with a decision.
+/// How clients should act on a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Guidance {
-    /// `PERIODIC_300S`: how often to ask.
+    /// How often to check again: `PERIODIC_300S`.
     pub check_frequency: String,
-    /// How long to believe the answer; never past the local midnight, when all quotas begin anew.
+    /// Seconds to cache the decision; never past the local midnight, when all quotas reset.
     pub cache_duration_secs: u64,
-    /// Why.
+    /// The reason for this interval, for people.
     pub explanation: String,
 }
 
 impl Guidance {
-    pub(super) fn new(question: &Question<'_>, mode: Mode, is_open: bool) -> Guidance {
-        let secs = question.refresh.secs(mode);
-        let left_ms = question.today.end_ms.saturating_sub(question.now_ms);
+    pub(super) fn new(input: &DecisionInput<'_>, mode: Mode, is_open: bool) -> Guidance {
+        let secs = input.refresh.secs(mode);
+        let left_ms = input.today.end_ms.saturating_sub(input.now_ms);
         let left_secs = u64::try_from(left_ms / 1000).unwrap_or_default();
         let explanation = match (is_open, mode) {
             (false, _) => {

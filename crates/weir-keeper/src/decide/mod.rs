@@ -1,59 +1,61 @@
-//! Which model of a chain to use now. A plain function of what is known; nothing is read or written here.
+//! Decides which model of a chain to use now. A pure function: it reads and writes nothing.
 //!
-//! 1. Model *i* is open while its spend is below its quota. A quota of nothing is always exceeded.
-//! 2. The search starts at the first model; at the model fallen back to, where the org is sticky and its chain still has
-//!    that model; at the model an administrator chose, where one did.
-//! 3. The first open model from there on is recommended. Is there none, all quotas are exceeded until the next local midnight.
-//! 4. A sticky chain that moved on has to be written down: the decision says so ([`Decision::flip`]).
+//! 1. A model is open while its spend is below its quota. A quota of zero is always exceeded.
+//! 2. The search starts at the first model of the chain; where fallbacks are sticky, at the model fallen back to today;
+//!    after a manual override, at the model an administrator chose.
+//! 3. The first open model from there is recommended. If there is none, all quotas are exceeded until the next local
+//!    midnight.
+//! 4. A sticky fallback to a later model has to be recorded: the decision says so in [`Decision::fallback`].
 //!
-//! A recommended model is never exceeded, and a sticky chain never moves back on its day.
+//! A recommended model is never exceeded, and a sticky chain never moves back within its day.
 
-mod answer;
+mod decision;
 mod guidance;
-mod project;
+mod projection;
 mod sticky;
 #[cfg(test)]
 mod tests;
 
-pub use self::answer::{Decision, Flip, Mode, ModelStatus, Reason, Status};
+pub use self::decision::{Decision, Fallback, Mode, ModelStatus, Reason, Status};
 pub use self::guidance::{Guidance, Refresh};
-use self::project::exhausted_at;
-pub use self::sticky::{Sticky, StickyReason};
+use self::projection::exhausted_at;
+pub use self::sticky::{StickyReason, StickyState};
 use crate::day::DaySpan;
 use crate::ids::Label;
 use crate::money::{MicroUsd, Percent};
 
-/// A model of a chain, with what was spent on it today and what may be.
+/// A model of a chain with its spend and quota.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rung {
-    /// Its label.
+pub struct ChainEntry {
+    /// The model label.
     pub label: Label,
-    /// What was spent today, as far as is known.
+    /// Spend on the model today, in micro-USD, as far as it is aggregated.
     pub spend: MicroUsd,
-    /// What may be spent on a day.
+    /// Daily quota of the model, in micro-USD.
     pub quota: MicroUsd,
 }
 
-/// What is to be decided.
+/// Everything a decision depends on.
 #[derive(Debug, Clone)]
-pub struct Question<'a> {
-    /// The models, the preferred one first.
-    pub chain: &'a [Rung],
-    /// From which percentage of its quota a model is tight.
+pub struct DecisionInput<'a> {
+    /// The chain, the preferred model first.
+    pub chain: &'a [ChainEntry],
+    /// Percentage of its quota from which a model is tight.
     pub threshold_pct: u8,
-    /// Whether a fallback lasts for the day.
+    /// Whether a fallback is sticky: it lasts for the rest of the day.
     pub is_sticky: bool,
-    /// What was written down of today's fallback.
-    pub sticky: Option<&'a Sticky>,
-    /// How often clients shall ask.
+    /// Today's recorded fallback or override.
+    pub sticky: Option<&'a StickyState>,
+    /// How often clients should check again.
     pub refresh: Refresh,
-    /// Today.
+    /// The org's current day.
     pub today: DaySpan,
-    /// Now, in milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     pub now_ms: i64,
 }
 
-/// How a model does that spent so much of its quota. In whole numbers, because a float could open what is exceeded.
+/// The status of a model with this spend and quota. Computed in integers, because rounding could reopen an exceeded
+/// model.
 #[must_use]
 pub fn status(spend: MicroUsd, quota: MicroUsd, threshold_pct: u8) -> Status {
     let (spend, quota) = (u128::from(spend.0), u128::from(quota.0));
@@ -68,58 +70,58 @@ pub fn status(spend: MicroUsd, quota: MicroUsd, threshold_pct: u8) -> Status {
 
 /// Decides which model to use.
 #[must_use]
-pub fn decide(question: &Question<'_>) -> Decision {
-    let models: Vec<ModelStatus> =
-        question.chain.iter().map(|rung| judge(rung, question)).collect();
-    let (pin, is_sticky_stale) = pin(question);
+pub fn decide(input: &DecisionInput<'_>) -> Decision {
+    let models: Vec<ModelStatus> = input.chain.iter().map(|entry| evaluate(entry, input)).collect();
+    let (pin, is_sticky_stale) = pinned_start(input);
     let start = pin.map_or(0, |(index, _)| index);
     let open = models.iter().enumerate().skip(start);
     let recommended =
         open.into_iter().find(|(_, model)| model.status != Status::Exceeded).map(|(at, _)| at);
     let moved = recommended.filter(|at| *at > start);
-    let flip = moved.filter(|_| question.is_sticky).and_then(|at| flip(&models, at));
+    let fallback = moved.filter(|_| input.is_sticky).and_then(|at| fallback(&models, at));
     let current = recommended.map_or(models.last(), |at| models.get(at));
     let mode = current.map_or(Mode::Tight, |model| Mode::of(model.status));
     Decision {
         reason: reason(&models, recommended, start, pin),
-        sticky_fallback_active: flip.is_some() || start > 0,
-        flip,
+        sticky_fallback_active: fallback.is_some() || start > 0,
+        fallback,
         mode,
         is_sticky_stale,
-        retry_at_ms: question.today.end_ms,
-        guidance: Guidance::new(question, mode, recommended.is_some()),
+        retry_at_ms: input.today.end_ms,
+        guidance: Guidance::new(input, mode, recommended.is_some()),
         recommended,
         models,
     }
 }
 
-/// Where the search starts and why, if not at the first model; and whether what was written down is of no use.
-fn pin(question: &Question<'_>) -> (Option<(usize, StickyReason)>, bool) {
-    let Some(sticky) = question.sticky else { return (None, false) };
-    let place = question.chain.iter().position(|rung| rung.label == sticky.label);
-    // An override is an administrator's word, and holds where fallbacks do not last.
-    let holds = question.is_sticky || sticky.reason == StickyReason::ManualOverride;
-    (place.filter(|_| holds).map(|index| (index, sticky.reason)), place.is_none())
+/// Where the search starts if not at the first model, and why; and whether the recorded state names a model that left
+/// the chain.
+fn pinned_start(input: &DecisionInput<'_>) -> (Option<(usize, StickyReason)>, bool) {
+    let Some(sticky) = input.sticky else { return (None, false) };
+    let index = input.chain.iter().position(|entry| entry.label == sticky.label);
+    // An administrator's override applies even where fallbacks are not sticky.
+    let applies = input.is_sticky || sticky.reason == StickyReason::ManualOverride;
+    (index.filter(|_| applies).map(|index| (index, sticky.reason)), index.is_none())
 }
 
-fn judge(rung: &Rung, question: &Question<'_>) -> ModelStatus {
-    let status = status(rung.spend, rung.quota, question.threshold_pct);
+fn evaluate(entry: &ChainEntry, input: &DecisionInput<'_>) -> ModelStatus {
+    let status = status(entry.spend, entry.quota, input.threshold_pct);
     ModelStatus {
-        label: rung.label.clone(),
-        spend: rung.spend,
-        quota: rung.quota,
-        percent: Percent::of(rung.spend, rung.quota),
+        label: entry.label.clone(),
+        spend: entry.spend,
+        quota: entry.quota,
+        percent: Percent::of(entry.spend, entry.quota),
         status,
         exhausted_at_ms: match status {
             Status::Exceeded => None,
-            _ => exhausted_at(rung.spend, rung.quota, question.today, question.now_ms),
+            _ => exhausted_at(entry.spend, entry.quota, input.today, input.now_ms),
         },
     }
 }
 
-fn flip(models: &[ModelStatus], at: usize) -> Option<Flip> {
+fn fallback(models: &[ModelStatus], at: usize) -> Option<Fallback> {
     let (to, previous) = (models.get(at)?, models.get(at.checked_sub(1)?)?);
-    Some(Flip { to: to.label.clone(), index: at, previous: previous.label.clone() })
+    Some(Fallback { to: to.label.clone(), index: at, previous: previous.label.clone() })
 }
 
 fn reason(
@@ -130,9 +132,9 @@ fn reason(
 ) -> Reason {
     let Some(at) = recommended else { return Reason::AllQuotasExceeded };
     if at > start {
-        // All from the start up to here are exceeded; the nearest tells most.
-        let passed = at.checked_sub(1).and_then(|before| models.get(before));
-        return passed.map_or(Reason::Normal, |model| Reason::QuotaExceeded(model.label.clone()));
+        // All models from the start up to here are exceeded; name the nearest.
+        let exceeded = at.checked_sub(1).and_then(|before| models.get(before));
+        return exceeded.map_or(Reason::Normal, |model| Reason::QuotaExceeded(model.label.clone()));
     }
     match pin {
         Some((_, StickyReason::ManualOverride)) => Reason::ManualOverride,

@@ -1,21 +1,21 @@
-//! What is written down of a fallback.
+//! The recorded state of a sticky fallback.
 
 use serde::Serialize;
 
 use crate::ids::Label;
 
-/// Why a scope is at a later model than its first.
+/// Why a scope is not at the first model of its chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum StickyReason {
-    /// A quota was spent.
+    /// A quota was exceeded.
     QuotaExceeded,
-    /// An administrator said so.
+    /// An administrator overrode the model.
     ManualOverride,
 }
 
 impl StickyReason {
-    /// The text of it.
+    /// The stored text.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -24,7 +24,7 @@ impl StickyReason {
         }
     }
 
-    /// The reason of a text.
+    /// Parses the stored text.
     #[must_use]
     pub fn parse(text: &str) -> Option<StickyReason> {
         [StickyReason::QuotaExceeded, StickyReason::ManualOverride]
@@ -33,18 +33,18 @@ impl StickyReason {
     }
 }
 
-/// The model that a scope has come to on a day. It is kept by its label: where in the chain that is, is found when it is
-/// read, because the chain may have been reordered since.
+/// The model that a scope has fallen back to today. Stored by label: its index is looked up on every read, because the
+/// chain may have been reordered since.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sticky {
-    /// The model.
+pub struct StickyState {
+    /// The model in use.
     pub label: Label,
-    /// The version of the configuration by which it was chosen.
+    /// Version of the configuration that the fallback was decided by.
     pub config_version: u64,
-    /// Why.
+    /// Why the scope uses this model.
     pub reason: StickyReason,
     /// The model before it.
     pub previous: Option<Label>,
-    /// Since when, in seconds since 1970.
+    /// When it took effect, in seconds since 1970.
     pub activated_at_epoch: i64,
 }

@@ -9,21 +9,31 @@ fn label(text: &str) -> Label {
     Label::new(text).unwrap()
 }
 
-fn chain(rungs: &[(&str, u64, u64)]) -> Vec<Rung> {
-    let rung = |&(name, spend, quota): &(&str, u64, u64)| Rung {
+fn chain(entries: &[(&str, u64, u64)]) -> Vec<ChainEntry> {
+    let entry = |&(name, spend, quota): &(&str, u64, u64)| ChainEntry {
         label: label(name),
         spend: MicroUsd(spend),
         quota: MicroUsd(quota),
     };
-    rungs.iter().map(rung).collect()
+    entries.iter().map(entry).collect()
 }
 
-fn stuck(name: &str, reason: StickyReason) -> Sticky {
-    Sticky { label: label(name), config_version: 1, reason, previous: None, activated_at_epoch: 0 }
+fn sticky_at(name: &str, reason: StickyReason) -> StickyState {
+    StickyState {
+        label: label(name),
+        config_version: 1,
+        reason,
+        previous: None,
+        activated_at_epoch: 0,
+    }
 }
 
-fn ask<'a>(chain: &'a [Rung], is_sticky: bool, sticky: Option<&'a Sticky>) -> Question<'a> {
-    Question {
+fn input<'a>(
+    chain: &'a [ChainEntry],
+    is_sticky: bool,
+    sticky: Option<&'a StickyState>,
+) -> DecisionInput<'a> {
+    DecisionInput {
         chain,
         threshold_pct: 95,
         is_sticky,
@@ -38,9 +48,10 @@ fn at(decision: &Decision) -> &str {
     decision.model().map_or("-", |model| model.label.as_str())
 }
 
-/// Spend of a, b and c, each of a quota of 100; whether sticky; what was written down; model, reason and flip.
+/// Spend on a, b and c, each with a quota of 100; whether sticky; the recorded state; expected model, reason and
+/// fallback.
 #[test]
-fn the_chain_is_walked_from_where_it_stands() {
+fn the_search_starts_at_the_recorded_model() {
     use StickyReason::{ManualOverride as Hand, QuotaExceeded as Fell};
     type Row = ([u64; 3], bool, Option<(&'static str, StickyReason)>, &'static str);
     let rows: [Row; 19] = [
@@ -50,32 +61,33 @@ fn the_chain_is_walked_from_where_it_stands() {
         ([100, 0, 0], false, None, "b QUOTA_EXCEEDED_a -"),
         ([100, 100, 0], true, None, "c QUOTA_EXCEEDED_b b>c"),
         ([100, 0, 0], true, Some(("b", Fell)), "b STICKY_FALLBACK -"),
-        // The quota was raised, or the label is new: the day goes on where it was.
+        // The quota was raised, or the label is new: the fallback stays in force.
         ([0, 0, 0], true, Some(("b", Fell)), "b STICKY_FALLBACK -"),
         ([0, 100, 0], true, Some(("b", Fell)), "c QUOTA_EXCEEDED_b b>c"),
         ([0, 0, 0], false, Some(("b", Fell)), "a NORMAL -"),
         ([0, 0, 0], true, Some(("gone", Fell)), "a NORMAL -"),
-        // A reorder has made it the first.
+        // The chain was reordered and it is the first now.
         ([0, 0, 0], true, Some(("a", Fell)), "a NORMAL -"),
         ([0, 0, 0], true, Some(("c", Hand)), "c MANUAL_OVERRIDE -"),
         ([0, 0, 0], false, Some(("c", Hand)), "c MANUAL_OVERRIDE -"),
         ([0, 0, 0], true, Some(("a", Hand)), "a MANUAL_OVERRIDE -"),
         ([100, 0, 0], true, Some(("a", Hand)), "b QUOTA_EXCEEDED_a a>b"),
-        // Where fallbacks do not last, the override does; writing one down would end it.
+        // Where fallbacks are not sticky, the override stays in force; recording one would end it.
         ([0, 100, 0], false, Some(("b", Hand)), "c QUOTA_EXCEEDED_b -"),
         ([100, 100, 100], true, None, "- ALL_QUOTAS_EXCEEDED -"),
-        // What is before the fallback is not gone back to, open or not.
+        // Models before the fallback are not considered again, open or not.
         ([0, 100, 100], true, Some(("b", Fell)), "- ALL_QUOTAS_EXCEEDED -"),
         ([0, 0, 100], true, Some(("c", Hand)), "- ALL_QUOTAS_EXCEEDED -"),
     ];
     for (spend, is_sticky, sticky, expected) in rows {
         let [a, b, c] = spend;
         let chain = chain(&[("a", a, 100), ("b", b, 100), ("c", c, 100)]);
-        let sticky = sticky.map(|(name, reason)| stuck(name, reason));
-        let decision = decide(&ask(&chain, is_sticky, sticky.as_ref()));
-        let flip = decision.flip.as_ref();
-        let flip = flip.map_or("-".into(), |flip| format!("{}>{}", flip.previous, flip.to));
-        let found = format!("{} {} {flip}", at(&decision), decision.reason);
+        let sticky = sticky.map(|(name, reason)| sticky_at(name, reason));
+        let decision = decide(&input(&chain, is_sticky, sticky.as_ref()));
+        let fallback = decision.fallback.as_ref();
+        let fallback = fallback
+            .map_or("-".into(), |fallback| format!("{}>{}", fallback.previous, fallback.to));
+        let found = format!("{} {} {fallback}", at(&decision), decision.reason);
         assert_eq!(found, expected, "{spend:?} {is_sticky} {sticky:?}");
         let is_stale = sticky.is_some_and(|sticky| sticky.label.as_str() == "gone");
         assert_eq!(decision.is_sticky_stale, is_stale);
@@ -83,9 +95,9 @@ fn the_chain_is_walked_from_where_it_stands() {
 }
 
 #[test]
-fn a_quota_of_nothing_is_closed() {
+fn a_quota_of_zero_is_exceeded() {
     let chain = chain(&[("a", 0, 0), ("b", 0, 10)]);
-    let decision = decide(&ask(&chain, true, None));
+    let decision = decide(&input(&chain, true, None));
     assert_eq!((at(&decision), decision.reason.to_string().as_str()), ("b", "QUOTA_EXCEEDED_a"));
     let closed = &decision.models[0];
     assert_eq!((closed.status, closed.percent), (Status::Exceeded, Percent::FULL));
@@ -113,7 +125,7 @@ fn a_model_is_tight_from_its_threshold_to_its_quota() {
 }
 
 #[test]
-fn the_mode_is_that_of_the_model_in_use() {
+fn the_mode_follows_the_current_model() {
     let three = |a, b| chain(&[("a", a, 100), ("b", b, 100)]);
     for (a, b, mode, frequency) in [
         (10, 0, Mode::Normal, "PERIODIC_300S"),
@@ -122,23 +134,23 @@ fn the_mode_is_that_of_the_model_in_use() {
         (100, 99, Mode::Tight, "PERIODIC_60S"),
         (100, 100, Mode::Tight, "PERIODIC_60S"),
     ] {
-        let decision = decide(&ask(&three(a, b), true, None));
+        let decision = decide(&input(&three(a, b), true, None));
         assert_eq!(decision.mode, mode, "{a} {b}");
         assert_eq!(decision.guidance.check_frequency, frequency, "{a} {b}");
     }
 }
 
 #[test]
-fn an_answer_is_not_believed_past_midnight() {
+fn a_decision_is_not_cached_past_midnight() {
     let chain = chain(&[("a", 100, 100)]);
-    let mut question = ask(&chain, true, None);
-    assert_eq!(decide(&question).guidance.cache_duration_secs, 60);
-    let midnight = question.today.end_ms;
+    let mut input = input(&chain, true, None);
+    assert_eq!(decide(&input).guidance.cache_duration_secs, 60);
+    let midnight = input.today.end_ms;
     for (left_ms, cached, retry) in [(59_999, 59, 60), (1_000, 1, 1), (999, 0, 1), (-5, 0, 0)] {
-        question.now_ms = midnight - left_ms;
-        let decision = decide(&question);
+        input.now_ms = midnight - left_ms;
+        let decision = decide(&input);
         assert_eq!(decision.guidance.cache_duration_secs, cached, "{left_ms}");
-        assert_eq!(decision.retry_after_secs(question.now_ms), retry, "{left_ms}");
+        assert_eq!(decision.retry_after_secs(input.now_ms), retry, "{left_ms}");
         assert_eq!(decision.retry_at_ms, midnight);
     }
 }
@@ -156,25 +168,25 @@ fn exhaustion_is_projected_from_the_rate_of_the_day() {
         (1, u64::MAX, None),
     ] {
         let chain = chain(&[("a", spend, quota)]);
-        let decision = decide(&ask(&chain, true, None));
+        let decision = decide(&input(&chain, true, None));
         let found = decision.models[0].exhausted_at_ms.map(|at| at - NOON_MS);
         assert_eq!(found, expected, "{spend} of {quota}");
     }
     let chain = chain(&[("a", 50, 100)]);
-    let mut question = ask(&chain, true, None);
-    question.now_ms = question.today.start_ms;
-    assert_eq!(decide(&question).models[0].exhausted_at_ms, None);
+    let mut input = input(&chain, true, None);
+    input.now_ms = input.today.start_ms;
+    assert_eq!(decide(&input).models[0].exhausted_at_ms, None);
 }
 
 #[test]
-fn a_chain_without_models_is_closed() {
-    let decision = decide(&ask(&[], true, Some(&stuck("a", StickyReason::QuotaExceeded))));
+fn an_empty_chain_is_exceeded() {
+    let decision = decide(&input(&[], true, Some(&sticky_at("a", StickyReason::QuotaExceeded))));
     assert_eq!(decision.reason, Reason::AllQuotasExceeded);
     assert!(decision.current().is_none() && decision.is_sticky_stale);
 }
 
 #[test]
-fn reasons_are_read_as_they_are_written() {
+fn sticky_reasons_round_trip() {
     for reason in [StickyReason::QuotaExceeded, StickyReason::ManualOverride] {
         assert_eq!(StickyReason::parse(reason.as_str()), Some(reason));
         assert_eq!(serde_json::to_value(reason).unwrap(), reason.as_str());

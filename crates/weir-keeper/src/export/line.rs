@@ -1,11 +1,11 @@
-//! A line of an export. The same counters make the same line. Pure.
+//! One line of an export: the same counters always make the same text. Pure.
 
 use serde::Serialize;
 
 use crate::counters::Counters;
 use crate::day::OrgDay;
 use crate::ids::{Label, Scope};
-use crate::totals::Sum;
+use crate::totals::UsageTotals;
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -14,10 +14,10 @@ struct Line<'a> {
     model_label: &'a Label,
     org_day: OrgDay,
     #[serde(flatten)]
-    sum: Sum,
+    sum: UsageTotals,
 }
 
-/// Writes the line of a model of a scope on a day.
+/// Appends the line of a model of a scope on a day.
 pub(super) fn write(
     content: &mut String,
     scope: &Scope,
@@ -32,7 +32,7 @@ pub(super) fn write(
         org_day: day,
         sum: (*counters).into(),
     };
-    // Texts and numbers can always be written as JSON.
+    // Strings and numbers always serialize.
     if let Ok(line) = serde_json::to_string(&line) {
         content.push_str(&line);
         content.push('\n');
@@ -46,7 +46,7 @@ mod tests {
     use crate::money::{MicroUsd, TokenUse};
 
     #[test]
-    fn the_text_of_a_line_stays() {
+    fn the_text_of_a_line_is_stable() {
         let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
         let tokens = TokenUse { input: 1, output: 2, cached_read: 3, cached_write: 4 };
         let counters = Counters { cost: MicroUsd(5), tokens, requests: 6 };

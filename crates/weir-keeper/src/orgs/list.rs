@@ -1,8 +1,8 @@
-//! What orgs are set to.
+//! Reads and lists orgs.
 
 use weir_table::{Backend, Get, Query};
 
-use crate::config::{Effective, OrgRecord};
+use crate::config::{EffectiveConfig, OrgRecord};
 use crate::error::Result;
 use crate::ids::OrgId;
 use crate::keeper::Keeper;
@@ -10,21 +10,25 @@ use crate::keys;
 use crate::paging::Page;
 
 impl<B: Backend> Keeper<B> {
-    /// What holds for an org now, as the store has it.
+    /// The configuration of an org in force now, read from the store.
     ///
     /// # Errors
-    /// There is no such org, or the store fails.
-    pub async fn org(&self, org: &OrgId) -> Result<Effective> {
+    /// The org does not exist, or the store fails.
+    pub async fn get_org(&self, org: &OrgId) -> Result<EffectiveConfig> {
         let now_ms = self.now_ms();
         let ((record, _), _) = self.read_records(org, None).await?;
-        Ok(Effective::of_org(&record, now_ms))
+        Ok(EffectiveConfig::for_org(&record, now_ms))
     }
 
-    /// All orgs, by id, page by page.
+    /// All orgs, by id, paginated.
     ///
     /// # Errors
     /// The cursor is not of this list, or the store fails.
-    pub async fn list_orgs(&self, limit: u32, cursor: Option<String>) -> Result<Page<Effective>> {
+    pub async fn list_orgs(
+        &self,
+        limit: u32,
+        cursor: Option<String>,
+    ) -> Result<Page<EffectiveConfig>> {
         let now_ms = self.now_ms();
         let table = &self.tables().config;
         let page =
@@ -38,7 +42,7 @@ impl<B: Backend> Keeper<B> {
         let mut items = Vec::with_capacity(found.len());
         for (org, item) in orgs.into_iter().zip(found) {
             if let Some(item) = item {
-                items.push(Effective::of_org(&OrgRecord::decode(org, &item)?, now_ms));
+                items.push(EffectiveConfig::for_org(&OrgRecord::decode(org, &item)?, now_ms));
             }
         }
         Ok(Page { items, cursor: page.cursor })

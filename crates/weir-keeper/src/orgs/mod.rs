@@ -1,28 +1,28 @@
 //! Orgs: put, get, list.
 //!
-//! An org is its configuration, an entry in the list of orgs, and, as long as nobody has fetched it, the promise of a
-//! secret. All three are written in one transaction. A change writes the attributes that differ and nothing else, because
-//! credentials are in the same item and may change at the same time.
+//! An org is its configuration, an entry in the list of orgs and, until its first secret is retrieved, a retrieval
+//! token. One transaction writes all three. A change updates only the attributes that differ, because the credentials
+//! are in the same item and may change concurrently.
 
 mod list;
 mod put;
 
-pub(crate) use self::put::app_of;
+pub(crate) use self::put::decode_app;
 
-use crate::config::Effective;
+use crate::config::EffectiveConfig;
 use crate::credentials::Retrieval;
 
-/// What became of a put.
+/// The outcome of a put.
 #[derive(Debug, Clone)]
-pub struct Put {
-    /// Whether it was not there before.
+pub struct PutOutcome {
+    /// Whether it was created.
     pub created: bool,
-    /// What holds now.
-    pub effective: Effective,
-    /// Where to get the first secret, when it was created.
+    /// The configuration in force now.
+    pub effective: EffectiveConfig,
+    /// The retrieval of the first secret, when it was created.
     pub retrieval: Option<Retrieval>,
 }
 
-/// How often an app was given a chain or quotas of its own. Whoever makes all apps share one has looked at the apps, and
-/// writes only if none got its own since.
+/// Attribute that counts how often an app got a chain or quotas of its own. Switching an org to a shared chain checks
+/// all apps first, and is conditioned on this count.
 pub(crate) const OWN_CHAINS: &str = "own_chains";

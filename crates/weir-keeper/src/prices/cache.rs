@@ -1,4 +1,4 @@
-//! What a process remembers of prices, that there is none included, and the price of each label.
+//! The per-process cache of prices, unknown ones included, and the prices of labels.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,56 +8,58 @@ use compact_str::CompactString;
 use parking_lot::RwLock;
 use quick_cache::{Equivalent, sync};
 
-use super::import::Imports;
-use super::{PriceSource, Priced};
-use crate::bounds::{PRICE_BELIEVED_MS, PRICES_REMEMBERED};
+use super::import_list::ImportList;
+use super::{PriceSource, ResolvedPrice};
+use crate::bounds::{PRICE_TTL_MS, PRICES_CACHED_MAX};
+use crate::catalog::ModelCatalog;
 use crate::ids::{Label, ModelId};
-use crate::labels::Catalogue;
 
-/// A model in a region on a day of UTC, borrowed, so that looking one up builds no text.
+/// A borrowed key: a model in a region on a UTC day. A lookup allocates nothing.
 #[derive(Debug, Clone, Copy, Hash)]
-pub(super) struct Of<'a> {
+pub(super) struct PriceKey<'a> {
     pub(super) model: &'a ModelId,
     pub(super) region: Option<&'a str>,
     pub(super) day: i64,
 }
 
-/// The same, owned. It hashes like an [`Of`], whose fields it has.
+/// The owned key. It has the same fields as [`PriceKey`], so both hash alike.
 #[derive(Debug, Clone, Hash, PartialEq, Eq)]
-struct Owned {
+struct OwnedPriceKey {
     model: ModelId,
     region: Option<CompactString>,
     day: i64,
 }
 
-impl Equivalent<Owned> for Of<'_> {
-    fn equivalent(&self, key: &Owned) -> bool {
-        self.day == key.day && *self.model == key.model && self.region == key.region.as_deref()
+impl Equivalent<OwnedPriceKey> for PriceKey<'_> {
+    fn equivalent(&self, owned: &OwnedPriceKey) -> bool {
+        self.day == owned.day
+            && *self.model == owned.model
+            && self.region == owned.region.as_deref()
     }
 }
 
-/// A price, or that there is none.
-pub(super) type Said = Option<Arc<Priced>>;
+/// A cached price; `None` when the price is unknown.
+pub(super) type CachedPrice = Option<Arc<ResolvedPrice>>;
 
-/// What a process remembers of prices.
+/// Prices by model, region and day.
 #[derive(Debug)]
-pub(crate) struct Cache {
-    known: sync::Cache<Owned, (Said, i64)>,
-    labels: HashMap<Label, Arc<Priced>>,
-    imports: RwLock<Option<Arc<Imports>>>,
+pub(crate) struct PriceCache {
+    entries: sync::Cache<OwnedPriceKey, (CachedPrice, i64)>,
+    labels: HashMap<Label, Arc<ResolvedPrice>>,
+    imports: RwLock<Option<Arc<ImportList>>>,
     epoch: AtomicU64,
 }
 
-impl Cache {
-    /// A cache that knows the prices of labels and nothing else.
-    pub(crate) fn new(labels: &Catalogue) -> Cache {
-        let priced = |(label, def): (&Label, &crate::labels::LabelDef)| {
+impl PriceCache {
+    /// A cache with only the prices of labels.
+    pub(crate) fn new(labels: &ModelCatalog) -> PriceCache {
+        let priced = |(label, def): (&Label, &crate::catalog::ModelDefinition)| {
             let source = PriceSource::ConfigFallback;
-            let priced = Priced { price: def.price?, source, version: "config".to_owned() };
+            let priced = ResolvedPrice { price: def.price?, source, version: "config".to_owned() };
             Some((label.clone(), Arc::new(priced)))
         };
-        Cache {
-            known: sync::Cache::new(PRICES_REMEMBERED),
+        PriceCache {
+            entries: sync::Cache::new(PRICES_CACHED_MAX),
             labels: labels.iter().filter_map(priced).collect(),
             imports: RwLock::default(),
             epoch: AtomicU64::new(0),
@@ -65,52 +67,54 @@ impl Cache {
     }
 
     /// The price of a label.
-    pub(super) fn of_label(&self, label: &Label) -> Said {
+    pub(super) fn label_price(&self, label: &Label) -> CachedPrice {
         self.labels.get(label).cloned()
     }
 
-    /// What is remembered, and not too old.
-    pub(super) fn fresh(&self, of: Of<'_>, now_ms: i64) -> Option<Said> {
-        let (said, read_ms) = self.known.get(&of)?;
-        (now_ms.abs_diff(read_ms) < PRICE_BELIEVED_MS.unsigned_abs()).then_some(said)
+    /// A cached price that has not expired.
+    pub(super) fn get(&self, key: PriceKey<'_>, now_ms: i64) -> Option<CachedPrice> {
+        let (price, read_ms) = self.entries.get(&key)?;
+        (now_ms.abs_diff(read_ms) < PRICE_TTL_MS.unsigned_abs()).then_some(price)
     }
 
-    /// The epoch, to be asked for before a read and handed to [`Cache::keep`] after it.
+    /// The current epoch: read it before a store read, and pass it to [`PriceCache::insert`] after.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    /// Remembers what was read, unless prices were written since `epoch`.
-    pub(super) fn keep(&self, of: Of<'_>, said: Said, now_ms: i64, epoch: u64) {
+    /// Caches what was read, unless prices were written since `epoch`.
+    pub(super) fn insert(&self, key: PriceKey<'_>, price: CachedPrice, now_ms: i64, epoch: u64) {
         if self.epoch() == epoch {
-            let region = of.region.map(CompactString::from);
-            self.known
-                .insert(Owned { model: of.model.clone(), region, day: of.day }, (said, now_ms));
+            let region = key.region.map(CompactString::from);
+            self.entries.insert(
+                OwnedPriceKey { model: key.model.clone(), region, day: key.day },
+                (price, now_ms),
+            );
         }
         if self.epoch() != epoch {
-            self.known.remove(&of);
+            self.entries.remove(&key);
         }
     }
 
-    /// What is remembered of imports.
-    pub(super) fn imports(&self) -> Option<Arc<Imports>> {
+    /// The cached list of imports.
+    pub(super) fn imports(&self) -> Option<Arc<ImportList>> {
         self.imports.read().clone()
     }
 
-    /// Remembers the imports, unless prices were written since `epoch`.
-    pub(super) fn keep_imports(&self, imports: &Arc<Imports>, epoch: u64) {
-        let mut known = self.imports.write();
+    /// Caches the list of imports, unless prices were written since `epoch`.
+    pub(super) fn insert_imports(&self, imports: &Arc<ImportList>, epoch: u64) {
+        let mut cached = self.imports.write();
         if self.epoch() == epoch {
-            *known = Some(Arc::clone(imports));
+            *cached = Some(Arc::clone(imports));
         }
     }
 
-    /// Forgets all prices but those of labels, and the imports they went by.
-    pub(super) fn forget(&self) {
+    /// Drops all prices but those of labels, and the list of imports they depend on.
+    pub(super) fn invalidate(&self) {
         let mut imports = self.imports.write();
         self.epoch.fetch_add(1, Ordering::SeqCst);
         *imports = None;
-        self.known.clear();
+        self.entries.clear();
     }
 }
 
@@ -124,11 +128,11 @@ mod tests {
         let model = ModelId::new("m").unwrap();
         let state = RandomState::new();
         for region in [None, Some("eu-west-1"), Some("a region of a name that is not inline")] {
-            let of = Of { model: &model, region, day: 7 };
+            let key = PriceKey { model: &model, region, day: 7 };
             let region = region.map(CompactString::from);
-            let owned = Owned { model: model.clone(), region, day: 7 };
-            assert_eq!(state.hash_one(of), state.hash_one(&owned));
-            assert!(of.equivalent(&owned));
+            let owned = OwnedPriceKey { model: model.clone(), region, day: 7 };
+            assert_eq!(state.hash_one(key), state.hash_one(&owned));
+            assert!(key.equivalent(&owned));
         }
     }
 }

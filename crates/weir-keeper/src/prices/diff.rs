@@ -1,4 +1,4 @@
-//! What differs between two lists of prices.
+//! The differences between two price lists.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use crate::money::Price;
 pub struct PriceChange {
     /// The model.
     pub model_id: ModelId,
-    /// The region; all regions when there is none.
+    /// The region; `None` for all regions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<CompactString>,
-    /// The price before; nothing when it is new.
+    /// The old price; `None` when it is new.
     pub old: Option<Price>,
-    /// The price after; nothing when it is gone.
+    /// The new price; `None` when it was removed.
     pub new: Option<Price>,
 }
 
-/// What differs, by model and region.
+/// The differences, by model and region.
 #[must_use]
 pub fn diff(old: &[PriceRow], new: &[PriceRow]) -> Vec<PriceChange> {
     let mut both: BTreeMap<(&ModelId, Option<&CompactString>), [Option<Price>; 2]> =
@@ -56,18 +56,18 @@ mod tests {
     }
 
     #[test]
-    fn new_gone_and_changed_prices_are_told_and_no_others() {
+    fn added_removed_and_changed_prices_are_listed() {
         let old =
             [row("a", None, 1), row("b", None, 1), row("b", Some("eu"), 2), row("c", None, 1)];
         let new =
             [row("b", Some("eu"), 3), row("b", None, 1), row("c", None, 1), row("d", None, 4)];
-        let told = diff(&old, &new).into_iter().map(|change| {
+        let changes = diff(&old, &new).into_iter().map(|change| {
             let input = |price: Option<Price>| price.map(|price| price.input);
             (change.model_id.to_string(), change.region, input(change.old), input(change.new))
         });
-        let told: Vec<_> = told.collect();
+        let changes: Vec<_> = changes.collect();
         assert_eq!(
-            told,
+            changes,
             [
                 ("a".to_owned(), None, Some(1), None),
                 ("b".to_owned(), Some("eu".into()), Some(2), Some(3)),

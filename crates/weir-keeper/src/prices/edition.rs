@@ -1,4 +1,4 @@
-//! The prices of one model from a day on, as they are stored: one for all regions, and those of single regions.
+//! An edition: the stored prices of one model from a day on, for all regions and for single ones.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use compact_str::CompactString;
 use weir_table::item::Attrs;
 use weir_table::{Item, Name, Value};
 
-use super::{PriceSource, Priced};
+use super::{PriceSource, ResolvedPrice};
+use crate::catalog::{ModelCatalog, ModelDefinition};
 use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::ids::{EventId, ModelId};
 use crate::keys;
-use crate::labels::{Catalogue, LabelDef};
 use crate::money::Price;
 use crate::table::TTL;
 
@@ -31,34 +31,34 @@ pub(super) type ByRegion = BTreeMap<Option<CompactString>, Price>;
 pub(super) struct Edition {
     pub(super) model: ModelId,
     pub(super) from: OrgDay,
-    /// The import that it is of.
+    /// The import it belongs to; `None` when it was fetched.
     pub(super) import: Option<EventId>,
     pub(super) prices: ByRegion,
-    /// When it is to be forgotten, in seconds since 1970.
+    /// When it expires, in seconds since 1970.
     pub(super) expires_at_epoch: Option<i64>,
 }
 
 impl Edition {
-    /// The price in a region, if this tells of it.
+    /// The price in a region, if the edition has one.
     pub(super) fn price(&self, region: Option<&str>) -> Option<Price> {
         let local = region.and_then(|region| self.prices.get(&Some(region.into())));
         local.or_else(|| self.prices.get(&None)).copied()
     }
 
-    /// A price of it, as it is told on a day.
-    pub(super) fn priced(&self, price: Price, on: OrgDay) -> Priced {
+    /// A price of this edition, resolved on a day.
+    pub(super) fn resolve(&self, price: Price, on: OrgDay) -> ResolvedPrice {
         let is_todays = self.import.is_none() && self.from == on;
         let source = if is_todays { PriceSource::PricingApi } else { PriceSource::Cached };
-        Priced { price, source, version: self.from.to_string() }
+        ResolvedPrice { price, source, version: self.from.to_string() }
     }
 
-    /// Whether it may be believed: the store may show what it will soon forget.
-    pub(super) fn is_kept(&self, now_ms: i64) -> bool {
+    /// Whether it is unexpired: the store may still return expired items.
+    pub(super) fn is_unexpired(&self, now_ms: i64) -> bool {
         self.expires_at_epoch.is_none_or(|until| now_ms.div_euclid(1000) < until)
     }
 
-    /// The item of it, with what the catalogue says of the model.
-    pub(super) fn encode(&self, labels: &Catalogue, now_ms: i64) -> Item {
+    /// Encodes the edition, with the catalog's description of the model.
+    pub(super) fn encode(&self, labels: &ModelCatalog, now_ms: i64) -> Item {
         let key = match &self.import {
             Some(import) => keys::imported_price(&self.model, self.from, import),
             None => keys::price(&self.model, self.from),
@@ -69,7 +69,7 @@ impl Edition {
         }
         let label = labels.iter().find(|(_, def)| def.bedrock_model_id == self.model);
         if let Some((label, def)) = label {
-            let LabelDef { tier, family, description, .. } = def;
+            let ModelDefinition { tier, family, description, .. } = def;
             item.set("model_label", label.as_str());
             item.set("tier", tier.as_str());
             item.set("family", family.as_str());
@@ -91,12 +91,12 @@ impl Edition {
         item
     }
 
-    /// Reads an item.
+    /// Decodes an edition.
     ///
     /// # Errors
-    /// Something is not what it should be.
+    /// An attribute is missing or invalid.
     pub(super) fn decode(item: &Item) -> Result<Edition> {
-        let wrong = || Error::damaged("a price", "its item is not what was written");
+        let wrong = || Error::damaged("a price", "an attribute is missing or invalid");
         let model = item.s("PK").and_then(|pk| ModelId::new(pk).ok()).ok_or_else(wrong)?;
         let day = item.s("SK").and_then(keys::parse_price_sort);
         let (from, import) = day.ok_or_else(wrong)?;
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_edition_is_read_back_as_it_was_written() {
+    fn an_edition_round_trips() {
         let cached = Price { cache_read: Some(1), cache_write: Some(0), ..Price::new(3, 4) };
         let edition = Edition {
             model: ModelId::new("amazon.nova-lite-v1:0").unwrap(),
@@ -145,19 +145,19 @@ mod tests {
             prices: BTreeMap::from([(None, cached), (Some("eu-west-1".into()), Price::new(5, 6))]),
             expires_at_epoch: Some(1_769_436_000),
         };
-        let item = edition.encode(&Catalogue::default(), 1_769_176_800_000);
+        let item = edition.encode(&ModelCatalog::default(), 1_769_176_800_000);
         assert_eq!(Edition::decode(&item).unwrap(), edition);
         assert_eq!((item.s("model_label"), item.s("family")), (Some("economy"), Some("nova")));
         assert_eq!(item.i64("input_price_usd_micros_per_1m"), Some(3));
         let id = Some(EventId::new("01J").unwrap());
         let import = Edition { import: id, expires_at_epoch: None, ..edition };
-        let item = import.encode(&Catalogue::default(), 0);
+        let item = import.encode(&ModelCatalog::default(), 0);
         assert_eq!(Edition::decode(&item).unwrap(), import);
         assert_eq!(item.s("SK"), Some("FROM#2026-01-23#01J"));
     }
 
     #[test]
-    fn a_region_has_its_own_price_or_that_of_all() {
+    fn a_region_has_its_own_price_or_the_general_one() {
         let edition = Edition {
             model: ModelId::new("m").unwrap(),
             from: OrgDay::new(2026, 1, 23).unwrap(),
@@ -167,6 +167,6 @@ mod tests {
         };
         assert_eq!(edition.price(Some("eu-west-1")), Some(Price::new(5, 6)));
         assert_eq!((edition.price(Some("us-east-1")), edition.price(None)), (None, None));
-        assert_eq!((edition.is_kept(9_999), edition.is_kept(10_000)), (true, false));
+        assert_eq!((edition.is_unexpired(9_999), edition.is_unexpired(10_000)), (true, false));
     }
 }

@@ -1,4 +1,4 @@
-//! All prices of a day.
+//! Lists all prices of a day.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use weir_table::{Backend, Query};
 
 use super::edition::Edition;
-use super::{PriceRow, PriceSource, Priced};
+use super::{PriceRow, PriceSource, ResolvedPrice};
 use crate::bounds::PRICE_PAGES_MAX;
 use crate::day::OrgDay;
 use crate::error::{Error, Result};
@@ -16,36 +16,36 @@ use crate::ids::ModelId;
 use crate::keeper::Keeper;
 use crate::keys;
 
-/// A price that holds on a day, and how it is known.
+/// A price in force on a day, with its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ListedPrice {
     /// The price.
     #[serde(flatten)]
     pub row: PriceRow,
-    /// Where it comes from.
+    /// Source of the price.
     pub source: PriceSource,
-    /// Which edition of that.
+    /// Edition of the price: its date.
     pub version: String,
 }
 
 impl<B: Backend> Keeper<B> {
-    /// All prices that hold on a day of UTC, by model and region; those of labels are in the catalogue.
+    /// All prices in force on a UTC day, by model and region, except those of labels, which are in the catalog.
     ///
     /// # Errors
-    /// The table of prices is too large to be listed, or the store fails.
-    pub async fn prices(&self, on: OrgDay) -> Result<Vec<ListedPrice>> {
+    /// The price table is too large to list, or the store fails.
+    pub async fn list_prices(&self, on: OrgDay) -> Result<Vec<ListedPrice>> {
         let editions = self.editions(on).await?;
-        let mut wanted: BTreeSet<(ModelId, Option<CompactString>)> = BTreeSet::new();
-        for row in PriceRow::of_book(self.book()) {
-            wanted.insert((row.model_id, row.region));
+        let mut names: BTreeSet<(ModelId, Option<CompactString>)> = BTreeSet::new();
+        for row in PriceRow::from_book(self.price_book()) {
+            names.insert((row.model_id, row.region));
         }
         for edition in editions.values().flatten() {
             let regions = edition.prices.keys().cloned();
-            wanted.extend(regions.map(|region| (edition.model.clone(), region)));
+            names.extend(regions.map(|region| (edition.model.clone(), region)));
         }
-        let listed = wanted.into_iter().filter_map(|(model_id, region)| {
+        let listed = names.into_iter().filter_map(|(model_id, region)| {
             let of_model = editions.get(&model_id).map_or(&[][..], Vec::as_slice);
-            let Priced { price, source, version } =
+            let ResolvedPrice { price, source, version } =
                 self.listed(of_model, &model_id, region.as_deref(), on)?;
             Some(ListedPrice { row: PriceRow { model_id, region, price }, source, version })
         });
@@ -58,26 +58,29 @@ impl<B: Backend> Keeper<B> {
         model: &ModelId,
         region: Option<&str>,
         on: OrgDay,
-    ) -> Option<Priced> {
+    ) -> Option<ResolvedPrice> {
         let stored =
-            editions.iter().find_map(|edition| Some(edition.priced(edition.price(region)?, on)));
-        stored.or_else(|| super::resolve(None, self.book(), model, region, None))
+            editions.iter().find_map(|edition| Some(edition.resolve(edition.price(region)?, on)));
+        stored.or_else(|| super::resolve(self.price_book(), model, region, None))
     }
 
-    /// The editions of each model that hold on a day, the first to be believed first.
+    /// The editions of each model in force on a day, in order of precedence.
     async fn editions(&self, on: OrgDay) -> Result<BTreeMap<ModelId, Vec<Edition>>> {
         let now_ms = self.now_ms();
-        let imports = self.known_imports(now_ms).await?;
+        let imports = self.cached_imports(now_ms).await?;
         let mut models: BTreeMap<ModelId, Vec<Edition>> = BTreeMap::new();
         let mut query = Query::scan(self.tables().pricing_cache.clone());
         for _ in 0..PRICE_PAGES_MAX {
             let page = self.store().query(&query).await?;
             for item in &page.items {
-                if keys::of_item(item) == Some(keys::imports()) {
+                if keys::item_key(item) == Some(keys::imports()) {
                     continue;
                 }
                 let edition = Edition::decode(item)?;
-                if edition.from <= on && edition.is_kept(now_ms) && imports.has(&edition) {
+                if edition.from <= on
+                    && edition.is_unexpired(now_ms)
+                    && imports.is_in_force(&edition)
+                {
                     models.entry(edition.model.clone()).or_default().push(edition);
                 }
             }
@@ -91,6 +94,6 @@ impl<B: Backend> Keeper<B> {
             };
             query = query.after(cursor);
         }
-        Err(Error::damaged("the table of prices", "it is too large to be listed"))
+        Err(Error::damaged("the table of prices", "it has too many items to list"))
     }
 }

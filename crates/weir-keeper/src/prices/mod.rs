@@ -1,33 +1,33 @@
-//! What models cost: an imported price, else the one fetched last, else the book's, else the label's own.
+//! Prices of models: an imported price, else the one last fetched, else the price book's, else the label's own.
 //!
-//! Prices have a day from which they hold. Imports take effect as a whole and hold until a later import; fetched prices are written anew each day and
-//! forgotten after three, so that a refresh that fails keeps the old ones for a while. A cost is computed when it is
-//! submitted, so a new price changes nothing that was counted before.
+//! A price is in force from a day on. Imports take effect atomically and last until a later import. Fetched prices are
+//! written every day and expire after three, so that a failing refresh keeps the old ones for a while. The cost of a
+//! submission is computed when it is submitted, so a new price changes nothing that was metered before.
 
-mod book;
 mod cache;
 mod diff;
 mod edition;
-mod find;
 mod import;
-mod imports;
+mod import_list;
 mod list;
-mod name;
-mod write;
+mod lookup;
+mod model_names;
+mod price_book;
+mod refresh;
 
 use serde::Serialize;
 
-pub use self::book::{Book, Found};
-pub(crate) use self::cache::Cache;
+pub(crate) use self::cache::PriceCache;
 pub use self::diff::{PriceChange, diff};
-pub use self::import::Import;
+pub use self::import_list::PriceImport;
 pub use self::list::ListedPrice;
-pub use self::name::PROFILE_PREFIXES;
-pub use self::write::PriceRow;
+pub use self::model_names::PROFILE_PREFIXES;
+pub use self::price_book::{BookPrice, PriceBook};
+pub use self::refresh::PriceRow;
 use crate::ids::ModelId;
 use crate::money::Price;
 
-/// Where a price comes from.
+/// Source of a price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum PriceSource {
@@ -42,7 +42,7 @@ pub enum PriceSource {
 }
 
 impl PriceSource {
-    /// The text of it.
+    /// The text in responses.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,37 +54,35 @@ impl PriceSource {
     }
 }
 
-/// A price, and how it is known.
+/// A price with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Priced {
+pub struct ResolvedPrice {
     /// The price.
     pub price: Price,
-    /// Where it comes from.
+    /// Source of the price.
     pub source: PriceSource,
-    /// Which edition of that: the day it was fetched, the date of the book.
+    /// Edition of the price: the day it was fetched or imported for, or the date of the price book.
     pub version: String,
 }
 
-/// What a model costs in a region: `today`'s price, else the book's, else the `fallback` of its label. Nothing when nobody
-/// knows.
+/// The price of a model in a region: the price book's, else the `fallback` of its label; `None` when unknown.
 #[must_use]
 pub fn resolve(
-    today: Option<Priced>,
-    book: &Book,
+    book: &PriceBook,
     model: &ModelId,
     region: Option<&str>,
     fallback: Option<Price>,
-) -> Option<Priced> {
+) -> Option<ResolvedPrice> {
     let from_book = || {
         let price = book.find(model, region)?.price;
         let version = book.as_of().to_owned();
-        Some(Priced { price, source: PriceSource::PriceBook, version })
+        Some(ResolvedPrice { price, source: PriceSource::PriceBook, version })
     };
     let from_label = || {
         let (source, version) = (PriceSource::ConfigFallback, "config".to_owned());
-        fallback.map(|price| Priced { price, source, version })
+        fallback.map(|price| ResolvedPrice { price, source, version })
     };
-    today.or_else(from_book).or_else(from_label)
+    from_book().or_else(from_label)
 }
 
 #[cfg(test)]
@@ -92,18 +90,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_price_wins() {
-        let book = Book::shipped().unwrap();
+    fn the_price_book_precedes_the_price_of_the_label() {
+        let book = PriceBook::shipped().unwrap();
         let (known, own) = (ModelId::new("amazon.nova-lite-v1:0").unwrap(), Price::new(7, 7));
         let unknown = ModelId::new("acme.model-v1").unwrap();
-        let today =
-            Priced { price: Price::new(1, 2), source: PriceSource::Cached, version: "d".into() };
-        let source = |today, model, fallback| {
-            resolve(today, &book, model, None, fallback).map(|found| found.source.as_str())
+        let source = |model, fallback| {
+            resolve(&book, model, None, fallback).map(|found| found.source.as_str())
         };
-        assert_eq!(source(Some(today), &known, Some(own)), Some("CACHED"));
-        assert_eq!(source(None, &known, Some(own)), Some("PRICE_BOOK"));
-        assert_eq!(source(None, &unknown, Some(own)), Some("CONFIG_FALLBACK"));
-        assert_eq!(source(None, &unknown, None), None);
+        assert_eq!(source(&known, Some(own)), Some("PRICE_BOOK"));
+        assert_eq!(source(&unknown, Some(own)), Some("CONFIG_FALLBACK"));
+        assert_eq!(source(&unknown, None), None);
     }
 }

@@ -1,13 +1,15 @@
-//! Inference profiles: labels of an app's own, for the profiles it made in Bedrock.
+//! Inference profiles: an app's own labels for profiles it created in Bedrock.
 
 mod cache;
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weir_table::expr::attr;
 use weir_table::{Backend, Get, Item, Query, Write};
 
-pub(crate) use self::cache::Cache;
-use crate::audit::{Act, NewEvent};
+pub(crate) use self::cache::ProfileCache;
+use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::{DESCRIPTION_MAX, PAGE_MAX, PROFILES_MAX, TRIES_MAX};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, ModelId, OrgId, Scope, shown};
@@ -22,82 +24,86 @@ const DESCRIPTION: &str = "description";
 const CREATED: &str = "created_at_epoch";
 const UPDATED: &str = "updated_at_epoch";
 
-/// What a client asks to be registered.
+/// The request to register an inference profile.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ProfileRequest {
-    /// What the app will call it.
+pub struct PutProfile {
+    /// Label that the app uses for it.
     pub profile_label: String,
-    /// What Bedrock calls it.
+    /// ARN of the profile.
     pub inference_profile_arn: String,
-    /// What it is for.
+    /// Description of the profile.
     #[serde(default)]
     pub description: String,
 }
 
 /// An inference profile of an app.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Profile {
-    /// What the app calls it.
+pub struct InferenceProfile {
+    /// Label that the app uses for it.
     pub profile_label: Label,
-    /// What Bedrock calls it.
+    /// ARN of the profile.
     pub inference_profile_arn: ModelId,
-    /// What it is for.
+    /// Description of the profile.
     pub description: String,
     /// When it was registered, in seconds since 1970.
     pub created_at_epoch: i64,
-    /// When it was changed last.
+    /// When it was last changed, in seconds since 1970.
     pub updated_at_epoch: i64,
 }
 
-// As many labels as an app may have are read in one page.
+// All labels of an app are read in one page.
 const _: () = assert!(PROFILES_MAX <= PAGE_MAX as usize);
 
 impl<B: Backend> Keeper<B> {
-    /// Registers a profile, and tells whether it is new. One of the same label is replaced.
+    /// Registers or replaces the profile of a label. Returns whether it is new.
     ///
     /// # Errors
-    /// There is no such app, what is asked for cannot be, the app has too many, or the store fails.
+    /// The app does not exist, the request is invalid, the app has too many profiles, or the store fails.
     pub async fn put_profile(
         &self,
         org: &OrgId,
         app: &AppId,
-        wanted: &ProfileRequest,
-        by: &str,
-    ) -> Result<(Profile, bool)> {
+        request: &PutProfile,
+        actor: &str,
+    ) -> Result<(InferenceProfile, bool)> {
         let now_ms = self.now_ms();
-        let wanted = self.checked_profile(wanted, now_ms)?;
+        let requested = self.check_profile(request, now_ms)?;
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
-            if let Some(done) = self.try_put_profile((org, app), &wanted, by, now_ms).await? {
+            if let Some(done) = self.try_put_profile((org, app), &requested, actor, now_ms).await? {
                 return Ok(done);
             }
         }
         Err(Error::Contended)
     }
 
-    fn checked_profile(&self, wanted: &ProfileRequest, now_ms: i64) -> Result<Profile> {
-        let text = &wanted.profile_label;
-        let label = Label::new(text).map_err(|error| error.of_config(LABEL))?;
-        if self.labels().get(&label).is_some() {
-            return Err(Error::config(LABEL, format!("{label} is a label for everybody already")));
+    fn check_profile(&self, request: &PutProfile, now_ms: i64) -> Result<InferenceProfile> {
+        let text = &request.profile_label;
+        let label = Label::new(text).map_err(|error| error.into_config(LABEL))?;
+        if self.catalog().get(&label).is_some() {
+            return Err(Error::config(
+                LABEL,
+                format!("{label} is already a label of the catalog; choose another"),
+            ));
         }
-        let arn = ModelId::new(&wanted.inference_profile_arn).ok().filter(is_profile_arn);
+        let arn = ModelId::new(&request.inference_profile_arn).ok().filter(is_profile_arn);
         let arn = arn.ok_or_else(|| {
             let problem = format!(
-                "{} is no ARN like arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3",
-                shown(&wanted.inference_profile_arn)
+                "{} is not an ARN like arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3",
+                shown(&request.inference_profile_arn)
             );
             Error::config(ARN, problem)
         })?;
-        let description = &wanted.description;
+        let description = &request.description;
         let length = description.chars().take(DESCRIPTION_MAX + 1).count();
         if length > DESCRIPTION_MAX || description.contains(char::is_control) {
-            let problem = format!("has control characters or more than {DESCRIPTION_MAX}");
+            let problem =
+                format!("must have at most {DESCRIPTION_MAX} characters and no control characters");
             return Err(Error::config(DESCRIPTION, problem));
         }
         let now = now_ms.div_euclid(1000);
-        Ok(Profile {
+        Ok(InferenceProfile {
             profile_label: label,
             inference_profile_arn: arn,
             description: description.clone(),
@@ -106,18 +112,20 @@ impl<B: Backend> Keeper<B> {
         })
     }
 
-    /// Nothing when another was faster.
+    /// `None` when a concurrent writer was faster.
     async fn try_put_profile(
         &self,
         (org, app): (&OrgId, &AppId),
-        wanted: &Profile,
-        by: &str,
+        requested: &InferenceProfile,
+        actor: &str,
         now_ms: i64,
-    ) -> Result<Option<(Profile, bool)>> {
-        let old = self.stored_profile(org, app, &wanted.profile_label).await?;
+    ) -> Result<Option<(InferenceProfile, bool)>> {
+        let old = self.stored_profile(org, app, &requested.profile_label).await?;
         let new = match &old {
-            Some(old) => Profile { created_at_epoch: old.created_at_epoch, ..wanted.clone() },
-            None => wanted.clone(),
+            Some(old) => {
+                InferenceProfile { created_at_epoch: old.created_at_epoch, ..requested.clone() }
+            }
+            None => requested.clone(),
         };
         let same = old.as_ref().filter(|old| {
             old.inference_profile_arn == new.inference_profile_arn
@@ -127,7 +135,7 @@ impl<B: Backend> Keeper<B> {
             return Ok(Some((same.clone(), false)));
         }
         if old.is_none() && self.profile_labels(org, app).await?.len() >= PROFILES_MAX {
-            let problem = format!("the app has {PROFILES_MAX} inference profiles already");
+            let problem = format!("the app already has {PROFILES_MAX} inference profiles");
             return Err(Error::config(LABEL, problem));
         }
         let unchanged = match &old {
@@ -135,52 +143,52 @@ impl<B: Backend> Keeper<B> {
             None => attr("PK").absent(),
         };
         let table = &self.tables().config;
-        let event = NewEvent {
-            act: Act::ProfilePut,
+        let event = NewAuditEvent {
+            action: AuditAction::ProfilePut,
             subject: Scope::App(org.clone(), app.clone()).client_id(),
-            actor: by,
+            actor,
             detail: Some(format!("{LABEL}={}", new.profile_label)),
         };
-        let there = Write::check(table.clone(), keys::app(org, app), attr("PK").exists());
+        let app_exists = Write::check(table.clone(), keys::app(org, app), attr("PK").exists());
         let writes = vec![
             Write::put(table.clone(), new.encode(org, app)).when(unchanged),
-            there,
+            app_exists,
             self.audit_write(org, event, now_ms)?,
         ];
         if !self.commit(writes).await? {
-            // Either the app is not there, which this tells, or another was faster.
+            // Either the app does not exist, which this reports, or a concurrent writer was faster.
             self.read_records(org, Some(app)).await?;
             return Ok(None);
         }
-        self.inner.profiles.forget((org, app, &new.profile_label));
+        self.inner.profiles.invalidate((org, app, &new.profile_label));
         Ok(Some((new, old.is_none())))
     }
 
-    /// The profiles of an app, by label, page by page.
+    /// The profiles of an app, by label, paginated.
     ///
     /// # Errors
-    /// There is no such app, the cursor is not of this list, or the store fails.
-    pub async fn profiles(
+    /// The app does not exist, the cursor is not of this list, or the store fails.
+    pub async fn list_profiles(
         &self,
         org: &OrgId,
         app: &AppId,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<Page<Profile>> {
-        self.effective(org, Some(app)).await?;
+    ) -> Result<Page<InferenceProfile>> {
+        self.effective_config(org, Some(app)).await?;
         let page = self.store().page(self.profiles_of(org, app), limit, cursor).await?;
-        let items = page.items.iter().map(Profile::decode).collect::<Result<_>>()?;
+        let items = page.items.iter().map(InferenceProfile::decode).collect::<Result<_>>()?;
         Ok(Page { items, cursor: page.cursor })
     }
 
-    /// The labels that an app has for its profiles.
+    /// The labels of an app's profiles.
     pub(crate) async fn profile_labels(&self, org: &OrgId, app: &AppId) -> Result<Vec<Label>> {
         let page = self.store().page(self.profiles_of(org, app), PAGE_MAX, None).await?;
-        let label = |item: &Item| Ok(Profile::decode(item)?.profile_label);
+        let label = |item: &Item| Ok(InferenceProfile::decode(item)?.profile_label);
         page.items.iter().map(label).collect()
     }
 
-    /// A profile of an app, remembered as long as a configuration is, where there is none too.
+    /// A profile of an app, cached as long as a configuration, even when absent.
     ///
     /// # Errors
     /// The store fails.
@@ -189,14 +197,14 @@ impl<B: Backend> Keeper<B> {
         org: &OrgId,
         app: &AppId,
         label: &Label,
-    ) -> Result<Option<std::sync::Arc<Profile>>> {
+    ) -> Result<Option<Arc<InferenceProfile>>> {
         let (profiles, now_ms) = (&self.inner.profiles, self.now_ms());
-        if let Some(known) = profiles.fresh((org, app, label), now_ms) {
-            return Ok(known);
+        if let Some(cached) = profiles.get((org, app, label), now_ms) {
+            return Ok(cached);
         }
         let epoch = profiles.epoch();
-        let found = self.stored_profile(org, app, label).await?.map(std::sync::Arc::new);
-        profiles.keep((org, app, label), found.clone(), now_ms, epoch);
+        let found = self.stored_profile(org, app, label).await?.map(Arc::new);
+        profiles.insert((org, app, label), found.clone(), now_ms, epoch);
         Ok(found)
     }
 
@@ -205,9 +213,9 @@ impl<B: Backend> Keeper<B> {
         org: &OrgId,
         app: &AppId,
         label: &Label,
-    ) -> Result<Option<Profile>> {
+    ) -> Result<Option<InferenceProfile>> {
         let get = Get::new(self.tables().config.clone(), keys::profile(org, app, label));
-        self.store().get(&get).await?.as_ref().map(Profile::decode).transpose()
+        self.store().get(&get).await?.as_ref().map(InferenceProfile::decode).transpose()
     }
 
     fn profiles_of(&self, org: &OrgId, app: &AppId) -> Query {
@@ -216,7 +224,7 @@ impl<B: Backend> Keeper<B> {
     }
 }
 
-impl Profile {
+impl InferenceProfile {
     fn encode(&self, org: &OrgId, app: &AppId) -> Item {
         keys::item(keys::profile(org, app, &self.profile_label))
             .with(LABEL, self.profile_label.as_str())
@@ -226,12 +234,12 @@ impl Profile {
             .with(UPDATED, self.updated_at_epoch)
     }
 
-    fn decode(item: &Item) -> Result<Profile> {
+    fn decode(item: &Item) -> Result<InferenceProfile> {
         let wrong =
-            |name| Error::damaged("an inference profile", format!("{name} is missing or wrong"));
+            |name| Error::damaged("an inference profile", format!("{name} is missing or invalid"));
         let text = |name| item.s(name).ok_or_else(|| wrong(name));
         let number = |name| item.i64(name).ok_or_else(|| wrong(name));
-        Ok(Profile {
+        Ok(InferenceProfile {
             profile_label: Label::new(text(LABEL)?).map_err(|_| wrong(LABEL))?,
             inference_profile_arn: ModelId::new(text(ARN)?).map_err(|_| wrong(ARN))?,
             description: text(DESCRIPTION)?.to_owned(),
@@ -241,7 +249,7 @@ impl Profile {
     }
 }
 
-/// `arn:{partition}:bedrock:{region}:{account}:inference-profile/{id}`, or an `application-inference-profile`.
+/// Accepts `arn:{partition}:bedrock:{region}:{account}:inference-profile/{id}`, and `application-inference-profile`.
 fn is_profile_arn(arn: &ModelId) -> bool {
     let parts: Vec<&str> = arn.as_str().splitn(6, ':').collect();
     let ["arn", _, "bedrock", region, _, resource] = parts.as_slice() else { return false };

@@ -1,229 +1,142 @@
-//! The question which model to use, and the answer.
+//! Selects the model that an app should use now.
+//!
+//! One batch read fetches everything the decision depends on. A decision that falls back to a cheaper model is recorded
+//! before it is returned; when another instance records one first, the state is read again and decided anew.
 
-mod choose;
-mod look;
+mod chain_spend;
+mod response;
 
-pub use self::choose::Selected;
-pub(crate) use self::look::Look;
+use std::fmt::Write as _;
 
-use std::collections::BTreeMap;
+use sha2::{Digest as _, Sha256};
+use weir_table::Backend;
 
-use serde::Serialize;
+pub(crate) use self::chain_spend::SpendRead;
+pub use self::response::{ModelQuota, Pricing, QuotaStatus, RecommendedModel, SelectionResponse};
+use crate::bounds::TRIES_MAX;
+use crate::config::EffectiveConfig;
+use crate::day::DaySpan;
+use crate::decide::{Decision, decide};
+use crate::error::{Error, Result};
+use crate::ids::{AppId, OrgId};
+use crate::keeper::Keeper;
+use crate::retry::pause;
 
-use crate::config::{Effective, QuotaScope};
-use crate::day::{OrgDay, rfc3339};
-use crate::decide::{Decision, Guidance, Mode, ModelStatus, Reason, Status};
-use crate::ids::{Label, ModelId};
-use crate::money::{MicroUsd, Percent, Price};
-use crate::prices::{PriceSource, Priced};
+/// Bytes of the hash in an `ETag`.
+const ETAG_BYTES: usize = 8;
+/// Initial capacity of the text that an `ETag` hashes.
+const ETAG_TEXT_BYTES: usize = 256;
 
-/// What a client is told. When all quotas are exceeded there is no recommended model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A selected model, with the decision behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// The model to use.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub recommended_model: Option<RecommendedModel>,
-    /// How the quotas do.
-    pub quota_status: QuotaStatus,
-    /// What the recommended model costs.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pricing: Option<Pricing>,
-    /// What to do with the answer.
-    pub client_guidance: Guidance,
-    /// When this was decided, as RFC 3339.
-    pub checked_at: String,
-    /// The org's day.
-    pub org_day: OrgDay,
-    /// The org's time.
-    pub org_local_time: String,
+    /// The response for the client.
+    pub response: SelectionResponse,
+    /// The decision; it recommends no model when all quotas are exceeded.
+    pub decision: Decision,
+    /// The org's current day.
+    pub today: DaySpan,
+    /// Time of the decision, in milliseconds since 1970.
+    pub now_ms: i64,
+    config_version: u64,
 }
 
-/// A model to use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RecommendedModel {
-    /// Its label.
-    pub label: Label,
-    /// What Bedrock calls it.
-    pub bedrock_model_id: ModelId,
-    /// Why it.
-    pub reason: Reason,
-    /// What it is for.
-    pub description: String,
-}
-
-/// How the quotas do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct QuotaStatus {
-    /// Whose spend they are for.
-    pub scope: QuotaScope,
-    /// How closely to watch.
-    pub mode: Mode,
-    /// The recommended model, or the last of the chain.
-    pub current_model: Option<Label>,
-    /// What was spent on it.
-    pub spend_usd_micros: MicroUsd,
-    /// What may be.
-    pub quota_usd_micros: MicroUsd,
-    /// The first as a part of the second.
-    pub quota_pct: Percent,
-    /// Whether the chain is at a later model for the rest of the day.
-    pub sticky_fallback_active: bool,
-    /// When the quota of the current model will be spent at the rate of the day so far, as RFC 3339; not when not today.
-    pub projected_exhaustion_at: Option<String>,
-    /// Every model.
-    pub models_status: BTreeMap<Label, ModelQuota>,
-}
-
-/// How a model does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ModelQuota {
-    /// What was spent.
-    pub spend_usd_micros: MicroUsd,
-    /// What may be.
-    pub quota_usd_micros: MicroUsd,
-    /// The first as a part of the second.
-    pub quota_pct: Percent,
-    /// How it does.
-    pub status: Status,
-}
-
-/// What a model costs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Pricing {
-    /// The price.
-    #[serde(flatten)]
-    pub price: Price,
-    /// Which edition of it.
-    pub version: String,
-    /// Where it comes from.
-    pub source: PriceSource,
-}
-
-impl QuotaStatus {
-    /// How the quotas do by a decision.
-    #[must_use]
-    pub fn new(config: &Effective, decision: &Decision) -> QuotaStatus {
-        let current = decision.current();
-        let quota = |model: &ModelStatus| ModelQuota {
-            spend_usd_micros: model.spend,
-            quota_usd_micros: model.quota,
-            quota_pct: model.percent,
-            status: model.status,
-        };
-        let models = decision.models.iter().map(|model| (model.label.clone(), quota(model)));
-        QuotaStatus {
-            scope: config.quota_scope,
-            mode: decision.mode,
-            current_model: current.map(|model| model.label.clone()),
-            spend_usd_micros: current.map(|model| model.spend).unwrap_or_default(),
-            quota_usd_micros: current.map(|model| model.quota).unwrap_or_default(),
-            quota_pct: current.map_or(Percent::FULL, |model| model.percent),
-            sticky_fallback_active: decision.sticky_fallback_active,
-            projected_exhaustion_at: current.and_then(|model| model.exhausted_at_ms).map(rfc3339),
-            models_status: models.collect(),
+impl<B: Backend> Keeper<B> {
+    /// Selects the model an app should use now. `force` sums the shards instead of reading the totals, which lag.
+    ///
+    /// # Errors
+    /// The org or app does not exist, or the store fails.
+    pub async fn select(&self, org: &OrgId, app: &AppId, force: bool) -> Result<Selection> {
+        let now_ms = self.now_ms();
+        let effective = self.effective_config(org, Some(app)).await?;
+        let (decision, today) = self.decide_now(&effective, force, now_ms).await?;
+        let (mut model, mut price) = (None, None);
+        if let Some(chosen) = decision.model()
+            && let Some(resolved) = self.model_for_label((org, app), &chosen.label).await?
+        {
+            let found = self.price(&resolved.model, Some(&chosen.label), None, now_ms).await?;
+            price = found.map(|price| (*price).clone());
+            model = Some((resolved.model, resolved.description));
         }
+        let response = SelectionResponse::new(&effective, &decision, model, price, now_ms);
+        let config_version = effective.config_version;
+        Ok(Selection { response, decision, today, now_ms, config_version })
+    }
+
+    async fn decide_now(
+        &self,
+        effective: &EffectiveConfig,
+        force: bool,
+        now_ms: i64,
+    ) -> Result<(Decision, DaySpan)> {
+        let scope = effective.scope();
+        let today = effective.timezone.span_of(now_ms);
+        for attempt in 0..TRIES_MAX {
+            pause(attempt).await;
+            let read = match (force, attempt) {
+                (true, _) => SpendRead::Shards,
+                (false, 0) => SpendRead::EventualTotals,
+                (false, _) => SpendRead::StrongTotals,
+            };
+            let (chain, sticky) =
+                self.chain_spend(effective, &scope, today.day, read, now_ms).await?;
+            let decision = decide(&effective.decision_input(&chain, sticky.as_ref(), now_ms));
+            let is_recorded = match &decision.fallback {
+                Some(fallback) => self.record_fallback(effective, fallback, today, now_ms).await?,
+                None => true,
+            };
+            if is_recorded {
+                return Ok((decision, today));
+            }
+        }
+        Err(Error::Contended)
     }
 }
 
 impl Selection {
-    /// The answer by a decision; the caller knows the model behind the label and its price.
+    /// The `ETag` of the decision. Times and amounts are not part of it, so it changes only when the decision does.
     #[must_use]
-    pub fn new(
-        config: &Effective,
-        decision: &Decision,
-        model: Option<(ModelId, String)>,
-        priced: Option<Priced>,
-        now_ms: i64,
-    ) -> Selection {
-        let named = decision.model().zip(model);
-        let recommended = named.map(|(status, (id, description))| RecommendedModel {
-            label: status.label.clone(),
-            bedrock_model_id: id,
-            reason: decision.reason.clone(),
-            description,
-        });
-        let pricing =
-            priced.map(|Priced { price, source, version }| Pricing { price, version, source });
-        Selection {
-            recommended_model: recommended,
-            quota_status: QuotaStatus::new(config, decision),
-            pricing,
-            client_guidance: decision.guidance.clone(),
-            checked_at: rfc3339(now_ms),
-            org_day: config.timezone.day_of(now_ms),
-            org_local_time: config.timezone.local_time(now_ms),
+    pub fn etag(&self) -> String {
+        let mut text = String::with_capacity(ETAG_TEXT_BYTES);
+        let mut tag = String::with_capacity(2 * ETAG_BYTES + 4);
+        // Writing to a `String` cannot fail.
+        self.write_etag_text(&mut text).ok();
+        tag.push_str("W/\"");
+        for byte in Sha256::digest(&text).iter().take(ETAG_BYTES) {
+            write!(tag, "{byte:02x}").ok();
         }
+        tag.push('"');
+        tag
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
+    /// The parts of the decision, each ended by a NUL, which none of them contains.
+    fn write_etag_text(&self, text: &mut String) -> std::fmt::Result {
+        let decision = &self.decision;
+        let (day, version, frequency) =
+            (self.today.day, self.config_version, &decision.guidance.check_frequency);
+        let sticky = decision.sticky_fallback_active;
+        write!(text, "{day}\0{version}\0{}\0{frequency}\0{sticky}\0", decision.reason)?;
+        if let Some(model) = &self.response.recommended_model {
+            write!(text, "{}\0{}\0", model.label.as_str(), model.bedrock_model_id.as_str())?;
+        }
+        if let Some(pricing) = &self.response.pricing {
+            write!(text, "{}\0", pricing.version)?;
+        }
+        for model in &decision.models {
+            write!(text, "{}\0{:?}\0", model.label.as_str(), model.status)?;
+        }
+        Ok(())
+    }
 
-    use super::*;
-    use crate::config::{OrgRecord, PutOrg};
-    use crate::decide::decide;
-    use crate::ids::OrgId;
-    use crate::labels::Catalogue;
+    /// Seconds that clients may cache the response; never past the local midnight.
+    #[must_use]
+    pub fn max_age_secs(&self) -> u64 {
+        self.decision.guidance.cache_duration_secs
+    }
 
-    /// 09:00 in New York on 2026-01-23.
-    const NOW_MS: i64 = 1_769_176_800_000;
-
-    #[test]
-    fn the_answer_has_the_fields_that_clients_read() {
-        let request = json!({
-            "org_name": "o", "timezone": "America/New_York", "quota_scope": "ORG",
-            "model_ordering": ["premium", "standard"],
-            "quotas": {"premium": 1_000_000, "standard": 5_000_000},
-        });
-        let labels = Catalogue::default();
-        let wanted = serde_json::from_value::<PutOrg>(request).unwrap();
-        let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
-        let record = OrgRecord::new(org, wanted.check(&labels, None).unwrap(), NOW_MS);
-        let config = Effective::of_org(&record, NOW_MS);
-        let chain = config.rungs(|label| {
-            MicroUsd(if label.as_str() == "premium" { 1_000_000 } else { 2_000_000 })
-        });
-        let decision = decide(&config.question(&chain, None, NOW_MS));
-        let def = labels.get(&decision.model().unwrap().label).unwrap();
-        let model = (def.bedrock_model_id.clone(), def.description.clone());
-        let priced = Priced {
-            price: Price::new(1_000_000, 5_000_000),
-            source: PriceSource::PriceBook,
-            version: "2026-11".into(),
-        };
-        let answer = Selection::new(&config, &decision, Some(model), Some(priced), NOW_MS);
-        assert_eq!(
-            serde_json::to_value(answer).unwrap(),
-            json!({
-                "recommended_model": {
-                    "label": "standard",
-                    "bedrock_model_id": "anthropic.claude-haiku-4-5-20251001-v1:0",
-                    "reason": "QUOTA_EXCEEDED_premium",
-                    "description": "Claude Haiku 4.5: fast, for everyday work",
-                },
-                "quota_status": {
-                    "scope": "ORG", "mode": "NORMAL", "current_model": "standard",
-                    "spend_usd_micros": 2_000_000, "quota_usd_micros": 5_000_000, "quota_pct": 40.0,
-                    "sticky_fallback_active": true,
-                    "projected_exhaustion_at": "2026-01-24T03:30:00Z",
-                    "models_status": {
-                        "premium": {"spend_usd_micros": 1_000_000, "quota_usd_micros": 1_000_000, "quota_pct": 100.0, "status": "EXCEEDED"},
-                        "standard": {"spend_usd_micros": 2_000_000, "quota_usd_micros": 5_000_000, "quota_pct": 40.0, "status": "NORMAL"},
-                    },
-                },
-                "pricing": {
-                    "input_price_usd_micros_per_1m": 1_000_000, "output_price_usd_micros_per_1m": 5_000_000,
-                    "version": "2026-11", "source": "PRICE_BOOK",
-                },
-                "client_guidance": {
-                    "check_frequency": "PERIODIC_300S", "cache_duration_secs": 300,
-                    "explanation": "There is room in the quota; check every 300 s.",
-                },
-                "checked_at": "2026-01-23T14:00:00Z",
-                "org_day": "2026-01-23",
-                "org_local_time": "2026-01-23T09:00:00-05:00",
-            })
-        );
+    /// Seconds until all quotas reset.
+    #[must_use]
+    pub fn retry_after_secs(&self) -> u64 {
+        self.decision.retry_after_secs(self.now_ms)
     }
 }

@@ -1,7 +1,7 @@
-//! What a day would have come to: submissions are replayed against a configuration, and nothing is read or written.
+//! Simulates a day: replays submissions against a configuration, without reading or writing anything.
 //!
-//! Each submission goes to the model that is recommended at its time and costs what that model's price says. Recommendations
-//! rest on totals that are as old as the aggregate lag makes them, so a quota is overshot here as it would be in truth.
+//! Each submission goes to the model recommended at its time and costs that model's price. Recommendations lag like
+//! real totals do, so quotas are overshot as they would be in production.
 
 mod replay;
 mod report;
@@ -11,66 +11,68 @@ mod traffic;
 
 use std::collections::BTreeMap;
 
-pub use self::report::{Event, Happened, ModelOutcome, Point, Report};
+pub use self::report::{
+    ChartPoint, ModelOutcome, SimulationEvent, SimulationEventKind, SimulationReport,
+};
 pub use self::traffic::Traffic;
 use crate::bounds::REPLAY_ROWS_MAX;
-use crate::config::{Effective, Unpriced};
+use crate::config::{EffectiveConfig, Unpriced};
 use crate::day::{DaySpan, OrgDay, parse_rfc3339};
 use crate::error::{Error, Result};
 use crate::ids::Label;
 use crate::money::{Price, TokenUse};
 
-/// The longest aggregate lag that is simulated: an hour.
+/// Longest aggregation lag that can be simulated: an hour.
 pub const LAG_MS_MAX: i64 = 3_600_000;
 
-/// A submission to be replayed. Which model it used then does not matter.
+/// A submission to replay. The model it used originally does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Row {
-    /// When, in milliseconds since 1970.
+pub struct ReplayRow {
+    /// Time of the submission, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What it used.
+    /// Tokens used.
     pub tokens: TokenUse,
 }
 
-impl Row {
-    /// A submission at a time given as RFC 3339.
+impl ReplayRow {
+    /// A submission at an RFC 3339 time.
     ///
     /// # Errors
-    /// That is no time, or there are more tokens than can be meant.
-    pub fn new(timestamp: &str, tokens: TokenUse) -> Result<Row> {
+    /// The time is invalid, or there are too many tokens.
+    pub fn new(timestamp: &str, tokens: TokenUse) -> Result<ReplayRow> {
         tokens.check()?;
-        Ok(Row { at_ms: parse_rfc3339("timestamp", timestamp)?, tokens })
+        Ok(ReplayRow { at_ms: parse_rfc3339("timestamp", timestamp)?, tokens })
     }
 }
 
-/// What is tried out.
+/// A simulation.
 #[derive(Debug, Clone)]
-pub struct Plan<'a> {
-    /// The configuration.
-    pub config: &'a Effective,
-    /// What each model of the chain costs.
+pub struct Simulation<'a> {
+    /// The configuration to try.
+    pub config: &'a EffectiveConfig,
+    /// Price of each model of the chain.
     pub prices: &'a BTreeMap<Label, Price>,
     /// The day.
     pub day: OrgDay,
-    /// How often totals are summed up; with 0 they are always exact.
+    /// Interval between updates of the totals; 0 keeps them exact.
     pub lag_ms: i64,
 }
 
-impl Plan<'_> {
-    /// Replays `rows`, in any order; those of other days are counted and passed over.
+impl Simulation<'_> {
+    /// Replays `rows`, in any order; rows of other days are counted and skipped.
     ///
     /// # Errors
-    /// There are too many rows, a model has no price, the day does not exist, or a cost is too large.
-    pub fn run(&self, rows: &[Row]) -> Result<Report> {
+    /// There are too many rows, a model has no price, the day does not exist, or a cost overflows.
+    pub fn run(&self, rows: &[ReplayRow]) -> Result<SimulationReport> {
         if rows.len() > REPLAY_ROWS_MAX {
-            return Err(Error::invalid("rows", format!("are more than {REPLAY_ROWS_MAX}")));
+            return Err(Error::invalid("rows", format!("must be at most {REPLAY_ROWS_MAX}")));
         }
         if !(0..=LAG_MS_MAX).contains(&self.lag_ms) {
-            return Err(Error::invalid("lag", format!("is not within 0 and {LAG_MS_MAX} ms")));
+            return Err(Error::invalid("lag", format!("must be from 0 to {LAG_MS_MAX} ms")));
         }
         let span = self.span()?;
-        let is_of_day = |row: &&Row| (span.start_ms..span.end_ms).contains(&row.at_ms);
-        let mut todays: Vec<Row> = rows.iter().filter(is_of_day).copied().collect();
+        let is_of_day = |row: &&ReplayRow| (span.start_ms..span.end_ms).contains(&row.at_ms);
+        let mut todays: Vec<ReplayRow> = rows.iter().filter(is_of_day).copied().collect();
         todays.sort_by_key(|row| row.at_ms);
         let mut replay = replay::Replay::new(self, span, self.priced()?);
         for row in &todays {

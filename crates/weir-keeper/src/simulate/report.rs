@@ -1,4 +1,4 @@
-//! What a replay tells, ready for a table and a chart.
+//! The report of a simulation, ready for a table and a chart.
 
 use serde::Serialize;
 
@@ -6,78 +6,78 @@ use crate::day::OrgDay;
 use crate::ids::Label;
 use crate::money::{MicroUsd, Percent};
 
-/// A day as it would have been.
+/// A simulated day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct SimulationReport {
     /// The day.
     pub day: OrgDay,
-    /// Its first instant, in milliseconds since 1970.
+    /// Start of the day, in milliseconds since 1970.
     pub start_ms: i64,
-    /// The first instant after it.
+    /// End of the day, in milliseconds since 1970.
     pub end_ms: i64,
-    /// Every model of the chain, in its order.
+    /// Every model, in the order of the chain.
     pub models: Vec<ModelOutcome>,
-    /// What happened, in the order of time.
-    pub events: Vec<Event>,
-    /// What was spent in all.
+    /// Events in order of time.
+    pub events: Vec<SimulationEvent>,
+    /// Total spend, in micro-USD.
     pub cost_usd_micros: MicroUsd,
-    /// Submissions that were served.
+    /// Number of submissions served.
     pub served: u64,
-    /// Submissions for which no model was open.
+    /// Number of submissions refused because all quotas were exceeded.
     pub refused: u64,
-    /// Submissions of other days, passed over.
+    /// Number of submissions of other days, skipped.
     pub outside: u64,
-    /// What had been spent on each model by a time, in the order of the chain.
-    pub series: Vec<Point>,
+    /// Spend on each model over time.
+    pub series: Vec<ChartPoint>,
 }
 
-/// What became of a model.
+/// The result of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelOutcome {
-    /// Its label.
+    /// The model label.
     pub label: Label,
-    /// Submissions it served.
+    /// Number of submissions served.
     pub requests: u64,
-    /// Tokens read, from a cache or not.
+    /// Input tokens, cached ones included.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// What was spent on it.
+    /// Spend on the model, in micro-USD.
     pub cost_usd_micros: MicroUsd,
-    /// What might have been.
+    /// Daily quota, in micro-USD.
     pub quota_usd_micros: MicroUsd,
-    /// The first as a part of the second.
+    /// Spend as a percentage of the quota.
     pub quota_pct: Percent,
-    /// What was spent beyond the quota before anyone saw.
+    /// Spend beyond the quota, before the totals showed it, in micro-USD.
     pub overshoot_usd_micros: MicroUsd,
-    /// When it was used first.
+    /// When it was first used, in milliseconds since 1970.
     pub first_used_at_ms: Option<i64>,
-    /// When its spend came to the threshold.
+    /// When its spend reached the threshold, in milliseconds since 1970.
     pub tight_at_ms: Option<i64>,
-    /// When its quota was spent.
+    /// When its spend reached the quota, in milliseconds since 1970.
     pub exceeded_at_ms: Option<i64>,
 }
 
-/// Something that happened.
+/// An event of a simulated day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Event {
-    /// When, in milliseconds since 1970.
+pub struct SimulationEvent {
+    /// Time of the event, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What.
+    /// What happened.
     #[serde(flatten)]
-    pub what: Happened,
+    pub what: SimulationEventKind,
 }
 
 /// What can happen to a chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum Happened {
-    /// A model's spend came to the threshold.
+pub enum SimulationEventKind {
+    /// The spend of a model reached its threshold.
     Tight {
         /// The model.
         label: Label,
     },
-    /// A model's quota was spent.
+    /// The spend of a model reached its quota.
     Exceeded {
         /// The model.
         label: Label,
@@ -89,15 +89,15 @@ pub enum Happened {
         /// The model after.
         to: Label,
     },
-    /// The totals showed that all quotas were spent.
+    /// The totals showed that all quotas were exceeded.
     AllExceeded,
 }
 
 /// A point of the chart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Point {
-    /// When, in milliseconds since 1970.
+pub struct ChartPoint {
+    /// Time of the point, in milliseconds since 1970.
     pub at_ms: i64,
-    /// What had been spent on each model, in the order of the chain.
+    /// Spend on each model until then, in micro-USD, in the order of the chain.
     pub spend_usd_micros: Vec<MicroUsd>,
 }

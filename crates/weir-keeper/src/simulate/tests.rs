@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::*;
+use crate::catalog::ModelCatalog;
 use crate::config::{OrgRecord, PutOrg};
 use crate::day::Zone;
 use crate::ids::OrgId;
-use crate::labels::Catalogue;
 use crate::money::MicroUsd;
 
 const HOUR_MS: i64 = 3_600_000;
@@ -15,8 +15,8 @@ fn label(text: &str) -> Label {
     Label::new(text).unwrap()
 }
 
-/// Premium at a dollar, standard at ten cents and economy at one cent a million tokens, of these quotas.
-fn config(quotas: [u64; 3], changes: serde_json::Value) -> Effective {
+/// Premium at a dollar, standard at ten cents and economy at one cent per million tokens, with these quotas.
+fn config(quotas: [u64; 3], changes: serde_json::Value) -> EffectiveConfig {
     let [premium, standard, economy] = quotas;
     let mut request = json!({
         "org_name": "o", "timezone": "America/New_York", "quota_scope": "ORG",
@@ -28,8 +28,8 @@ fn config(quotas: [u64; 3], changes: serde_json::Value) -> Effective {
     }
     let request: PutOrg = serde_json::from_value(request).unwrap();
     let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
-    let config = request.check(&Catalogue::default(), None).unwrap();
-    Effective::of_org(&OrgRecord::new(org, config, 0), 0)
+    let config = request.check(&ModelCatalog::default(), None).unwrap();
+    EffectiveConfig::for_org(&OrgRecord::new(org, config, 0), 0)
 }
 
 fn prices() -> BTreeMap<Label, Price> {
@@ -46,29 +46,29 @@ fn midnight() -> i64 {
 }
 
 /// A submission of a hundred tokens every minute of the day.
-fn every_minute() -> Vec<Row> {
+fn every_minute() -> Vec<ReplayRow> {
     let tokens = TokenUse { input: 60, output: 40, ..TokenUse::default() };
-    (0..1440).map(|minute| Row { at_ms: midnight() + minute * 60_000, tokens }).collect()
+    (0..1440).map(|minute| ReplayRow { at_ms: midnight() + minute * 60_000, tokens }).collect()
 }
 
-fn story(report: &Report) -> Vec<String> {
-    let told = |event: &Event| {
+fn story(report: &SimulationReport) -> Vec<String> {
+    let summary = |event: &SimulationEvent| {
         let minute = (event.at_ms - report.start_ms) / 60_000;
         match &event.what {
-            Happened::Tight { label } => format!("{minute} {label} tight"),
-            Happened::Exceeded { label } => format!("{minute} {label} exceeded"),
-            Happened::Fallback { from, to } => format!("{minute} {from} to {to}"),
-            Happened::AllExceeded => format!("{minute} all exceeded"),
+            SimulationEventKind::Tight { label } => format!("{minute} {label} tight"),
+            SimulationEventKind::Exceeded { label } => format!("{minute} {label} exceeded"),
+            SimulationEventKind::Fallback { from, to } => format!("{minute} {from} to {to}"),
+            SimulationEventKind::AllExceeded => format!("{minute} all exceeded"),
         }
     };
-    report.events.iter().map(told).collect()
+    report.events.iter().map(summary).collect()
 }
 
 #[test]
-fn a_day_falls_down_the_chain() {
+fn a_day_falls_back_along_the_chain() {
     // Premium costs 100 a minute, standard 10, economy 1.
     let config = config([10_000, 2_000, 1_000], json!({}));
-    let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms: 0 };
+    let plan = Simulation { config: &config, prices: &prices(), day: day(), lag_ms: 0 };
     let report = plan.run(&every_minute()).unwrap();
     assert_eq!(
         story(&report),
@@ -93,9 +93,9 @@ fn a_day_falls_down_the_chain() {
 }
 
 #[test]
-fn what_is_not_yet_summed_up_overshoots() {
+fn the_lag_of_totals_causes_overshoot() {
     let config = config([10_000, 100_000, 0], json!({}));
-    let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms: 15 * 60_000 };
+    let plan = Simulation { config: &config, prices: &prices(), day: day(), lag_ms: 15 * 60_000 };
     let report = plan.run(&every_minute()).unwrap();
     assert_eq!(
         story(&report),
@@ -119,10 +119,10 @@ fn the_overshoot_is_at_most_rate_times_lag() {
         for quota in [1, 50, 5_000, 99_999] {
             let config = config([quota, 50_000, 50_000], json!({}));
             let lag_ms = lag_minutes * 60_000;
-            let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms };
+            let plan = Simulation { config: &config, prices: &prices(), day: day(), lag_ms };
             let report = plan.run(&every_minute()).unwrap();
             let overshoot = report.models[0].overshoot_usd_micros.0;
-            // The submission that spends the quota may itself go beyond it.
+            // The submission that reaches the quota may itself exceed it.
             let most = 100 * (u64::try_from(lag_minutes).unwrap() + 1);
             assert!(overshoot <= most, "{overshoot} of {most} at {lag_minutes} min, {quota}");
         }
@@ -132,7 +132,7 @@ fn the_overshoot_is_at_most_rate_times_lag() {
 #[test]
 fn the_chart_covers_the_day() {
     let config = config([10_000, 2_000, 1_000], json!({}));
-    let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms: 0 };
+    let plan = Simulation { config: &config, prices: &prices(), day: day(), lag_ms: 0 };
     let report = plan.run(&every_minute()).unwrap();
     assert_eq!(report.series.len(), 97);
     assert_eq!(report.series[0].at_ms, report.start_ms);
@@ -148,26 +148,26 @@ fn the_chart_covers_the_day() {
 }
 
 #[test]
-fn what_cannot_be_replayed_is_refused() {
-    let (mut known, config) = (prices(), config([1, 1, 1], json!({})));
-    known.remove("economy");
-    let run = |config: &Effective, prices: &BTreeMap<Label, Price>, day, lag_ms| {
-        Plan { config, prices, day, lag_ms }.run(&[]).map_err(|error| error.to_string())
+fn invalid_simulations_are_refused() {
+    let (mut partial_prices, config) = (prices(), config([1, 1, 1], json!({})));
+    partial_prices.remove("economy");
+    let run = |config: &EffectiveConfig, prices: &BTreeMap<Label, Price>, day, lag_ms| {
+        Simulation { config, prices, day, lag_ms }.run(&[]).map_err(|error| error.to_string())
     };
-    let error = run(&config, &known, day(), 0).unwrap_err();
-    assert!(error.starts_with("there is no price for model \"economy\""), "{error}");
+    let error = run(&config, &partial_prices, day(), 0).unwrap_err();
+    assert!(error.starts_with("no price is known for model \"economy\""), "{error}");
     let free = self::config([1, 1, 1], json!({"unpriced": "zero"}));
-    assert!(run(&free, &known, day(), 0).is_ok());
+    assert!(run(&free, &partial_prices, day(), 0).is_ok());
     assert!(run(&config, &prices(), day(), -1).is_err());
     assert!(run(&config, &prices(), day(), LAG_MS_MAX + 1).is_err());
     let apia = self::config([1, 1, 1], json!({"timezone": "Pacific/Apia"}));
     let skipped = OrgDay::new(2011, 12, 30).unwrap();
     let error = run(&apia, &prices(), skipped, 0).unwrap_err();
     assert_eq!(error, "day: 2011-12-30 does not exist in Pacific/Apia");
-    let yesterday = Row::new("2026-01-22T12:00:00Z", TokenUse::default()).unwrap();
-    let plan = Plan { config: &config, prices: &prices(), day: day(), lag_ms: 0 };
+    let yesterday = ReplayRow::new("2026-01-22T12:00:00Z", TokenUse::default()).unwrap();
+    let plan = Simulation { config: &config, prices: &prices(), day: day(), lag_ms: 0 };
     assert_eq!(plan.run(&[yesterday]).unwrap().outside, 1);
-    assert!(Row::new("yesterday", TokenUse::default()).is_err());
+    assert!(ReplayRow::new("yesterday", TokenUse::default()).is_err());
 }
 
 #[test]

@@ -1,47 +1,46 @@
-//! Submissions as a day of office work brings them: few at night, most before and after lunch. The same seed makes the same
-//! day.
+//! Synthetic traffic of an office day: little at night, most before and after lunch. The same seed makes the same day.
 
-use super::Row;
+use super::ReplayRow;
 use crate::bounds::{REPLAY_ROWS_MAX, TOKENS_MAX};
 use crate::day::{OrgDay, Zone};
 use crate::error::{Error, Result};
 use crate::money::TokenUse;
 
-/// How busy each hour of the wall clock is, beside the others.
+/// Relative load of each local hour.
 const HOURS: [u64; 24] =
     [2, 1, 1, 1, 1, 2, 4, 8, 14, 18, 20, 19, 14, 17, 20, 19, 17, 13, 9, 7, 6, 5, 4, 3];
-/// Hours change, and clocks jump, at quarters of an hour at the finest.
+/// Hours change, and clocks jump, at multiples of a quarter of an hour.
 const SLOT_MS: i64 = 900_000;
 
-/// A made-up day.
+/// A synthetic day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
-    /// What makes this day differ from others.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// How many submissions.
+    /// Number of submissions.
     pub requests: usize,
-    /// Tokens read by one on the average; each has from half of that to one and a half.
+    /// Average input tokens per submission; each has from half to one and a half times as many.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Average output tokens per submission.
     pub output_tokens: u64,
 }
 
 impl Traffic {
-    /// The submissions of a day, in the order of time.
+    /// The submissions of a day, in order of time.
     ///
     /// # Errors
-    /// There are too many, or they have too many tokens, or the zone skips the day.
-    pub fn rows(&self, zone: &Zone, day: OrgDay) -> Result<Vec<Row>> {
+    /// There are too many submissions or tokens, or the time zone skips the day.
+    pub fn rows(&self, zone: &Zone, day: OrgDay) -> Result<Vec<ReplayRow>> {
         if self.requests > REPLAY_ROWS_MAX {
-            return Err(Error::invalid("requests", format!("are more than {REPLAY_ROWS_MAX}")));
+            return Err(Error::invalid("requests", format!("must be at most {REPLAY_ROWS_MAX}")));
         }
         if self.input_tokens.max(self.output_tokens) > TOKENS_MAX / 2 {
-            return Err(Error::invalid("tokens", format!("are above {}", TOKENS_MAX / 2)));
+            return Err(Error::invalid("tokens", format!("must be at most {}", TOKENS_MAX / 2)));
         }
         let slots = Slots::new(zone, day)?;
         let mut random = fastrand::Rng::with_seed(self.seed);
         let about = |random: &mut fastrand::Rng, mean: u64| random.u64(mean / 2..=mean + mean / 2);
-        let mut row = || Row {
+        let mut row = || ReplayRow {
             at_ms: slots.pick(&mut random),
             tokens: TokenUse {
                 input: about(&mut random, self.input_tokens),
@@ -49,13 +48,13 @@ impl Traffic {
                 ..TokenUse::default()
             },
         };
-        let mut rows: Vec<Row> = (0..self.requests).map(|_| row()).collect();
+        let mut rows: Vec<ReplayRow> = (0..self.requests).map(|_| row()).collect();
         rows.sort_by_key(|row| row.at_ms);
         Ok(rows)
     }
 }
 
-/// Quarters of an hour, with how busy all up to each are together.
+/// Quarters of an hour with their cumulative load.
 struct Slots {
     slots: Vec<(u64, i64)>,
     total: u64,
@@ -82,8 +81,8 @@ impl Slots {
 
     fn pick(&self, random: &mut fastrand::Rng) -> i64 {
         let drawn = random.u64(0..self.total.max(1));
-        let place = self.slots.partition_point(|(sum, _)| *sum <= drawn);
-        let start = self.slots.get(place).map_or(0, |(_, at_ms)| *at_ms);
+        let index = self.slots.partition_point(|(sum, _)| *sum <= drawn);
+        let start = self.slots.get(index).map_or(0, |(_, at_ms)| *at_ms);
         (start + random.i64(0..SLOT_MS)).min(self.end_ms - 1)
     }
 }

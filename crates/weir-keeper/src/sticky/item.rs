@@ -1,14 +1,14 @@
-//! A fallback as it is stored: the label, not the place in the chain.
+//! The stored form of a sticky fallback.
 //!
-//! The place is stored too, as it was by that version of the configuration, for people to read. Whoever decides finds the
-//! place anew, because the chain may have been reordered since.
+//! The item stores the label. It also stores the index in the chain, for people to read; decisions look the index up
+//! again, because the chain may have been reordered since.
 
 use weir_table::expr::{Condition, attr};
 use weir_table::{Item, Name, Write};
 
-use crate::bounds::STICKY_KEPT_MS;
+use crate::bounds::STICKY_RETENTION_MS;
 use crate::day::DaySpan;
-use crate::decide::{Flip, Sticky, StickyReason};
+use crate::decide::{Fallback, StickyReason, StickyState};
 use crate::error::{Error, Result};
 use crate::ids::{Label, Scope};
 use crate::keys;
@@ -21,23 +21,23 @@ const REASON: &str = "reason";
 const PREVIOUS: &str = "previous_model_label";
 const ACTIVATED: &str = "activated_at_epoch";
 
-impl Sticky {
-    /// The fallback that a decision asked to be written down.
+impl StickyState {
+    /// The state that records a fallback.
     #[must_use]
-    pub fn of_flip(flip: &Flip, config_version: u64, now_ms: i64) -> Sticky {
-        Sticky {
-            label: flip.to.clone(),
+    pub fn from_fallback(fallback: &Fallback, config_version: u64, now_ms: i64) -> StickyState {
+        StickyState {
+            label: fallback.to.clone(),
             config_version,
             reason: StickyReason::QuotaExceeded,
-            previous: Some(flip.previous.clone()),
+            previous: Some(fallback.previous.clone()),
             activated_at_epoch: now_ms.div_euclid(1000),
         }
     }
 
-    /// The item of it, for a model at this place of the chain. It is kept until an hour after the day.
+    /// Encodes the state of a model at this index of the chain. The item expires an hour after the day ends.
     #[must_use]
     pub fn encode(&self, scope: &Scope, today: DaySpan, index: usize) -> Item {
-        let expires_ms = today.end_ms.saturating_add(STICKY_KEPT_MS);
+        let expires_ms = today.end_ms.saturating_add(STICKY_RETENTION_MS);
         let mut item = keys::item(keys::sticky(scope, today.day))
             .with(LABEL, self.label.as_str())
             .with(INDEX, u64::try_from(index).unwrap_or(u64::MAX))
@@ -51,18 +51,18 @@ impl Sticky {
         item
     }
 
-    /// Reads it.
+    /// Decodes the state.
     ///
     /// # Errors
-    /// Something is missing or is not what it should be.
-    pub fn decode(item: &Item) -> Result<Sticky> {
+    /// An attribute is missing or invalid.
+    pub fn decode(item: &Item) -> Result<StickyState> {
         let wrong = |name: &str| {
             let what = format!("the sticky state of {}", item.s("PK").unwrap_or_default());
-            Error::damaged(what, format!("{name} is missing or wrong"))
+            Error::damaged(what, format!("{name} is missing or invalid"))
         };
         let label = |name| item.s(name).and_then(|text| Label::new(text).ok());
         let version = item.i64(VERSION).and_then(|version| u64::try_from(version).ok());
-        Ok(Sticky {
+        Ok(StickyState {
             label: label(LABEL).ok_or_else(|| wrong(LABEL))?,
             config_version: version.ok_or_else(|| wrong(VERSION))?,
             reason: item.s(REASON).and_then(StickyReason::parse).ok_or_else(|| wrong(REASON))?,
@@ -71,9 +71,9 @@ impl Sticky {
         })
     }
 
-    /// Writes it, unless that would move the chain back. It moves on by this configuration or a newer one than the one that is
-    /// written down, and only from a model that is earlier in the `chain`, or no longer in it. What has expired may still be
-    /// there, and is not.
+    /// The write that records this state, unless that would move the chain back: the stored state must be of the same
+    /// or an older configuration version, and its model earlier in `chain` or no longer in it. An expired item counts
+    /// as absent.
     #[must_use]
     pub fn put(
         &self,
@@ -109,39 +109,39 @@ mod tests {
         Zone::new("America/New_York").unwrap().span_of(1_769_187_600_000)
     }
 
-    fn sticky(label: &str, config_version: u64) -> Sticky {
+    fn sticky(label: &str, config_version: u64) -> StickyState {
         let label = Label::new(label).unwrap();
-        let flip = Flip { to: label, index: 1, previous: Label::new("premium").unwrap() };
-        Sticky::of_flip(&flip, config_version, 1_769_187_600_999)
+        let fallback = Fallback { to: label, index: 1, previous: Label::new("premium").unwrap() };
+        StickyState::from_fallback(&fallback, config_version, 1_769_187_600_999)
     }
 
     #[test]
-    fn a_fallback_is_read_back_as_it_was_written() {
+    fn a_sticky_state_round_trips() {
         let item = sticky("standard", 3).encode(&scope(), today(), 1);
-        assert_eq!(Sticky::decode(&item).unwrap(), sticky("standard", 3));
+        assert_eq!(StickyState::decode(&item).unwrap(), sticky("standard", 3));
         assert_eq!(item.s("SK"), Some("DAY#20260123"));
         assert_eq!(item.s("previous_model_label"), Some("premium"));
         assert_eq!(item.i64("activated_at_epoch"), Some(1_769_187_600));
-        // The next local midnight, and an hour.
+        // One hour after the next local midnight.
         assert_eq!(item.i64("expires_at_epoch"), Some(1_769_230_800 + 3_600));
         let by_hand =
-            Sticky { reason: StickyReason::ManualOverride, previous: None, ..sticky("a", 1) };
-        assert_eq!(Sticky::decode(&by_hand.encode(&scope(), today(), 0)).unwrap(), by_hand);
+            StickyState { reason: StickyReason::ManualOverride, previous: None, ..sticky("a", 1) };
+        assert_eq!(StickyState::decode(&by_hand.encode(&scope(), today(), 0)).unwrap(), by_hand);
         let mut damaged = item;
         damaged.remove("reason");
-        let error = Sticky::decode(&damaged).unwrap_err().to_string();
-        assert!(error.ends_with("reason is missing or wrong"), "{error}");
+        let error = StickyState::decode(&damaged).unwrap_err().to_string();
+        assert!(error.ends_with("reason is missing or invalid"), "{error}");
     }
 
     #[test]
-    fn a_fallback_is_written_only_when_it_moves_on() {
-        let there = sticky("standard", 3).encode(&scope(), today(), 1);
+    fn a_fallback_never_moves_the_chain_back() {
+        let stored = sticky("standard", 3).encode(&scope(), today(), 1);
         let now_ms = today().start_ms;
         for (label, version, chain, expected) in [
             ("economy", 3, ["premium", "standard", "economy"], true),
             ("standard", 3, ["premium", "standard", "economy"], false),
             ("premium", 3, ["premium", "standard", "economy"], false),
-            // Newer, but it would go back: whoever decided had not read what is there.
+            // A newer version, but it would move back: the decision was made without reading the stored state.
             ("premium", 4, ["premium", "standard", "economy"], false),
             ("economy", 4, ["premium", "standard", "economy"], true),
             ("economy", 2, ["premium", "standard", "economy"], false),
@@ -151,12 +151,12 @@ mod tests {
             let chain = chain.map(|label| Label::new(label).unwrap());
             let write = sticky(label, version).put("t".into(), &scope(), today(), &chain, now_ms);
             let condition = write.condition.unwrap();
-            assert_eq!(holds(&condition, &there), expected, "{label} {version} {chain:?}");
+            assert_eq!(holds(&condition, &stored), expected, "{label} {version} {chain:?}");
             assert!(holds(&condition, &Item::new()));
         }
         let chain = [Label::new("premium").unwrap()];
-        let late_ms = today().end_ms + STICKY_KEPT_MS;
+        let late_ms = today().end_ms + STICKY_RETENTION_MS;
         let write = sticky("premium", 1).put("t".into(), &scope(), today(), &chain, late_ms);
-        assert!(holds(&write.condition.unwrap(), &there), "what has expired is in nobody's way");
+        assert!(holds(&write.condition.unwrap(), &stored), "what has expired is in nobody's way");
     }
 }

@@ -1,8 +1,8 @@
-//! Fallbacks that last for the day: read, moved on, chosen by an administrator, forgotten.
+//! Sticky fallbacks: read, recorded, overridden by an administrator, reset.
 //!
-//! Any number of instances may find at once that a chain has to move on. Each writes on condition that it moves on
-//! ([`Sticky::put`]), so one of them does it, and who is refused reads again. Notices of the move are queued in the same
-//! transaction: one for each move that happened.
+//! Any number of instances may decide on the same fallback at once. Each writes conditionally ([`StickyState::put`]),
+//! so exactly one records it, and the others read again. The webhook notifications are queued in the same transaction,
+//! so each fallback is notified once.
 
 mod item;
 
@@ -11,69 +11,74 @@ use std::sync::Arc;
 use weir_table::expr::attr;
 use weir_table::{Backend, Error as Fault, Get, Item, Transaction, Write};
 
-use crate::audit::{Act, NewEvent};
+use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::TRIES_MAX;
-use crate::config::{Effective, QuotaScope};
+use crate::config::{EffectiveConfig, QuotaScope};
 use crate::day::{DaySpan, OrgDay};
-use crate::decide::{Flip, Sticky, StickyReason};
+use crate::decide::{Fallback, StickyReason, StickyState};
 use crate::error::{Error, Result};
 use crate::ids::{Label, Scope};
 use crate::keeper::Keeper;
 use crate::keys;
-use crate::notices::News;
 use crate::retry::pause;
 use crate::table::TTL;
+use crate::webhooks::WebhookEvent;
 
 impl<B: Backend> Keeper<B> {
-    /// The fallback of a scope on a day, if there is one.
+    /// The sticky state of a scope on a day, if any.
     ///
     /// # Errors
     /// The store fails.
-    pub async fn sticky(&self, scope: &Scope, day: OrgDay) -> Result<Option<Sticky>> {
+    pub async fn sticky_state(&self, scope: &Scope, day: OrgDay) -> Result<Option<StickyState>> {
         let get = Get::new(self.tables().sticky_state.clone(), keys::sticky(scope, day));
         let item = self.store().get(&get).await?;
-        read(item.as_ref(), self.now_ms())
+        decode_unexpired(item.as_ref(), self.now_ms())
     }
 
-    /// Moves a scope's chain on. Tells whether this call did: not, when the chain is there already or further on.
+    /// Records a fallback. Returns false when the chain is already there or further.
     ///
     /// # Errors
-    /// The store fails, or too many write at once.
-    pub async fn flip(
+    /// The store fails, or too many writers compete.
+    pub async fn record_fallback(
         &self,
-        effective: &Effective,
-        flip: &Flip,
+        effective: &EffectiveConfig,
+        fallback: &Fallback,
         today: DaySpan,
         now_ms: i64,
     ) -> Result<bool> {
-        let sticky = Sticky::of_flip(flip, effective.config_version, now_ms);
+        let sticky = StickyState::from_fallback(fallback, effective.config_version, now_ms);
         let scope = effective.scope();
         let table = self.tables().sticky_state.clone();
         let write = sticky.put(table, &scope, today, &effective.model_ordering, now_ms);
-        let news = News::Flip { scope, day: today.day, sticky };
-        let moved = self.move_on(&news, [write], now_ms).await?;
-        if moved {
-            self.meters().flipped();
+        let event = WebhookEvent::Fallback { scope, day: today.day, sticky };
+        let is_recorded = self.write_fallback(&event, [write], now_ms).await?;
+        if is_recorded {
+            self.inner.metrics.fallback_recorded();
         }
-        Ok(moved)
+        Ok(is_recorded)
     }
 
-    /// Sets the model of a scope for the rest of its day. Fallbacks go on from there.
+    /// Sets the model of a scope for the rest of its day. Later fallbacks continue from there.
     ///
     /// # Errors
     /// The scope has no quotas of its own, the label is not in its chain, or the store fails.
-    pub async fn override_sticky(&self, scope: &Scope, label: &Label, by: &str) -> Result<Sticky> {
+    pub async fn override_sticky(
+        &self,
+        scope: &Scope,
+        label: &Label,
+        actor: &str,
+    ) -> Result<StickyState> {
         let now_ms = self.now_ms();
-        let effective = self.effective_of_quota(scope).await?;
-        let place = effective.model_ordering.iter().position(|known| known == label);
-        let Some(index) = place else {
+        let effective = self.effective_for_quota_scope(scope).await?;
+        let index = effective.model_ordering.iter().position(|entry| entry == label);
+        let Some(index) = index else {
             let chain: Vec<&str> = effective.model_ordering.iter().map(Label::as_str).collect();
-            let problem = format!("{label} is not in the chain: {}", chain.join(", "));
+            let problem = format!("{label} is not in the chain; use one of {}", chain.join(", "));
             return Err(Error::label("model_label", problem));
         };
         let today = effective.timezone.span_of(now_ms);
-        let before = self.sticky(scope, today.day).await?;
-        let sticky = Sticky {
+        let before = self.sticky_state(scope, today.day).await?;
+        let sticky = StickyState {
             label: label.clone(),
             config_version: effective.config_version,
             reason: StickyReason::ManualOverride,
@@ -82,30 +87,31 @@ impl<B: Backend> Keeper<B> {
         };
         let item = sticky.encode(scope, today, index);
         let write = Write::put(self.tables().sticky_state.clone(), item);
-        let event = NewEvent {
-            act: Act::StickyOverridden,
+        let event = NewAuditEvent {
+            action: AuditAction::StickyOverridden,
             subject: scope.client_id(),
-            actor: by,
+            actor,
             detail: Some(format!("{today}: {label}", today = today.day)),
         };
-        let event = self.audit_write(scope.org(), event, now_ms)?;
-        let news = News::Flip { scope: scope.clone(), day: today.day, sticky: sticky.clone() };
-        self.move_on(&news, [write, event], now_ms).await?;
+        let audit = self.audit_write(scope.org(), event, now_ms)?;
+        let event =
+            WebhookEvent::Fallback { scope: scope.clone(), day: today.day, sticky: sticky.clone() };
+        self.write_fallback(&event, [write, audit], now_ms).await?;
         Ok(sticky)
     }
 
-    /// Forgets the fallback of a scope. Tells whether there was one.
+    /// Removes the sticky state of a scope. Returns whether there was one.
     ///
     /// # Errors
     /// The scope has no quotas of its own, or the store fails.
-    pub async fn reset_sticky(&self, scope: &Scope, by: &str) -> Result<bool> {
+    pub async fn reset_sticky(&self, scope: &Scope, actor: &str) -> Result<bool> {
         let now_ms = self.now_ms();
-        let effective = self.effective_of_quota(scope).await?;
+        let effective = self.effective_for_quota_scope(scope).await?;
         let today = effective.timezone.day_of(now_ms);
-        let event = NewEvent {
-            act: Act::StickyReset,
+        let event = NewAuditEvent {
+            action: AuditAction::StickyReset,
             subject: scope.client_id(),
-            actor: by,
+            actor,
             detail: Some(today.to_string()),
         };
         let event = self.audit_write(scope.org(), event, now_ms)?;
@@ -114,39 +120,43 @@ impl<B: Backend> Keeper<B> {
         self.commit(vec![delete, event]).await
     }
 
-    /// What holds for a scope that has quotas of its own.
-    pub(crate) async fn effective_of_quota(&self, scope: &Scope) -> Result<Arc<Effective>> {
-        let effective = self.effective(scope.org(), scope.app()).await?;
+    /// The configuration of a scope, which must have quotas of its own.
+    pub(crate) async fn effective_for_quota_scope(
+        &self,
+        scope: &Scope,
+    ) -> Result<Arc<EffectiveConfig>> {
+        let effective = self.effective_config(scope.org(), scope.app()).await?;
         if has_quotas(scope, &effective) {
             return Ok(effective);
         }
         let problem = match scope {
-            Scope::Org(_) => "the quotas of this org are those of its apps: name one",
-            Scope::App(..) => "the quotas of this app are its org's: name the org alone",
+            Scope::Org(_) => "quota_scope is APP, so quotas belong to apps: name an app",
+            Scope::App(..) => "quota_scope is ORG, so quotas belong to the org: omit the app",
         };
         Err(Error::invalid("scope", problem))
     }
 
-    /// Writes a fallback, with the notices of it in the same transaction.
-    async fn move_on(
+    /// Writes the sticky state, together with the webhook notifications.
+    async fn write_fallback(
         &self,
-        news: &News,
+        event: &WebhookEvent,
         writes: impl IntoIterator<Item = Write>,
         now_ms: i64,
     ) -> Result<bool> {
-        let hooks = self.webhooks_of(news.scope().org(), now_ms).await?;
-        let deliveries = self.deliveries(news, &hooks, now_ms);
+        let webhooks = self.cached_webhooks(event.scope().org(), now_ms).await?;
+        let deliveries = self.delivery_writes(event, &webhooks, now_ms);
         let count = deliveries.len() as u64;
         let writes: Vec<Write> = writes.into_iter().chain(deliveries).collect();
-        let moved = self.write_together(writes).await?;
-        if moved {
-            self.meters().queued(count);
+        let is_applied = self.write_atomically(writes).await?;
+        if is_applied {
+            self.inner.metrics.notifications_queued(count);
         }
-        Ok(moved)
+        Ok(is_applied)
     }
 
-    /// Does all writes or none; one alone needs no transaction. Tells whether they were done.
-    pub(crate) async fn write_together(&self, writes: Vec<Write>) -> Result<bool> {
+    /// Applies all writes or none, without an idempotency token; a single write needs no transaction. Returns whether
+    /// they were applied.
+    pub(crate) async fn write_atomically(&self, writes: Vec<Write>) -> Result<bool> {
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
             let done = match writes.as_slice() {
@@ -165,17 +175,17 @@ impl<B: Backend> Keeper<B> {
     }
 }
 
-/// Whether the quotas in force are for this scope.
-pub(crate) fn has_quotas(scope: &Scope, effective: &Effective) -> bool {
+/// Whether the quotas in force apply to this scope.
+pub(crate) fn has_quotas(scope: &Scope, effective: &EffectiveConfig) -> bool {
     match scope {
         Scope::Org(_) => effective.quota_scope == QuotaScope::Org,
         Scope::App(..) => effective.quota_scope == QuotaScope::App,
     }
 }
 
-/// The fallback in an item; none when it has expired, which a read may still see.
-pub(crate) fn read(item: Option<&Item>, now_ms: i64) -> Result<Option<Sticky>> {
+/// Decodes the state, or `None` when it has expired: a read may still return expired items.
+pub(crate) fn decode_unexpired(item: Option<&Item>, now_ms: i64) -> Result<Option<StickyState>> {
     let now = now_ms.div_euclid(1000);
     let lasts = |item: &&Item| item.i64(TTL).is_none_or(|until| until > now);
-    item.filter(lasts).map(Sticky::decode).transpose()
+    item.filter(lasts).map(StickyState::decode).transpose()
 }

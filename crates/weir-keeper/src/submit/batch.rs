@@ -1,61 +1,53 @@
-//! Many submissions at once, each answered by itself.
+//! Submits a batch: every submission gets its own result.
 //!
-//! 1. Each is planned. An id that comes twice in the batch is planned once; the second is its duplicate, or contradicts it.
-//! 2. Those of one shard make a group, which adds to the shard once. Groups are packed into transactions of at most 100
-//!    writes, one after the other, so that none of ours gets into the way of another.
-//! 3. A transaction that finds duplicates does nothing. They are answered by their records, and the rest is tried again.
-//! 4. A transaction that gets into another's way too often is taken apart: each submission then goes by itself, so that only
-//!    those fail that are contended.
+//! 1. Each submission is planned. A request id that occurs twice is planned once; the second is a duplicate or a conflict.
+//! 2. Submissions of one shard form a group that increments the shard once. Groups are packed into transactions of at most
+//!    100 writes, which run one after the other, so that they do not conflict with each other.
+//! 3. A transaction that meets duplicates applies nothing. They are resolved from their records, and the rest is retried.
+//! 4. A transaction that keeps conflicting is split: each submission then runs alone, so that only contended ones fail.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use weir_table::limits::TRANSACT_MAX;
-use weir_table::{Backend, Consistency, Error as Fault, Transacted, Transaction, Verdict, Write};
+use weir_table::{Backend, Error as Fault, Get, Transacted, Transaction, Verdict, Write};
 
-use super::count::{Counted, reused, settled};
-use super::plan::{Addition, Planned};
-use super::record::Record;
+use super::dedup_record::DedupRecord;
+use super::plan::{CounterIncrement, PlannedSubmission};
+use super::transaction::{RecordOutcome, conflicting_payload, existing_record};
 use super::{Accepted, Owner, Submission};
 use crate::bounds::{BATCH_MAX, BATCH_TRIES_MAX};
-use crate::config::Effective;
+use crate::config::EffectiveConfig;
 use crate::counters::Counters;
 use crate::day::OrgDay;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, repeat_fault};
 use crate::ids::{AppId, Label, OrgId, RequestId, Scope};
 use crate::keeper::Keeper;
 use crate::keys;
 use crate::money::MicroUsd;
 use crate::retry::pause;
 
-/// Where a submission of the batch stands.
-enum Standing {
-    /// It is to be counted.
-    Waits(Planned),
-    /// It was counted, now or before.
-    Counted(Record, Again),
-    /// It came earlier in the batch, at this place.
-    Repeats(usize),
-    /// It cannot be counted.
+/// Progress of one submission of the batch.
+enum Progress {
+    /// It is planned and not yet metered.
+    Planned(PlannedSubmission),
+    /// It is metered: by this call, or before as a duplicate.
+    Metered { record: DedupRecord, is_duplicate: bool },
+    /// Its request id occurs earlier in the batch, at this index.
+    RepeatOf(usize),
+    /// It cannot be metered.
     Failed(Error),
 }
 
-/// Whether a submission had been counted before.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Again {
-    Yes,
-    No,
-}
-
-/// The totals that submissions are in.
+/// Spend by label and day.
 type Totals = HashMap<(Label, OrgDay), MicroUsd>;
 
 impl<B: Backend> Keeper<B> {
-    /// Counts up to [`BATCH_MAX`] submissions. The answers are in their order; one that fails fails alone.
+    /// Meters up to [`BATCH_MAX`] submissions. Results are in the order of the submissions; each fails alone.
     ///
     /// # Errors
-    /// There are too many, the org or app does not exist, or the totals cannot be read; what was counted is then
-    /// counted, and all can be sent again.
+    /// There are too many, the org or app does not exist, or the totals cannot be read. Submissions metered by then stay
+    /// metered, and the whole batch can be sent again.
     pub async fn submit_batch(
         &self,
         org: &OrgId,
@@ -63,245 +55,256 @@ impl<B: Backend> Keeper<B> {
         submissions: &[Submission],
     ) -> Result<Vec<Result<Accepted>>> {
         if submissions.len() > BATCH_MAX {
-            let problem = format!("are {}; a batch has at most {BATCH_MAX}", submissions.len());
+            let problem = format!("has {} entries; at most {BATCH_MAX} allowed", submissions.len());
             return Err(Error::invalid("requests", problem));
         }
         let now_ms = self.now_ms();
-        let effective = self.effective(org, Some(app)).await?;
+        let effective = self.effective_config(org, Some(app)).await?;
         let mut all = self.plan_all((org, app), &effective, submissions, now_ms).await;
-        for mut part in pack(&all) {
-            self.count_part((org, app), &mut all, &mut part, now_ms).await;
+        for mut chunk in pack_chunks(&all) {
+            self.meter_chunk((org, app), &mut all, &mut chunk, now_ms).await;
         }
-        let totals = self.totals_of(&effective.scope(), &all).await?;
-        Ok(self.answers(&effective, submissions, all, &totals))
+        let totals = self.batch_totals(&effective.scope(), &all).await?;
+        Ok(self.batch_results(&effective, submissions, all, &totals))
     }
 
     async fn plan_all(
         &self,
         owner: Owner<'_>,
-        effective: &Effective,
+        effective: &EffectiveConfig,
         submissions: &[Submission],
         now_ms: i64,
-    ) -> Vec<Standing> {
+    ) -> Vec<Progress> {
         let mut first: BTreeMap<&RequestId, usize> = BTreeMap::new();
         let mut all = Vec::with_capacity(submissions.len());
-        for (place, submission) in submissions.iter().enumerate() {
-            let standing = match first.entry(&submission.request_id) {
-                Entry::Occupied(earlier) => Standing::Repeats(*earlier.get()),
+        for (index, submission) in submissions.iter().enumerate() {
+            let progress = match first.entry(&submission.request_id) {
+                Entry::Occupied(earlier) => Progress::RepeatOf(*earlier.get()),
                 Entry::Vacant(free) => {
-                    free.insert(place);
+                    free.insert(index);
                     match self.plan(owner, effective, submission, now_ms).await {
-                        Ok(planned) => Standing::Waits(planned),
-                        Err(error) => match self.known_or(error, owner, submission, now_ms).await {
-                            Ok(record) => Standing::Counted(record, Again::Yes),
-                            Err(error) => Standing::Failed(error),
-                        },
+                        Ok(planned) => Progress::Planned(planned),
+                        Err(error) => Progress::duplicate(
+                            self.duplicate_or(error, owner, submission, now_ms).await,
+                        ),
                     }
                 }
             };
-            all.push(standing);
+            all.push(progress);
         }
         all
     }
 
-    /// Counts the submissions at these places in one transaction; those that are duplicates fall out.
-    async fn count_part(
+    /// Meters the submissions at these indexes in one transaction; duplicates leave the chunk.
+    async fn meter_chunk(
         &self,
         owner: Owner<'_>,
-        all: &mut [Standing],
-        part: &mut Vec<usize>,
+        all: &mut [Progress],
+        chunk: &mut Vec<usize>,
         now_ms: i64,
     ) {
         let mut token = self.transaction_token();
         let mut attempt = 0;
-        while !part.is_empty() && attempt < BATCH_TRIES_MAX {
+        while !chunk.is_empty() && attempt < BATCH_TRIES_MAX {
             pause(attempt).await;
-            let Ok(writes) = self.writes_of(owner, all, part, now_ms) else { break };
+            let Ok(writes) = self.chunk_writes(owner, all, chunk, now_ms) else { break };
             match self.store().transact(Transaction { writes, token: token.clone() }).await {
                 Ok(Transacted::Applied) => {
-                    return part.iter().for_each(|place| counted(all, *place));
+                    return chunk.iter().for_each(|index| set_metered(all, *index));
                 }
                 Ok(Transacted::Refused(verdicts)) => {
-                    let before = part.len();
-                    fall_out(all, part, &verdicts);
-                    // Each refusal ends at least one submission, so it need not be bounded by tries.
-                    attempt += u32::from(part.len() == before);
+                    let before = chunk.len();
+                    resolve_duplicates(all, chunk, &verdicts);
+                    // Each refusal resolves at least one submission, so only the others count as attempts.
+                    attempt += u32::from(chunk.len() == before);
                     token = self.transaction_token();
                 }
                 Err(Fault::Conflict) => attempt += 1,
                 Err(fault) => {
-                    return part.iter().for_each(|place| failed(all, *place, &fault));
+                    return chunk.iter().for_each(|index| set_failed(all, *index, &fault));
                 }
             }
         }
-        for place in part.iter() {
-            self.count_alone(owner, all, *place, now_ms).await;
+        for index in chunk.iter() {
+            self.meter_alone(owner, all, *index, now_ms).await;
         }
     }
 
-    async fn count_alone(&self, owner: Owner<'_>, all: &mut [Standing], place: usize, now_ms: i64) {
-        let Some(standing) = all.get_mut(place) else { return };
-        let Standing::Waits(planned) = &*standing else { return };
-        *standing = match self.count(owner, planned, now_ms).await {
-            Ok(Counted::Now) => Standing::Counted(planned.record.clone(), Again::No),
-            Ok(Counted::Before(record)) => Standing::Counted(record, Again::Yes),
-            Err(error) => Standing::Failed(error),
+    async fn meter_alone(&self, owner: Owner<'_>, all: &mut [Progress], index: usize, now_ms: i64) {
+        let Some(progress) = all.get_mut(index) else { return };
+        let Progress::Planned(planned) = &*progress else { return };
+        *progress = match self.record(owner, planned, now_ms).await {
+            Ok(RecordOutcome::Recorded) => {
+                Progress::Metered { record: planned.record.clone(), is_duplicate: false }
+            }
+            Ok(RecordOutcome::Duplicate(record)) => Progress::duplicate(Ok(record)),
+            Err(error) => Progress::Failed(error),
         };
     }
 
-    /// The records of the submissions at these places, in their order, and what they add together.
-    fn writes_of(
+    /// The records of the submissions at these indexes, in order, then the merged increments.
+    fn chunk_writes(
         &self,
         owner: Owner<'_>,
-        all: &[Standing],
-        part: &[usize],
+        all: &[Progress],
+        chunk: &[usize],
         now_ms: i64,
     ) -> Result<Vec<Write>> {
-        let planned = || part.iter().filter_map(|place| waiting(all, *place));
+        let planned = || chunk.iter().filter_map(|index| planned_at(all, *index));
         let table = &self.tables().request_dedup;
-        let records = planned().map(|planned| Record::write(planned, table.clone(), owner, now_ms));
-        let mut additions: BTreeMap<_, Addition> = BTreeMap::new();
-        for addition in planned().flat_map(Planned::additions) {
-            match additions.entry(addition.key.clone()) {
+        let records =
+            planned().map(|planned| DedupRecord::write(planned, table.clone(), owner, now_ms));
+        let mut increments: BTreeMap<_, CounterIncrement> = BTreeMap::new();
+        for increment in planned().flat_map(PlannedSubmission::increments) {
+            match increments.entry(increment.key.clone()) {
                 Entry::Vacant(free) => {
-                    free.insert(addition);
+                    free.insert(increment);
                 }
-                Entry::Occupied(mut there) => there.get_mut().merge(&addition)?,
+                Entry::Occupied(mut existing) => existing.get_mut().merge(&increment)?,
             }
         }
         let usage = &self.tables().usage_agg_sharded;
-        let additions = additions.into_values().map(|add| add.write(usage.clone(), now_ms));
-        Ok(records.chain(additions).collect())
+        let increments = increments.into_values().map(|add| add.write(usage.clone(), now_ms));
+        Ok(records.chain(increments).collect())
     }
 
-    /// The totals that the counted ones are in, read once each.
-    async fn totals_of(&self, scope: &Scope, all: &[Standing]) -> Result<Totals> {
+    /// The daily totals that the metered submissions belong to, each read once.
+    async fn batch_totals(&self, scope: &Scope, all: &[Progress]) -> Result<Totals> {
         let mut named: Vec<(Label, OrgDay)> = Vec::new();
-        for standing in all {
-            if let Standing::Counted(record, _) = standing
+        for progress in all {
+            if let Progress::Metered { record, .. } = progress
                 && !named.iter().any(|(label, day)| *label == record.label && *day == record.day)
             {
                 named.push((record.label.clone(), record.day));
             }
         }
-        let keys = named.iter().map(|(label, day)| keys::total(scope, label, *day));
-        let items = self.batch_get(&self.tables().daily_total, keys, Consistency::Eventual).await?;
+        let table = &self.tables().daily_total;
+        let gets = named.iter().map(|(label, day)| {
+            Get::new(table.clone(), keys::total(scope, label, *day)).eventual()
+        });
+        let items = self.batch_get(gets).await?;
         let costs = items
             .iter()
             .map(|item| item.as_ref().map_or(MicroUsd::ZERO, |item| Counters::decode(item).cost));
         Ok(named.into_iter().zip(costs).collect())
     }
 
-    fn answers(
+    fn batch_results(
         &self,
-        effective: &Effective,
+        effective: &EffectiveConfig,
         submissions: &[Submission],
-        all: Vec<Standing>,
+        all: Vec<Progress>,
         totals: &Totals,
     ) -> Vec<Result<Accepted>> {
-        let mut answers: Vec<Result<Accepted>> = Vec::with_capacity(all.len());
-        for (submission, standing) in submissions.iter().zip(all) {
-            let answer = match standing {
-                Standing::Counted(record, again) => {
-                    let known = totals.get(&(record.label.clone(), record.day));
-                    let total = known.copied().unwrap_or_default();
+        let mut results: Vec<Result<Accepted>> = Vec::with_capacity(all.len());
+        for (submission, progress) in submissions.iter().zip(all) {
+            let result = match progress {
+                Progress::Metered { record, is_duplicate } => {
+                    let total = totals.get(&(record.label.clone(), record.day));
+                    let total = total.copied().unwrap_or_default();
                     let id = submission.request_id.clone();
-                    let answer = self.answer(effective, id, &record, total);
-                    Ok(if again == Again::Yes { answer.again() } else { answer })
+                    let accepted = self.accepted(effective, id, &record, total);
+                    Ok(Accepted { duplicate: is_duplicate, ..accepted })
                 }
-                Standing::Failed(error) => Err(error),
-                Standing::Waits(_) => Err(Error::Contended),
-                Standing::Repeats(earlier) => {
-                    repeated(submission, submissions.get(earlier), answers.get(earlier))
+                Progress::Failed(error) => Err(error),
+                Progress::Planned(_) => Err(Error::Contended),
+                Progress::RepeatOf(earlier) => {
+                    repeated(submission, submissions.get(earlier), results.get(earlier))
                 }
             };
-            answers.push(answer);
+            results.push(result);
         }
-        answers
+        results
     }
 }
 
-/// The answer to the second of an id in one batch.
+impl Progress {
+    /// A submission that was metered before, or failed.
+    fn duplicate(record: Result<DedupRecord>) -> Progress {
+        match record {
+            Ok(record) => Progress::Metered { record, is_duplicate: true },
+            Err(error) => Progress::Failed(error),
+        }
+    }
+}
+
+/// The result of a submission whose request id occurs earlier in the batch.
 fn repeated(
     submission: &Submission,
     earlier: Option<&Submission>,
-    answer: Option<&Result<Accepted>>,
+    result: Option<&Result<Accepted>>,
 ) -> Result<Accepted> {
     if earlier.is_none_or(|earlier| earlier.hash() != submission.hash()) {
-        return Err(reused(&submission.request_id));
+        return Err(conflicting_payload(&submission.request_id));
     }
-    match answer {
-        Some(Ok(accepted)) => Ok(accepted.clone().again()),
-        Some(Err(error)) => Err(error.told_again()),
+    match result {
+        Some(Ok(accepted)) => Ok(Accepted { duplicate: true, ..accepted.clone() }),
+        Some(Err(error)) => Err(error.repeat()),
         None => Err(Error::Contended),
     }
 }
 
-fn waiting(all: &[Standing], place: usize) -> Option<&Planned> {
-    match all.get(place) {
-        Some(Standing::Waits(planned)) => Some(planned),
+fn planned_at(all: &[Progress], index: usize) -> Option<&PlannedSubmission> {
+    match all.get(index) {
+        Some(Progress::Planned(planned)) => Some(planned),
         _ => None,
     }
 }
 
-/// The submission at `place` was counted just now.
-fn counted(all: &mut [Standing], place: usize) {
-    if let Some(standing) = all.get_mut(place)
-        && let Standing::Waits(planned) = standing
+fn set_metered(all: &mut [Progress], index: usize) {
+    if let Some(progress) = all.get_mut(index)
+        && let Progress::Planned(planned) = progress
     {
-        *standing = Standing::Counted(planned.record.clone(), Again::No);
+        *progress = Progress::Metered { record: planned.record.clone(), is_duplicate: false };
     }
 }
 
-fn failed(all: &mut [Standing], place: usize, fault: &Fault) {
-    if let Some(standing) = all.get_mut(place) {
-        *standing = Standing::Failed(Error::Store(crate::error::told_again(fault)));
+fn set_failed(all: &mut [Progress], index: usize, fault: &Fault) {
+    if let Some(progress) = all.get_mut(index) {
+        *progress = Progress::Failed(Error::Store(repeat_fault(fault)));
     }
 }
 
-/// Settles those whose records were there, and takes them out of the part.
-fn fall_out(all: &mut [Standing], part: &mut Vec<usize>, verdicts: &[Verdict]) {
+/// Resolves the submissions whose records exist, and removes them from the chunk.
+fn resolve_duplicates(all: &mut [Progress], chunk: &mut Vec<usize>, verdicts: &[Verdict]) {
     let mut verdicts = verdicts.iter();
-    part.retain(|place| {
+    chunk.retain(|index| {
         let verdict = verdicts.next();
         let Some(Verdict::Failed(_)) = verdict else { return true };
-        let Some(standing) = all.get_mut(*place) else { return false };
-        if let Standing::Waits(planned) = &*standing {
-            *standing = match settled(planned, verdict) {
-                Ok(record) => Standing::Counted(record, Again::Yes),
-                Err(error) => Standing::Failed(error),
-            };
+        let Some(progress) = all.get_mut(*index) else { return false };
+        if let Progress::Planned(planned) = &*progress {
+            *progress = Progress::duplicate(existing_record(planned, verdict));
         }
         false
     });
 }
 
-/// Places of submissions, in parts that make one transaction each: no more than [`TRANSACT_MAX`] writes, and those of one
-/// shard together where they fit.
-fn pack(all: &[Standing]) -> Vec<Vec<usize>> {
+/// Splits the planned submissions into chunks of one transaction each: at most [`TRANSACT_MAX`] writes, with the
+/// submissions of one shard together where they fit.
+fn pack_chunks(all: &[Progress]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-    for place in 0..all.len() {
-        if let Some(planned) = waiting(all, place) {
-            let Record { label, day, shard, .. } = &planned.record;
-            groups.entry((label, day, shard, &planned.scope)).or_default().push(place);
+    for index in 0..all.len() {
+        if let Some(planned) = planned_at(all, index) {
+            let DedupRecord { label, day, shard, .. } = &planned.record;
+            groups.entry((label, day, shard, &planned.scope)).or_default().push(index);
         }
     }
-    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut chunks: Vec<Vec<usize>> = Vec::new();
     let mut room = 0;
     for group in groups.into_values() {
-        let adds = group.first().and_then(|place| waiting(all, *place));
-        let adds = adds.map_or(1, |planned| 1 + usize::from(planned.own.is_some()));
-        for piece in group.chunks(TRANSACT_MAX - adds) {
-            let size = piece.len() + adds;
-            match parts.last_mut() {
-                Some(part) if size <= room => part.extend(piece),
+        let planned = group.first().and_then(|index| planned_at(all, *index));
+        let increments = planned.map_or(1, |planned| 1 + usize::from(planned.app_scope.is_some()));
+        for piece in group.chunks(TRANSACT_MAX - increments) {
+            let size = piece.len() + increments;
+            match chunks.last_mut() {
+                Some(chunk) if size <= room => chunk.extend(piece),
                 _ => {
-                    parts.push(piece.to_vec());
+                    chunks.push(piece.to_vec());
                     room = TRANSACT_MAX;
                 }
             }
             room -= size;
         }
     }
-    parts
+    chunks
 }

@@ -1,106 +1,106 @@
-//! Submissions: what an app used, told after the fact.
+//! Submissions: usage that an app reports after calling a model.
 //!
-//! 1. A submission is checked and planned: its day by its own timestamp and the zone that was in force then, its cost by the
-//!    price of now, its shard by its id, so that the same submission told twice meets itself.
-//! 2. One transaction puts the record of its id, unless there is one, and adds to the shard; where the quota is the org's,
-//!    also to the app's own counter. So it is counted once through any retry and crash.
-//! 3. Is the record there already, nothing is added. The same payload is a duplicate and gets the first answer; another
-//!    payload contradicts it.
+//! 1. A submission is validated and planned. Its timestamp and the time zone then in force give its day, the price
+//!    gives its cost, and its id gives its shard, so that a retry always hits the same shard.
+//! 2. One transaction stores the deduplication record of its request id, if absent, and increments the shard; where the
+//!    quota is the org's, the app's own counter too. So it is metered exactly once through any retry or crash.
+//! 3. If the record exists, nothing is incremented. The same payload is a duplicate and gets the first response;
+//!    another payload is a conflict.
 //!
-//! Totals of the day lag behind, and so does the total in the answer.
+//! Daily totals lag behind, and so does the total in the response.
 
-mod answer;
 mod batch;
-mod count;
-mod payload;
+mod dedup_record;
+mod payload_hash;
 mod plan;
-mod record;
+mod response;
 mod single;
+mod transaction;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::answer::{Accepted, BatchAnswer, BatchResult, DailyTotal, Processing};
-pub(crate) use self::plan::kept_until_ms;
+pub(crate) use self::plan::retained_until_ms;
+pub use self::response::{Accepted, BatchResponse, BatchResult, DailyTotal, Processing};
 use crate::bounds::USD_MICROS_MAX;
 use crate::day::parse_rfc3339;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, ModelId, OrgId, RequestId, shown};
 use crate::money::{MicroUsd, TokenUse};
 
-/// What became of the call that is submitted. An error counts what it used.
+/// Outcome of the model call. A failed call is metered like any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CallStatus {
-    /// It went well.
+    /// The call succeeded.
     Ok,
-    /// It did not.
+    /// The call failed.
     Error,
 }
 
 /// A submission as a client sends it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Submit {
-    /// A UUID that the client made; the same again is the same submission.
+pub struct SubmissionRequest {
+    /// UUID made by the client: the idempotency key of the submission.
     pub request_id: String,
-    /// The label that was used.
+    /// Label of the model that was called.
     pub model_label: String,
-    /// The model that was used.
+    /// Bedrock id of the model that was called.
     pub bedrock_model_id: String,
-    /// Tokens read, without those of a cache.
+    /// Input tokens, without cached ones.
     pub input_tokens: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// Tokens read from a cache.
+    /// Tokens read from the prompt cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_read_tokens: Option<u64>,
-    /// Tokens put into a cache.
+    /// Tokens written to the prompt cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_write_tokens: Option<u64>,
-    /// The region it was called in; needed where the label is an inference profile.
+    /// Region of the call; required when the label is an inference profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calling_region: Option<String>,
-    /// What it cost, where the client knows; it is believed.
+    /// Cost in micro-USD, where the client knows it; it overrides the computed cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd_micros: Option<u64>,
-    /// What became of it.
+    /// Outcome of the call.
     pub status: CallStatus,
-    /// When, as RFC 3339.
+    /// Time of the call, as RFC 3339.
     pub timestamp: String,
 }
 
-/// A submission, checked. Its label is not: that takes the app's configuration.
+/// A validated submission. Its label is validated later, against the app's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission {
-    /// Its id.
+    /// Request id: the idempotency key.
     pub request_id: RequestId,
-    /// The label, as it came.
+    /// The label, as sent.
     pub label: String,
-    /// The model.
+    /// The Bedrock model id.
     pub model: ModelId,
-    /// What was used.
+    /// Tokens used.
     pub tokens: TokenUse,
-    /// The region.
+    /// Region of the call.
     pub region: Option<String>,
-    /// What it cost, by the client.
+    /// Cost stated by the client.
     pub stated_cost: Option<MicroUsd>,
-    /// What became of it.
+    /// Outcome of the call.
     pub status: CallStatus,
-    /// When, in milliseconds since 1970.
+    /// Time of the call, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
-/// Whose submission it is.
+/// The org and app that submit.
 type Owner<'a> = (&'a OrgId, &'a AppId);
 
-/// Characters of a region's name at most.
+/// Longest region name, in characters.
 const REGION_MAX: usize = 32;
 
-impl Submit {
-    /// Checks all that can be without knowing the app.
+impl SubmissionRequest {
+    /// Validates everything that does not depend on the app.
     ///
     /// # Errors
-    /// Names what is wrong.
+    /// Names the invalid field.
     pub fn check(&self) -> Result<Submission> {
         let tokens = TokenUse {
             input: self.input_tokens,
@@ -110,14 +110,17 @@ impl Submit {
         };
         tokens.check()?;
         if self.cost_usd_micros.is_some_and(|cost| cost > USD_MICROS_MAX) {
-            return Err(Error::invalid("cost_usd_micros", format!("is above {USD_MICROS_MAX}")));
+            return Err(Error::invalid(
+                "cost_usd_micros",
+                format!("must be at most {USD_MICROS_MAX}"),
+            ));
         }
         let is_region = |text: &&String| {
             let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
             (1..=REGION_MAX).contains(&text.len()) && text.bytes().all(good)
         };
         if let Some(region) = self.calling_region.as_ref().filter(|text| !is_region(text)) {
-            let problem = format!("{} is no region like us-east-1", shown(region));
+            let problem = format!("{} is not a region like us-east-1", shown(region));
             return Err(Error::invalid("calling_region", problem));
         }
         Ok(Submission {
@@ -134,10 +137,10 @@ impl Submit {
 }
 
 impl Submission {
-    /// The shard it is counted in, of so many. Each time the same, on every instance.
+    /// The shard it is metered in, of `count`; the same on every instance and retry.
     #[must_use]
     pub fn shard(&self, count: u8) -> u8 {
-        // A UUID has fixed bits; its halves together have random ones at the end.
+        // A UUID has fixed bits; folding its halves leaves random bits at the end.
         let number = self.request_id.to_number();
         let mixed = (number ^ (number >> 64)) % u128::from(count.max(1));
         u8::try_from(mixed).unwrap_or_default()
@@ -163,11 +166,11 @@ mod tests {
         if let (Some(all), serde_json::Value::Object(more)) = (request.as_object_mut(), changes) {
             all.extend(more);
         }
-        serde_json::from_value::<Submit>(request).unwrap().check()
+        serde_json::from_value::<SubmissionRequest>(request).unwrap().check()
     }
 
     #[test]
-    fn a_submission_is_read_as_it_was_meant() {
+    fn a_valid_submission_is_parsed() {
         let plain = submit(json!({})).unwrap();
         assert_eq!((plain.at_ms, plain.status), (1_769_176_800_000, CallStatus::Ok));
         let tokens = TokenUse { input: 1000, output: 500, ..TokenUse::default() };
@@ -179,14 +182,20 @@ mod tests {
     }
 
     #[test]
-    fn wrong_submissions_are_refused_by_name() {
+    fn invalid_submissions_are_refused_by_field() {
         for (changes, expected) in [
             (json!({"request_id": "1"}), "request_id: \"1\" is not a UUID"),
             (json!({"bedrock_model_id": ""}), "bedrock_model_id: "),
-            (json!({"input_tokens": 1_000_000_000_001_u64}), "input_tokens: is above"),
-            (json!({"cost_usd_micros": 1_000_000_000_000_001_u64}), "cost_usd_micros: is above"),
-            (json!({"calling_region": "EU"}), "calling_region: \"EU\" is no region"),
-            (json!({"timestamp": "2026-01-23"}), "timestamp: \"2026-01-23\" is no time"),
+            (json!({"input_tokens": 1_000_000_000_001_u64}), "input_tokens: must be at most"),
+            (
+                json!({"cost_usd_micros": 1_000_000_000_000_001_u64}),
+                "cost_usd_micros: must be at most",
+            ),
+            (json!({"calling_region": "EU"}), "calling_region: \"EU\" is not a region"),
+            (
+                json!({"timestamp": "2026-01-23"}),
+                "timestamp: \"2026-01-23\" is not an RFC 3339 time",
+            ),
         ] {
             let error = submit(changes).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error} is not {expected}");

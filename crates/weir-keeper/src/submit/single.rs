@@ -1,12 +1,12 @@
-//! One submission: planned, counted, answered.
+//! Submits one submission: plan, write, respond.
 
 use weir_table::{Backend, Get, Item};
 
-use super::count::Counted;
-use super::plan::Planned;
-use super::record::Record;
+use super::dedup_record::DedupRecord;
+use super::plan::PlannedSubmission;
+use super::transaction::RecordOutcome;
 use super::{Accepted, DailyTotal, Owner, Processing, Submission};
-use crate::config::Effective;
+use crate::config::EffectiveConfig;
 use crate::counters::Counters;
 use crate::decide::{Mode, status};
 use crate::error::{Error, Result};
@@ -17,12 +17,12 @@ use crate::money::{MicroUsd, Percent};
 use crate::table::TTL;
 
 impl<B: Backend> Keeper<B> {
-    /// Counts a submission, once however often it comes. A duplicate gets the answer that the first one got.
+    /// Meters a submission exactly once, however often it is sent. A duplicate gets the response of the first.
     ///
     /// # Errors
-    /// It is wrong ([`Error::Invalid`], [`Error::Label`], [`Error::UnknownPrice`]), its id came with another payload
-    /// ([`Error::AlreadyExists`]), the org or app does not exist, or the store fails; then it may or may not be counted, and can
-    /// be sent again.
+    /// The submission is invalid ([`Error::Invalid`], [`Error::Label`], [`Error::UnknownPrice`]), its id was used with
+    /// another payload ([`Error::AlreadyExists`]), the org or app does not exist, or the store fails; then it may or
+    /// may not be metered, and can be sent again.
     pub async fn submit(
         &self,
         org: &OrgId,
@@ -30,100 +30,104 @@ impl<B: Backend> Keeper<B> {
         submission: &Submission,
     ) -> Result<Accepted> {
         let now_ms = self.now_ms();
-        let effective = self.effective(org, Some(app)).await?;
+        let effective = self.effective_config(org, Some(app)).await?;
         let planned = match self.plan((org, app), &effective, submission, now_ms).await {
             Ok(planned) => planned,
             Err(error) => {
                 let id = submission.request_id.clone();
-                let found = self.known_or(error, (org, app), submission, now_ms).await?;
-                let total = self.total_of(&effective.scope(), &found).await?;
-                return Ok(self.answer(&effective, id, &found, total).again());
+                let found = self.duplicate_or(error, (org, app), submission, now_ms).await?;
+                let total = self.current_total(&effective.scope(), &found).await?;
+                return Ok(self.accepted(&effective, id, &found, total).into_duplicate());
             }
         };
-        let (counted, total) = tokio::join!(
-            self.count((org, app), &planned, now_ms),
-            self.total_of(&planned.scope, &planned.record),
+        let (outcome, total) = tokio::join!(
+            self.record((org, app), &planned, now_ms),
+            self.current_total(&planned.scope, &planned.record),
         );
-        match counted? {
-            Counted::Now => {
-                Ok(self.answer(&effective, planned.request_id, &planned.record, total?))
+        match outcome? {
+            RecordOutcome::Recorded => {
+                Ok(self.accepted(&effective, planned.request_id, &planned.record, total?))
             }
-            Counted::Before(record) => {
-                let total = match record.is_with(&planned.record) {
+            RecordOutcome::Duplicate(record) => {
+                let total = match record.shares_total_with(&planned.record) {
                     true => total?,
-                    false => self.total_of(&planned.scope, &record).await?,
+                    false => self.current_total(&planned.scope, &record).await?,
                 };
-                Ok(self.answer(&effective, planned.request_id, &record, total).again())
+                Ok(self.accepted(&effective, planned.request_id, &record, total).into_duplicate())
             }
         }
     }
 
-    /// Plans how to count a submission. What is needed for it is remembered, so this asks the store for nothing as a rule.
+    /// Plans a submission. Configuration and prices are usually cached, so this rarely reads the store.
     pub(super) async fn plan(
         &self,
         owner: Owner<'_>,
-        effective: &Effective,
+        effective: &EffectiveConfig,
         submission: &Submission,
         now_ms: i64,
-    ) -> Result<Planned> {
-        let (label, profile) = self.known_label(owner, "model_label", &submission.label).await?;
+    ) -> Result<PlannedSubmission> {
+        let (label, profile) = self.resolve_label(owner, "model_label", &submission.label).await?;
         if profile.is_some() && submission.region.is_none() {
-            let problem = "is needed with an inference profile";
+            let problem = "is required with an inference profile";
             return Err(Error::invalid("calling_region", problem));
         }
         let region = submission.region.as_deref();
-        // What is told late costs what it cost then.
+        // A late submission costs what it would have cost then.
         let at_ms = submission.at_ms.min(now_ms);
-        let priced = self.price(&submission.model, Some(&label), region, at_ms).await?;
-        let price = priced.as_ref().map(|priced| &priced.price);
+        let price = self.price(&submission.model, Some(&label), region, at_ms).await?;
+        let price = price.as_ref().map(|resolved| &resolved.price);
         let retention_days = self.settings().retention_days;
-        Planned::new(submission, label, effective, price, retention_days, now_ms)
+        PlannedSubmission::new(submission, label, effective, price, retention_days, now_ms)
     }
 
-    /// How a submission was counted that would be refused now: its label or price may be gone, its day long past. Else
-    /// the `error`.
-    pub(super) async fn known_or(
+    /// The record of a submission that would be rejected now, because its label or price is gone or its day is past,
+    /// but was accepted before. Otherwise returns `error`.
+    pub(super) async fn duplicate_or(
         &self,
         error: Error,
         (org, app): Owner<'_>,
         submission: &Submission,
         now_ms: i64,
-    ) -> Result<Record> {
-        let may_have_been_right = match &error {
+    ) -> Result<DedupRecord> {
+        let may_have_been_accepted = match &error {
             Error::Label { .. } | Error::UnknownPrice { .. } => true,
             Error::Invalid { field, .. } => field == "timestamp",
             _ => false,
         };
-        if !may_have_been_right {
+        if !may_have_been_accepted {
             return Err(error);
         }
         let key = keys::request(org, app, &submission.request_id);
         let found = self.store().get(&Get::new(self.tables().request_dedup.clone(), key)).await?;
         let now = now_ms.div_euclid(1000);
-        let lasts = |item: &Item| item.i64(TTL).is_some_and(|until| until > now);
-        let Some(item) = found.filter(lasts) else { return Err(error) };
-        let record = Record::read(&item)?;
+        let is_unexpired = |item: &Item| item.i64(TTL).is_some_and(|until| until > now);
+        let Some(item) = found.filter(is_unexpired) else { return Err(error) };
+        let record = DedupRecord::read(&item)?;
         if record.hash == submission.hash() { Ok(record) } else { Err(error) }
     }
 
-    /// The total that a submission will be in. It lags by design, so a read that is a moment behind will do.
-    pub(super) async fn total_of(&self, scope: &Scope, record: &Record) -> Result<MicroUsd> {
+    /// The daily total that will include a submission. Totals lag anyway, so an eventually consistent read will do.
+    pub(super) async fn current_total(
+        &self,
+        scope: &Scope,
+        record: &DedupRecord,
+    ) -> Result<MicroUsd> {
         let key = keys::total(scope, &record.label, record.day);
         let get = Get::new(self.tables().daily_total.clone(), key).eventual();
         let item = self.store().get(&get).await?;
         Ok(item.map_or(MicroUsd::ZERO, |item| Counters::decode(&item).cost))
     }
 
-    /// What the client of a submission is told that was counted just now.
-    pub(super) fn answer(
+    /// The response to a submission.
+    pub(super) fn accepted(
         &self,
-        effective: &Effective,
+        effective: &EffectiveConfig,
         request_id: RequestId,
-        record: &Record,
+        record: &DedupRecord,
         total: MicroUsd,
     ) -> Accepted {
         let quota = effective.quota(&record.label);
-        let judged = status(total, quota, effective.tight_mode_threshold_pct);
+        let status = status(total, quota, effective.tight_mode_threshold_pct);
         Accepted {
             request_id,
             status: "ACCEPTED",
@@ -139,22 +143,22 @@ impl<B: Backend> Keeper<B> {
                 cost_usd_micros: total,
                 quota_usd_micros: quota,
                 quota_pct: Percent::of(total, quota),
-                mode: Mode::of(judged),
+                mode: Mode::of(status),
             },
         }
     }
 }
 
 impl Accepted {
-    /// The same answer, to a duplicate.
-    pub(super) fn again(self) -> Accepted {
+    /// The same response, for a duplicate.
+    pub(super) fn into_duplicate(self) -> Accepted {
         Accepted { duplicate: true, ..self }
     }
 }
 
-impl Record {
-    /// Whether both are in one total.
-    pub(super) fn is_with(&self, other: &Record) -> bool {
+impl DedupRecord {
+    /// Whether both are part of the same daily total.
+    pub(super) fn shares_total_with(&self, other: &DedupRecord) -> bool {
         self.label == other.label && self.day == other.day
     }
 }

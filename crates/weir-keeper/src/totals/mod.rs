@@ -1,12 +1,12 @@
-//! What was used and spent on a day, and on a series of days.
+//! Daily totals: usage and spend of one day, or of a series of days.
 //!
-//! An org whose quotas are its apps' has no totals of its own: they are the sum of its apps'. So are those of days before its
-//! quotas became its own. Days that are over are summed up before they are told, where no full pass has done so yet.
+//! An org whose quotas are per app has no totals of its own: they are the sum of its apps', and so are those of days before its
+//! quotas became its own. Ended days are finalized before they are returned, where no full pass has done so yet.
 
-mod apps;
 mod day;
+mod day_totals;
 mod series;
-mod view;
+mod source;
 
-pub(crate) use self::apps::Part;
-pub use self::view::{DayTotals, ModelTotals, StickyView, Sum};
+pub use self::day_totals::{DayTotals, ModelTotals, StickyView, UsageTotals};
+pub(crate) use self::source::TotalsSource;

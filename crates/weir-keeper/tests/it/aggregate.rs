@@ -1,31 +1,31 @@
-//! Totals say what the shards say, in the end and never backwards.
+//! Totals converge to their shards and never decrease.
 
 use std::collections::BTreeSet;
 
 use weir_keeper::Keeper;
-use weir_keeper::aggregate::Dirty;
+use weir_keeper::aggregate::DirtySet;
 use weir_keeper::counters::Counters;
 use weir_keeper::keys;
 use weir_keeper::money::{MicroUsd, TokenUse};
 use weir_testkit::watched::Strike;
 
-use crate::metered::{
+use crate::scene::{Scene, Watched, eventually};
+use crate::spending::{
     CHAIN, COST, QUOTA, Spender, dirty, follower, label, now_ms, spender, spent, stated,
     submission, sum_up, today, total,
 };
-use crate::scene::{Scene, Watched, eventually};
 
 scenes! {
-    the_feed_tells_what_to_sum_up,
-    what_is_told_again_changes_nothing,
-    a_slow_aggregator_writes_no_total_backwards,
-    any_number_may_sum_up_at_once,
-    a_lost_answer_of_a_sum_does_no_harm,
+    the_feed_names_the_dirty_totals,
+    aggregating_again_changes_nothing,
+    a_slow_aggregator_never_decreases_a_total,
+    concurrent_aggregators_agree,
+    aggregation_survives_a_lost_response,
     the_full_pass_finds_what_the_feed_missed,
-    a_quota_that_is_spent_moves_the_chain_on,
+    an_exceeded_quota_causes_a_fallback,
 }
 
-async fn the_feed_tells_what_to_sum_up(scene: &Scene) {
+async fn the_feed_names_the_dirty_totals(scene: &Scene) {
     let who = spender(scene, "ORG").await;
     let mut follower = follower(scene, "a").await;
     for model in ["premium", "premium", "standard"] {
@@ -33,11 +33,11 @@ async fn the_feed_tells_what_to_sum_up(scene: &Scene) {
         scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
     }
     scene.clock.advance_ms(3_000);
-    let mut seen = Dirty::default();
+    let mut seen = DirtySet::default();
     eventually(async || {
         if let Some(mut window) = follower.next_window(100, &BTreeSet::new()).await.unwrap() {
             let changes = follower.read(&mut window, 100).await.unwrap();
-            seen.add(Dirty::of(&changes));
+            seen.add(DirtySet::from_changes(&changes));
             assert!(follower.commit(window, Vec::new()).await.unwrap());
         }
         (seen.len() == 4).then_some(())
@@ -45,7 +45,7 @@ async fn the_feed_tells_what_to_sum_up(scene: &Scene) {
     .await;
     let summed = scene.keeper.aggregate(&seen).await.unwrap();
     assert_eq!((summed.written, summed.unchanged, summed.failed), (4, 0, 0));
-    // What the org spent is what its apps did: it is counted once.
+    // The org's spend is the sum of its apps', so it is reported once.
     assert_eq!(summed.spend_added, MicroUsd(15));
     assert_eq!(summed.closest.len(), CHAIN.len(), "an app without quotas of its own has none");
     for scope in [who.all(), who.one()] {
@@ -56,10 +56,10 @@ async fn the_feed_tells_what_to_sum_up(scene: &Scene) {
     assert_eq!(answer.daily_total.cost_usd_micros, MicroUsd(10));
 }
 
-async fn what_is_told_again_changes_nothing(scene: &Scene) {
+async fn aggregating_again_changes_nothing(scene: &Scene) {
     let who = spender(scene, "APP").await;
     scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
-    let mut dirty = Dirty::default();
+    let mut dirty = DirtySet::default();
     dirty.mark(who.one(), label("premium"), today(), now_ms(scene));
     scene.keeper.aggregate(&dirty).await.unwrap();
     scene.watch.reset();
@@ -72,7 +72,7 @@ async fn what_is_told_again_changes_nothing(scene: &Scene) {
     assert_eq!(total(scene, &who.one(), "premium", today()).await, (1, COST));
 }
 
-async fn a_slow_aggregator_writes_no_total_backwards(scene: &Scene) {
+async fn a_slow_aggregator_never_decreases_a_total(scene: &Scene) {
     let who = spender(scene, "APP").await;
     let key = keys::total(&who.one(), &label("premium"), today());
     let table = scene.keeper.tables().daily_total.clone();
@@ -83,12 +83,12 @@ async fn a_slow_aggregator_writes_no_total_backwards(scene: &Scene) {
     }
     sum_up(&scene.keeper, &who).await;
     assert_eq!(total(scene, &who.one(), "premium", today()).await, (3, 30));
-    // What others read before: less of both, or of either.
+    // Totals that slower readers would write: less of both, or of either.
     for (requests, cost) in [(2, 20), (2, 31), (4, 29)] {
         let late = counters(requests, cost).put_as_total(table.clone(), key.clone(), 0, 1);
         assert!(!scene.store.write(late).await.unwrap().is_applied());
     }
-    // One that read later than the shards say now: it stays.
+    // A total ahead of its shards stays.
     let ahead = counters(9, 90).put_as_total(table, key, now_ms(scene), now_ms(scene));
     assert!(scene.store.write(ahead).await.unwrap().is_applied());
     sum_up(&scene.keeper, &who).await;
@@ -100,7 +100,7 @@ async fn a_slow_aggregator_writes_no_total_backwards(scene: &Scene) {
     assert_eq!(total(scene, &who.one(), "premium", today()).await, (10, 100));
 }
 
-async fn any_number_may_sum_up_at_once(scene: &Scene) {
+async fn concurrent_aggregators_agree(scene: &Scene) {
     const SUBMITTERS: usize = 8;
     const EACH: usize = 8;
     let who = spender(scene, "ORG").await;
@@ -143,18 +143,18 @@ async fn any_number_may_sum_up_at_once(scene: &Scene) {
     }
 }
 
-async fn a_lost_answer_of_a_sum_does_no_harm(scene: &Scene) {
+async fn aggregation_survives_a_lost_response(scene: &Scene) {
     let who = spender(scene, "APP").await;
-    let mut dirty = Dirty::default();
+    let mut dirty = DirtySet::default();
     dirty.mark(who.one(), label("premium"), today(), now_ms(scene));
     let mut sent = 0;
-    let mut flips = 0;
+    let mut fallbacks = 0;
     for strike in [Strike::Before, Strike::After] {
         for skip in 0.. {
-            // Each time the quota of the next model is spent, so that each time there is a move to be written.
+            // Exceeds the quota of the next model each time, so that each round has a fallback to record.
             let keeper = scene.another().await;
-            keeper.effective(&who.org, Some(&who.app)).await.unwrap();
-            keeper.effective(&who.org, None).await.unwrap();
+            keeper.effective_config(&who.org, Some(&who.app)).await.unwrap();
+            keeper.effective_config(&who.org, None).await.unwrap();
             keeper.reset_sticky(&who.one(), "test").await.unwrap();
             keeper.submit(&who.org, &who.app, &stated(scene, "premium", QUOTA)).await.unwrap();
             sent += 1;
@@ -165,16 +165,16 @@ async fn a_lost_answer_of_a_sum_does_no_harm(scene: &Scene) {
             assert_eq!(first.is_err(), struck);
             keeper.aggregate(&dirty).await.unwrap();
             assert_eq!(total(scene, &who.one(), "premium", today()).await, (sent, sent * QUOTA));
-            let sticky = keeper.sticky(&who.one(), today()).await.unwrap().unwrap();
+            let sticky = keeper.sticky_state(&who.one(), today()).await.unwrap().unwrap();
             assert_eq!(sticky.label, label("standard"));
-            flips += keeper.meters_read().sticky_flips;
+            fallbacks += keeper.metrics().fallbacks;
             if !struck {
-                assert!(skip >= 5, "sum, total, look, webhooks, flip");
+                assert!(skip >= 5, "sum, total, look, webhooks, fallback");
                 break;
             }
         }
     }
-    assert!(flips <= sent);
+    assert!(fallbacks <= sent);
 }
 
 async fn the_full_pass_finds_what_the_feed_missed(scene: &Scene) {
@@ -189,7 +189,7 @@ async fn the_full_pass_finds_what_the_feed_missed(scene: &Scene) {
     loop {
         let passed = scene.keeper.full_pass(cursor.as_deref(), 3).await.unwrap();
         scopes += passed.scopes;
-        written += passed.summed.written;
+        written += passed.report.written;
         cursor = passed.next;
         if cursor.is_none() {
             break;
@@ -204,16 +204,16 @@ async fn the_full_pass_finds_what_the_feed_missed(scene: &Scene) {
     assert_eq!(total(scene, &two.all(), "standard", yesterday).await, (0, 0));
 }
 
-async fn a_quota_that_is_spent_moves_the_chain_on(scene: &Scene) {
+async fn an_exceeded_quota_causes_a_fallback(scene: &Scene) {
     let who = spender(scene, "APP").await;
     let sticky = async |keeper: &Keeper<Watched>| {
-        let sticky = keeper.sticky(&who.one(), today()).await.unwrap();
+        let sticky = keeper.sticky_state(&who.one(), today()).await.unwrap();
         sticky.map(|sticky| sticky.label.to_string())
     };
     let spend = async |who: &Spender, model: &str, micros: u64| {
         let told = stated(scene, model, micros);
         scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
-        scene.keeper.aggregate(&dirty(&scene.keeper, who).await).await.unwrap().flips
+        scene.keeper.aggregate(&dirty(&scene.keeper, who).await).await.unwrap().fallbacks
     };
     assert_eq!(spend(&who, "premium", QUOTA - 1).await, 0);
     assert_eq!(sticky(&scene.keeper).await, None);
@@ -221,8 +221,8 @@ async fn a_quota_that_is_spent_moves_the_chain_on(scene: &Scene) {
     assert_eq!(sticky(&scene.keeper).await.as_deref(), Some("standard"));
     assert_eq!(spend(&who, "standard", QUOTA).await, 1);
     assert_eq!(sticky(&scene.keeper).await.as_deref(), Some("economy"));
-    // There is nothing after the last, so the chain stays there.
+    // Nothing follows the last model, so the chain stays there.
     assert_eq!(spend(&who, "economy", QUOTA).await, 0);
     assert_eq!(sticky(&scene.keeper).await.as_deref(), Some("economy"));
-    assert_eq!(scene.keeper.meters_read().sticky_flips, 2);
+    assert_eq!(scene.keeper.metrics().fallbacks, 2);
 }

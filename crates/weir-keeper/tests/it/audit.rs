@@ -1,6 +1,7 @@
-//! Who did what, and when.
+//! The audit log.
 
-use weir_keeper::audit::{Act, Filter};
+use weir_keeper::Error;
+use weir_keeper::audit::{AuditAction, AuditFilter};
 use weir_keeper::config::{PutApp, PutOrg};
 use weir_keeper::ids::Scope;
 
@@ -8,41 +9,41 @@ use crate::credentials::secret_of;
 use crate::scene::{Scene, app, app_request, org, org_request};
 
 scenes!(
-    every_act_is_told_once_and_forgotten_in_time,
+    every_action_is_audited_once_and_expires,
     events_are_found_by_time_and_by_app,
-    a_change_tells_what_was_changed,
+    a_change_names_the_changed_fields,
 );
 
-fn of_org(limit: u32) -> Filter {
-    Filter { limit, ..Filter::of(Scope::Org(org(1))) }
+fn of_org(limit: u32) -> AuditFilter {
+    AuditFilter { limit, ..AuditFilter::new(Scope::Org(org(1))) }
 }
 
-async fn every_act_is_told_once_and_forgotten_in_time(scene: &Scene) {
+async fn every_action_is_audited_once_and_expires(scene: &Scene) {
     let keeper = &scene.keeper;
     keeper.put_org(&org(1), &org_request(), "ann").await.unwrap();
     keeper.put_org(&org(1), &org_request(), "nobody").await.unwrap();
     keeper.put_app(&org(1), &app("a"), &app_request(), "bob").await.unwrap();
     secret_of(scene, &Scope::Org(org(1)), 2).await;
     keeper.put_org(&org(2), &org_request(), "cat").await.unwrap();
-    let first = keeper.audit(&of_org(3)).await.unwrap();
-    let rest = Filter { cursor: first.cursor, ..of_org(3) };
-    let rest = keeper.audit(&rest).await.unwrap();
+    let first = keeper.audit_events(&of_org(3)).await.unwrap();
+    let rest = AuditFilter { cursor: first.cursor, ..of_org(3) };
+    let rest = keeper.audit_events(&rest).await.unwrap();
     let told: Vec<_> = first.items.into_iter().chain(rest.items).collect();
     let acts: Vec<_> = told.iter().map(|event| (event.action, event.actor.as_str())).collect();
     assert_eq!(
         acts,
         [
-            (Act::SecretRetrieved, "a one-time token"),
-            (Act::CredentialsRotated, "admin"),
-            (Act::AppCreated, "bob"),
-            (Act::OrgCreated, "ann"),
+            (AuditAction::SecretRetrieved, "a one-time token"),
+            (AuditAction::CredentialsRotated, "admin"),
+            (AuditAction::AppCreated, "bob"),
+            (AuditAction::OrgCreated, "ann"),
         ]
     );
     assert_eq!(told[1].detail.as_deref(), Some("grace_period_hours=2"));
     assert_eq!(told[2].subject, Scope::App(org(1), app("a")).client_id());
     assert_eq!(told[3].at_ms, keeper.now_ms());
     scene.clock.advance_ms(90 * 86_400_000);
-    assert!(keeper.audit(&of_org(9)).await.unwrap().items.is_empty());
+    assert!(keeper.audit_events(&of_org(9)).await.unwrap().items.is_empty());
 }
 
 async fn events_are_found_by_time_and_by_app(scene: &Scene) {
@@ -55,10 +56,10 @@ async fn events_are_found_by_time_and_by_app(scene: &Scene) {
         let wanted = PutApp { app_name: format!("At minute {minute}"), ..wanted };
         keeper.put_app(&org(1), &app(name), &wanted, "bob").await.unwrap();
     }
-    let minutes = async |filter: Filter| {
+    let minutes = async |filter: AuditFilter| {
         let (mut filter, mut found) = (filter, Vec::new());
         loop {
-            let page = keeper.audit(&filter).await.unwrap();
+            let page = keeper.audit_events(&filter).await.unwrap();
             assert!(page.items.len() <= filter.limit as usize);
             found.extend(page.items.iter().map(|event| (event.at_ms - began_ms) / 60_000));
             match page.cursor {
@@ -67,22 +68,26 @@ async fn events_are_found_by_time_and_by_app(scene: &Scene) {
             }
         }
     };
-    let of_a = Filter::of(Scope::App(org(1), app("a")));
+    let of_a = AuditFilter::new(Scope::App(org(1), app("a")));
     for limit in [1, 2, 100] {
-        assert_eq!(minutes(Filter { limit, ..of_a.clone() }).await, [8, 3, 1], "{limit} a page");
+        assert_eq!(
+            minutes(AuditFilter { limit, ..of_a.clone() }).await,
+            [8, 3, 1],
+            "{limit} a page"
+        );
         assert_eq!(minutes(of_org(limit)).await, [8, 7, 6, 5, 4, 3, 2, 1, 0], "{limit} a page");
     }
     let (from_ms, to_ms) = (Some(began_ms + 120_000), Some(began_ms + 240_000));
-    assert_eq!(minutes(Filter { from_ms, to_ms, ..of_org(1) }).await, [3, 2]);
-    assert_eq!(minutes(Filter { from_ms, to_ms, ..of_a }).await, [3]);
-    assert_eq!(minutes(Filter { from_ms, to_ms: from_ms, ..of_org(1) }).await, [0; 0]);
-    let (of_a, of_org) = (Filter::of(Scope::App(org(1), app("a"))), of_org(1));
-    let cursor = keeper.audit(&of_org).await.unwrap().cursor;
-    let mixed = keeper.audit(&Filter { cursor, ..of_a }).await.unwrap_err();
-    assert_eq!(mixed.code(), "INVALID_REQUEST", "{mixed}");
+    assert_eq!(minutes(AuditFilter { from_ms, to_ms, ..of_org(1) }).await, [3, 2]);
+    assert_eq!(minutes(AuditFilter { from_ms, to_ms, ..of_a }).await, [3]);
+    assert_eq!(minutes(AuditFilter { from_ms, to_ms: from_ms, ..of_org(1) }).await, [0; 0]);
+    let (of_a, of_org) = (AuditFilter::new(Scope::App(org(1), app("a"))), of_org(1));
+    let cursor = keeper.audit_events(&of_org).await.unwrap().cursor;
+    let mixed = keeper.audit_events(&AuditFilter { cursor, ..of_a }).await.unwrap_err();
+    assert!(matches!(mixed, Error::Invalid { .. }), "{mixed}");
 }
 
-async fn a_change_tells_what_was_changed(scene: &Scene) {
+async fn a_change_names_the_changed_fields(scene: &Scene) {
     let keeper = &scene.keeper;
     keeper.put_org(&org(1), &org_request(), "ann").await.unwrap();
     keeper.put_app(&org(1), &app("a"), &app_request(), "ann").await.unwrap();
@@ -90,7 +95,7 @@ async fn a_change_tells_what_was_changed(scene: &Scene) {
     keeper.put_org(&org(1), &wanted, "ann").await.unwrap();
     let wanted = PutApp { quotas: Some(org_request().quotas), ..app_request() };
     keeper.put_app(&org(1), &app("a"), &wanted, "ann").await.unwrap();
-    let told = keeper.audit(&of_org(2)).await.unwrap().items;
+    let told = keeper.audit_events(&of_org(2)).await.unwrap().items;
     let details: Vec<_> = told.iter().map(|event| event.detail.as_deref()).collect();
     assert_eq!(details, [Some("quotas"), Some("timezone, unpriced")]);
 }

@@ -1,10 +1,10 @@
-//! What each operation costs on DynamoDB: requests and units are counted, and `docs/cost.md` is compared with them.
+//! Counts the DynamoDB requests and units of each operation, and compares `docs/cost.md` with them.
 //!
-//! Units are those that DynamoDB Local reports; those of transactions are our calculator's, because Local reports writes
-//! that cost the same only once. With `WEIR_TEST_BLESS=1` the page is rewritten.
+//! Units are those that DynamoDB Local reports; those of transactions come from our calculator, because Local reports
+//! equal writes only once. `WEIR_TEST_BLESS=1` rewrites the page.
 
-use weir_keeper::aggregate::Dirty;
-use weir_keeper::credentials::Redeemed;
+use weir_keeper::aggregate::DirtySet;
+use weir_keeper::credentials::RetrievalOutcome;
 use weir_keeper::ids::RequestId;
 use weir_keeper::{Keeper, keys};
 use weir_table::dynamodb::{Dynamo, Verb};
@@ -12,21 +12,21 @@ use weir_table::{AnyBackend, Get};
 use weir_testkit::ledger::{Ledger, Row};
 use weir_testkit::page::Page;
 
-use crate::metered::{Spender, day, label, now_ms, org_request, spender, submission, today};
 use crate::scene::{Scene, Watched};
+use crate::spending::{Spender, day, label, now_ms, org_request, spender, submission, today};
 
-/// A write request unit and a read request unit on demand in us-east-1, in thousandths of a dollar for a million.
+/// Price of a million on-demand write and read request units in us-east-1, in thousandths of a dollar.
 const MILLION_WRITES_MILLIUSD: u64 = 625;
 const MILLION_READS_MILLIUSD: u64 = 125;
-/// A gigabyte stored for a month, in thousandths of a dollar.
+/// Price of a gigabyte stored for a month, in thousandths of a dollar.
 const GIGABYTE_MILLIUSD: u64 = 250;
 const MONTH_SECONDS: u64 = 30 * 86_400;
-/// Days for which the record of a submission is kept at most: its own, and 48 hours.
+/// Longest retention of a deduplication record, in days: its own day and 48 hours.
 const RECORD_DAYS: u64 = 3;
-/// How many instances of an app ask which model to use, and how often.
+/// Instances of an app that select a model, and how often.
 const INSTANCES: u64 = 10;
 const SELECT_EVERY_SECS: u64 = 300;
-/// How often what was counted is summed up.
+/// Interval of the aggregation.
 const SUM_EVERY_SECS: u64 = 10;
 
 #[test]
@@ -54,7 +54,7 @@ fn dynamo(scene: &Scene) -> &Dynamo {
     }
 }
 
-/// What apps do all day, and how large the record of a submission is.
+/// The operations of apps, and the size of a deduplication record.
 async fn runtime(scene: &Scene, ledger: &mut Ledger<'_>, who: &Spender) -> usize {
     let keeper = &scene.keeper;
     let first = submission(scene);
@@ -83,7 +83,7 @@ async fn runtime(scene: &Scene, ledger: &mut Ledger<'_>, who: &Spender) -> usize
     sums(scene, ledger, who).await;
     select(keeper, &cold, ledger, who).await;
     looks(keeper, ledger, who).await;
-    // The number of the first shard is shorter than the others.
+    // The first shard number has fewer digits than the others.
     let shards = answers.iter().map(|answer| answer.as_ref().unwrap().processing.shard_id);
     let (_, kept) = shards.zip(&hundred).find(|(shard, _)| *shard > 0).unwrap();
     let key = keys::request(&who.org, &who.app, &kept.request_id);
@@ -92,7 +92,7 @@ async fn runtime(scene: &Scene, ledger: &mut Ledger<'_>, who: &Spender) -> usize
 }
 
 async fn sums(scene: &Scene, ledger: &mut Ledger<'_>, who: &Spender) {
-    let mut dirty = Dirty::default();
+    let mut dirty = DirtySet::default();
     dirty.mark(who.one(), label("premium"), today(), now_ms(scene));
     ledger.note("summing up a model of 8 shards", scene.keeper.aggregate(&dirty)).await.unwrap();
     let again = scene.keeper.aggregate(&dirty);
@@ -119,14 +119,14 @@ async fn looks(keeper: &Keeper<Watched>, ledger: &mut Ledger<'_>, who: &Spender)
     ledger.note("a day's totals of an app", keeper.day_totals(&who.one(), today())).await.unwrap();
     let name = "a day's totals of an org with two apps";
     ledger.note(name, keeper.day_totals(&who.all(), today())).await.unwrap();
-    // As a pass leaves it: days that are over are final.
+    // As after a full pass: ended days are final.
     keeper.full_pass(None, 100).await.unwrap();
     let scope = who.one();
     let month = keeper.series(&scope, day("2025-12-25"), today());
     ledger.note("30 days of an app", month).await.unwrap();
 }
 
-/// What operators do now and then.
+/// The operations of administrators.
 async fn admin(scene: &Scene, ledger: &mut Ledger<'_>, who: &Spender) {
     let keeper = &scene.keeper;
     let org = crate::scene::org(7);
@@ -136,23 +136,25 @@ async fn admin(scene: &Scene, ledger: &mut Ledger<'_>, who: &Spender) {
     let wanted = crate::scene::app_request();
     ledger.note("a new app", keeper.put_app(&org, &app, &wanted, "test")).await.unwrap();
     let scope = who.one();
-    let rotation = ledger.note("rotation of a secret", keeper.rotate(&scope, 24, "test")).await;
+    let rotation =
+        ledger.note("rotation of a secret", keeper.rotate_credentials(&scope, 24, "test")).await;
     let token = rotation.unwrap().retrieval.token;
-    let redeemed = ledger.note("fetching the secret", keeper.redeem(&scope, token.reveal())).await;
-    let Redeemed::Secret { client_id, client_secret, .. } = redeemed.unwrap() else {
+    let redeemed =
+        ledger.note("fetching the secret", keeper.retrieve_secret(&scope, token.reveal())).await;
+    let RetrievalOutcome::Secret { client_id, client_secret, .. } = redeemed.unwrap() else {
         panic!("no secret")
     };
-    let checked = keeper.check_secret(&client_id, client_secret.expose());
+    let checked = keeper.verify_secret(&client_id, client_secret.expose());
     assert!(ledger.note("a token for a secret", checked).await.unwrap().is_some());
     let unknown = RequestId::new("7c9e6679-7425-40de-944b-e07fc1f90ae7").unwrap();
     let name = "fetching with a token that is none";
-    ledger.note(name, keeper.redeem(&scope, unknown.as_str())).await.unwrap();
+    ledger.note(name, keeper.retrieve_secret(&scope, unknown.as_str())).await.unwrap();
     let economy = label("economy");
     let set = keeper.override_sticky(&scope, &economy, "test");
     ledger.note("a fallback set by hand", set).await.unwrap();
 }
 
-/// Dollars of a month of so many submissions a second.
+/// Dollars per month at a rate of submissions per second.
 fn months(ledger: &Ledger<'_>, record_bytes: usize) -> Vec<String> {
     let submission = ledger.row("submission");
     let batch = ledger.row("batch of 100 submissions");
@@ -181,7 +183,7 @@ fn months(ledger: &Ledger<'_>, record_bytes: usize) -> Vec<String> {
     lines
 }
 
-/// What a row costs, in thousandths of a dollar for a million of them.
+/// Cost of a row, in thousandths of a dollar per million.
 fn milliusd(row: &Row) -> u64 {
     let writes = (row.table_write() + row.index_write()) * MILLION_WRITES_MILLIUSD;
     (writes + row.read() * MILLION_READS_MILLIUSD) / 1_000

@@ -1,4 +1,4 @@
-//! Counters that many add to at once, and totals that some sum up too late.
+//! Concurrent increments of counters, and late writes of totals.
 
 use weir_keeper::counters::Counters;
 use weir_keeper::day::OrgDay;
@@ -34,7 +34,7 @@ async fn nothing_is_lost_or_counted_twice(scene: &Scene) {
                 let one = Counters::one(MicroUsd(writer), tokens);
                 let add =
                     |scope| one.add_to_shard(table.clone(), shard(scope), 0, 4_000_000_000_000);
-                // The org's counter and the app's, together.
+                // The org's counter and the app's in one transaction.
                 let writes = scopes().each_ref().map(add).to_vec();
                 assert!(keeper.transact(writes).await.unwrap().is_applied());
             }

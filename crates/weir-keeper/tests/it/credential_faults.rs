@@ -1,33 +1,33 @@
-//! Secrets, when the store fails in the middle: nobody is locked out, and another try works.
+//! Credentials while the store fails midway: nobody is locked out, and a retry works.
 
-use weir_keeper::credentials::Redeemed;
+use weir_keeper::credentials::RetrievalOutcome;
 use weir_testkit::watched::Strike;
 
 use crate::credentials::{client, fetched, secret_of, works};
 use crate::scene::Scene;
 
 scenes!(
-    a_rotation_that_failed_can_be_tried_again,
-    a_redemption_that_failed_locks_nobody_out,
-    a_secret_that_was_lost_on_the_way_is_replaced,
-    a_check_that_failed_is_not_an_answer,
+    a_failed_rotation_can_be_retried,
+    a_failed_retrieval_locks_nobody_out,
+    a_secret_lost_in_transit_is_replaced_by_another_rotation,
+    a_failed_verification_is_an_error,
 );
 
 /// More calls than any of these makes.
 const CALLS_MAX: u64 = 20;
 
-async fn a_rotation_that_failed_can_be_tried_again(scene: &Scene) {
+async fn a_failed_rotation_can_be_retried(scene: &Scene) {
     let (scope, mut old) = client(scene).await;
     for strike in [Strike::Before, Strike::After] {
         for skip in 0..CALLS_MAX {
             scene.watch.fail_once(skip, strike);
-            let first = scene.keeper.rotate(&scope, 24, "admin").await;
+            let first = scene.keeper.rotate_credentials(&scope, 24, "admin").await;
             let struck = !scene.watch.is_planned();
             scene.watch.cancel();
             assert!(works(&scene.keeper, &scope, &old).await);
             let rotation = match first {
                 Ok(rotation) => rotation,
-                Err(_) => scene.keeper.rotate(&scope, 24, "admin").await.unwrap(),
+                Err(_) => scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap(),
             };
             let new = fetched(scene, &scope, rotation.retrieval.token.reveal()).await;
             assert!(works(&scene.keeper, &scope, &old).await);
@@ -39,23 +39,29 @@ async fn a_rotation_that_failed_can_be_tried_again(scene: &Scene) {
     }
 }
 
-async fn a_redemption_that_failed_locks_nobody_out(scene: &Scene) {
+async fn a_failed_retrieval_locks_nobody_out(scene: &Scene) {
     let (scope, mut old) = client(scene).await;
     for strike in [Strike::Before, Strike::After] {
         for skip in 0..CALLS_MAX {
-            let token = scene.keeper.rotate(&scope, 24, "admin").await.unwrap().retrieval.token;
+            let token =
+                scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap().retrieval.token;
             scene.watch.fail_once(skip, strike);
-            let first = scene.keeper.redeem(&scope, token.reveal()).await;
+            let first = scene.keeper.retrieve_secret(&scope, token.reveal()).await;
             let struck = !scene.watch.is_planned();
             scene.watch.cancel();
             assert!(works(&scene.keeper, &scope, &old).await, "{skip} {strike:?}");
             let redeemed = match first {
                 Ok(redeemed) => redeemed,
-                Err(_) => scene.keeper.redeem(&scope, token.reveal()).await.unwrap(),
+                Err(_) => scene.keeper.retrieve_secret(&scope, token.reveal()).await.unwrap(),
             };
-            let Redeemed::Secret { client_secret, .. } = redeemed else { panic!("{redeemed:?}") };
+            let RetrievalOutcome::Secret { client_secret, .. } = redeemed else {
+                panic!("{redeemed:?}")
+            };
             assert!(works(&scene.keeper, &scope, client_secret.expose()).await);
-            assert_eq!(scene.keeper.redeem(&scope, token.reveal()).await.unwrap(), Redeemed::Used);
+            assert_eq!(
+                scene.keeper.retrieve_secret(&scope, token.reveal()).await.unwrap(),
+                RetrievalOutcome::AlreadyUsed
+            );
             old = client_secret.expose().to_owned();
             if !struck {
                 break;
@@ -64,22 +70,25 @@ async fn a_redemption_that_failed_locks_nobody_out(scene: &Scene) {
     }
 }
 
-async fn a_secret_that_was_lost_on_the_way_is_replaced(scene: &Scene) {
+async fn a_secret_lost_in_transit_is_replaced_by_another_rotation(scene: &Scene) {
     let (scope, old) = client(scene).await;
-    let token = scene.keeper.rotate(&scope, 24, "admin").await.unwrap().retrieval.token;
-    // The store does it and stays away until all tries are over.
+    let token = scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap().retrieval.token;
+    // The store applies the write and stays unavailable through all retries.
     scene.watch.fail(2, 3, Strike::After);
-    let error = scene.keeper.redeem(&scope, token.reveal()).await.unwrap_err();
+    let error = scene.keeper.retrieve_secret(&scope, token.reveal()).await.unwrap_err();
     assert!(error.is_unavailable() && !scene.watch.is_planned(), "{error}");
-    assert_eq!(scene.keeper.redeem(&scope, token.reveal()).await.unwrap(), Redeemed::Used);
+    assert_eq!(
+        scene.keeper.retrieve_secret(&scope, token.reveal()).await.unwrap(),
+        RetrievalOutcome::AlreadyUsed
+    );
     assert!(works(&scene.keeper, &scope, &old).await);
     let new = secret_of(scene, &scope, 24).await;
     assert!(works(&scene.keeper, &scope, &new).await);
 }
 
-async fn a_check_that_failed_is_not_an_answer(scene: &Scene) {
+async fn a_failed_verification_is_an_error(scene: &Scene) {
     let (scope, secret) = client(scene).await;
     scene.watch.fail_once(0, Strike::Before);
-    assert!(scene.keeper.check_secret(&scope.client_id(), &secret).await.is_err());
+    assert!(scene.keeper.verify_secret(&scope.client_id(), &secret).await.is_err());
     assert!(works(&scene.keeper, &scope, &secret).await);
 }

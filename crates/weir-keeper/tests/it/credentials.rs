@@ -1,7 +1,7 @@
-//! Secrets: promised, fetched once, checked, replaced.
+//! Credentials: rotated, retrieved once, verified, replaced.
 
-use weir_keeper::audit::Filter;
-use weir_keeper::credentials::{Redeemed, RetrievalCounts};
+use weir_keeper::audit::AuditFilter;
+use weir_keeper::credentials::RetrievalOutcome;
 use weir_keeper::ids::Scope;
 use weir_keeper::{Error, Keeper};
 use weir_table::expr::set;
@@ -11,27 +11,27 @@ use weir_testkit::watched::Calls;
 use crate::scene::{Scene, Watched, app, app_request, org, org_request};
 
 scenes!(
-    a_token_gives_one_secret_that_works,
+    a_token_retrieves_one_working_secret,
     the_old_secret_works_until_the_end_of_the_grace_period,
-    without_a_grace_period_the_old_secret_ends_at_once,
-    a_rotation_that_nobody_redeems_changes_nothing,
-    two_rotations_in_a_row_leave_two_secrets,
-    a_token_is_good_for_its_client_only,
+    without_a_grace_period_the_old_secret_stops_at_once,
+    a_rotation_without_retrieval_changes_nothing,
+    two_rotations_leave_two_working_secrets,
+    a_token_works_for_its_client_only,
     a_token_expires,
-    fifty_who_redeem_one_token_get_one_secret,
-    tokens_of_one_client_redeemed_at_once_all_give_secrets,
-    wrong_secrets_and_clients_are_nobodys,
+    fifty_concurrent_retrievals_get_one_secret,
+    concurrent_retrievals_with_different_tokens_all_succeed,
+    wrong_secrets_and_clients_are_refused,
     secrets_and_hashes_are_never_shown,
-    a_put_and_a_redemption_at_once_both_hold,
+    a_put_and_a_concurrent_retrieval_both_succeed,
     a_secret_of_the_original_service_works,
 );
 
 const HOUR_MS: u64 = 3_600_000;
 
-/// The secret that a token gives.
+/// Retrieves a secret with a token.
 pub(crate) async fn fetched(scene: &Scene, scope: &Scope, token: &str) -> String {
-    match scene.keeper.redeem(scope, token).await.unwrap() {
-        Redeemed::Secret { client_id, client_secret, .. } => {
+    match scene.keeper.retrieve_secret(scope, token).await.unwrap() {
+        RetrievalOutcome::Secret { client_id, client_secret, .. } => {
             assert_eq!(client_id, scope.client_id());
             client_secret.expose().to_owned()
         }
@@ -39,13 +39,13 @@ pub(crate) async fn fetched(scene: &Scene, scope: &Scope, token: &str) -> String
     }
 }
 
-/// The secret that a rotation gives.
+/// Rotates and retrieves a secret.
 pub(crate) async fn secret_of(scene: &Scene, scope: &Scope, grace_hours: u32) -> String {
-    let rotation = scene.keeper.rotate(scope, grace_hours, "admin").await.unwrap();
+    let rotation = scene.keeper.rotate_credentials(scope, grace_hours, "admin").await.unwrap();
     fetched(scene, scope, rotation.retrieval.token.reveal()).await
 }
 
-/// An org with an app, and the app's first secret.
+/// Creates an org with an app; returns the app and its first secret.
 pub(crate) async fn client(scene: &Scene) -> (Scope, String) {
     scene.keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     let put = scene.keeper.put_app(&org(1), &app("a"), &app_request(), "admin").await.unwrap();
@@ -56,41 +56,42 @@ pub(crate) async fn client(scene: &Scene) -> (Scope, String) {
 
 /// Whether a secret works.
 pub(crate) async fn works(keeper: &Keeper<Watched>, scope: &Scope, secret: &str) -> bool {
-    let found = keeper.check_secret(&scope.client_id(), secret).await.unwrap();
+    let found = keeper.verify_secret(&scope.client_id(), secret).await.unwrap();
     assert!(found.is_none() || found.as_ref() == Some(scope));
     found.is_some()
 }
 
-async fn a_token_gives_one_secret_that_works(scene: &Scene) {
+async fn a_token_retrieves_one_working_secret(scene: &Scene) {
     let put = scene.keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     let (scope, retrieval) = (Scope::Org(org(1)), put.retrieval.unwrap());
     let now_ms = scene.keeper.now_ms();
     assert_eq!(retrieval.expires_at_ms, now_ms + 600_000);
     scene.watch.reset();
-    let redeemed = scene.keeper.redeem(&scope, retrieval.token.reveal()).await.unwrap();
+    let redeemed = scene.keeper.retrieve_secret(&scope, retrieval.token.reveal()).await.unwrap();
     assert_eq!(scene.watch.calls(), Calls { batch_gets: 2, transactions: 1, ..Calls::default() });
-    let Redeemed::Secret { client_secret, retrieved_at_ms, expires_at_ms, .. } = redeemed else {
+    let RetrievalOutcome::Secret { client_secret, retrieved_at_ms, expires_at_ms, .. } = redeemed
+    else {
         panic!("{redeemed:?}");
     };
     assert_eq!((retrieved_at_ms, expires_at_ms), (now_ms, retrieval.expires_at_ms));
     assert!(works(&scene.keeper, &scope, client_secret.expose()).await);
     assert!(works(&scene.another().await, &scope, client_secret.expose()).await);
-    let again = scene.keeper.redeem(&scope, retrieval.token.reveal()).await.unwrap();
-    assert_eq!(again, Redeemed::Used);
+    let again = scene.keeper.retrieve_secret(&scope, retrieval.token.reveal()).await.unwrap();
+    assert_eq!(again, RetrievalOutcome::AlreadyUsed);
     assert!(works(&scene.keeper, &scope, client_secret.expose()).await);
-    assert_eq!(
-        scene.keeper.retrieval_counts(),
-        RetrievalCounts { tokens_made: 1, tokens_redeemed: 1, failed: 1 }
-    );
+    let metrics = scene.keeper.metrics();
+    assert_eq!(metrics.retrieval_tokens_issued, 1);
+    assert_eq!(metrics.retrieval_tokens_redeemed, 1);
+    assert_eq!(metrics.retrievals_refused, 1);
 }
 
 async fn the_old_secret_works_until_the_end_of_the_grace_period(scene: &Scene) {
     let (scope, old) = client(scene).await;
-    let rotation = scene.keeper.rotate(&scope, 24, "admin").await.unwrap();
+    let rotation = scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap();
     assert_eq!(rotation.rotated_at_ms, scene.keeper.now_ms());
     let latest = rotation.retrieval.expires_at_ms + 24 * 3_600_000;
     assert_eq!(rotation.old_secret_expires_at_ms, latest);
-    // The grace period runs from the redemption, not from the rotation.
+    // The grace period starts at the retrieval, not at the rotation.
     scene.clock.advance_ms(500_000);
     let new = fetched(scene, &scope, rotation.retrieval.token.reveal()).await;
     scene.clock.advance_ms(24 * HOUR_MS - 1);
@@ -101,20 +102,20 @@ async fn the_old_secret_works_until_the_end_of_the_grace_period(scene: &Scene) {
     assert!(works(&scene.keeper, &scope, &new).await);
 }
 
-async fn without_a_grace_period_the_old_secret_ends_at_once(scene: &Scene) {
+async fn without_a_grace_period_the_old_secret_stops_at_once(scene: &Scene) {
     let (scope, old) = client(scene).await;
     let new = secret_of(scene, &scope, 0).await;
     assert!(!works(&scene.keeper, &scope, &old).await);
     assert!(works(&scene.keeper, &scope, &new).await);
-    let error = scene.keeper.rotate(&scope, 169, "admin").await.unwrap_err();
+    let error = scene.keeper.rotate_credentials(&scope, 169, "admin").await.unwrap_err();
     assert!(error.to_string().starts_with("grace_period_hours: "), "{error}");
-    let nobody = scene.keeper.rotate(&Scope::Org(org(7)), 1, "admin").await;
+    let nobody = scene.keeper.rotate_credentials(&Scope::Org(org(7)), 1, "admin").await;
     assert!(matches!(nobody, Err(Error::NotFound { what: "org", .. })));
-    let nobody = scene.keeper.rotate(&Scope::App(org(1), app("b")), 1, "admin").await;
+    let nobody = scene.keeper.rotate_credentials(&Scope::App(org(1), app("b")), 1, "admin").await;
     assert!(matches!(nobody, Err(Error::NotFound { what: "app", .. })));
 }
 
-async fn a_rotation_that_nobody_redeems_changes_nothing(scene: &Scene) {
+async fn a_rotation_without_retrieval_changes_nothing(scene: &Scene) {
     let (scope, secret) = client(scene).await;
     let item = async || {
         let key = weir_keeper::keys::config(&scope);
@@ -122,17 +123,17 @@ async fn a_rotation_that_nobody_redeems_changes_nothing(scene: &Scene) {
         scene.store.get(&get).await.unwrap()
     };
     let before = item().await;
-    scene.keeper.rotate(&scope, 0, "admin").await.unwrap();
+    scene.keeper.rotate_credentials(&scope, 0, "admin").await.unwrap();
     assert_eq!(item().await, before);
     scene.clock.advance_ms(1_000 * HOUR_MS);
     assert!(works(&scene.keeper, &scope, &secret).await);
 }
 
-async fn two_rotations_in_a_row_leave_two_secrets(scene: &Scene) {
+async fn two_rotations_leave_two_working_secrets(scene: &Scene) {
     let (scope, first) = client(scene).await;
-    let one = scene.keeper.rotate(&scope, 24, "admin").await.unwrap();
-    let two = scene.keeper.rotate(&scope, 24, "admin").await.unwrap();
-    // In whichever order: both are good.
+    let one = scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap();
+    let two = scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap();
+    // In either order, both work.
     let second = fetched(scene, &scope, two.retrieval.token.reveal()).await;
     assert!(works(&scene.keeper, &scope, &first).await);
     let third = fetched(scene, &scope, one.retrieval.token.reveal()).await;
@@ -141,11 +142,11 @@ async fn two_rotations_in_a_row_leave_two_secrets(scene: &Scene) {
     assert!(!works(&scene.keeper, &scope, &first).await, "two at a time");
 }
 
-async fn a_token_is_good_for_its_client_only(scene: &Scene) {
+async fn a_token_works_for_its_client_only(scene: &Scene) {
     let (scope, _) = client(scene).await;
     scene.keeper.put_app(&org(1), &app("b"), &app_request(), "admin").await.unwrap();
     scene.keeper.put_org(&org(2), &org_request(), "admin").await.unwrap();
-    let token = scene.keeper.rotate(&scope, 24, "admin").await.unwrap().retrieval.token;
+    let token = scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap().retrieval.token;
     let strangers = [
         Scope::Org(org(1)),
         Scope::Org(org(2)),
@@ -153,45 +154,56 @@ async fn a_token_is_good_for_its_client_only(scene: &Scene) {
         Scope::App(org(2), app("a")),
     ];
     for stranger in strangers {
-        let redeemed = scene.keeper.redeem(&stranger, token.reveal()).await.unwrap();
-        assert_eq!(redeemed, Redeemed::Wrong, "{stranger:?}");
+        let redeemed = scene.keeper.retrieve_secret(&stranger, token.reveal()).await.unwrap();
+        assert_eq!(redeemed, RetrievalOutcome::Unknown, "{stranger:?}");
     }
     let unknown = org(9).to_string();
     for wrong in ["", "x", "7c9e6679-7425-40de-944b-e07fc1f90ae7", &unknown, &"9".repeat(9_999)] {
-        assert_eq!(scene.keeper.redeem(&scope, wrong).await.unwrap(), Redeemed::Wrong);
+        assert_eq!(
+            scene.keeper.retrieve_secret(&scope, wrong).await.unwrap(),
+            RetrievalOutcome::Unknown
+        );
     }
     fetched(scene, &scope, token.reveal()).await;
 }
 
 async fn a_token_expires(scene: &Scene) {
     let (scope, secret) = client(scene).await;
-    let rotate = async || scene.keeper.rotate(&scope, 24, "admin").await.unwrap().retrieval.token;
+    let rotate = async || {
+        scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap().retrieval.token
+    };
     let late = rotate().await;
     scene.clock.advance_ms(600_000);
-    assert_eq!(scene.keeper.redeem(&scope, late.reveal()).await.unwrap(), Redeemed::Expired);
+    assert_eq!(
+        scene.keeper.retrieve_secret(&scope, late.reveal()).await.unwrap(),
+        RetrievalOutcome::Expired
+    );
     let in_time = rotate().await;
     scene.clock.advance_ms(599_999);
     fetched(scene, &scope, in_time.reveal()).await;
     assert!(works(&scene.keeper, &scope, &secret).await);
     scene.clock.advance_ms(600_000);
-    assert_eq!(scene.keeper.redeem(&scope, in_time.reveal()).await.unwrap(), Redeemed::Used);
+    assert_eq!(
+        scene.keeper.retrieve_secret(&scope, in_time.reveal()).await.unwrap(),
+        RetrievalOutcome::AlreadyUsed
+    );
 }
 
-async fn fifty_who_redeem_one_token_get_one_secret(scene: &Scene) {
+async fn fifty_concurrent_retrievals_get_one_secret(scene: &Scene) {
     let (scope, old) = client(scene).await;
-    let token = scene.keeper.rotate(&scope, 24, "admin").await.unwrap().retrieval.token;
+    let token = scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap().retrieval.token;
     let other = scene.another().await;
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..50 {
         let keeper = if number % 2 == 0 { scene.keeper.clone() } else { other.clone() };
         let (scope, token) = (scope.clone(), token.clone());
-        tasks.spawn(async move { keeper.redeem(&scope, token.reveal()).await.unwrap() });
+        tasks.spawn(async move { keeper.retrieve_secret(&scope, token.reveal()).await.unwrap() });
     }
     let mut secrets = Vec::new();
     for redeemed in tasks.join_all().await {
         match redeemed {
-            Redeemed::Secret { client_secret, .. } => secrets.push(client_secret),
-            other => assert_eq!(other, Redeemed::Used),
+            RetrievalOutcome::Secret { client_secret, .. } => secrets.push(client_secret),
+            other => assert_eq!(other, RetrievalOutcome::AlreadyUsed),
         }
     }
     assert_eq!(secrets.len(), 1);
@@ -199,35 +211,38 @@ async fn fifty_who_redeem_one_token_get_one_secret(scene: &Scene) {
     assert!(works(&scene.keeper, &scope, &old).await, "it is still the previous one");
 }
 
-async fn tokens_of_one_client_redeemed_at_once_all_give_secrets(scene: &Scene) {
+async fn concurrent_retrievals_with_different_tokens_all_succeed(scene: &Scene) {
     let (scope, _) = client(scene).await;
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..6 {
-        let token = scene.keeper.rotate(&scope, 24, "admin").await.unwrap().retrieval.token;
+        let token =
+            scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap().retrieval.token;
         let (keeper, scope) = (scene.keeper.clone(), scope.clone());
-        tasks.spawn(async move { keeper.redeem(&scope, token.reveal()).await.unwrap() });
+        tasks.spawn(async move { keeper.retrieve_secret(&scope, token.reveal()).await.unwrap() });
     }
     let mut working = 0;
     for redeemed in tasks.join_all().await {
-        let Redeemed::Secret { client_secret, .. } = redeemed else { panic!("{redeemed:?}") };
+        let RetrievalOutcome::Secret { client_secret, .. } = redeemed else {
+            panic!("{redeemed:?}")
+        };
         working += u32::from(works(&scene.keeper, &scope, client_secret.expose()).await);
     }
     assert_eq!(working, 2, "the last two work");
 }
 
-async fn wrong_secrets_and_clients_are_nobodys(scene: &Scene) {
+async fn wrong_secrets_and_clients_are_refused(scene: &Scene) {
     let (scope, secret) = client(scene).await;
     let (id, keeper) = (scope.client_id(), &scene.keeper);
     let (twice, ended) = (format!("{secret}{secret}"), format!("{secret}\0"));
     for wrong in ["", "x", &secret[..55], &twice, &ended, &secret.to_uppercase()] {
-        assert_eq!(keeper.check_secret(&id, wrong).await.unwrap(), None);
+        assert_eq!(keeper.verify_secret(&id, wrong).await.unwrap(), None);
     }
     let upper = id.to_uppercase();
     let strangers = ["", "x", "org-1", &upper, &Scope::Org(org(1)).client_id()];
     for wrong in strangers {
-        assert_eq!(keeper.check_secret(wrong, &secret).await.unwrap(), None, "{wrong}");
+        assert_eq!(keeper.verify_secret(wrong, &secret).await.unwrap(), None, "{wrong}");
     }
-    // An org whose secret nobody has fetched yet has none.
+    // An org whose secret was never retrieved has none.
     let unset = Scope::Org(org(1));
     assert!(!works(keeper, &unset, "").await);
     assert!(works(keeper, &scope, &secret).await);
@@ -237,22 +252,23 @@ async fn secrets_and_hashes_are_never_shown(scene: &Scene) {
     let put = scene.keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     let scope = Scope::Org(org(1));
     let token = put.retrieval.clone().unwrap().token;
-    let rotation = scene.keeper.rotate(&scope, 1, "admin").await.unwrap();
-    let redeemed = scene.keeper.redeem(&scope, rotation.retrieval.token.reveal()).await.unwrap();
-    let Redeemed::Secret { client_secret, .. } = &redeemed else { panic!("{redeemed:?}") };
+    let rotation = scene.keeper.rotate_credentials(&scope, 1, "admin").await.unwrap();
+    let redeemed =
+        scene.keeper.retrieve_secret(&scope, rotation.retrieval.token.reveal()).await.unwrap();
+    let RetrievalOutcome::Secret { client_secret, .. } = &redeemed else { panic!("{redeemed:?}") };
     let shown = format!(
         "{put:?} {rotation:?} {redeemed:?} {:?} {:?} {:?} {:?}",
         scene.keeper,
-        scene.keeper.org(&org(1)).await.unwrap(),
+        scene.keeper.get_org(&org(1)).await.unwrap(),
         scene.keeper.list_orgs(9, None).await.unwrap(),
-        scene.keeper.audit(&Filter::of(Scope::Org(org(1)))).await.unwrap(),
+        scene.keeper.audit_events(&AuditFilter::new(Scope::Org(org(1)))).await.unwrap(),
     );
     for secret in
         [token.reveal(), rotation.retrieval.token.reveal(), client_secret.expose(), "$2b$"]
     {
         assert!(!shown.contains(secret), "{shown}");
     }
-    // Nor in clear in any table but that of the tokens, nor in an error about a hash.
+    // Nor in clear text in any table but that of the tokens, nor in an error about a hash.
     let tables = scene.keeper.tables();
     for spec in tables.specs().iter().filter(|spec| tables.secret_retrieval_tokens != spec.name) {
         let page = scene.store.query(&Query::scan(spec.name.as_str())).await.unwrap();
@@ -264,15 +280,16 @@ async fn secrets_and_hashes_are_never_shown(scene: &Scene) {
     let key = weir_keeper::keys::config(&scope);
     let broken = set("client_secret_hash", "$2b$04$broken");
     scene.store.write(Write::update(tables.config.clone(), key, broken)).await.unwrap();
-    let error = scene.keeper.check_secret(&scope.client_id(), client_secret.expose()).await;
+    let error = scene.keeper.verify_secret(&scope.client_id(), client_secret.expose()).await;
     let error = format!("{0} {0:?}", error.unwrap_err());
     assert!(!error.contains("broken") && !error.contains(client_secret.expose()), "{error}");
 }
 
-async fn a_put_and_a_redemption_at_once_both_hold(scene: &Scene) {
+async fn a_put_and_a_concurrent_retrieval_both_succeed(scene: &Scene) {
     let (scope, _) = client(scene).await;
     for number in 0..8 {
-        let token = scene.keeper.rotate(&scope, 1, "admin").await.unwrap().retrieval.token;
+        let token =
+            scene.keeper.rotate_credentials(&scope, 1, "admin").await.unwrap().retrieval.token;
         let keeper = scene.another().await;
         let put = tokio::spawn(async move {
             let mut wanted = app_request();
@@ -282,13 +299,13 @@ async fn a_put_and_a_redemption_at_once_both_hold(scene: &Scene) {
         let secret = fetched(scene, &scope, token.reveal()).await;
         let put = put.await.unwrap();
         assert!(works(&scene.keeper, &scope, &secret).await);
-        assert_eq!(scene.keeper.app(&org(1), &app("a")).await.unwrap(), put);
+        assert_eq!(scene.keeper.get_app(&org(1), &app("a")).await.unwrap(), put);
     }
 }
 
 async fn a_secret_of_the_original_service_works(scene: &Scene) {
     let (scope, _) = client(scene).await;
-    // bcrypt's own test vector: the hash of this text, made elsewhere and without an id beside it.
+    // bcrypt's own test vector: a hash of this text made elsewhere, without a secret id.
     let (text, hash) = ("U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW");
     let key = weir_keeper::keys::config(&scope);
     let update = set("client_secret_hash", hash).remove("client_secret_id");

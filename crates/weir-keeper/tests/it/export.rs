@@ -1,4 +1,4 @@
-//! Days that are over are exported, exactly and once.
+//! Final days are exported exactly once.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use object_store::aws::AmazonS3Builder;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt as _};
-use weir_keeper::export::Exports;
+use weir_keeper::export::ExportTarget;
 use weir_testkit::watched::Strike;
 
-use crate::metered::{Spender, spender, stated};
 use crate::scene::Scene;
+use crate::spending::{Spender, spender, stated};
 
 scenes! {
-    a_day_is_exported_when_nothing_can_be_added,
-    a_lost_answer_of_an_export_does_no_harm,
+    a_day_is_exported_when_it_is_final,
+    an_export_survives_a_lost_response,
     a_day_is_exported_to_s3,
 }
 
@@ -27,9 +27,9 @@ fn name(who: &Spender, day: &str) -> String {
     format!("counters/{day}/{}.jsonl", who.org)
 }
 
-async fn a_day_is_exported_when_nothing_can_be_added(scene: &Scene) {
+async fn a_day_is_exported_when_it_is_final(scene: &Scene) {
     let (objects, who) = (Arc::new(InMemory::new()), spender(scene, "ORG").await);
-    let exports = Exports::new(objects.clone(), "counters");
+    let exports = ExportTarget::new(objects.clone(), "counters");
     let keeper = scene.another_with(|settings| settings.retention_days = 8).await;
     let export = async || keeper.export_counters(&exports, 100, None).await.unwrap();
     scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
@@ -50,7 +50,7 @@ async fn a_day_is_exported_when_nothing_can_be_added(scene: &Scene) {
     assert_eq!(export().await.objects, 0, "it is done");
 }
 
-/// A bucket of moto's.
+/// A bucket in moto.
 fn in_s3(bucket: &str) -> Arc<dyn ObjectStore> {
     rustls::crypto::ring::default_provider().install_default().ok();
     let objects = AmazonS3Builder::new()
@@ -70,10 +70,10 @@ async fn a_day_is_exported_to_s3(scene: &Scene) {
     let keeper = scene.another_with(|settings| settings.retention_days = 8).await;
     scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
     scene.clock.advance_ms(3 * 86_400_000);
-    // A bucket that is not there leaves the day to be exported.
-    let nowhere = Exports::new(in_s3("there-is-none"), "counters");
+    // A missing bucket leaves the day to be exported.
+    let nowhere = ExportTarget::new(in_s3("there-is-none"), "counters");
     assert!(keeper.export_counters(&nowhere, 100, None).await.is_err());
-    let exports = Exports::new(Arc::clone(&objects), "counters");
+    let exports = ExportTarget::new(Arc::clone(&objects), "counters");
     let exported = keeper.export_counters(&exports, 100, None).await.unwrap();
     assert_eq!((exported.objects, exported.lines), (1, 2));
     let found = objects.get(&Path::from(name(&who, "2026/01/23"))).await.unwrap();
@@ -85,15 +85,15 @@ async fn a_day_is_exported_to_s3(scene: &Scene) {
     assert_eq!(costs.collect::<Vec<_>>(), [3, 3]);
 }
 
-async fn a_lost_answer_of_an_export_does_no_harm(scene: &Scene) {
+async fn an_export_survives_a_lost_response(scene: &Scene) {
     let objects = Arc::new(InMemory::new());
-    let exports = Exports::new(objects.clone(), "counters");
+    let exports = ExportTarget::new(objects.clone(), "counters");
     let keeper = scene.another_with(|settings| settings.retention_days = 8).await;
     let mut who = spender(scene, "APP").await;
     scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
     scene.clock.advance_ms(5 * 86_400_000);
     for (turn, strike) in [Strike::Before, Strike::After].into_iter().enumerate() {
-        // Somewhere in the middle, and at the mark.
+        // Somewhere in the middle, and at the checkpoint.
         for skip in [0, 2, 20, 70, 89, 90, 91] {
             scene.watch.fail_once(skip, strike);
             let _ = keeper.export_counters(&exports, 100, None).await;

@@ -1,4 +1,4 @@
-//! What the keeper does, on every back-end.
+//! The keeper's behaviour, on every back-end.
 //!
 //! A scenario is written once, as an async function of a [`scene::Scene`], in the file of its theme. `scenes!` at the top of
 //! the file makes one test of it per back-end: `theme::embedded::scenario`, `theme::embedded_delayed_index::scenario`
@@ -18,20 +18,20 @@ mod aggregate;
 mod apps;
 mod audit;
 mod batch;
-mod closing;
 mod cost;
 mod counters;
 mod credential_faults;
 mod credentials;
 mod effective;
 mod export;
-mod metered;
-mod notices;
+mod finalize;
 mod open;
 mod orgs;
 mod prices;
 mod profiles;
 mod scene;
+mod spending;
 mod sticky;
 mod submit;
 mod totals;
+mod webhooks;

@@ -1,7 +1,7 @@
 //! Orgs: put, get, list.
 
 use weir_keeper::Error;
-use weir_keeper::config::{Overrides, Pending, PutApp, PutOrg, QuotaScope};
+use weir_keeper::config::{Overrides, PendingChange, PutApp, PutOrg, QuotaScope};
 use weir_keeper::day::Zone;
 use weir_keeper::ids::Scope;
 use weir_testkit::watched::{Calls, Strike};
@@ -10,21 +10,21 @@ use crate::credentials::{fetched, secret_of};
 use crate::scene::{Scene, app, app_request, org, org_request};
 
 scenes!(
-    an_org_is_made_once_and_then_changed,
-    what_is_there_already_is_not_written_again,
-    a_new_zone_or_scope_waits_for_midnight,
-    the_number_of_shards_stays,
-    wrong_configurations_write_nothing,
+    an_org_is_created_once_and_then_changed,
+    an_equal_put_writes_nothing,
+    a_new_time_zone_or_quota_scope_waits_for_midnight,
+    the_shard_count_never_changes,
+    invalid_configurations_write_nothing,
     orgs_are_listed_page_by_page,
-    puts_at_once_lose_nothing,
-    apps_with_chains_of_their_own_keep_an_org_from_sharing_one,
-    an_app_cannot_get_its_own_chain_while_the_org_comes_to_share_one,
-    a_put_that_failed_can_be_tried_again,
+    concurrent_puts_lose_nothing,
+    apps_with_own_chains_prevent_a_shared_chain,
+    an_own_chain_and_a_switch_to_a_shared_one_exclude_each_other,
+    a_failed_put_can_be_retried,
 );
 
 const HOUR_MS: u64 = 3_600_000;
 
-async fn an_org_is_made_once_and_then_changed(scene: &Scene) {
+async fn an_org_is_created_once_and_then_changed(scene: &Scene) {
     let keeper = &scene.keeper;
     let made = keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     assert!(made.created && made.retrieval.is_some());
@@ -35,18 +35,18 @@ async fn an_org_is_made_once_and_then_changed(scene: &Scene) {
     let changed = keeper.put_org(&org(1), &wanted, "admin").await.unwrap();
     assert!(!changed.created && changed.retrieval.is_none());
     assert_eq!(changed.effective.config_version, 2);
-    assert_eq!(keeper.org(&org(1)).await.unwrap(), changed.effective);
-    let error = keeper.org(&org(2)).await.unwrap_err();
+    assert_eq!(keeper.get_org(&org(1)).await.unwrap(), changed.effective);
+    let error = keeper.get_org(&org(2)).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { what: "org", .. }), "{error}");
 }
 
-async fn what_is_there_already_is_not_written_again(scene: &Scene) {
+async fn an_equal_put_writes_nothing(scene: &Scene) {
     let keeper = &scene.keeper;
     let wanted = PutOrg { timezone: "Asia/Tokyo".into(), ..org_request() };
     keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     let changed = keeper.put_org(&org(1), &wanted, "admin").await.unwrap();
     scene.watch.reset();
-    // Both while the new zone is waited for, and after it came.
+    // Both while the new time zone is pending, and after it took effect.
     for _ in 0..2 {
         let same = keeper.put_org(&org(1), &wanted, "admin").await.unwrap();
         assert_eq!(same.effective.config_version, changed.effective.config_version);
@@ -55,14 +55,14 @@ async fn what_is_there_already_is_not_written_again(scene: &Scene) {
     assert_eq!(scene.watch.calls(), Calls { gets: 2, ..Calls::default() });
 }
 
-async fn a_new_zone_or_scope_waits_for_midnight(scene: &Scene) {
+async fn a_new_time_zone_or_quota_scope_waits_for_midnight(scene: &Scene) {
     let keeper = &scene.keeper;
     keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     let wanted =
         PutOrg { timezone: "Asia/Tokyo".into(), quota_scope: "ORG".into(), ..org_request() };
     let put = keeper.put_org(&org(1), &wanted, "admin").await.unwrap();
     let in_force = async || {
-        let found = keeper.effective(&org(1), None).await.unwrap();
+        let found = keeper.effective_config(&org(1), None).await.unwrap();
         (found.timezone.name().to_owned(), found.quota_scope.as_str())
     };
     let (old, new) = (("America/New_York".to_owned(), "APP"), ("Asia/Tokyo".to_owned(), "ORG"));
@@ -70,15 +70,15 @@ async fn a_new_zone_or_scope_waits_for_midnight(scene: &Scene) {
         (put.effective.timezone.name(), in_force().await),
         ("America/New_York", old.clone())
     );
-    let pending = Pending {
+    let pending = PendingChange {
         timezone: Zone::new("Asia/Tokyo").unwrap(),
         quota_scope: QuotaScope::Org,
         at_ms: keeper.now_ms() + 15 * HOUR_MS.cast_signed(),
     };
     keeper.put_app(&org(1), &app("a"), &app_request(), "admin").await.unwrap();
     let waits = async || {
-        let whole = keeper.org(&org(1)).await.unwrap();
-        let one = keeper.app(&org(1), &app("a")).await.unwrap();
+        let whole = keeper.get_org(&org(1)).await.unwrap();
+        let one = keeper.get_app(&org(1), &app("a")).await.unwrap();
         let all = keeper.list_orgs(9, None).await.unwrap().items.remove(0);
         [whole.pending, one.pending, all.pending]
     };
@@ -89,7 +89,7 @@ async fn a_new_zone_or_scope_waits_for_midnight(scene: &Scene) {
     scene.clock.advance_ms(1);
     assert_eq!(in_force().await, new, "though it was remembered a millisecond ago");
     assert_eq!(waits().await, [None, None, None]);
-    // Back again: that waits for the next midnight in Tokyo, where it is two in the afternoon.
+    // Changed back: pending until the next midnight in Tokyo, where it is two in the afternoon.
     keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     scene.clock.advance_ms(10 * HOUR_MS - 1);
     assert_eq!(in_force().await, new);
@@ -97,7 +97,7 @@ async fn a_new_zone_or_scope_waits_for_midnight(scene: &Scene) {
     assert_eq!(in_force().await, old);
 }
 
-async fn the_number_of_shards_stays(scene: &Scene) {
+async fn the_shard_count_never_changes(scene: &Scene) {
     let with = |count| PutOrg {
         overrides: Overrides { agg_shard_count: count, ..Overrides::default() },
         ..org_request()
@@ -105,22 +105,22 @@ async fn the_number_of_shards_stays(scene: &Scene) {
     let put = scene.keeper.put_org(&org(1), &with(Some(16)), "admin").await.unwrap();
     assert_eq!(put.effective.agg_shard_count, 16);
     let error = scene.keeper.put_org(&org(1), &with(Some(32)), "admin").await.unwrap_err();
-    assert_eq!(error.code(), "INVALID_CONFIG");
+    assert!(matches!(error, Error::Config { .. }));
     for same in [None, Some(16)] {
         let put = scene.keeper.put_org(&org(1), &with(same), "admin").await.unwrap();
         assert_eq!((put.effective.agg_shard_count, put.effective.config_version), (16, 1));
     }
 }
 
-async fn wrong_configurations_write_nothing(scene: &Scene) {
+async fn invalid_configurations_write_nothing(scene: &Scene) {
     let wrong = PutOrg { timezone: "Mars/Olympus".into(), ..org_request() };
     let error = scene.keeper.put_org(&org(1), &wrong, "admin").await.unwrap_err();
-    assert_eq!(error.code(), "INVALID_CONFIG");
+    assert!(matches!(error, Error::Config { .. }));
     for actor in ["", "a\nb", &"x".repeat(257)] {
         let error = scene.keeper.put_org(&org(1), &org_request(), actor).await.unwrap_err();
-        assert_eq!(error.code(), "INVALID_REQUEST");
+        assert!(matches!(error, Error::Invalid { .. }));
     }
-    assert!(scene.keeper.org(&org(1)).await.is_err());
+    assert!(scene.keeper.get_org(&org(1)).await.is_err());
     assert_eq!(scene.watch.calls().transactions, 0);
 }
 
@@ -142,10 +142,10 @@ async fn orgs_are_listed_page_by_page(scene: &Scene) {
     }
     assert_eq!(found, [0, 1, 2, 3, 4].map(org));
     let error = keeper.list_orgs(2, Some("x".into())).await.unwrap_err();
-    assert_eq!(error.code(), "INVALID_REQUEST");
+    assert!(matches!(error, Error::Invalid { .. }));
 }
 
-async fn puts_at_once_lose_nothing(scene: &Scene) {
+async fn concurrent_puts_lose_nothing(scene: &Scene) {
     let other = scene.another().await;
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..8 {
@@ -168,7 +168,7 @@ fn own_quotas() -> PutApp {
     PutApp { quotas: Some(quotas), ..app_request() }
 }
 
-async fn apps_with_chains_of_their_own_keep_an_org_from_sharing_one(scene: &Scene) {
+async fn apps_with_own_chains_prevent_a_shared_chain(scene: &Scene) {
     let keeper = &scene.keeper;
     keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     keeper.put_app(&org(1), &app("plain"), &app_request(), "admin").await.unwrap();
@@ -177,18 +177,18 @@ async fn apps_with_chains_of_their_own_keep_an_org_from_sharing_one(scene: &Scen
     }
     let shared = PutOrg { quota_scope: "ORG".into(), ..org_request() };
     let error = keeper.put_org(&org(1), &shared, "admin").await.unwrap_err();
-    assert_eq!(error.code(), "INVALID_CONFIG");
+    assert!(matches!(error, Error::Config { .. }));
     assert!(error.to_string().contains("of their own: one, two;"), "{error}");
     for name in ["one", "two"] {
         keeper.put_app(&org(1), &app(name), &app_request(), "admin").await.unwrap();
     }
     keeper.put_org(&org(1), &shared, "admin").await.unwrap();
-    // From now on, though the scope changes at midnight, no app gets its own.
+    // From now on no app may get its own chain, though the scope changes only at midnight.
     let error = keeper.put_app(&org(1), &app("one"), &own_quotas(), "admin").await.unwrap_err();
     assert!(error.to_string().starts_with("quotas: cannot be set for an app"), "{error}");
 }
 
-async fn an_app_cannot_get_its_own_chain_while_the_org_comes_to_share_one(scene: &Scene) {
+async fn an_own_chain_and_a_switch_to_a_shared_one_exclude_each_other(scene: &Scene) {
     let keeper = &scene.keeper;
     for number in 0..8 {
         keeper.put_org(&org(number), &org_request(), "admin").await.unwrap();
@@ -202,7 +202,7 @@ async fn an_app_cannot_get_its_own_chain_while_the_org_comes_to_share_one(scene:
     }
 }
 
-async fn a_put_that_failed_can_be_tried_again(scene: &Scene) {
+async fn a_failed_put_can_be_retried(scene: &Scene) {
     let keeper = &scene.keeper;
     let mut number = 0;
     for strike in [Strike::Before, Strike::After] {
@@ -223,20 +223,20 @@ async fn a_put_that_failed_can_be_tried_again(scene: &Scene) {
             assert!(put.created, "a lost answer is asked for again: {skip} {strike:?}");
             assert_eq!(put.effective.config_version, 1);
             let secret = fetched(scene, &scope, put.retrieval.unwrap().token.reveal()).await;
-            let found = keeper.check_secret(&scope.client_id(), &secret).await.unwrap();
+            let found = keeper.verify_secret(&scope.client_id(), &secret).await.unwrap();
             assert_eq!(found, Some(scope));
             if !struck {
                 break;
             }
         }
     }
-    // The store stays away after it has done it: the org is there, and a rotation gives the secret.
+    // The store stays unavailable after applying the write: the org exists, and a rotation retrieves the secret.
     scene.watch.fail(1, 3, Strike::After);
     let error = keeper.put_org(&org(99), &org_request(), "admin").await.unwrap_err();
     assert!(error.is_unavailable());
     let put = keeper.put_org(&org(99), &org_request(), "admin").await.unwrap();
     assert!(!put.created && put.retrieval.is_none());
     let secret = secret_of(scene, &Scope::Org(org(99)), 0).await;
-    let found = keeper.check_secret(&Scope::Org(org(99)).client_id(), &secret).await.unwrap();
+    let found = keeper.verify_secret(&Scope::Org(org(99)).client_id(), &secret).await.unwrap();
     assert_eq!(found, Some(Scope::Org(org(99))));
 }

@@ -1,5 +1,6 @@
-//! What models cost.
+//! Prices of models.
 
+use weir_keeper::Error;
 use weir_keeper::day::OrgDay;
 use weir_keeper::ids::{Label, ModelId};
 use weir_keeper::money::Price;
@@ -9,19 +10,19 @@ use weir_testkit::watched::{Calls, Strike};
 use crate::scene::Scene;
 
 scenes!(
-    the_nearest_price_wins,
-    a_refresh_holds_for_a_while_and_then_the_book_again,
-    a_refresh_that_fails_keeps_the_old_prices,
-    an_import_holds_from_its_day_on,
-    prices_are_known_by_region_and_profile,
-    prices_are_remembered,
+    the_most_specific_price_wins,
+    fetched_prices_expire_and_the_price_book_applies_again,
+    a_failed_refresh_keeps_the_old_prices,
+    an_import_applies_from_its_day_on,
+    prices_are_found_by_region_and_profile,
+    prices_are_cached,
     all_prices_of_a_day_are_listed,
-    wrong_prices_are_refused,
-    an_import_takes_effect_as_a_whole_or_not_at_all,
-    an_import_in_parts_counts_when_it_is_closed,
-    what_held_before_holds_again_when_an_import_is_removed,
+    invalid_prices_are_refused,
+    an_import_takes_effect_atomically,
+    an_import_in_parts_applies_once_closed,
+    removing_an_import_restores_the_prices_before,
     an_import_that_is_never_closed_is_removed,
-    a_process_goes_over_to_an_import_at_once,
+    a_process_switches_to_an_import_at_once,
 );
 
 const NOVA: &str = "amazon.nova-lite-v1:0";
@@ -48,7 +49,7 @@ fn file(entries: &[(&str, Option<&str>, u64)]) -> String {
     )
 }
 
-/// What a model costs now, where the price comes from, and of when it is.
+/// The current price of a model, its source and its edition.
 async fn now(
     scene: &Scene,
     text: &str,
@@ -60,7 +61,7 @@ async fn now(
     Some((found.price.input, found.source, found.version.clone()))
 }
 
-async fn the_nearest_price_wins(scene: &Scene) {
+async fn the_most_specific_price_wins(scene: &Scene) {
     let book = Some((60_000, PriceSource::PriceBook, "2026-11".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, book);
     let fallback = Some((60_000, PriceSource::ConfigFallback, "config".to_owned()));
@@ -75,10 +76,10 @@ async fn the_nearest_price_wins(scene: &Scene) {
     scene.keeper.import_prices(vec![row(NOVA, None, 8)], today, "ann").await.unwrap();
     let imported = Some((8, PriceSource::Cached, "2026-01-23".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, imported);
-    assert_eq!(scene.another().await.prices(today).await.unwrap().len(), 448);
+    assert_eq!(scene.another().await.list_prices(today).await.unwrap().len(), 448);
 }
 
-async fn a_refresh_holds_for_a_while_and_then_the_book_again(scene: &Scene) {
+async fn fetched_prices_expire_and_the_price_book_applies_again(scene: &Scene) {
     let fetched = |source| Some((7, source, "2026-01-23".to_owned()));
     scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
     assert_eq!(now(scene, NOVA, None).await, fetched(PriceSource::PricingApi));
@@ -89,7 +90,7 @@ async fn a_refresh_holds_for_a_while_and_then_the_book_again(scene: &Scene) {
     assert_eq!((book.0, book.1), (60_000, PriceSource::PriceBook));
 }
 
-async fn a_refresh_that_fails_keeps_the_old_prices(scene: &Scene) {
+async fn a_failed_refresh_keeps_the_old_prices(scene: &Scene) {
     scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
     let wrong = file(&[(NOVA, None, 9), (NOVA, None, 9)]);
     for file in [&b"<html>"[..], &b"\xff"[..], wrong.as_bytes(), b""] {
@@ -105,7 +106,7 @@ async fn a_refresh_that_fails_keeps_the_old_prices(scene: &Scene) {
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 9, "it was written after all");
 }
 
-async fn an_import_holds_from_its_day_on(scene: &Scene) {
+async fn an_import_applies_from_its_day_on(scene: &Scene) {
     let (today, tomorrow) = (OrgDay::new(2026, 1, 23).unwrap(), OrgDay::new(2026, 1, 24).unwrap());
     scene.keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap();
     scene.keeper.import_prices(vec![row(NOVA, None, 6)], tomorrow, "ann").await.unwrap();
@@ -115,16 +116,16 @@ async fn an_import_holds_from_its_day_on(scene: &Scene) {
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6);
     let late = scene.keeper.price(&model(NOVA), None, None, today_ms).await.unwrap().unwrap();
     assert_eq!(late.price.input, 5, "a late submission has the price of its day");
-    // What is fetched does not undo it, and it does not end.
+    // Fetched prices do not override it, and it does not expire.
     scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
     scene.clock.advance_ms(500 * DAY_MS);
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6);
     let error =
         scene.keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap_err();
-    assert!(error.to_string().starts_with("from: 2026-01-23 is past"), "{error}");
+    assert!(error.to_string().starts_with("from: 2026-01-23 is in the past"), "{error}");
 }
 
-async fn prices_are_known_by_region_and_profile(scene: &Scene) {
+async fn prices_are_found_by_region_and_profile(scene: &Scene) {
     let prices =
         [(NOVA, None, 1), (NOVA, Some("eu-west-1"), 2), ("us.amazon.nova-lite-v1:0", None, 3)];
     scene.keeper.refresh_prices(file(&prices).as_bytes()).await.unwrap();
@@ -140,7 +141,7 @@ async fn prices_are_known_by_region_and_profile(scene: &Scene) {
     ] {
         assert_eq!(now(scene, text, region).await.unwrap().0, input, "{text} {region:?}");
     }
-    // A newer import of another region leaves the older one of this in force.
+    // A newer import for another region leaves the older one for this region in force.
     let today = OrgDay::new(2026, 1, 23).unwrap();
     scene.keeper.import_prices(vec![row(NOVA, Some("eu-west-1"), 4)], today, "ann").await.unwrap();
     let tomorrow = today.next().unwrap();
@@ -155,13 +156,13 @@ async fn prices_are_known_by_region_and_profile(scene: &Scene) {
     assert_eq!(now(scene, NOVA, Some("ap-south-1")).await.unwrap().0, 1);
 }
 
-async fn prices_are_remembered(scene: &Scene) {
+async fn prices_are_cached(scene: &Scene) {
     for _ in 0..3 {
         now(scene, NOVA, None).await;
         now(scene, "acme.model", Some("eu-west-1")).await;
     }
     assert_eq!(scene.watch.calls(), Calls { gets: 1, queries: 4, ..Calls::default() });
-    // What another process writes is seen a minute later.
+    // A write of another process is visible a minute later.
     let other = scene.another().await;
     other.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
     scene.clock.advance_ms(59_999);
@@ -173,7 +174,7 @@ async fn prices_are_remembered(scene: &Scene) {
 async fn all_prices_of_a_day_are_listed(scene: &Scene) {
     let today = OrgDay::new(2026, 1, 23).unwrap();
     let rows = async |day| -> Vec<PriceRow> {
-        let listed = scene.keeper.prices(day).await.unwrap();
+        let listed = scene.keeper.list_prices(day).await.unwrap();
         listed.into_iter().map(|listed| listed.row).collect()
     };
     let before = rows(today).await;
@@ -189,50 +190,50 @@ async fn all_prices_of_a_day_are_listed(scene: &Scene) {
         told.map(|change| (change.model_id.to_string(), change.new.map(|new| new.input))).collect()
     };
     let after = rows(today).await;
-    // The book has a price of its own for a region; what is fetched for all regions is nearer.
+    // The book has a regional price; a fetched price for all regions takes precedence.
     let nova = (NOVA.to_owned(), Some(7));
     let expected = [("acme.model".to_owned(), Some(1)), nova.clone(), nova];
     assert_eq!(changes(&before, &after), expected);
     assert_eq!(changes(&after, &rows(tomorrow).await), [(NOVA.to_owned(), Some(9))]);
-    let listed = scene.keeper.prices(today).await.unwrap();
+    let listed = scene.keeper.list_prices(today).await.unwrap();
     let nova = listed.iter().find(|listed| listed.row.model_id.as_str() == NOVA).unwrap();
     assert_eq!((nova.source, nova.version.as_str()), (PriceSource::PricingApi, "2026-01-23"));
 }
 
-async fn wrong_prices_are_refused(scene: &Scene) {
+async fn invalid_prices_are_refused(scene: &Scene) {
     let today = OrgDay::new(2026, 1, 23).unwrap();
     for (rows, part) in [
-        (vec![row(NOVA, None, u64::MAX)], "is above"),
-        (vec![row(NOVA, None, 1), row(NOVA, None, 1)], "stands there twice"),
-        (vec![row(NOVA, Some("no region"), 1)], "is no region"),
+        (vec![row(NOVA, None, u64::MAX)], "must be at most"),
+        (vec![row(NOVA, None, 1), row(NOVA, None, 1)], "occurs twice"),
+        (vec![row(NOVA, Some("no region"), 1)], "is not a region"),
         (vec![row(NOVA, None, 1); 10_001], "more than 10000"),
     ] {
         let error = scene.keeper.import_prices(rows, today, "ann").await.unwrap_err();
         assert!(error.to_string().contains(part), "{error}");
-        assert_eq!(error.code(), "INVALID_REQUEST");
+        assert!(matches!(error, Error::Invalid { .. }));
     }
     assert_eq!(scene.watch.calls(), Calls::default());
 }
 
-/// More models than fit one write, all at one price.
+/// More models than fit one batch write, all at one price.
 fn many(input: u64) -> Vec<PriceRow> {
     (0..30).map(|number| row(&format!("acme.model-{number}"), None, input)).collect()
 }
 
-/// How many of them cost this much, as somebody sees it who remembers nothing.
+/// How many of them have this price, read without a cache.
 async fn cost(scene: &Scene, input: u64) -> usize {
     let today = OrgDay::new(2026, 1, 23).unwrap();
-    let listed = scene.another().await.prices(today).await.unwrap();
+    let listed = scene.another().await.list_prices(today).await.unwrap();
     listed.iter().filter(|it| it.row.price.input == input).count()
 }
 
-async fn an_import_takes_effect_as_a_whole_or_not_at_all(scene: &Scene) {
+async fn an_import_takes_effect_atomically(scene: &Scene) {
     let today = OrgDay::new(2026, 1, 23).unwrap();
     let (mut input, mut refused) = (1_000_001, 0);
     for strike in [Strike::Before, Strike::After] {
         for skip in 0.. {
             input += 1;
-            // Of two imports from one day the later one counts.
+            // Of two imports for one day the later one applies.
             scene.clock.advance_ms(1);
             let keeper = scene.another().await;
             scene.watch.fail_once(skip, strike);
@@ -253,7 +254,7 @@ async fn an_import_takes_effect_as_a_whole_or_not_at_all(scene: &Scene) {
     assert!(refused >= 4, "{refused}");
 }
 
-async fn an_import_in_parts_counts_when_it_is_closed(scene: &Scene) {
+async fn an_import_in_parts_applies_once_closed(scene: &Scene) {
     let (keeper, today) = (&scene.keeper, OrgDay::new(2026, 1, 23).unwrap());
     let import = keeper.begin_import(today, "ann").await.unwrap();
     let mut parts = many(77).into_iter();
@@ -263,25 +264,25 @@ async fn an_import_in_parts_counts_when_it_is_closed(scene: &Scene) {
     assert_eq!(now(scene, "acme.model-0", None).await.unwrap().1, PriceSource::ConfigFallback);
     keeper.add_to_import(&import.id, parts.collect()).await.unwrap();
     let closed = keeper.close_import(&import.id).await.unwrap();
-    assert_eq!((closed.models, closed.is_open, closed.by.as_str()), (30, false, "ann"));
+    assert_eq!((closed.models, closed.is_open, closed.actor.as_str()), (30, false, "ann"));
     assert_eq!(cost(scene, 77).await, 30);
     assert_eq!(now(scene, "acme.model-0", None).await.unwrap().0, 77);
     let late = keeper.add_to_import(&import.id, many(78)).await.unwrap_err();
-    assert_eq!(late.code(), "NOT_FOUND", "it is closed");
+    assert!(matches!(late, Error::NotFound { .. }), "it is closed");
 }
 
-async fn what_held_before_holds_again_when_an_import_is_removed(scene: &Scene) {
+async fn removing_an_import_restores_the_prices_before(scene: &Scene) {
     let (keeper, today) = (&scene.keeper, OrgDay::new(2026, 1, 23).unwrap());
     let first = keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap();
     let second = keeper.import_prices(vec![row(NOVA, None, 6)], today, "bob").await.unwrap();
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6, "the later of one day");
-    let known = keeper.imports().await.unwrap();
+    let known = keeper.list_imports().await.unwrap();
     assert_eq!(known, [second.clone(), first.clone()]);
     keeper.remove_import(&second.id).await.unwrap();
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 5);
     keeper.remove_import(&first.id).await.unwrap();
     assert_eq!(now(scene, NOVA, None).await.unwrap().1, PriceSource::PriceBook);
-    assert_eq!(keeper.remove_import(&first.id).await.unwrap_err().code(), "NOT_FOUND");
+    assert!(matches!(keeper.remove_import(&first.id).await.unwrap_err(), Error::NotFound { .. }));
     let table = weir_table::Query::scan(keeper.tables().pricing_cache.clone());
     assert_eq!(scene.store.query(&table).await.unwrap().items.len(), 1, "the list, and no prices");
 }
@@ -292,15 +293,15 @@ async fn an_import_that_is_never_closed_is_removed(scene: &Scene) {
     keeper.add_to_import(&left.id, many(77)).await.unwrap();
     scene.clock.advance_ms(3_600_000);
     keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap();
-    assert_eq!(keeper.imports().await.unwrap().len(), 2, "it may still be under way");
+    assert_eq!(keeper.list_imports().await.unwrap().len(), 2, "it may still be under way");
     scene.clock.advance_ms(1_000);
     keeper.import_prices(vec![row(NOVA, None, 6)], today, "ann").await.unwrap();
-    let known = keeper.imports().await.unwrap();
+    let known = keeper.list_imports().await.unwrap();
     assert!(known.len() == 2 && known.iter().all(|import| !import.is_open), "{known:?}");
-    assert_eq!(keeper.close_import(&left.id).await.unwrap_err().code(), "NOT_FOUND");
+    assert!(matches!(keeper.close_import(&left.id).await.unwrap_err(), Error::NotFound { .. }));
 }
 
-async fn a_process_goes_over_to_an_import_at_once(scene: &Scene) {
+async fn a_process_switches_to_an_import_at_once(scene: &Scene) {
     let today = OrgDay::new(2026, 1, 23).unwrap();
     let other = scene.another().await;
     let costs = async |name: &str| {
@@ -310,7 +311,7 @@ async fn a_process_goes_over_to_an_import_at_once(scene: &Scene) {
     assert_eq!(costs("acme.model-0").await, None);
     scene.keeper.import_prices(many(77), today, "ann").await.unwrap();
     scene.clock.advance_ms(59_999);
-    // One that it asked for before, and one that it did not: both as before, and then both as imported.
+    // One price that was cached and one that was not: both as before, then both as imported.
     assert_eq!((costs("acme.model-0").await, costs("acme.model-1").await), (None, None));
     scene.clock.advance_ms(1);
     assert_eq!((costs("acme.model-1").await, costs("acme.model-0").await), (Some(77), Some(77)));

@@ -1,8 +1,9 @@
 //! Inference profiles of an app.
 
+use weir_keeper::Error;
 use weir_keeper::config::PutApp;
 use weir_keeper::ids::Label;
-use weir_keeper::profiles::ProfileRequest;
+use weir_keeper::profiles::PutProfile;
 use weir_testkit::watched::Calls;
 
 use crate::scene::{Scene, app, app_request, org, org_request};
@@ -10,14 +11,14 @@ use crate::scene::{Scene, app, app_request, org, org_request};
 scenes!(
     a_profile_is_registered_and_replaced,
     a_profile_is_a_label_of_its_app,
-    wrong_profiles_are_refused_by_name,
-    profiles_are_remembered,
+    invalid_profiles_are_refused_by_field,
+    profiles_are_cached,
 );
 
 const ARN: &str = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/a1b2c3";
 
-fn request(label: &str) -> ProfileRequest {
-    ProfileRequest {
+fn request(label: &str) -> PutProfile {
+    PutProfile {
         profile_label: label.into(),
         inference_profile_arn: ARN.into(),
         description: "ours".into(),
@@ -39,16 +40,16 @@ async fn a_profile_is_registered_and_replaced(scene: &Scene) {
     scene.clock.advance_ms(5_000);
     let same = keeper.put_profile(&id, &a, &request("ours"), "admin").await.unwrap();
     assert_eq!(same, (made.clone(), false));
-    let other = ProfileRequest { description: "new".into(), ..request("ours") };
+    let other = PutProfile { description: "new".into(), ..request("ours") };
     let (changed, created) = keeper.put_profile(&id, &a, &other, "admin").await.unwrap();
     assert_eq!((changed.description.as_str(), created), ("new", false));
     assert_eq!(changed.created_at_epoch, made.created_at_epoch);
     assert_eq!(changed.updated_at_epoch, made.updated_at_epoch + 5);
     keeper.put_profile(&id, &a, &request("another"), "admin").await.unwrap();
-    let first = keeper.profiles(&id, &a, 1, None).await.unwrap();
+    let first = keeper.list_profiles(&id, &a, 1, None).await.unwrap();
     assert_eq!(first.items[0].profile_label.as_str(), "another");
-    assert_eq!(keeper.profiles(&id, &a, 1, first.cursor).await.unwrap().items, [changed]);
-    assert!(keeper.profiles(&id, &app("a2"), 9, None).await.unwrap().items.is_empty());
+    assert_eq!(keeper.list_profiles(&id, &a, 1, first.cursor).await.unwrap().items, [changed]);
+    assert!(keeper.list_profiles(&id, &app("a2"), 9, None).await.unwrap().items.is_empty());
 }
 
 async fn a_profile_is_a_label_of_its_app(scene: &Scene) {
@@ -61,13 +62,13 @@ async fn a_profile_is_a_label_of_its_app(scene: &Scene) {
     };
     scene.keeper.put_app(&org(1), &app("a"), &wanted, "admin").await.unwrap();
     let error = scene.keeper.put_app(&org(1), &app("a2"), &wanted, "admin").await.unwrap_err();
-    assert_eq!(error.code(), "INVALID_MODEL_LABEL");
+    assert!(matches!(error, Error::Label { .. }));
 }
 
-async fn wrong_profiles_are_refused_by_name(scene: &Scene) {
+async fn invalid_profiles_are_refused_by_field(scene: &Scene) {
     two_apps(scene).await;
     let (keeper, id, a) = (&scene.keeper, org(1), app("a"));
-    let with = |arn: &str| ProfileRequest { inference_profile_arn: arn.into(), ..request("x") };
+    let with = |arn: &str| PutProfile { inference_profile_arn: arn.into(), ..request("x") };
     for (wanted, field) in [
         (request("a#b"), "profile_label"),
         (request("premium"), "profile_label"),
@@ -75,18 +76,18 @@ async fn wrong_profiles_are_refused_by_name(scene: &Scene) {
         (with("arn:aws:s3:eu-west-1:1:inference-profile/x"), "inference_profile_arn"),
         (with("arn:aws:bedrock::1:inference-profile/x"), "inference_profile_arn"),
         (with("arn:aws:bedrock:eu-west-1:1:inference-profile/"), "inference_profile_arn"),
-        (ProfileRequest { description: "\n".into(), ..request("x") }, "description"),
+        (PutProfile { description: "\n".into(), ..request("x") }, "description"),
     ] {
         let error = keeper.put_profile(&id, &a, &wanted, "admin").await.unwrap_err();
         assert!(error.to_string().starts_with(field), "{error}");
     }
     let error = keeper.put_profile(&id, &app("b"), &request("x"), "admin").await.unwrap_err();
-    assert_eq!(error.code(), "NOT_FOUND");
-    let error = keeper.profiles(&id, &app("b"), 1, None).await.unwrap_err();
-    assert_eq!(error.code(), "NOT_FOUND");
+    assert!(matches!(error, Error::NotFound { .. }));
+    let error = keeper.list_profiles(&id, &app("b"), 1, None).await.unwrap_err();
+    assert!(matches!(error, Error::NotFound { .. }));
 }
 
-async fn profiles_are_remembered(scene: &Scene) {
+async fn profiles_are_cached(scene: &Scene) {
     two_apps(scene).await;
     let (keeper, id, a) = (&scene.keeper, org(1), app("a"));
     let label = Label::new("ours").unwrap();

@@ -1,4 +1,4 @@
-//! A keeper on a back-end of its own, with a clock that stands still.
+//! A keeper on its own back-end, with a clock that stands still.
 
 use weir_keeper::config::{PutApp, PutOrg};
 use weir_keeper::ids::{AppId, OrgId};
@@ -9,13 +9,13 @@ pub(crate) use weir_testkit::eventually;
 use weir_testkit::stage::{self, Stage};
 use weir_testkit::watched::Watch;
 
-/// Either back-end, under watch.
+/// Either back-end, with its calls recorded.
 pub(crate) type Watched = weir_testkit::watched::Watched<AnyBackend>;
 
-/// When a scene's clock begins: 2026-01-23, 09:00 in New York.
+/// Start of a scene's clock: 2026-01-23, 09:00 in New York.
 pub(crate) const MORNING_MS: u64 = 1_769_176_800_000;
 
-/// A keeper, ready to be used.
+/// A keeper ready for a scenario.
 pub(crate) struct Scene {
     /// The keeper.
     pub(crate) keeper: Keeper<Watched>,
@@ -23,28 +23,28 @@ pub(crate) struct Scene {
     pub(crate) clock: Clock,
     /// Its store.
     pub(crate) store: Store<Watched>,
-    /// What its store was asked.
+    /// Records the calls of its store.
     pub(crate) watch: Watch,
-    /// What the names of its tables begin with.
+    /// Prefix of its table names.
     pub(crate) prefix: String,
 }
 
 impl Scene {
     async fn new(stage: Stage) -> Scene {
         let Stage { store, watch, clock, prefix, .. } = stage;
-        // Secrets are hashed as cheaply as bcrypt can, or a scene would take seconds.
+        // The lowest bcrypt cost, or a scene would take seconds.
         let settings = Settings { bcrypt_cost: 4, ..Settings::default() };
         let keeper = Keeper::open(store.clone(), clock.clone(), settings).await.unwrap();
         watch.reset();
         Scene { keeper, clock, store, watch, prefix }
     }
 
-    /// Another keeper on the same tables, as another process would have: it remembers nothing.
+    /// Another keeper on the same tables, as in another process: its caches are empty.
     pub(crate) async fn another(&self) -> Keeper<Watched> {
         self.another_with(|_| {}).await
     }
 
-    /// The same, set up differently.
+    /// Another keeper with other settings.
     pub(crate) async fn another_with(&self, change: impl FnOnce(&mut Settings)) -> Keeper<Watched> {
         let mut settings = self.keeper.settings().clone();
         change(&mut settings);
@@ -69,17 +69,17 @@ pub(crate) fn dynamodb_local(scenario: impl AsyncFnOnce(&Scene)) {
     stage::dynamodb_local("keeper", MORNING_MS, play);
 }
 
-/// An org; another for every number.
+/// An org id; a different one for every number.
 pub(crate) fn org(number: u64) -> OrgId {
     OrgId::new(format!("550e8400-e29b-41d4-a716-{number:012}")).unwrap()
 }
 
-/// An app.
+/// An app id.
 pub(crate) fn app(text: &str) -> AppId {
     AppId::new(text).unwrap()
 }
 
-/// An org in New York whose apps have quotas of their own: premium for $10, then economy for $2.
+/// An org in New York with quotas per app: premium with $10, then economy with $2.
 pub(crate) fn org_request() -> PutOrg {
     PutOrg {
         org_name: "sample_corp".into(),
@@ -91,7 +91,7 @@ pub(crate) fn org_request() -> PutOrg {
     }
 }
 
-/// An app that has everything from its org.
+/// An app that inherits everything from its org.
 pub(crate) fn app_request() -> PutApp {
     PutApp { app_name: "Production API".into(), ..PutApp::default() }
 }

@@ -1,4 +1,4 @@
-//! Submissions are counted once, whatever happens.
+//! Submissions are metered exactly once.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use weir_keeper::submit::{Accepted, CallStatus, Submission};
 use weir_keeper::{Error, Keeper};
 use weir_testkit::watched::Strike;
 
-use crate::metered::{
+use crate::scene::{Scene, Watched};
+use crate::spending::{
     COST, counted, day, now_ms, org_request, spender, spent, stated, submission, today,
 };
-use crate::scene::{Scene, Watched};
 
 scenes! {
-    a_submission_is_counted_and_answered,
-    an_orgs_quota_is_charged_and_its_app_is_told_apart,
-    a_duplicate_gets_the_first_answer,
-    what_the_client_says_it_cost_is_believed,
+    a_submission_is_metered_and_returns_the_total,
+    an_org_quota_is_charged_and_the_app_is_metered_too,
+    a_duplicate_gets_the_first_response,
+    a_stated_cost_overrides_the_price,
     a_model_without_a_price_is_not_free,
-    its_own_time_picks_the_day,
-    a_lost_answer_is_not_counted_twice,
-    many_at_once_count_each_id_once,
+    the_timestamp_picks_the_day,
+    a_submission_with_a_lost_response_is_not_metered_twice,
+    concurrent_submissions_meter_each_id_once,
     a_new_time_zone_waits_for_midnight,
-    what_is_told_late_goes_by_the_zone_of_its_time,
-    a_profile_wants_a_region,
+    a_late_submission_uses_the_time_zone_of_its_time,
+    a_profile_requires_a_region,
 }
 
-async fn a_submission_is_counted_and_answered(scene: &Scene) {
+async fn a_submission_is_metered_and_returns_the_total(scene: &Scene) {
     let who = spender(scene, "APP").await;
     let first = submission(scene);
     let answer = scene.keeper.submit(&who.org, &who.app, &first).await.unwrap();
@@ -56,13 +56,13 @@ async fn a_submission_is_counted_and_answered(scene: &Scene) {
 
     let unknown = AppId::new("nobody").unwrap();
     let error = scene.keeper.submit(&who.org, &unknown, &first).await.unwrap_err();
-    assert_eq!(error.code(), "NOT_FOUND");
+    assert!(matches!(error, Error::NotFound { .. }));
     let wrong = Submission { label: "cheap".into(), ..submission(scene) };
     let error = scene.keeper.submit(&who.org, &who.app, &wrong).await.unwrap_err();
-    assert_eq!(error.code(), "INVALID_MODEL_LABEL");
+    assert!(matches!(error, Error::Label { .. }));
 }
 
-async fn an_orgs_quota_is_charged_and_its_app_is_told_apart(scene: &Scene) {
+async fn an_org_quota_is_charged_and_the_app_is_metered_too(scene: &Scene) {
     let who = spender(scene, "ORG").await;
     scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
     scene.watch.reset();
@@ -77,7 +77,7 @@ async fn an_orgs_quota_is_charged_and_its_app_is_told_apart(scene: &Scene) {
     assert_eq!(spent(scene, &who.two(), "premium", today()).await, (1, 7));
 }
 
-async fn a_duplicate_gets_the_first_answer(scene: &Scene) {
+async fn a_duplicate_gets_the_first_response(scene: &Scene) {
     let who = spender(scene, "APP").await;
     let told = submission(scene);
     let first = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
@@ -94,21 +94,21 @@ async fn a_duplicate_gets_the_first_answer(scene: &Scene) {
     let mut other = told.clone();
     other.tokens.output += 1;
     let error = scene.keeper.submit(&who.org, &who.app, &other).await.unwrap_err();
-    assert_eq!(error.code(), "ALREADY_EXISTS");
+    assert!(matches!(error, Error::AlreadyExists(_)));
     assert_eq!(spent(scene, &who.one(), "premium", today()).await, (1, COST));
-    // The id is of its app: another app may use it too.
+    // Request ids are per app: another app may use the same one.
     assert!(!scene.keeper.submit(&who.org, &who.other, &told).await.unwrap().duplicate);
 
-    // Two days on the time could not be told any more, but this was.
+    // Two days later the timestamp would be rejected, but this is a duplicate.
     scene.clock.advance_ms(2 * 86_400_000);
     let late = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
     assert!(late.duplicate);
     assert_eq!(late.processing, first.processing);
     let error = scene.keeper.submit(&who.org, &who.app, &other).await.unwrap_err();
-    assert_eq!(error.code(), "INVALID_REQUEST");
+    assert!(matches!(error, Error::Invalid { .. }));
 }
 
-async fn what_the_client_says_it_cost_is_believed(scene: &Scene) {
+async fn a_stated_cost_overrides_the_price(scene: &Scene) {
     let who = spender(scene, "APP").await;
     let answer =
         scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
@@ -128,7 +128,7 @@ async fn a_model_without_a_price_is_not_free(scene: &Scene) {
                 (label.clone(), def)
             });
             let defs: BTreeMap<_, _> = defs.collect();
-            settings.labels = weir_keeper::labels::Catalogue::new(defs).unwrap();
+            settings.labels = weir_keeper::catalog::ModelCatalog::new(defs).unwrap();
         })
         .await;
     let model = ModelId::new("acme.unheard-of-v1").unwrap();
@@ -147,7 +147,7 @@ async fn a_model_without_a_price_is_not_free(scene: &Scene) {
     assert_eq!(spent(scene, &who.one(), "premium", today()).await, (2, 5));
 }
 
-async fn its_own_time_picks_the_day(scene: &Scene) {
+async fn the_timestamp_picks_the_day(scene: &Scene) {
     let who = spender(scene, "APP").await;
     // It is 09:00; the day began nine hours ago.
     let began_ms = now_ms(scene) - 9 * 3_600_000;
@@ -171,7 +171,7 @@ async fn its_own_time_picks_the_day(scene: &Scene) {
     assert_eq!(spent(scene, &who.one(), "premium", yesterday).await.0, 2);
 }
 
-async fn a_lost_answer_is_not_counted_twice(scene: &Scene) {
+async fn a_submission_with_a_lost_response_is_not_metered_twice(scene: &Scene) {
     for quota_scope in ["APP", "ORG"] {
         let who = spender(scene, quota_scope).await;
         scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
@@ -197,11 +197,11 @@ async fn a_lost_answer_is_not_counted_twice(scene: &Scene) {
     }
 }
 
-async fn many_at_once_count_each_id_once(scene: &Scene) {
+async fn concurrent_submissions_meter_each_id_once(scene: &Scene) {
     crowd(scene, 6).await;
 }
 
-/// More at once than an emulator of DynamoDB, which does one transaction at a time, gets done.
+/// More concurrency than an emulator of DynamoDB handles, which runs one transaction at a time.
 mod crowded {
     use crate::scene::Scene;
 
@@ -212,7 +212,7 @@ mod crowded {
     }
 }
 
-/// So many tasks tell the same ids, each of them three.
+/// This many tasks submit the same ids, three each.
 async fn crowd(scene: &Scene, tasks_max: usize) {
     const EACH: usize = 3;
     let who = spender(scene, "ORG").await;
@@ -242,18 +242,18 @@ async fn crowd(scene: &Scene, tasks_max: usize) {
     first.sort();
     first.dedup();
     assert_eq!(new, first.len(), "an id was new twice");
-    // Each id is told by three tasks, so all of them are.
+    // Three tasks submit each id, so all ids are submitted.
     let told = u64::try_from(tasks_max).unwrap();
     for scope in [who.all(), who.one()] {
         assert_eq!(spent(scene, &scope, "premium", today()).await, (told, told * COST));
     }
 }
 
-/// Submits until there is an answer, as clients do: a store with too much to do may give none.
+/// Submits until there is a response, as clients do: a busy store may not respond.
 async fn insist(keeper: &Keeper<Watched>, org: &OrgId, app: &AppId, told: &Submission) -> Accepted {
     const TRIES: u64 = 40;
     for attempt in 0..TRIES {
-        // Those who lose together shall not meet again.
+        // Random backoff, so that competing tasks do not meet again.
         let longest = 20 * attempt + 1;
         tokio::time::sleep(std::time::Duration::from_millis(fastrand::u64(..longest))).await;
         match keeper.submit(org, app, told).await {
@@ -291,7 +291,7 @@ async fn a_new_time_zone_waits_for_midnight(scene: &Scene) {
     assert_eq!(answer.processing.org_day, day("2026-01-25"));
 }
 
-async fn what_is_told_late_goes_by_the_zone_of_its_time(scene: &Scene) {
+async fn a_late_submission_uses_the_time_zone_of_its_time(scene: &Scene) {
     let who = spender(scene, "APP").await;
     let put = async |request: PutOrg| scene.keeper.put_org(&who.org, &request, "test").await;
     let tell = async |at_ms: i64| {
@@ -303,7 +303,7 @@ async fn what_is_told_late_goes_by_the_zone_of_its_time(scene: &Scene) {
     scene.clock.advance_ms(15 * 3_600_000);
     let tokyo_ms = now_ms(scene);
     assert_eq!([tell(tokyo_ms - 1).await, tell(tokyo_ms).await], ["2026-01-23", "2026-01-24"]);
-    // Another name, and then another zone, from Tokyo's midnight on: New York's time is not forgotten.
+    // Another name, then another time zone from Tokyo's midnight on: the New York period is retained.
     put(PutOrg { org_name: "New".into(), ..org_request("ORG", "Asia/Tokyo") }).await.unwrap();
     assert_eq!(tell(tokyo_ms - 1).await, "2026-01-23");
     put(org_request("APP", "Pacific/Auckland")).await.unwrap();
@@ -329,9 +329,9 @@ async fn what_is_told_late_goes_by_the_zone_of_its_time(scene: &Scene) {
     assert_eq!(spent(scene, &who.one(), "premium", day("2026-01-25")).await.0, 1);
 }
 
-async fn a_profile_wants_a_region(scene: &Scene) {
+async fn a_profile_requires_a_region(scene: &Scene) {
     let who = spender(scene, "APP").await;
-    let profile = weir_keeper::profiles::ProfileRequest {
+    let profile = weir_keeper::profiles::PutProfile {
         profile_label: "ours".into(),
         inference_profile_arn:
             "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3".into(),
@@ -340,10 +340,10 @@ async fn a_profile_wants_a_region(scene: &Scene) {
     scene.keeper.put_profile(&who.org, &who.app, &profile, "test").await.unwrap();
     let told = Submission { label: "ours".into(), ..submission(scene) };
     let error = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap_err();
-    assert!(error.to_string().starts_with("calling_region: is needed"), "{error}");
+    assert!(error.to_string().starts_with("calling_region: is required"), "{error}");
     let told = Submission { region: Some("us-east-1".into()), ..told };
     scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
     assert_eq!(spent(scene, &who.one(), "ours", today()).await, (1, COST));
     let error = scene.keeper.submit(&who.org, &who.other, &told).await.unwrap_err();
-    assert_eq!(error.code(), "INVALID_MODEL_LABEL", "it is the other app's");
+    assert!(matches!(error, Error::Label { .. }), "it is the other app's");
 }

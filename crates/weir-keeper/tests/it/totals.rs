@@ -1,23 +1,24 @@
-//! What is told of a day and of a series of days.
+//! Totals of a day and of a series of days.
 
+use weir_keeper::Error;
 use weir_keeper::decide::Status;
 use weir_keeper::money::MicroUsd;
 
-use crate::metered::{
+use crate::scene::Scene;
+use crate::spending::{
     COST, QUOTA, day, label, org_request, spend, spender, stated, submission, sum_up, today,
 };
-use crate::scene::Scene;
 
 scenes! {
-    a_day_is_told_model_by_model,
-    an_org_of_apart_apps_is_their_sum,
-    an_app_of_a_shared_quota_is_told_apart,
-    days_to_come_and_days_without_data_are_none,
+    a_day_has_totals_by_model,
+    an_org_with_quotas_per_app_is_the_sum_of_its_apps,
+    an_app_under_a_shared_quota_has_its_own_totals,
+    future_days_and_days_without_usage_are_errors,
     a_series_has_every_day,
-    an_org_that_came_to_share_keeps_its_past,
+    an_org_switched_to_a_shared_quota_keeps_its_history,
 }
 
-async fn a_day_is_told_model_by_model(scene: &Scene) {
+async fn a_day_has_totals_by_model(scene: &Scene) {
     let who = spender(scene, "ORG").await;
     scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
     scene.keeper.submit(&who.org, &who.other, &stated(scene, "premium", 5)).await.unwrap();
@@ -40,7 +41,7 @@ async fn a_day_is_told_model_by_model(scene: &Scene) {
     assert_eq!(told.sticky.unwrap().active_model_label, label("economy"));
 }
 
-async fn an_org_of_apart_apps_is_their_sum(scene: &Scene) {
+async fn an_org_with_quotas_per_app_is_the_sum_of_its_apps(scene: &Scene) {
     let who = spender(scene, "APP").await;
     for (app, micros) in [(&who.app, 3), (&who.other, 4), (&who.other, 5)] {
         let told = stated(scene, "premium", micros);
@@ -58,7 +59,7 @@ async fn an_org_of_apart_apps_is_their_sum(scene: &Scene) {
     assert_eq!(days[3].totals.cost_usd_micros, MicroUsd(12));
 }
 
-async fn an_app_of_a_shared_quota_is_told_apart(scene: &Scene) {
+async fn an_app_under_a_shared_quota_has_its_own_totals(scene: &Scene) {
     let who = spender(scene, "ORG").await;
     scene.keeper.submit(&who.org, &who.app, &stated(scene, "premium", 3)).await.unwrap();
     scene.keeper.submit(&who.org, &who.other, &stated(scene, "premium", 4)).await.unwrap();
@@ -69,18 +70,18 @@ async fn an_app_of_a_shared_quota_is_told_apart(scene: &Scene) {
     }
 }
 
-async fn days_to_come_and_days_without_data_are_none(scene: &Scene) {
+async fn future_days_and_days_without_usage_are_errors(scene: &Scene) {
     let who = spender(scene, "APP").await;
     for scope in [who.all(), who.one()] {
         let error = scene.keeper.day_totals(&scope, day("2026-01-24")).await.unwrap_err();
-        assert_eq!(error.to_string(), "date: 2026-01-24 is in the future; it is 2026-01-23");
+        assert_eq!(error.to_string(), "date: 2026-01-24 is in the future; today is 2026-01-23");
         let error = scene.keeper.day_totals(&scope, today()).await.unwrap_err();
-        assert_eq!(error.code(), "NOT_FOUND");
+        assert!(matches!(error, Error::NotFound { .. }));
     }
     let (from, to) = (day("2026-01-02"), day("2026-01-01"));
     assert!(scene.keeper.series(&who.one(), from, to).await.is_err());
     let error = scene.keeper.series(&who.one(), day("2025-10-01"), to).await.unwrap_err();
-    assert_eq!(error.to_string(), "to: 93 days are asked for; 92 are allowed");
+    assert_eq!(error.to_string(), "to: the range has 93 days; at most 92 allowed");
 }
 
 async fn a_series_has_every_day(scene: &Scene) {
@@ -103,7 +104,7 @@ async fn a_series_has_every_day(scene: &Scene) {
     assert_eq!(days[2].models[&label("standard")].sum.requests, 1);
 }
 
-async fn an_org_that_came_to_share_keeps_its_past(scene: &Scene) {
+async fn an_org_switched_to_a_shared_quota_keeps_its_history(scene: &Scene) {
     let who = spender(scene, "APP").await;
     spend(scene, &who, "premium", 3).await;
     let request = org_request("ORG", "America/New_York");

@@ -38,7 +38,7 @@ pub(crate) async fn get(
     State(app): State<App>,
     AppPath(org, id): AppPath,
 ) -> Reply<EffectiveConfig> {
-    Ok(Json(convert::effective_config(&keeper(&app)?.app(&org, &id).await?)))
+    Ok(Json(convert::effective_config(&keeper(&app)?.get_app(&org, &id).await?)))
 }
 
 /// Lists the apps of an org

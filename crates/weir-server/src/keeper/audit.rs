@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use weir_api::keeper::{AppParam, OrgAuditEvent, OrgParam};
-use weir_keeper::audit::Filter;
+use weir_keeper::audit::AuditFilter;
 
 use super::convert;
 use super::error::Reply;
@@ -20,11 +20,11 @@ async fn list(
     QueryParts((page, range)): AuditQuery,
 ) -> Reply<Page<OrgAuditEvent>> {
     let keeper = keeper(app)?;
-    keeper.effective(scope.org(), scope.app()).await?;
+    keeper.effective_config(scope.org(), scope.app()).await?;
     let (from_ms, to_ms) = range.parsed()?;
     let limit = page.checked_limit()?;
-    let filter = Filter { of: scope, from_ms, to_ms, limit, cursor: page.cursor };
-    let found = keeper.audit(&filter).await?;
+    let filter = AuditFilter { scope, from_ms, to_ms, limit, cursor: page.cursor };
+    let found = keeper.audit_events(&filter).await?;
     let items = found.items.into_iter().map(convert::audit_event).collect();
     Ok(Json(Page { items, next_cursor: found.cursor }))
 }

@@ -9,7 +9,7 @@ use weir_api::keeper::{
     AppParam, ClientSecret, OrgParam, RotationRequest, RotationResponse, SecretParams,
 };
 use weir_keeper::bounds::GRACE_HOURS_DEFAULT;
-use weir_keeper::credentials::Redeemed;
+use weir_keeper::credentials::RetrievalOutcome;
 
 use super::convert;
 use super::error::KeeperError;
@@ -32,9 +32,9 @@ async fn rotate(
     actor: &Actor,
     request: &RotationRequest,
 ) -> Result<Response, KeeperError> {
-    allowances(app)?.rotate(app, actor).await?;
+    allowances(app)?.rotate_credentials(app, actor).await?;
     let grace = request.grace_period_hours.unwrap_or(GRACE_HOURS_DEFAULT);
-    let rotation = keeper(app)?.rotate(&scope, grace, actor.name()).await?;
+    let rotation = keeper(app)?.rotate_credentials(&scope, grace, actor.name()).await?;
     Ok(uncached(convert::rotation_response(&scope, &rotation)))
 }
 
@@ -75,8 +75,8 @@ async fn secret(
         let detail = "a secret must be fetched with GET";
         return Err(ApiError::new(Code::METHOD_NOT_ALLOWED, detail).into());
     }
-    match keeper(app)?.redeem(&scope, &params.token).await? {
-        Redeemed::Secret { client_id, client_secret, retrieved_at_ms, expires_at_ms } => {
+    match keeper(app)?.retrieve_secret(&scope, &params.token).await? {
+        RetrievalOutcome::Secret { client_id, client_secret, retrieved_at_ms, expires_at_ms } => {
             Ok(uncached(ClientSecret {
                 client_id,
                 client_secret: client_secret.expose().to_owned(),
@@ -84,11 +84,11 @@ async fn secret(
                 expires_at: time(expires_at_ms),
             }))
         }
-        Redeemed::Used => {
+        RetrievalOutcome::AlreadyUsed => {
             let detail = "this one-time token was already used";
             Err(ApiError::new(Code::NOT_FOUND, detail).into())
         }
-        Redeemed::Expired | Redeemed::Wrong => {
+        RetrievalOutcome::Expired | RetrievalOutcome::Unknown => {
             let detail = "the one-time token has expired, or does not belong to this client";
             Err(ApiError::new(Code::UNAUTHORIZED, detail).into())
         }

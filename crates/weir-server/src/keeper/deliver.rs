@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use tokio::task::JoinSet;
 use weir_keeper::Keeper;
-use weir_keeper::notices::{Delivery, SIGNATURE_HEADER};
+use weir_keeper::webhooks::{Delivery, SIGNATURE_HEADER};
 use weir_table::AnyBackend;
 
 use super::http_client::{HttpClient, send};
@@ -58,7 +58,7 @@ impl Periodic for Deliver {
     }
 
     async fn run(&self, _: &Turn) -> Result<Done> {
-        let due = self.0.keeper.due_deliveries(CONCURRENCY).await?;
+        let due = self.0.keeper.claim_deliveries(CONCURRENCY).await?;
         let mut sent = JoinSet::new();
         for delivery in due.deliveries {
             let sender = Arc::clone(&self.0);
@@ -80,9 +80,9 @@ impl Sender {
             metrics.delivery(problem.is_none());
         }
         let Some(problem) = problem else {
-            return self.keeper.delivered(delivery).await;
+            return self.keeper.mark_delivered(delivery).await;
         };
-        let next = self.keeper.failed(delivery).await?;
+        let next = self.keeper.mark_failed(delivery).await?;
         let (id, attempt) = (delivery.id.as_str(), delivery.attempt);
         match next {
             Some(_) => tracing::info!(

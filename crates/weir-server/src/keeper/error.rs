@@ -91,30 +91,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_error_keeps_its_code() {
-        for error in [
-            Error::invalid("timestamp", "is in the future"),
-            Error::Overflow("the cost"),
-            Error::config("timezone", "is none"),
-            Error::label("model_label", "is none"),
-            Error::UnknownPrice { model: "m".into() },
-            Error::not_found("org", "o"),
-            Error::AlreadyExists("it is there".into()),
-            Error::Unauthorized("it is not yours"),
-            Error::Forbidden("it is not for you"),
-            Error::Contended,
-            Error::Busy("seats"),
-            Error::Store(weir_table::Error::Throttled),
-            Error::Store(weir_table::Error::Conflict),
-            Error::damaged("item", "no name"),
+    fn every_error_has_its_code() {
+        for (error, code) in [
+            (Error::invalid("timestamp", "is in the future"), "INVALID_REQUEST"),
+            (Error::Overflow("the cost"), "INVALID_REQUEST"),
+            (Error::config("timezone", "is unknown"), "INVALID_CONFIG"),
+            (Error::invalid("app", "is unknown").into_config("quotas"), "INVALID_CONFIG"),
+            (Error::label("model_label", "is unknown"), "INVALID_MODEL_LABEL"),
+            (Error::UnknownPrice { model: "m".into() }, "UNKNOWN_PRICE"),
+            (Error::not_found("org", "o"), "NOT_FOUND"),
+            (Error::AlreadyExists("it exists".into()), "ALREADY_EXISTS"),
+            (Error::Unauthorized("the secret is wrong"), "UNAUTHORIZED"),
+            (Error::Forbidden("another org"), "FORBIDDEN"),
+            (Error::Contended, "SERVICE_UNAVAILABLE"),
+            (Error::Busy("permits"), "SERVICE_UNAVAILABLE"),
+            (Error::Store(weir_table::Error::Throttled), "SERVICE_UNAVAILABLE"),
+            (Error::Store(weir_table::Error::Conflict), "SERVICE_UNAVAILABLE"),
+            (Error::Store(weir_table::Error::TokenReused), "INTERNAL_ERROR"),
+            (Error::damaged("item", "no name"), "INTERNAL_ERROR"),
         ] {
-            let (code, text) = (error.code(), error.to_string());
+            let text = error.to_string();
             assert_eq!(api_error(error).code().name(), code, "{text}");
         }
     }
 
     #[test]
-    fn what_is_stored_wrongly_is_told_to_the_log_alone() {
+    fn details_of_corrupt_items_go_to_the_log_only() {
         let error = api_error(Error::damaged("ORG#1", "the hash is $2b$"));
         assert!(!error.detail.contains("$2b$") && error.cause.is_some());
     }

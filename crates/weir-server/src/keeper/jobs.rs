@@ -13,7 +13,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use weir_keeper::Keeper;
 use weir_keeper::bounds::BOOK_BYTES_MAX;
-use weir_keeper::export::Exports;
+use weir_keeper::export::ExportTarget;
 use weir_table::AnyBackend;
 
 use super::deliver::Deliver;
@@ -59,7 +59,7 @@ pub(super) fn declare(
         }
         None => jobs,
     };
-    match app.kept::<Exports>() {
+    match app.kept::<ExportTarget>() {
         Some(to) => jobs.periodic(Export {
             keeper: keeper.clone(),
             to: to.clone(),
@@ -110,10 +110,10 @@ impl Periodic for Prices {
     }
 }
 
-/// Exports counters.
+/// ExportTarget counters.
 struct Export {
     keeper: Budgets,
-    to: Exports,
+    to: ExportTarget,
     /// Where the next run continues.
     cursor: Mutex<Option<String>>,
 }

@@ -12,7 +12,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use weir_keeper::Keeper;
-use weir_keeper::aggregate::Summed;
+use weir_keeper::aggregate::AggregateReport;
 use weir_table::AnyBackend;
 
 use weir_framework::metrics::{ServiceMetrics, set};
@@ -114,15 +114,15 @@ impl KeeperMetrics {
     }
 
     /// Records the result of a pass of the aggregator.
-    pub(crate) fn summed(&self, summed: &Summed) {
-        self.spend.inc_by(summed.spend_added.0);
-        if summed.written > 0 {
-            self.aggregate_lag.set(summed.lag_ms.max(0) as f64 / 1000.0);
+    pub(crate) fn summed(&self, report: &AggregateReport) {
+        self.spend.inc_by(report.spend_added.0);
+        if report.written > 0 {
+            self.aggregate_lag.set(report.lag_ms.max(0) as f64 / 1000.0);
         }
-        if summed.closest.is_empty() {
+        if report.closest.is_empty() {
             return;
         }
-        let percents = summed.closest.iter().map(|near| near.percent.hundredths() as f64 / 100.0);
+        let percents = report.closest.iter().map(|near| near.percent.hundredths() as f64 / 100.0);
         let percents = percents.chain(std::iter::repeat(0.0)).take(RANKS);
         for (rank, percent) in (1..).zip(percents) {
             self.closest.get_or_create(&Rank { rank }).set(percent);
@@ -163,17 +163,16 @@ impl ServiceMetrics for KeeperMetrics {
         let Some(keeper) = app.kept::<Keeper<AnyBackend>>() else {
             return;
         };
-        let meters = keeper.meters_read();
-        set(&self.sticky_flips, meters.sticky_flips);
-        set(&self.notices_queued, meters.notices_queued);
-        set(&self.notices_undelivered, meters.notices_undelivered);
-        set(&self.totals_written, meters.totals_written);
-        set(&self.secret_checks, keeper.secrets_checked());
-        let secrets = keeper.retrieval_counts();
+        let snapshot = keeper.metrics();
+        set(&self.sticky_flips, snapshot.fallbacks);
+        set(&self.notices_queued, snapshot.notifications_queued);
+        set(&self.notices_undelivered, snapshot.notifications_abandoned);
+        set(&self.totals_written, snapshot.totals_written);
+        set(&self.secret_checks, snapshot.secrets_verified);
         for (result, count) in [
-            ("made", secrets.tokens_made),
-            ("redeemed", secrets.tokens_redeemed),
-            ("failed", secrets.failed),
+            ("made", snapshot.retrieval_tokens_issued),
+            ("redeemed", snapshot.retrieval_tokens_redeemed),
+            ("failed", snapshot.retrievals_refused),
         ] {
             set(&self.retrievals.get_or_create(&Label { result }), count);
         }

@@ -39,8 +39,8 @@ use std::time::Duration;
 
 use utoipa_axum::routes;
 use weir_keeper::Keeper;
-use weir_keeper::export::Exports;
-pub use weir_keeper::labels::Catalogue;
+pub use weir_keeper::catalog::ModelCatalog;
+use weir_keeper::export::ExportTarget;
 use weir_table::{AnyBackend, Error, Result};
 
 use self::http_client::HttpClient;
@@ -88,7 +88,7 @@ impl KeeperService {
     async fn keeper(&self, app: &App) -> Result<Keeper<AnyBackend>> {
         let own = &self.settings;
         let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
-        let labels = own.catalogue().map_err(|problem| Error::invalid("keeper.labels", problem))?;
+        let labels = own.catalog().map_err(|problem| Error::invalid("keeper.labels", problem))?;
         let settings = weir_keeper::Settings {
             labels,
             retention_days: number(own.retention_days),
@@ -129,7 +129,7 @@ impl Service for KeeperService {
             Ok(match &self.settings.export {
                 Some(url) => {
                     let (objects, prefix) = objects::open("keeper.export", url)?;
-                    opened.keep(Exports::new(objects, &prefix))
+                    opened.keep(ExportTarget::new(objects, &prefix))
                 }
                 None => opened,
             })

@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use weir_api::keeper::{ConfigResponse, EffectiveConfig, OrgConfig, OrgParam};
-use weir_keeper::config::Effective;
+use weir_keeper::config;
 use weir_keeper::ids::Scope;
-use weir_keeper::{Page as Found, Put};
+use weir_keeper::{Page as Found, PutOutcome};
 
 use super::convert;
 use super::error::{KeeperError, Reply};
@@ -39,7 +39,7 @@ pub(crate) async fn put(
 #[utoipa::path(get, path = "/api/v1/orgs/{org}", tag = "orgs", params(OrgParam),
     responses((status = 200, body = EffectiveConfig)))]
 pub(crate) async fn get(State(app): State<App>, OrgPath(org): OrgPath) -> Reply<EffectiveConfig> {
-    Ok(Json(convert::effective_config(&keeper(&app)?.org(&org).await?)))
+    Ok(Json(convert::effective_config(&keeper(&app)?.get_org(&org).await?)))
 }
 
 /// Lists orgs
@@ -53,13 +53,13 @@ pub(crate) async fn list(
 }
 
 /// The response to a change of an org or an app. It can have a one-time token, so no cache may store it.
-pub(super) fn put_response(put: &Put, scope: &Scope) -> Response {
+pub(super) fn put_response(put: &PutOutcome, scope: &Scope) -> Response {
     let status = if put.created { StatusCode::CREATED } else { StatusCode::OK };
     let body = Json(convert::config_response(put, scope));
     (status, [(header::CACHE_CONTROL, "no-store")], body).into_response()
 }
 
-pub(super) fn config_page(found: Found<Effective>) -> Json<Page<EffectiveConfig>> {
+pub(super) fn config_page(found: Found<config::EffectiveConfig>) -> Json<Page<EffectiveConfig>> {
     let items = found.items.iter().map(convert::effective_config).collect();
     Json(Page { items, next_cursor: found.cursor })
 }

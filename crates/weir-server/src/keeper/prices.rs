@@ -39,7 +39,7 @@ pub(crate) async fn list(
         (None, Some(_)) => {
             return Err(ApiError::invalid("region", "requires `model`").into());
         }
-        (None, None) => keeper(&app)?.prices(on).await?,
+        (None, None) => keeper(&app)?.list_prices(on).await?,
     };
     let items = listed.into_iter().map(convert::model_price).collect();
     Ok(Json(Page { items, next_cursor: None }))
@@ -106,7 +106,7 @@ pub(crate) async fn import(
 #[utoipa::path(get, path = "/api/v1/prices/imports", tag = "prices",
     responses((status = 200, body = Page<PriceImport>)))]
 pub(crate) async fn imports(State(app): State<App>) -> Reply<Page<PriceImport>> {
-    let all = keeper(&app)?.imports().await?;
+    let all = keeper(&app)?.list_imports().await?;
     let items = all.into_iter().map(convert::price_import).collect();
     Ok(Json(Page { items, next_cursor: None }))
 }

@@ -42,7 +42,7 @@ pub(crate) async fn list(
     AppPath(org, id): AppPath,
     Query(page): Query<PageParams>,
 ) -> Reply<Page<InferenceProfile>> {
-    let found = keeper(&app)?.profiles(&org, &id, page.checked_limit()?, page.cursor).await?;
+    let found = keeper(&app)?.list_profiles(&org, &id, page.checked_limit()?, page.cursor).await?;
     let items = found.items.into_iter().map(convert::inference_profile).collect();
     Ok(Json(Page { items, next_cursor: found.cursor }))
 }

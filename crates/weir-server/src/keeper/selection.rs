@@ -5,7 +5,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use weir_api::keeper::{AppParam, ModelSelection, OrgParam, SelectionParams};
-use weir_keeper::select::Selected;
+use weir_keeper::select::Selection;
 
 use super::error::KeeperError;
 use super::metrics::metrics;
@@ -99,7 +99,7 @@ async fn choose(
     if !params.force_check && known.matches(&etag) {
         return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
     }
-    let body = serde_json::to_vec(&convert::model_selection(&selected.answer));
+    let body = serde_json::to_vec(&convert::model_selection(&selected.response));
     let body = body.map_err(unserializable)?;
     Ok((headers, [(header::CONTENT_TYPE, JSON)], body).into_response())
 }
@@ -114,9 +114,9 @@ fn cache_control(max_age_secs: u64) -> HeaderValue {
     HeaderValue::try_from(format!("private, max-age={max_age_secs}")).unwrap_or(NO_STORE)
 }
 
-fn all_spent(selected: &Selected) -> ApiError {
+fn all_spent(selected: &Selection) -> ApiError {
     let at = time(selected.decision.retry_at_ms);
-    let status = convert::quota_status(&selected.answer.quota_status);
+    let status = convert::quota_status(&selected.response.quota_status);
     let status = serde_json::to_value(&status).unwrap_or_default();
     let detail = format!("all quotas of the day are spent; the next day starts at {at}");
     let error = ApiError::new(codes::QUOTA_EXCEEDED, detail)

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use toml::Table;
 use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
-use weir_keeper::labels::Catalogue;
+use weir_keeper::catalog::ModelCatalog;
 
 const DAY_SECS: u64 = 86_400;
 
@@ -94,7 +94,7 @@ impl Settings {
         ];
         let export = self.export.as_deref().and_then(object_store_problem);
         let prices = self.prices.as_deref().and_then(prices_problem);
-        let others = [("export", export), ("prices", prices), ("labels", self.catalogue().err())];
+        let others = [("export", export), ("prices", prices), ("labels", self.catalog().err())];
         let others = others.into_iter().map(|(key, problem)| problem.map(|problem| (key, problem)));
         ranges.into_iter().chain(others).flatten().collect()
     }
@@ -103,13 +103,13 @@ impl Settings {
     ///
     /// # Errors
     /// Says what is wrong with the configured one.
-    pub fn catalogue(&self) -> Result<Catalogue, String> {
+    pub fn catalog(&self) -> Result<ModelCatalog, String> {
         let Some(Labels(table)) = &self.labels else {
-            return Ok(Catalogue::default());
+            return Ok(ModelCatalog::default());
         };
         let labels = toml::Value::Table(table.clone()).try_into();
         let labels = labels.map_err(|error: toml::de::Error| error.message().to_owned())?;
-        Catalogue::new(labels).map_err(|error| error.to_string())
+        ModelCatalog::new(labels).map_err(|error| error.to_string())
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use weir_keeper::Keeper;
-use weir_keeper::aggregate::Dirty;
+use weir_keeper::aggregate::DirtySet;
 use weir_table::feed::{Change, Merge};
 use weir_table::{AnyBackend, Write};
 
@@ -34,7 +34,7 @@ impl FullPass {
         let cursor = self.cursor.lock().take();
         let passed = self.keeper.full_pass(cursor.as_deref(), PASS_ITEMS).await?;
         if let Ok(metrics) = metrics(&self.app) {
-            metrics.summed(&passed.summed);
+            metrics.summed(&passed.report);
         }
         let more = passed.next.is_some();
         *self.cursor.lock() = passed.next;
@@ -56,7 +56,7 @@ impl Aggregate {
 }
 
 impl Counting for Aggregate {
-    type Tally = Dirty;
+    type Tally = DirtySet;
 
     fn name(&self) -> &str {
         "keeper-aggregate"
@@ -71,15 +71,15 @@ impl Counting for Aggregate {
     }
 
     fn merge(&self) -> Option<Merge> {
-        Some(Dirty::merge())
+        Some(DirtySet::merge())
     }
 
-    fn fold(&self, dirty: &mut Dirty, changes: Vec<Change>) -> Result<usize> {
-        dirty.add(Dirty::of(&changes));
+    fn fold(&self, dirty: &mut DirtySet, changes: Vec<Change>) -> Result<usize> {
+        dirty.add(DirtySet::from_changes(&changes));
         Ok(dirty.len())
     }
 
-    async fn writes(&self, dirty: Dirty, _: &Turn) -> Result<Vec<Write>> {
+    async fn writes(&self, dirty: DirtySet, _: &Turn) -> Result<Vec<Write>> {
         let summed = self.pass.keeper.aggregate(&dirty).await?;
         if let Ok(metrics) = metrics(&self.pass.app) {
             metrics.summed(&summed);

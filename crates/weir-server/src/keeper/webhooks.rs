@@ -53,7 +53,7 @@ pub(crate) async fn get(
     responses((status = 200, body = Page<Webhook>)))]
 pub(crate) async fn list(State(app): State<App>, OrgPath(org): OrgPath) -> Reply<Page<Webhook>> {
     let keeper = keeper(&app)?;
-    keeper.effective(&org, None).await?;
+    keeper.effective_config(&org, None).await?;
     let all = keeper.list_webhooks(&org).await?;
     Ok(Json(Page { items: all.into_iter().map(convert::webhook).collect(), next_cursor: None }))
 }

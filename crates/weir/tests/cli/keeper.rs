@@ -111,10 +111,10 @@ fn mistakes_in_files_are_told_with_what_to_do() {
     home.weir(&format!("keeper org show {ORG}")).fails(3, &[ORG]);
     for (was, is, told) in [
         ("org_id: 550e8400-e29b-41d4-a716-446655440000\n", "", "put `org_id: "),
-        ("America/New_York", "Mars/Olympus", "timezone: \"Mars/Olympus\" is no IANA time zone"),
-        ("quota_scope: APP", "quota_scope: ALL", "quota_scope: is \"ALL\", not ORG or APP"),
-        ("[premium, ", "[cheap, premium, ", "\"cheap\" is no label; there are economy"),
-        ("economy: $0.1}", "premium2: 1}", "is no label"),
+        ("America/New_York", "Mars/Olympus", "timezone: \"Mars/Olympus\" is not an IANA time zone"),
+        ("quota_scope: APP", "quota_scope: ALL", "quota_scope: is \"ALL\", must be ORG or APP"),
+        ("[premium, ", "[cheap, premium, ", "\"cheap\" is not a label; use one of economy"),
+        ("economy: $0.1}", "premium2: 1}", "is not a label"),
         ("$1,", "-5,", "quotas.premium: is -5"),
         ("$1,", "one,", "quotas.premium: \"one\" is neither dollars"),
         ("org_name: Acme", "org_name: Acme\nextra: 1", "extra"),

@@ -36,7 +36,7 @@ pub(crate) async fn token(
     check_grant(&request.grant_type, CLIENT_CREDENTIALS)?;
     allowances(&app)?.token(&app, &request.client_id, address).await?;
     let secret = request.client_secret.expose();
-    let Some(scope) = keeper(&app)?.check_secret(&request.client_id, secret).await? else {
+    let Some(scope) = keeper(&app)?.verify_secret(&request.client_id, secret).await? else {
         metrics(&app)?.token("refused");
         return Err(
             ApiError::new(Code::UNAUTHORIZED, "the client id or the secret is wrong").into()

@@ -8,11 +8,11 @@ mod runtime;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use weir_api::keeper as wire;
 use weir_framework::time::time;
-use weir_keeper::config::{self, Effective, Pending};
+use weir_keeper::config::{self, EffectiveConfig, PendingChange};
 use weir_keeper::credentials::{Retrieval, Rotation};
-use weir_keeper::decide::Sticky;
+use weir_keeper::decide::StickyState;
 use weir_keeper::ids::Scope;
-use weir_keeper::{Put, audit, notices, profiles};
+use weir_keeper::{PutOutcome, audit, profiles, webhooks};
 
 pub use self::prices::price_entry;
 pub(super) use self::prices::{model_price, price_import, price_row};
@@ -56,7 +56,7 @@ fn overrides(request: &wire::ConfigOverrides) -> config::Overrides {
     }
 }
 
-pub(super) fn effective_config(config: &Effective) -> wire::EffectiveConfig {
+pub(super) fn effective_config(config: &EffectiveConfig) -> wire::EffectiveConfig {
     let id = config.app_id.as_ref().map_or(config.org_id.as_str(), |app| app.as_str());
     let owner = match &config.app_id {
         Some(app) => Scope::App(config.org_id.clone(), app.clone()),
@@ -86,7 +86,7 @@ pub(super) fn effective_config(config: &Effective) -> wire::EffectiveConfig {
     }
 }
 
-fn pending_config(pending: &Pending) -> wire::PendingConfig {
+fn pending_config(pending: &PendingChange) -> wire::PendingConfig {
     wire::PendingConfig {
         timezone: pending.timezone.name().to_owned(),
         quota_scope: quota_scope(pending.quota_scope),
@@ -101,7 +101,7 @@ fn quota_scope(scope: config::QuotaScope) -> wire::QuotaScope {
     }
 }
 
-pub(super) fn config_response(put: &Put, scope: &Scope) -> wire::ConfigResponse {
+pub(super) fn config_response(put: &PutOutcome, scope: &Scope) -> wire::ConfigResponse {
     let credentials = put.retrieval.as_ref().map(|retrieval| wire::ClientCredentials {
         client_id: scope.client_id(),
         secret_retrieval: secret_link(scope, retrieval),
@@ -133,7 +133,7 @@ pub(super) fn rotation_response(scope: &Scope, rotation: &Rotation) -> wire::Rot
     }
 }
 
-pub(super) fn sticky_fallback(sticky: &Sticky) -> wire::StickyFallback {
+pub(super) fn sticky_fallback(sticky: &StickyState) -> wire::StickyFallback {
     wire::StickyFallback {
         active_model_label: sticky.label.to_string(),
         previous_model_label: sticky.previous.as_ref().map(ToString::to_string),
@@ -142,7 +142,7 @@ pub(super) fn sticky_fallback(sticky: &Sticky) -> wire::StickyFallback {
     }
 }
 
-pub(super) fn audit_event(event: audit::Event) -> wire::OrgAuditEvent {
+pub(super) fn audit_event(event: audit::AuditEvent) -> wire::OrgAuditEvent {
     wire::OrgAuditEvent {
         id: event.id,
         at: time(event.at_ms),
@@ -153,8 +153,8 @@ pub(super) fn audit_event(event: audit::Event) -> wire::OrgAuditEvent {
     }
 }
 
-pub(super) fn put_webhook(request: wire::WebhookConfig) -> notices::PutWebhook {
-    notices::PutWebhook {
+pub(super) fn put_webhook(request: wire::WebhookConfig) -> webhooks::PutWebhook {
+    webhooks::PutWebhook {
         url: request.url,
         thresholds_pct: request.thresholds_pct,
         flips: request.flips,
@@ -162,7 +162,7 @@ pub(super) fn put_webhook(request: wire::WebhookConfig) -> notices::PutWebhook {
     }
 }
 
-pub(super) fn webhook(webhook: notices::Webhook) -> wire::Webhook {
+pub(super) fn webhook(webhook: webhooks::Webhook) -> wire::Webhook {
     wire::Webhook {
         id: webhook.id.to_string(),
         url: webhook.url,
@@ -174,15 +174,15 @@ pub(super) fn webhook(webhook: notices::Webhook) -> wire::Webhook {
     }
 }
 
-pub(super) fn put_profile(request: wire::InferenceProfileRequest) -> profiles::ProfileRequest {
-    profiles::ProfileRequest {
+pub(super) fn put_profile(request: wire::InferenceProfileRequest) -> profiles::PutProfile {
+    profiles::PutProfile {
         profile_label: request.profile_label,
         inference_profile_arn: request.inference_profile_arn,
         description: request.description,
     }
 }
 
-pub(super) fn inference_profile(profile: profiles::Profile) -> wire::InferenceProfile {
+pub(super) fn inference_profile(profile: profiles::InferenceProfile) -> wire::InferenceProfile {
     wire::InferenceProfile {
         id: profile.profile_label.to_string(),
         profile_label: profile.profile_label.to_string(),

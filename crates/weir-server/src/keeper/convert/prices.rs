@@ -3,7 +3,7 @@
 use weir_api::keeper as wire;
 use weir_keeper::ids::ModelId;
 use weir_keeper::money::Price;
-use weir_keeper::prices::{Import, ListedPrice, PriceRow, PriceSource};
+use weir_keeper::prices::{ListedPrice, PriceImport, PriceRow, PriceSource};
 
 use super::seconds;
 
@@ -56,12 +56,12 @@ pub(super) fn price_source(source: PriceSource) -> wire::PriceSource {
     }
 }
 
-pub(in crate::keeper) fn price_import(import: Import) -> wire::PriceImport {
+pub(in crate::keeper) fn price_import(import: PriceImport) -> wire::PriceImport {
     wire::PriceImport {
         id: import.id.to_string(),
         models: import.models,
         from: import.from.to_string(),
-        by: import.by,
+        by: import.actor,
         imported_at: seconds(import.at_epoch),
         open: import.is_open,
     }

@@ -6,14 +6,14 @@ use weir_api::keeper as wire;
 use weir_keeper::decide::{Mode, Status};
 use weir_keeper::money::Percent;
 use weir_keeper::select;
-use weir_keeper::submit::{Accepted, CallStatus, DailyTotal, Submission, Submit};
+use weir_keeper::submit::{Accepted, CallStatus, DailyTotal, Submission, SubmissionRequest};
 use weir_keeper::totals::{self, DayTotals};
 
 use super::prices::price_source;
 use super::quota_scope;
 
 pub(in crate::keeper) fn model_selection(
-    selection: &select::Selection,
+    selection: &select::SelectionResponse,
 ) -> wire::ModelSelection<'_> {
     let recommended = selection.recommended_model.as_ref();
     let guidance = &selection.client_guidance;
@@ -93,7 +93,7 @@ fn percent(percent: Percent) -> f64 {
 pub(in crate::keeper) fn submission(
     request: wire::SubmissionRequest,
 ) -> weir_keeper::Result<Submission> {
-    let request = Submit {
+    let request = SubmissionRequest {
         request_id: request.request_id,
         model_label: request.model_label,
         bedrock_model_id: request.bedrock_model_id,
@@ -167,7 +167,7 @@ fn model_totals(model: totals::ModelTotals) -> wire::ModelTotals {
     }
 }
 
-fn usage_sum(sum: totals::Sum) -> wire::UsageSum {
+fn usage_sum(sum: totals::UsageTotals) -> wire::UsageSum {
     wire::UsageSum {
         cost_usd_micros: sum.cost_usd_micros.0,
         input_tokens: sum.input_tokens,

@@ -6,7 +6,7 @@ use weir_api::Page;
 use weir_api::keeper::{ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportRequest};
 use weir_keeper::ids::ModelId;
 use weir_keeper::money::{MicroUsd, Price};
-use weir_keeper::prices::{Book, PriceChange, PriceRow, diff};
+use weir_keeper::prices::{PriceBook, PriceChange, PriceRow, diff};
 use weir_server::keeper::convert;
 
 use crate::commands::api_context::{ApiContext, header, with_query};
@@ -106,9 +106,9 @@ fn rows(file: &str) -> Result<Vec<PriceRow>, Failure> {
                 .help(FILE_HELP)
         });
     }
-    let book = Book::parse(&text)
+    let book = PriceBook::parse(&text)
         .map_err(|error| Failure::usage(format!("{file}: {error}")).help(FILE_HELP))?;
-    Ok(PriceRow::of_book(&book))
+    Ok(PriceRow::from_book(&book))
 }
 
 async fn import(context: &ApiContext<'_>, args: ImportArgs) -> Result<(), Failure> {

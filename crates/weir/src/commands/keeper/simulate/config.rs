@@ -6,12 +6,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use weir_api::Page;
 use weir_api::keeper::{AppConfig, EffectiveConfig, InferenceProfile, ModelPrice, OrgConfig};
-use weir_keeper::config::{AppRecord, Effective, OrgRecord, Overrides, PutOrg};
+use weir_keeper::catalog::{ModelCatalog, ModelDefinition};
+use weir_keeper::config::{AppRecord, EffectiveConfig, OrgRecord, Overrides, PutOrg};
 use weir_keeper::day::OrgDay;
 use weir_keeper::ids::{AppId, Label, ModelId, OrgId};
-use weir_keeper::labels::{Catalogue, LabelDef};
 use weir_keeper::money::Price;
-use weir_keeper::prices::{Book, resolve};
+use weir_keeper::prices::{PriceBook, resolve};
 use weir_server::keeper::convert;
 
 use super::{SimulateArgs, wrong};
@@ -30,8 +30,8 @@ const NO_ORG: &str = "00000000-0000-0000-0000-000000000000";
 
 /// A configuration to simulate.
 pub(super) struct Proposal {
-    pub(super) config: Effective,
-    labels: Catalogue,
+    pub(super) config: EffectiveConfig,
+    labels: ModelCatalog,
 }
 
 impl Proposal {
@@ -44,7 +44,7 @@ impl Proposal {
         let labels = loaded
             .config
             .keeper
-            .catalogue()
+            .catalog()
             .map_err(|problem| Failure::usage(format!("keeper.labels {problem}")))?;
         let (config, labels) = match (&args.org, &args.org_id) {
             (Some(org), _) => (from_files(org, args.app.as_deref(), &labels, now_ms)?, labels),
@@ -67,11 +67,11 @@ impl Proposal {
     ) -> Result<BTreeMap<Label, Price>, Failure> {
         let defs = self.config.model_ordering.iter();
         let defs = defs.filter_map(|label| Some((label.clone(), self.labels.get(label)?)));
-        let defs: Vec<(Label, &LabelDef)> = defs.collect();
+        let defs: Vec<(Label, &ModelDefinition)> = defs.collect();
         if !Place::of(&loaded.config.store).is_there() {
-            let book = Book::shipped().map_err(|error| Failure::fault(error.to_string()))?;
+            let book = PriceBook::shipped().map_err(|error| Failure::fault(error.to_string()))?;
             let found = defs.into_iter().filter_map(|(label, def)| {
-                let found = resolve(None, &book, &def.bedrock_model_id, region, def.price)?;
+                let found = resolve(&book, &def.bedrock_model_id, region, def.price)?;
                 Some((label, found.price))
             });
             return Ok(found.collect());
@@ -104,9 +104,9 @@ async fn listed_price(
 fn from_files(
     org: &str,
     app: Option<&str>,
-    labels: &Catalogue,
+    labels: &ModelCatalog,
     now_ms: i64,
-) -> Result<Effective, Failure> {
+) -> Result<EffectiveConfig, Failure> {
     let of_org = file::read(org)?;
     let id =
         OrgId::new(of_org.org_id.as_deref().unwrap_or(NO_ORG)).map_err(|error| at(org, error))?;
@@ -114,7 +114,7 @@ fn from_files(
     let config = convert::put_org(wanted).check(labels, None).map_err(|error| at(org, error))?;
     let org = OrgRecord::new(id, config, now_ms);
     let Some(app) = app else {
-        return Ok(Effective::of_org(&org, now_ms));
+        return Ok(EffectiveConfig::for_org(&org, now_ms));
     };
     let of_app = file::read(app)?;
     let id =
@@ -122,7 +122,7 @@ fn from_files(
     let wanted: AppConfig = body(app, of_app.body)?;
     let config =
         convert::put_app(wanted).check(labels, &[], &org).map_err(|error| at(app, error))?;
-    Ok(Effective::of_app(&org, &AppRecord::new(org.org.clone(), id, config, now_ms), now_ms))
+    Ok(EffectiveConfig::for_app(&org, &AppRecord::new(org.org.clone(), id, config, now_ms), now_ms))
 }
 
 fn at(file: &str, error: weir_keeper::Error) -> Failure {
@@ -138,23 +138,23 @@ async fn stored(
     api: &Api,
     org: &str,
     app: Option<&str>,
-    labels: Catalogue,
+    labels: ModelCatalog,
     now_ms: i64,
-) -> Result<(Effective, Catalogue), Failure> {
+) -> Result<(EffectiveConfig, ModelCatalog), Failure> {
     let context = ApiContext::new(api, ROOT, false);
     let target = TargetArgs { org: org.to_owned(), app: app.map(str::to_owned) };
     let found: EffectiveConfig = api.get(&target.path(&context, &[])).await?;
-    let mut all: BTreeMap<Label, LabelDef> =
+    let mut all: BTreeMap<Label, ModelDefinition> =
         labels.iter().map(|(label, def)| (label.clone(), def.clone())).collect();
     if app.is_some() {
         let profiles: Vec<InferenceProfile> =
             context.all(&target.path(&context, &["inference-profiles"])).await?;
         all.extend(profiles.into_iter().filter_map(label));
     }
-    let labels = Catalogue::new(all).map_err(wrong)?;
+    let labels = ModelCatalog::new(all).map_err(wrong)?;
     let id = OrgId::new(&found.org_id).map_err(wrong)?;
     let config = as_request(found).check(&labels, None).map_err(wrong)?;
-    Ok((Effective::of_org(&OrgRecord::new(id, config, now_ms), now_ms), labels))
+    Ok((EffectiveConfig::for_org(&OrgRecord::new(id, config, now_ms), now_ms), labels))
 }
 
 /// The request that leads to the configuration in force.
@@ -176,8 +176,8 @@ fn as_request(found: EffectiveConfig) -> PutOrg {
 }
 
 /// An inference profile as a label; `None` when its label or ARN is malformed.
-fn label(profile: InferenceProfile) -> Option<(Label, LabelDef)> {
-    let def = LabelDef {
+fn label(profile: InferenceProfile) -> Option<(Label, ModelDefinition)> {
+    let def = ModelDefinition {
         bedrock_model_id: ModelId::new(&profile.inference_profile_arn).ok()?,
         tier: profile.kind,
         family: String::new(),

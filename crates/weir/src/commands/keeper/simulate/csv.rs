@@ -6,7 +6,7 @@ use std::io::Read;
 use csv::{ReaderBuilder, StringRecord, Terminator, Trim};
 use weir_keeper::bounds::REPLAY_ROWS_MAX;
 use weir_keeper::money::TokenUse;
-use weir_keeper::simulate::Row;
+use weir_keeper::simulate::ReplayRow;
 
 use super::Rows;
 use crate::failure::Failure;
@@ -135,7 +135,7 @@ impl Columns {
         })
     }
 
-    fn row(&self, record: &StringRecord) -> Result<Row, String> {
+    fn row(&self, record: &StringRecord) -> Result<ReplayRow, String> {
         let count = |place: Option<usize>, name: &str| {
             let text = place.and_then(|place| record.get(place)).unwrap_or_default();
             match text {
@@ -153,7 +153,7 @@ impl Columns {
             cached_write: count(self.cached_write, CACHED_WRITE)?,
         };
         let timestamp = record.get(self.timestamp).unwrap_or_default();
-        Row::new(timestamp, tokens).map_err(|error| error.to_string())
+        ReplayRow::new(timestamp, tokens).map_err(|error| error.to_string())
     }
 }
 
@@ -197,7 +197,7 @@ mod tests {
             ),
             (
                 &format!("{head}yesterday,1,2\n"),
-                "day.csv, line 3: timestamp: \"yesterday\" is no time".into(),
+                "day.csv, line 3: timestamp: \"yesterday\" is not an RFC 3339 time".into(),
             ),
             (
                 &format!("{head}\n2026-01-23T14:00:00Z,-1,2\n"),
@@ -213,7 +213,7 @@ mod tests {
             ),
             (
                 &format!("{head}2026-01-23T14:00:00Z,1,9999999999999\n"),
-                "day.csv, line 3: output_tokens: is above".into(),
+                "day.csv, line 3: output_tokens: must be at most".into(),
             ),
         ] {
             let problem = read(text).unwrap_err();

@@ -6,7 +6,7 @@ mod show;
 
 use clap::Args;
 use weir_keeper::day::OrgDay;
-use weir_keeper::simulate::{LAG_MS_MAX, Plan, Row, Traffic};
+use weir_keeper::simulate::{LAG_MS_MAX, ReplayRow, Simulation, Traffic};
 use weir_table::clock::Clock;
 
 use self::config::Proposal;
@@ -85,8 +85,12 @@ pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Resu
         None => generated(&args).rows(zone, day).map_err(wrong)?,
     };
     let prices = proposal.prices(loaded, args.region.as_deref(), day).await?;
-    let plan =
-        Plan { config: &proposal.config, prices: &prices, day, lag_ms: lag_ms(&args, loaded)? };
+    let plan = Simulation {
+        config: &proposal.config,
+        prices: &prices,
+        day,
+        lag_ms: lag_ms(&args, loaded)?,
+    };
     let report = tokio::task::block_in_place(|| plan.run(&rows)).map_err(wrong)?;
     show::print(&plan, &report, args.plot, json)
 }
@@ -114,4 +118,4 @@ fn wrong(error: weir_keeper::Error) -> Failure {
 }
 
 /// The rows of a file, in its order.
-type Rows = Vec<Row>;
+type Rows = Vec<ReplayRow>;

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 use weir_keeper::day::Zone;
-use weir_keeper::simulate::{Event, Happened, ModelOutcome, Plan, Report};
+use weir_keeper::simulate::{
+    ModelOutcome, Simulation, SimulationEvent, SimulationEventKind, SimulationReport,
+};
 
 use crate::bars;
 use crate::commands::api_context::header;
@@ -12,8 +14,8 @@ use crate::output;
 
 /// Prints the result.
 pub(super) fn print(
-    plan: &Plan<'_>,
-    report: &Report,
+    plan: &Simulation<'_>,
+    report: &SimulationReport,
     plot: bool,
     json: bool,
 ) -> Result<(), Failure> {
@@ -38,7 +40,7 @@ pub(super) fn print(
     Ok(output::line(sum(report, zone))?)
 }
 
-fn models(report: &Report, zone: &Zone) -> std::io::Result<()> {
+fn models(report: &SimulationReport, zone: &Zone) -> std::io::Result<()> {
     let at = |at_ms: Option<i64>| at_ms.map(|at_ms| time(zone, at_ms)).unwrap_or_default();
     let row = |model: &ModelOutcome| {
         vec![
@@ -67,12 +69,14 @@ fn models(report: &Report, zone: &Zone) -> std::io::Result<()> {
     output::table(header(names), report.models.iter().map(row), &[1, 2, 3, 4, 5])
 }
 
-fn happened(event: &Event, threshold_pct: u8) -> String {
+fn happened(event: &SimulationEvent, threshold_pct: u8) -> String {
     match &event.what {
-        Happened::Tight { label } => format!("{label} is at {threshold_pct} % of its quota"),
-        Happened::Exceeded { label } => format!("{label} has spent its quota"),
-        Happened::Fallback { from, to } => format!("{from} → {to}"),
-        Happened::AllExceeded => "all quotas are spent: requests are refused".to_owned(),
+        SimulationEventKind::Tight { label } => {
+            format!("{label} is at {threshold_pct} % of its quota")
+        }
+        SimulationEventKind::Exceeded { label } => format!("{label} has spent its quota"),
+        SimulationEventKind::Fallback { from, to } => format!("{from} → {to}"),
+        SimulationEventKind::AllExceeded => "all quotas are spent: requests are refused".to_owned(),
     }
 }
 
@@ -83,13 +87,14 @@ fn time(zone: &Zone, at_ms: i64) -> String {
 }
 
 /// The spend in each hour, by model.
-fn chart(report: &Report, zone: &Zone) -> std::io::Result<()> {
+fn chart(report: &SimulationReport, zone: &Zone) -> std::io::Result<()> {
     let mut hours: Vec<(String, Vec<i64>)> = Vec::new();
     for pair in report.series.windows(2) {
         let [from, to] = pair else { continue };
         let spent = from.spend_usd_micros.iter().zip(&to.spend_usd_micros);
-        let spent: Vec<i64> =
-            spent.map(|(from, to)| i64::try_from(to.less(*from).0).unwrap_or(i64::MAX)).collect();
+        let spent: Vec<i64> = spent
+            .map(|(from, to)| i64::try_from(to.saturating_sub(*from).0).unwrap_or(i64::MAX))
+            .collect();
         let hour = time(zone, from.at_ms).get(..2).unwrap_or_default().to_owned();
         match hours.last_mut() {
             Some((last, sums)) if *last == hour => {
@@ -107,7 +112,7 @@ fn chart(report: &Report, zone: &Zone) -> std::io::Result<()> {
     Ok(())
 }
 
-fn sum(report: &Report, zone: &Zone) -> String {
+fn sum(report: &SimulationReport, zone: &Zone) -> String {
     let refused = match report.refused {
         0 => String::new(),
         refused => format!(", {} refused", output::thousands(refused)),

@@ -126,7 +126,7 @@ async fn model_id(
     let labels = loaded
         .config
         .keeper
-        .catalogue()
+        .catalog()
         .map_err(|problem| Failure::usage(format!("keeper.labels {problem}")))?;
     let known = Label::new(label).ok();
     if let Some(def) = known.and_then(|label| labels.get(&label).cloned()) {

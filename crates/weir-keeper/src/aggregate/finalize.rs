@@ -1,0 +1,97 @@
+//! Finalizes ended days: once no submission can be metered in a day any more, its totals are computed one last time.
+//!
+//! Each scope has a checkpoint: every total up to that day equals its shards for good. A full pass finalizes the days
+//! that ended since and advances the checkpoint. A read of an ended day beyond the checkpoint finalizes it first, so
+//! that it never returns a total that was not updated in time.
+
+use weir_table::Backend;
+
+use super::update_total::TotalUpdate;
+use crate::bounds::FINALIZE_DAYS_MAX;
+use crate::config::EffectiveConfig;
+use crate::day::OrgDay;
+use crate::error::Result;
+use crate::ids::{Label, Scope};
+use crate::keeper::Keeper;
+use crate::keys;
+use crate::totals::TotalsSource;
+
+impl<B: Backend> Keeper<B> {
+    /// Finalizes ended days beyond the checkpoint, up to [`FINALIZE_DAYS_MAX`]. Returns the number of totals that changed.
+    pub(super) async fn finalize_ended_days(
+        &self,
+        scope: &Scope,
+        effective: &EffectiveConfig,
+        labels: &[Label],
+        now_ms: i64,
+    ) -> Result<u64> {
+        let first =
+            self.first_day_to_finalize(scope, effective.first_day(), now_ms, effective).await?;
+        let open = effective.first_open_day(now_ms);
+        let days: Vec<OrgDay> =
+            days_from(first).take_while(|day| *day < open).take(FINALIZE_DAYS_MAX).collect();
+        let Some(last) = days.last().copied() else { return Ok(0) };
+        let mut changed = 0;
+        for day in days {
+            changed += self.update_totals(scope, labels, day, now_ms).await?;
+        }
+        self.advance_day_checkpoint(keys::finalized(scope), last).await?;
+        Ok(changed)
+    }
+
+    /// Finalizes those of the days `from..=to` that have ended and lie beyond the checkpoint.
+    pub(crate) async fn finalize_days(
+        &self,
+        source: &TotalsSource,
+        effective: &EffectiveConfig,
+        (from, to): (OrgDay, OrgDay),
+    ) -> Result<()> {
+        let TotalsSource { scope, labels, since, .. } = source;
+        let now_ms = self.now_ms();
+        let open = effective.first_open_day(now_ms);
+        if from >= open || to < *since {
+            return Ok(());
+        }
+        let first = self.first_day_to_finalize(scope, *since, now_ms, effective).await?.max(from);
+        for day in days_from(first).take_while(|day| *day < open && *day <= to) {
+            self.update_totals(scope, labels, day, now_ms).await?;
+        }
+        Ok(())
+    }
+
+    /// The first day beyond the checkpoint whose counters are still retained.
+    async fn first_day_to_finalize(
+        &self,
+        scope: &Scope,
+        since: OrgDay,
+        now_ms: i64,
+        effective: &EffectiveConfig,
+    ) -> Result<OrgDay> {
+        let done = self.day_checkpoint(keys::finalized(scope)).await?;
+        let today = effective.timezone.day_of(now_ms);
+        let days = usize::try_from(self.settings().retention_days).unwrap_or(usize::MAX);
+        let mut back = std::iter::successors(Some(today), |day| day.previous());
+        let oldest = back.nth(days).unwrap_or(since).max(since);
+        Ok(done.and_then(OrgDay::next).unwrap_or(oldest).max(oldest))
+    }
+
+    async fn update_totals(
+        &self,
+        scope: &Scope,
+        labels: &[Label],
+        day: OrgDay,
+        now_ms: i64,
+    ) -> Result<u64> {
+        let mut changed = 0;
+        for label in labels {
+            let id = (scope.clone(), label.clone(), day);
+            let total = self.update_total(&id, now_ms).await?;
+            changed += u64::from(matches!(total, TotalUpdate::Written(_)));
+        }
+        Ok(changed)
+    }
+}
+
+fn days_from(first: OrgDay) -> impl Iterator<Item = OrgDay> {
+    std::iter::successors(Some(first), |day| day.next())
+}

@@ -1,0 +1,173 @@
+//! Apps of an org: put, get, list.
+//!
+//! An app is validated against its org, so it is written only if the org has not changed since.
+
+use weir_table::expr::{add, attr};
+use weir_table::{Backend, Item, Query, Write};
+
+use crate::audit::{AuditAction, NewAuditEvent};
+use crate::bounds::TRIES_MAX;
+use crate::config::{
+    AppConfig, AppRecord, EffectiveConfig, OrgRecord, PutApp, VERSION, changed_fields,
+};
+use crate::error::{Error, Result};
+use crate::ids::{AppId, OrgId, Scope};
+use crate::item_diff::{unchanged_since, update_between};
+use crate::keeper::Keeper;
+use crate::keys;
+use crate::orgs::{OWN_CHAINS, PutOutcome, decode_app};
+use crate::paging::Page;
+use crate::retry::pause;
+
+/// An org as read: its record and its item.
+struct OrgSnapshot<'a> {
+    record: &'a OrgRecord,
+    item: &'a Item,
+}
+
+impl<B: Backend> Keeper<B> {
+    /// Creates or changes an app. A put without a difference changes nothing.
+    ///
+    /// # Errors
+    /// The org does not exist, the request is invalid, or the store fails.
+    pub async fn put_app(
+        &self,
+        org: &OrgId,
+        app: &AppId,
+        request: &PutApp,
+        actor: &str,
+    ) -> Result<PutOutcome> {
+        let now_ms = self.now_ms();
+        for attempt in 0..TRIES_MAX {
+            pause(attempt).await;
+            let (item, old) = self.read_org_and_app(org, app).await?;
+            let item = item.ok_or_else(|| Error::not_found("org", org.as_str()))?;
+            let record = OrgRecord::decode(org.clone(), &item)?;
+            let names_labels = request.model_ordering.is_some() || request.quotas.is_some();
+            let profiles =
+                if names_labels { self.profile_labels(org, app).await? } else { Vec::new() };
+            let config = request.check(self.catalog(), &profiles, &record)?;
+            let snapshot = OrgSnapshot { record: &record, item: &item };
+            let put = match &old {
+                None => self.create_app(&snapshot, app, config, actor, now_ms).await?,
+                Some(old) => self.change_app(&snapshot, (app, old), config, actor, now_ms).await?,
+            };
+            if let Some(put) = put {
+                return Ok(put);
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// `None` when a concurrent writer was faster.
+    async fn create_app(
+        &self,
+        org: &OrgSnapshot<'_>,
+        app: &AppId,
+        config: AppConfig,
+        actor: &str,
+        now_ms: i64,
+    ) -> Result<Option<PutOutcome>> {
+        let id = &org.record.org;
+        let scope = Scope::App(id.clone(), app.clone());
+        let record = AppRecord::new(id.clone(), app.clone(), config, now_ms);
+        let (retrieval, token_write) = self.new_retrieval(&scope, 0, now_ms);
+        let subject = scope.client_id();
+        let event = NewAuditEvent { action: AuditAction::AppCreated, subject, actor, detail: None };
+        let put = Write::put(self.tables().config.clone(), record.encode(None));
+        let writes = vec![
+            put.when(attr("PK").absent()),
+            self.check_org_unchanged(org, &record.config),
+            token_write,
+            self.audit_write(id, event, now_ms)?,
+        ];
+        if !self.commit(writes).await? {
+            return Ok(None);
+        }
+        self.inner.configs.invalidate(id);
+        self.inner.metrics.retrieval_token_issued();
+        let effective = EffectiveConfig::for_app(org.record, &record, now_ms);
+        Ok(Some(PutOutcome { created: true, effective, retrieval: Some(retrieval) }))
+    }
+
+    /// `None` when a concurrent writer was faster.
+    async fn change_app(
+        &self,
+        org: &OrgSnapshot<'_>,
+        (app, old): (&AppId, &Item),
+        config: AppConfig,
+        actor: &str,
+        now_ms: i64,
+    ) -> Result<Option<PutOutcome>> {
+        let id = &org.record.org;
+        let record = AppRecord::decode(id.clone(), app.clone(), old)?;
+        let put = |record: &AppRecord| {
+            let effective = EffectiveConfig::for_app(org.record, record, now_ms);
+            Some(PutOutcome { created: false, effective, retrieval: None })
+        };
+        if record.config == config {
+            return Ok(put(&record));
+        }
+        let new = record.changed(config, now_ms);
+        let update = update_between(old, &new.encode(Some(old)));
+        let subject = Scope::App(id.clone(), app.clone()).client_id();
+        let detail = Some(changed_fields(&record.config, &new.config));
+        let event = NewAuditEvent { action: AuditAction::AppUpdated, subject, actor, detail };
+        let write = Write::update(self.tables().config.clone(), keys::app(id, app), update);
+        let writes = vec![
+            write.when(unchanged_since(old, VERSION)),
+            self.check_org_unchanged(org, &new.config),
+            self.audit_write(id, event, now_ms)?,
+        ];
+        if !self.commit(writes).await? {
+            return Ok(None);
+        }
+        self.inner.configs.invalidate(id);
+        Ok(put(&new))
+    }
+
+    /// The write that checks that the org has not changed. An app with a chain of its own also increments
+    /// [`OWN_CHAINS`], so that the org cannot switch to a shared chain concurrently.
+    fn check_org_unchanged(&self, org: &OrgSnapshot<'_>, config: &AppConfig) -> Write {
+        let (table, key) = (self.tables().config.clone(), keys::org(&org.record.org));
+        let unchanged = unchanged_since(org.item, VERSION);
+        if config.has_own_chain() {
+            Write::update(table, key, add(OWN_CHAINS, 1)).when(unchanged)
+        } else {
+            Write::check(table, key, unchanged)
+        }
+    }
+
+    /// The configuration of an app in force now, read from the store.
+    ///
+    /// # Errors
+    /// The org or app does not exist, or the store fails.
+    pub async fn get_app(&self, org: &OrgId, app: &AppId) -> Result<EffectiveConfig> {
+        let now_ms = self.now_ms();
+        let ((org_record, _), app_record) = self.read_records(org, Some(app)).await?;
+        let (app_record, _) = app_record.ok_or_else(|| Error::not_found("app", app.as_str()))?;
+        Ok(EffectiveConfig::for_app(&org_record, &app_record, now_ms))
+    }
+
+    /// All apps of an org, by id, paginated.
+    ///
+    /// # Errors
+    /// The org does not exist, the cursor is not of this list, or the store fails.
+    pub async fn list_apps(
+        &self,
+        org: &OrgId,
+        limit: u32,
+        cursor: Option<String>,
+    ) -> Result<Page<EffectiveConfig>> {
+        let now_ms = self.now_ms();
+        let ((org_record, _), _) = self.read_records(org, None).await?;
+        let query = Query::partition(self.tables().config.clone(), keys::org_partition(org))
+            .begins_with(keys::APP_PREFIX);
+        let page = self.store().page(query, limit, cursor).await?;
+        let effective = |item: &Item| {
+            Ok(EffectiveConfig::for_app(&org_record, &decode_app(org, item)?, now_ms))
+        };
+        let items = page.items.iter().map(effective).collect::<Result<_>>()?;
+        Ok(Page { items, cursor: page.cursor })
+    }
+}

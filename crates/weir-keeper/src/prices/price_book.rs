@@ -1,0 +1,267 @@
+//! The price book: prices by model and region.
+//!
+//! A lookup tries each name of the model, the most specific first (an inference profile's own price, then its model's),
+//! and for each name the region, then all regions. A model that only has prices for other regions has none: it would be
+//! a guess.
+
+use std::collections::HashMap;
+
+use compact_str::CompactString;
+use serde::Deserialize;
+
+use super::model_names::names;
+use crate::bounds::{BOOK_BYTES_MAX, BOOK_ENTRIES_MAX};
+use crate::error::{Error, Result};
+use crate::ids::ModelId;
+use crate::money::Price;
+
+const SHIPPED: &str = include_str!("../../data/bedrock_prices.json");
+const UNITS: &str = "micro-USD per one million tokens";
+
+/// Prices by model and region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceBook {
+    source: String,
+    as_of: String,
+    /// By model, then by region; `None` is all regions.
+    prices: HashMap<CompactString, HashMap<Option<CompactString>, Price>>,
+}
+
+/// A price of the book.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookPrice<'a> {
+    /// The price.
+    pub price: Price,
+    /// The model name it is listed under.
+    pub model: &'a str,
+    /// The region; `None` for all regions.
+    pub region: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+struct Raw {
+    source: String,
+    units: String,
+    as_of: String,
+    entries: Vec<RawEntry>,
+}
+
+#[derive(Deserialize)]
+struct RawEntry {
+    model_id: ModelId,
+    region: Option<CompactString>,
+    #[serde(rename = "input_price_usd_micros_per_1m")]
+    input: u64,
+    #[serde(rename = "output_price_usd_micros_per_1m")]
+    output: u64,
+    #[serde(rename = "cache_read_price_usd_micros_per_1m")]
+    cache_read: Option<u64>,
+    #[serde(rename = "cache_write_price_usd_micros_per_1m")]
+    cache_write: Option<u64>,
+}
+
+impl PriceBook {
+    /// The price book in this binary.
+    ///
+    /// # Errors
+    /// The price book is invalid.
+    pub fn shipped() -> Result<PriceBook> {
+        PriceBook::parse(SHIPPED)
+    }
+
+    /// Parses a price book.
+    ///
+    /// # Errors
+    /// The text is too large, uses other units, is not a price book, or has a duplicate entry.
+    pub fn parse(text: &str) -> Result<PriceBook> {
+        let wrong = |problem: String| Error::damaged("the price book", problem);
+        if text.len() > BOOK_BYTES_MAX {
+            return Err(wrong(format!("it has more than {BOOK_BYTES_MAX} bytes")));
+        }
+        let raw: Raw = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        if raw.units != UNITS {
+            return Err(wrong(format!("its units are {:?}, not {UNITS:?}", raw.units)));
+        }
+        if raw.entries.len() > BOOK_ENTRIES_MAX {
+            return Err(wrong(format!("it has more than {BOOK_ENTRIES_MAX} entries")));
+        }
+        let mut book = PriceBook { source: raw.source, as_of: raw.as_of, prices: HashMap::new() };
+        for entry in raw.entries {
+            let (model, region) = (entry.model_id.clone(), entry.region.clone());
+            book.add(entry).map_err(|problem| {
+                let region = region.map_or_else(String::new, |region| format!(" in {region}"));
+                wrong(format!("{model}{region} {problem}"))
+            })?;
+        }
+        Ok(book)
+    }
+
+    fn add(&mut self, entry: RawEntry) -> Result<(), String> {
+        let RawEntry { model_id, region, input, output, cache_read, cache_write } = entry;
+        let price = Price { input, output, cache_read, cache_write };
+        price.check().map_err(|error| format!("has an invalid price: {error}"))?;
+        match self.prices.entry(model_id.into()).or_default().insert(region, price) {
+            None => Ok(()),
+            Some(_) => Err("occurs twice".to_owned()),
+        }
+    }
+
+    /// The price of a model in a region; for an ARN without a given region, in that of the ARN.
+    #[must_use]
+    pub fn find<'a>(&'a self, model: &'a ModelId, region: Option<&str>) -> Option<BookPrice<'a>> {
+        let (names, arn_region) = names(model.as_str());
+        let region = region.or(arn_region).map(CompactString::from);
+        names.into_iter().find_map(|name| {
+            let prices = self.prices.get(name)?;
+            let local = region.is_some().then(|| prices.get_key_value(&region)).flatten();
+            let (region, price) = local.or_else(|| prices.get_key_value(&None))?;
+            Some(BookPrice { price: *price, model: name, region: region.as_deref() })
+        })
+    }
+
+    /// Number of prices.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.prices.values().map(HashMap::len).sum()
+    }
+
+    /// Whether the book is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.prices.is_empty()
+    }
+
+    /// Date of the book: `2026-11`.
+    #[must_use]
+    pub fn as_of(&self) -> &str {
+        &self.as_of
+    }
+
+    /// Where the prices come from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// All prices, by model and region.
+    #[must_use]
+    pub fn list(&self) -> Vec<BookPrice<'_>> {
+        let mut all: Vec<BookPrice<'_>> = Vec::with_capacity(self.len());
+        for (model, prices) in &self.prices {
+            for (region, price) in prices {
+                all.push(BookPrice { price: *price, model, region: region.as_deref() });
+            }
+        }
+        all.sort_by_key(|found| (found.model, found.region));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(book: &PriceBook, model: &str, region: Option<&str>) -> Option<(u64, Option<String>)> {
+        let model = ModelId::new(model).unwrap();
+        let found = book.find(&model, region)?;
+        Some((found.price.input, found.region.map(str::to_owned)))
+    }
+
+    #[test]
+    fn the_shipped_price_book_is_complete() {
+        let book = PriceBook::shipped().unwrap();
+        assert_eq!((book.len(), book.list().len(), book.as_of()), (448, 448, "2026-11"));
+        assert!(!book.is_empty() && book.source().contains("litellm"));
+        // Each entry is found by its own name.
+        for entry in book.list() {
+            let model = ModelId::new(entry.model).unwrap();
+            let found = book.find(&model, entry.region).unwrap();
+            assert_eq!((found.price, found.region), (entry.price, entry.region), "{model}");
+        }
+        // Everything before the first dot is a known prefix or a vendor.
+        let vendors = [
+            "ai21",
+            "amazon",
+            "anthropic",
+            "cohere",
+            "deepseek",
+            "google",
+            "meta",
+            "minimax",
+            "mistral",
+            "moonshot",
+            "moonshotai",
+            "nvidia",
+            "openai",
+            "qwen",
+            "writer",
+            "zai",
+            "claude-sonnet-4-5-20250929-v1:0",
+            "xai",
+        ];
+        for entry in book.list() {
+            let first = entry.model.split('.').next().unwrap();
+            let known = super::super::PROFILE_PREFIXES.contains(&first) || vendors.contains(&first);
+            assert!(known, "{}", entry.model);
+        }
+    }
+
+    #[test]
+    fn a_price_is_found_by_name_then_by_region() {
+        let book = PriceBook::shipped().unwrap();
+        let (nova, gov) = ("amazon.nova-lite-v1:0", Some("us-gov-west-1"));
+        for (model, region, expected) in [
+            (nova, None, Some((60_000, None))),
+            (nova, Some("eu-west-1"), Some((60_000, None))),
+            (nova, gov, Some((72_000, Some("us-gov-west-1".to_owned())))),
+            // A profile's own price precedes its model's price for the region.
+            ("us.anthropic.claude-opus-5-5", None, Some((4_400_000, None))),
+            ("us-gov.anthropic.claude-opus-5-5", gov, Some((4_800_000, None))),
+            // A profile without a price has that of its model.
+            ("ca.anthropic.claude-opus-5-5", None, Some((4_000_000, None))),
+            ("ca.amazon.nova-lite-v1:0", gov, Some((72_000, Some("us-gov-west-1".to_owned())))),
+            (
+                "arn:aws-us-gov:bedrock:us-gov-west-1::foundation-model/amazon.nova-lite-v1:0",
+                None,
+                Some((72_000, Some("us-gov-west-1".to_owned()))),
+            ),
+            // Its prices are for other regions.
+            ("moonshotai.kimi-k2-thinking", None, None),
+            ("moonshotai.kimi-k2-thinking", Some("eu-west-1"), None),
+            ("acme.model-v1", None, None),
+            ("arn:aws:bedrock:us-east-1:1:application-inference-profile/x", None, None),
+        ] {
+            assert_eq!(input(&book, model, region), expected, "{model} {region:?}");
+        }
+    }
+
+    #[test]
+    fn an_invalid_price_book_is_refused() {
+        let entry = |price: &str| {
+            format!(
+                r#"{{"model_id":"m","input_price_usd_micros_per_1m":{price},"output_price_usd_micros_per_1m":1}}"#
+            )
+        };
+        let book = |units: &str, entries: &str| {
+            let text =
+                format!(r#"{{"source":"s","units":"{units}","as_of":"d","entries":[{entries}]}}"#);
+            PriceBook::parse(&text)
+        };
+        assert_eq!(book(UNITS, &entry("3")).unwrap().len(), 1);
+        let twice = format!("{},{}", entry("1"), entry("2"));
+        let many = vec![entry("1"); BOOK_ENTRIES_MAX + 1].join(",");
+        for (found, part) in [
+            (PriceBook::parse(""), "EOF"),
+            (PriceBook::parse(&" ".repeat(BOOK_BYTES_MAX + 1)), "bytes"),
+            (book("dollars", ""), "units"),
+            (book(UNITS, &entry("-1")), "invalid value"),
+            (book(UNITS, &entry("0.5")), "invalid type"),
+            (book(UNITS, &entry("9999999999999")), "m has an invalid price"),
+            (book(UNITS, &twice), "m occurs twice"),
+            (book(UNITS, &many), "more than 10000 entries"),
+        ] {
+            let error = found.unwrap_err().to_string();
+            assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! The response to a submission.
+
+use serde::Serialize;
+
+use crate::day::OrgDay;
+use crate::decide::Mode;
+use crate::ids::RequestId;
+use crate::money::{MicroUsd, Percent};
+
+/// An accepted submission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Accepted {
+    /// The request id.
+    pub request_id: RequestId,
+    /// Always `ACCEPTED`.
+    pub status: &'static str,
+    /// Whether it was accepted before; the other fields then repeat the first response.
+    pub duplicate: bool,
+    /// How it was metered.
+    pub processing: Processing,
+    /// The day's total of the model, as far as it is aggregated.
+    pub daily_total: DailyTotal,
+}
+
+/// How a submission was metered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Processing {
+    /// The shard it is metered in.
+    pub shard_id: u8,
+    /// Seconds until daily totals should include it.
+    pub expected_aggregation_lag_secs: u32,
+    /// Metered cost, in micro-USD.
+    pub cost_usd_micros: MicroUsd,
+    /// Cost computed from the price, in micro-USD, where a price is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub computed_cost_usd_micros: Option<MicroUsd>,
+    /// The org's day it is metered in.
+    pub org_day: OrgDay,
+}
+
+/// The day's total of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct DailyTotal {
+    /// Spend on the model, in micro-USD.
+    pub cost_usd_micros: MicroUsd,
+    /// Daily quota of the model, in micro-USD.
+    pub quota_usd_micros: MicroUsd,
+    /// Spend as a percentage of the quota.
+    pub quota_pct: Percent,
+    /// How closely to watch the quota.
+    pub mode: Mode,
+}
+
+/// The response to a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BatchResponse {
+    /// Number of accepted submissions, duplicates included.
+    pub accepted: usize,
+    /// Number of rejected submissions.
+    pub failed: usize,
+    /// One result per submission, in the order of the request.
+    pub results: Vec<BatchResult>,
+}
+
+/// The result of one submission of a batch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum BatchResult {
+    /// It was accepted.
+    Accepted(Accepted),
+    /// It was rejected.
+    Failed {
+        /// The request id, as sent.
+        request_id: String,
+        /// The error code.
+        error: &'static str,
+        /// The error message.
+        message: String,
+    },
+}
