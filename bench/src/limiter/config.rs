@@ -123,7 +123,7 @@ impl Bench {
         traffic: impl Iterator<Item = (u64, u64)>,
         before: impl Fn(),
     ) {
-        let statistics = limiter.config_cache();
+        let statistics = limiter.cache_statistics();
         for (user, model) in traffic {
             before();
             let request = request(&user_name(user), &model_name(model));
@@ -140,7 +140,7 @@ impl Bench {
             }
             row.record(begun.elapsed(), self.store.backend().counts() - counts);
         }
-        row.record_cache(statistics, limiter.config_cache());
+        row.record_cache(statistics, limiter.cache_statistics());
     }
 }
 
