@@ -156,6 +156,8 @@ impl App {
                 instance_id(app.0.data.is_some()),
             );
             let jobs = jobs.settings(settings.jobs);
+            // The tasks of a DynamoDB client share the connections of the runtime that made them.
+            let jobs = if app.0.data.is_some() { jobs.on_background_thread() } else { jobs };
             let declare = |jobs, service: &dyn Service| service.jobs(&app, jobs);
             let services = services.iter().map(Box::as_ref);
             let jobs = services.fold(jobs, declare);

@@ -1,4 +1,4 @@
-//! The driver: takes jobs, gives each a task, and stops them again.
+//! The driver: starts a task for each job and stops the tasks again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,16 +11,17 @@ use tokio::time::timeout;
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Error, Result, Store};
 
-use super::counting::CountingTask;
-use super::desk::{Bell, Ran, desk};
-use super::erased::{AnyCounting, AnyPeriodic};
-use super::hub::Hub;
-use super::job::{Counting, Periodic};
+use super::background::BackgroundRuntime;
+use super::context::Context;
+use super::erased::{AnyFeedJob, AnyPeriodic};
+use super::feed::FeedTask;
+use super::job::{FeedJob, PeriodicJob};
 use super::keys;
+use super::mailbox::{RunResult, Waker, mailbox};
 use super::periodic::PeriodicTask;
+use super::run_context::Phase;
 use super::settings::{INSTANCE_MAX, JOBS_MAX, RELEASE_WITHIN, Settings};
-use super::status::{Board, Kind, Status};
-use super::turn::Phase;
+use super::status::{Kind, Status, StatusCell};
 
 /// Jobs that are to be run.
 pub struct Jobs {
@@ -28,8 +29,9 @@ pub struct Jobs {
     clock: Clock,
     instance: String,
     settings: Settings,
-    periodic: Vec<Box<dyn AnyPeriodic>>,
-    counting: Vec<Box<dyn AnyCounting>>,
+    background: bool,
+    periodic_jobs: Vec<Box<dyn AnyPeriodic>>,
+    feed_jobs: Vec<Box<dyn AnyFeedJob>>,
 }
 
 impl Jobs {
@@ -40,8 +42,9 @@ impl Jobs {
             clock,
             instance: instance_id.into(),
             settings: Settings::default(),
-            periodic: Vec::new(),
-            counting: Vec::new(),
+            background: false,
+            periodic_jobs: Vec::new(),
+            feed_jobs: Vec::new(),
         }
     }
 
@@ -52,28 +55,35 @@ impl Jobs {
         self
     }
 
+    /// Runs the jobs on a thread of their own with low priority, instead of on the caller's runtime.
+    #[must_use]
+    pub fn on_background_thread(mut self) -> Jobs {
+        self.background = true;
+        self
+    }
+
     /// Adds a job that runs every so often.
     #[must_use]
-    pub fn periodic(mut self, job: impl Periodic) -> Jobs {
-        self.periodic.push(Box::new(job));
+    pub fn periodic_job(mut self, job: impl PeriodicJob) -> Jobs {
+        self.periodic_jobs.push(Box::new(job));
         self
     }
 
     /// Adds a job that counts what changes in a table.
     #[must_use]
-    pub fn counting(mut self, job: impl Counting) -> Jobs {
-        self.counting.push(Box::new(job));
+    pub fn feed_job(mut self, job: impl FeedJob) -> Jobs {
+        self.feed_jobs.push(Box::new(job));
         self
     }
 
-    /// Starts a task for each job, on the runtime this is called in. The tables of
+    /// Starts a task for each job. The tables of
     /// [`super::table_spec`] and [`weir_table::feed::positions_spec`] must be there.
     ///
     /// # Errors
     /// A setting, a name or a period is invalid, or two jobs have one name.
     pub fn start(self) -> Result<Running> {
         self.settings.check()?;
-        let count = self.periodic.len() + self.counting.len();
+        let count = self.periodic_jobs.len() + self.feed_jobs.len();
         if count > JOBS_MAX {
             let problem = format!("are {count}; at most {JOBS_MAX} are allowed");
             return Err(Error::invalid("jobs", problem));
@@ -83,20 +93,23 @@ impl Jobs {
             return Err(Error::invalid("instance_id", problem));
         }
         let (phase, heard) = watch::channel(Phase::Serving);
-        let hub = Arc::new(Hub {
+        let context = Arc::new(Context {
             store: self.store,
             clock: self.clock,
             instance: self.instance,
             settings: self.settings,
             phase: heard,
         });
-        let mut running =
-            Running { hub, phase, jobs: BTreeMap::new(), tasks: Mutex::new(JoinSet::new()) };
-        for job in self.periodic {
-            running.start_periodic(job)?;
+        let start = |source| Error::io("starting the thread of the jobs", source);
+        let background =
+            self.background.then(BackgroundRuntime::start).transpose().map_err(start)?;
+        let (jobs, tasks) = (BTreeMap::new(), Mutex::new(JoinSet::new()));
+        let mut running = Running { context, phase, jobs, tasks, background };
+        for job in self.periodic_jobs {
+            running.start_periodic_job(job)?;
         }
-        for job in self.counting {
-            running.start_counting(job)?;
+        for job in self.feed_jobs {
+            running.start_feed_job(job)?;
         }
         Ok(running)
     }
@@ -104,40 +117,55 @@ impl Jobs {
 
 /// Jobs that run. Dropping it ends them as a crash would; [`Running::drain`] does it in order.
 pub struct Running {
-    hub: Arc<Hub>,
+    context: Arc<Context>,
     phase: watch::Sender<Phase>,
-    jobs: BTreeMap<String, (Arc<Board>, Bell)>,
+    jobs: BTreeMap<String, (Arc<StatusCell>, Waker)>,
     tasks: Mutex<JoinSet<()>>,
+    background: Option<BackgroundRuntime>,
 }
 
 impl Running {
-    fn start_periodic(&mut self, job: Box<dyn AnyPeriodic>) -> Result<()> {
+    fn start_periodic_job(&mut self, job: Box<dyn AnyPeriodic>) -> Result<()> {
         if job.every().is_zero() {
             let problem = format!("of the job {:?} is zero", job.name());
             return Err(Error::invalid("every", problem));
         }
-        let (bell, desk) = desk(self.hub.phase.clone());
-        let board = self.add(job.name(), Kind::Periodic, job.every(), bell)?;
-        let task = PeriodicTask::new(Arc::clone(&self.hub), job, board, desk);
-        self.tasks.lock().spawn(task.live());
+        let (waker, mailbox) = mailbox(self.context.phase.clone());
+        let status = self.add(job.name(), Kind::Periodic, job.every(), waker)?;
+        let task = PeriodicTask::new(Arc::clone(&self.context), job, status, mailbox);
+        self.spawn(task.run());
         Ok(())
     }
 
-    fn start_counting(&mut self, job: Box<dyn AnyCounting>) -> Result<()> {
-        let (bell, desk) = desk(self.hub.phase.clone());
-        let every = job.every().unwrap_or(self.hub.settings.feed_poll);
-        let board = self.add(job.name(), Kind::Feed, every, bell)?;
-        let task = CountingTask::new(Arc::clone(&self.hub), job, board, desk)?;
-        self.tasks.lock().spawn(task.live());
+    fn start_feed_job(&mut self, job: Box<dyn AnyFeedJob>) -> Result<()> {
+        let (waker, mailbox) = mailbox(self.context.phase.clone());
+        let every = job.every().unwrap_or(self.context.settings.feed_poll);
+        let status = self.add(job.name(), Kind::Feed, every, waker)?;
+        let task = FeedTask::new(Arc::clone(&self.context), job, status, mailbox)?;
+        self.spawn(task.run());
         Ok(())
     }
 
-    fn add(&mut self, name: &str, kind: Kind, every: Duration, bell: Bell) -> Result<Arc<Board>> {
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock();
+        match &self.background {
+            Some(background) => tasks.spawn_on(task, &background.handle),
+            None => tasks.spawn(task),
+        };
+    }
+
+    fn add(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        every: Duration,
+        waker: Waker,
+    ) -> Result<Arc<StatusCell>> {
         keys::check_name(name)?;
-        let board = Arc::new(Board::new(name, kind, every));
-        let entry = (Arc::clone(&board), bell);
+        let status = Arc::new(StatusCell::new(name, kind, every));
+        let entry = (Arc::clone(&status), waker);
         match self.jobs.insert(name.to_owned(), entry) {
-            None => Ok(board),
+            None => Ok(status),
             Some(_) => Err(Error::invalid("job", format!("there are two named {name:?}"))),
         }
     }
@@ -147,7 +175,7 @@ impl Running {
     /// # Errors
     /// There is none of that name.
     pub fn wake(&self, name: &str) -> Result<()> {
-        self.bell(name)?.wake();
+        self.waker(name)?.wake();
         Ok(())
     }
 
@@ -155,17 +183,17 @@ impl Running {
     ///
     /// # Errors
     /// There is none of that name.
-    pub async fn run_now(&self, name: &str) -> Result<Ran> {
-        Ok(self.bell(name)?.ask().await)
+    pub async fn run_now(&self, name: &str) -> Result<RunResult> {
+        Ok(self.waker(name)?.request().await)
     }
 
     /// How all jobs do, in the order of their names.
     #[must_use]
     pub fn statuses(&self) -> Vec<Status> {
-        let now_ms = self.hub.now_ms();
+        let now_ms = self.context.now_ms();
         let stopping = *self.phase.borrow() != Phase::Serving;
-        let boards = self.jobs.values();
-        boards.map(|(board, _)| board.status(now_ms, stopping)).collect()
+        let statuses = self.jobs.values();
+        statuses.map(|(status, _)| status.status(now_ms, stopping)).collect()
     }
 
     /// Stops: begins no runs any more, lets those under way finish for as long as `within`, drops
@@ -186,9 +214,9 @@ impl Running {
         dropped
     }
 
-    fn bell(&self, name: &str) -> Result<&Bell> {
+    fn waker(&self, name: &str) -> Result<&Waker> {
         match self.jobs.get(name) {
-            Some((_, bell)) => Ok(bell),
+            Some((_, waker)) => Ok(waker),
             None => Err(Error::invalid("job", format!("there is none named {name:?}"))),
         }
     }

@@ -8,118 +8,118 @@ use weir_table::Write;
 use weir_table::feed::{Change, Merge, Position};
 
 use super::failure::Result;
-use super::job::{Counting, Done, Periodic, Place};
-use super::turn::Turn;
+use super::job::{Done, FeedJob, PeriodicJob, Placement};
+use super::run_context::RunContext;
 
 /// A future in a box.
 pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// [`Periodic`] as the driver keeps it, without its type.
+/// [`PeriodicJob`] as the driver keeps it, without its type.
 pub(super) trait AnyPeriodic: Send + Sync {
     fn name(&self) -> &str;
     fn every(&self) -> Duration;
-    fn place(&self) -> Place;
+    fn placement(&self) -> Placement;
     fn deadline(&self) -> Option<Duration>;
     fn items_max(&self) -> Option<u64>;
-    fn run<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>>;
+    fn run<'a>(&'a self, run: &'a RunContext) -> Boxed<'a, Result<Done>>;
 }
 
-impl<J: Periodic> AnyPeriodic for J {
+impl<J: PeriodicJob> AnyPeriodic for J {
     fn name(&self) -> &str {
-        Periodic::name(self)
+        PeriodicJob::name(self)
     }
 
     fn every(&self) -> Duration {
-        Periodic::every(self)
+        PeriodicJob::every(self)
     }
 
-    fn place(&self) -> Place {
-        Periodic::place(self)
+    fn placement(&self) -> Placement {
+        PeriodicJob::placement(self)
     }
 
     fn deadline(&self) -> Option<Duration> {
-        Periodic::deadline(self)
+        PeriodicJob::deadline(self)
     }
 
     fn items_max(&self) -> Option<u64> {
-        Periodic::items_max(self)
+        PeriodicJob::items_max(self)
     }
 
-    fn run<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>> {
-        Box::pin(Periodic::run(self, turn))
+    fn run<'a>(&'a self, run: &'a RunContext) -> Boxed<'a, Result<Done>> {
+        Box::pin(PeriodicJob::run(self, run))
     }
 }
 
-/// [`Counting`] as the driver keeps it, without its type.
-pub(super) trait AnyCounting: Send + Sync {
+/// [`FeedJob`] as the driver keeps it, without its type.
+pub(super) trait AnyFeedJob: Send + Sync {
     fn name(&self) -> &str;
     fn table(&self) -> &str;
     fn start(&self) -> Position;
     fn every(&self) -> Option<Duration>;
     fn deadline(&self) -> Option<Duration>;
     fn merge(&self) -> Option<Merge>;
-    /// An empty tally for a window.
-    fn tally(&self) -> Box<dyn AnyTally + '_>;
-    fn full_pass<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>>;
+    /// An empty accumulator for a window.
+    fn accumulator(&self) -> Box<dyn AnyAccumulator + '_>;
+    fn full_pass<'a>(&'a self, run: &'a RunContext) -> Boxed<'a, Result<Done>>;
 }
 
-/// The tally of a [`Counting`] job, with its job.
-pub(super) trait AnyTally: Send {
+/// The accumulator of a [`FeedJob`] job, with its job.
+pub(super) trait AnyAccumulator: Send {
     fn fold(&mut self, changes: Vec<Change>) -> Result<usize>;
-    fn writes<'a>(self: Box<Self>, turn: &'a Turn) -> Boxed<'a, Result<Vec<Write>>>
+    fn writes<'a>(self: Box<Self>, run: &'a RunContext) -> Boxed<'a, Result<Vec<Write>>>
     where
         Self: 'a;
 }
 
-struct Tallied<'j, J: Counting> {
+struct JobAccumulator<'j, J: FeedJob> {
     job: &'j J,
-    tally: J::Tally,
+    accumulator: J::Accumulator,
 }
 
-impl<J: Counting> AnyTally for Tallied<'_, J> {
+impl<J: FeedJob> AnyAccumulator for JobAccumulator<'_, J> {
     fn fold(&mut self, changes: Vec<Change>) -> Result<usize> {
-        self.job.fold(&mut self.tally, changes)
+        self.job.fold(&mut self.accumulator, changes)
     }
 
-    fn writes<'a>(self: Box<Self>, turn: &'a Turn) -> Boxed<'a, Result<Vec<Write>>>
+    fn writes<'a>(self: Box<Self>, run: &'a RunContext) -> Boxed<'a, Result<Vec<Write>>>
     where
         Self: 'a,
     {
-        let Tallied { job, tally } = *self;
-        Box::pin(job.writes(tally, turn))
+        let JobAccumulator { job, accumulator } = *self;
+        Box::pin(job.writes(accumulator, run))
     }
 }
 
-impl<J: Counting> AnyCounting for J {
+impl<J: FeedJob> AnyFeedJob for J {
     fn name(&self) -> &str {
-        Counting::name(self)
+        FeedJob::name(self)
     }
 
     fn table(&self) -> &str {
-        Counting::table(self)
+        FeedJob::table(self)
     }
 
     fn start(&self) -> Position {
-        Counting::start(self)
+        FeedJob::start(self)
     }
 
     fn every(&self) -> Option<Duration> {
-        Counting::every(self)
+        FeedJob::every(self)
     }
 
     fn deadline(&self) -> Option<Duration> {
-        Counting::deadline(self)
+        FeedJob::deadline(self)
     }
 
     fn merge(&self) -> Option<Merge> {
-        Counting::merge(self)
+        FeedJob::merge(self)
     }
 
-    fn tally(&self) -> Box<dyn AnyTally + '_> {
-        Box::new(Tallied { job: self, tally: J::Tally::default() })
+    fn accumulator(&self) -> Box<dyn AnyAccumulator + '_> {
+        Box::new(JobAccumulator { job: self, accumulator: J::Accumulator::default() })
     }
 
-    fn full_pass<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>> {
-        Box::pin(Counting::full_pass(self, turn))
+    fn full_pass<'a>(&'a self, run: &'a RunContext) -> Boxed<'a, Result<Done>> {
+        Box::pin(FeedJob::full_pass(self, run))
     }
 }

@@ -1,4 +1,4 @@
-//! What a domain writes: a [`Periodic`] job or a [`Counting`] one.
+//! What a domain writes: a [`PeriodicJob`] job or a [`FeedJob`] one.
 //!
 //! All are idempotent functions of the state of the store: they may be cut off at any `await`, and
 //! are then run again. The driver owns period, lease, retry and shutdown.
@@ -10,15 +10,15 @@ use weir_table::Write;
 use weir_table::feed::{Change, Merge, Position};
 
 use super::failure::Result;
-use super::turn::Turn;
+use super::run_context::RunContext;
 
 /// Where a periodic job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Placement {
     /// On one instance at a time, under a lease; the period is that of all instances together.
-    Alone,
+    OneInstance,
     /// On every instance.
-    Everywhere,
+    EveryInstance,
 }
 
 /// What a round of work came to.
@@ -50,7 +50,7 @@ impl Done {
 }
 
 /// A job that runs every so often.
-pub trait Periodic: Send + Sync + 'static {
+pub trait PeriodicJob: Send + Sync + 'static {
     /// Its name, which stays: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
     fn name(&self) -> &str;
 
@@ -58,8 +58,8 @@ pub trait Periodic: Send + Sync + 'static {
     fn every(&self) -> Duration;
 
     /// Whether one instance runs it at a time, or all do.
-    fn place(&self) -> Place {
-        Place::Alone
+    fn placement(&self) -> Placement {
+        Placement::OneInstance
     }
 
     /// How long a run may take; none for the driver's setting.
@@ -73,14 +73,14 @@ pub trait Periodic: Send + Sync + 'static {
     }
 
     /// One round of work.
-    fn run(&self, turn: &Turn) -> impl Future<Output = Result<Done>> + Send;
+    fn run(&self, run: &RunContext) -> impl Future<Output = Result<Done>> + Send;
 }
 
 /// A job that follows a table's change feed, in long windows of changes, so that an item is written once however many
 /// changes it counts.
-pub trait Counting: Send + Sync + 'static {
+pub trait FeedJob: Send + Sync + 'static {
     /// What the changes of a window came to so far.
-    type Tally: Default + Send;
+    type Accumulator: Default + Send;
 
     /// Its name, which stays: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
     fn name(&self) -> &str;
@@ -110,11 +110,11 @@ pub trait Counting: Send + Sync + 'static {
         None
     }
 
-    /// Adds changes to the tally. Returns how many entries it has now: when they are many the window ends.
+    /// Adds changes to the accumulator. Returns how many entries it has now: when they are many the window ends.
     ///
     /// # Errors
     /// A change cannot be read.
-    fn fold(&self, tally: &mut Self::Tally, changes: Vec<Change>) -> Result<usize>;
+    fn fold(&self, accumulator: &mut Self::Accumulator, changes: Vec<Change>) -> Result<usize>;
 
     /// What to write because of a window's changes: any number of writes, no item twice, none with a condition. The driver
     /// writes them in the order of their items, in several transactions if need be, each with a checkpoint; so each change
@@ -124,11 +124,11 @@ pub trait Counting: Send + Sync + 'static {
     /// Work outside of tables can be done here too, if it may be repeated: after a crash the changes are read again.
     fn writes(
         &self,
-        tally: Self::Tally,
-        turn: &Turn,
+        accumulator: Self::Accumulator,
+        run: &RunContext,
     ) -> impl Future<Output = Result<Vec<Write>>> + Send;
 
     /// Makes up for changes that the feed no longer had. The feed has been restarted by then, so changes made during the
     /// pass are also folded, maybe on another instance at the same time. What was written of a trimmed window stays.
-    fn full_pass(&self, turn: &Turn) -> impl Future<Output = Result<Done>> + Send;
+    fn full_pass(&self, run: &RunContext) -> impl Future<Output = Result<Done>> + Send;
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use weir_table::{Get, Result, Write};
 
-use super::hub::Hub;
+use super::context::Context;
 use super::keys::{self, JOBS_TABLE};
 use super::record::Record;
 use super::settings::RECORD_TRIES;
@@ -15,7 +15,7 @@ use super::writes::{self, Finish};
 /// What this instance knows of a job's lease.
 #[derive(Debug)]
 pub(super) struct Lease {
-    pub(super) hub: Arc<Hub>,
+    pub(super) context: Arc<Context>,
     pub(super) job: String,
     /// The beat that was seen last, and since when it is the same.
     watched: Option<(u64, Instant)>,
@@ -30,14 +30,14 @@ pub(super) struct Held {
 }
 
 impl Lease {
-    pub(super) fn new(hub: Arc<Hub>, job: &str) -> Lease {
-        Lease { hub, job: job.to_owned(), watched: None }
+    pub(super) fn new(context: Arc<Context>, job: &str) -> Lease {
+        Lease { context, job: job.to_owned(), watched: None }
     }
 
     /// Reads the job's item. Returns it and for how long it has been the same.
-    pub(super) async fn look(&mut self) -> Result<(Record, Duration)> {
+    pub(super) async fn read(&mut self) -> Result<(Record, Duration)> {
         let get = Get::new(JOBS_TABLE, keys::job(&self.job));
-        let found = self.hub.get(&get).await?;
+        let found = self.context.get(&get).await?;
         let record = found.as_ref().map_or_else(Record::default, Record::read);
         let since = match self.watched {
             Some((beat, since)) if beat == record.beat => since,
@@ -49,11 +49,11 @@ impl Lease {
 
     /// Takes the lease if the item is still as `seen`. Returns it with the item as it is now.
     pub(super) async fn take(&self, seen: &Record, owe: bool) -> Result<Option<(Held, Record)>> {
-        let hub = &self.hub;
+        let context = &self.context;
         let from = Instant::now();
-        let (me, now_ms, lease) = (&hub.instance, hub.now_ms(), hub.settings.lease);
+        let (me, now_ms, lease) = (&context.instance, context.now_ms(), context.settings.lease);
         let take = writes::take(&self.job, seen, me, now_ms, lease, owe);
-        let written = hub.write(take).await?;
+        let written = context.write(take).await?;
         if !written.is_applied() {
             return Ok(None);
         }
@@ -65,7 +65,7 @@ impl Lease {
     /// Renews the lease, each time after a third of it. Returns once it is lost: refused, or not
     /// renewed in two thirds of its time. What is returned is when the run must be over.
     pub(super) async fn keep(&self, held: Held) -> Instant {
-        let third = self.hub.settings.lease / 3;
+        let third = self.context.settings.lease / 3;
         let mut from = held.from;
         loop {
             sleep_until(from + third).await;
@@ -78,12 +78,12 @@ impl Lease {
         }
     }
 
-    /// Whether the lease is still ours; asks until the store answers.
+    /// Whether the lease is still ours; requests until the store answers.
     async fn renew(&self, fence: u64) -> bool {
-        let lease = self.hub.settings.lease;
+        let lease = self.context.settings.lease;
         loop {
-            let renew = writes::renew(&self.job, fence, self.hub.now_ms(), lease);
-            match self.hub.write(renew).await {
+            let renew = writes::renew(&self.job, fence, self.context.now_ms(), lease);
+            match self.context.write(renew).await {
                 Ok(written) => return written.is_applied(),
                 Err(error) => {
                     tracing::warn!(job = self.job, %error, "a job's lease could not be renewed");
@@ -106,13 +106,15 @@ impl Lease {
 
     async fn tell(&self, write: &Write) -> Option<Record> {
         for tries in 1..=RECORD_TRIES {
-            match self.hub.write(write.clone()).await {
+            match self.context.write(write.clone()).await {
                 Ok(written) if written.is_applied() => return written.item().map(Record::read),
                 Ok(_) => return None,
                 Err(error) => {
                     tracing::warn!(job = self.job, %error, "a job's result could not be stored");
                     sleep(
-                        self.hub.settings.backoff_first.min(self.hub.settings.lease) * tries / 10,
+                        self.context.settings.backoff_first.min(self.context.settings.lease)
+                            * tries
+                            / 10,
                     )
                     .await;
                 }
@@ -132,8 +134,8 @@ mod tests {
     use weir_table::{AnyBackend, Store};
 
     use super::super::record::Ended;
+    use super::super::run_context::Phase;
     use super::super::settings::Settings;
-    use super::super::turn::Phase;
     use super::*;
 
     /// The leases of two instances on one job.
@@ -142,14 +144,14 @@ mod tests {
         let store = Store::new(AnyBackend::Embedded(backend), CursorKey::new([1; 32]));
         store.create_table(&keys::table_spec()).await.unwrap();
         ["a", "b"].map(|instance| {
-            let hub = Hub {
+            let context = Context {
                 store: store.clone(),
                 clock: Clock::manual(1_000),
                 instance: instance.to_owned(),
                 settings: Settings::default(),
                 phase: watch::channel(Phase::Serving).1,
             };
-            Lease::new(Arc::new(hub), "sweep")
+            Lease::new(Arc::new(context), "sweep")
         })
     }
 
@@ -169,8 +171,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [mut a, mut b] = two(&folder).await;
         for round in 0..3 {
-            let (seen_by_a, _) = a.look().await.unwrap();
-            let (seen_by_b, _) = b.look().await.unwrap();
+            let (seen_by_a, _) = a.read().await.unwrap();
+            let (seen_by_b, _) = b.read().await.unwrap();
             let (held, record) = a.take(&seen_by_a, false).await.unwrap().unwrap();
             assert_eq!(record.owner.as_deref(), Some("a"));
             assert_eq!(record.lease_until_ms, 31_000);
@@ -187,10 +189,10 @@ mod tests {
     async fn a_lease_that_was_taken_over_is_good_for_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let [mut a, mut b] = two(&folder).await;
-        let (seen, _) = a.look().await.unwrap();
+        let (seen, _) = a.read().await.unwrap();
         let (of_a, _) = a.take(&seen, false).await.unwrap().unwrap();
         assert!(a.renew(of_a.fence).await);
-        let (seen, _) = b.look().await.unwrap();
+        let (seen, _) = b.read().await.unwrap();
         let (of_b, taken) = b.take(&seen, false).await.unwrap().unwrap();
         assert!(!a.renew(of_a.fence).await);
         let ended = ended();
@@ -198,7 +200,7 @@ mod tests {
             Finish { ended: &ended, failed_in_row: 1, due_in: Duration::from_secs(1), pass: None };
         assert_eq!(a.end(of_a, &finish).await, None);
         a.release(of_a).await;
-        assert_eq!(a.look().await.unwrap().0, taken);
+        assert_eq!(a.read().await.unwrap().0, taken);
         let record = b.end(of_b, &finish).await.unwrap();
         assert_eq!((record.owner, record.due_ms), (None, 2_200));
         assert_eq!((record.runs, record.failures), (1, 1));
@@ -209,14 +211,14 @@ mod tests {
     async fn a_renewed_lease_counts_anew_for_whoever_watches() {
         let folder = tempfile::tempdir().unwrap();
         let [mut a, mut b] = two(&folder).await;
-        let (seen, _) = a.look().await.unwrap();
+        let (seen, _) = a.read().await.unwrap();
         let (held, _) = a.take(&seen, false).await.unwrap().unwrap();
-        b.look().await.unwrap();
+        b.read().await.unwrap();
         let since = b.watched.unwrap().1;
-        b.look().await.unwrap();
+        b.read().await.unwrap();
         assert_eq!(b.watched.unwrap().1, since);
         assert!(a.renew(held.fence).await);
-        b.look().await.unwrap();
+        b.read().await.unwrap();
         assert!(b.watched.unwrap().1 > since);
     }
 }

@@ -10,21 +10,21 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::desk::Ran;
+use super::backoff::{backoff, spread};
+use super::context::Started;
 use super::erased::Boxed;
 use super::failure::{Failure, Result};
-use super::hub::Started;
 use super::job::Done;
 use super::lease::{Held, Lease};
-use super::pace::{backoff, spread};
+use super::mailbox::RunResult;
 use super::plan::{Step, plan};
 use super::record::Record;
 use super::run::{End, guarded};
-use super::status::Board;
-use super::turn::Phase;
+use super::run_context::Phase;
+use super::status::StatusCell;
 use super::writes::Finish;
 
-/// How often another instance may be faster before we wait for our next turn.
+/// How often another instance may be faster before we wait for our next run_context.
 const TAKE_TRIES: u32 = 3;
 
 /// How a job is run under its lease.
@@ -35,7 +35,7 @@ pub(super) struct Terms {
     /// How long a run may take.
     pub(super) deadline: Duration,
     /// Run though it is not due.
-    pub(super) asked: bool,
+    pub(super) requested: bool,
     /// Note that a full pass is owed.
     pub(super) owe: bool,
 }
@@ -50,17 +50,17 @@ pub(super) enum Leased {
     /// The store failed before the run began.
     Fault(Failure),
     /// It ran; look again after this long.
-    Ran(Ran, Duration),
+    Completed(RunResult, Duration),
 }
 
 /// Runs `work` if this instance may. `work` is given the signal that its lease was lost.
 pub(super) async fn run<'a>(
     lease: &mut Lease,
-    board: &Board,
+    status: &StatusCell,
     terms: Terms,
     work: impl FnOnce(watch::Receiver<bool>) -> Boxed<'a, Result<Done>>,
 ) -> Leased {
-    let taken = match take(lease, board, terms).await {
+    let taken = match take(lease, status, terms).await {
         Ok(taken) => taken,
         Err(error) => return Leased::Fault(error.into()),
     };
@@ -68,34 +68,34 @@ pub(super) async fn run<'a>(
         Taken::Ours(held, record) => (held, record),
         Taken::Not(leased) => return leased,
     };
-    let hub = lease.hub.clone();
-    if *hub.phase.borrow() != Phase::Serving {
+    let context = lease.context.clone();
+    if *context.phase.borrow() != Phase::Serving {
         lease.release(held).await;
-        return Leased::Ran(Ran::Stopping, Duration::ZERO);
+        return Leased::Completed(RunResult::Stopping, Duration::ZERO);
     }
-    let started = hub.start();
-    board.running(started.at_ms, Some(&hub.instance));
+    let started = context.start();
+    status.running(started.at_ms, Some(&context.instance));
     let (lose, lost) = watch::channel(false);
     let losing = async {
         let over_at = lease.keep(held).await;
         lose.send_replace(true);
         tokio::time::sleep_until(over_at).await;
     };
-    let end = guarded(work(lost), terms.deadline, hub.phase.clone(), losing).await;
+    let end = guarded(work(lost), terms.deadline, context.phase.clone(), losing).await;
     match end {
         // Also when the lease was lost: the note is refused if another instance has it.
-        End::Ended(result) => ended(lease, board, terms, held, &record, started, result).await,
+        End::Ended(result) => ended(lease, status, terms, held, &record, started, result).await,
         End::CutOff => {
             lease.release(held).await;
-            Leased::Ran(Ran::Stopping, Duration::ZERO)
+            Leased::Completed(RunResult::Stopping, Duration::ZERO)
         }
         End::Lost => {
             let failure = Failure::new("the lease was lost during the run");
-            let wait = hub.settings.lease_poll;
+            let wait = context.settings.lease_poll;
             tracing::warn!(job = lease.job, error = %failure, "a job failed");
-            board.fault(&failure);
-            board.resting(hub.later_ms(wait));
-            Leased::Ran(Ran::Failed(failure), wait)
+            status.fault(&failure);
+            status.resting(context.later_ms(wait));
+            Leased::Completed(RunResult::Failed(failure), wait)
         }
     }
 }
@@ -105,20 +105,20 @@ enum Taken {
     Not(Leased),
 }
 
-async fn take(lease: &mut Lease, board: &Board, terms: Terms) -> weir_table::Result<Taken> {
-    let hub = lease.hub.clone();
+async fn take(lease: &mut Lease, status: &StatusCell, terms: Terms) -> weir_table::Result<Taken> {
+    let context = lease.context.clone();
     for _ in 0..TAKE_TRIES {
-        let (record, unchanged) = lease.look().await?;
-        board.saw(&record);
-        let now_ms = hub.now_ms();
-        match plan(&record, &hub.instance, now_ms, unchanged, terms.asked) {
+        let (record, unchanged) = lease.read().await?;
+        status.restore(&record);
+        let now_ms = context.now_ms();
+        match plan(&record, &context.instance, now_ms, unchanged, terms.requested) {
             Step::LeasedBy(owner, left) => {
-                board.waiting_for(&owner);
-                let wait = left.min(spread(hub.settings.lease_poll));
+                status.waiting_for(&owner);
+                let wait = left.min(spread(context.settings.lease_poll));
                 return Ok(Taken::Not(Leased::Elsewhere(owner, wait)));
             }
             Step::NotDue(left) => {
-                board.resting(record.due_ms);
+                status.resting(record.due_ms);
                 return Ok(Taken::Not(Leased::NotDue(spread(left))));
             }
             Step::Take => {}
@@ -127,19 +127,19 @@ async fn take(lease: &mut Lease, board: &Board, terms: Terms) -> weir_table::Res
             return Ok(Taken::Ours(held, record));
         }
     }
-    Ok(Taken::Not(Leased::NotDue(hub.settings.lease_poll)))
+    Ok(Taken::Not(Leased::NotDue(context.settings.lease_poll)))
 }
 
 async fn ended(
     lease: &Lease,
-    board: &Board,
+    status: &StatusCell,
     terms: Terms,
     held: Held,
     before: &Record,
     started: Started,
     result: Result<Done>,
 ) -> Leased {
-    let settings = &lease.hub.settings;
+    let settings = &lease.context.settings;
     let failed_in_row = match &result {
         Ok(_) => 0,
         Err(_) => before.failed_in_row.saturating_add(1),
@@ -150,7 +150,7 @@ async fn ended(
         Err(_) => backoff(failed_in_row, settings),
     };
     let is_complete = result.as_ref().is_ok_and(|done| !done.more);
-    let ended = lease.hub.ended(started, &result);
+    let ended = lease.context.ended(started, &result);
     let finish = Finish {
         ended: &ended,
         failed_in_row,
@@ -159,22 +159,22 @@ async fn ended(
     };
     let wait = match lease.end(held, &finish).await {
         Some(record) => {
-            board.saw(&record);
+            status.restore(&record);
             due_in
         }
         // The table says who has the job now, or will.
         None => {
-            board.ended(&ended);
+            status.ended(&ended);
             settings.lease_poll
         }
     };
-    board.resting(lease.hub.later_ms(wait));
+    status.resting(lease.context.later_ms(wait));
     let ran = match result {
-        Ok(done) => Ran::Done(done),
+        Ok(done) => RunResult::Done(done),
         Err(failure) => {
             tracing::warn!(job = lease.job, error = %failure, "a job failed");
-            Ran::Failed(failure)
+            RunResult::Failed(failure)
         }
     };
-    Leased::Ran(ran, spread(wait))
+    Leased::Completed(ran, spread(wait))
 }

@@ -1,7 +1,7 @@
 //! Background jobs: aggregators, sweepers, refreshes, monitors.
 //!
-//! A job is an idempotent function of what is in the store. A [`Periodic`] one runs every so often,
-//! on one instance at a time or on all; a [`Counting`] one is given windows of a table's change feed and returns what to
+//! A job is an idempotent function of what is in the store. A [`PeriodicJob`] one runs every so often,
+//! on one instance at a time or on all; a [`FeedJob`] one is given windows of a table's change feed and returns what to
 //! write because of them. [`Jobs`] gives each a task and owns all the rest: period and jitter, retry with backoff,
 //! deadline, panics, leases, results and shutdown.
 //!
@@ -15,10 +15,10 @@
 //!
 //! ```no_run
 //! # use std::time::Duration;
-//! # use weir_framework::jobs::{Done, Jobs, Periodic, Result, Turn};
+//! # use weir_framework::jobs::{Done, Jobs, PeriodicJob, Result, RunContext};
 //! struct Sweep;
 //!
-//! impl Periodic for Sweep {
+//! impl PeriodicJob for Sweep {
 //!     fn name(&self) -> &str {
 //!         "sweep"
 //!     }
@@ -27,14 +27,14 @@
 //!         Duration::from_secs(60)
 //!     }
 //!
-//!     async fn run(&self, turn: &Turn) -> Result<Done> {
-//!         // Sweep up to turn.items_max() items.
-//!         Ok(Done::all(turn.items_max()))
+//!     async fn run(&self, run: &RunContext) -> Result<Done> {
+//!         // Sweep up to run.items_max() items.
+//!         Ok(Done::all(run.items_max()))
 //!     }
 //! }
 //!
 //! # async fn serve(store: weir_table::Store<weir_table::AnyBackend>) -> weir_table::Result<()> {
-//! let jobs = Jobs::new(store, Default::default(), "instance-1").periodic(Sweep).start()?;
+//! let jobs = Jobs::new(store, Default::default(), "instance-1").periodic_job(Sweep).start()?;
 //! jobs.wake("sweep")?;
 //! jobs.drain(Duration::from_secs(30)).await;
 //! # Ok(())
@@ -43,35 +43,35 @@
 //!
 //! Read next: `job`, what a domain writes; `leased`, how a run under a lease goes; `reader`, how changes are counted once.
 
-mod counting;
-mod desk;
+mod background;
+mod backoff;
+mod context;
 mod driver;
 mod erased;
 mod failure;
-mod hub;
+mod feed;
 mod job;
 mod keys;
 mod lease;
 mod leased;
-mod pace;
+mod mailbox;
 mod periodic;
 mod plan;
 mod reader;
 mod record;
 mod run;
+mod run_context;
+mod run_log;
 mod settings;
 mod status;
-mod tally;
-mod turn;
-mod unhurried;
 mod writes;
 
-pub use desk::Ran;
 pub use driver::{Jobs, Running};
 pub use failure::{Failure, Result};
-pub use job::{Counting, Done, Periodic, Place};
+pub use job::{Done, FeedJob, PeriodicJob, Placement};
 pub use keys::{JOBS_TABLE, table_spec};
+pub use mailbox::RunResult;
 pub use record::Outcome;
+pub use run_context::RunContext;
 pub use settings::Settings;
 pub use status::{Kind, State, Status};
-pub use turn::Turn;

@@ -20,13 +20,13 @@ pub(super) enum Step {
 }
 
 /// What `me` may do at `now_ms` about a job whose item has been the same for `unchanged`.
-/// `asked` runs it before it is due.
+/// `requested` runs it before it is due.
 pub(super) fn plan(
     record: &Record,
     me: &str,
     now_ms: u64,
     unchanged: Duration,
-    asked: bool,
+    requested: bool,
 ) -> Step {
     let left = |until_ms: u64, lasts_ms: u64| {
         let by_wall = Duration::from_millis(until_ms.saturating_sub(now_ms));
@@ -42,7 +42,7 @@ pub(super) fn plan(
         return Step::Take;
     }
     let left = left(record.due_ms, record.due_in_ms);
-    if asked || left.is_zero() { Step::Take } else { Step::NotDue(left) }
+    if requested || left.is_zero() { Step::Take } else { Step::NotDue(left) }
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_run_waits_until_it_is_due_or_asked_for() {
-        let at = |now_ms, asked| plan(&ended(), "me", now_ms, Duration::ZERO, asked);
+        let at = |now_ms, requested| plan(&ended(), "me", now_ms, Duration::ZERO, requested);
         assert_eq!(at(1_060, false), Step::NotDue(40 * MS));
         assert_eq!(at(1_060, true), Step::Take);
         assert_eq!(at(1_100, false), Step::Take);

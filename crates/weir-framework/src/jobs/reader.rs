@@ -1,4 +1,4 @@
-//! Reads a feed window by window, folds the changes into the job's tally, and commits what they came to.
+//! Reads a feed window by window, folds the changes into the job's accumulator, and commits what they came to.
 //!
 //! A run counts what there was when it began: a shard whose end was reached is left for the next run, because to follow a
 //! busy feed closely would be to write every item again for a handful of changes.
@@ -11,14 +11,14 @@ use weir_table::feed::{Change, Consumer, FeedWindow, POSITIONS_TABLE};
 use weir_table::limits::FEED_READ_MAX;
 use weir_table::{AnyBackend, Error};
 
-use super::erased::{AnyCounting, AnyTally};
+use super::backoff::millis;
+use super::context::Context;
+use super::erased::{AnyAccumulator, AnyFeedJob};
 use super::failure::{Failure, Result};
-use super::hub::Hub;
 use super::job::Done;
-use super::pace::millis;
+use super::run_context::RunContext;
 use super::settings::{ENTRIES_MAX, FOLD_MAX, LEASE_PART, TAIL_PART};
-use super::status::Board;
-use super::turn::Turn;
+use super::status::StatusCell;
 
 /// What reading came to.
 #[derive(Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ enum Step {
 
 /// A window whose changes are folded.
 enum Folded<'j> {
-    Window(Box<FeedWindow>, Box<dyn AnyTally + 'j>, Counted),
+    Window(Box<FeedWindow>, Box<dyn AnyAccumulator + 'j>, Counted),
     Nothing,
     Trimmed,
 }
@@ -59,42 +59,42 @@ pub(super) struct Reader {
     passed: BTreeSet<String>,
 }
 
-fn consumer(hub: &Hub, job: &dyn AnyCounting) -> weir_table::Result<Consumer<AnyBackend>> {
+fn consumer(context: &Context, job: &dyn AnyFeedJob) -> weir_table::Result<Consumer<AnyBackend>> {
     let consumer = Consumer::new(
-        hub.store.clone(),
+        context.store.clone(),
         job.table(),
         job.name(),
-        &hub.instance,
+        &context.instance,
         POSITIONS_TABLE,
         job.start(),
-        hub.clock.clone(),
+        context.clock.clone(),
     )?;
-    Ok(consumer.lease_ms(millis(hub.settings.lease)).merging(job.merge()))
+    Ok(consumer.lease_ms(millis(context.settings.lease)).merging(job.merge()))
 }
 
 impl Reader {
-    pub(super) fn new(hub: &Hub, job: &dyn AnyCounting) -> weir_table::Result<Reader> {
-        Ok(Reader { consumer: consumer(hub, job)?, polled_ms: 0, passed: BTreeSet::new() })
+    pub(super) fn new(context: &Context, job: &dyn AnyFeedJob) -> weir_table::Result<Reader> {
+        Ok(Reader { consumer: consumer(context, job)?, polled_ms: 0, passed: BTreeSet::new() })
     }
 
     /// Counts windows until there are none, up to the bounds of rounds and time.
     pub(super) async fn read(
         &mut self,
-        hub: &Hub,
-        job: &dyn AnyCounting,
-        board: &Board,
+        context: &Context,
+        job: &dyn AnyFeedJob,
+        status: &StatusCell,
         lost: watch::Receiver<bool>,
     ) -> Result<Read> {
         let started = Instant::now();
-        let within = job.deadline().unwrap_or(hub.settings.deadline);
+        let within = job.deadline().unwrap_or(context.settings.deadline);
         let mut total = Done::default();
         self.passed.clear();
-        for _ in 0..hub.settings.rounds_max {
-            let turn = hub.turn(hub.settings.items_max, &lost);
-            if turn.stopping() || started.elapsed() >= within / 2 {
+        for _ in 0..context.settings.rounds_max {
+            let run = context.run(context.settings.items_max, &lost);
+            if run.stopping() || started.elapsed() >= within / 2 {
                 break;
             }
-            match self.count_window(hub, job, board, &turn).await? {
+            match self.count_window(context, job, status, &run).await? {
                 Step::Counted(changes) => total.items += changes,
                 Step::Lost => {}
                 Step::Empty => return Ok(Read::Done(total)),
@@ -108,47 +108,47 @@ impl Reader {
 
     async fn count_window(
         &mut self,
-        hub: &Hub,
-        job: &dyn AnyCounting,
-        board: &Board,
-        turn: &Turn,
+        context: &Context,
+        job: &dyn AnyFeedJob,
+        status: &StatusCell,
+        run: &RunContext,
     ) -> Result<Step> {
         // A consumer counts its times from before a clock was set back; a new one does not.
-        if turn.now_ms() < self.polled_ms {
-            self.consumer = consumer(hub, job)?;
+        if run.now_ms() < self.polled_ms {
+            self.consumer = consumer(context, job)?;
         }
-        self.polled_ms = turn.now_ms();
-        let mut folded = self.fold(hub, job, board, turn).await?;
+        self.polled_ms = run.now_ms();
+        let mut folded = self.fold(context, job, status, run).await?;
         if matches!(folded, Folded::Trimmed) {
             // Another instance may have restarted the feed, which a new consumer finds out.
-            self.consumer = consumer(hub, job)?;
-            folded = self.fold(hub, job, board, turn).await?;
+            self.consumer = consumer(context, job)?;
+            folded = self.fold(context, job, status, run).await?;
         }
-        let (window, tally, counted) = match folded {
-            Folded::Window(window, tally, counted) => (window, tally, counted),
+        let (window, accumulator, counted) = match folded {
+            Folded::Window(window, accumulator, counted) => (window, accumulator, counted),
             Folded::Nothing => {
-                board.caught_up();
+                status.caught_up();
                 return Ok(Step::Empty);
             }
             Folded::Trimmed => return Ok(Step::Trimmed),
         };
-        let writes = tally.writes(turn).await?;
+        let writes = accumulator.writes(run).await?;
         if !Box::pin(self.consumer.commit(*window, writes)).await? {
             return Ok(Step::Lost);
         }
-        board.handled(counted.last_ms);
+        status.handled(counted.last_ms);
         Ok(Step::Counted(counted.changes as u64))
     }
 
     /// Reads a window page by page; each page is dropped once it is folded.
     async fn fold<'j>(
         &mut self,
-        hub: &Hub,
-        job: &'j dyn AnyCounting,
-        board: &Board,
-        turn: &Turn,
+        context: &Context,
+        job: &'j dyn AnyFeedJob,
+        status: &StatusCell,
+        run: &RunContext,
     ) -> Result<Folded<'j>> {
-        let mut tally = job.tally();
+        let mut accumulator = job.accumulator();
         let started = Instant::now();
         let mut counted = Counted::default();
         let mut window =
@@ -163,21 +163,21 @@ impl Reader {
                 Err(error) => return trimmed(error),
             };
             let Some(first) = changes.first() else { break };
-            board.behind(first.first_ms());
-            board.running(turn.now_ms(), None);
+            status.behind(first.first_ms());
+            status.running(run.now_ms(), None);
             let read = window.changes_read() - counted.changes;
             counted.changes = window.changes_read();
             counted.last_ms = changes.iter().map(|change| change.at_ms).max().unwrap_or_default();
-            let is_tail = window.is_open() && is_tail(hub, job, read, counted.last_ms, turn);
+            let is_tail = window.is_open() && is_tail(context, job, read, counted.last_ms, run);
             if is_tail {
                 self.passed.insert(window.shard().to_owned());
             }
-            let entries = fold_in_parts(tally.as_mut(), changes).await?;
+            let entries = fold_in_parts(accumulator.as_mut(), changes).await?;
             let is_enough = is_tail
-                || counted.changes >= hub.settings.window_max
+                || counted.changes >= context.settings.window_max
                 || entries >= ENTRIES_MAX
-                || started.elapsed() >= hub.settings.lease / LEASE_PART
-                || turn.stopping();
+                || started.elapsed() >= context.settings.lease / LEASE_PART
+                || run.stopping();
             // A resumed window must end where it ended before.
             if is_enough && !window.is_resumed() {
                 break;
@@ -186,15 +186,18 @@ impl Reader {
         if window.reaches_end() {
             self.passed.insert(window.shard().to_owned());
         }
-        Ok(Folded::Window(Box::new(window), tally, counted))
+        Ok(Folded::Window(Box::new(window), accumulator, counted))
     }
 }
 
 /// Folds changes a few at a time, so that requests on the same thread do not wait for all of them.
-async fn fold_in_parts(tally: &mut dyn AnyTally, changes: Vec<Change>) -> Result<usize> {
+async fn fold_in_parts(
+    accumulator: &mut dyn AnyAccumulator,
+    changes: Vec<Change>,
+) -> Result<usize> {
     let mut rest = changes.into_iter();
     loop {
-        let entries = tally.fold(rest.by_ref().take(FOLD_MAX).collect())?;
+        let entries = accumulator.fold(rest.by_ref().take(FOLD_MAX).collect())?;
         tokio::task::yield_now().await;
         if rest.len() == 0 {
             return Ok(entries);
@@ -204,9 +207,15 @@ async fn fold_in_parts(tally: &mut dyn AnyTally, changes: Vec<Change>) -> Result
 
 /// Whether the end of the feed is near: few changes came, and the last of them was made not long ago. A DynamoDB stream may
 /// return few of many, so few alone do not prove it.
-fn is_tail(hub: &Hub, job: &dyn AnyCounting, read: usize, last_ms: u64, turn: &Turn) -> bool {
-    let every = job.every().unwrap_or(hub.settings.feed_poll);
-    let is_new = last_ms.saturating_add(millis(every)) >= turn.now_ms();
+fn is_tail(
+    context: &Context,
+    job: &dyn AnyFeedJob,
+    read: usize,
+    last_ms: u64,
+    run: &RunContext,
+) -> bool {
+    let every = job.every().unwrap_or(context.settings.feed_poll);
+    let is_new = last_ms.saturating_add(millis(every)) >= run.now_ms();
     is_new && read < FEED_READ_MAX / TAIL_PART
 }
 

@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::erased::{AnyCounting, AnyPeriodic, Boxed};
+use super::context::Context;
+use super::erased::{AnyFeedJob, AnyPeriodic, Boxed};
 use super::failure::{Failure, Result};
-use super::hub::Hub;
 use super::job::Done;
-use super::turn::{Phase, Turn};
+use super::run_context::{Phase, RunContext};
 
 /// What became of a run.
 #[derive(Debug)]
@@ -69,14 +69,14 @@ pub(super) enum Work<'a> {
     /// A periodic job's run.
     Run(&'a dyn AnyPeriodic),
     /// A feed job's full pass.
-    Pass(&'a dyn AnyCounting),
+    Pass(&'a dyn AnyFeedJob),
 }
 
 impl Work<'_> {
-    fn round<'a>(&'a self, turn: &'a Turn) -> Boxed<'a, Result<Done>> {
+    fn round<'a>(&'a self, run: &'a RunContext) -> Boxed<'a, Result<Done>> {
         match self {
-            Work::Run(job) => job.run(turn),
-            Work::Pass(job) => job.full_pass(turn),
+            Work::Run(job) => job.run(run),
+            Work::Pass(job) => job.full_pass(run),
         }
     }
 }
@@ -84,7 +84,7 @@ impl Work<'_> {
 /// Does rounds as long as there is more, up to the bound of rounds and up to half of `within`, so
 /// that a job with much to do reports progress and is not cut off at its deadline.
 pub(super) async fn rounds(
-    hub: &Hub,
+    context: &Context,
     work: Work<'_>,
     items_max: u64,
     within: Duration,
@@ -92,10 +92,10 @@ pub(super) async fn rounds(
 ) -> Result<Done> {
     let started = Instant::now();
     let mut total = Done::default();
-    for _ in 0..hub.settings.rounds_max {
-        let turn = hub.turn(items_max, &lost);
-        total = total.then(work.round(&turn).await?);
-        if !total.more || turn.stopping() || started.elapsed() >= within / 2 {
+    for _ in 0..context.settings.rounds_max {
+        let run = context.run(items_max, &lost);
+        total = total.then(work.round(&run).await?);
+        if !total.more || run.stopping() || started.elapsed() >= within / 2 {
             break;
         }
         tokio::task::yield_now().await;

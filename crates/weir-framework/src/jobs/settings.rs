@@ -10,7 +10,7 @@ pub(super) const JOBS_MAX: usize = 200;
 /// Bytes of an error's text that are kept.
 pub(super) const ERROR_TEXT_MAX: usize = 500;
 /// Calls of `run_now` that wait for one job; more wait to be taken in.
-pub(super) const ASKS_MAX: usize = 16;
+pub(super) const REQUESTS_MAX: usize = 16;
 /// Tries to write down how a run ended.
 pub(super) const RECORD_TRIES: u32 = 3;
 /// How long leases may take to be given back once runs were cut off.
@@ -26,13 +26,11 @@ const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 /// Bytes of an instance's id.
 pub(super) const INSTANCE_MAX: usize = 255;
 
-/// Entries of a counting job's tally at which its window ends, which bounds memory.
+/// Entries of a counting job's accumulator at which its window ends, which bounds memory.
 pub(super) const ENTRIES_MAX: usize = 10_000;
 /// A page with less than this part of the changes it may have shows that the feed's end is near.
 pub(super) const TAIL_PART: usize = 4;
-/// How far behind, beside two of its periods, a feed job is when it takes no more rests.
-pub(super) const LATE: Duration = Duration::from_secs(5);
-/// Changes that are folded at once, before others have their turn on the thread.
+/// Changes that are folded at once, before others have their run_context on the thread.
 pub(super) const FOLD_MAX: usize = 16;
 /// Reading a window takes at most this part of a lease.
 pub(super) const LEASE_PART: u32 = 3;

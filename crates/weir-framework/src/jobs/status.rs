@@ -76,7 +76,7 @@ pub struct Status {
 
 /// The status of one job, written by its task and read by anyone.
 #[derive(Debug)]
-pub(super) struct Board {
+pub(super) struct StatusCell {
     inner: Mutex<Inner>,
 }
 
@@ -90,8 +90,8 @@ struct Inner {
     behind_ms: Option<u64>,
 }
 
-impl Board {
-    pub(super) fn new(name: &str, kind: Kind, every: Duration) -> Board {
+impl StatusCell {
+    pub(super) fn new(name: &str, kind: Kind, every: Duration) -> StatusCell {
         let status = Status {
             name: name.to_owned(),
             kind,
@@ -109,7 +109,7 @@ impl Board {
             lag_ms: 0,
             leased_by: None,
         };
-        Board { inner: Mutex::new(Inner { status, due_ms: None, behind_ms: None }) }
+        StatusCell { inner: Mutex::new(Inner { status, due_ms: None, behind_ms: None }) }
     }
 
     /// The status at `now_ms`.
@@ -129,7 +129,7 @@ impl Board {
     }
 
     /// Takes over what the table says, unless this instance knows of more.
-    pub(super) fn saw(&self, record: &Record) {
+    pub(super) fn restore(&self, record: &Record) {
         let mut inner = self.inner.lock();
         inner.status.leased_by.clone_from(&record.owner);
         inner.due_ms = Some(record.due_ms).filter(|due_ms| *due_ms > 0);
@@ -199,12 +199,6 @@ impl Board {
         self.inner.lock().behind_ms = Some(at_ms);
     }
 
-    /// Whether a feed job has yet to handle changes that are older than that.
-    pub(super) fn is_behind(&self, now_ms: u64, by_ms: u64) -> bool {
-        let behind_ms = self.inner.lock().behind_ms;
-        behind_ms.is_some_and(|at_ms| now_ms.saturating_sub(at_ms) > by_ms)
-    }
-
     /// There are no more changes.
     pub(super) fn caught_up(&self) {
         self.inner.lock().behind_ms = None;
@@ -244,47 +238,46 @@ mod tests {
 
     #[test]
     fn a_periodic_job_lags_when_it_is_overdue_and_does_not_run() {
-        let board = Board::new("sweep", Kind::Periodic, Duration::from_secs(60));
-        assert_eq!(board.status(5_000, false).lag_ms, 0);
-        board.resting(1_000);
-        assert_eq!(board.status(900, false).lag_ms, 0);
-        assert_eq!(board.status(1_250, false).lag_ms, 250);
-        board.running(1_250, None);
-        assert_eq!(board.status(1_300, false).lag_ms, 0);
+        let cell = StatusCell::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        assert_eq!(cell.status(5_000, false).lag_ms, 0);
+        cell.resting(1_000);
+        assert_eq!(cell.status(900, false).lag_ms, 0);
+        assert_eq!(cell.status(1_250, false).lag_ms, 250);
+        cell.running(1_250, None);
+        assert_eq!(cell.status(1_300, false).lag_ms, 0);
     }
 
     #[test]
     fn a_feed_job_lags_while_it_is_behind() {
-        let board = Board::new("totals", Kind::Feed, Duration::from_secs(1));
-        board.behind(1_000);
-        board.behind(1_100);
-        assert!(board.is_behind(1_501, 500) && !board.is_behind(1_500, 500));
-        assert_eq!(board.status(1_500, false).lag_ms, 500);
-        board.handled(1_400);
-        assert_eq!(board.status(1_500, false).lag_ms, 100);
-        board.caught_up();
-        assert_eq!(board.status(1_500, false).lag_ms, 0);
+        let cell = StatusCell::new("totals", Kind::Feed, Duration::from_secs(1));
+        cell.behind(1_000);
+        cell.behind(1_100);
+        assert_eq!(cell.status(1_500, false).lag_ms, 500);
+        cell.handled(1_400);
+        assert_eq!(cell.status(1_500, false).lag_ms, 100);
+        cell.caught_up();
+        assert_eq!(cell.status(1_500, false).lag_ms, 0);
     }
 
     #[test]
     fn a_failed_run_is_told_until_one_succeeds() {
-        let board = Board::new("sweep", Kind::Periodic, Duration::from_secs(60));
-        board.ended(&ended(Some("no disk")));
-        board.resting(0);
-        let status = board.status(0, false);
+        let cell = StatusCell::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        cell.ended(&ended(Some("no disk")));
+        cell.resting(0);
+        let status = cell.status(0, false);
         assert_eq!(status.state, State::Failed);
         assert_eq!(status.last_error.as_deref(), Some("no disk"));
-        board.ended(&ended(None));
-        board.resting(0);
-        let status = board.status(0, false);
+        cell.ended(&ended(None));
+        cell.resting(0);
+        let status = cell.status(0, false);
         assert_eq!((status.state, status.last_error), (State::Idle, None));
         assert_eq!((status.runs, status.failures), (2, 1));
-        assert_eq!(board.status(0, true).state, State::Stopping);
+        assert_eq!(cell.status(0, true).state, State::Stopping);
     }
 
     #[test]
     fn what_the_table_says_is_taken_over_unless_it_is_older() {
-        let board = Board::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        let cell = StatusCell::new("sweep", Kind::Periodic, Duration::from_secs(60));
         let record = Record {
             runs: 9,
             failures: 2,
@@ -292,21 +285,21 @@ mod tests {
             owner: Some("other".into()),
             ..Record::default()
         };
-        board.saw(&record);
-        let status = board.status(0, false);
+        cell.restore(&record);
+        let status = cell.status(0, false);
         assert_eq!((status.runs, status.last_items), (9, Some(7)));
         assert_eq!(status.leased_by.as_deref(), Some("other"));
-        board.ended(&ended(Some("lost")));
-        board.saw(&record);
-        assert_eq!(board.status(0, false).runs, 10);
+        cell.ended(&ended(Some("lost")));
+        cell.restore(&record);
+        assert_eq!(cell.status(0, false).runs, 10);
     }
 
     #[test]
     fn statuses_are_written_in_words() {
-        let board = Board::new("sweep", Kind::Periodic, Duration::from_secs(60));
-        board.waiting_for("other");
-        board.ended(&ended(None));
-        let json = serde_json::to_value(board.status(0, false)).unwrap();
+        let cell = StatusCell::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        cell.waiting_for("other");
+        cell.ended(&ended(None));
+        let json = serde_json::to_value(cell.status(0, false)).unwrap();
         assert_eq!(json["kind"], "periodic");
         assert_eq!(json["state"], "waiting_for_lease");
         assert_eq!(json["last_outcome"], "ok");

@@ -6,8 +6,8 @@ use std::time::Duration;
 use weir_table::Write;
 use weir_table::expr::{Condition, Update, add, attr, set};
 
+use super::backoff::millis;
 use super::keys::{self, JOBS_TABLE};
-use super::pace::millis;
 use super::record::{
     BEAT, DETAIL, DUE, DUE_IN, DURATION, ERROR, Ended, FAILED_IN_ROW, FAILURES, FENCE, FINISHED,
     ITEMS, LEASE, LEASE_UNTIL, OUTCOME, OWNER, Outcome, PASSES_DONE, PASSES_OWED, RUNS, Record,
@@ -87,7 +87,7 @@ pub(super) fn release(job: &str, fence: u64) -> Write {
 }
 
 /// Writes down the last of `runs` runs that needed no lease.
-pub(super) fn tell(job: &str, ended: &Ended, runs: u64, failures: u64) -> Write {
+pub(super) fn record(job: &str, ended: &Ended, runs: u64, failures: u64) -> Write {
     update(job, result(ended, runs, failures))
 }
 

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::extract::Path;
-use crate::jobs::{self, Kind, Outcome, Ran, State as Doing};
+use crate::jobs::{self, Kind, Outcome, RunResult, State as Doing};
 use crate::page::Page;
 use crate::time::rfc3339;
 use crate::{ApiError, Code};
@@ -85,12 +85,12 @@ pub(crate) async fn run(
         return Err(ApiError::not_found(format!("job {name:?}")));
     }
     let (outcome, done) = match jobs.run_now(&name).await? {
-        Ran::Done(done) => ("done", done),
-        Ran::Elsewhere(_) => ("elsewhere", jobs::Done::default()),
-        Ran::Stopping => {
+        RunResult::Done(done) => ("done", done),
+        RunResult::Elsewhere(_) => ("elsewhere", jobs::Done::default()),
+        RunResult::Stopping => {
             return Err(ApiError::new(Code::SERVICE_UNAVAILABLE, "the server is stopping"));
         }
-        Ran::Failed(failure) => {
+        RunResult::Failed(failure) => {
             let error =
                 ApiError::new(Code::INTERNAL_ERROR, "the job failed; GET /v1/jobs says how");
             return Err(error.because(failure.text()));

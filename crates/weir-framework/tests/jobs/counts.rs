@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use weir_framework::jobs::{Counting, Done, Jobs, Ran, Result, Running, Settings, Turn};
+use weir_framework::jobs::{Done, FeedJob, Jobs, Result, RunContext, RunResult, Running, Settings};
 use weir_table::expr::add;
 use weir_table::feed::Change;
 use weir_table::{AnyBackend, Key, Query, Store, Write};
@@ -32,8 +32,8 @@ impl Parts {
     }
 }
 
-impl Counting for Parts {
-    type Tally = BTreeMap<i64, (i64, i64)>;
+impl FeedJob for Parts {
+    type Accumulator = BTreeMap<i64, (i64, i64)>;
 
     fn name(&self) -> &str {
         "parts"
@@ -47,7 +47,7 @@ impl Counting for Parts {
         self.every
     }
 
-    fn fold(&self, tally: &mut Self::Tally, changes: Vec<Change>) -> Result<usize> {
+    fn fold(&self, tally: &mut Self::Accumulator, changes: Vec<Change>) -> Result<usize> {
         for number in numbers(&changes) {
             let (count, sum) = tally.entry(number % PARTS).or_default();
             *count += 1;
@@ -56,7 +56,7 @@ impl Counting for Parts {
         Ok(tally.len())
     }
 
-    async fn writes(&self, tally: Self::Tally, _turn: &Turn) -> Result<Vec<Write>> {
+    async fn writes(&self, tally: Self::Accumulator, _turn: &RunContext) -> Result<Vec<Write>> {
         self.begun.next();
         tokio::time::sleep(self.pause).await;
         let write = |(part, (count, sum)): (i64, (i64, i64))| {
@@ -66,7 +66,7 @@ impl Counting for Parts {
         Ok(tally.into_iter().map(write).collect())
     }
 
-    async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
+    async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
         self.passes.next();
         Ok(Done::all(100))
     }
@@ -75,7 +75,7 @@ impl Counting for Parts {
 fn start(place: &Place, instance: &str, settings: Settings, job: &Parts) -> Running {
     Jobs::new(place.store.clone(), place.clock.clone(), instance)
         .settings(settings)
-        .counting(job.clone())
+        .feed_job(job.clone())
         .start()
         .unwrap()
 }
@@ -148,7 +148,7 @@ async fn a_counting_job_reads_at_its_own_pace_or_when_it_is_asked() {
     assert_eq!((status.every_secs, status.last_items), (3600, Some(0)));
     order(&place.store, 0..1_300).await;
     let ran = running.run_now("parts").await.unwrap();
-    assert_eq!(ran, Ran::Done(Done::all(1_300)));
+    assert_eq!(ran, RunResult::Done(Done::all(1_300)));
     assert_eq!(counted(&place.store).await, sum(1_300));
     assert_eq!(job.begun.count(), 2, "the first change, and the rest as one window");
     order(&place.store, 1_300..1_304).await;

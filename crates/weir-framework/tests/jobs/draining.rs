@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_framework::jobs::{Done, Jobs, Ran, State};
+use weir_framework::jobs::{Done, Jobs, RunResult, State};
 
 use crate::places::{embedded, order, quick, status, until};
 use crate::scripts::{Count, Rounds, Script};
@@ -14,10 +14,10 @@ async fn a_drain_waits_for_a_run_under_way() {
         let place = embedded().await;
         let finished = Rounds::new();
         let noted = finished.clone();
-        let job = Script::new(move |_, turn| {
+        let job = Script::new(move |_, run| {
             let noted = noted.clone();
             async move {
-                while !turn.stopping() {
+                while !run.stopping() {
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -28,7 +28,7 @@ async fn a_drain_waits_for_a_run_under_way() {
         let job = if is_alone { job } else { job.everywhere() };
         let running = Jobs::new(place.store.clone(), place.clock.clone(), "a")
             .settings(quick())
-            .periodic(job.clone())
+            .periodic_job(job.clone())
             .start()
             .unwrap();
         job.begun().reach(1).await;
@@ -47,14 +47,14 @@ async fn a_drained_driver_begins_nothing() {
     let job = Script::idle().every_ms(1);
     let running = Jobs::new(place.store.clone(), place.clock.clone(), "a")
         .settings(quick())
-        .periodic(job.clone())
+        .periodic_job(job.clone())
         .start()
         .unwrap();
     job.begun().reach(3).await;
     assert_eq!(running.drain(Duration::from_secs(30)).await, 0);
     let begun = job.begun().count();
     running.wake("script").unwrap();
-    assert_eq!(running.run_now("script").await.unwrap(), Ran::Stopping);
+    assert_eq!(running.run_now("script").await.unwrap(), RunResult::Stopping);
     assert_eq!(job.begun().count(), begun);
     assert_eq!(running.drain(Duration::from_secs(30)).await, 0);
 }
@@ -65,7 +65,7 @@ async fn whoever_waits_for_a_run_hears_that_the_driver_stops() {
     let job = Script::endless();
     let running = Jobs::new(place.store.clone(), place.clock.clone(), "a")
         .settings(quick())
-        .periodic(job.clone())
+        .periodic_job(job.clone())
         .start()
         .unwrap();
     job.begun().reach(1).await;
@@ -74,7 +74,7 @@ async fn whoever_waits_for_a_run_hears_that_the_driver_stops() {
     let asker = Arc::clone(&running);
     let asked = tokio::spawn(async move { asker.run_now("script").await });
     let drained = tokio::spawn(async move { running.drain(Duration::from_millis(5)).await });
-    assert_eq!(asked.await.unwrap().unwrap(), Ran::Stopping);
+    assert_eq!(asked.await.unwrap().unwrap(), RunResult::Stopping);
     assert_eq!(drained.await.unwrap(), 1);
 }
 
@@ -85,7 +85,7 @@ async fn a_drained_feed_job_gives_its_shards_over_at_once() {
     let start = |instance: &str, job: Count| {
         Jobs::new(place.store.clone(), place.clock.clone(), instance)
             .settings(quick())
-            .counting(job)
+            .feed_job(job)
             .start()
             .unwrap()
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weir_framework::jobs::{Counting, Done, Jobs, Ran, Result, Running, Settings, Turn};
+use weir_framework::jobs::{Done, FeedJob, Jobs, Result, RunContext, RunResult, Running, Settings};
 use weir_table::feed::Change;
 use weir_table::{Item, Write};
 
@@ -11,10 +11,10 @@ use crate::places::{
 };
 use crate::scripts::{Count, Rounds, count, numbers};
 
-fn start(place: &Place, instance: &str, settings: Settings, job: impl Counting) -> Running {
+fn start(place: &Place, instance: &str, settings: Settings, job: impl FeedJob) -> Running {
     Jobs::new(place.store.clone(), place.clock.clone(), instance)
         .settings(settings)
-        .counting(job)
+        .feed_job(job)
         .start()
         .unwrap()
 }
@@ -62,8 +62,8 @@ async fn changes_are_counted_once_though_drivers_are_killed(place: Place) {
 async fn a_panic_while_a_window_is_counted_loses_no_change() {
     #[derive(Clone)]
     struct Panics(Rounds);
-    impl Counting for Panics {
-        type Tally = Vec<i64>;
+    impl FeedJob for Panics {
+        type Accumulator = Vec<i64>;
         fn name(&self) -> &str {
             "panics"
         }
@@ -74,12 +74,12 @@ async fn a_panic_while_a_window_is_counted_loses_no_change() {
             tally.extend(numbers(&changes));
             Ok(tally.len())
         }
-        async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
+        async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
             let round = self.0.next();
             assert!(round.is_multiple_of(2), "this panic is part of a test");
             Ok(vec![count(&tally)])
         }
-        async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
+        async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
             Ok(Done::default())
         }
     }
@@ -95,8 +95,8 @@ async fn a_panic_while_a_window_is_counted_loses_no_change() {
 async fn writes_too_many_for_a_transaction_are_written_in_several() {
     /// Thirty items for each order.
     struct Many;
-    impl Counting for Many {
-        type Tally = Vec<i64>;
+    impl FeedJob for Many {
+        type Accumulator = Vec<i64>;
         fn name(&self) -> &str {
             "many"
         }
@@ -107,7 +107,7 @@ async fn writes_too_many_for_a_transaction_are_written_in_several() {
             tally.extend(numbers(&changes));
             Ok(tally.len())
         }
-        async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
+        async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
             let part = |number: i64, part: i64| {
                 let item = Item::new().with("id", format!("{number}-{part}"));
                 Write::put(TOTALS, item).flushed()
@@ -116,7 +116,7 @@ async fn writes_too_many_for_a_transaction_are_written_in_several() {
             let puts = tally.iter().copied().flat_map(parts);
             Ok(puts.chain([count(&tally)]).collect())
         }
-        async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
+        async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
             Ok(Done::default())
         }
     }
@@ -133,8 +133,8 @@ async fn work_outside_of_tables_is_done_before_the_position_moves() {
     /// Counts in memory.
     #[derive(Clone)]
     struct Outside(Rounds);
-    impl Counting for Outside {
-        type Tally = Vec<i64>;
+    impl FeedJob for Outside {
+        type Accumulator = Vec<i64>;
         fn name(&self) -> &str {
             "outside"
         }
@@ -145,13 +145,13 @@ async fn work_outside_of_tables_is_done_before_the_position_moves() {
             tally.extend(numbers(&changes));
             Ok(tally.len())
         }
-        async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
+        async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
             for _ in tally {
                 self.0.next();
             }
             Ok(Vec::new())
         }
-        async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
+        async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
             Ok(Done::default())
         }
     }
@@ -164,7 +164,7 @@ async fn work_outside_of_tables_is_done_before_the_position_moves() {
     drop(running);
     let again = start(&place, "a", quick(), job.clone());
     let ran = again.run_now("outside").await.unwrap();
-    assert_eq!(ran, Ran::Done(Done::all(0)));
+    assert_eq!(ran, RunResult::Done(Done::all(0)));
     assert_eq!(job.0.count(), 9);
 }
 
@@ -173,8 +173,8 @@ async fn lag_is_the_age_of_what_was_handled_last_while_there_is_more() {
     /// Writes a window whenever the test allows one.
     #[derive(Clone)]
     struct Gated(std::sync::Arc<tokio::sync::Semaphore>, Rounds);
-    impl Counting for Gated {
-        type Tally = Vec<i64>;
+    impl FeedJob for Gated {
+        type Accumulator = Vec<i64>;
         fn name(&self) -> &str {
             "gated"
         }
@@ -185,12 +185,12 @@ async fn lag_is_the_age_of_what_was_handled_last_while_there_is_more() {
             tally.extend(numbers(&changes));
             Ok(tally.len())
         }
-        async fn writes(&self, _tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
+        async fn writes(&self, _tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
             self.1.next();
             self.0.acquire().await?.forget();
             Ok(Vec::new())
         }
-        async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
+        async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
             Ok(Done::default())
         }
     }
@@ -224,6 +224,6 @@ async fn a_woken_feed_job_reads_at_once() {
     until(&running, "count", |status| status.last_items == Some(4)).await;
     order(&place.store, 4..6).await;
     let ran = running.run_now("count").await.unwrap();
-    assert_eq!(ran, Ran::Done(Done::all(2)));
+    assert_eq!(ran, RunResult::Done(Done::all(2)));
     assert_eq!(total(&place.store).await, sum(6));
 }

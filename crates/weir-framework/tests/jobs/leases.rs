@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use weir_framework::jobs::{Done, JOBS_TABLE, Jobs, Ran, Settings, State};
+use weir_framework::jobs::{Done, JOBS_TABLE, Jobs, RunResult, Settings, State};
 use weir_table::clock::Clock;
 use weir_table::expr::set;
 use weir_table::{Key, Query, Write};
@@ -37,7 +37,7 @@ async fn only_one_instance_runs_a_job_at_a_time(place: Place) {
     let job = job.every_ms(1);
     let mut running = Vec::new();
     for instance in ["a", "b", "c"] {
-        let jobs = jobs(&place, instance, quick()).periodic(job.clone());
+        let jobs = jobs(&place, instance, quick()).periodic_job(job.clone());
         running.push(jobs.start().unwrap());
     }
     job.begun().reach(40).await;
@@ -53,10 +53,10 @@ async fn only_one_instance_runs_a_job_at_a_time(place: Place) {
 
 async fn the_period_is_that_of_all_instances_together(place: Place) {
     let job = Script::idle();
-    let a = jobs(&place, "a", quick()).periodic(job.clone()).start();
+    let a = jobs(&place, "a", quick()).periodic_job(job.clone()).start();
     let a = a.unwrap();
     until(&a, "script", |status| status.runs == 1).await;
-    let b = jobs(&place, "b", quick()).periodic(job.clone()).start();
+    let b = jobs(&place, "b", quick()).periodic_job(job.clone()).start();
     let b = b.unwrap();
     let status = until(&b, "script", |status| status.runs == 1).await;
     assert_eq!(status.last_items, Some(1), "b tells what a did");
@@ -70,19 +70,19 @@ async fn the_period_is_that_of_all_instances_together(place: Place) {
 
 async fn a_job_of_a_killed_instance_is_taken_over_when_its_lease_is_over(place: Place) {
     let dying = Script::endless();
-    let a = jobs(&place, "a", quick()).periodic(dying.clone()).start();
+    let a = jobs(&place, "a", quick()).periodic_job(dying.clone()).start();
     dying.begun().reach(1).await;
     let heir = Script::idle();
-    let b = jobs(&place, "b", quick()).periodic(heir.clone()).start();
+    let b = jobs(&place, "b", quick()).periodic_job(heir.clone()).start();
     let b = b.unwrap();
     let status = until(&b, "script", |status| status.state == State::WaitingForLease).await;
     assert_eq!(status.leased_by.as_deref(), Some("a"));
     let ran = b.run_now("script").await.unwrap();
-    assert_eq!(ran, Ran::Elsewhere("a".into()));
+    assert_eq!(ran, RunResult::Elsewhere("a".into()));
     drop(a);
     place.clock.advance_ms(29_999);
     let ran = b.run_now("script").await.unwrap();
-    assert_eq!(ran, Ran::Elsewhere("a".into()));
+    assert_eq!(ran, RunResult::Elsewhere("a".into()));
     assert_eq!(heir.begun().count(), 0);
     place.clock.advance_ms(1);
     let status = until(&b, "script", |status| status.runs == 1).await;
@@ -91,11 +91,11 @@ async fn a_job_of_a_killed_instance_is_taken_over_when_its_lease_is_over(place: 
 
 async fn a_drained_instance_gives_its_job_over_at_once(place: Place) {
     let slow = Script::endless();
-    let a = jobs(&place, "a", quick()).periodic(slow.clone()).start();
+    let a = jobs(&place, "a", quick()).periodic_job(slow.clone()).start();
     let a = a.unwrap();
     slow.begun().reach(1).await;
     let heir = Script::idle();
-    let b = jobs(&place, "b", quick()).periodic(heir.clone()).start();
+    let b = jobs(&place, "b", quick()).periodic_job(heir.clone()).start();
     let b = b.unwrap();
     until(&b, "script", |status| status.state == State::WaitingForLease).await;
     assert_eq!(a.drain(Duration::from_millis(5)).await, 1);
@@ -107,11 +107,11 @@ async fn a_drained_instance_gives_its_job_over_at_once(place: Place) {
 async fn an_instance_that_comes_back_under_its_name_goes_on_at_once() {
     let place = embedded().await;
     let dying = Script::endless();
-    let a = jobs(&place, "a", quick()).periodic(dying.clone()).start();
+    let a = jobs(&place, "a", quick()).periodic_job(dying.clone()).start();
     dying.begun().reach(1).await;
     drop(a);
     let heir = Script::idle();
-    let _a = jobs(&place, "a", quick()).periodic(heir.clone()).start();
+    let _a = jobs(&place, "a", quick()).periodic_job(heir.clone()).start();
     heir.begun().reach(1).await;
 }
 
@@ -122,15 +122,15 @@ async fn a_lease_is_renewed_while_a_long_run_goes_on() {
     let mut settings = quick();
     // Renewed every second: a machine that stands still for less loses nothing.
     settings.lease = Duration::from_secs(3);
-    let job = Script::new(|_, turn| async move {
+    let job = Script::new(|_, run| async move {
         tokio::time::sleep(Duration::from_secs(4)).await;
-        Ok(Done { detail: Some(turn.stopping().to_string()), ..Done::default() })
+        Ok(Done { detail: Some(run.stopping().to_string()), ..Done::default() })
     });
-    let a = jobs(&place, "a", settings.clone()).periodic(job.clone());
+    let a = jobs(&place, "a", settings.clone()).periodic_job(job.clone());
     let a = a.start().unwrap();
     job.begun().reach(1).await;
     let other = Script::idle();
-    let b = jobs(&place, "b", settings).periodic(other.clone()).start();
+    let b = jobs(&place, "b", settings).periodic_job(other.clone()).start();
     let status = until(&a, "script", |status| status.runs == 1).await;
     assert_eq!(status.last_detail.as_deref(), Some("false"));
     assert_eq!(other.begun().count(), 0);
@@ -142,13 +142,13 @@ async fn a_run_whose_lease_is_lost_is_told_to_stop() {
     let place = embedded().await;
     let mut settings = quick();
     settings.lease = Duration::from_millis(900);
-    let heeds = Script::new(|_, turn| async move {
-        while !turn.stopping() {
+    let heeds = Script::new(|_, run| async move {
+        while !run.stopping() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         Ok(Done::all(3))
     });
-    let a = jobs(&place, "a", settings).periodic(heeds.clone()).start();
+    let a = jobs(&place, "a", settings).periodic_job(heeds.clone()).start();
     let a = a.unwrap();
     heeds.begun().reach(1).await;
     seize(&place).await;
@@ -162,7 +162,7 @@ async fn a_run_that_does_not_heed_the_loss_of_its_lease_is_dropped() {
     let mut settings = quick();
     settings.lease = Duration::from_millis(900);
     let job = Script::endless();
-    let a = jobs(&place, "a", settings).periodic(job.clone()).start();
+    let a = jobs(&place, "a", settings).periodic_job(job.clone()).start();
     let a = a.unwrap();
     job.begun().reach(1).await;
     seize(&place).await;
@@ -188,21 +188,21 @@ async fn a_clock_set_back_does_not_keep_a_job_from_running() {
     let mut settings = quick();
     settings.lease = Duration::from_millis(100);
     let dying = Script::endless();
-    let a = jobs(&place, "a", settings.clone()).periodic(dying.clone());
+    let a = jobs(&place, "a", settings.clone()).periodic_job(dying.clone());
     let a = a.start().unwrap();
     dying.begun().reach(1).await;
     drop(a);
     // Ten years ago the lease is far from over, and so is the wait for the second run.
     place.clock = Clock::manual(NOW_MS - 10 * 365 * 24 * 3_600_000);
     let heir = Script::idle().every_ms(50);
-    let b = jobs(&place, "b", settings).periodic(heir.clone()).start();
+    let b = jobs(&place, "b", settings).periodic_job(heir.clone()).start();
     let b = b.unwrap();
     heir.begun().reach(1).await;
     until(&b, "script", |status| status.state == State::Idle).await;
     b.drain(Duration::from_secs(10)).await;
     place.clock = Clock::manual(NOW_MS - 20 * 365 * 24 * 3_600_000);
     let begun = heir.begun().count();
-    let c = jobs(&place, "c", quick()).periodic(heir.clone()).start();
+    let c = jobs(&place, "c", quick()).periodic_job(heir.clone()).start();
     soon("a run after the clock was set back", heir.begun().reach(begun + 1)).await;
     drop(c);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use weir_framework::jobs::{
-    Counting, Done, JOBS_TABLE, Jobs, Result, Running, State, Status, Turn,
+    Done, FeedJob, JOBS_TABLE, Jobs, Result, RunContext, Running, State, Status,
 };
 use weir_table::feed::Change;
 use weir_table::{AnyBackend, Get, Item, Key, Write};
@@ -33,8 +33,8 @@ impl Passing {
     }
 }
 
-impl Counting for Passing {
-    type Tally = Vec<i64>;
+impl FeedJob for Passing {
+    type Accumulator = Vec<i64>;
 
     fn name(&self) -> &str {
         "passing"
@@ -49,11 +49,11 @@ impl Counting for Passing {
         Ok(tally.len())
     }
 
-    async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
+    async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
         Ok(vec![count(&tally)])
     }
 
-    async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
+    async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
         let done = Done::all(100);
         match (self.pass)(self.passes.next()) {
             Pass::Ends => Ok(done),
@@ -67,7 +67,7 @@ impl Counting for Passing {
 fn start(place: &Place, instance: &str, job: &Passing) -> Running {
     Jobs::new(place.store.clone(), place.clock.clone(), instance)
         .settings(quick())
-        .counting(job.clone())
+        .feed_job(job.clone())
         .start()
         .unwrap()
 }
@@ -141,7 +141,7 @@ async fn a_job_that_owes_a_full_pass_reads_on_and_is_not_well() {
     let job = Passing::new(|_| Pass::Fails);
     let running = Jobs::new(place.store.clone(), place.clock.clone(), "a")
         .settings(settings)
-        .counting(job.clone())
+        .feed_job(job.clone())
         .start()
         .unwrap();
     until(&running, "passing", |status| status.state == State::Failed).await;

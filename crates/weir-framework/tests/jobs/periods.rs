@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use weir_framework::jobs::{Done, Jobs, Outcome, Ran, State};
+use weir_framework::jobs::{Done, Jobs, Outcome, RunResult, State};
 
 use crate::places::{Place, embedded, quick, status, until};
 use crate::scripts::{Count, Script, failure};
@@ -16,7 +16,7 @@ async fn a_job_runs_again_after_its_period() {
     for job in [Script::idle(), Script::idle().everywhere()] {
         let place = embedded().await;
         let job = job.every_ms(3);
-        let running = jobs(&place, "a").periodic(job.clone()).start().unwrap();
+        let running = jobs(&place, "a").periodic_job(job.clone()).start().unwrap();
         job.begun().reach(5).await;
         let status = until(&running, "script", |status| status.runs >= 5).await;
         assert_eq!(status.failures, 0);
@@ -36,7 +36,7 @@ async fn a_failed_run_is_tried_again_long_before_the_period_is_over() {
     };
     for job in [Script::new(act), Script::new(act).everywhere()] {
         let place = embedded().await;
-        let running = jobs(&place, "a").periodic(job).start().unwrap();
+        let running = jobs(&place, "a").periodic_job(job).start().unwrap();
         let status = until(&running, "script", |status| status.runs == 4).await;
         assert_eq!((status.failures, status.last_items), (3, Some(4)));
         assert_eq!(status.last_error, None);
@@ -55,13 +55,13 @@ async fn a_failed_job_says_why_until_it_runs_again() {
             _ => Ok(Done::all(0)),
         }
     });
-    let running = jobs(&place, "a").settings(settings).periodic(job).start().unwrap();
+    let running = jobs(&place, "a").settings(settings).periodic_job(job).start().unwrap();
     let status = until(&running, "script", |status| status.state == State::Failed).await;
     assert_eq!(status.last_error.as_deref(), Some("the wind has turned"));
     assert_eq!((status.runs, status.failures), (1, 1));
     assert_eq!(status.last_outcome, Some(Outcome::Failed));
     let ran = running.run_now("script").await.unwrap();
-    assert_eq!(ran, Ran::Done(Done::all(0)));
+    assert_eq!(ran, RunResult::Done(Done::all(0)));
     let status = until(&running, "script", |status| status.state == State::Idle).await;
     assert_eq!((status.runs, status.failures), (2, 1));
 }
@@ -74,7 +74,7 @@ async fn a_panic_is_a_failed_run_and_the_job_goes_on() {
     };
     for job in [Script::new(act), Script::new(act).everywhere()] {
         let place = embedded().await;
-        let running = jobs(&place, "a").periodic(job).start().unwrap();
+        let running = jobs(&place, "a").periodic_job(job).start().unwrap();
         let status = until(&running, "script", |status| status.runs == 3).await;
         assert_eq!(status.failures, 2);
     }
@@ -91,7 +91,7 @@ async fn a_run_past_its_deadline_is_dropped() {
     for job in [Script::new(act), Script::new(act).everywhere()] {
         let place = embedded().await;
         let job = job.deadline_ms(20);
-        let running = jobs(&place, "a").periodic(job).start().unwrap();
+        let running = jobs(&place, "a").periodic_job(job).start().unwrap();
         let status = until(&running, "script", |status| status.runs == 2).await;
         assert_eq!(status.failures, 1);
     }
@@ -107,7 +107,7 @@ async fn a_job_with_more_to_do_goes_on_at_once() {
         let mut settings = quick();
         settings.rounds_max = 3;
         let jobs = jobs(&place, "a").settings(settings);
-        let running = jobs.periodic(job.clone()).start().unwrap();
+        let running = jobs.periodic_job(job.clone()).start().unwrap();
         let status = until(&running, "script", |status| status.runs == 3).await;
         assert_eq!(status.last_items, Some(20), "of the last two rounds");
         assert_eq!(status.last_detail.as_deref(), Some("round 8"));
@@ -119,7 +119,7 @@ async fn a_job_with_more_to_do_goes_on_at_once() {
 async fn a_woken_job_runs_before_it_is_due() {
     for job in [Script::idle(), Script::idle().everywhere()] {
         let place = embedded().await;
-        let running = jobs(&place, "a").periodic(job.clone()).start().unwrap();
+        let running = jobs(&place, "a").periodic_job(job.clone()).start().unwrap();
         until(&running, "script", |status| status.runs == 1).await;
         running.wake("script").unwrap();
         job.begun().reach(2).await;
@@ -136,12 +136,12 @@ async fn a_run_that_is_asked_for_tells_its_result() {
     };
     for job in [Script::new(act), Script::new(act).everywhere()] {
         let place = embedded().await;
-        let running = jobs(&place, "a").periodic(job.clone()).start().unwrap();
+        let running = jobs(&place, "a").periodic_job(job.clone()).start().unwrap();
         until(&running, "script", |status| status.runs == 1).await;
         let ran = running.run_now("script").await.unwrap();
-        assert_eq!(ran, Ran::Done(Done::all(2)));
+        assert_eq!(ran, RunResult::Done(Done::all(2)));
         let ran = running.run_now("script").await.unwrap();
-        assert_eq!(ran, Ran::Failed(failure()));
+        assert_eq!(ran, RunResult::Failed(failure()));
         let error = running.run_now("other").await.unwrap_err();
         assert_eq!(error.to_string(), "job: there is none named \"other\"");
     }
@@ -151,7 +151,7 @@ async fn a_run_that_is_asked_for_tells_its_result() {
 async fn a_job_is_overdue_from_when_it_was_due() {
     let place = embedded().await;
     let job = Script::idle().every_ms(100_000);
-    let running = jobs(&place, "a").periodic(job).start().unwrap();
+    let running = jobs(&place, "a").periodic_job(job).start().unwrap();
     let status = until(&running, "script", |status| status.runs == 1).await;
     assert_eq!((status.lag_ms, status.every_secs), (0, 100));
     place.clock.advance_ms(160_000);
@@ -166,10 +166,10 @@ fn status_of(running: &weir_framework::jobs::Running) -> weir_framework::jobs::S
 async fn a_job_with_no_period_to_speak_of_runs_when_asked() {
     let place = embedded().await;
     let job = Script::idle().every_ms(u64::MAX);
-    let running = jobs(&place, "a").periodic(job.clone()).start().unwrap();
+    let running = jobs(&place, "a").periodic_job(job.clone()).start().unwrap();
     until(&running, "script", |status| status.runs == 1).await;
     let ran = running.run_now("script").await.unwrap();
-    assert_eq!(ran, Ran::Done(Done::all(1)));
+    assert_eq!(ran, RunResult::Done(Done::all(1)));
     assert_eq!(job.begun().count(), 2);
 }
 
@@ -177,8 +177,8 @@ async fn a_job_with_no_period_to_speak_of_runs_when_asked() {
 async fn a_job_that_needs_no_lease_runs_on_every_instance() {
     let place = embedded().await;
     let (a, b) = (Script::idle().everywhere(), Script::idle().everywhere());
-    let _a = jobs(&place, "a").periodic(a.clone()).start().unwrap();
-    let _b = jobs(&place, "b").periodic(b.clone()).start().unwrap();
+    let _a = jobs(&place, "a").periodic_job(a.clone()).start().unwrap();
+    let _b = jobs(&place, "b").periodic_job(b.clone()).start().unwrap();
     a.begun().reach(1).await;
     b.begun().reach(1).await;
 }
@@ -187,11 +187,11 @@ async fn a_job_that_needs_no_lease_runs_on_every_instance() {
 async fn jobs_that_cannot_be_run_are_refused() {
     let place = embedded().await;
     let start = |jobs: Jobs| jobs.start().err().unwrap().to_string();
-    let twice = jobs(&place, "a").periodic(Script::idle());
-    assert_eq!(start(twice.periodic(Script::idle())), "job: there are two named \"script\"");
-    let never = jobs(&place, "a").periodic(Script::idle().every_ms(0));
+    let twice = jobs(&place, "a").periodic_job(Script::idle());
+    assert_eq!(start(twice.periodic_job(Script::idle())), "job: there are two named \"script\"");
+    let never = jobs(&place, "a").periodic_job(Script::idle().every_ms(0));
     assert_eq!(start(never), "every: of the job \"script\" is zero");
-    let nobody = jobs(&place, "").counting(Count::new());
+    let nobody = jobs(&place, "").feed_job(Count::new());
     assert_eq!(start(nobody), "instance_id: has 1 to 255 bytes");
 }
 
@@ -200,7 +200,7 @@ async fn a_store_without_the_table_fails_the_run_and_nothing_else() {
     let place = embedded().await;
     place.store.delete_table("weir-jobs").await.unwrap();
     let job = Script::idle();
-    let running = jobs(&place, "a").periodic(job.clone()).start().unwrap();
+    let running = jobs(&place, "a").periodic_job(job.clone()).start().unwrap();
     let status = until(&running, "script", |status| status.state == State::Failed).await;
     assert!(status.last_error.unwrap().contains("weir-jobs"));
     assert_eq!(job.begun().count(), 0);

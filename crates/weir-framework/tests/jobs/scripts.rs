@@ -6,20 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use weir_framework::jobs::{Counting, Done, Failure, Periodic, Place, Result, Turn};
+use weir_framework::jobs::{Done, Failure, FeedJob, PeriodicJob, Placement, Result, RunContext};
 use weir_table::expr::add;
 use weir_table::feed::Change;
 use weir_table::{Key, Write};
 
 use crate::places::{ORDERS, TOTALS, soon};
 
-type Act = dyn Fn(u64, Turn) -> Pin<Box<dyn Future<Output = Result<Done>> + Send>> + Send + Sync;
+type Act =
+    dyn Fn(u64, RunContext) -> Pin<Box<dyn Future<Output = Result<Done>> + Send>> + Send + Sync;
 
 /// A periodic job. It tells how many of its rounds have begun.
 #[derive(Clone)]
 pub(crate) struct Script {
     every: Duration,
-    place: Place,
+    placement: Placement,
     deadline: Option<Duration>,
     act: Arc<Act>,
     begun: Rounds,
@@ -57,15 +58,15 @@ impl Rounds {
 
 impl Script {
     /// A job that runs alone, once an hour, and does `act` with the number of the round.
-    pub(crate) fn new<F>(act: impl Fn(u64, Turn) -> F + Send + Sync + 'static) -> Script
+    pub(crate) fn new<F>(act: impl Fn(u64, RunContext) -> F + Send + Sync + 'static) -> Script
     where
         F: Future<Output = Result<Done>> + Send + 'static,
     {
         Script {
             every: Duration::from_secs(3600),
-            place: Place::Alone,
+            placement: Placement::OneInstance,
             deadline: None,
-            act: Arc::new(move |round, turn| Box::pin(act(round, turn))),
+            act: Arc::new(move |round, run| Box::pin(act(round, run))),
             begun: Rounds::new(),
         }
     }
@@ -86,7 +87,7 @@ impl Script {
     }
 
     pub(crate) fn everywhere(mut self) -> Script {
-        self.place = Place::Everywhere;
+        self.placement = Placement::EveryInstance;
         self
     }
 
@@ -100,7 +101,7 @@ impl Script {
     }
 }
 
-impl Periodic for Script {
+impl PeriodicJob for Script {
     fn name(&self) -> &str {
         "script"
     }
@@ -109,17 +110,17 @@ impl Periodic for Script {
         self.every
     }
 
-    fn place(&self) -> Place {
-        self.place
+    fn placement(&self) -> Placement {
+        self.placement
     }
 
     fn deadline(&self) -> Option<Duration> {
         self.deadline
     }
 
-    async fn run(&self, turn: &Turn) -> Result<Done> {
+    async fn run(&self, run: &RunContext) -> Result<Done> {
         let round = self.begun.next();
-        (self.act)(round, turn.clone()).await
+        (self.act)(round, run.clone()).await
     }
 }
 
@@ -153,8 +154,8 @@ impl Count {
     }
 }
 
-impl Counting for Count {
-    type Tally = Vec<i64>;
+impl FeedJob for Count {
+    type Accumulator = Vec<i64>;
 
     fn name(&self) -> &str {
         "count"
@@ -169,13 +170,13 @@ impl Counting for Count {
         Ok(tally.len())
     }
 
-    async fn writes(&self, tally: Vec<i64>, _turn: &Turn) -> Result<Vec<Write>> {
+    async fn writes(&self, tally: Vec<i64>, _turn: &RunContext) -> Result<Vec<Write>> {
         self.begun.next();
         tokio::time::sleep(self.pause).await;
         Ok(vec![count(&tally)])
     }
 
-    async fn full_pass(&self, _turn: &Turn) -> Result<Done> {
+    async fn full_pass(&self, _turn: &RunContext) -> Result<Done> {
         self.passes.next();
         Ok(Done::all(1))
     }

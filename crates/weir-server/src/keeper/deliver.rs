@@ -15,7 +15,7 @@ use weir_table::AnyBackend;
 use super::http_client::{HttpClient, send};
 use super::metrics::metrics;
 use weir_framework::app::App;
-use weir_framework::jobs::{Done, Failure, Periodic, Place, Result, Turn};
+use weir_framework::jobs::{Done, Failure, PeriodicJob, Placement, Result, RunContext};
 
 /// Notices sent concurrently: a webhook that hangs delays no more than these.
 const CONCURRENCY: u32 = 16;
@@ -44,7 +44,7 @@ impl Deliver {
     }
 }
 
-impl Periodic for Deliver {
+impl PeriodicJob for Deliver {
     fn name(&self) -> &str {
         "keeper-notices"
     }
@@ -53,11 +53,11 @@ impl Periodic for Deliver {
         self.0.every
     }
 
-    fn place(&self) -> Place {
-        Place::Everywhere
+    fn placement(&self) -> Placement {
+        Placement::EveryInstance
     }
 
-    async fn run(&self, _: &Turn) -> Result<Done> {
+    async fn run(&self, _: &RunContext) -> Result<Done> {
         let due = self.0.keeper.claim_deliveries(CONCURRENCY).await?;
         let mut sent = JoinSet::new();
         for delivery in due.deliveries {

@@ -20,7 +20,7 @@ use super::deliver::Deliver;
 use super::http_client::{HttpClient, send};
 use super::summing::{Aggregate, CatchUp};
 use weir_framework::app::App;
-use weir_framework::jobs::{Done, Failure, Jobs, Periodic, Result, Turn};
+use weir_framework::jobs::{Done, Failure, Jobs, PeriodicJob, Result, RunContext};
 
 /// Interval between two downloads of prices.
 const PRICES_EVERY: Duration = Duration::from_secs(24 * 3600);
@@ -49,18 +49,18 @@ pub(super) fn declare(
     jobs: Jobs,
 ) -> Jobs {
     let jobs = jobs
-        .counting(Aggregate::new(app, keeper, options.aggregate_every))
-        .periodic(CatchUp::new(app, keeper, options.catch_up_every))
-        .periodic(Deliver::new(app, keeper.clone(), http.clone(), options.aggregate_every));
+        .feed_job(Aggregate::new(app, keeper, options.aggregate_every))
+        .periodic_job(CatchUp::new(app, keeper, options.catch_up_every))
+        .periodic_job(Deliver::new(app, keeper.clone(), http.clone(), options.aggregate_every));
     let jobs = match &options.prices {
         Some(from) => {
             let http = http.clone();
-            jobs.periodic(Prices { keeper: keeper.clone(), from: from.clone(), http })
+            jobs.periodic_job(Prices { keeper: keeper.clone(), from: from.clone(), http })
         }
         None => jobs,
     };
     match app.kept::<ExportTarget>() {
-        Some(to) => jobs.periodic(Export {
+        Some(to) => jobs.periodic_job(Export {
             keeper: keeper.clone(),
             to: to.clone(),
             cursor: Mutex::default(),
@@ -95,7 +95,7 @@ impl Prices {
     }
 }
 
-impl Periodic for Prices {
+impl PeriodicJob for Prices {
     fn name(&self) -> &str {
         "keeper-prices"
     }
@@ -104,7 +104,7 @@ impl Periodic for Prices {
         PRICES_EVERY
     }
 
-    async fn run(&self, _: &Turn) -> Result<Done> {
+    async fn run(&self, _: &RunContext) -> Result<Done> {
         let models = self.keeper.refresh_prices(&self.download().await?).await?;
         Ok(Done::all(models as u64))
     }
@@ -118,7 +118,7 @@ struct Export {
     cursor: Mutex<Option<String>>,
 }
 
-impl Periodic for Export {
+impl PeriodicJob for Export {
     fn name(&self) -> &str {
         "keeper-export"
     }
@@ -127,7 +127,7 @@ impl Periodic for Export {
         EXPORT_EVERY
     }
 
-    async fn run(&self, _: &Turn) -> Result<Done> {
+    async fn run(&self, _: &RunContext) -> Result<Done> {
         let cursor = self.cursor.lock().take();
         let exported = self.keeper.export_counters(&self.to, EXPORT_ORGS, cursor).await?;
         // Orgs that are behind continue in the next pass over all orgs.

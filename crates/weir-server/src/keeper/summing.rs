@@ -12,7 +12,7 @@ use weir_table::{AnyBackend, Write};
 
 use super::metrics::metrics;
 use weir_framework::app::App;
-use weir_framework::jobs::{Counting, Done, Periodic, Result, Turn};
+use weir_framework::jobs::{Done, FeedJob, PeriodicJob, Result, RunContext};
 
 /// Items of the configuration that one run of a full pass visits.
 const PASS_ITEMS: u32 = 100;
@@ -55,8 +55,8 @@ impl Aggregate {
     }
 }
 
-impl Counting for Aggregate {
-    type Tally = DirtySet;
+impl FeedJob for Aggregate {
+    type Accumulator = DirtySet;
 
     fn name(&self) -> &str {
         "keeper-aggregate"
@@ -79,7 +79,7 @@ impl Counting for Aggregate {
         Ok(dirty.len())
     }
 
-    async fn writes(&self, dirty: DirtySet, _: &Turn) -> Result<Vec<Write>> {
+    async fn writes(&self, dirty: DirtySet, _: &RunContext) -> Result<Vec<Write>> {
         let summed = self.pass.keeper.aggregate(&dirty).await?;
         if let Ok(metrics) = metrics(&self.pass.app) {
             metrics.summed(&summed);
@@ -87,7 +87,7 @@ impl Counting for Aggregate {
         Ok(Vec::new())
     }
 
-    async fn full_pass(&self, _: &Turn) -> Result<Done> {
+    async fn full_pass(&self, _: &RunContext) -> Result<Done> {
         self.pass.run().await
     }
 }
@@ -104,7 +104,7 @@ impl CatchUp {
     }
 }
 
-impl Periodic for CatchUp {
+impl PeriodicJob for CatchUp {
     fn name(&self) -> &str {
         "keeper-catch-up"
     }
@@ -113,7 +113,7 @@ impl Periodic for CatchUp {
         self.every
     }
 
-    async fn run(&self, _: &Turn) -> Result<Done> {
+    async fn run(&self, _: &RunContext) -> Result<Done> {
         self.pass.run().await
     }
 }

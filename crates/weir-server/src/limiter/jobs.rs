@@ -21,7 +21,7 @@ use weir_limiter::usage::UsageAccumulator;
 use weir_table::feed::{Change, Merge};
 use weir_table::{AnyBackend, Write};
 
-use weir_framework::jobs::{Counting, Done, Jobs, Periodic, Place, Result, Turn};
+use weir_framework::jobs::{Done, FeedJob, Jobs, PeriodicJob, Placement, Result, RunContext};
 
 /// How long between two looks for namespaces to purge: what is left of one is looked for twice, minutes apart.
 const PURGE_EVERY: Duration = Duration::from_secs(30);
@@ -34,23 +34,23 @@ type Limits = Limiter<AnyBackend>;
 /// the driver's own pace. `leases_open` is told how many leases are held.
 #[must_use]
 pub fn declare(limiter: Limits, interval: Duration, leases_open: Gauge, jobs: Jobs) -> Jobs {
-    jobs.counting(Maintain { limiter: limiter.clone(), passed: Mutex::default() })
-        .periodic(Propagate { limiter: limiter.clone(), interval })
-        .periodic(Leases { limiter: limiter.clone(), interval })
-        .periodic(LeasesOpen { limiter: limiter.clone(), interval, leases_open })
-        .periodic(Purge { limiter })
+    jobs.feed_job(Maintain { limiter: limiter.clone(), passed: Mutex::default() })
+        .periodic_job(Propagate { limiter: limiter.clone(), interval })
+        .periodic_job(Leases { limiter: limiter.clone(), interval })
+        .periodic_job(LeasesOpen { limiter: limiter.clone(), interval, leases_open })
+        .periodic_job(Purge { limiter })
 }
 
 /// Declares the job that counts usage, every `interval`.
 #[must_use]
 pub fn declare_usage(limiter: Limits, interval: Duration, jobs: Jobs) -> Jobs {
-    jobs.counting(Usage { limiter, interval })
+    jobs.feed_job(Usage { limiter, interval })
 }
 
 /// Declares the job that archives audit events. Without it they expire.
 #[must_use]
 pub fn declare_archive(limiter: Limits, archive: Archive, jobs: Jobs) -> Jobs {
-    jobs.periodic(AuditArchive { limiter, archive })
+    jobs.periodic_job(AuditArchive { limiter, archive })
 }
 
 /// Counts usage.
@@ -59,8 +59,8 @@ struct Usage {
     interval: Duration,
 }
 
-impl Counting for Usage {
-    type Tally = UsageAccumulator;
+impl FeedJob for Usage {
+    type Accumulator = UsageAccumulator;
 
     fn name(&self) -> &str {
         "limiter-usage"
@@ -82,13 +82,13 @@ impl Counting for Usage {
         Ok(self.limiter.accumulate_usage(usage, &changes)?)
     }
 
-    async fn writes(&self, usage: UsageAccumulator, _: &Turn) -> Result<Vec<Write>> {
+    async fn writes(&self, usage: UsageAccumulator, _: &RunContext) -> Result<Vec<Write>> {
         Ok(self.limiter.usage_writes(usage))
     }
 
     /// What changes told is gone with them: the counters of buckets go on, but nobody knows in which hours they grew. All of it
     /// in the present hour would be a peak that never was, so it is not counted, and the operator is told.
-    async fn full_pass(&self, _: &Turn) -> Result<Done> {
+    async fn full_pass(&self, _: &RunContext) -> Result<Done> {
         let detail = "the feed was trimmed before it was read: usage of that time is not counted";
         tracing::warn!(job = self.name(), "{detail}");
         Ok(Done { detail: Some(detail.to_owned()), ..Done::default() })
@@ -102,8 +102,8 @@ struct Maintain {
     passed: Mutex<Option<String>>,
 }
 
-impl Counting for Maintain {
-    type Tally = ObservedChanges;
+impl FeedJob for Maintain {
+    type Accumulator = ObservedChanges;
 
     fn name(&self) -> &str {
         "limiter-maintain"
@@ -121,7 +121,7 @@ impl Counting for Maintain {
         Ok(self.limiter.observe(observed, changes)?)
     }
 
-    async fn writes(&self, observed: ObservedChanges, _: &Turn) -> Result<Vec<Write>> {
+    async fn writes(&self, observed: ObservedChanges, _: &RunContext) -> Result<Vec<Write>> {
         // It is done ahead of need. When it fails, those in need do it themselves; the notes must not wait for it.
         if let Err(error) = self.limiter.maintain(&observed).await {
             tracing::warn!(job = self.name(), %error, "buckets could not be refilled ahead of need");
@@ -130,7 +130,7 @@ impl Counting for Maintain {
     }
 
     /// Limits may have changed unseen, so all buckets are looked at.
-    async fn full_pass(&self, _: &Turn) -> Result<Done> {
+    async fn full_pass(&self, _: &RunContext) -> Result<Done> {
         let cursor = self.passed.lock().take();
         let (namespaces, cursor) = self.limiter.propagate_everything(cursor).await?;
         let more = cursor.is_some();
@@ -145,7 +145,7 @@ struct Propagate {
     interval: Duration,
 }
 
-impl Periodic for Propagate {
+impl PeriodicJob for Propagate {
     fn name(&self) -> &str {
         "limiter-propagate"
     }
@@ -154,7 +154,7 @@ impl Periodic for Propagate {
         self.interval
     }
 
-    async fn run(&self, _: &Turn) -> Result<Done> {
+    async fn run(&self, _: &RunContext) -> Result<Done> {
         let (items, more) = self.limiter.run_propagation().await?;
         Ok(Done { more, ..Done::all(items) })
     }
@@ -166,7 +166,7 @@ struct Leases {
     interval: Duration,
 }
 
-impl Periodic for Leases {
+impl PeriodicJob for Leases {
     fn name(&self) -> &str {
         "limiter-leases"
     }
@@ -175,8 +175,8 @@ impl Periodic for Leases {
         self.interval
     }
 
-    async fn run(&self, turn: &Turn) -> Result<Done> {
-        let (items, more) = self.limiter.roll_back_expired(turn.items_max()).await?;
+    async fn run(&self, run: &RunContext) -> Result<Done> {
+        let (items, more) = self.limiter.roll_back_expired(run.items_max()).await?;
         Ok(Done { more, ..Done::all(items) })
     }
 }
@@ -188,7 +188,7 @@ struct LeasesOpen {
     leases_open: Gauge,
 }
 
-impl Periodic for LeasesOpen {
+impl PeriodicJob for LeasesOpen {
     fn name(&self) -> &str {
         "limiter-leases-open"
     }
@@ -197,11 +197,11 @@ impl Periodic for LeasesOpen {
         self.interval
     }
 
-    fn place(&self) -> Place {
-        Place::Everywhere
+    fn placement(&self) -> Placement {
+        Placement::EveryInstance
     }
 
-    async fn run(&self, _: &Turn) -> Result<Done> {
+    async fn run(&self, _: &RunContext) -> Result<Done> {
         let held = self.limiter.open_leases().await?;
         self.leases_open.set(i64::try_from(held).unwrap_or(i64::MAX));
         Ok(Done::all(held))
@@ -213,7 +213,7 @@ struct Purge {
     limiter: Limits,
 }
 
-impl Periodic for Purge {
+impl PeriodicJob for Purge {
     fn name(&self) -> &str {
         "limiter-purge"
     }
@@ -222,8 +222,8 @@ impl Periodic for Purge {
         PURGE_EVERY
     }
 
-    async fn run(&self, turn: &Turn) -> Result<Done> {
-        let (items, more) = self.limiter.purge_step(turn.items_max()).await?;
+    async fn run(&self, run: &RunContext) -> Result<Done> {
+        let (items, more) = self.limiter.purge_step(run.items_max()).await?;
         Ok(Done { more, ..Done::all(items) })
     }
 }
@@ -234,7 +234,7 @@ struct AuditArchive {
     archive: Archive,
 }
 
-impl Periodic for AuditArchive {
+impl PeriodicJob for AuditArchive {
     fn name(&self) -> &str {
         "limiter-audit-archive"
     }
@@ -243,8 +243,8 @@ impl Periodic for AuditArchive {
         ARCHIVE_EVERY
     }
 
-    async fn run(&self, turn: &Turn) -> Result<Done> {
-        let (items, more) = self.limiter.archive_audit(&self.archive, turn.items_max()).await?;
+    async fn run(&self, run: &RunContext) -> Result<Done> {
+        let (items, more) = self.limiter.archive_audit(&self.archive, run.items_max()).await?;
         Ok(Done { more, ..Done::all(items) })
     }
 }

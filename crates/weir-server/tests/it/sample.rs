@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 use weir_framework::extract::{Body, Path, Query};
-use weir_framework::jobs::{self, Done, Jobs, Periodic, Turn};
+use weir_framework::jobs::{self, Done, Jobs, PeriodicJob, RunContext};
 use weir_framework::page::{Page, PageLimit as _, PageParams};
 use weir_framework::{Api, ApiError, App, RequiredScope, Service};
 use weir_table::expr::attr;
@@ -24,7 +24,7 @@ impl Service for Sample {
     }
 
     fn jobs(&self, _: &App, jobs: Jobs) -> Jobs {
-        jobs.periodic(Sweep)
+        jobs.periodic_job(Sweep)
     }
 
     fn routes(&self, api: Api) -> Api {
@@ -38,7 +38,7 @@ impl Service for Sample {
 /// A job that has nothing to do.
 struct Sweep;
 
-impl Periodic for Sweep {
+impl PeriodicJob for Sweep {
     fn name(&self) -> &str {
         "sample-sweep"
     }
@@ -47,7 +47,7 @@ impl Periodic for Sweep {
         Duration::from_secs(3600)
     }
 
-    async fn run(&self, _: &Turn) -> jobs::Result<Done> {
+    async fn run(&self, _: &RunContext) -> jobs::Result<Done> {
         Ok(Done::all(0))
     }
 }

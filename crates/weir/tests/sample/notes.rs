@@ -2,7 +2,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use weir_framework::jobs::{self, Done, Jobs, Periodic, Turn};
+use weir_framework::jobs::{self, Done, Jobs, PeriodicJob, RunContext};
 use weir_framework::prelude::*;
 use weir_table::{AnyBackend, Item, Key, Kind, Store, TableSpec, Write, expr::attr};
 
@@ -55,7 +55,7 @@ async fn list(app: State<App>, ns: Path<String>, page: Query<PageParams>) -> Rep
 /// Removes notes that are older than a month.
 struct Tidy(Store<AnyBackend>);
 
-impl Periodic for Tidy {
+impl PeriodicJob for Tidy {
     fn name(&self) -> &str {
         "notes-tidy"
     }
@@ -64,8 +64,8 @@ impl Periodic for Tidy {
         Duration::from_secs(3600)
     }
 
-    async fn run(&self, turn: &Turn) -> jobs::Result<Done> {
-        let old = attr("at").lt(turn.now_ms().saturating_sub(KEPT_MS));
+    async fn run(&self, run: &RunContext) -> jobs::Result<Done> {
+        let old = attr("at").lt(run.now_ms().saturating_sub(KEPT_MS));
         let found = self.0.query(&weir_table::Query::scan(TABLE).filter(old)).await?;
         for note in &found.items {
             let text = |name| note.s(name).unwrap_or_default();
@@ -87,6 +87,6 @@ impl Service for Notes {
     }
 
     fn jobs(&self, app: &App, jobs: Jobs) -> Jobs {
-        jobs.periodic(Tidy(app.store().clone()))
+        jobs.periodic_job(Tidy(app.store().clone()))
     }
 }

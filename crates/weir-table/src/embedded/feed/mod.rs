@@ -14,7 +14,6 @@ use std::time::UNIX_EPOCH;
 
 pub(super) use self::buffer_pool::BufferPool;
 use self::collect::ChangeCollector;
-use super::background::Breaks;
 use super::catalog::Table;
 use super::dirty::Space;
 use super::engine::Engine;
@@ -24,9 +23,6 @@ use super::{raw, read};
 use crate::error::{Error, Result};
 use crate::feed::{FeedPage, Merge, Position};
 use crate::item::Item;
-
-/// A reader further behind than this takes no breaks.
-const LATE_MS: u64 = 30_000;
 
 /// The id of the only shard.
 pub(super) const SHARD: &str = "log";
@@ -79,13 +75,7 @@ impl Engine {
         let mut collector = ChangeCollector::new(table, limit, merge, &self.feed_buffers);
         let mut reached = (seq, skip);
         let unreadable = |malformed| Error::backend("reading the feed", malformed);
-        let mut breaks = Breaks::default();
-        let late_ms = self.options.clock.now_ms().saturating_sub(LATE_MS);
         scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
-            let rests = || header.at_ms > late_ms && self.log.check_taking().is_ok();
-            if breaks.is_due(body.len()) && rests() {
-                Breaks::rest();
-            }
             let skip = if header.seq == seq { skip } else { 0 };
             let changes = raw::changes(body, |_, _| {}).map_err(unreadable)?;
             for (number, raw) in changes.enumerate().skip(skip) {

@@ -1,8 +1,8 @@
-//! What a job is given for one round of work: the time, a bound, and when to stop.
+//! The context of one round of a job: its time, its bound, and whether to stop.
 
 use tokio::sync::watch;
 
-/// How far the driver is with stopping.
+/// The phases of the driver's shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     /// Jobs run.
@@ -13,31 +13,31 @@ pub(super) enum Phase {
     CutOff,
 }
 
-/// One round of a job's work.
+/// The context of one round of a job.
 #[derive(Debug, Clone)]
-pub struct Turn {
+pub struct RunContext {
     now_ms: u64,
     items_max: u64,
     phase: watch::Receiver<Phase>,
     lost: watch::Receiver<bool>,
 }
 
-impl Turn {
+impl RunContext {
     pub(super) fn new(
         now_ms: u64,
         items_max: u64,
         phase: watch::Receiver<Phase>,
         lost: watch::Receiver<bool>,
-    ) -> Turn {
-        Turn { now_ms, items_max, phase, lost }
+    ) -> RunContext {
+        RunContext { now_ms, items_max, phase, lost }
     }
 
-    /// A turn outside any driver, which nothing stops: for a domain's own tests.
+    /// A context outside any driver, which nothing stops: for a domain's own tests.
     #[must_use]
-    pub fn at(now_ms: u64, items_max: u64) -> Turn {
+    pub fn at(now_ms: u64, items_max: u64) -> RunContext {
         let (_, phase) = watch::channel(Phase::Serving);
         let (_, lost) = watch::channel(false);
-        Turn::new(now_ms, items_max, phase, lost)
+        RunContext::new(now_ms, items_max, phase, lost)
     }
 
     /// When the round began, in milliseconds since 1970.
@@ -66,15 +66,15 @@ mod tests {
 
     #[test]
     fn a_turn_stops_when_the_driver_drains_or_the_lease_is_lost() {
-        assert!(!Turn::at(5, 10).stopping());
+        assert!(!RunContext::at(5, 10).stopping());
         let (drain, phase) = watch::channel(Phase::Serving);
         let (lose, lost) = watch::channel(false);
-        let turn = Turn::new(5, 10, phase, lost);
-        assert!(!turn.stopping());
+        let run = RunContext::new(5, 10, phase, lost);
+        assert!(!run.stopping());
         lose.send_replace(true);
-        assert!(turn.stopping());
+        assert!(run.stopping());
         lose.send_replace(false);
         drain.send_replace(Phase::Draining);
-        assert!(turn.stopping());
+        assert!(run.stopping());
     }
 }

@@ -1,4 +1,4 @@
-//! What all jobs of a driver share.
+//! The context that all jobs of a driver share: store, clock, instance, settings, phase.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use tokio::time::Instant;
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Error, Get, Item, Store, Write, Written};
 
+use super::backoff::millis;
 use super::erased::Boxed;
 use super::failure::Failure;
 use super::job::Done;
-use super::pace::millis;
 use super::record::Ended;
+use super::run_context::{Phase, RunContext};
 use super::settings::Settings;
-use super::turn::{Phase, Turn};
 
 #[derive(Debug)]
-pub(super) struct Hub {
+pub(super) struct Context {
     pub(super) store: Store<AnyBackend>,
     pub(super) clock: Clock,
     pub(super) instance: String,
@@ -24,7 +24,7 @@ pub(super) struct Hub {
     pub(super) phase: watch::Receiver<Phase>,
 }
 
-impl Hub {
+impl Context {
     // A back-end's futures are deeply nested types, too deep for the compiler when ours come on
     // top; a box ends that.
 
@@ -40,20 +40,20 @@ impl Hub {
         self.clock.now_ms()
     }
 
-    /// When it will be `wait` later.
+    /// The time `wait` from now.
     pub(super) fn later_ms(&self, wait: Duration) -> u64 {
         self.now_ms().saturating_add(millis(wait))
     }
 
-    pub(super) fn turn(&self, items_max: u64, lost: &watch::Receiver<bool>) -> Turn {
-        Turn::new(self.now_ms(), items_max, self.phase.clone(), lost.clone())
+    pub(super) fn run(&self, items_max: u64, lost: &watch::Receiver<bool>) -> RunContext {
+        RunContext::new(self.now_ms(), items_max, self.phase.clone(), lost.clone())
     }
 
     pub(super) fn start(&self) -> Started {
         Started { at_ms: self.now_ms(), at: Instant::now() }
     }
 
-    /// How a run that began at `started` ended.
+    /// The record of a run that began at `started`.
     pub(super) fn ended(&self, started: Started, result: &Result<Done, Failure>) -> Ended {
         let done = result.as_ref().cloned().unwrap_or_default();
         // The detail is a job's own text, bounded as an error's is.
@@ -69,7 +69,7 @@ impl Hub {
     }
 }
 
-/// When a run began: by the clock of the day, and by one that only goes forward.
+/// When a run began, by the wall clock and by the monotonic clock.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Started {
     pub(super) at_ms: u64,
