@@ -32,7 +32,7 @@ async fn rotate(
     actor: &Actor,
     request: &RotationRequest,
 ) -> Result<Response, KeeperError> {
-    allowances(app)?.rotate_credentials(app, actor).await?;
+    allowances(app)?.rotate(app, actor).await?;
     let grace = request.grace_period_hours.unwrap_or(GRACE_HOURS_DEFAULT);
     let rotation = keeper(app)?.rotate_credentials(&scope, grace, actor.name()).await?;
     Ok(uncached(convert::rotation_response(&scope, &rotation)))

@@ -66,7 +66,7 @@ impl Allowances {
             spend(&self.token_per_address, app, &site(address), 1).await?;
         }
         // All malformed ids share one entity, so that invented ids do not fill the table.
-        let entity = Scope::of_client(client_id).map_or(NOBODY, |_| client_id);
+        let entity = Scope::parse_client_id(client_id).map_or(NOBODY, |_| client_id);
         spend(&self.token_per_client, app, entity, 1).await?;
         spend(&self.token_in_all, app, EVERYBODY, 1).await
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use weir_api::Page;
-use weir_api::keeper::{AppConfig, EffectiveConfig, InferenceProfile, ModelPrice, OrgConfig};
+use weir_api::keeper as wire;
+use weir_api::keeper::{AppConfig, InferenceProfile, ModelPrice, OrgConfig};
 use weir_keeper::catalog::{ModelCatalog, ModelDefinition};
 use weir_keeper::config::{AppRecord, EffectiveConfig, OrgRecord, Overrides, PutOrg};
 use weir_keeper::day::OrgDay;
@@ -143,7 +144,7 @@ async fn stored(
 ) -> Result<(EffectiveConfig, ModelCatalog), Failure> {
     let context = ApiContext::new(api, ROOT, false);
     let target = TargetArgs { org: org.to_owned(), app: app.map(str::to_owned) };
-    let found: EffectiveConfig = api.get(&target.path(&context, &[])).await?;
+    let found: wire::EffectiveConfig = api.get(&target.path(&context, &[])).await?;
     let mut all: BTreeMap<Label, ModelDefinition> =
         labels.iter().map(|(label, def)| (label.clone(), def.clone())).collect();
     if app.is_some() {
@@ -158,7 +159,7 @@ async fn stored(
 }
 
 /// The request that leads to the configuration in force.
-fn as_request(found: EffectiveConfig) -> PutOrg {
+fn as_request(found: wire::EffectiveConfig) -> PutOrg {
     let quota = |(label, quota): (String, u64)| (label, i64::try_from(quota).unwrap_or(i64::MAX));
     PutOrg {
         org_name: found.org_name,
