@@ -1,28 +1,30 @@
-//! Declaring routes. A route is declared with what it needs of its caller: there is no other way.
+//! Declaring routes. A route cannot be declared without the scope that it requires.
+
+use std::convert::Infallible;
 
 use axum::Router;
 use axum::extract::Request;
+use axum::handler::Handler;
 use axum::http::Method;
-use axum::response::Response;
 use axum::routing::Route;
 use tower::layer::layer_fn;
 use tower::service_fn;
+use tower::util::ServiceExt as _;
 use utoipa::openapi::{OpenApi, PathItem};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::app::App;
 use crate::authorize::{DeclaredRoute, authorize};
 use crate::description::{dangling, describe, frame, operations};
-use crate::edge::express::{Asked, Express, Sent};
-use crate::error::ApiError;
+use crate::edge::fast_path::FastRoute;
 use crate::links;
 use crate::required_scope::RequiredScope;
 
-/// Routes being declared.
+/// The routes that are declared so far.
 pub struct Api {
     app: App,
     router: OpenApiRouter<App>,
-    express: Vec<Express>,
+    fast_routes: Vec<FastRoute>,
     mistakes: Vec<String>,
 }
 
@@ -35,7 +37,7 @@ impl std::fmt::Debug for Api {
 impl Api {
     pub(crate) fn new(app: App) -> Api {
         let router = OpenApiRouter::with_openapi(frame());
-        Api { app, router, express: Vec::new(), mistakes: Vec::new() }
+        Api { app, router, fast_routes: Vec::new(), mistakes: Vec::new() }
     }
 
     /// Declares the routes of one path (made by `routes!`) and the scope they require.
@@ -45,29 +47,30 @@ impl Api {
         self
     }
 
-    /// Declares one route that is asked very often, and its handler for the short way.
+    /// Declares one hot route, made by [`fast_route!`](crate::fast_route), which is also served on
+    /// the fast path. Its handler reads path parameters with
+    /// [`PathParams`](crate::extract::PathParams), because axum's are filled by its router.
     #[must_use]
-    pub fn express<H, F, E>(
+    pub fn fast_route<H, T>(
         mut self,
         required_scope: RequiredScope,
-        routes: UtoipaMethodRouter<App>,
-        handler: H,
+        (routes, handler): (UtoipaMethodRouter<App>, H),
     ) -> Api
     where
-        H: Fn(App, Asked, Sent) -> F + Clone + Send + Sync + 'static,
-        F: Future<Output = Result<Response, E>> + Send + 'static,
-        E: Into<ApiError> + 'static,
+        H: Handler<T, App>,
+        T: 'static,
     {
         let methods: Vec<Method> = routes.1.paths.values().flat_map(methods).collect();
         let declared = self.declare(required_scope, routes);
-        let express = match (methods.as_slice(), declared) {
-            ([method], Some(declared)) => Express::new(method.clone(), declared, handler),
+        let fast_route = match (methods.as_slice(), declared) {
+            ([method], Some(declared)) => FastRoute::new(method.clone(), declared, handler),
             _ => None,
         };
-        if express.is_none() {
-            self.mistakes.push(format!("what {methods:?} stand for has no short way"));
+        if fast_route.is_none() {
+            let path = declared.map(|declared| declared.path);
+            self.mistakes.push(format!("{path:?} with {methods:?} cannot have a fast path"));
         }
-        self.express.extend(express);
+        self.fast_routes.extend(fast_route);
         self
     }
 
@@ -87,7 +90,7 @@ impl Api {
                     .push(format!("{path} requires {required_scope:?} but has no {{{missing}}}"));
             }
             operations(item).for_each(|operation| describe(operation, path, required_scope));
-            // Routes are declared once in a process's life; their names are kept for as long.
+            // Routes are declared once and live as long as the process.
             let path: &'static str = Box::leak(path.clone().into_boxed_str());
             let declared =
                 DeclaredRoute { path, required_scope, metrics: self.app.metrics().route(path) };
@@ -97,7 +100,13 @@ impl Api {
             handlers = handlers.route_layer(layer_fn(move |handler: Route| {
                 let app = app.clone();
                 service_fn(move |request: Request| {
-                    authorize(app.clone(), declared, handler.clone(), request)
+                    let handler = handler.clone();
+                    let call = |_: App, request: Request| async move {
+                        let Ok(response) = handler.oneshot(request).await;
+                        response
+                    };
+                    let response = authorize(app.clone(), declared, request, call);
+                    async move { Ok::<_, Infallible>(response.await) }
                 })
             }));
         }
@@ -106,29 +115,37 @@ impl Api {
         last
     }
 
-    /// What was declared wrongly, for tests. A route that names no tenant lets nobody but the
-    /// operator in.
+    /// The mistakes in declarations, for tests. A route whose path lacks the tenant is served to the
+    /// operator only.
     #[must_use]
     pub fn mistakes(&self) -> Vec<String> {
         let dangling = dangling(self.router.get_openapi());
         let dangling = dangling
             .iter()
-            .map(|reference| format!("the description refers to {reference}, which it lacks"));
+            .map(|reference| format!("the description lacks {reference}, to which it refers"));
         self.mistakes.iter().cloned().chain(dangling).collect()
     }
 
-    pub(crate) fn finish(self) -> (Router<App>, Vec<Express>, OpenApi) {
+    pub(crate) fn finish(self) -> (Router<App>, Vec<FastRoute>, OpenApi) {
         for mistake in self.mistakes() {
-            tracing::error!(mistake, "a route is declared wrongly");
+            tracing::error!(mistake, "a route declaration has a mistake");
         }
         let (router, mut description) = self.router.split_for_parts();
         links::connect(&mut description);
-        (router, self.express, description)
+        (router, self.fast_routes, description)
     }
 }
 
-/// The methods of a path that can have a short way.
+/// The methods of a path that can have a fast path.
 fn methods(item: &PathItem) -> impl Iterator<Item = Method> {
-    let known = [(Method::GET, &item.get), (Method::POST, &item.post), (Method::PUT, &item.put)];
-    known.into_iter().filter(|(_, operation)| operation.is_some()).map(|(method, _)| method)
+    let methods = [(Method::GET, &item.get), (Method::POST, &item.post), (Method::PUT, &item.put)];
+    methods.into_iter().filter(|(_, operation)| operation.is_some()).map(|(method, _)| method)
+}
+
+/// Names a handler for [`Api::fast_route`]: its OpenAPI route and the handler itself.
+#[macro_export]
+macro_rules! fast_route {
+    ($($handler:tt)+) => {
+        ($crate::prelude::routes!($($handler)+), $($handler)+)
+    };
 }

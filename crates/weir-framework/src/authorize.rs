@@ -1,20 +1,18 @@
 //! Authentication and authorization: identifies the caller and checks the scope that the route
 //! requires. Runs before the handler of every declared route, on the fast path too.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts as _, RawPathParams, Request};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::Route;
-use tower::util::ServiceExt as _;
 
 use crate::app::App;
 use crate::auth::grant::Grants;
 use crate::auth::{AuthError, Identity, TokenError};
-use crate::edge::Visit;
+use crate::edge::RequestContext;
+use crate::extract::PathParams;
 use crate::metrics::RouteMetrics;
 use crate::required_scope::{Denied, RequiredScope};
 use crate::{ApiError, Code};
@@ -22,10 +20,22 @@ use crate::{ApiError, Code};
 /// The header of the admin key.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const ADMIN_KEY_PREFIX: &str = "wak_";
+const SEND_CREDENTIALS: &str = "send X-API-Key or Authorization: Bearer";
 
-/// The caller; handlers extract it with `Extension`.
+/// The caller of a request, as an extractor.
 #[derive(Debug, Clone)]
 pub struct Caller(pub Arc<Identity>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, ApiError> {
+        let context = parts.extensions.get::<RequestContext>();
+        let authorized = context.and_then(RequestContext::authorized);
+        let caller = authorized.and_then(|authorized| authorized.caller.clone());
+        caller.map(Caller).ok_or_else(|| unauthorized(SEND_CREDENTIALS))
+    }
+}
 
 /// Marks requests from the socket in the data folder, whose callers have every grant.
 #[derive(Debug, Clone)]
@@ -57,51 +67,36 @@ pub(crate) struct Authorized {
 }
 
 impl Authorized {
-    pub(crate) fn new(metrics: &'static RouteMetrics, caller: Option<Arc<Identity>>) -> Authorized {
-        Authorized { metrics, caller }
-    }
-
-    /// The caller, unless the request carried no valid credentials.
-    pub(crate) fn caller(&self) -> Option<&Arc<Identity>> {
-        self.caller.as_ref()
-    }
-
     pub(crate) fn subject(&self) -> Option<&str> {
         self.caller.as_deref().map(|identity| identity.subject.as_str())
     }
 }
 
-/// Runs `handler` if the caller has the scope that `route` requires.
-pub(crate) async fn authorize(
+/// Calls the handler if the caller has the scope that `route` requires.
+pub(crate) async fn authorize<F: Future<Output = Response>>(
     app: App,
     route: DeclaredRoute,
-    handler: Route,
     request: Request,
-) -> Result<Response, Infallible> {
+    handler: impl FnOnce(App, Request) -> F,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let params = match route.required_scope {
         RequiredScope::Public(_) => None,
-        _ => RawPathParams::from_request_parts(&mut parts, &()).await.ok(),
+        _ => PathParams::from_request_parts(&mut parts, &()).await.ok(),
     };
-    let find = |name: &str| {
-        let mut params = params.as_ref()?.iter();
-        params.find(|(param, _)| *param == name).map(|(_, value)| value)
-    };
+    let find = |name: &str| params.as_ref()?.get(name);
     let (caller, checked) = check(&app, route.required_scope, &parts, find).await;
-    if let Some(caller) = &caller {
-        parts.extensions.insert(Caller(Arc::clone(caller)));
-    }
-    if let Some(visit) = parts.extensions.get::<Visit>() {
-        visit.pass(Authorized::new(route.metrics, caller));
+    if let Some(context) = parts.extensions.get::<RequestContext>() {
+        context.set_authorized(Authorized { metrics: route.metrics, caller });
     }
     match checked {
-        Ok(()) => handler.oneshot(Request::from_parts(parts, body)).await,
-        Err(error) => Ok(error.into_response()),
+        Ok(()) => handler(app, Request::from_parts(parts, body)).await,
+        Err(error) => error.into_response(),
     }
 }
 
 /// Identifies the caller and checks the required scope against the path parameters.
-pub(crate) async fn check<'p>(
+async fn check<'p>(
     app: &App,
     required_scope: RequiredScope,
     parts: &Parts,
@@ -116,11 +111,12 @@ pub(crate) async fn check<'p>(
     };
     let checked = required_scope.check(caller.as_deref(), &parts.method, parameters);
     let checked = checked.map_err(|denied| match denied {
-        Denied::Unauthenticated => unauthorized("send X-API-Key or Authorization: Bearer"),
-        Denied::Forbidden => {
-            ApiError::new(Code::FORBIDDEN, "the credentials are valid, but not for this")
-                .with("scope_needed", required_scope.text())
-        }
+        Denied::Unauthenticated => unauthorized(SEND_CREDENTIALS),
+        Denied::Forbidden => ApiError::new(
+            Code::FORBIDDEN,
+            "the credentials do not have the scope that this route requires",
+        )
+        .with("scope_needed", required_scope.text()),
     });
     (caller, checked)
 }

@@ -9,11 +9,11 @@ use std::hash::{Hash, Hasher};
 #[doc(hidden)]
 pub use axum::http::StatusCode;
 
-/// What went wrong, for programs. The names are part of the API and never change.
+/// An error code, for programs. The names are part of the API and never change.
 #[derive(Clone, Copy)]
 pub struct Code(&'static CodeInfo);
 
-/// Everything that every error of one code has in common.
+/// The attributes that all errors of one code share.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct CodeInfo {
@@ -55,7 +55,7 @@ impl Code {
         self.0.title
     }
 
-    /// What a caller does about it.
+    /// What a client can do about it.
     #[must_use]
     pub fn advice(self) -> &'static str {
         self.0.advice
@@ -85,10 +85,13 @@ impl Hash for Code {
 #[doc(hidden)]
 pub const URN_PREFIX: &str = "urn:weir:problem:";
 
-/// A code's name as a URN, made by the compiler.
+/// A code's name as a URN, evaluated at compile time.
 #[doc(hidden)]
 #[must_use]
-#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse it")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where it would be an error"
+)]
 pub const fn urn<const N: usize>(name: &str) -> [u8; N] {
     let (prefix, name) = (URN_PREFIX.as_bytes(), name.as_bytes());
     let mut urn = [0; N];
@@ -113,7 +116,7 @@ pub const fn ascii(bytes: &'static [u8]) -> &'static str {
     }
 }
 
-/// Declares error codes: name, HTTP status, title, and what a caller does about it. `ALL` lists them.
+/// Declares error codes: name, HTTP status, title, and advice for the client. `ALL` lists them.
 #[macro_export]
 macro_rules! codes {
     ($($name:ident = $status:ident, $title:literal, $advice:literal;)*) => {
@@ -142,73 +145,73 @@ macro_rules! codes {
 #[doc(hidden)]
 pub mod own {
     crate::codes! {
-        INVALID_REQUEST = BAD_REQUEST, "The request is wrong",
-            "Correct the field that `details` names; repeating the request does not help.";
+        INVALID_REQUEST = BAD_REQUEST, "The request is not valid",
+            "Correct the field in `details.field`. Retrying the same request does not help.";
         UNAUTHORIZED = UNAUTHORIZED, "Credentials are missing or not valid",
             "Send the admin key as `X-API-Key` or a token as `Authorization: Bearer`.";
-        FORBIDDEN = FORBIDDEN, "The credentials do not reach this",
-            "Ask for a token whose scope names this tenant.";
-        NOT_FOUND = NOT_FOUND, "There is no such thing",
+        FORBIDDEN = FORBIDDEN, "The credentials lack the required scope",
+            "Use a token whose scope includes this tenant.";
+        NOT_FOUND = NOT_FOUND, "Not found",
             "Check the path and the ids in it.";
-        METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED, "The path has no such method",
-            "Use a method that the `Allow` header names.";
-        ALREADY_EXISTS = CONFLICT, "There is one already",
-            "Choose another id, or change the one there is.";
-        CONFLICT = CONFLICT, "Somebody else is changing the same thing",
-            "Read it again, then repeat the request.";
-        STATE_CONFLICT = CONFLICT, "It contradicts what is there",
-            "`detail` says what is there; change the request, or that.";
-        SET_BY_CONFIGURATION = CONFLICT, "Configuration decides this",
-            "Change the configuration, then restart the server.";
-        GONE = GONE, "It was there, and is no more",
-            "Begin anew; what the request refers to has ended.";
-        PAYLOAD_TOO_LARGE = PAYLOAD_TOO_LARGE, "The body is too large",
-            "Send less at a time; `server.body_bytes_max` is the bound.";
-        UNSUPPORTED_MEDIA_TYPE = UNSUPPORTED_MEDIA_TYPE, "The body has another type",
+        METHOD_NOT_ALLOWED = METHOD_NOT_ALLOWED, "The path does not support this method",
+            "Use a method of the `Allow` header.";
+        ALREADY_EXISTS = CONFLICT, "It already exists",
+            "Choose another id, or update the existing one.";
+        CONFLICT = CONFLICT, "A concurrent request changed the same item",
+            "Read the item again, then retry.";
+        STATE_CONFLICT = CONFLICT, "The request conflicts with the current state",
+            "`detail` describes the state; change the request or the state.";
+        SET_BY_CONFIGURATION = CONFLICT, "The setting is fixed by the configuration",
+            "Change the configuration and restart the server.";
+        GONE = GONE, "It no longer exists",
+            "Start over with a new one.";
+        PAYLOAD_TOO_LARGE = PAYLOAD_TOO_LARGE, "The request body is too large",
+            "Send a smaller body; `server.body_bytes_max` is the limit.";
+        UNSUPPORTED_MEDIA_TYPE = UNSUPPORTED_MEDIA_TYPE, "The content type is not supported",
             "Send `Content-Type: application/json`.";
-        REQUEST_TIMEOUT = REQUEST_TIMEOUT, "The request took too long",
-            "Send the body faster, or ask for less; then repeat the request.";
-        RATE_LIMIT_EXCEEDED = TOO_MANY_REQUESTS, "Too many requests",
-            "Wait as long as `Retry-After` says.";
-        INTERNAL_ERROR = INTERNAL_SERVER_ERROR, "The server failed",
-            "The server's log says why, under the request id.";
-        SERVICE_UNAVAILABLE = SERVICE_UNAVAILABLE, "The server cannot do this now",
-            "Repeat the request after `Retry-After`; `/readyz` tells how the store is.";
+        REQUEST_TIMEOUT = REQUEST_TIMEOUT, "The request timed out",
+            "Send the body faster or request less, then retry.";
+        RATE_LIMIT_EXCEEDED = TOO_MANY_REQUESTS, "Rate limit exceeded",
+            "Retry after the time in `Retry-After`.";
+        INTERNAL_ERROR = INTERNAL_SERVER_ERROR, "Internal server error",
+            "Look up the request id in the server's log.";
+        SERVICE_UNAVAILABLE = SERVICE_UNAVAILABLE, "The service is unavailable",
+            "Retry after the time in `Retry-After`; `/readyz` shows the state of the store.";
     }
 }
 
 impl Code {
-    /// The request is wrong.
+    /// The request is not valid.
     pub const INVALID_REQUEST: Code = own::INVALID_REQUEST;
     /// Credentials are missing or not valid.
     pub const UNAUTHORIZED: Code = own::UNAUTHORIZED;
-    /// The credentials do not reach this.
+    /// The credentials lack the required scope.
     pub const FORBIDDEN: Code = own::FORBIDDEN;
-    /// There is no such thing.
+    /// Not found.
     pub const NOT_FOUND: Code = own::NOT_FOUND;
-    /// The path has no such method.
+    /// The path does not support this method.
     pub const METHOD_NOT_ALLOWED: Code = own::METHOD_NOT_ALLOWED;
-    /// There is one already.
+    /// It already exists.
     pub const ALREADY_EXISTS: Code = own::ALREADY_EXISTS;
-    /// Somebody else is changing the same thing.
+    /// A concurrent request changed the same item.
     pub const CONFLICT: Code = own::CONFLICT;
-    /// It contradicts what is there.
+    /// The request conflicts with the current state.
     pub const STATE_CONFLICT: Code = own::STATE_CONFLICT;
-    /// Configuration decides this.
+    /// The setting is fixed by the configuration.
     pub const SET_BY_CONFIGURATION: Code = own::SET_BY_CONFIGURATION;
-    /// It was there, and is no more.
+    /// It no longer exists.
     pub const GONE: Code = own::GONE;
-    /// The body is too large.
+    /// The request body is too large.
     pub const PAYLOAD_TOO_LARGE: Code = own::PAYLOAD_TOO_LARGE;
-    /// The body has another type.
+    /// The content type is not supported.
     pub const UNSUPPORTED_MEDIA_TYPE: Code = own::UNSUPPORTED_MEDIA_TYPE;
-    /// The request took too long.
+    /// The request timed out.
     pub const REQUEST_TIMEOUT: Code = own::REQUEST_TIMEOUT;
-    /// Too many requests.
+    /// Rate limit exceeded.
     pub const RATE_LIMIT_EXCEEDED: Code = own::RATE_LIMIT_EXCEEDED;
-    /// The server failed.
+    /// Internal server error.
     pub const INTERNAL_ERROR: Code = own::INTERNAL_ERROR;
-    /// The server cannot do this now.
+    /// The service is unavailable.
     pub const SERVICE_UNAVAILABLE: Code = own::SERVICE_UNAVAILABLE;
     /// Every code of the framework.
     pub const ALL: &'static [Code] = own::ALL;

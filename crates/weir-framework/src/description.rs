@@ -1,5 +1,5 @@
-//! What all operations share in the API's description: who may call them, how they fail, and what
-//! every answer carries. Routes say the rest of themselves.
+//! The parts of the OpenAPI description that all operations share: required scopes, errors, and
+//! the headers of every response. Handlers describe the rest.
 
 use std::collections::BTreeSet;
 
@@ -27,25 +27,26 @@ Errors are `application/problem+json`; every answer has `X-Request-Id`. Lists an
 
 const REQUEST_ID: &str = "X-Request-Id";
 
-/// A way to fail that operations share.
+/// An error response that operations share.
 struct Failure {
-    /// Its name among the components.
+    /// The name of the component.
     name: &'static str,
     /// The status, or `default`.
     status: &'static str,
     text: &'static str,
-    /// A header of its own, and what that says.
+    /// An additional header and its description.
     header: Option<(&'static str, &'static str)>,
 }
 
-const WRONG: Failure = failure("Wrong", "400", "The request is wrong; `details` names the field");
+const WRONG: Failure =
+    failure("Wrong", "400", "The request is not valid; `details.field` names the field");
 const UNKNOWN_CALLER: Failure = Failure {
-    header: Some(("WWW-Authenticate", "How to say who asks")),
+    header: Some(("WWW-Authenticate", "The authentication scheme")),
     ..failure("UnknownCaller", "401", "Credentials are missing or not valid")
 };
-const FORBIDDEN: Failure = failure("Forbidden", "403", "The credentials do not reach this");
-const NOT_FOUND: Failure = failure("NotFound", "404", "There is no such thing");
-const TOO_LARGE: Failure = failure("TooLarge", "413", "The body is too large");
+const FORBIDDEN: Failure = failure("Forbidden", "403", "The credentials lack the required scope");
+const NOT_FOUND: Failure = failure("NotFound", "404", "Not found");
+const TOO_LARGE: Failure = failure("TooLarge", "413", "The request body is too large");
 const OTHER_TYPE: Failure = failure("OtherType", "415", "The body is not JSON");
 const ANY: Failure = failure("Failure", "default", "Any other error");
 
@@ -81,8 +82,7 @@ pub(crate) fn frame() -> OpenApi {
     let name = <Problem as utoipa::ToSchema>::name();
     let schema = <Problem as utoipa::PartialSchema>::schema();
     components.schemas.insert(name.into_owned(), schema);
-    let id =
-        header("The request's id, as the server's log has it; the caller's own if it sent one");
+    let id = header("The request's id, also in the server's log; the client's own if it sent one");
     components.headers.insert(REQUEST_ID.to_owned(), id.into());
     for failure in &FAILURES {
         let response = failure.response();
@@ -109,9 +109,9 @@ pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Opera
         .flatten()
 }
 
-/// Adds what all operations share.
+/// Adds the shared parts to an operation.
 pub(crate) fn describe(operation: &mut Operation, path: &str, required_scope: RequiredScope) {
-    // Handlers of different things may have the same name; ids may not.
+    // Handlers may share a name; operation ids must be unique.
     let tag = operation.tags.iter().flatten().next().cloned();
     if let (Some(tag), Some(id)) = (tag, &mut operation.operation_id) {
         *id = format!("{tag}_{id}");
@@ -124,12 +124,12 @@ pub(crate) fn describe(operation: &mut Operation, path: &str, required_scope: Re
     };
     let either = schemes.iter().map(|name| SecurityRequirement::new(*name, Vec::<String>::new()));
     operation.security = Some(either.collect());
-    answers(operation);
+    responses(operation);
     failures(operation, path, required_scope);
 }
 
-/// Says of every answer what its status says, unless its route did, and that it has an id.
-fn answers(operation: &mut Operation) {
+/// Describes each response by its status, unless its route does, and adds the request id.
+fn responses(operation: &mut Operation) {
     for (status, response) in &mut operation.responses.responses {
         let RefOr::T(response) = response else {
             continue;
@@ -137,13 +137,13 @@ fn answers(operation: &mut Operation) {
         if response.description.is_empty() {
             let status = status.parse::<StatusCode>().ok();
             let reason = status.and_then(|status| status.canonical_reason());
-            response.description = reason.unwrap_or("An answer").to_owned();
+            response.description = reason.unwrap_or("A response").to_owned();
         }
         response.headers.insert(REQUEST_ID.to_owned(), RefOr::Ref(request_id()));
     }
 }
 
-/// Adds the ways in which an operation like this can fail; its own words about one stay.
+/// Adds the errors of such an operation, except those that it describes itself.
 fn failures(operation: &mut Operation, path: &str, required_scope: RequiredScope) {
     let has_body = operation.request_body.is_some();
     let has_parameters = operation.parameters.as_ref().is_some_and(|all| !all.is_empty());
@@ -165,8 +165,8 @@ fn failures(operation: &mut Operation, path: &str, required_scope: RequiredScope
     }
 }
 
-/// References to components that are not there. A type that only a path parameter has is such a
-/// one: it is described in place with `inline(..)`.
+/// References to missing components. A type that only a path parameter uses has none; describe it
+/// in place with `inline(..)`.
 pub(crate) fn dangling(description: &OpenApi) -> BTreeSet<String> {
     let whole = serde_json::to_value(description).unwrap_or_default();
     let mut referred = BTreeSet::new();
@@ -179,7 +179,7 @@ pub(crate) fn dangling(description: &OpenApi) -> BTreeSet<String> {
     referred
 }
 
-/// Collects the references in a value. A description is as deep as the types it is made from.
+/// Collects the references in a value. Its depth is bounded by the types it is made from.
 fn references(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(members) => {

@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::Value;
 use weir_table::Error;
 
 use crate::code::Code;
 use crate::limits::{REFUSED_LEN, RateLimit};
-use crate::problem::{Details, Told};
+use crate::problem::Details;
 
 /// Headers that the edge adds to an error.
 const EDGE_HEADERS: usize = 5;
@@ -67,10 +68,12 @@ impl ApiError {
         self
     }
 
-    /// Has `details` written from a value, without a tree of its members in between.
+    /// Serializes a struct as `details`.
     #[must_use]
-    pub fn telling(mut self, details: impl Told + 'static) -> ApiError {
-        self.details = Details::Told(Arc::new(details));
+    pub fn details(mut self, details: &impl Serialize) -> ApiError {
+        if let Ok(serialized) = serde_json::value::to_raw_value(details) {
+            self.details = Details::Serialized(serialized);
+        }
         self
     }
 
@@ -158,7 +161,7 @@ impl ApiError {
             headers.insert(name, value);
         }
         if let Some(limit) = self.limit.take() {
-            limit.tell(headers);
+            limit.write(headers);
         }
         response
     }

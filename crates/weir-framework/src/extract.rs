@@ -1,19 +1,22 @@
-//! What handlers take apart a request with. A mistake becomes an [`ApiError`] that names the field.
+//! Extractors. Each turns a mistake of the client into an [`ApiError`] that names the field.
 
 use axum::body::{Bytes, HttpBody as _};
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Uri, header};
 use http_body_util::BodyExt as _;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
+use crate::edge::RequestContext;
 use crate::{ApiError, Code};
+
+/// The largest body of a request that did not come through the edge, in bytes.
+const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 const JSON: &str = "application/json";
 
-/// A JSON object as body. The type refuses unknown fields with `#[serde(deny_unknown_fields)]`.
+/// A JSON object as body.
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
@@ -25,39 +28,80 @@ pub struct ListBody<T>(pub Vec<T>);
 #[derive(Debug)]
 pub struct Query<T>(pub T);
 
-/// A query string whose parameters belong to several types, each of which refuses what it does not know.
+/// A query string whose parameters belong to several types, each of which denies unknown fields.
 ///
-/// `serde` cannot flatten types that refuse unknown fields, so parameters are handed to the type that describes them.
+/// `serde` cannot flatten such types, so each parameter goes to the type that describes it.
 #[derive(Debug)]
 pub struct QueryParts<T>(pub T);
 
-/// The parameters of the path.
+/// The parameters of the path, parsed into a type. It works on routes without a fast path;
+/// [`PathParams`] works on all.
 #[derive(Debug)]
 pub struct Path<T>(pub T);
+
+/// The parameters of the path by name, percent-decoded.
+#[derive(Debug)]
+pub struct PathParams(Params);
+
+#[derive(Debug)]
+enum Params {
+    Fast(RequestContext, Uri),
+    Routed(RawPathParams),
+}
+
+impl PathParams {
+    /// The parameter `{name}`.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let (_, value) = match &self.0 {
+            Params::Fast(context, uri) => {
+                context.params()?.iter(uri.path()).find(|(param, _)| *param == name)?
+            }
+            Params::Routed(params) => params.iter().find(|(param, _)| *param == name)?,
+        };
+        Some(value)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for PathParams {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathParams, ApiError> {
+        let context = parts.extensions.get::<RequestContext>();
+        if let Some(context) = context.filter(|context| context.params().is_some()) {
+            return Ok(PathParams(Params::Fast(context.clone(), parts.uri.clone())));
+        }
+        let params = RawPathParams::from_request_parts(parts, state).await;
+        let params = params.map_err(|_| ApiError::invalid("path", "is not UTF-8"))?;
+        Ok(PathParams(Params::Routed(params)))
+    }
+}
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        object(&json_bytes(request, state).await?).map(Body)
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        object(&json_bytes(request).await?).map(Body)
     }
 }
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for ListBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        parsed(&json_bytes(request, state).await?).map(ListBody)
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        parsed(&json_bytes(request).await?).map(ListBody)
     }
 }
 
-async fn json_bytes<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+async fn json_bytes(request: Request) -> Result<Bytes, ApiError> {
     check_json(request.headers())?;
-    Bytes::from_request(request, state).await.map_err(unreadable)
+    let context = request.extensions().get::<RequestContext>();
+    let bytes_max = context.map_or(BODY_BYTES_MAX, RequestContext::body_bytes_max);
+    whole(request.into_body(), bytes_max).await
 }
 
-/// Whether a body is said to be JSON.
-pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), ApiError> {
+/// Checks that the content type is JSON.
+fn check_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let kind = headers.get(header::CONTENT_TYPE);
     if kind.is_some_and(|kind| is_json(kind.to_str().unwrap_or_default())) {
         return Ok(());
@@ -66,14 +110,14 @@ pub(crate) fn check_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::new(Code::UNSUPPORTED_MEDIA_TYPE, detail))
 }
 
-/// Whether a request has no body, and does not say what it would be either.
+/// Whether a request has neither a body nor a content type.
 #[must_use]
 pub fn is_left_out(headers: &HeaderMap, body: &axum::body::Body) -> bool {
     !headers.contains_key(header::CONTENT_TYPE) && body.is_end_stream()
 }
 
-/// All of a body that has at most `bytes_max`. Most come in one piece, which is not copied.
-pub(crate) async fn whole(mut body: axum::body::Body, bytes_max: usize) -> Result<Bytes, ApiError> {
+/// Reads a body of at most `bytes_max`. Most arrive in one piece, which is not copied.
+async fn whole(mut body: axum::body::Body, bytes_max: usize) -> Result<Bytes, ApiError> {
     let (mut first, mut all) = (Bytes::new(), Vec::new());
     while !body.is_end_stream()
         && let Some(frame) = body.frame().await
@@ -94,22 +138,22 @@ pub(crate) async fn whole(mut body: axum::body::Body, bytes_max: usize) -> Resul
     Ok(if all.is_empty() { first } else { all.into() })
 }
 
-/// The value that a JSON object stands for.
-pub(crate) fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
-    // Serde would take an array's elements for the fields, in their order.
+/// Parses a JSON object.
+fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
+    // Serde would accept an array as the fields of a struct, in order.
     if text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
         return Err(ApiError::invalid("body", "is an array; it must be an object"));
     }
     parsed(text)
 }
 
-/// The error of a body that is larger than the server takes.
+/// The error of a body that is too large.
 #[must_use]
 pub fn too_large() -> ApiError {
-    ApiError::new(Code::PAYLOAD_TOO_LARGE, "the body is larger than this server takes")
+    ApiError::new(Code::PAYLOAD_TOO_LARGE, "the body is larger than `server.body_bytes_max`")
 }
 
-/// Parses a body. Only a body that does not parse is parsed again, to find the path of the mistake.
+/// Parses a body. A body that does not parse is parsed again to find the path of the mistake.
 fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     // Checking UTF-8 once is cheaper than having serde check each string.
     if let Ok(text) = std::str::from_utf8(text)
@@ -123,20 +167,12 @@ fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     Ok(value)
 }
 
-/// A value that does not fit is named by its path; only text that is no JSON is found by line and column.
+/// Names a wrong value by its path, and text that is not JSON by line and column.
 fn wrong_json(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError {
     let problem = error.inner().to_string();
     match problem.rsplit_once(" at line ") {
         Some((problem, _)) if error.inner().is_data() => wrong_at("body", error, problem),
         _ => wrong_at("body", error, &problem),
-    }
-}
-
-/// A body that could not be read: too large, cut off, or not allowed.
-fn unreadable(rejection: BytesRejection) -> ApiError {
-    match rejection.status() {
-        StatusCode::PAYLOAD_TOO_LARGE => too_large(),
-        _ => cut_off(),
     }
 }
 
@@ -205,7 +241,7 @@ fn pairs(parts: &Parts) -> Pairs {
 /// The parameters that `T` describes, and the others.
 fn split<T: IntoParams>(pairs: Pairs) -> (Pairs, Pairs) {
     let described = T::into_params(|| None);
-    pairs.into_iter().partition(|(name, _)| described.iter().any(|known| known.name == *name))
+    pairs.into_iter().partition(|(name, _)| described.iter().any(|param| param.name == *name))
 }
 
 fn query<T: DeserializeOwned>(pairs: Pairs) -> Result<T, ApiError> {
@@ -224,7 +260,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
             Ok(AxumPath(value)) => Ok(Path(value)),
             Err(PathRejection::FailedToDeserializePathParams(failed)) => match failed.into_kind() {
                 ErrorKind::ParseErrorAtKey { key, value, expected_type } => {
-                    Err(ApiError::invalid(key, format!("{value:?} is no {expected_type}")))
+                    Err(ApiError::invalid(key, format!("{value:?} is not a valid {expected_type}")))
                 }
                 ErrorKind::InvalidUtf8InPathParam { key } => {
                     Err(ApiError::invalid(key, "is not UTF-8"))
@@ -234,19 +270,19 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
                 }
                 other => Err(ApiError::invalid("path", other.to_string())),
             },
-            Err(_) => Err(ApiError::not_found("such path")),
+            Err(_) => Err(ApiError::new(Code::NOT_FOUND, "no route matches this path")),
         }
     }
 }
 
-/// What serde found, and where.
+/// The error of serde with the path of the field.
 fn wrong<E: std::fmt::Display>(part: &str, error: &serde_path_to_error::Error<E>) -> ApiError {
     wrong_at(part, error, &error.inner().to_string())
 }
 
 fn wrong_at<E>(part: &str, error: &serde_path_to_error::Error<E>, problem: &str) -> ApiError {
     let path = error.path().to_string();
-    // An unknown or missing field is named in the text only; the path is that of what should hold it.
+    // Serde names an unknown or missing field in its text; the path is that of the struct around it.
     let named = problem.split('`').nth(1).filter(|_| problem.contains(" field `"));
     let field = match (path.as_str(), named) {
         ("." | "?", None) => part.to_owned(),

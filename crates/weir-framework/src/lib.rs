@@ -23,7 +23,6 @@ pub mod edge;
 pub mod error;
 pub mod extract;
 pub mod jobs;
-pub mod json;
 pub mod limits;
 mod links;
 pub mod listen;

@@ -1,13 +1,12 @@
-//! The headers that tell a caller how much it may still ask, and when to come back.
+//! The headers of rate limits: what remains, and when to retry.
 //!
-//! `RateLimit` and `RateLimit-Policy` are written as draft 11 of the IETF's "RateLimit header fields
-//! for HTTP" has them; `X-RateLimit-*` are what older clients read.
+//! `RateLimit` and `RateLimit-Policy` follow draft 11 of the IETF's "RateLimit header fields for
+//! HTTP"; `X-RateLimit-*` are for older clients.
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::error::ApiError;
-use crate::json::put;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -20,39 +19,39 @@ const REFUSED: [HeaderName; REFUSED_LEN] =
     [header::RETRY_AFTER, RATE_LIMIT, RATE_LIMIT_POLICY, OLD_LIMIT, OLD_REMAINING, OLD_RESET];
 pub(crate) const REFUSED_LEN: usize = 6;
 
-/// Room for the texts of ordinary headers.
-const ORDINARY_LEN: usize = 128;
+/// The capacity for the values of all headers; most fit.
+const VALUES_CAPACITY: usize = 128;
 
-/// A limit as a caller sees it.
+/// A rate limit as its headers show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Its name, in letters, digits, `_`, `-` and `.`.
+    /// The name, of letters, digits, `_`, `-` and `.`.
     pub name: String,
-    /// How much a window allows.
+    /// The quota of a window.
     pub quota: u64,
-    /// How long a window is.
+    /// The length of the window, in seconds.
     pub window_secs: u64,
-    /// How much is left.
+    /// The remaining quota.
     pub remaining: u64,
-    /// In how many seconds more is there.
+    /// Seconds until more is available.
     pub reset_secs: u64,
 }
 
 impl RateLimit {
-    /// Has a refusal tell it in its headers, and when to come back.
+    /// Adds the headers of this limit to a refusal.
     #[must_use]
     pub fn refuse(self, error: ApiError) -> ApiError {
         ApiError { limit: Some(Box::new(self)), ..error }
     }
 
-    /// Puts the headers into the answer to whoever was refused. One piece of memory holds their texts.
-    pub fn tell(&self, headers: &mut HeaderMap) {
-        let mut texts = Vec::with_capacity(ORDINARY_LEN);
+    /// Inserts the headers. All values share one allocation.
+    pub(crate) fn write(&self, headers: &mut HeaderMap) {
+        let mut texts = Vec::with_capacity(VALUES_CAPACITY);
         let to = &mut texts;
         let ends = [
             number(to, at_least_a_second(self.reset_secs)),
-            self.named(to, (";r=", self.remaining), (";t=", self.reset_secs)),
-            self.named(to, (";q=", self.quota), (";w=", self.window_secs)),
+            self.item(to, (";r=", self.remaining), (";t=", self.reset_secs)),
+            self.item(to, (";q=", self.quota), (";w=", self.window_secs)),
             number(to, self.quota),
             number(to, self.remaining),
             number(to, self.reset_secs),
@@ -60,7 +59,7 @@ impl RateLimit {
         let texts = Bytes::from(texts);
         let mut from = 0;
         for (name, end) in REFUSED.into_iter().zip(ends) {
-            // All of it is plain, so it is a value.
+            // The values are ASCII, so this does not fail.
             if let Ok(value) = HeaderValue::from_maybe_shared(texts.slice(from..end)) {
                 headers.insert(name, value);
             }
@@ -68,35 +67,38 @@ impl RateLimit {
         }
     }
 
-    /// Appends two numbers of the limit; tells where they end.
-    fn named(&self, to: &mut Vec<u8>, one: (&str, u64), other: (&str, u64)) -> usize {
+    /// Appends the limit with two parameters; returns where the value ends.
+    fn item(&self, to: &mut Vec<u8>, first: (&str, u64), second: (&str, u64)) -> usize {
         to.push(b'"');
         to.extend(self.name.bytes().filter(|byte| is_plain(*byte)));
         to.push(b'"');
-        put(to, one.0, &one.1);
-        put(to, other.0, &other.1);
+        for (name, value) in [first, second] {
+            to.extend_from_slice(name.as_bytes());
+            number(to, value);
+        }
         to.len()
     }
 }
 
-/// What may stand in a structured header's string without escaping.
+/// Characters that need no escaping in a string of a structured header.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// Appends a number; tells where it ends.
+/// Appends a number; returns where it ends.
 fn number(to: &mut Vec<u8>, number: u64) -> usize {
-    put(to, "", &number);
+    // Writing to memory does not fail.
+    serde_json::to_writer(&mut *to, &number).ok();
     to.len()
 }
 
-/// Says when to come back.
+/// Adds `Retry-After` to an error.
 #[must_use]
 pub fn retry_after(error: ApiError, secs: u64) -> ApiError {
     error.header(header::RETRY_AFTER, at_least_a_second(secs).into())
 }
 
-/// So that nobody comes back at once.
+/// A client must not retry at once.
 fn at_least_a_second(secs: u64) -> u64 {
     secs.max(1)
 }
@@ -107,7 +109,7 @@ mod tests {
     use crate::Code;
 
     #[test]
-    fn a_refusal_tells_the_limit_in_both_forms() {
+    fn a_refusal_has_both_forms_of_headers() {
         let limit = RateLimit {
             name: "to\"ken".into(),
             quota: 10,
@@ -116,14 +118,14 @@ mod tests {
             reset_secs: 0,
         };
         let mut error = limit.refuse(ApiError::new(Code::RATE_LIMIT_EXCEEDED, "too many"));
-        let told: Vec<String> = error
+        let headers: Vec<String> = error
             .bare_response()
             .headers()
             .iter()
             .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
             .collect();
         assert_eq!(
-            told,
+            headers,
             [
                 "retry-after: 1",
                 "ratelimit: \"token\";r=0;t=0",

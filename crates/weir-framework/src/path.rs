@@ -3,10 +3,11 @@
 //! A service declares one extractor per path parameter (`OrgPath`, `EntityPath`) and implements it with [`param`], so that a
 //! handler receives a checked id and a wrong one becomes the domain's own error.
 
-use axum::extract::{FromRequestParts as _, RawPathParams};
+use axum::extract::FromRequestParts as _;
 use axum::http::request::Parts;
 
-use crate::ApiError;
+use crate::extract::PathParams;
+use crate::{ApiError, Code};
 
 /// The parameter `{name}` of the path, parsed by `parse`.
 ///
@@ -36,14 +37,12 @@ pub async fn optional_param<T, P, E>(
 where
     E: From<ApiError> + From<P>,
 {
-    let params = RawPathParams::from_request_parts(parts, &()).await;
-    let params = params.map_err(|_| ApiError::invalid("path", "is not UTF-8"))?;
-    let found = params.iter().find(|(known, _)| *known == name);
-    Ok(found.map(|(_, text)| parse(text)).transpose()?)
+    let params = PathParams::from_request_parts(parts, &()).await?;
+    Ok(params.get(name).map(parse).transpose()?)
 }
 
 /// The error of a path without the parameter that its handler reads.
 #[must_use]
 pub fn missing() -> ApiError {
-    ApiError::not_found("such path")
+    ApiError::new(Code::NOT_FOUND, "no route matches this path")
 }

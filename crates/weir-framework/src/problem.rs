@@ -1,31 +1,30 @@
-//! Errors on the wire: `application/problem+json` (RFC 9457) one way, [`Error`] again the other way.
+//! Errors on the wire: an [`ApiError`] becomes `application/problem+json` (RFC 9457), and a client of
+//! the socket turns that into an [`Error`] again.
 //!
-//! Beside the members of the RFC there are `error message details timestamp request_id`, which
-//! clients of the source systems read.
-
-use std::sync::Arc;
+//! Beside the members of the RFC a problem has `error message details timestamp request_id`, which
+//! clients of the original services read.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 use weir_table::Error;
 use weir_table::clock::Clock;
 
 use crate::error::ApiError;
-use crate::json::{put, put_plain, put_time};
 use crate::request_id::{self, RequestId};
 use crate::time;
 
 /// The content type of every error.
 pub const CONTENT_TYPE: &str = "application/problem+json";
 
-/// Room for an ordinary error.
-const ORDINARY_LEN: usize = 1024;
+/// The capacity of a body; most errors fit.
+const BODY_CAPACITY: usize = 1024;
 
-/// An error as it is sent.
+/// An error on the wire.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// A URN that is the same for every error of this code.
@@ -37,25 +36,25 @@ pub struct Problem {
     /// The HTTP status.
     #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
-    /// What is wrong with this request.
+    /// An explanation of this error, for people.
     pub detail: String,
-    /// The code, for programs.
+    /// The error code, for programs.
     #[schema(example = "INVALID_REQUEST")]
     pub error: String,
     /// The same as `detail`.
     pub message: String,
-    /// More about it, for programs; which members there are depends on the code.
+    /// Further members, for programs; they depend on the code.
     #[schema(value_type = Object)]
     pub details: Map<String, Value>,
-    /// When it happened.
+    /// The time of the error.
     #[schema(format = DateTime)]
     pub timestamp: String,
-    /// The request's id, as in the header `X-Request-Id` and in the server's log.
+    /// The request's id, as in the header `X-Request-Id` and the server's log.
     pub request_id: String,
 }
 
 impl Problem {
-    /// What is told of an error. Causes are told to the socket only.
+    /// The problem of an error. Only the socket gets the cause.
     pub(crate) fn of(error: &ApiError, request_id: &str, now_ms: u64, local: bool) -> Problem {
         let mut details = error.details.members();
         if let Some(cause) = error.cause.as_ref().filter(|_| local) {
@@ -75,11 +74,13 @@ impl Problem {
     }
 }
 
-/// The members of `details`: a tree, or a value that is written when the answer is.
-#[derive(Debug, Clone)]
+/// The `details` of an error.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Details {
     Members(Map<String, Value>),
-    Told(Arc<dyn Told>),
+    /// Serialized when the error was made, without a tree of values in between.
+    Serialized(Box<RawValue>),
 }
 
 impl Default for Details {
@@ -89,56 +90,48 @@ impl Default for Details {
 }
 
 impl Details {
-    /// The members as a tree.
     pub(crate) fn members(&self) -> Map<String, Value> {
         match self {
             Details::Members(members) => members.clone(),
-            Details::Told(value) => value.members(),
+            Details::Serialized(text) => serde_json::from_str(text.get()).unwrap_or_default(),
         }
     }
 }
 
-/// A value that can be the details of an error: it is written as an object.
-pub trait Told: std::fmt::Debug + Send + Sync {
-    /// Writes it.
-    fn write(&self, to: &mut Vec<u8>);
-
-    /// The members as a tree.
-    fn members(&self) -> Map<String, Value> {
-        let mut text = Vec::new();
-        self.write(&mut text);
-        serde_json::from_slice(&text).unwrap_or_default()
-    }
+/// A [`Problem`] that borrows from its error: a limiter may return tens of thousands a second.
+#[derive(Serialize)]
+struct ProblemBody<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    title: &'a str,
+    status: u16,
+    detail: &'a str,
+    error: &'a str,
+    message: &'a str,
+    details: &'a Details,
+    timestamp: String,
+    request_id: &'a str,
 }
 
-/// Writes the members of [`Problem`], in the same order, without copies.
 fn body(error: &ApiError, id: &RequestId, now_ms: u64) -> Vec<u8> {
-    let mut body = Vec::with_capacity(ORDINARY_LEN);
-    let to = &mut body;
-    put_plain(to, r#"{"type":"#, error.code.urn());
-    put_plain(to, r#","title":"#, error.code.title());
-    put(to, r#","status":"#, &error.code.status().as_u16());
-    to.extend_from_slice(br#","detail":"#);
-    let from = to.len();
-    put(to, "", &error.detail);
-    let detail = from..to.len();
-    put_plain(to, r#","error":"#, error.code.name());
-    to.extend_from_slice(br#","message":"#);
-    to.extend_from_within(detail);
-    match &error.details {
-        Details::Members(members) => put(to, r#","details":"#, members),
-        Details::Told(value) => {
-            to.extend_from_slice(br#","details":"#);
-            value.write(to);
-        }
-    }
-    put_time(to, r#","timestamp":"#, now_ms);
-    put_plain(to, r#","request_id":"#, id.text());
-    to.push(b'}');
+    let mut body = Vec::with_capacity(BODY_CAPACITY);
+    let problem = ProblemBody {
+        kind: error.code.urn(),
+        title: error.code.title(),
+        status: error.code.status().as_u16(),
+        detail: &error.detail,
+        error: error.code.name(),
+        message: &error.detail,
+        details: &error.details,
+        timestamp: time::rfc3339(now_ms),
+        request_id: id.text(),
+    };
+    // Writing to memory does not fail.
+    serde_json::to_writer(&mut body, &problem).ok();
     body
 }
 
-/// Writes an error into the answer that carries it.
+/// Writes the body of an error into its response.
 pub(crate) fn write(
     response: &mut Response,
     error: &ApiError,
@@ -158,7 +151,7 @@ pub(crate) fn write(
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }
 
-/// The whole answer to a request that does not reach the edge.
+/// The response to a request that does not reach the edge.
 pub(crate) fn early(error: &ApiError) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = error.code.status();
@@ -168,7 +161,7 @@ pub(crate) fn early(error: &ApiError) -> Response {
     response
 }
 
-/// What a client of the socket makes of a problem: the store's own error, where it was one.
+/// A client of the socket gets the store's own error back, if it was one.
 impl From<Problem> for Error {
     fn from(problem: Problem) -> Error {
         from_details(&problem.details, &problem.detail)
@@ -207,14 +200,14 @@ mod tests {
     use super::*;
     use crate::Code;
 
-    fn there_and_back(error: Error) -> Error {
+    fn round_trip(error: Error) -> Error {
         let problem = Problem::of(&ApiError::from(error), "r", 0, true);
         let text = serde_json::to_string(&problem).unwrap();
         Error::from(serde_json::from_str::<Problem>(&text).unwrap())
     }
 
     #[test]
-    fn errors_come_back_as_they_were() {
+    fn store_errors_survive_the_round_trip() {
         let errors = [
             Error::invalid("PK", "the key is declared S, not N"),
             Error::NoSuchTable("orders".into()),
@@ -230,12 +223,12 @@ mod tests {
         ];
         for error in errors {
             let text = error.to_string();
-            assert_eq!(there_and_back(error).to_string(), text);
+            assert_eq!(round_trip(error).to_string(), text);
         }
     }
 
     #[test]
-    fn a_problem_is_written_as_serde_writes_it() {
+    fn the_borrowed_problem_has_the_same_members() {
         let id = RequestId::of(&HeaderMap::new());
         for code in Code::ALL {
             let plain = ApiError::new(*code, "a \"detail\"\n\u{1} ü");
@@ -248,9 +241,9 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_for_the_socket_only() {
+    fn only_the_socket_gets_causes() {
         let fault = || Error::io("writing the log", std::io::Error::other("disk on fire"));
-        let back = there_and_back(fault());
+        let back = round_trip(fault());
         let cause = std::error::Error::source(&back).unwrap().to_string();
         assert_eq!(cause, "writing the log: disk on fire");
         let problem = Problem::of(&ApiError::from(fault()), "r", 0, false);

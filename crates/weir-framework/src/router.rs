@@ -1,4 +1,4 @@
-//! Every route, once, grouped by who calls it, each with what it needs.
+//! Every route of the framework, grouped by who calls it, each with the scope that it requires.
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -12,13 +12,14 @@ use crate::required_scope::RequiredScope;
 use crate::routes::{admin, docs, health, jobs, tokens};
 use crate::{ApiError, Code};
 
-/// Bytes of a request on the socket: a full batch write, with room for its JSON and base64.
+/// The largest request on the socket, in bytes: a full batch write with the overhead of JSON and
+/// base64.
 const LOCAL_BODY_MAX: usize = 32 * 1024 * 1024;
 
 /// The routes of the server itself and of its services.
 fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
-    let probes = RequiredScope::Public("load balancers ask, and learn nothing else");
-    let description = RequiredScope::Public("describes the API; holds no data");
+    let probes = RequiredScope::Public("load balancers have no credentials");
+    let description = RequiredScope::Public("the description of the API is public");
     let public_keys = RequiredScope::Public("public keys are public");
     let api = Api::new(app.clone())
         // Load balancers and scrapers
@@ -41,7 +42,7 @@ fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
     services.iter().fold(api, |api, service| service.routes(api))
 }
 
-/// What the socket in the data folder serves beside the API: the verbs of the table, for commands.
+/// The routes that only the socket in the data folder has: the verbs of the table, for commands.
 fn table_verbs() -> Router<App> {
     Router::new()
         .route("/local/server", get(tables::server))
@@ -55,33 +56,35 @@ fn table_verbs() -> Router<App> {
         .route("/local/backup", post(backup::start))
 }
 
-/// What the TCP listener serves.
+/// The routes of the TCP listener.
 pub fn public(app: &App, services: &[Box<dyn Service>]) -> Edge {
-    let (api, express, description) = declared(app, services).finish();
+    let (api, fast_routes, description) = declared(app, services).finish();
     app.describe(description.to_json().unwrap_or_default());
     let pages = Router::new()
         .route("/docs", get(docs::index))
         .route("/docs/", get(docs::start))
         .route("/docs/{*path}", get(docs::page));
-    Edge::public(app, framed(api.merge(pages)).with_state(app.clone()), express)
+    Edge::public(app, framed(api.merge(pages)).with_state(app.clone()), fast_routes)
 }
 
-/// What the socket serves. Who may use it may do everything.
+/// The routes of the socket. Its callers have every grant.
 pub fn local(app: &App, services: &[Box<dyn Service>]) -> Router {
     let (api, _, _) = declared(app, services).finish();
     let routes = framed(api.merge(table_verbs())).with_state(app.clone());
     Router::new().fallback_service(Edge::local(app, routes, LOCAL_BODY_MAX))
 }
 
-/// What was declared wrongly; a test asserts that nothing was.
+/// The mistakes in declarations; a test asserts that there are none.
 #[must_use]
 pub fn mistakes(app: &App, services: &[Box<dyn Service>]) -> Vec<String> {
     declared(app, services).mistakes()
 }
 
-/// Gives paths and methods that are not there the same form of error as all others.
+/// Returns unknown paths and methods as the same kind of error as all others.
 fn framed(router: Router<App>) -> Router<App> {
-    router.fallback(|| async { ApiError::not_found("such path") }).method_not_allowed_fallback(
-        || async { ApiError::new(Code::METHOD_NOT_ALLOWED, "this path has no such method") },
-    )
+    router
+        .fallback(|| async { ApiError::new(Code::NOT_FOUND, "no route matches this path") })
+        .method_not_allowed_fallback(|| async {
+            ApiError::new(Code::METHOD_NOT_ALLOWED, "this path does not support the method")
+        })
 }

@@ -14,12 +14,6 @@ pub fn rfc3339(ms: u64) -> String {
     PRINTER.timestamp_to_string(&timestamp(ms))
 }
 
-/// Appends the same text.
-pub fn write(to: &mut Vec<u8>, ms: u64) {
-    // Writing to memory does not fail.
-    PRINTER.print_timestamp(&timestamp(ms), to).ok();
-}
-
 fn timestamp(ms: u64) -> Timestamp {
     let ms = i64::try_from(ms).unwrap_or(i64::MAX);
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
@@ -61,10 +55,5 @@ mod tests {
         assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
         assert_eq!(rfc3339(1_794_000_000_120), "2026-11-06T21:20:00.120Z");
         assert!(rfc3339(u64::MAX).starts_with("9999-"));
-        for ms in [0, 1, 1_794_000_000_120, u64::MAX] {
-            let mut text = Vec::new();
-            write(&mut text, ms);
-            assert_eq!(text, rfc3339(ms).as_bytes());
-        }
     }
 }

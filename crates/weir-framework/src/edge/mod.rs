@@ -1,22 +1,22 @@
-//! The outermost part of every request: its id, its bounds, its line in the log, its count, and the
-//! form of its error.
+//! The outermost layer of every request: its id, its limits, its access log and metrics, and the
+//! body of its error.
 //!
-//! It is one service around all routes rather than a layer for each of these, because a layer costs
-//! every request a boxed service, a boxed future and two moves of request and answer. What a
-//! request does not need (compression, a timer, a copy of its path) it does not pay for.
+//! It is one service around all routes rather than a tower layer for each of these, because a layer
+//! costs every request a boxed service, a boxed future and two moves of request and response.
 //!
-//! 1. [`Edge`] takes a turn, refuses what is too large, and calls the route: over the router or, where it has
-//!    one, on its short way (`express`).
-//! 2. `answering` waits for the answer, but not for longer than the request may take.
-//! 3. Then it gives an error its form, adds the id, counts, and writes the log's line.
+//! 1. [`Edge`] takes a permit, refuses bodies that are too large, and calls the handler: on the
+//!    fast path ([`fast_path`]) or through axum's router.
+//! 2. [`ResponseFuture`] waits for the handler, at most until the deadline.
+//! 3. Then it writes the body of an error, compresses a large response, adds the request's id, and
+//!    records the request in the access log and the metrics.
 
-mod alarm;
-mod answering;
-pub mod express;
-mod line;
-mod packing;
-mod turns;
-mod visit;
+mod access_log;
+mod compression;
+mod concurrency_limit;
+mod deadline;
+pub(crate) mod fast_path;
+mod request_context;
+mod response_future;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -38,27 +38,30 @@ use crate::listen::Routes;
 use crate::metrics::{Rejection, RouteMetrics};
 use crate::settings::ServerSettings;
 use crate::{ApiError, Code};
-use alarm::Alarm;
-use answering::{Answering, Work};
-use express::Express;
-use packing::Packing;
-use turns::{Turn, Turns};
-pub(crate) use visit::Visit;
+use access_log::AccessLog;
+use concurrency_limit::{ConcurrencyLimit, Permit};
+use deadline::ConnectionTimer;
+use fast_path::FastRoute;
+pub(crate) use request_context::RequestContext;
+use response_future::HandlerFuture;
+pub use response_future::ResponseFuture;
 
-/// What stands for the paths that no route has, and for the socket's own.
+/// The route label of requests that match no route, and of those of the socket.
 const NO_ROUTE: &str = "none";
 const SOCKET: &str = "socket";
+/// The `Retry-After` of a request beyond the limit of concurrent requests.
+const OVERLOADED_RETRY_SECS: u64 = 1;
 
-/// The bounds of a request.
+/// The limits of a request.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Bytes of a body (1 MiB).
+    /// The largest request body, in bytes (1 MiB).
     pub body_bytes_max: usize,
-    /// How long a request may take, its body included (30 s).
+    /// The time limit of a request, its body included (30 s).
     pub request_timeout: Duration,
-    /// Requests under way at once (1024); more are told to come back.
+    /// Concurrent requests (1024); further ones are refused with 503.
     pub requests_max: usize,
-    /// Whether answers are compressed for callers that ask for it.
+    /// Whether large responses are compressed for clients that accept it.
     pub compression: bool,
 }
 
@@ -79,126 +82,121 @@ impl From<&ServerSettings> for Settings {
     }
 }
 
-/// All routes of a listener, behind their edge. A clone of it serves one connection.
+/// All routes of a listener behind the edge. Each connection has a clone.
 #[derive(Debug)]
 pub struct Edge {
-    listener: Arc<Listener>,
+    state: Arc<EdgeState>,
     routes: Router,
-    packing: Option<Packing>,
-    alarm: Alarm,
+    timer: ConnectionTimer,
 }
 
-/// What the requests of a listener share.
+/// The state that the requests of a listener share.
 #[derive(Debug, Clone)]
-struct Listener {
+struct EdgeState {
     app: App,
-    turns: Arc<Turns>,
-    express: Arc<[Express]>,
-    /// Counts what no route has.
-    unknown: &'static RouteMetrics,
+    concurrency: Arc<ConcurrencyLimit>,
+    fast_routes: Arc<[FastRoute]>,
+    /// The metrics of requests that match no route.
+    unmatched: &'static RouteMetrics,
     body_bytes_max: usize,
-    /// Who asks through the socket; that one is told causes, because it may read the log anyway.
+    compresses: bool,
+    /// The caller behind the socket. It also gets the causes of errors, because it can read the log.
     local: Option<Local>,
 }
 
-impl Listener {
-    fn new(app: &App, body_bytes_max: usize, local: Option<Local>) -> Listener {
-        let turns = Turns::new(app.bounds().requests_max, app.metrics().in_flight.clone());
-        let unknown = app.metrics().route(if local.is_some() { SOCKET } else { NO_ROUTE });
-        let express = Arc::new([]);
-        Listener { app: app.clone(), turns, express, unknown, body_bytes_max, local }
+impl EdgeState {
+    fn new(app: &App, body_bytes_max: usize, local: Option<Local>) -> EdgeState {
+        let (metrics, settings) = (app.metrics(), app.bounds());
+        EdgeState {
+            app: app.clone(),
+            concurrency: ConcurrencyLimit::new(settings.requests_max, metrics.in_flight.clone()),
+            fast_routes: Arc::new([]),
+            unmatched: metrics.route(if local.is_some() { SOCKET } else { NO_ROUTE }),
+            body_bytes_max,
+            compresses: settings.compression && local.is_none(),
+            local,
+        }
     }
 
-    /// The same for one connection. It has holds of its own, so that requests of different connections, on different
-    /// cores, do not count theirs in one place.
-    fn apart(&self) -> Arc<Listener> {
-        Arc::new(Listener { turns: self.turns.apart(), ..self.clone() })
+    /// A copy for one connection, so that connections on different cores do not share reference
+    /// counts.
+    fn for_connection(&self) -> Arc<EdgeState> {
+        Arc::new(EdgeState { concurrency: self.concurrency.handle(), ..self.clone() })
+    }
+
+    /// Takes a permit and checks the announced length of the body.
+    fn admit(&self, request: &Request) -> (Option<Permit>, Result<(), ApiError>) {
+        let Some(permit) = ConcurrencyLimit::try_acquire(&self.concurrency) else {
+            self.app.metrics().rejected(Rejection::Overloaded);
+            return (None, Err(overloaded()));
+        };
+        let length = content_length(request.headers());
+        let fits = length.is_none_or(|bytes| bytes <= self.body_bytes_max as u64);
+        (Some(permit), if fits { Ok(()) } else { Err(too_large()) })
     }
 }
 
+fn overloaded() -> ApiError {
+    let detail = format!(
+        "the server is at its limit of concurrent requests; retry after {OVERLOADED_RETRY_SECS} s"
+    );
+    limits::retry_after(ApiError::new(Code::SERVICE_UNAVAILABLE, detail), OVERLOADED_RETRY_SECS)
+}
+
 impl Edge {
-    /// The edge of what the network reaches.
-    pub(crate) fn public(app: &App, routes: Router, express: Vec<Express>) -> Edge {
-        let packing = app.bounds().compression.then(|| Packing::new(routes.clone()));
-        let listener = Listener::new(app, app.bounds().body_bytes_max, None);
-        Edge::new(Listener { express: express.into(), ..listener }, routes, packing)
+    /// The edge of the TCP listener.
+    pub(crate) fn public(app: &App, routes: Router, fast_routes: Vec<FastRoute>) -> Edge {
+        let state = EdgeState::new(app, app.bounds().body_bytes_max, None);
+        Edge::new(EdgeState { fast_routes: fast_routes.into(), ..state }, routes)
     }
 
     /// The edge of the socket in the data folder.
     pub(crate) fn local(app: &App, routes: Router, body_bytes_max: usize) -> Edge {
-        Edge::new(Listener::new(app, body_bytes_max, Some(Local::new())), routes, None)
+        Edge::new(EdgeState::new(app, body_bytes_max, Some(Local::new())), routes)
     }
 
-    fn new(listener: Listener, routes: Router, packing: Option<Packing>) -> Edge {
-        Edge { listener: Arc::new(listener), routes, packing, alarm: Alarm::default() }
+    fn new(state: EdgeState, routes: Router) -> Edge {
+        Edge { state: Arc::new(state), routes, timer: ConnectionTimer::default() }
     }
 
-    /// Calls the route of a request, unless its bounds forbid it.
-    fn work(
-        &mut self,
-        request: Request,
-        peer: Option<SocketAddr>,
-        visit: &Visit,
-    ) -> (Work, Option<Turn>) {
-        let listener = &self.listener;
-        let Some(turn) = Turns::take(&listener.turns) else {
-            listener.app.metrics().rejected(Rejection::Overloaded);
-            let error = ApiError::new(
-                Code::SERVICE_UNAVAILABLE,
-                "the server has as much to do as it takes",
-            );
-            return (Work::Done(Err(limits::retry_after(error, 1))), None);
+    fn handle(&mut self, mut request: Request, peer: Option<SocketAddr>) -> ResponseFuture {
+        let state = Arc::clone(&self.state);
+        let access_log = AccessLog::start(&request);
+        let deadline = access_log.started + state.app.bounds().request_timeout;
+        let accept_encoding = compression::accept_encoding(request.headers());
+        let (fast_route, params) =
+            fast_path::find(&state.fast_routes, request.method(), request.uri()).unzip();
+        let context = RequestContext::new(request.headers(), state.body_bytes_max, params);
+        let (permit, admitted) = state.admit(&request);
+        request.extensions_mut().insert(context.clone());
+        let handler = match (admitted, fast_route) {
+            (Err(error), _) => HandlerFuture::refused(error),
+            (Ok(()), Some(route)) => HandlerFuture::Fast(route.call(&state.app, request)),
+            (Ok(()), None) => self.route(request, peer),
         };
-        // What says that it is too large need not be read to find that out.
-        if announced(request.headers()).is_some_and(|bytes| bytes > listener.body_bytes_max as u64)
-        {
-            return (Work::Done(Err(too_large())), Some(turn));
-        }
-        let work = answering::caught(|| self.route(request, peer, visit));
-        let work = work.unwrap_or_else(|panic| Work::Done(Err(answering::panicked(&*panic))));
-        (work, Some(turn))
+        let deadline = self.timer.deadline(deadline);
+        ResponseFuture { state, context, access_log, handler, permit, deadline, accept_encoding }
     }
 
-    fn route(&mut self, mut request: Request, peer: Option<SocketAddr>, visit: &Visit) -> Work {
-        let Listener { app, express, body_bytes_max, local, .. } = &*self.listener;
-        let packing = self.packing.as_mut().filter(|_| Packing::is_wanted(request.headers()));
-        if packing.is_none()
-            && let Some(way) = express::find(express, &request)
-        {
-            return Work::Express(way.start(app, visit, *body_bytes_max, request));
-        }
+    /// Calls axum's router.
+    fn route(&mut self, mut request: Request, peer: Option<SocketAddr>) -> HandlerFuture {
         if let Some(peer) = peer {
             request.extensions_mut().insert(ConnectInfo(peer));
         }
-        if let Some(caller) = local {
+        if let Some(caller) = &self.state.local {
             request.extensions_mut().insert(caller.clone());
         }
-        request.extensions_mut().insert(visit.clone());
-        DefaultBodyLimit::max(*body_bytes_max).apply(&mut request);
-        match packing {
-            Some(packing) => Work::Packed(packing.call(request)),
-            None => Work::Routed(self.routes.call(request)),
-        }
-    }
-
-    fn begin(&mut self, request: Request, peer: Option<SocketAddr>) -> Answering {
-        let visit = Visit::of(request.headers());
-        let line = line::Line::of(&request);
-        let (work, turn) = self.work(request, peer, &visit);
-        let deadline = line.started + self.listener.app.bounds().request_timeout;
-        let alarm = self.alarm.set(deadline);
-        let packs = self.packing.is_some();
-        Answering { listener: Arc::clone(&self.listener), visit, line, work, turn, alarm, packs }
+        DefaultBodyLimit::max(self.state.body_bytes_max).apply(&mut request);
+        HandlerFuture::Routed(Service::call(&mut self.routes, request))
     }
 }
 
 impl Clone for Edge {
     fn clone(&self) -> Edge {
         Edge {
-            listener: self.listener.apart(),
+            state: self.state.for_connection(),
             routes: self.routes.clone(),
-            packing: self.packing.clone(),
-            alarm: Alarm::default(),
+            timer: ConnectionTimer::default(),
         }
     }
 }
@@ -206,26 +204,25 @@ impl Clone for Edge {
 impl Service<Request> for Edge {
     type Response = Response;
     type Error = Infallible;
-    type Future = Answering;
+    type Future = ResponseFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request) -> Answering {
-        self.begin(request, None)
+    fn call(&mut self, request: Request) -> ResponseFuture {
+        self.handle(request, None)
     }
 }
 
 impl Routes for Edge {
-    type Answer = Answering;
+    type Future = ResponseFuture;
 
-    fn answer(&mut self, request: Request, peer: SocketAddr) -> Answering {
-        self.begin(request, Some(peer))
+    fn call(&mut self, request: Request, peer: SocketAddr) -> ResponseFuture {
+        self.handle(request, Some(peer))
     }
 }
 
-/// The size of the body that a request says it has.
-fn announced(headers: &HeaderMap) -> Option<u64> {
+fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

@@ -1,15 +1,14 @@
-//! One connection: the TLS handshake if there is one, then HTTP until either side is done.
+//! One connection: the TLS handshake if configured, then HTTP/1.1 until either side closes it.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody as _};
+use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -20,36 +19,39 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use weir_table::Error;
 
-use super::home::{Arriving, Home};
-use super::patience::{Limits, Patient};
+use super::connection_state::{ConnectionState, RequestInProgress, ResponseBody};
+use super::timed_body::TimedBody;
+use super::timed_stream::{TimedStream, Timeouts};
 use super::tls::{Certificate, handshake};
-use super::turn::{Answer, Ours, Turn};
-use super::upload::Upload;
-use super::{Answers, Routes, Settings};
+use super::{Routes, Settings};
 use crate::problem;
 
-/// What all connections of a listener share.
-pub(super) struct Host<R> {
+/// The routes, settings and certificate that all connections of a listener share.
+pub(super) struct ServerContext<R> {
     routes: R,
     http: http1::Builder,
-    limits: Limits,
+    timeouts: Timeouts,
     body_timeout: Duration,
     handshake_timeout: Duration,
     certificate: Option<Certificate>,
 }
 
-impl<R> Host<R> {
-    pub(super) fn new(routes: R, settings: &Settings, certificate: Option<Certificate>) -> Host<R> {
+impl<R> ServerContext<R> {
+    pub(super) fn new(
+        routes: R,
+        settings: &Settings,
+        certificate: Option<Certificate>,
+    ) -> ServerContext<R> {
         let mut http = http1::Builder::new();
-        // Hyper's own timeout would also count while a client has nothing to ask, and sets a new
-        // timer for each request; `Patient` does both. The buffer alone bounds a head only roughly.
+        // Hyper's timeout also runs while a connection is idle and makes a timer for each request;
+        // `TimedStream` has its own. The buffer alone bounds a head only roughly.
         http.header_read_timeout(None)
             .max_header_size(settings.header_bytes_max)
             .max_buf_size(settings.header_bytes_max);
-        Host {
+        ServerContext {
             routes,
             http,
-            limits: Limits {
+            timeouts: Timeouts {
                 header: settings.header_timeout,
                 idle: settings.idle_timeout,
                 write: settings.write_timeout,
@@ -61,188 +63,141 @@ impl<R> Host<R> {
     }
 }
 
-/// A connection that is to be served.
-#[derive(Debug)]
-pub(super) struct Arrival {
-    pub(super) stream: std::net::TcpStream,
-    pub(super) peer: SocketAddr,
-    /// What another thread has left to say of it, if it comes from one.
-    pub(super) before: Option<Before>,
-}
-
-/// What a thread says of a connection that it hands over.
-#[derive(Debug)]
-pub(super) struct Before {
-    pub(super) home: Home,
-    turn: Arc<Turn>,
-    /// What was read of the next request.
-    ahead: Bytes,
-}
-
-/// Serves one client until it leaves, is cut off, or `stop` says that no more requests are taken; or until it is better off
-/// with another thread, which is what is returned then.
+/// Serves one client until it leaves, times out, or `stop` ends the connection after the request
+/// in progress.
 pub(super) async fn serve<R: Routes>(
-    host: Arc<Host<R>>,
-    Arrival { stream, peer, before }: Arrival,
-    home: Home,
+    context: Arc<ServerContext<R>>,
+    stream: std::net::TcpStream,
+    peer: SocketAddr,
     mut stop: oneshot::Receiver<()>,
-) -> Option<Arrival> {
+) {
     let stream = match TcpStream::from_std(stream) {
         Ok(stream) => stream,
         Err(error) => {
-            tracing::warn!(%peer, %error, "a connection could not be taken up");
-            return None;
+            tracing::warn!(%peer, %error, "a connection could not be registered");
+            return;
         }
     };
-    if before.is_none()
-        && let Err(error) = stream.set_nodelay(true)
-    {
+    if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%peer, %error, "TCP_NODELAY could not be set");
     }
-    let Some(certificate) = &host.certificate else {
-        let (stream, before) = converse(&host, stream, peer, (home, before), stop).await?;
-        let stream = stream.into_std();
-        let stream = stream.inspect_err(|error| {
-            tracing::warn!(%peer, %error, "a connection could not be handed over");
-        });
-        return Some(Arrival { stream: stream.ok()?, peer, before: Some(before) });
+    let Some(certificate) = &context.certificate else {
+        return serve_http(&context, stream, peer, stop).await;
     };
-    let shaken = handshake(stream, certificate.newest());
+    let handshake = handshake(stream, certificate.current());
     let shaken = tokio::select! {
-        shaken = tokio::time::timeout(host.handshake_timeout, shaken) => shaken,
-        _ = &mut stop => return None,
+        shaken = tokio::time::timeout(context.handshake_timeout, handshake) => shaken,
+        _ = &mut stop => return,
     };
     match shaken {
-        // Such a stream never says that it is elsewhere.
-        Ok(Ok(stream)) => drop(converse(&host, stream, peer, (home, None), stop).await),
+        Ok(Ok(stream)) => serve_http(&context, stream, peer, stop).await,
         Ok(Err(error)) => tracing::debug!(%peer, %error, "a TLS handshake failed"),
-        Err(_) => tracing::debug!(%peer, "a TLS handshake took too long"),
+        Err(_) => tracing::debug!(%peer, "a TLS handshake timed out"),
     }
-    None
 }
 
-/// Talks to a client. If the connection is at rest and belongs to another thread it is returned as it is.
-async fn converse<R, S>(
-    host: &Host<R>,
+async fn serve_http<R, S>(
+    context: &ServerContext<R>,
     stream: S,
     peer: SocketAddr,
-    (home, before): (Home, Option<Before>),
     mut stop: oneshot::Receiver<()>,
-) -> Option<(S, Before)>
-where
+) where
     R: Routes,
-    S: AsyncRead + AsyncWrite + Arriving + Unpin + 'static,
+    S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    let (turn, ahead) = before.map(|before| (before.turn, before.ahead)).unzip();
-    let turn = turn.unwrap_or_default();
-    turn.set_elsewhere(false);
-    let client = Client {
-        routes: RefCell::new(host.routes.clone()),
-        body_timeout: host.body_timeout,
-        turn: Arc::clone(&turn),
+    let state = Arc::new(ConnectionState::default());
+    let service = ConnectionService {
+        routes: RefCell::new(context.routes.clone()),
+        body_timeout: context.body_timeout,
+        state: Arc::clone(&state),
         peer,
     };
-    let stream = Patient::new(stream, home, Arc::clone(&turn), host.limits);
-    let stream = match ahead {
-        Some(ahead) => stream.after(ahead),
-        None => stream,
-    };
-    let mut connection = host.http.serve_connection(TokioIo::new(stream), client);
-    let talk = poll_fn(|cx| match Pin::new(&mut connection).poll(cx) {
-        Poll::Ready(served) => Poll::Ready(Some(served)),
-        Poll::Pending if turn.may_move() => Poll::Ready(None),
-        Poll::Pending => Poll::Pending,
-    });
+    let stream = TimedStream::new(stream, state, context.timeouts);
+    let mut connection = pin!(context.http.serve_connection(TokioIo::new(stream), service));
     let served = tokio::select! {
         biased;
-        // First, so that a request that has arrived is taken up, and answered.
-        served = talk => served,
+        // First, so that a request that has already arrived is served.
+        served = &mut connection => served,
         _ = &mut stop => {
-            Pin::new(&mut connection).graceful_shutdown();
-            Some(Pin::new(&mut connection).await)
+            connection.as_mut().graceful_shutdown();
+            connection.await
         }
     };
-    match served {
-        Some(Ok(())) => None,
-        Some(Err(error)) => {
-            tracing::debug!(%peer, %error, "a connection ended early");
-            None
-        }
-        None => {
-            let parts = connection.into_parts();
-            let (stream, home) = parts.io.into_inner().into_parts();
-            Some((stream, Before { home, turn, ahead: parts.read_buf }))
-        }
+    if let Err(error) = served {
+        tracing::debug!(%peer, %error, "a connection ended early");
     }
 }
 
 /// The service of one connection.
-struct Client<R> {
-    /// Hyper has a shared reference only, and one request at a time.
+struct ConnectionService<R> {
+    /// Hyper calls it with a shared reference, one request at a time.
     routes: RefCell<R>,
     body_timeout: Duration,
-    turn: Arc<Turn>,
+    state: Arc<ConnectionState>,
     peer: SocketAddr,
 }
 
-impl<R: Routes> hyper::service::Service<Request<Incoming>> for Client<R> {
-    type Response = Response<Answer>;
+impl<R: Routes> hyper::service::Service<Request<Incoming>> for ConnectionService<R> {
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Answering<R::Answer>;
+    type Future = ResponseFuture<R::Future>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let ours = Turn::take(&self.turn);
-        // First, so that it is known of every body whether it was read.
-        let request = request.map(|body| self.receive(body));
+        let in_progress = ConnectionState::start_request(&self.state);
+        // First, so that a body that is dropped unread is always noticed.
+        let request = request.map(|body| self.timed(body));
         if let Err(error) = check_host(request.version(), request.headers()) {
             let refusal = problem::early(&error.into());
-            return Answering::Refused(Some(refusal.map(|body| Answer::new(body, ours))));
+            let refusal = refusal.map(|body| ResponseBody::new(body, in_progress));
+            return ResponseFuture::Refused(Some(refusal));
         }
-        let answer = self.routes.borrow_mut().answer(request, self.peer);
-        Answering::Routed(answer, Some(ours))
+        let response = self.routes.borrow_mut().call(request, self.peer);
+        ResponseFuture::Routed(response, Some(in_progress))
     }
 }
 
-impl<R> Client<R> {
-    fn receive(&self, body: Incoming) -> Body {
+impl<R> ConnectionService<R> {
+    fn timed(&self, body: Incoming) -> Body {
         if body.is_end_stream() {
             return Body::empty();
         }
-        let turn = Arc::clone(&self.turn);
-        Body::new(Upload::new(body, turn, self.body_timeout))
+        Body::new(TimedBody::new(body, Arc::clone(&self.state), self.body_timeout))
     }
 }
 
-/// RFC 9112 section 3.2: without exactly one `Host`, what stands between the client and us may have
-/// read another one than we do.
+/// RFC 9112 section 3.2: without exactly one `Host`, a proxy in front may have routed by another
+/// one than we do.
 fn check_host(version: Version, headers: &HeaderMap) -> Result<(), Error> {
     let hosts = headers.get_all(header::HOST).iter().take(2).count();
     match hosts {
         1 => Ok(()),
         0 if version < Version::HTTP_11 => Ok(()),
         0 => Err(Error::invalid("Host", "the header is missing")),
-        _ => Err(Error::invalid("Host", "the header is there more than once")),
+        _ => Err(Error::invalid("Host", "the header was sent more than once")),
     }
 }
 
-/// The answer to one request on its way.
-enum Answering<F> {
-    Routed(F, Option<Ours>),
-    Refused(Option<Response<Answer>>),
+enum ResponseFuture<F> {
+    Routed(F, Option<RequestInProgress>),
+    Refused(Option<Response<ResponseBody>>),
 }
 
-impl<F: Answers> Future for Answering<F> {
-    type Output = Result<Response<Answer>, Infallible>;
+impl<F> Future for ResponseFuture<F>
+where
+    F: Future<Output = Result<axum::response::Response, Infallible>> + Unpin,
+{
+    type Output = Result<Response<ResponseBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = match &mut *self {
-            Answering::Refused(refusal) => refusal.take(),
-            Answering::Routed(answer, ours) => {
-                let answer = ready!(Pin::new(answer).poll(cx))?;
-                ours.take().map(|ours| answer.map(|body| Answer::new(body, ours)))
+        let response = match &mut *self {
+            ResponseFuture::Refused(refusal) => refusal.take(),
+            ResponseFuture::Routed(response, in_progress) => {
+                let response = ready!(Pin::new(response).poll(cx))?;
+                let in_progress = in_progress.take();
+                in_progress.map(|request| response.map(|body| ResponseBody::new(body, request)))
             }
         };
-        // Both are there until the future is done; hyper does not ask again after that.
-        answer.map_or(Poll::Pending, |answer| Poll::Ready(Ok(answer)))
+        // Both are present until the future is ready, and hyper does not poll it after that.
+        response.map_or(Poll::Pending, |response| Poll::Ready(Ok(response)))
     }
 }

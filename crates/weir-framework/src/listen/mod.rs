@@ -1,28 +1,26 @@
-//! The TCP listener: HTTP/1.1, plain or over TLS, that no client can wedge.
+//! The TCP listener: HTTP/1.1, plain or over TLS.
 //!
 //! The invariant: whatever a client sends, withholds or refuses to read, it holds one connection of
 //! a bounded number, for a bounded time, with bounded memory. From accept to close:
 //!
-//! 1. `accept` takes a connection while fewer than `connections_max` are open, and gives it to one of
-//!    the threads of `workers`, where it stays unless `home` finds that it belongs to another.
-//! 2. `connection` does the TLS handshake within `handshake_timeout`, then hands over to hyper.
-//! 3. `patience` cuts it off when a head does not arrive, nothing is asked, or an answer is not
-//!    read; `upload` ends a body that comes too slowly.
-//! 4. On stop, idle connections close at once and requests under way finish within `drain_timeout`.
+//! 1. `accept` takes a connection while fewer than `connections_max` are open, and hands it to the
+//!    least loaded thread of `workers`, where it stays.
+//! 2. `connection` does the TLS handshake within `handshake_timeout`, then runs hyper.
+//! 3. `timed_stream` times out when a head does not arrive, no request follows, or a response is
+//!    not read; `timed_body` when a body arrives too slowly.
+//! 4. On stop, idle connections close at once and requests in progress finish within
+//!    `drain_timeout`.
 //!
 //! Why it is built this way: `docs/adr/0008-listener.md`.
 
 mod accept;
-mod burst;
 mod connection;
-mod home;
+mod connection_state;
 mod open_files;
-mod patience;
-mod rounds;
 mod settings;
+mod timed_body;
+mod timed_stream;
 mod tls;
-mod turn;
-mod upload;
 mod workers;
 
 use std::convert::Infallible;
@@ -42,11 +40,11 @@ pub use settings::{Settings, TlsFiles};
 use tls::Tls;
 use workers::Workers;
 
-/// Connections that wait to be accepted, if the kernel allows as many: a burst larger than this
-/// waits a second for its next try.
+/// Connections that wait to be accepted, if the kernel allows as many. Clients beyond it retry
+/// after a second.
 const BACKLOG: u32 = 4_096;
 
-/// Where a server can be reached, as clients write it: `https://127.0.0.1:8443`.
+/// The origin of a server: `https://127.0.0.1:8443`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
     /// Whether it speaks TLS.
@@ -62,31 +60,25 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What a listener serves: a router, or something around one.
+/// The service behind a listener: a router, or a service around one.
 pub trait Routes: Clone + Send + Sync + 'static {
-    /// An answer on its way.
-    type Answer: Answers;
+    /// The response to one request.
+    type Future: Future<Output = Result<Response, Infallible>> + Send + Unpin + 'static;
 
-    /// Begins to answer a request of `peer`. Handlers find it in `ConnectInfo<SocketAddr>`.
-    fn answer(&mut self, request: Request, peer: SocketAddr) -> Self::Answer;
+    /// Handles a request of `peer`, which handlers extract as `ConnectInfo<SocketAddr>`.
+    fn call(&mut self, request: Request, peer: SocketAddr) -> Self::Future;
 }
 
 impl Routes for Router {
-    type Answer = RouteFuture<Infallible>;
+    type Future = RouteFuture<Infallible>;
 
-    fn answer(&mut self, mut request: Request, peer: SocketAddr) -> RouteFuture<Infallible> {
+    fn call(&mut self, mut request: Request, peer: SocketAddr) -> RouteFuture<Infallible> {
         request.extensions_mut().insert(ConnectInfo(peer));
-        self.call(request)
+        Service::call(self, request)
     }
 }
 
-/// An answer of [`Routes`] on its way.
-pub trait Answers: Future<Output = Result<Response, Infallible>> + Send + Unpin + 'static {}
-
-impl<F> Answers for F where F: Future<Output = Result<Response, Infallible>> + Send + Unpin + 'static
-{}
-
-/// A listener that is bound and has read its certificate.
+/// A bound listener that has read its certificate.
 #[derive(Debug)]
 pub struct Listener {
     tcp: TcpListener,
@@ -112,34 +104,31 @@ impl Listener {
         Ok(Listener { tcp, settings, workers, tls, origin })
     }
 
-    /// Where clients reach it.
+    /// The address that clients connect to.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Serves `routes` until `stop`, then drains; each connection gets a clone of them. Dropping the
-    /// future cuts every connection off.
+    /// Serves `routes` until `stop`, then drains; each connection has a clone of them. Dropping the
+    /// future closes every connection.
     pub async fn serve<R: Routes>(mut self, routes: R, stop: impl Future<Output = ()>) {
-        self.settings.connections_max = open_files::make_room(self.settings.connections_max);
-        let (certificate, renewal) = match self.tls {
-            Some(tls) => (Some(tls.current()), Some(tls)),
-            None => (None, None),
-        };
-        let host = connection::Host::new(routes, &self.settings, certificate);
-        let renewing = async {
-            match renewal {
-                Some(tls) => tls.keep_fresh(self.settings.tls_check_interval).await,
+        self.settings.connections_max = open_files::reserve(self.settings.connections_max);
+        let certificate = self.tls.as_ref().map(Tls::certificate);
+        let context = connection::ServerContext::new(routes, &self.settings, certificate);
+        let reload = async {
+            match self.tls {
+                Some(tls) => tls.reload_every(self.settings.tls_check_interval).await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            () = accept::run(self.tcp, self.workers, host, &self.settings, stop) => {}
-            () = renewing => {}
+            () = accept::run(self.tcp, self.workers, context, &self.settings, stop) => {}
+            () = reload => {}
         }
     }
 }
 
-/// Binds the first of the addresses that `address` stands for and that can be used.
+/// Binds the first usable address that `address` resolves to.
 async fn bind(address: &str) -> io::Result<TcpListener> {
     let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for address in lookup_host(address).await? {
@@ -156,7 +145,7 @@ fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4(),
         SocketAddr::V6(_) => TcpSocket::new_v6(),
     }?;
-    // A restart need not wait until the old connections are forgotten.
+    // A restart must not wait for old connections in TIME_WAIT.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -167,7 +156,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_address_in_use_is_named() {
+    async fn the_error_names_an_address_in_use() {
         let first = Listener::bind("127.0.0.1:0", Settings::default()).await.unwrap();
         let taken = first.origin().address.to_string();
         let error = Listener::bind(&taken, Settings::default()).await.unwrap_err();

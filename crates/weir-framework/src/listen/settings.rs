@@ -1,4 +1,4 @@
-//! How a listener treats its clients: one struct, with defaults that suit a server on the internet.
+//! The settings of a listener, with defaults that suit a server on the internet.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,34 +9,34 @@ use crate::settings::ServerSettings;
 
 /// Hyper's smallest buffer.
 const HEADER_BYTES_MIN: usize = 8 * 1024;
-/// No client is waited for any longer.
+/// The longest timeout.
 const TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How a listener treats its clients.
+/// The settings of a listener.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Threads that serve, or 0 to serve on the runtime that binds. Default: as many as there are processors.
+    /// Threads that serve, or 0 to serve on the runtime that binds. Default: one per processor.
     pub threads: usize,
     /// Connections open at once; further ones wait in the kernel's backlog.
     pub connections_max: usize,
-    /// How long the head of a request may take from its first byte, and a new connection until its
-    /// first head is complete. Default 10 s.
+    /// Time for the head of a request from its first byte, and for the first head of a new
+    /// connection. Default 10 s.
     pub header_timeout: Duration,
     /// Bytes of a request's head, at least 8 KiB. Default 32 KiB.
     pub header_bytes_max: usize,
-    /// How long a connection may stay open with nothing asked. Default 75 s.
+    /// Time that a connection may stay open without a request. Default 75 s.
     pub idle_timeout: Duration,
-    /// How long a body may take; each KiB that arrives adds a second. Default 20 s.
+    /// Time for a request body; each KiB that arrives adds a second. Default 20 s.
     pub body_timeout: Duration,
-    /// How long a client may take no byte of an answer that waits for it. Default 20 s.
+    /// Time in which a client must read at least one byte of its response. Default 20 s.
     pub write_timeout: Duration,
-    /// How long requests under way may take to finish once told to stop. Default 30 s.
+    /// Time for requests in progress to finish after stop. Default 30 s.
     pub drain_timeout: Duration,
     /// Certificate and key; none means plain HTTP. Default none.
     pub tls: Option<TlsFiles>,
-    /// How long a TLS handshake may take. Default 10 s.
+    /// Time for a TLS handshake. Default 10 s.
     pub handshake_timeout: Duration,
-    /// How often the certificate files are looked at for a change. Default 30 s.
+    /// Interval at which the certificate files are checked for a change. Default 30 s.
     pub tls_check_interval: Duration,
 }
 
@@ -65,20 +65,20 @@ impl From<&ServerSettings> for Settings {
     }
 }
 
-/// Where the certificate chain and its private key are, both PEM.
+/// The paths of the certificate chain and its private key, both PEM.
 #[derive(Debug, Clone)]
 pub struct TlsFiles {
-    /// The certificate, then those that vouch for it.
+    /// The certificate, followed by its chain.
     pub cert: PathBuf,
     /// The private key of the first certificate.
     pub key: PathBuf,
 }
 
 impl Settings {
-    /// Refuses what would let nobody in, and what hyper or a timer would panic on.
+    /// Rejects values that would serve nobody, or that hyper or a timer would panic on.
     pub(super) fn check(&self) -> Result<()> {
         if self.connections_max == 0 {
-            return Err(Error::invalid("connections_max", "0 would let nobody in"));
+            return Err(Error::invalid("connections_max", "it must be at least 1"));
         }
         if self.header_bytes_max < HEADER_BYTES_MIN {
             let problem = format!("it must be at least {HEADER_BYTES_MIN}");
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_that_serve_nobody_are_refused() {
+    fn rejects_settings_that_serve_nobody() {
         let zero = Duration::ZERO;
         let cases = [
             Settings { connections_max: 0, ..Settings::default() },

@@ -1,8 +1,8 @@
 //! TLS by certificate files, which may be replaced while the server runs.
 //!
-//! The files are read again on SIGHUP and looked at every now and then. A pair that cannot be used
-//! (half replaced, say) is reported and the one in force stays, so a renewal never takes the server
-//! down. Connections keep the certificate they began with.
+//! The files are read again on SIGHUP and at an interval. A pair that cannot be used (half replaced,
+//! say) is logged and the current one stays, so a renewal never takes the server down. A connection
+//! keeps the certificate that it was accepted with.
 
 use std::fs::File;
 use std::hash::{BuildHasher as _, RandomState};
@@ -30,26 +30,26 @@ use super::TlsFiles;
 const PEM_BYTES_MAX: u64 = 1024 * 1024;
 /// The first byte of every TLS connection: a handshake record.
 const HANDSHAKE: u8 = 0x16;
-/// What a client is told that speaks plain HTTP to this port.
+/// The response to a client that speaks plain HTTP to this port.
 const SPEAK_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\
     Content-Type: text/plain\r\nContent-Length: 32\r\n\r\nThis port speaks HTTPS, not HTTP";
 
-/// The certificate of a listener and what keeps it fresh.
+/// The certificate of a listener, with the means to reload it.
 #[derive(Debug)]
 pub(super) struct Tls {
     files: TlsFiles,
     hangup: Signal,
     hasher: RandomState,
-    /// Tells contents apart without keeping the key a second time.
+    /// A hash of both files, to detect a change without a second copy of the key.
     fingerprint: u64,
     config: watch::Sender<Arc<ServerConfig>>,
 }
 
-/// Where connections find the newest certificate.
+/// A handle to the current certificate.
 pub(super) struct Certificate(watch::Receiver<Arc<ServerConfig>>);
 
 impl Certificate {
-    pub(super) fn newest(&self) -> Arc<ServerConfig> {
+    pub(super) fn current(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.0.borrow())
     }
 }
@@ -69,12 +69,12 @@ impl Tls {
         })
     }
 
-    pub(super) fn current(&self) -> Certificate {
+    pub(super) fn certificate(&self) -> Certificate {
         Certificate(self.config.subscribe())
     }
 
     /// Reads the files again on SIGHUP and every `period`; never ends.
-    pub(super) async fn keep_fresh(mut self, period: Duration) {
+    pub(super) async fn reload_every(mut self, period: Duration) {
         let mut ticks = interval(period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -83,17 +83,17 @@ impl Tls {
                 _ = self.hangup.recv() => {}
             }
             match self.renew().await {
-                Ok(true) => tracing::info!("a new certificate is in use"),
+                Ok(true) => tracing::info!("the certificate was replaced"),
                 Ok(false) => {}
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
-                    tracing::warn!(%error, cause, "the certificate in use stays");
+                    tracing::warn!(%error, cause, "the certificate could not be replaced; the current one stays");
                 }
             }
         }
     }
 
-    /// Whether there was something new.
+    /// Returns whether the files had changed.
     async fn renew(&mut self) -> Result<bool> {
         let (files, hasher, old) = (self.files.clone(), self.hasher.clone(), self.fingerprint);
         let read = tokio::task::spawn_blocking(move || read_if_new(&files, &hasher, old))
@@ -164,7 +164,7 @@ fn read(path: &Path, what: &str) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Says what is wrong with a file, and nothing of what is in it.
+/// Names the file and the mistake, never its content.
 fn bad_pem(what: &str, path: &Path, error: &PemError) -> Error {
     let problem = match error {
         PemError::NoItemsFound => format!("{} has no {what} in PEM form", path.display()),
@@ -173,14 +173,14 @@ fn bad_pem(what: &str, path: &Path, error: &PemError) -> Error {
     Error::invalid(what, problem)
 }
 
-/// Does the server's side of a handshake. A client that speaks plain HTTP is told so.
+/// Performs the TLS handshake. A client that speaks plain HTTP gets a 400 that says so.
 pub(super) async fn handshake(
     mut stream: TcpStream,
     config: Arc<ServerConfig>,
 ) -> io::Result<TlsStream<TcpStream>> {
     let mut first = [0];
-    let seen = stream.peek(&mut first).await?;
-    if seen > 0 && first != [HANDSHAKE] {
+    let peeked = stream.peek(&mut first).await?;
+    if peeked > 0 && first != [HANDSHAKE] {
         if first.iter().all(u8::is_ascii_uppercase) {
             refuse_plain(&mut stream).await?;
         }
@@ -192,6 +192,6 @@ pub(super) async fn handshake(
 async fn refuse_plain(stream: &mut TcpStream) -> io::Result<()> {
     stream.write_all(SPEAK_TLS).await?;
     stream.shutdown().await?;
-    // Closing with the request unread would reset the connection before the answer is read.
+    // Closing with the request unread would reset the connection before the client reads the response.
     stream.read(&mut [0; 4096]).await.map(drop)
 }

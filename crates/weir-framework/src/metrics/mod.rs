@@ -71,6 +71,7 @@ struct Job {
 
 type Seconds = Gauge<f64, AtomicU64>;
 type Requests = Family<Request, Counter>;
+type FastPathRequests = Family<Route, Counter>;
 type Durations = Family<Route, Histogram, fn() -> Histogram>;
 
 /// The server's metrics.
@@ -81,6 +82,7 @@ pub struct Metrics {
     services: Vec<Arc<dyn ServiceMetrics>>,
     requests: Requests,
     durations: Durations,
+    fast_path_requests: FastPathRequests,
     rejected: Family<Rejected, Counter>,
     pub(crate) in_flight: Gauge,
     job_lag: Family<Job, Seconds>,
@@ -107,6 +109,7 @@ impl Metrics {
             services,
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(DURATIONS)),
+            fast_path_requests: Family::default(),
             rejected: Family::default(),
             in_flight: Gauge::default(),
             job_lag: Family::default(),
@@ -129,6 +132,8 @@ impl Metrics {
         registry.register("http_requests", "Requests that got a response", self.requests.clone());
         let help = "Time from the head of a request to its response";
         registry.register("http_request_duration_seconds", help, self.durations.clone());
+        let help = "Requests that took the fast path, by route";
+        registry.register("http_fast_path_requests", help, self.fast_path_requests.clone());
         let help = "Requests that the server ended without their handler, by reason";
         registry.register("http_requests_rejected", help, self.rejected.clone());
         registry.register(
@@ -157,7 +162,9 @@ impl Metrics {
     /// The metrics of a route. Routes live as long as the process, so their metrics are leaked: a request then needs
     /// no reference count to hold them.
     pub(crate) fn route(&self, route: &'static str) -> &'static RouteMetrics {
-        let metrics = RouteMetrics::new(route, self.requests.clone(), self.durations.clone());
+        let fast_path_requests = self.fast_path_requests.clone();
+        let (requests, durations) = (self.requests.clone(), self.durations.clone());
+        let metrics = RouteMetrics::new(route, requests, durations, fast_path_requests);
         Box::leak(Box::new(metrics))
     }
 

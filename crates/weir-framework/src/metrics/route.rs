@@ -6,7 +6,7 @@ use std::time::Duration;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::{Durations, Request, Requests, Route};
+use super::{Durations, FastPathRequests, Request, Requests, Route};
 
 /// Answers of a route that are found at once, by method and status; others are looked up.
 const USUAL_MAX: usize = 8;
@@ -17,8 +17,10 @@ pub(crate) struct RouteMetrics {
     route: &'static str,
     requests: Requests,
     durations: Durations,
+    fast_path_requests: FastPathRequests,
     usual: [OnceLock<Usual>; USUAL_MAX],
     took: OnceLock<Histogram>,
+    fast_path: OnceLock<Counter>,
 }
 
 /// A counter, and what it counts.
@@ -34,9 +36,25 @@ impl RouteMetrics {
         route: &'static str,
         requests: Requests,
         durations: Durations,
+        fast_path_requests: FastPathRequests,
     ) -> RouteMetrics {
         let usual = std::array::from_fn(|_| OnceLock::new());
-        RouteMetrics { route, requests, durations, usual, took: OnceLock::new() }
+        RouteMetrics {
+            route,
+            requests,
+            durations,
+            fast_path_requests,
+            usual,
+            took: OnceLock::new(),
+            fast_path: OnceLock::new(),
+        }
+    }
+
+    /// Counts a request that takes the fast path.
+    pub(crate) fn count_fast_path(&self) {
+        let route = self.route;
+        let counter = || self.fast_path_requests.get_or_create(&Route { route }).clone();
+        self.fast_path.get_or_init(counter).inc();
     }
 
     /// Counts a request that was answered.

@@ -49,7 +49,8 @@ fn file(path: &str) -> Result<Response, ApiError> {
     let found = utoipa_swagger_ui::serve(path, Arc::clone(&PAGE)).map_err(|error| {
         ApiError::new(Code::INTERNAL_ERROR, "the page cannot be shown").because(error.to_string())
     })?;
-    let found = found.ok_or_else(|| ApiError::not_found("such page"))?;
+    let found =
+        found.ok_or_else(|| ApiError::new(Code::NOT_FOUND, "no such documentation page"))?;
     let kind = HeaderValue::try_from(found.content_type);
     let mut headers = HeaderMap::new();
     headers.insert(

@@ -1,9 +1,9 @@
 //! Tokens for operators and programs: issue, list, revoke; and who am I.
 
+use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -158,7 +158,7 @@ pub(crate) async fn revoke(
 
 /// Tells who is asking
 #[utoipa::path(get, path = "/v1/whoami", tag = "access", responses((status = 200, body = Whoami)))]
-pub(crate) async fn whoami(Extension(Caller(caller)): Extension<Caller>) -> Json<Whoami> {
+pub(crate) async fn whoami(Caller(caller): Caller) -> Json<Whoami> {
     Json(Whoami {
         subject: caller.subject.clone(),
         scope: caller.grants.to_string(),

@@ -1,6 +1,7 @@
 //! Many connections at once: ten thousand that idle, more than are let in, more than there are
 //! descriptors for.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
@@ -105,6 +106,27 @@ async fn at_the_bound_new_connections_wait_for_their_turn() {
     assert!(is_hello(&answer(&mut third, "hello").await));
     drop(second);
     site.serves().await;
+}
+
+#[tokio::test]
+async fn connections_spread_over_the_threads_and_stay() {
+    const THREADS: usize = 2;
+    const THREAD: &str = "GET /thread HTTP/1.1\r\nHost: x\r\n\r\n";
+    let site = Site::open(Settings { threads: THREADS, ..Settings::default() }).await;
+    let mut connections = Vec::new();
+    for _ in 0..2 * THREADS {
+        let mut stream = site.connect().await;
+        let mut threads = Vec::new();
+        for _ in 0..20 {
+            soon(stream.write_all(THREAD.as_bytes())).await.unwrap();
+            threads.push(answer(&mut stream, ")").await.lines().last().unwrap().to_owned());
+        }
+        threads.dedup();
+        assert_eq!(threads.len(), 1, "it moved between {threads:?}");
+        connections.push((threads.remove(0), stream));
+    }
+    let threads: HashSet<&String> = connections.iter().map(|(thread, _)| thread).collect();
+    assert_eq!(threads.len(), THREADS, "{threads:?}");
 }
 
 #[test]

@@ -47,7 +47,6 @@ use self::http_client::HttpClient;
 use self::metrics::KeeperMetrics;
 use self::rates::Allowances;
 pub use self::settings::{Labels, Settings};
-use weir_framework::Code;
 use weir_framework::api::Api;
 use weir_framework::app::{App, Opened, Opening, Service};
 use weir_framework::jobs::Jobs;
@@ -55,6 +54,7 @@ use weir_framework::metrics::ServiceMetrics;
 use weir_framework::objects;
 use weir_framework::required_scope::RequiredScope;
 use weir_framework::settings::JobSettings;
+use weir_framework::{Code, fast_route};
 
 /// The keeper as a service of the server. It enforces its rate limits with the limiter, so the server must have that service too.
 #[derive(Debug, Clone)]
@@ -143,9 +143,9 @@ impl Service for KeeperService {
         let api = auth::declare(api);
         let api = api
             // Programs that call models
-            .express(RequiredScope::Org, routes!(selection::select), selection::express)
-            .express(RequiredScope::Org, routes!(submissions::costs), submissions::express)
-            .express(RequiredScope::Org, routes!(submissions::usage), submissions::express)
+            .fast_route(RequiredScope::Org, fast_route!(selection::select))
+            .fast_route(RequiredScope::Org, fast_route!(submissions::costs))
+            .fast_route(RequiredScope::Org, fast_route!(submissions::usage))
             .route(RequiredScope::Org, routes!(submissions::costs_batch))
             .route(RequiredScope::Org, routes!(submissions::usage_batch))
             .route(RequiredScope::Org, routes!(profiles::register, profiles::list))

@@ -13,8 +13,7 @@ use super::error::KeeperError;
 use weir_framework::app::App;
 use weir_framework::auth::Identity;
 use weir_framework::authorize::{Caller, Local};
-use weir_framework::edge::express::Asked;
-use weir_framework::path::{missing, optional_param, param};
+use weir_framework::path::{optional_param, param};
 use weir_framework::{ApiError, Code};
 
 /// The keeper of the running server.
@@ -47,14 +46,6 @@ impl FromRequestParts<App> for AppPath {
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<AppPath, KeeperError> {
         let org = org(parts).await?;
         param(parts, "app", |text| AppId::new(text)).await.map(|app| AppPath(org, app))
-    }
-}
-
-impl AppPath {
-    /// The same of a request on the fast path.
-    pub(super) fn of(asked: &Asked) -> Result<AppPath, KeeperError> {
-        let org = OrgId::new(asked.parameter("org").ok_or_else(missing)?)?;
-        Ok(AppPath(org, AppId::new(asked.parameter("app").ok_or_else(missing)?)?))
     }
 }
 
@@ -94,12 +85,6 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
-    /// The same of a request on the fast path, which no local request takes.
-    pub(super) fn of(asked: &Asked) -> Result<Actor, KeeperError> {
-        let identity = asked.caller().ok_or_else(unknown)?;
-        Ok(Actor { identity: Arc::clone(identity), is_local: false })
-    }
-
     /// The name that audit events show and rate limits apply to.
     pub(crate) fn name(&self) -> &str {
         &self.identity.subject
@@ -119,15 +104,10 @@ impl Actor {
 impl FromRequestParts<App> for Actor {
     type Rejection = KeeperError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Actor, KeeperError> {
-        let Caller(identity) = parts.extensions.get::<Caller>().ok_or_else(unknown)?;
-        let is_local = parts.extensions.get::<Local>().is_some();
-        Ok(Actor { identity: Arc::clone(identity), is_local })
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Actor, KeeperError> {
+        let Caller(identity) = Caller::from_request_parts(parts, app).await?;
+        Ok(Actor { identity, is_local: parts.extensions.get::<Local>().is_some() })
     }
-}
-
-fn unknown() -> ApiError {
-    ApiError::new(Code::UNAUTHORIZED, "the request has no credentials")
 }
 
 /// The IP address of the caller; none for a request through the socket of the data folder.

@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use weir_api::keeper::{AppParam, ModelSelection, OrgParam, SelectionParams};
 use weir_keeper::select::Selection;
@@ -13,7 +13,6 @@ use super::path::{Actor, AppPath, keeper};
 use super::rates::allowances;
 use super::{codes, convert};
 use weir_framework::app::App;
-use weir_framework::edge::express::{Asked, Sent};
 use weir_framework::extract::Query;
 use weir_framework::limits::retry_after;
 use weir_framework::time::time;
@@ -29,15 +28,11 @@ impl FromRequestParts<App> for IfNoneMatch {
     type Rejection = KeeperError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<IfNoneMatch, KeeperError> {
-        Ok(IfNoneMatch::of(&parts.headers))
+        Ok(IfNoneMatch(parts.headers.get(header::IF_NONE_MATCH).cloned()))
     }
 }
 
 impl IfNoneMatch {
-    fn of(headers: &HeaderMap) -> IfNoneMatch {
-        IfNoneMatch(headers.get(header::IF_NONE_MATCH).cloned())
-    }
-
     /// Whether the client has this tag; compared weakly, as RFC 9110 requires for `If-None-Match`.
     fn matches(&self, etag: &str) -> bool {
         let Some(known) = self.0.as_ref().and_then(|known| known.to_str().ok()) else {
@@ -67,13 +62,6 @@ pub(crate) async fn select(
     known: IfNoneMatch,
 ) -> Result<Response, KeeperError> {
     choose(&app, path, &actor, params, &known).await
-}
-
-/// The same on the fast path, which has no query.
-pub(super) async fn express(app: App, asked: Asked, _: Sent) -> Result<Response, KeeperError> {
-    let (path, actor) = (AppPath::of(&asked)?, Actor::of(&asked)?);
-    let known = IfNoneMatch::of(asked.headers());
-    choose(&app, path, &actor, SelectionParams::default(), &known).await
 }
 
 async fn choose(

@@ -23,7 +23,6 @@ use super::path::{AppPath, keeper};
 use super::rates::allowances;
 use super::selection::unserializable;
 use weir_framework::app::App;
-use weir_framework::edge::express::{Asked, Sent};
 use weir_framework::error::ApiError;
 use weir_framework::extract::Body;
 
@@ -43,13 +42,6 @@ async fn one(
     .await;
     metrics(app)?.submitted(recorded.as_ref().map(|accepted| accepted.duplicate));
     json(StatusCode::ACCEPTED, &convert::submission_response(&recorded?))
-}
-
-/// The same on the fast path.
-pub(super) async fn express(app: App, asked: Asked, sent: Sent) -> Result<Response, KeeperError> {
-    let path = AppPath::of(&asked)?;
-    let request = sent.object(&asked).await?;
-    one(&app, path, Body(request)).await
 }
 
 async fn many(

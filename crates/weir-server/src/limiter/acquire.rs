@@ -23,17 +23,13 @@ use super::shapes::{
 };
 use crate::limiter::error::Reply;
 use weir_framework::app::App;
-use weir_framework::edge::express::{Asked, Sent};
 use weir_framework::extract::{Body, Query};
-use weir_framework::json::{put, put_list, put_time};
 use weir_framework::limits::RateLimit;
-use weir_framework::prelude::written;
-use weir_framework::problem::Told;
+use weir_framework::prelude::json;
+use weir_framework::time::time;
 use weir_framework::{ApiError, Code};
 
 const MS: i64 = 1_000;
-/// Room for an ordinary answer.
-const ORDINARY_LEN: usize = 1024;
 
 /// A request for tokens.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -109,13 +105,6 @@ pub(crate) async fn acquire(
     take(&app, &ns, ask).await
 }
 
-/// The same on the short way.
-pub(super) async fn express(app: App, asked: Asked, sent: Sent) -> Result<Response, LimiterError> {
-    let Ns(ns) = Ns::of(&asked, &app).await?;
-    let ask = sent.object(&asked).await?;
-    take(&app, &ns, ask).await
-}
-
 async fn take(app: &App, ns: &Namespace<AnyBackend>, ask: Ask) -> Result<Response, LimiterError> {
     let dry_run = ask.dry_run;
     let acquired = match request(ask) {
@@ -131,7 +120,7 @@ async fn take(app: &App, ns: &Namespace<AnyBackend>, ask: Ask) -> Result<Respons
             } else {
                 AcquireOutcome::Granted
             });
-            Ok(written(lease(limiter(app)?, granted, dry_run)))
+            Ok(json(&lease(limiter(app)?, granted, dry_run)))
         }
         Ok(Acquired::Refused(refused)) => {
             metrics.acquired(AcquireOutcome::Refused);
@@ -165,38 +154,22 @@ fn request(ask: Ask) -> Result<Acquire, LimiterError> {
     })
 }
 
-/// Writes the [`Lease`] of what was granted.
-fn lease<B: Backend>(limiter: &Limiter<B>, granted: Granted, dry_run: bool) -> Vec<u8> {
+/// The response to a granted request.
+fn lease<B: Backend>(limiter: &Limiter<B>, granted: Granted, dry_run: bool) -> Lease {
     let Granted { grant, limits } = granted;
-    let mut body = Vec::with_capacity(ORDINARY_LEN);
-    let to = &mut body;
-    to.push(b'{');
-    if !dry_run {
-        to.extend_from_slice(br#""lease":""#);
-        limiter.write_lease_token(&grant, to);
-        to.push(b'"');
-        put_time(to, r#","expires_at":"#, u64::try_from(grant.expires_ms).unwrap_or_default());
-        to.push(b',');
+    Lease {
+        lease: (!dry_run).then(|| limiter.lease_token(&grant)),
+        expires_at: (!dry_run).then(|| time(grant.expires_ms)),
+        degraded: grant.degraded,
+        limits: limits.into_iter().map(LimitState::from).collect(),
     }
-    put(to, r#""degraded":"#, &grant.degraded);
-    put_list(to, r#","limits":"#, limits, |to, limit| LimitState::from(limit).write(to));
-    to.push(b'}');
-    body
 }
 
-/// The details of a refusal.
-#[derive(Debug)]
-struct Missing {
+/// The `details` of a refusal.
+#[derive(Debug, Serialize)]
+struct RefusalDetails {
     limits: Vec<LimitState>,
     retry_after_ms: i64,
-}
-
-impl Told for Missing {
-    fn write(&self, to: &mut Vec<u8>) {
-        put_list(to, r#"{"limits":"#, &self.limits, |to, limit| limit.write(to));
-        put(to, r#","retry_after_ms":"#, &self.retry_after_ms);
-        to.push(b'}');
-    }
 }
 
 /// The answer to a request for more than there is. The limit that takes longest governs.
@@ -206,14 +179,14 @@ fn refusal(refused: Refused) -> ApiError {
     let governing = governing.max_by_key(|limit| limit.retry_after_ms);
     let detail = match governing {
         Some(LimitState { entity, available, name, asked, .. }) => {
-            format!("{entity} has {available} of limit {name}, and {asked} are asked for")
+            format!("{entity} has {available} of limit {name}; {asked} were requested")
         }
         None => "there are not enough tokens".to_owned(),
     };
-    let told = governing.map(|limit| rate_limit(limit, refused.retry_after_ms));
+    let rate_limit = governing.map(|limit| rate_limit(limit, refused.retry_after_ms));
     let error = ApiError::new(Code::RATE_LIMIT_EXCEEDED, detail)
-        .telling(Missing { limits, retry_after_ms: refused.retry_after_ms });
-    match told {
+        .details(&RefusalDetails { limits, retry_after_ms: refused.retry_after_ms });
+    match rate_limit {
         Some(limit) => limit.refuse(error),
         None => weir_framework::limits::retry_after(error, seconds_up(refused.retry_after_ms)),
     }

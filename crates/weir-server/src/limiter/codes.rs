@@ -1,10 +1,10 @@
 //! Error codes that only the limiter uses.
 
 weir_framework::codes! {
-    NO_LIMITS = NOT_FOUND, "No limits are set for this",
-        "Set limits for the system, the resource or the entity, or send `limits` along.";
-    NOT_A_LEASE = NOT_FOUND, "This is not a lease of this namespace",
-        "Send the `lease` that acquire answered, to the namespace that it is of.";
-    LEASE_EXPIRED = GONE, "The lease can no longer be settled",
-        "Settle leases before `expires_at`, or ask for a longer `lease_ttl_secs`.";
+    NO_LIMITS = NOT_FOUND, "No limits apply to this entity and resource",
+        "Set limits for the system, the resource or the entity, or send `limits` with the request.";
+    NOT_A_LEASE = NOT_FOUND, "Not a lease of this namespace",
+        "Send the `lease` that acquire returned, to the namespace that issued it.";
+    LEASE_EXPIRED = GONE, "The lease has expired",
+        "Settle leases before `expires_at`, or request a longer `lease_ttl_secs`.";
 }

@@ -2,32 +2,39 @@
 
 use crate::limiter::error::LimiterError;
 use axum::Json;
-use axum::extract::FromRequest;
-use axum::extract::Request;
-use axum::response::{IntoResponse as _, Response};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use weir_limiter::Namespace;
 use weir_limiter::lease::{LeaseState, Settle};
 use weir_table::AnyBackend;
 
-use super::place::{Ns, Once};
+use super::place::{Ns, Once, named};
 use super::shapes::{Amounts, IdempotencyKey, NsAt, positive_amounts_or_none, signed_amounts};
 use crate::limiter::error::Reply;
 use weir_framework::app::App;
-use weir_framework::edge::express::{Asked, Sent};
-use weir_framework::extract::{Body, Path, is_left_out};
+use weir_framework::extract::{Body, is_left_out};
 
 /// Characters of a lease that is looked at: many times what the largest one has.
 const LEASE_MAX: usize = 16 * 1024;
 
 /// A lease in a path.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub(crate) struct LeaseAt {
     /// The lease, as acquire answered it.
     #[param(min_length = 1, max_length = 16_384, pattern = "^[A-Za-z0-9_-]+$")]
     lease: String,
+}
+
+impl FromRequestParts<App> for LeaseAt {
+    type Rejection = LimiterError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<LeaseAt, LimiterError> {
+        let lease = named(parts, "lease", |text| Ok(text.to_owned())).await?;
+        Ok(LeaseAt { lease })
+    }
 }
 
 /// How a lease is to be adjusted.
@@ -108,7 +115,7 @@ async fn settle(
     responses((status = 200, body = Settled)))]
 pub(crate) async fn adjust(
     Ns(ns): Ns,
-    Path(at): Path<LeaseAt>,
+    at: LeaseAt,
     once: Once,
     Body(body): Body<Adjust>,
 ) -> Reply<Settled> {
@@ -120,7 +127,7 @@ pub(crate) async fn adjust(
 /// What it took is kept, and it ends.
 #[utoipa::path(post, path = "/v1/namespaces/{ns}/leases/{lease}/commit", tag = "limiter",
     params(NsAt, LeaseAt, IdempotencyKey), responses((status = 200, body = Settled)))]
-pub(crate) async fn commit(Ns(ns): Ns, Path(at): Path<LeaseAt>, once: Once) -> Reply<Settled> {
+pub(crate) async fn commit(Ns(ns): Ns, at: LeaseAt, once: Once) -> Reply<Settled> {
     settle(&ns, &at.lease, &Settle::Commit, &once).await
 }
 
@@ -132,7 +139,7 @@ pub(crate) async fn commit(Ns(ns): Ns, Path(at): Path<LeaseAt>, once: Once) -> R
     responses((status = 200, body = Settled)))]
 pub(crate) async fn release(
     Ns(ns): Ns,
-    Path(at): Path<LeaseAt>,
+    at: LeaseAt,
     once: Once,
     Maybe(body): Maybe<Release>,
 ) -> Reply<Settled> {
@@ -144,65 +151,8 @@ pub(crate) async fn release(
 /// Everything it took is given back, adjustments included, and it ends.
 #[utoipa::path(post, path = "/v1/namespaces/{ns}/leases/{lease}/rollback", tag = "limiter",
     params(NsAt, LeaseAt, IdempotencyKey), responses((status = 200, body = Settled)))]
-pub(crate) async fn rollback(Ns(ns): Ns, Path(at): Path<LeaseAt>, once: Once) -> Reply<Settled> {
+pub(crate) async fn rollback(Ns(ns): Ns, at: LeaseAt, once: Once) -> Reply<Settled> {
     settle(&ns, &at.lease, &Settle::Rollback, &once).await
-}
-
-/// The same four on the short way.
-pub(super) mod express {
-    use super::*;
-
-    pub(crate) async fn adjust(
-        app: App,
-        asked: Asked,
-        sent: Sent,
-    ) -> Result<Response, LimiterError> {
-        let at = Place::of(&app, &asked).await?;
-        let body: Adjust = sent.object(&asked).await?;
-        at.settle(Settle::Adjust(body.adjust)).await
-    }
-
-    pub(crate) async fn commit(app: App, asked: Asked, _: Sent) -> Result<Response, LimiterError> {
-        Place::of(&app, &asked).await?.settle(Settle::Commit).await
-    }
-
-    pub(crate) async fn release(
-        app: App,
-        asked: Asked,
-        sent: Sent,
-    ) -> Result<Response, LimiterError> {
-        let at = Place::of(&app, &asked).await?;
-        let body: Release = sent.object_or_none(&asked).await?.unwrap_or_default();
-        at.settle(Settle::Release(body.release)).await
-    }
-
-    pub(crate) async fn rollback(
-        app: App,
-        asked: Asked,
-        _: Sent,
-    ) -> Result<Response, LimiterError> {
-        Place::of(&app, &asked).await?.settle(Settle::Rollback).await
-    }
-
-    /// What is settled, and by which call.
-    struct Place<'a> {
-        ns: Namespace<AnyBackend>,
-        lease: &'a str,
-        once: Once,
-    }
-
-    impl<'a> Place<'a> {
-        async fn of(app: &App, asked: &'a Asked) -> Result<Place<'a>, LimiterError> {
-            let Ns(ns) = Ns::of(asked, app).await?;
-            let lease = asked.parameter("lease").unwrap_or_default();
-            Ok(Place { ns, lease, once: Once::of(asked.headers())? })
-        }
-
-        async fn settle(self, settle: Settle) -> Result<Response, LimiterError> {
-            let settled = super::settle(&self.ns, self.lease, &settle, &self.once).await?;
-            Ok(settled.into_response())
-        }
-    }
 }
 
 /// A JSON body that may be left out, or `null`.

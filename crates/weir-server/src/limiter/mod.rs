@@ -30,7 +30,6 @@ use weir_limiter::Limiter;
 use weir_limiter::audit::archive::Archive;
 use weir_table::{AnyBackend, Error, Result};
 
-use weir_framework::Code;
 use weir_framework::api::Api;
 use weir_framework::app::{App, Opened, Opening, Service};
 use weir_framework::jobs::Jobs;
@@ -38,6 +37,7 @@ use weir_framework::metrics::ServiceMetrics;
 use weir_framework::objects;
 use weir_framework::required_scope::RequiredScope;
 use weir_framework::settings::JobSettings;
+use weir_framework::{Code, fast_route};
 
 use self::metrics::LimiterMetrics;
 pub use self::settings::{Compat, CountUsage, Settings, table_problem};
@@ -124,12 +124,12 @@ impl Service for LimiterService {
         let tenant = RequiredScope::Namespace;
         let api = api
             // Programs that are limited
-            .express(tenant, routes!(acquire::acquire), acquire::express)
+            .fast_route(tenant, fast_route!(acquire::acquire))
             .route(tenant, routes!(acquire::availability))
-            .express(tenant, routes!(leases::adjust), leases::express::adjust)
-            .express(tenant, routes!(leases::commit), leases::express::commit)
-            .express(tenant, routes!(leases::release), leases::express::release)
-            .express(tenant, routes!(leases::rollback), leases::express::rollback)
+            .fast_route(tenant, fast_route!(leases::adjust))
+            .fast_route(tenant, fast_route!(leases::commit))
+            .fast_route(tenant, fast_route!(leases::release))
+            .fast_route(tenant, fast_route!(leases::rollback))
             // Those who set limits
             .route(tenant, routes!(entities::list))
             .route(tenant, routes!(entities::put, entities::get, entities::remove))

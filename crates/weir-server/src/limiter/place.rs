@@ -1,8 +1,7 @@
 //! What the path of a request names, checked; and who asks, once or again.
 
 use crate::limiter::error::LimiterError;
-use axum::Extension;
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use weir_limiter::ids::{EntityId, NamespaceName, Resource};
@@ -11,7 +10,7 @@ use weir_table::AnyBackend;
 
 use weir_framework::app::App;
 use weir_framework::authorize::Caller;
-use weir_framework::edge::express::Asked;
+use weir_framework::extract::PathParams;
 use weir_framework::once::{IDEMPOTENCY_KEY, NotAKey, OnceKey};
 use weir_framework::{ApiError, Code};
 
@@ -25,15 +24,15 @@ pub(super) fn limiter(app: &App) -> Result<&Limiter<AnyBackend>, LimiterError> {
 }
 
 /// The parameter `{name}` of the path, as `read` reads it.
-async fn named<T>(
+pub(super) async fn named<T>(
     parts: &mut Parts,
     name: &str,
     read: impl FnOnce(&str) -> weir_limiter::Result<T>,
 ) -> Result<T, LimiterError> {
-    let params = RawPathParams::from_request_parts(parts, &()).await;
-    let params = params.map_err(|_| ApiError::invalid("path", "is not UTF-8"))?;
-    let found = params.iter().find(|(known, _)| *known == name);
-    let (_, text) = found.ok_or_else(|| ApiError::not_found("such path"))?;
+    let params = PathParams::from_request_parts(parts, &()).await?;
+    let text = params
+        .get(name)
+        .ok_or_else(|| ApiError::new(Code::NOT_FOUND, "no route matches this path"))?;
     Ok(read(text)?)
 }
 
@@ -45,15 +44,6 @@ impl FromRequestParts<App> for Ns {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Ns, LimiterError> {
         let name = named(parts, "ns", |text| NamespaceName::new(text)).await?;
-        Ok(Ns(limiter(app)?.namespace(&name).await?))
-    }
-}
-
-impl Ns {
-    /// The same of a request on its short way.
-    pub(super) async fn of(asked: &Asked, app: &App) -> Result<Ns, LimiterError> {
-        let text = asked.parameter("ns").ok_or_else(|| ApiError::not_found("such path"))?;
-        let name = NamespaceName::new(text)?;
         Ok(Ns(limiter(app)?.namespace(&name).await?))
     }
 }
@@ -114,9 +104,7 @@ impl FromRequestParts<App> for By {
     type Rejection = LimiterError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<By, LimiterError> {
-        let caller = Extension::<Caller>::from_request_parts(parts, app).await;
-        let unknown = |_| ApiError::new(Code::UNAUTHORIZED, "nobody said who is asking");
-        let Extension(Caller(identity)) = caller.map_err(unknown)?;
+        let Caller(identity) = Caller::from_request_parts(parts, app).await?;
         Ok(By(identity.subject.clone()))
     }
 }

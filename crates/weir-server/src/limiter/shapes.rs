@@ -15,7 +15,6 @@ pub use weir_limiter::ids::{EntityId, LimitName, Resource};
 
 use weir_api::described::text;
 use weir_api::texts;
-use weir_framework::json::put;
 pub(super) use weir_framework::time::{When, time};
 
 texts! {
@@ -176,22 +175,6 @@ impl From<LimitStatus> for LimitState {
             deficit: whole_up(status.deficit_milli),
             retry_after_ms: status.retry_after_ms,
         }
-    }
-}
-
-impl LimitState {
-    /// Writes it as serde does.
-    pub(super) fn write(&self, to: &mut Vec<u8>) {
-        put(to, r#"{"entity":"#, self.entity.as_str());
-        put(to, r#","name":"#, self.name.as_str());
-        put(to, r#","capacity":"#, &self.capacity);
-        put(to, r#","refill_amount":"#, &self.refill_amount);
-        put(to, r#","refill_period_seconds":"#, &self.refill_period_seconds);
-        put(to, r#","available":"#, &self.available);
-        put(to, r#","asked":"#, &self.asked);
-        put(to, r#","deficit":"#, &self.deficit);
-        put(to, r#","retry_after_ms":"#, &self.retry_after_ms);
-        to.push(b'}');
     }
 }
 

@@ -10,7 +10,7 @@ mod access;
 mod aggregates;
 mod audit;
 mod credentials;
-mod express;
+mod fast_path;
 mod forged;
 #[cfg(feature = "dynamodb")]
 mod instances;

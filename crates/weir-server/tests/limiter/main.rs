@@ -3,7 +3,7 @@
 
 mod acquiring;
 mod entities;
-mod express;
+mod fast_path;
 mod jobs;
 mod leases;
 mod limits;

@@ -1,8 +1,8 @@
-//! The body of a request, which must arrive at a least pace.
+//! A request body that must arrive at a minimum rate.
 //!
 //! It has `body_timeout` to begin with, and every [`BYTES_PER_SECOND_MIN`] bytes add a second: a
-//! large body on a slow line comes through, one byte every few seconds does not. The clock starts
-//! when a handler first has to wait, so a body that came along with its head costs no timer.
+//! large body on a slow line arrives, one byte every few seconds times out. The timer starts when a
+//! handler first has to wait, so a body that came along with its head costs no timer.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,41 +14,45 @@ use axum::body::{Bytes, HttpBody};
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use super::turn::Turn;
+use super::connection_state::ConnectionState;
 
 const BYTES_PER_SECOND_MIN: u32 = 1_024;
 
 #[derive(Debug)]
-pub(super) struct Upload {
+pub(super) struct TimedBody {
     body: Incoming,
-    turn: Arc<Turn>,
+    connection: Arc<ConnectionState>,
     timeout: Duration,
-    alarm: Option<Pin<Box<Sleep>>>,
+    timer: Option<Pin<Box<Sleep>>>,
     ended: bool,
 }
 
-impl Upload {
-    pub(super) fn new(body: Incoming, turn: Arc<Turn>, timeout: Duration) -> Upload {
-        Upload { body, turn, timeout, alarm: None, ended: false }
+impl TimedBody {
+    pub(super) fn new(
+        body: Incoming,
+        connection: Arc<ConnectionState>,
+        timeout: Duration,
+    ) -> TimedBody {
+        TimedBody { body, connection, timeout, timer: None, ended: false }
     }
 
-    fn earn_time(&mut self, frame: &Frame<Bytes>) {
-        if let (Some(alarm), Some(data)) = (&mut self.alarm, frame.data_ref()) {
+    fn extend_deadline(&mut self, frame: &Frame<Bytes>) {
+        if let (Some(timer), Some(data)) = (&mut self.timer, frame.data_ref()) {
             let bytes = u32::try_from(data.len()).unwrap_or(u32::MAX);
-            let earned = Duration::from_secs(1) * bytes / BYTES_PER_SECOND_MIN;
-            let deadline = alarm.deadline() + earned;
-            alarm.as_mut().reset(deadline);
+            let extension = Duration::from_secs(1) * bytes / BYTES_PER_SECOND_MIN;
+            let deadline = timer.deadline() + extension;
+            timer.as_mut().reset(deadline);
         }
     }
 
-    fn poll_too_slow(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_timeout(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let timeout = self.timeout;
-        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        alarm.as_mut().poll(cx)
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        timer.as_mut().poll(cx)
     }
 }
 
-impl HttpBody for Upload {
+impl HttpBody for TimedBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -61,7 +65,7 @@ impl HttpBody for Upload {
         }
         match Pin::new(&mut self.body).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
-                self.earn_time(&frame);
+                self.extend_deadline(&frame);
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
@@ -69,10 +73,10 @@ impl HttpBody for Upload {
                 self.ended = true;
                 Poll::Ready(None)
             }
-            Poll::Pending => self.poll_too_slow(cx).map(|()| {
+            Poll::Pending => self.poll_timeout(cx).map(|()| {
                 self.ended = true;
-                self.turn.leave_unread();
-                Some(Err("the body came too slowly".into()))
+                self.connection.leave_body_unread();
+                Some(Err("the request body arrived too slowly".into()))
             }),
         }
     }
@@ -86,10 +90,10 @@ impl HttpBody for Upload {
     }
 }
 
-impl Drop for Upload {
+impl Drop for TimedBody {
     fn drop(&mut self) {
         if !self.is_end_stream() {
-            self.turn.leave_unread();
+            self.connection.leave_body_unread();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A request's line in the log.
+//! The access log: one line per request.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use crate::authorize::Authorized;
 use crate::error::ApiError;
 use crate::request_id::RequestId;
 
-/// What is told of a request. Its path is copied only if it is told.
+/// The parts of a request that its log line shows. They are formatted only if the line is written.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct AccessLog {
     pub(super) started: Instant,
     method: Method,
     uri: Uri,
 }
 
-impl Line {
-    pub(super) fn of(request: &Request) -> Line {
+impl AccessLog {
+    pub(super) fn start(request: &Request) -> AccessLog {
         let (method, uri) = (request.method().clone(), request.uri().clone());
-        Line { started: Instant::now(), method, uri }
+        AccessLog { started: Instant::now(), method, uri }
     }
 
-    /// A method that this server knows; labels are bounded.
-    pub(super) fn method_name(&self) -> &'static str {
+    /// The method as a label of metrics, which must be bounded.
+    pub(super) fn method_label(&self) -> &'static str {
         match self.method.as_str() {
             "GET" => "GET",
             "HEAD" => "HEAD",
@@ -38,14 +38,14 @@ impl Line {
         }
     }
 
-    /// Faults are warnings, refusals are told, and what went well is for whoever asks for `debug`. So is a limit that is
-    /// reached: to a limiter that is an answer like any other, and there may be tens of thousands a second.
+    /// Server errors are warnings and client errors are logged at `info`. Successes are logged at
+    /// `debug`, and so are 429s: a limiter may return tens of thousands of them a second.
     pub(super) fn log(
         &self,
         id: &RequestId,
         status: StatusCode,
-        took: Duration,
-        passed: Option<&Authorized>,
+        duration: Duration,
+        authorized: Option<&Authorized>,
         error: Option<&ApiError>,
     ) {
         macro_rules! line {
@@ -55,8 +55,8 @@ impl Line {
                     method = self.method.as_str(),
                     path = self.uri.path(),
                     status = status.as_u16(),
-                    duration_ms = (took.as_secs_f64() * 1e6).round() / 1e3,
-                    subject = passed.and_then(Authorized::subject).unwrap_or("-"),
+                    duration_ms = (duration.as_secs_f64() * 1e6).round() / 1e3,
+                    subject = authorized.and_then(Authorized::subject).unwrap_or("-"),
                     code = error.map_or("-", |error| error.code.name()),
                     cause = error.and_then(|error| error.cause.as_deref()).unwrap_or("-"),
                     $text
@@ -70,7 +70,7 @@ impl Line {
         } else if status.is_client_error() {
             line!(info, "request refused");
         } else {
-            line!(debug, "request answered");
+            line!(debug, "request completed");
         }
     }
 }

@@ -1,0 +1,68 @@
+//! The context of a request: its id, its path parameters on the fast path, and its caller.
+
+use std::convert::Infallible;
+use std::sync::{Arc, OnceLock};
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+
+use super::fast_path::ParamSpans;
+use crate::authorize::Authorized;
+use crate::request_id::RequestId;
+
+/// An extension of every request; the edge has a second handle to it for log and metrics.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestContext(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    id: RequestId,
+    body_bytes_max: usize,
+    /// The path parameters, if the fast path has matched them.
+    params: Option<ParamSpans>,
+    authorized: OnceLock<Authorized>,
+}
+
+impl RequestContext {
+    pub(super) fn new(
+        headers: &HeaderMap,
+        body_bytes_max: usize,
+        params: Option<ParamSpans>,
+    ) -> RequestContext {
+        let id = RequestId::of(headers);
+        RequestContext(Arc::new(Inner { id, body_bytes_max, params, authorized: OnceLock::new() }))
+    }
+
+    pub(crate) fn id(&self) -> &RequestId {
+        &self.0.id
+    }
+
+    /// The largest body that the listener accepts.
+    pub(crate) fn body_bytes_max(&self) -> usize {
+        self.0.body_bytes_max
+    }
+
+    pub(crate) fn params(&self) -> Option<&ParamSpans> {
+        self.0.params.as_ref()
+    }
+
+    /// Records the route and the caller of the request.
+    pub(crate) fn set_authorized(&self, authorized: Authorized) {
+        self.0.authorized.set(authorized).ok();
+    }
+
+    /// The route and the caller; none if no route matched.
+    pub(crate) fn authorized(&self) -> Option<&Authorized> {
+        self.0.authorized.get()
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for RequestId {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<RequestId, Infallible> {
+        let context = parts.extensions.get::<RequestContext>();
+        Ok(context.map_or_else(|| RequestId::of(&parts.headers), |context| context.id().clone()))
+    }
+}
