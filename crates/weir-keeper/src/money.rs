@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn a_cost_that_overflows_is_an_error() {
         let all = tokens(u64::MAX, u64::MAX, u64::MAX, u64::MAX);
-        let dear = Price::new(u64::MAX, u64::MAX);
-        assert!(matches!(dear.cost(&all), Err(Error::Overflow(_))));
+        let expensive = Price::new(u64::MAX, u64::MAX);
+        assert!(matches!(expensive.cost(&all), Err(Error::Overflow(_))));
         assert!(matches!(Price::new(1, 1).cost(&all), Ok(MicroUsd(73_786_976_294_839))));
         let edge = Price::new(1_000_000, 0);
         assert_eq!(edge.cost(&tokens(USD_MICROS_MAX, 0, 0, 0)).unwrap().0, USD_MICROS_MAX);

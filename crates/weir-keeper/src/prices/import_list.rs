@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
 use weir_table::{Item, Name, Value};
 
 use super::edition::Edition;
@@ -21,7 +20,7 @@ const AT: &str = "at_epoch";
 const IS_OPEN: &str = "open";
 
 /// A price import.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PriceImport {
     /// The import id, ordered by time.
     pub id: EventId,
@@ -30,7 +29,6 @@ pub struct PriceImport {
     /// Number of models with prices.
     pub models: u64,
     /// Who imported it.
-    #[serde(rename = "by")]
     pub actor: String,
     /// When it was begun, in seconds since 1970.
     pub at_epoch: i64,

@@ -157,6 +157,6 @@ mod tests {
         let chain = [Label::new("premium").unwrap()];
         let late_ms = today().end_ms + STICKY_RETENTION_MS;
         let write = sticky("premium", 1).put("t".into(), &scope(), today(), &chain, late_ms);
-        assert!(holds(&write.condition.unwrap(), &stored), "what has expired is in nobody's way");
+        assert!(holds(&write.condition.unwrap(), &stored), "an expired item counts as absent");
     }
 }

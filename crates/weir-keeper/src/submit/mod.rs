@@ -20,7 +20,7 @@ mod transaction;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::plan::retained_until_ms;
-pub use self::response::{Accepted, BatchResponse, BatchResult, DailyTotal, Processing};
+pub use self::response::{Accepted, DailyTotal, Processing};
 use crate::bounds::USD_MICROS_MAX;
 use crate::day::parse_rfc3339;
 use crate::error::{Error, Result};

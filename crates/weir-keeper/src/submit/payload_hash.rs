@@ -1,4 +1,4 @@
-//! The payload hash: tells whether a request id was submitted before with the same payload.
+//! The payload hash, which shows whether a request id was submitted before with the same payload.
 
 use sha2::{Digest as _, Sha256};
 

@@ -1,14 +1,12 @@
 //! The response to a submission.
 
-use serde::Serialize;
-
 use crate::day::OrgDay;
 use crate::decide::Mode;
 use crate::ids::RequestId;
 use crate::money::{MicroUsd, Percent};
 
 /// An accepted submission.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accepted {
     /// The request id.
     pub request_id: RequestId,
@@ -23,7 +21,7 @@ pub struct Accepted {
 }
 
 /// How a submission was metered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Processing {
     /// The shard it is metered in.
     pub shard_id: u8,
@@ -32,14 +30,13 @@ pub struct Processing {
     /// Metered cost, in micro-USD.
     pub cost_usd_micros: MicroUsd,
     /// Cost computed from the price, in micro-USD, where a price is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub computed_cost_usd_micros: Option<MicroUsd>,
     /// The org's day it is metered in.
     pub org_day: OrgDay,
 }
 
 /// The day's total of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DailyTotal {
     /// Spend on the model, in micro-USD.
     pub cost_usd_micros: MicroUsd,
@@ -49,32 +46,4 @@ pub struct DailyTotal {
     pub quota_pct: Percent,
     /// How closely to watch the quota.
     pub mode: Mode,
-}
-
-/// The response to a batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BatchResponse {
-    /// Number of accepted submissions, duplicates included.
-    pub accepted: usize,
-    /// Number of rejected submissions.
-    pub failed: usize,
-    /// One result per submission, in the order of the request.
-    pub results: Vec<BatchResult>,
-}
-
-/// The result of one submission of a batch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum BatchResult {
-    /// It was accepted.
-    Accepted(Accepted),
-    /// It was rejected.
-    Failed {
-        /// The request id, as sent.
-        request_id: String,
-        /// The error code.
-        error: &'static str,
-        /// The error message.
-        message: String,
-    },
 }

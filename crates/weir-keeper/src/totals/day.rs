@@ -45,7 +45,7 @@ impl<B: Backend> Keeper<B> {
         Ok(totals)
     }
 
-    /// The usage of a day; and the apps, where it is the sum of theirs.
+    /// The usage of a day; and the apps whose usage it sums, if any.
     async fn usage_on(
         &self,
         scope: &Scope,

@@ -29,8 +29,8 @@ async fn the_feed_names_the_dirty_totals(scene: &Scene) {
     let who = spender(scene, "ORG").await;
     let mut follower = follower(scene, "a").await;
     for model in ["premium", "premium", "standard"] {
-        let told = stated(scene, model, 5);
-        scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+        let submission = stated(scene, model, 5);
+        scene.keeper.submit(&who.org, &who.app, &submission).await.unwrap();
     }
     scene.clock.advance_ms(3_000);
     let mut seen = DirtySet::default();
@@ -108,11 +108,11 @@ async fn concurrent_aggregators_agree(scene: &Scene) {
     let mut tasks = Vec::new();
     for _ in 0..SUBMITTERS {
         let keeper = scene.keeper.clone();
-        let told: Vec<_> = (0..EACH).map(|_| stated(scene, "premium", 3)).collect();
+        let submissions: Vec<_> = (0..EACH).map(|_| stated(scene, "premium", 3)).collect();
         let (org, app) = (who.org.clone(), who.app.clone());
         tasks.push(tokio::spawn(async move {
-            for told in &told {
-                keeper.submit(&org, &app, told).await.unwrap();
+            for submission in &submissions {
+                keeper.submit(&org, &app, submission).await.unwrap();
             }
         }));
     }
@@ -211,8 +211,8 @@ async fn an_exceeded_quota_causes_a_fallback(scene: &Scene) {
         sticky.map(|sticky| sticky.label.to_string())
     };
     let spend = async |who: &Spender, model: &str, micros: u64| {
-        let told = stated(scene, model, micros);
-        scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+        let submission = stated(scene, model, micros);
+        scene.keeper.submit(&who.org, &who.app, &submission).await.unwrap();
         scene.keeper.aggregate(&dirty(&scene.keeper, who).await).await.unwrap().fallbacks
     };
     assert_eq!(spend(&who, "premium", QUOTA - 1).await, 0);

@@ -28,10 +28,10 @@ async fn every_action_is_audited_once_and_expires(scene: &Scene) {
     let first = keeper.audit_events(&of_org(3)).await.unwrap();
     let rest = AuditFilter { cursor: first.cursor, ..of_org(3) };
     let rest = keeper.audit_events(&rest).await.unwrap();
-    let told: Vec<_> = first.items.into_iter().chain(rest.items).collect();
-    let acts: Vec<_> = told.iter().map(|event| (event.action, event.actor.as_str())).collect();
+    let events: Vec<_> = first.items.into_iter().chain(rest.items).collect();
+    let actions: Vec<_> = events.iter().map(|event| (event.action, event.actor.as_str())).collect();
     assert_eq!(
-        acts,
+        actions,
         [
             (AuditAction::SecretRetrieved, "a one-time token"),
             (AuditAction::CredentialsRotated, "admin"),
@@ -39,9 +39,9 @@ async fn every_action_is_audited_once_and_expires(scene: &Scene) {
             (AuditAction::OrgCreated, "ann"),
         ]
     );
-    assert_eq!(told[1].detail.as_deref(), Some("grace_period_hours=2"));
-    assert_eq!(told[2].subject, Scope::App(org(1), app("a")).client_id());
-    assert_eq!(told[3].at_ms, keeper.now_ms());
+    assert_eq!(events[1].detail.as_deref(), Some("grace_period_hours=2"));
+    assert_eq!(events[2].subject, Scope::App(org(1), app("a")).client_id());
+    assert_eq!(events[3].at_ms, keeper.now_ms());
     scene.clock.advance_ms(90 * 86_400_000);
     assert!(keeper.audit_events(&of_org(9)).await.unwrap().items.is_empty());
 }
@@ -95,7 +95,7 @@ async fn a_change_names_the_changed_fields(scene: &Scene) {
     keeper.put_org(&org(1), &wanted, "ann").await.unwrap();
     let wanted = PutApp { quotas: Some(org_request().quotas), ..app_request() };
     keeper.put_app(&org(1), &app("a"), &wanted, "ann").await.unwrap();
-    let told = keeper.audit_events(&of_org(2)).await.unwrap().items;
-    let details: Vec<_> = told.iter().map(|event| event.detail.as_deref()).collect();
+    let events = keeper.audit_events(&of_org(2)).await.unwrap().items;
+    let details: Vec<_> = events.iter().map(|event| event.detail.as_deref()).collect();
     assert_eq!(details, [Some("quotas"), Some("timezone, unpriced")]);
 }

@@ -42,11 +42,11 @@ async fn a_day_is_exported_when_it_is_final(scene: &Scene) {
     let text = read(&objects, &name(&who, "2026/01/23")).await.unwrap();
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let told: Vec<(Option<&str>, u64)> = lines
+    let costs: Vec<(Option<&str>, u64)> = lines
         .iter()
         .map(|line| (line["app_id"].as_str(), line["cost_usd_micros"].as_u64().unwrap()))
         .collect();
-    assert_eq!(told, [(None, 7), (Some("chat"), 3), (Some("search"), 4)]);
+    assert_eq!(costs, [(None, 7), (Some("chat"), 3), (Some("search"), 4)]);
     assert_eq!(export().await.objects, 0, "it is done");
 }
 

@@ -17,17 +17,17 @@ scenes! {
 const DAY_MS: u64 = 86_400_000;
 
 async fn tell(scene: &Scene, who: &Spender, micros: u64) {
-    let told = stated(scene, "premium", micros);
-    scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
-    let told = stated(scene, "premium", micros * 10);
-    scene.keeper.submit(&who.org, &who.other, &told).await.unwrap();
+    let submission = stated(scene, "premium", micros);
+    scene.keeper.submit(&who.org, &who.app, &submission).await.unwrap();
+    let submission = stated(scene, "premium", micros * 10);
+    scene.keeper.submit(&who.org, &who.other, &submission).await.unwrap();
 }
 
 /// The spend of each day so far.
 async fn days(scene: &Scene, scope: &Scope) -> Vec<u64> {
     let now = scene.keeper.today(scope).await.unwrap();
     let days = scene.keeper.series(scope, today(), now).await.unwrap();
-    days.iter().map(|told| told.totals.cost_usd_micros.0).collect()
+    days.iter().map(|day| day.totals.cost_usd_micros.0).collect()
 }
 
 async fn on(scene: &Scene, scope: &Scope, day: OrgDay) -> u64 {
@@ -108,14 +108,14 @@ async fn a_long_outage_is_caught_up_pass_by_pass(scene: &Scene) {
         tell(scene, &who, 1).await;
         scene.clock.advance_ms(6 * DAY_MS);
     }
-    let told = [day("2026-01-23"), day("2026-01-29"), day("2026-02-04")];
+    let days = [day("2026-01-23"), day("2026-01-29"), day("2026-02-04")];
     let mut written = Vec::new();
     for _ in 0..4 {
         written.push(pass(scene).await);
     }
     assert_eq!(written.iter().sum::<u64>(), 6, "{written:?}");
     assert_eq!(written[0], 2, "a week at once");
-    for day in told {
+    for day in days {
         assert_eq!(total(scene, &who.one(), "premium", day).await, (1, 1));
     }
 }
