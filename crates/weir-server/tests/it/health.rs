@@ -48,3 +48,50 @@ async fn a_bearer_of_the_admin_key_may_scrape() {
     assert_eq!(reply.status, 200);
     app.get("/metrics").bearer("wak_0123456789abcdeg").send().await.problem(Code::UNAUTHORIZED);
 }
+
+/// All gauges: figures that rise and fall. What only grows is a counter.
+const GAUGES: &[&str] = &[
+    "weir_http_requests_in_flight",
+    "weir_job_failed",
+    "weir_job_lag_seconds",
+    "weir_keeper_aggregate_lag_seconds",
+    "weir_keeper_quota_used_percent",
+    "weir_limiter_leases_open",
+    "process_open_fds",
+    "process_resident_memory_bytes",
+    "weir_store_dirty_bytes",
+    "weir_store_log_bytes",
+];
+
+#[tokio::test]
+async fn what_only_grows_is_a_counter_that_ends_in_total() {
+    let services: Vec<Box<dyn weir_framework::Service>> = vec![
+        Box::new(weir_server::limiter::LimiterService::default()),
+        Box::new(weir_server::keeper::KeeperService::default()),
+    ];
+    let app = TestApp::start(services).await;
+    let text = app.get("/metrics").admin().send().await.text();
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+    let mut counters = 0;
+    for (name, kind) in types {
+        let samples = text.lines().filter(|line| line.strip_prefix(name).is_some_and(is_sample));
+        match kind {
+            "counter" => {
+                counters += 1;
+                for sample in samples {
+                    let is_total = sample.starts_with(&format!("{name}_total"));
+                    assert!(is_total, "a counter without _total: {sample}");
+                }
+            }
+            "gauge" => assert!(GAUGES.contains(&name), "{name} is a gauge; does it only grow?"),
+            "histogram" | "info" => {}
+            other => panic!("{name} is of the kind {other}"),
+        }
+    }
+    assert!(counters >= 10, "only {counters} counters in {text}");
+}
+
+/// Whether this follows the name of a family in a sample of it.
+fn is_sample(rest: &str) -> bool {
+    rest.starts_with(['{', ' ']) || rest.starts_with("_total")
+}

@@ -43,42 +43,49 @@ struct Credentials {
     opens: fn(scope: &str, write: bool, path: &str) -> u16,
 }
 
-const MINE: &str = "org:mine app:x ns:mine owner:mine";
+/// The org of the credentials, and an id of anything that is named by one.
+const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
 
-/// 200 stands for "let in", whatever the handler then says.
+/// How a request is answered that was let in. The requests have no body and name what does not exist, so most are refused by
+/// their handler: 400 and 415 for the body, 404 for the name, 409 for a key that is set in the configuration.
+const LET_IN: [u16; 8] = [200, 201, 202, 204, 400, 404, 409, 415];
+
+/// Stands for any of [`LET_IN`].
+const OPEN: u16 = 200;
+
 const CREDENTIALS: &[Credentials] = &[
     Credentials {
         name: "nobody",
         scope: None,
-        opens: |scope, _, _| if scope == "none" { 200 } else { 401 },
+        opens: |scope, _, _| if scope == "none" { OPEN } else { 401 },
     },
-    Credentials { name: "admin", scope: Some("admin"), opens: |_, _, _| 200 },
+    Credentials { name: "admin", scope: Some("admin"), opens: |_, _, _| OPEN },
     Credentials {
         name: "own org",
-        scope: Some("org:mine ns:mine owner:mine"),
-        opens: |scope, _, _| if scope == "admin" { 403 } else { 200 },
+        scope: Some("org:550e8400-e29b-41d4-a716-446655440000 ns:mine owner:mine"),
+        opens: |scope, _, _| if scope == "admin" { 403 } else { OPEN },
     },
     Credentials {
         name: "own app",
-        scope: Some(MINE),
+        scope: Some("org:550e8400-e29b-41d4-a716-446655440000 app:x ns:mine owner:mine"),
         opens: |scope, _, path| match scope {
             "admin" => 403,
             "org" if !path.contains("/apps/") => 403,
-            _ => 200,
+            _ => OPEN,
         },
     },
     Credentials {
         name: "another tenant",
-        scope: Some("org:other ns:other owner:other"),
+        scope: Some("org:660e8400-e29b-41d4-a716-446655440001 ns:other owner:other"),
         opens: |scope, _, _| {
-            if matches!(scope, "none" | "any") { 200 } else { 403 }
+            if matches!(scope, "none" | "any") { OPEN } else { 403 }
         },
     },
     Credentials {
         name: "another app",
-        scope: Some("org:mine app:y"),
+        scope: Some("org:550e8400-e29b-41d4-a716-446655440000 app:y"),
         opens: |scope, _, _| {
-            if matches!(scope, "none" | "any") { 200 } else { 403 }
+            if matches!(scope, "none" | "any") { OPEN } else { 403 }
         },
     },
 ];
@@ -95,8 +102,8 @@ async fn every_route_opens_to_those_it_should_and_to_nobody_else() {
     let mut tried = 0;
     for credentials in CREDENTIALS {
         let mut token = None;
-        for (path, method, scope) in operations(&told) {
-            let call = app.request(method.clone(), &filled(&path));
+        for Operation { path, method, scope, example } in operations(&told) {
+            let call = app.request(method.clone(), &example);
             // Another token after a route that may have revoked it.
             if let (Some(scope), None) = (credentials.scope, &token) {
                 token = Some(app.token(scope).await);
@@ -136,10 +143,10 @@ async fn forged_expired_and_revoked_credentials_open_nothing() {
     let flipped = if tail.starts_with('A') { 'B' } else { 'A' };
     let tampered = format!("{head}.{flipped}{}", &tail[1..]);
     for token in [&good, &expired, &tampered, "", "x", "a.b.c", "..", &format!("{head}.")] {
-        for (path, method, scope) in operations(&told) {
+        for Operation { method, scope, example, .. } in operations(&told) {
             if scope != "none" {
-                let reply = app.request(method.clone(), &filled(&path)).bearer(token).send().await;
-                assert_eq!(reply.status, 401, "{method} {path} {token:?}: {}", reply.text());
+                let reply = app.request(method.clone(), &example).bearer(token).send().await;
+                assert_eq!(reply.status, 401, "{method} {example} {token:?}: {}", reply.text());
                 reply.any_problem();
             }
         }
@@ -185,37 +192,65 @@ async fn a_route_that_is_declared_wrongly_is_found() {
     assert!(found[1].contains("#/components/schemas/Unseen"), "{found:?}");
 }
 
-/// Path, method and scope of every operation.
-fn operations(told: &Value) -> Vec<(String, Method, String)> {
+/// An operation of the description.
+struct Operation {
+    path: String,
+    method: Method,
+    scope: String,
+    /// Its path with parameters that are well-formed, so that a handler looks for what they name.
+    example: String,
+}
+
+fn operations(description: &Value) -> Vec<Operation> {
     let mut all = Vec::new();
-    for (path, item) in told["paths"].as_object().unwrap() {
+    for (path, item) in description["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
-            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-            all.push((
-                path.clone(),
-                method,
-                operation["x-weir-scope"].as_str().unwrap().to_owned(),
-            ));
+            all.push(Operation {
+                path: path.clone(),
+                method: Method::from_bytes(method.to_uppercase().as_bytes()).unwrap(),
+                scope: operation["x-weir-scope"].as_str().unwrap().to_owned(),
+                example: filled(path, &operation["parameters"]),
+            });
         }
     }
     all
 }
 
-fn filled(path: &str) -> String {
-    path.replace("{org}", "mine")
-        .replace("{app}", "x")
-        .replace("{ns}", "mine")
-        .replace("{owner}", "mine")
-        .replace(['{', '}'], "")
+fn filled(path: &str, parameters: &Value) -> String {
+    let mut path = path.to_owned();
+    for parameter in parameters.as_array().into_iter().flatten() {
+        if let (Some(name), Some("path")) = (parameter["name"].as_str(), parameter["in"].as_str()) {
+            path = path.replace(&format!("{{{name}}}"), example(name, &parameter["schema"]));
+        }
+    }
+    // The routes of `Tenants` describe no parameters.
+    let tenants = [("{org}", ORG), ("{app}", "x"), ("{ns}", "mine"), ("{owner}", "mine")];
+    let path = tenants.iter().fold(path, |path, (name, value)| path.replace(name, value));
+    assert!(!path.contains('{'), "{path} has a parameter that is not described");
+    path
 }
 
-/// Let in, or how the door was shut.
+fn example<'a>(name: &str, schema: &'a Value) -> &'a str {
+    match name {
+        "org" => ORG,
+        "app" => "x",
+        "ns" | "owner" => "mine",
+        _ if schema["format"] == "uuid" => ORG,
+        _ => schema.pointer("/examples/0").and_then(Value::as_str).unwrap_or("sample"),
+    }
+}
+
+/// [`OPEN`], or how the door was shut.
 fn outcome(reply: &Reply) -> u16 {
     match reply.status {
         401 | 403 => {
             reply.any_problem();
             reply.status
         }
-        _ => 200,
+        status => {
+            let text = reply.text();
+            assert!(LET_IN.contains(&status), "{status} is no answer to who was let in: {text}");
+            OPEN
+        }
     }
 }
