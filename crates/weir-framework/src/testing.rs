@@ -1,5 +1,5 @@
 //! A whole server for tests: real sockets, a temporary store or a given one, and a clock that stands
-//! still until the test moves it.
+//! still until the test moves it. Every response is compared with the server's own description.
 //!
 //! ```no_run
 //! # async fn example() {
@@ -19,8 +19,11 @@
     reason = "for tests: a failure here is a failed test"
 )]
 
+mod conformance;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Request, header};
@@ -40,6 +43,7 @@ use crate::auth::Secret;
 use crate::listen;
 use crate::problem::{self, Problem};
 use crate::run::{Server, run_until};
+use conformance::{Answer, Description};
 
 /// The admin key of every test server.
 pub const ADMIN_KEY: &str = "an-admin-key-for-tests-only";
@@ -56,6 +60,7 @@ pub struct TestApp {
     /// Its store.
     pub store: Store<AnyBackend>,
     data: Option<PathBuf>,
+    description: Arc<Description>,
     _folder: tempfile::TempDir,
     stop: mpsc::Sender<()>,
     ended: Option<JoinHandle<Result<()>>>,
@@ -101,6 +106,7 @@ impl TestApp {
     pub fn request(&self, method: Method, path: &str) -> Call {
         Call {
             address: self.address,
+            description: Arc::clone(&self.description),
             method,
             path: path.to_owned(),
             headers: HeaderMap::new(),
@@ -187,15 +193,19 @@ impl Builder {
             started = started => started.ok(),
             ended = &mut ended => panic!("the server did not start: {ended:?}"),
         };
-        TestApp {
+        let mut app = TestApp {
             address: started.expect("a started server").origin.address,
             clock,
             store,
             data,
+            description: Arc::default(),
             _folder: folder,
             stop,
             ended: Some(ended),
-        }
+        };
+        let served = app.get("/openapi.json").send().await.json();
+        app.description = Arc::new(Description::new(served));
+        app
     }
 }
 
@@ -219,6 +229,7 @@ async fn own_store(_: &Path, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) 
 #[derive(Debug, Clone)]
 pub struct Call {
     address: SocketAddr,
+    description: Arc<Description>,
     method: Method,
     path: String,
     headers: HeaderMap,
@@ -259,14 +270,14 @@ impl Call {
         self
     }
 
-    /// Sends it on a connection of its own.
+    /// Sends it on a connection of its own, and checks that the response is a described one.
     pub async fn send(self) -> Reply {
         let stream = tokio::net::TcpStream::connect(self.address).await.expect("a connection");
         let io = TokioIo::new(stream);
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(io).await.expect("HTTP");
         let connection = tokio::spawn(connection);
-        let mut request = Request::builder().method(self.method).uri(self.path);
+        let mut request = Request::builder().method(&self.method).uri(&self.path);
         if let Some(headers) = request.headers_mut() {
             headers.extend(self.headers);
             headers.insert(header::HOST, "weir.test".parse().expect("a host"));
@@ -276,8 +287,31 @@ impl Call {
         let (parts, body) = answer.into_parts();
         let body = body.collect().await.expect("the whole answer").to_bytes();
         connection.abort();
-        Reply { status: parts.status.as_u16(), headers: parts.headers, body }
+        let reply = Reply { status: parts.status.as_u16(), headers: parts.headers, body };
+        check(&self.description, &self.method, &self.path, &reply);
+        reply
     }
+}
+
+/// Checks that a response is a described one.
+fn check(description: &Description, method: &Method, path: &str, reply: &Reply) {
+    // A server's own client has unpacked the body, this one has not.
+    if *method == Method::HEAD || !reply.header("content-encoding").is_empty() {
+        return;
+    }
+    let faults = description.faults(&Answer {
+        method: method.as_str(),
+        path,
+        status: reply.status,
+        content_type: reply.header("content-type").split(';').next().unwrap_or_default(),
+        body: &reply.body,
+    });
+    let status = reply.status;
+    assert!(
+        faults.is_empty(),
+        "{method} {path} answers {status}, not as described: {faults:#?} in {}",
+        reply.text()
+    );
 }
 
 /// An answer.

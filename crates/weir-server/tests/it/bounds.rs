@@ -19,7 +19,7 @@ async fn panics() {
     assert!(std::hint::black_box(false), "a secret of the handler");
 }
 
-#[utoipa::path(get, path = "/odd/large", responses((status = 200)))]
+#[utoipa::path(get, path = "/odd/large", responses((status = 200, body = Vec<u32>)))]
 async fn large() -> Json<Vec<u32>> {
     Json((0..10_000).collect())
 }
