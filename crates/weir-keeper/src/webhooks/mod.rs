@@ -18,6 +18,7 @@ pub(crate) use self::delivery::NotifiedCache;
 pub use self::delivery::{ClaimedDeliveries, Delivery};
 pub use self::event::WebhookEvent;
 pub(crate) use self::registry::WebhookCache;
+pub use self::registry::WebhookPut;
 pub use self::signature::{SIGNATURE_HEADER, WebhookSecret};
 pub use self::webhook::{PutWebhook, Webhook};
 

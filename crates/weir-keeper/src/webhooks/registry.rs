@@ -25,8 +25,19 @@ impl WebhookCache {
     }
 }
 
+/// A webhook that was created or changed.
+#[derive(Debug)]
+pub struct WebhookPut {
+    /// The webhook.
+    pub webhook: Webhook,
+    /// Whether the write created it.
+    pub created: bool,
+    /// Its signing secret when that is new: for a new webhook, or after a rotation.
+    pub secret: Option<WebhookSecret>,
+}
+
 impl<B: Backend> Keeper<B> {
-    /// Creates or changes a webhook. Returns its signing secret when it is new: for a new webhook, or after a rotation.
+    /// Creates or changes a webhook.
     ///
     /// # Errors
     /// The request is invalid, the org does not exist or has too many webhooks, or the store fails.
@@ -36,7 +47,7 @@ impl<B: Backend> Keeper<B> {
         id: &WebhookId,
         put: &PutWebhook,
         actor: &str,
-    ) -> Result<(Webhook, Option<WebhookSecret>)> {
+    ) -> Result<WebhookPut> {
         self.effective_config(org, None).await?;
         let table = self.tables().config.clone();
         for attempt in 0..TRIES_MAX {
@@ -59,7 +70,8 @@ impl<B: Backend> Keeper<B> {
                 self.inner.webhooks.0.remove(org);
                 let is_new_secret = old.is_none_or(|old| old.generation != webhook.generation);
                 let secret = WebhookSecret::derive(self.store(), org, &webhook)?;
-                return Ok((webhook, is_new_secret.then_some(secret)));
+                let secret = is_new_secret.then_some(secret);
+                return Ok(WebhookPut { webhook, created: old.is_none(), secret });
             }
         }
         Err(Error::Contended)

@@ -156,7 +156,7 @@ async fn a_delivery_is_signed_with_the_returned_secret(scene: &Scene) {
     let who = spender(scene, "APP").await;
     let wanted = PutWebhook { thresholds_pct: Some(vec![50]), ..to("https://h/x") };
     let put = scene.keeper.put_webhook(&who.org, &id("ops"), &wanted, "test").await.unwrap();
-    let secret = put.1.unwrap();
+    let secret = put.secret.unwrap();
     assert!(!format!("{secret:?}").contains(secret.reveal()));
     spend(scene, &who, "premium", QUOTA / 2).await;
     let delivery = claim_due(scene).await.pop().unwrap();
@@ -225,12 +225,13 @@ async fn webhooks_are_set_changed_and_removed(scene: &Scene) {
     let put = async |name: &str, wanted: PutWebhook| {
         scene.keeper.put_webhook(&who.org, &id(name), &wanted, "ann").await
     };
-    let (first, secret) = put("ops", to("https://h/x")).await.unwrap();
-    let (changed, none) = put("ops", to("https://h/y")).await.unwrap();
-    assert!(none.is_none(), "the secret is shown once");
-    assert_eq!(changed.created_at_epoch, first.created_at_epoch);
+    let first = put("ops", to("https://h/x")).await.unwrap();
+    let changed = put("ops", to("https://h/y")).await.unwrap();
+    assert_eq!((first.created, changed.created), (true, false));
+    assert!(changed.secret.is_none(), "the secret is shown once");
+    assert_eq!(changed.webhook.created_at_epoch, first.webhook.created_at_epoch);
     let rotate = PutWebhook { rotate_secret: true, ..to("https://h/y") };
-    assert_ne!(put("ops", rotate).await.unwrap().1.unwrap(), secret.unwrap());
+    assert_ne!(put("ops", rotate).await.unwrap().secret.unwrap(), first.secret.unwrap());
     put("dev", to("http://127.0.0.1:1/")).await.unwrap();
     let all = scene.keeper.list_webhooks(&who.org).await.unwrap();
     let ids: Vec<&str> = all.iter().map(|webhook| webhook.id.as_str()).collect();

@@ -5,7 +5,6 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use weir_api::keeper::{OrgParam, Webhook, WebhookConfig, WebhookParam};
-use weir_keeper::Error;
 
 use super::convert;
 use super::error::{KeeperError, Reply};
@@ -28,13 +27,11 @@ pub(crate) async fn put(
     actor: Actor,
     Body(config): Body<WebhookConfig>,
 ) -> Result<Response, KeeperError> {
-    let keeper = keeper(&app)?;
-    let is_new = matches!(keeper.webhook(&org, &id).await, Err(Error::NotFound { .. }));
     let config = convert::put_webhook(config);
-    let (webhook, secret) = keeper.put_webhook(&org, &id, &config, actor.name()).await?;
-    let secret = secret.map(|secret| secret.reveal().to_owned());
-    let webhook = Webhook { secret, ..convert::webhook(webhook) };
-    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    let put = keeper(&app)?.put_webhook(&org, &id, &config, actor.name()).await?;
+    let secret = put.secret.map(|secret| secret.reveal().to_owned());
+    let webhook = Webhook { secret, ..convert::webhook(put.webhook) };
+    let status = if put.created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, [(header::CACHE_CONTROL, "no-store")], Json(webhook)).into_response())
 }
 
