@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use weir_framework::listen::{Listener, Origin, Settings};
 
 /// No wait of a test is longer; a test that gets here has failed.
-pub(crate) const WAIT_MAX: Duration = Duration::from_secs(20);
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Bytes of a body that the site takes.
 pub(crate) const BODY_MAX: usize = 64 * 1024;
 /// Bytes of its big answer: more than the kernel buffers of both sides take.

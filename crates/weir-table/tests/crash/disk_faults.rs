@@ -21,7 +21,7 @@ async fn write_until_refused(store: &Store<Embedded>, model: &Model) -> (Vec<Ack
     let told = Arc::clone(&acks);
     let run = Run::new(model.seed, model.done());
     let writing = run.go(store, move |ack| told.lock().unwrap().push(ack));
-    let failures = tokio::time::timeout(Duration::from_secs(30), writing)
+    let failures = tokio::time::timeout(Duration::from_secs(120), writing)
         .await
         .expect("every waiting writer is told");
     let acks = std::mem::take(&mut *acks.lock().unwrap());
