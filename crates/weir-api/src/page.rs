@@ -19,7 +19,7 @@ pub struct Page<T> {
 }
 
 /// Which page of a list to return.
-#[derive(Debug, Clone, Default, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageParams {
@@ -32,7 +32,7 @@ pub struct PageParams {
 }
 
 /// The time range of a list or a summary.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, IntoParams)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct TimeRangeParams {

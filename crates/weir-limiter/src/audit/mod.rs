@@ -7,7 +7,6 @@ pub mod archive;
 mod item;
 mod json;
 
-use serde::{Deserialize, Serialize};
 use weir_table::{Backend, Query, Write, event_ids};
 
 use crate::bounds::ARCHIVE_GRACE_DAYS;
@@ -18,8 +17,7 @@ use crate::limiter::{Limiter, Namespace};
 const DAY_SECONDS: i64 = 86_400;
 
 /// The action that an event records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// An entity was created.
     EntityCreated,

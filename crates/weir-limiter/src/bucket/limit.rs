@@ -1,6 +1,6 @@
 //! A limit as users write it: whole tokens and seconds.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::rate::Rate;
 use crate::bounds::{LIMITS_MAX, PERIOD_SECONDS_MAX, SHARD_WRITES_PER_SECOND, TOKENS_MAX};
@@ -11,8 +11,7 @@ use crate::ids::LimitName;
 pub const MILLI: i64 = 1_000;
 
 /// A named limit: at most `capacity` tokens at once, and `refill_amount` more every `refill_period_seconds`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Limit {
     /// The name, unique within a config level.
     pub name: LimitName,

@@ -15,7 +15,6 @@ mod registry;
 mod resolve;
 mod set;
 
-use serde::{Deserialize, Serialize};
 use weir_table::{Backend, Get};
 
 pub use cache::CacheStatistics;
@@ -39,8 +38,7 @@ pub enum Level {
 }
 
 /// What an acquire does when the store cannot be reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnUnavailable {
     /// Grants the request, with a lease marked `degraded`.
     Allow,
@@ -73,8 +71,7 @@ pub struct LevelConfig {
 }
 
 /// The level that a setting comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The entity's limits on the resource.
     Entity,

@@ -109,7 +109,7 @@ impl<B: Backend> Namespace<B> {
 fn audit_details(config: &LevelConfig) -> serde_json::Value {
     let mut details = json!({ "limits": config.limits, "version": config.version });
     for (name, value) in [
-        ("on_unavailable", config.on_unavailable.map(|choice| json!(choice))),
+        ("on_unavailable", config.on_unavailable.map(|choice| json!(choice.as_str()))),
         ("auto_update", config.auto_update.map(|flag| json!(flag))),
         ("strict_version", config.strict_version.map(|flag| json!(flag))),
     ] {

@@ -17,7 +17,6 @@ mod varint;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
 use weir_table::Backend;
 
 pub use handle::{Lease, Leased};
@@ -31,8 +30,7 @@ use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
 use crate::limiter::{Limiter, Namespace};
 
 /// What happens to the tokens of a lease that nobody settles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnExpiry {
     /// They stay taken.
     #[default]
@@ -87,8 +85,7 @@ pub enum Settle {
 }
 
 /// The state of a lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseState {
     /// The lease can be settled.
     Open,

@@ -311,14 +311,6 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_states_is_that_of_their_json() {
-        for (state, text) in STATES {
-            assert_eq!(serde_json::to_value(state).unwrap(), text);
-            assert_eq!(state.as_str(), text);
-        }
-    }
-
-    #[test]
     fn only_an_open_lease_that_rolls_back_is_indexed_and_never_expires() {
         let held = record(OnExpiry::Rollback).encode();
         assert_eq!(held.s("GSI2PK"), Some("_/LEASES#5"));

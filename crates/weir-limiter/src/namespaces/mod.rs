@@ -10,7 +10,7 @@ mod find;
 mod purge;
 mod record;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub(crate) use cache::NamespaceCache;
 pub(crate) use purge::key_of;
@@ -21,7 +21,7 @@ use crate::ids::{NamespaceId, NamespaceName};
 pub const DEFAULT: &str = "default";
 
 /// The state of a namespace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// The namespace is in use.

@@ -1,4 +1,4 @@
-//! How the limiter fails, as the API tells it.
+//! Errors of the limiter as API errors.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -9,10 +9,10 @@ use weir_framework::{ApiError, Code};
 use super::codes;
 use weir_framework::limits::retry_after;
 
-/// When to come back to a bucket that too many write at once.
-const CONTENDED_SECS: u64 = 1;
+/// `Retry-After` of a request that lost too many races for a bucket.
+const CONTENDED_RETRY_SECS: u64 = 1;
 
-/// An error of the limiter on its way to the client.
+/// An error of a limiter route.
 ///
 /// Handlers return it instead of [`ApiError`] so that `?` works on the domain's results.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl From<Error> for LimiterError {
     }
 }
 
-/// The mapping of the domain's errors to codes of the API.
+/// The API error, with its code, of each error of the domain.
 fn api_error(error: Error) -> ApiError {
     let text = error.to_string();
     match error {
@@ -70,12 +70,12 @@ fn api_error(error: Error) -> ApiError {
         Error::NotALease => ApiError::new(codes::NOT_A_LEASE, text),
         Error::Contended => {
             let error = ApiError::new(Code::SERVICE_UNAVAILABLE, text).with("kind", "contended");
-            retry_after(error, CONTENDED_SECS)
+            retry_after(error, CONTENDED_RETRY_SECS)
         }
         Error::Store(error) => error.into(),
         other => ApiError::new(
             Code::INTERNAL_ERROR,
-            "the server's log says why, under this request's id",
+            "the server failed; its log has the cause under the id of this request",
         )
         .because(other.to_string()),
     }

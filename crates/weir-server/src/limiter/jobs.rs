@@ -1,13 +1,13 @@
-//! What the limiter does in the background.
+//! Background jobs of the limiter.
 //!
-//! | job | does |
+//! | job | effect |
 //! |---|---|
-//! | `limiter-usage` | counts what was used, from the table's changes |
-//! | `limiter-maintain` | refills and splits buckets ahead of need; notes whom changed limits reach |
-//! | `limiter-propagate` | brings live buckets to limits that changed |
+//! | `limiter-usage` | records usage from the table's change feed |
+//! | `limiter-maintain` | refills and splits buckets ahead of demand; schedules the propagation of changed limits |
+//! | `limiter-propagate` | applies changed limits to live buckets |
 //! | `limiter-leases` | rolls back leases that expired unsettled |
-//! | `limiter-leases-open` | counts the leases that are held, on every instance |
-//! | `limiter-purge` | removes what belonged to purged namespaces |
+//! | `limiter-leases-open` | counts open leases, on every instance |
+//! | `limiter-purge` | removes the items of purged namespaces |
 //! | `limiter-audit-archive` | moves old audit events to object storage |
 
 use std::time::Duration;
@@ -23,25 +23,25 @@ use weir_table::{AnyBackend, Write};
 
 use weir_framework::jobs::{Done, FeedJob, Jobs, PeriodicJob, Placement, Result, RunContext};
 
-/// How long between two looks for namespaces to purge: what is left of one is looked for twice, minutes apart.
+/// Interval of the purge job. It scans a namespace twice, minutes apart, for items that were written meanwhile.
 const PURGE_EVERY: Duration = Duration::from_secs(30);
-/// How long between two looks for old audit events: they are archived by the day.
+/// Interval of the audit archive, which has one file per day.
 const ARCHIVE_EVERY: Duration = Duration::from_secs(3600);
 
 type Limits = Limiter<AnyBackend>;
 
-/// Declares the jobs of a limiter. Those that look for work do so every `interval`; what follows changes ahead of need has
-/// the driver's own pace. `leases_open` is told how many leases are held.
+/// Declares the jobs of a limiter. Periodic jobs run every `interval`; maintenance follows the change feed at the driver's
+/// pace. `leases_open` is set to the number of open leases.
 #[must_use]
 pub fn declare(limiter: Limits, interval: Duration, leases_open: Gauge, jobs: Jobs) -> Jobs {
-    jobs.feed_job(Maintain { limiter: limiter.clone(), passed: Mutex::default() })
+    jobs.feed_job(Maintain { limiter: limiter.clone(), full_pass_cursor: Mutex::default() })
         .periodic_job(Propagate { limiter: limiter.clone(), interval })
         .periodic_job(Leases { limiter: limiter.clone(), interval })
         .periodic_job(LeasesOpen { limiter: limiter.clone(), interval, leases_open })
         .periodic_job(Purge { limiter })
 }
 
-/// Declares the job that counts usage, every `interval`.
+/// Declares the job that records usage, every `interval`.
 #[must_use]
 pub fn declare_usage(limiter: Limits, interval: Duration, jobs: Jobs) -> Jobs {
     jobs.feed_job(Usage { limiter, interval })
@@ -53,7 +53,7 @@ pub fn declare_archive(limiter: Limits, archive: Archive, jobs: Jobs) -> Jobs {
     jobs.periodic_job(AuditArchive { limiter, archive })
 }
 
-/// Counts usage.
+/// Records usage.
 struct Usage {
     limiter: Limits,
     interval: Duration,
@@ -86,20 +86,21 @@ impl FeedJob for Usage {
         Ok(self.limiter.usage_writes(usage))
     }
 
-    /// What changes told is gone with them: the counters of buckets go on, but nobody knows in which hours they grew. All of it
-    /// in the present hour would be a peak that never was, so it is not counted, and the operator is told.
+    /// Bucket counters do not say in which hours they grew. Recording all of it in the current hour would invent a peak, so
+    /// the usage of the trimmed changes is not recorded, and the log reports it.
     async fn full_pass(&self, _: &RunContext) -> Result<Done> {
-        let detail = "the feed was trimmed before it was read: usage of that time is not counted";
+        let detail =
+            "the change feed was trimmed before it was read: usage of that time is not recorded";
         tracing::warn!(job = self.name(), "{detail}");
         Ok(Done { detail: Some(detail.to_owned()), ..Done::default() })
     }
 }
 
-/// Refills and splits buckets ahead of need, and notes whom changed limits reach.
+/// Refills and splits buckets ahead of demand, and schedules the propagation of changed limits.
 struct Maintain {
     limiter: Limits,
-    /// Where a full pass goes on.
-    passed: Mutex<Option<String>>,
+    /// Cursor of a full pass that is not complete.
+    full_pass_cursor: Mutex<Option<String>>,
 }
 
 impl FeedJob for Maintain {
@@ -122,24 +123,24 @@ impl FeedJob for Maintain {
     }
 
     async fn writes(&self, observed: ObservedChanges, _: &RunContext) -> Result<Vec<Write>> {
-        // It is done ahead of need. When it fails, those in need do it themselves; the notes must not wait for it.
+        // Maintenance only saves work: requests refill and split on demand. Its failure must not hold up the propagation.
         if let Err(error) = self.limiter.maintain(&observed).await {
-            tracing::warn!(job = self.name(), %error, "buckets could not be refilled ahead of need");
+            tracing::warn!(job = self.name(), %error, "buckets could not be maintained ahead of demand");
         }
         Ok(self.limiter.propagation_writes(&observed))
     }
 
-    /// Limits may have changed unseen, so all buckets are looked at.
+    /// A trimmed feed may have had changes of limits, so every namespace is scheduled for propagation.
     async fn full_pass(&self, _: &RunContext) -> Result<Done> {
-        let cursor = self.passed.lock().take();
+        let cursor = self.full_pass_cursor.lock().take();
         let (namespaces, cursor) = self.limiter.propagate_everything(cursor).await?;
         let more = cursor.is_some();
-        *self.passed.lock() = cursor;
+        *self.full_pass_cursor.lock() = cursor;
         Ok(Done { more, ..Done::all(namespaces) })
     }
 }
 
-/// Brings live buckets to limits that changed.
+/// Applies changed limits to live buckets.
 struct Propagate {
     limiter: Limits,
     interval: Duration,
@@ -181,7 +182,7 @@ impl PeriodicJob for Leases {
     }
 }
 
-/// Counts the leases that are held, for the metrics of each instance.
+/// Counts open leases for the metrics of each instance.
 struct LeasesOpen {
     limiter: Limits,
     interval: Duration,
@@ -202,13 +203,13 @@ impl PeriodicJob for LeasesOpen {
     }
 
     async fn run(&self, _: &RunContext) -> Result<Done> {
-        let held = self.limiter.open_leases().await?;
-        self.leases_open.set(i64::try_from(held).unwrap_or(i64::MAX));
-        Ok(Done::all(held))
+        let open = self.limiter.open_leases().await?;
+        self.leases_open.set(i64::try_from(open).unwrap_or(i64::MAX));
+        Ok(Done::all(open))
     }
 }
 
-/// Removes what belonged to purged namespaces.
+/// Removes the items of purged namespaces.
 struct Purge {
     limiter: Limits,
 }

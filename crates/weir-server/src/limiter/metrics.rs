@@ -13,7 +13,7 @@ use weir_table::AnyBackend;
 use weir_framework::metrics::{ServiceMetrics, set};
 use weir_framework::{ApiError, App, Code};
 
-/// How an acquire ended.
+/// The outcome of an acquire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AcquireOutcome {
     Granted,
@@ -27,7 +27,7 @@ struct Label {
     result: &'static str,
 }
 
-/// Metrics of the limiter. The counters of the hot path are made once, so that a request looks nothing up.
+/// Metrics of the limiter. The counters of acquires are created once, so that a request looks none up by label.
 #[derive(Debug)]
 pub(crate) struct LimiterMetrics {
     acquires: Family<Label, Counter>,
@@ -43,9 +43,9 @@ pub(crate) struct LimiterMetrics {
 impl Default for LimiterMetrics {
     fn default() -> LimiterMetrics {
         let acquires = Family::<Label, Counter>::default();
-        let of = |result| acquires.get_or_create(&Label { result }).clone();
-        let (granted, refused) = (of("granted"), of("refused"));
-        let (degraded, errors) = (of("degraded"), of("error"));
+        let counter = |result| acquires.get_or_create(&Label { result }).clone();
+        let (granted, refused) = (counter("granted"), counter("refused"));
+        let (degraded, errors) = (counter("degraded"), counter("error"));
         LimiterMetrics {
             acquires,
             granted,
@@ -60,7 +60,7 @@ impl Default for LimiterMetrics {
 }
 
 impl LimiterMetrics {
-    /// Counts an acquire.
+    /// Records an acquire.
     pub(crate) fn acquired(&self, outcome: AcquireOutcome) {
         match outcome {
             AcquireOutcome::Granted => &self.granted,
@@ -76,9 +76,9 @@ impl ServiceMetrics for LimiterMetrics {
     fn register(&self, registry: &mut Registry) {
         let help = "Acquires, by outcome";
         registry.register("limiter_acquires", help, self.acquires.clone());
-        let help = "Leases that roll back on expiry and are neither settled nor expired";
+        let help = "Open leases that roll back on expiry";
         registry.register("limiter_leases_open", help, self.leases_open.clone());
-        let help = "Config levels answered from the cache";
+        let help = "Config levels read from the cache";
         registry.register("limiter_config_cache_hits", help, self.cache_hits.clone());
         let help = "Config levels read from the store";
         registry.register("limiter_config_cache_misses", help, self.cache_misses.clone());

@@ -1,26 +1,26 @@
 //! The limiter over HTTP: `/v1/namespaces/{ns}/…`.
 //!
-//! A handler takes a request apart, asks one thing of a [`Namespace`](weir_limiter::Namespace) or of the
-//! [`Limiter`], and answers. [`acquire`] is the path that every request of a user's user takes; the rest is for
-//! those who set limits and look at them.
+//! A handler parses the request ([`path`], [`convert`]), calls one method of a [`Namespace`](weir_limiter::Namespace) or of the
+//! [`Limiter`], and converts the result into a response of `weir-api`. [`acquire`] is the hot path; the other routes
+//! configure and inspect limits.
 
-pub mod about;
-pub mod acquire;
-pub mod audit;
-pub mod buckets;
+mod acquire;
+mod audit;
+mod buckets;
 pub mod codes;
-pub mod entities;
+mod convert;
+mod entities;
 pub(crate) mod error;
 pub mod jobs;
-pub mod leases;
-pub mod levels;
+mod leases;
+mod limits;
 mod metrics;
-pub mod namespaces;
-mod place;
-pub mod resolve;
+mod namespaces;
+mod path;
+mod resolve;
 mod settings;
-pub mod shapes;
-pub mod usage;
+mod status;
+mod usage;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,10 +42,10 @@ use weir_framework::{Code, fast_route};
 use self::metrics::LimiterMetrics;
 pub use self::settings::{Compat, CountUsage, Settings, table_problem};
 
-/// What leases are signed with is made from the store's own key under this label.
+/// Label under which the key that signs leases is derived from the store's key.
 const LEASE_KEY: &str = "weir-limiter: leases";
 
-/// The limiter as a part of the server.
+/// The limiter as a service of the server.
 #[derive(Debug, Clone)]
 pub struct LimiterService {
     settings: Settings,
@@ -64,7 +64,7 @@ fn millis(secs: u64) -> i64 {
 }
 
 impl LimiterService {
-    /// The limiter, set up like this.
+    /// The service with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> LimiterService {
         let every = JobSettings::default().aggregate_interval_secs;
@@ -72,7 +72,7 @@ impl LimiterService {
         LimiterService { settings, aggregate_every, metrics: Arc::default() }
     }
 
-    /// Sets the time between two runs of the jobs that follow the buckets.
+    /// Sets the interval of the jobs that follow the buckets.
     #[must_use]
     pub fn aggregate_every(self, aggregate_every: Duration) -> LimiterService {
         LimiterService { aggregate_every, ..self }
@@ -123,29 +123,29 @@ impl Service for LimiterService {
     fn routes(&self, api: Api) -> Api {
         let tenant = RequiredScope::Namespace;
         let api = api
-            // Programs that are limited
+            // Acquire and settle
             .fast_route(tenant, fast_route!(acquire::acquire))
             .route(tenant, routes!(acquire::availability))
             .fast_route(tenant, fast_route!(leases::adjust))
             .fast_route(tenant, fast_route!(leases::commit))
             .fast_route(tenant, fast_route!(leases::release))
             .fast_route(tenant, fast_route!(leases::rollback))
-            // Those who set limits
+            // Configure
             .route(tenant, routes!(entities::list))
             .route(tenant, routes!(entities::put, entities::get, entities::remove))
             .route(tenant, routes!(entities::children))
             .route(tenant, routes!(entities::set_parent))
-            .route(tenant, routes!(levels::put_system, levels::get_system, levels::remove_system))
+            .route(tenant, routes!(limits::put_system, limits::get_system, limits::remove_system))
             .route(
                 tenant,
-                routes!(levels::put_resource, levels::get_resource, levels::remove_resource),
+                routes!(limits::put_resource, limits::get_resource, limits::remove_resource),
             )
-            .route(tenant, routes!(levels::put_entity, levels::get_entity, levels::remove_entity))
+            .route(tenant, routes!(limits::put_entity, limits::get_entity, limits::remove_entity))
             .route(tenant, routes!(resolve::resolve))
             .route(tenant, routes!(resolve::entities))
             .route(tenant, routes!(resolve::resources));
         let api = api
-            // Those who look at them, and help out
+            // Inspect and operate
             .route(tenant, routes!(buckets::list))
             .route(tenant, routes!(buckets::capacity))
             .route(tenant, routes!(buckets::reset))
@@ -153,14 +153,14 @@ impl Service for LimiterService {
             .route(tenant, routes!(usage::list))
             .route(tenant, routes!(usage::summary))
             .route(tenant, routes!(audit::list));
-        // Operators
+        // Administer
         api.route(tenant, routes!(namespaces::get))
             .route(RequiredScope::Admin, routes!(namespaces::put, namespaces::remove))
             .route(RequiredScope::Admin, routes!(namespaces::list))
             .route(RequiredScope::Admin, routes!(namespaces::purge))
             .route(RequiredScope::Admin, routes!(namespaces::recover))
-            .route(RequiredScope::Admin, routes!(about::version))
-            .route(RequiredScope::Admin, routes!(about::cache))
+            .route(RequiredScope::Admin, routes!(status::version))
+            .route(RequiredScope::Admin, routes!(status::cache))
     }
 
     fn codes(&self) -> &'static [Code] {

@@ -6,52 +6,52 @@ use weir_framework::settings::{Problem, defaults, in_range, object_store_problem
 /// Rate limits.
 #[derive(Debug, Clone, Serialize, confique::Config)]
 pub struct Settings {
-    /// Table of the limiter, without store.table_prefix.
+    /// Name of the limiter's table, without store.table_prefix.
     #[config(default = "weir-limiter", env = "WEIR_LIMITER_TABLE")]
     pub table: String,
-    /// Whose table it is: "own", or "zae" when zae-limiter 0.10 works on the same one.
+    /// Owner of the table: "own" for Weir alone, "zae" for a table shared with zae-limiter 0.10.
     #[config(default = "own", env = "WEIR_LIMITER_COMPAT")]
     pub compat: Compat,
-    /// Seconds for which limits that were read are believed; 0 reads them every time.
+    /// Seconds that configured limits stay cached; 0 reads them on every request.
     #[config(default = 60, env = "WEIR_LIMITER_CONFIG_TTL_SECS")]
     pub config_ttl_secs: u64,
-    /// Whether what is used is counted, by hour, day and month: "yes", "no", or "auto", which is
-    /// yes in a table of Weir's own and no in a shared one, where zae-limiter's Lambda may count.
+    /// Whether to record usage by hour, day and month: "yes", "no", or "auto", which records it
+    /// in Weir's own table and not in a shared one, where zae-limiter's Lambda may record it.
     #[config(default = "auto", env = "WEIR_LIMITER_COUNT_USAGE")]
     pub count_usage: CountUsage,
-    /// Days for which audit events are kept in the table.
+    /// Days that audit events stay in the table.
     #[config(default = 90, env = "WEIR_LIMITER_AUDIT_RETENTION_DAYS")]
     pub audit_retention_days: u64,
-    /// Where audit events go after that: "s3://BUCKET/PREFIX" or "file:///FOLDER". Without it they
-    /// are removed.
+    /// Archive for audit events that leave the table: "s3://BUCKET/PREFIX" or "file:///FOLDER".
+    /// Without it they are removed.
     #[config(env = "WEIR_LIMITER_AUDIT_ARCHIVE")]
     pub audit_archive: Option<String>,
 }
 
-/// Whose table it is.
+/// The owner of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compat {
-    /// Weir's alone.
+    /// Weir alone uses the table.
     Own,
-    /// Shared with zae-limiter.
+    /// The table is shared with zae-limiter.
     Zae,
 }
 
-/// Whether what is used is counted.
+/// Whether usage is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CountUsage {
-    /// In a table of Weir's own.
+    /// Recorded in Weir's own table only.
     Auto,
-    /// In any table.
+    /// Recorded in any table.
     Yes,
-    /// In none.
+    /// Not recorded.
     No,
 }
 
 impl Settings {
-    /// What is wrong with single values.
+    /// Problems of single values.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let archive = self.audit_archive.as_deref().and_then(object_store_problem);
@@ -63,7 +63,7 @@ impl Settings {
         ranges.into_iter().chain([archive]).flatten().collect()
     }
 
-    /// Whether usage is counted in this table.
+    /// Whether usage is recorded in this table.
     #[must_use]
     pub fn counts_usage(&self) -> bool {
         match self.count_usage {
@@ -79,7 +79,7 @@ const ZAE_TABLE_MAX: usize = 55;
 const TABLE_MAX: usize = 255;
 const TABLE_MIN: usize = 3;
 
-/// What is wrong with the name of the table, with the prefix of all tables before it.
+/// The problem of a table name, if it has one; `prefix` is the prefix of all tables.
 #[must_use]
 pub fn table_problem(table: &str, prefix: &str, compat: Compat) -> Option<String> {
     let whole = format!("{prefix}{table}");
@@ -91,12 +91,12 @@ pub fn table_problem(table: &str, prefix: &str, compat: Compat) -> Option<String
             None
         }
         Compat::Own => Some(format!(
-            "{whole:?} is no table; it has {TABLE_MIN} to {TABLE_MAX} letters, digits, `_`, `-`, `.`"
+            "{whole:?} is not a table name: {TABLE_MIN} to {TABLE_MAX} letters, digits, `_`, `-`, `.`"
         )),
         Compat::Zae if is_zae(&whole) => None,
         Compat::Zae => Some(format!(
-            "{whole:?} is no table for zae-limiter, which wants a letter and then letters, digits and `-`, \
-             {ZAE_TABLE_MAX} characters at most, store.table_prefix included"
+            "{whole:?} is not a table name of zae-limiter: a letter, then letters, digits and `-`, \
+             at most {ZAE_TABLE_MAX} characters, store.table_prefix included"
         )),
     }
 }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_shared_with_zae_limiter_keep_to_its_names() {
+    fn shared_tables_follow_the_names_of_zae_limiter() {
         let long = "a".repeat(56);
         for (table, prefix, own, zae) in [
             ("weir-limiter", "", true, true),

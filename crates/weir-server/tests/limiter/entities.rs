@@ -1,4 +1,4 @@
-//! Who is limited.
+//! Entities.
 
 use serde_json::{Value, json};
 use weir_framework::Code;
@@ -6,27 +6,27 @@ use weir_framework::Code;
 use crate::scene::Scene;
 
 #[tokio::test]
-async fn entities_are_made_replaced_listed_and_removed() {
+async fn entities_are_created_replaced_listed_and_deleted() {
     let scene = Scene::with_limits().await;
     let body = json!({"name": "The team", "metadata": {"plan": "pro"}});
-    let made = scene.put("entities/team", &body).await;
-    assert_eq!(made.status, 201, "{}", made.text());
-    let told: Value = made.json();
+    let created = scene.put("entities/team", &body).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let body: Value = created.json();
     assert_eq!(
-        told,
+        body,
         json!({
             "id": "team", "name": "The team", "parent": null, "cascade": false,
             "metadata": {"plan": "pro"}, "version": 1,
             "created_at": "2026-01-15T12:00:00.000Z", "updated_at": "2026-01-15T12:00:00.000Z",
         })
     );
-    assert_eq!(scene.get("entities/team").await.json::<Value>(), told);
+    assert_eq!(scene.get("entities/team").await.json::<Value>(), body);
     scene.app.clock.advance_ms(1_000);
     let replaced = scene.put("entities/team", &json!({})).await;
     assert_eq!(replaced.status, 200, "{}", replaced.text());
-    let told: Value = replaced.json();
-    assert_eq!((&told["name"], &told["version"]), (&json!("team"), &json!(2)));
-    assert_eq!(told["updated_at"], "2026-01-15T12:00:01.000Z");
+    let body: Value = replaced.json();
+    assert_eq!((&body["name"], &body["version"]), (&json!("team"), &json!(2)));
+    assert_eq!(body["updated_at"], "2026-01-15T12:00:01.000Z");
 
     for child in ["user-1", "user-2"] {
         let body = json!({"parent": "team", "cascade": true});

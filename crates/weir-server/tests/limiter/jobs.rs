@@ -1,4 +1,4 @@
-//! What the limiter does in the background, asked from outside.
+//! Background jobs of the limiter, run over HTTP.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn what_was_taken_is_counted_as_usage() {
+async fn acquired_tokens_are_recorded_as_usage() {
     let scene = Scene::with_limits().await;
     for _ in 0..3 {
         assert_eq!(scene.acquire(json!({"rpm": 2, "tpm": 100})).await.status, 200);
@@ -27,7 +27,7 @@ async fn what_was_taken_is_counted_as_usage() {
 }
 
 #[tokio::test]
-async fn new_defaults_reach_live_buckets_within_a_minute() {
+async fn changed_system_limits_reach_live_buckets() {
     let scene = Scene::with_limits().await;
     assert_eq!(scene.acquire(json!({"rpm": 1})).await.status, 200);
     let lower = json!({"limits": [minutely("rpm", 7)]});

@@ -1,4 +1,4 @@
-//! Settling what was acquired.
+//! Settling leases.
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -17,44 +17,44 @@ async fn a_lease_is_adjusted_released_and_committed() {
     let scene = Scene::with_limits().await;
     let lease = scene.lease(json!({"rpm": 1, "tpm": 500})).await;
     let adjust = json!({"adjust": {"tpm": 200}});
-    let told = settled(&scene.post(&format!("leases/{lease}/adjust"), &adjust).await);
-    assert_eq!(told["state"], "open");
-    assert_eq!(told["net"]["tpm"], 700);
+    let body = settled(&scene.post(&format!("leases/{lease}/adjust"), &adjust).await);
+    assert_eq!(body["state"], "open");
+    assert_eq!(body["net"]["tpm"], 700);
     assert_eq!(scene.available_to("user").await, [("rpm".into(), 99), ("tpm".into(), 9_300)]);
     let release = json!({"release": {"tpm": 100}});
-    let told = settled(&scene.post(&format!("leases/{lease}/release"), &release).await);
-    assert_eq!((&told["state"], &told["net"]["tpm"]), (&json!("open"), &json!(600)));
-    let told = settled(&scene.do_it(&format!("leases/{lease}/commit")).await);
-    assert_eq!(told["state"], "committed");
+    let body = settled(&scene.post(&format!("leases/{lease}/release"), &release).await);
+    assert_eq!((&body["state"], &body["net"]["tpm"]), (&json!("open"), &json!(600)));
+    let body = settled(&scene.post_empty(&format!("leases/{lease}/commit")).await);
+    assert_eq!(body["state"], "committed");
     assert_eq!(scene.available_to("user").await, [("rpm".into(), 99), ("tpm".into(), 9_400)]);
 }
 
 #[tokio::test]
-async fn released_and_rolled_back_leases_give_all_back() {
+async fn released_and_rolled_back_leases_return_all_tokens() {
     let scene = Scene::with_limits().await;
     for verb in ["release", "rollback"] {
         let lease = scene.lease(json!({"rpm": 7})).await;
         assert_eq!(scene.requests_left().await, 93);
-        let told = settled(&scene.do_it(&format!("leases/{lease}/{verb}")).await);
-        assert_ne!(told["state"], "open");
+        let body = settled(&scene.post_empty(&format!("leases/{lease}/{verb}")).await);
+        assert_ne!(body["state"], "open");
         assert_eq!(scene.requests_left().await, 100, "{verb}");
     }
 }
 
 #[tokio::test]
-async fn a_lease_settled_twice_counts_once_and_differently_not_at_all() {
+async fn settling_a_lease_again_repeats_the_response_or_conflicts() {
     let scene = Scene::with_limits().await;
     let lease = scene.lease(json!({"rpm": 7})).await;
-    let first = settled(&scene.do_it(&format!("leases/{lease}/rollback")).await);
-    assert_eq!(settled(&scene.do_it(&format!("leases/{lease}/rollback")).await), first);
-    scene.do_it(&format!("leases/{lease}/commit")).await.problem(Code::STATE_CONFLICT);
+    let first = settled(&scene.post_empty(&format!("leases/{lease}/rollback")).await);
+    assert_eq!(settled(&scene.post_empty(&format!("leases/{lease}/rollback")).await), first);
+    scene.post_empty(&format!("leases/{lease}/commit")).await.problem(Code::STATE_CONFLICT);
     let adjust = json!({"adjust": {"rpm": 1}});
     scene.post(&format!("leases/{lease}/adjust"), &adjust).await.problem(Code::STATE_CONFLICT);
     assert_eq!(scene.requests_left().await, 100);
 }
 
 #[tokio::test]
-async fn a_call_with_a_key_counts_once() {
+async fn a_request_with_an_idempotency_key_takes_effect_once() {
     let scene = Scene::with_limits().await;
     let lease = scene.lease(json!({"rpm": 1})).await;
     let adjust = async |by: i64, key: &str| {
@@ -86,7 +86,7 @@ async fn foreign_and_forged_leases_are_refused() {
     }
     forged.extend([lease[1..].to_owned(), format!("{lease}A"), "A".into(), "A".repeat(5_000)]);
     for forged in forged {
-        let reply = scene.do_it(&format!("leases/{forged}/rollback")).await;
+        let reply = scene.post_empty(&format!("leases/{forged}/rollback")).await;
         reply.problem(weir_server::limiter::codes::NOT_A_LEASE);
     }
     assert_eq!(scene.requests_left().await, 93);
@@ -95,13 +95,13 @@ async fn foreign_and_forged_leases_are_refused() {
 #[tokio::test]
 async fn an_expired_lease_cannot_be_settled() {
     let scene = Scene::with_limits().await;
-    let ask = json!({"entity": "user", "resource": "gpt-4", "consume": {"tpm": 10_000},
+    let request = json!({"entity": "user", "resource": "gpt-4", "consume": {"tpm": 10_000},
         "lease_ttl_secs": 5});
-    let told: Value = scene.post("acquire", &ask).await.json();
-    let lease = told["lease"].as_str().unwrap().to_owned();
+    let body: Value = scene.post("acquire", &request).await.json();
+    let lease = body["lease"].as_str().unwrap().to_owned();
     scene.app.clock.advance_ms(6_000);
     let before = scene.available_to("user").await;
-    let reply = scene.do_it(&format!("leases/{lease}/rollback")).await;
+    let reply = scene.post_empty(&format!("leases/{lease}/rollback")).await;
     assert_eq!(
         reply.problem(weir_server::limiter::codes::LEASE_EXPIRED).details["lease_ttl_secs"],
         5
@@ -131,6 +131,6 @@ async fn wrong_amounts_change_nothing() {
         reply.problem(Code::INVALID_REQUEST);
         assert_eq!(scene.available_to("user").await, before, "{verb} {body}");
     }
-    settled(&scene.do_it(&format!("leases/{lease}/rollback")).await);
+    settled(&scene.post_empty(&format!("leases/{lease}/rollback")).await);
     assert_eq!(scene.requests_left().await, 100);
 }

@@ -1,4 +1,4 @@
-//! Limits at every level, and which of them hold.
+//! Limits of every level, and the limits in force.
 
 use serde_json::{Value, json};
 use weir_framework::Code;
@@ -13,7 +13,7 @@ const LEVELS: [&str; 4] = [
 ];
 
 #[tokio::test]
-async fn every_level_is_set_told_replaced_and_removed() {
+async fn every_level_is_set_read_replaced_and_removed() {
     let scene = Scene::start().await;
     for level in LEVELS {
         scene.get(level).await.problem(Code::NOT_FOUND);
@@ -21,25 +21,25 @@ async fn every_level_is_set_told_replaced_and_removed() {
         let body = json!({"limits": [minutely("rpm", 5)], "on_unavailable": "allow"});
         let set = scene.put(level, &body).await;
         assert_eq!(set.status, 201, "{level} {}", set.text());
-        let told: Value = set.json();
-        assert_eq!(told["limits"], body["limits"]);
-        assert_eq!((&told["on_unavailable"], &told["version"]), (&json!("allow"), &json!(1)));
-        assert_eq!(scene.get(level).await.json::<Value>(), told);
+        let body: Value = set.json();
+        assert_eq!(body["limits"], body["limits"]);
+        assert_eq!((&body["on_unavailable"], &body["version"]), (&json!("allow"), &json!(1)));
+        assert_eq!(scene.get(level).await.json::<Value>(), body);
         let replaced = scene.put(level, &json!({"limits": [minutely("tpm", 7)]})).await;
         assert_eq!(replaced.status, 200, "{level} {}", replaced.text());
-        let told: Value = replaced.json();
-        assert_eq!(told["limits"], json!([minutely("tpm", 7)]));
-        assert_eq!((&told["on_unavailable"], &told["version"]), (&Value::Null, &json!(2)));
+        let body: Value = replaced.json();
+        assert_eq!(body["limits"], json!([minutely("tpm", 7)]));
+        assert_eq!((&body["on_unavailable"], &body["version"]), (&Value::Null, &json!(2)));
         assert_eq!(scene.delete(level).await.status, 204, "{level}");
         scene.get(level).await.problem(Code::NOT_FOUND);
     }
     let strict = json!({"strict_version": true, "auto_update": false});
-    let told: Value = scene.put("limits/system", &strict).await.json();
-    assert_eq!((&told["strict_version"], &told["auto_update"]), (&json!(true), &json!(false)));
+    let body: Value = scene.put("limits/system", &strict).await.json();
+    assert_eq!((&body["strict_version"], &body["auto_update"]), (&json!(true), &json!(false)));
 }
 
 #[tokio::test]
-async fn the_nearest_level_holds() {
+async fn limits_of_the_nearest_level_apply() {
     let scene = Scene::start().await;
     let resolve = "limits/resolve?entity=user&resource=anthropic%2Fclaude";
     scene.get(resolve).await.problem(weir_server::limiter::codes::NO_LIMITS);
@@ -47,11 +47,11 @@ async fn the_nearest_level_holds() {
     for (place, (level, source)) in LEVELS.iter().zip(sources).enumerate() {
         let limits = json!([minutely("rpm", 10 + place as u64)]);
         scene.put(level, &json!({"limits": limits})).await;
-        let told: Value = scene.get(resolve).await.json();
-        assert_eq!(told["limits"], limits);
-        assert_eq!(told["limits_from"], source);
-        assert_eq!(told["on_unavailable"], "block");
-        assert_eq!(told["on_unavailable_from"], "built_in");
+        let body: Value = scene.get(resolve).await.json();
+        assert_eq!(body["limits"], limits);
+        assert_eq!(body["limits_from"], source);
+        assert_eq!(body["on_unavailable"], "block");
+        assert_eq!(body["on_unavailable_from"], "built_in");
     }
     scene.put("limits/entities/user/gpt-5", &json!({"limits": [minutely("rpm", 1)]})).await;
     for (of, items) in [
@@ -59,20 +59,20 @@ async fn the_nearest_level_holds() {
         ("?level=resource", json!(["anthropic/claude"])),
         ("?level=entity", json!(["anthropic/claude", "gpt-5"])),
     ] {
-        let told: Value = scene.get(&format!("resources{of}")).await.json();
-        assert_eq!(told, json!({"items": items, "next_cursor": null}), "{of}");
+        let body: Value = scene.get(&format!("resources{of}")).await.json();
+        assert_eq!(body, json!({"items": items, "next_cursor": null}), "{of}");
     }
     scene.get("resources?level=system").await.problem(Code::INVALID_REQUEST);
     for on in ["", "?resource=_default_", "?resource=anthropic%2Fclaude"] {
-        let told: Value = scene.get(&format!("limits/entities{on}")).await.json();
-        assert_eq!(told["items"], json!(["user"]), "{on}");
+        let body: Value = scene.get(&format!("limits/entities{on}")).await.json();
+        assert_eq!(body["items"], json!(["user"]), "{on}");
     }
-    let told: Value = scene.get("limits/entities?resource=gpt-4").await.json();
-    assert_eq!(told["items"], json!([]));
+    let body: Value = scene.get("limits/entities?resource=gpt-4").await.json();
+    assert_eq!(body["items"], json!([]));
 }
 
 #[tokio::test]
-async fn limits_that_change_reach_live_buckets_without_minting() {
+async fn changed_limits_reach_live_buckets_without_minting_tokens() {
     let scene = Scene::with_limits().await;
     scene.acquire(json!({"rpm": 30})).await;
     let raised = json!({"limits": [minutely("rpm", 1_000)]});

@@ -1,4 +1,4 @@
-//! A server with limits, and short ways to ask it.
+//! A server with limits, and helpers to call it.
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -39,8 +39,8 @@ impl Scene {
         self.call(Method::POST, tail).json(body).send().await
     }
 
-    /// Asks without a body.
-    pub(crate) async fn do_it(&self, tail: &str) -> Reply {
+    /// Posts without a body.
+    pub(crate) async fn post_empty(&self, tail: &str) -> Reply {
         self.call(Method::POST, tail).send().await
     }
 
@@ -50,23 +50,23 @@ impl Scene {
 
     /// Takes `consume` for `user` on `gpt-4`.
     pub(crate) async fn acquire(&self, consume: Value) -> Reply {
-        let ask = json!({"entity": "user", "resource": "gpt-4", "consume": consume});
-        self.post("acquire", &ask).await
+        let request = json!({"entity": "user", "resource": "gpt-4", "consume": consume});
+        self.post("acquire", &request).await
     }
 
-    /// The lease of an acquire that is granted.
+    /// The lease of a granted acquire.
     pub(crate) async fn lease(&self, consume: Value) -> String {
         let reply = self.acquire(consume).await;
         assert_eq!(reply.status, 200, "{}", reply.text());
         reply.json::<Value>()["lease"].as_str().unwrap().to_owned()
     }
 
-    /// What `entity` has of each limit on `gpt-4`.
+    /// Tokens of each limit available to `entity` on `gpt-4`.
     pub(crate) async fn available_to(&self, entity: &str) -> Vec<(String, i64)> {
         let reply = self.get(&format!("availability?entity={entity}&resource=gpt-4")).await;
         assert_eq!(reply.status, 200, "{}", reply.text());
-        let told: Value = reply.json();
-        let limits = told["limits"].as_array().unwrap().iter();
+        let body: Value = reply.json();
+        let limits = body["limits"].as_array().unwrap().iter();
         let own = limits.filter(|limit| limit["entity"] == entity);
         own.map(|limit| {
             (limit["name"].as_str().unwrap().to_owned(), limit["available"].as_i64().unwrap())
@@ -74,7 +74,7 @@ impl Scene {
         .collect()
     }
 
-    /// What `user` has of `rpm` on `gpt-4`.
+    /// Tokens of `rpm` available to `user` on `gpt-4`.
     pub(crate) async fn requests_left(&self) -> i64 {
         let available = self.available_to("user").await;
         available.iter().find(|(name, _)| name == "rpm").unwrap().1
@@ -85,7 +85,7 @@ pub(crate) fn path(tail: &str) -> String {
     format!("/v1/namespaces/default/{tail}")
 }
 
-/// A limit of so much a minute.
+/// A limit of `amount` a minute.
 pub(crate) fn minutely(name: &str, amount: u64) -> Value {
     json!({"name": name, "capacity": amount, "refill_amount": amount, "refill_period_seconds": 60})
 }

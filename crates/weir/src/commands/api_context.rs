@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use weir_framework::page::Page;
+use weir_api::page::{LIMIT_MAX, Page, PageParams};
 
 use crate::api::{Api, part};
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use crate::output;
 /// Pages of a list that one command reads at most.
 const PAGES_MAX: usize = 10_000;
 /// Items on a page at most.
-const PAGE_MAX: usize = weir_framework::page::LIMIT_MAX as usize;
+const PAGE_MAX: usize = LIMIT_MAX as usize;
 
 /// The API of a service, and whether to print JSON.
 pub(super) struct ApiContext<'a> {
@@ -49,9 +49,9 @@ impl<'a> ApiContext<'a> {
         let mut items: Vec<T> = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..PAGES_MAX {
-            let missing = limit.saturating_sub(items.len()).min(PAGE_MAX).to_string();
-            let params = [("limit", Some(missing.as_str())), ("cursor", cursor.as_deref())];
-            let page: Page<T> = self.api.get(&with_query(path, &params)).await?;
+            let missing = limit.saturating_sub(items.len()).min(PAGE_MAX);
+            let params = PageParams { limit: u32::try_from(missing).ok(), cursor };
+            let page: Page<T> = self.api.get(&with_params(path, &params)?).await?;
             items.extend(page.items);
             cursor = page.next_cursor;
             if cursor.is_none() || items.len() >= limit {
@@ -109,6 +109,17 @@ pub(super) fn with_query(path: &str, parameters: &[(&str, Option<&str>)]) -> Str
     path
 }
 
+/// The path with the parameters of a query; those that are `None` are left out.
+pub(super) fn with_params(path: &str, params: &impl Serialize) -> Result<String, Failure> {
+    let query = serde_urlencoded::to_string(params)
+        .map_err(|error| Failure::fault("the query cannot be encoded").because(error))?;
+    Ok(match (query.is_empty(), path.contains('?')) {
+        (true, _) => path.to_owned(),
+        (false, true) => format!("{path}&{query}"),
+        (false, false) => format!("{path}?{query}"),
+    })
+}
+
 /// The names of a table's columns.
 pub(super) fn header<const N: usize>(names: [&str; N]) -> Vec<String> {
     names.map(str::to_owned).to_vec()
@@ -139,6 +150,10 @@ mod tests {
         assert_eq!(below("/v1/n", &["a b", "x/y"]), "/v1/n/a%20b/x%2Fy");
         let query = [("entity", Some("a&b")), ("to", None), ("limit", Some("1"))];
         assert_eq!(with_query("/p", &query), "/p?entity=a%26b&limit=1");
+        let page = PageParams { limit: Some(1), cursor: None };
+        assert_eq!(with_params("/p", &page).unwrap(), "/p?limit=1");
+        assert_eq!(with_params("/p?a=b", &page).unwrap(), "/p?a=b&limit=1");
+        assert_eq!(with_params("/p", &PageParams::default()).unwrap(), "/p");
     }
 
     #[test]

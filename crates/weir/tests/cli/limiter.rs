@@ -23,30 +23,30 @@ fn home() -> Home {
     home
 }
 
-/// The answer, whatever was noted beside it.
-fn answer(run: Run) -> String {
+/// The standard output of a command that succeeded.
+fn output(run: Run) -> String {
     assert_eq!(run.code, Some(0), "{run:?}");
     run.out.trim_end().to_owned()
 }
 
 #[test]
-fn limits_are_set_told_and_removed() {
+fn limits_are_set_shown_and_removed() {
     let home = home();
     let set = "limiter limits set --system --limit rpm=100/min --limit tpm=10_000/min,burst=20000";
     let shown = home.weir(set).ok();
     assert!(shown.contains("10000/min,burst=20000") && shown.contains("20,000"), "{shown}");
-    let told = home.weir("limiter limits get --system --json").json();
+    let body = home.weir("limiter limits get --system --json").json();
     assert_eq!(
-        told["limits"][0],
+        body["limits"][0],
         json!({"name": "rpm", "capacity": 100, "refill_amount": 100,
         "refill_period_seconds": 60})
     );
     let own =
         "limiter limits set --entity user-1 --resource a/b --limit rpm=5/s --on-unavailable allow";
     home.weir(own).ok();
-    let told = home.weir("limiter limits resolve user-1 a/b --json").json();
+    let body = home.weir("limiter limits resolve user-1 a/b --json").json();
     assert_eq!(
-        (&told["limits_from"], &told["on_unavailable"]),
+        (&body["limits_from"], &body["on_unavailable"]),
         (&json!("entity"), &json!("allow"))
     );
     assert!(home.weir("limiter limits resolve user-2 a/b").ok().contains("limits from system"));
@@ -56,7 +56,7 @@ fn limits_are_set_told_and_removed() {
     );
     home.weir("limiter limits delete --entity user-1 --resource a/b").ok();
     home.weir("limiter limits get --entity user-1 --resource a/b").fails(3, &["user-1", "a/b"]);
-    for (wrong, told) in [
+    for (wrong, expected) in [
         ("limits set --system --limit rpm=100", "AMOUNT/PERIOD"),
         ("limits set --system --limit rpm=0/min", "from 1 to"),
         ("limits set --limit rpm=1/min", "--system"),
@@ -66,7 +66,7 @@ fn limits_are_set_told_and_removed() {
         ("limits get --system --namespace nowhere", "nowhere"),
     ] {
         let run = home.weir(&format!("limiter {wrong}"));
-        assert!(matches!(run.code, Some(2 | 3)) && run.err.contains(told), "{wrong}: {run:?}");
+        assert!(matches!(run.code, Some(2 | 3)) && run.err.contains(expected), "{wrong}: {run:?}");
     }
 }
 
@@ -85,35 +85,35 @@ fn a_file_of_limits_is_planned_applied_and_compared() {
     assert_eq!(home.weir("limiter limits plan limits.yaml").ok(), planned);
     let differs = home.weir("limiter limits diff limits.yaml");
     assert_eq!((differs.code, differs.out.as_str()), (Some(4), planned));
-    let unasked = home.weir("limiter limits apply limits.yaml");
-    assert_eq!(unasked.code, Some(3), "{unasked:?}");
-    assert!(unasked.err.contains("--yes"), "{unasked:?}");
+    let unconfirmed = home.weir("limiter limits apply limits.yaml");
+    assert_eq!(unconfirmed.code, Some(3), "{unconfirmed:?}");
+    assert!(unconfirmed.err.contains("--yes"), "{unconfirmed:?}");
     home.weir("limiter limits get --system").fails(3, &["system"]);
 
     let applied = home.weir("limiter limits apply limits.yaml --yes").ok();
-    assert_eq!(applied, format!("{planned}3 changes made\n"));
+    assert_eq!(applied, format!("{planned}3 changes applied\n"));
     let again = home.weir("limiter limits plan limits.yaml").ok();
-    assert!(again.ends_with("nothing to change\n"), "{again}");
+    assert!(again.ends_with("no changes\n"), "{again}");
     home.weir("limiter limits diff limits.yaml").ok();
     let pruned = home.weir("limiter limits apply limits.yaml --prune --yes --json").json();
     assert_eq!(pruned[0]["do"], "remove");
     let all = home.weir("limiter limits diff limits.yaml --prune").ok();
-    assert_eq!(all, "everything is as the file says\n");
+    assert_eq!(all, "the limits are those of the file\n");
     std::fs::write(home.path("bad.yaml"), "system: {limits: {rpm: 5/week}}").unwrap();
     home.weir("limiter limits plan bad.yaml").fails(2, &["bad.yaml", "5/week"]);
     home.weir("limiter limits plan none.yaml").fails(2, &["none.yaml"]);
 }
 
 #[test]
-fn a_file_speaks_of_all_four_levels() {
+fn a_file_can_configure_all_four_levels() {
     let home = home();
     home.weir("limiter limits set --system --limit rpm=1/min --strict-version true").ok();
     home.weir("limiter limits set --entity user-1 --limit rpm=5/min --limit tpm=5/min").ok();
     home.weir("limiter limits set --entity user-1 --resource own --limit rpm=6/min").ok();
     home.weir("limiter limits set --entity user-2 --resource own --on-unavailable allow").ok();
     home.weir("limiter limits set --entity user-3 --limit rpm=7/min").ok();
-    let told = home.weir("limiter limits resources --of-entities --json").json();
-    assert_eq!(told, json!(["own"]), "it has no limits for everybody, and is found all the same");
+    let body = home.weir("limiter limits resources --of-entities --json").json();
+    assert_eq!(body, json!(["own"]), "a resource without limits for every entity is listed too");
     let planned = "\
 ~ system: rpm=1/min strict_version=true → rpm=100/min strict_version=true
 + resource gpt-4: rpm=50/min tpm=10000/min,burst=20000 on_unavailable=allow
@@ -125,44 +125,44 @@ fn a_file_speaks_of_all_four_levels() {
 ";
     assert_eq!(home.weir("limiter limits plan limits.yaml").ok(), planned);
     let resolved = |entity: &str, resource: &str| {
-        let told = home.weir(&format!("limiter limits resolve {entity} {resource} --json")).json();
-        let capacity = told["limits"][0]["capacity"].as_u64().unwrap();
-        (told["limits_from"].as_str().unwrap().to_owned(), capacity)
+        let body = home.weir(&format!("limiter limits resolve {entity} {resource} --json")).json();
+        let capacity = body["limits"][0]["capacity"].as_u64().unwrap();
+        (body["limits_from"].as_str().unwrap().to_owned(), capacity)
     };
     let from = |source: &str, capacity: u64| (source.to_owned(), capacity);
     home.weir("limiter limits apply limits.yaml --yes").ok();
-    assert_eq!(resolved("user-1", "own"), from("entity", 6), "what the file does not name stays");
+    assert_eq!(resolved("user-1", "own"), from("entity", 6), "levels outside the file stay");
     assert_eq!(resolved("user-1", "gpt-4"), from("entity_default", 500));
     assert_eq!(resolved("user-3", "gpt-4"), from("entity_default", 7));
     let differs = home.weir("limiter limits diff limits.yaml --prune");
     assert_eq!(differs.code, Some(4), "{differs:?}");
     home.weir("limiter limits apply limits.yaml --prune --yes").ok();
     let all = home.weir("limiter limits diff limits.yaml --prune").ok();
-    assert_eq!(all, "everything is as the file says\n");
-    assert_eq!(resolved("user-1", "own"), from("entity_default", 500), "the next level holds");
+    assert_eq!(all, "the limits are those of the file\n");
+    assert_eq!(resolved("user-1", "own"), from("entity_default", 500), "the next level applies");
     assert_eq!(resolved("user-3", "gpt-4"), from("resource", 50));
     assert_eq!(resolved("user-3", "own"), from("system", 100));
-    let told = home.weir("limiter limits get --system --json").json();
-    assert_eq!(told["strict_version"], true, "the file did not speak of it");
+    let body = home.weir("limiter limits get --system --json").json();
+    assert_eq!(body["strict_version"], true, "the file leaves it out");
     assert_eq!(home.weir("limiter limits resources --of-entities --json").json(), json!([]));
 }
 
 #[test]
-fn tokens_are_taken_settled_and_looked_at() {
+fn tokens_are_taken_and_settled_and_buckets_shown() {
     let home = home();
     let server = home.serve("weir-data");
     home.weir("limiter limits set --system --limit rpm=100/min --limit tpm=1000/min").ok();
-    let lease = answer(home.weir("limiter acquire user-1 gpt-4 --take rpm=90 --take tpm=10"));
+    let lease = output(home.weir("limiter acquire user-1 gpt-4 --take rpm=90 --take tpm=10"));
     let refused = home.weir("limiter acquire user-1 gpt-4 --take rpm=80");
     refused.fails(3, &["of limit rpm", "try again in"]);
     let shown = home.weir("limiter check user-1 gpt-4").ok();
     assert!(shown.contains("rpm") && shown.contains("tpm"), "{shown}");
-    let told = home.weir("limiter check user-1 gpt-4 --amount rpm=100 --json").json();
-    assert!(told["limits"][0]["retry_after_ms"].as_i64().unwrap() > 0, "{told}");
+    let body = home.weir("limiter check user-1 gpt-4 --amount rpm=100 --json").json();
+    assert!(body["limits"][0]["retry_after_ms"].as_i64().unwrap() > 0, "{body}");
     let shown = home.weir(&format!("limiter lease adjust {lease} --by tpm=-5")).ok();
     assert_eq!(shown, "the lease is open and holds rpm=90 tpm=5\n");
-    let told = home.weir(&format!("limiter lease rollback {lease} --json")).json();
-    assert_eq!(told["state"], "rolled_back");
+    let body = home.weir(&format!("limiter lease rollback {lease} --json")).json();
+    assert_eq!(body["state"], "rolled_back");
     home.weir(&format!("limiter lease commit {lease}")).fails(3, &["rolled"]);
     home.weir("limiter lease commit nonsense").fails(3, &["not a lease"]);
     let dry = home.weir("limiter acquire user-1 gpt-4 --take rpm=1 --dry-run --json").json();
@@ -170,29 +170,29 @@ fn tokens_are_taken_settled_and_looked_at() {
     home.weir("limiter acquire user-1 gpt-4 --take rpm=0").fails(2, &["rpm"]);
     home.weir("limiter acquire user-1 gpt-4 --take rpm").fails(2, &["LIMIT=AMOUNT"]);
 
-    let told = home.weir("limiter bucket list user-1 --json").json();
-    assert_eq!(told[0]["resource"], "gpt-4");
+    let body = home.weir("limiter bucket list user-1 --json").json();
+    assert_eq!(body[0]["resource"], "gpt-4");
     home.weir("limiter acquire user-1 gpt-4 --take tpm=500").code.unwrap();
-    let told = home.weir("limiter bucket top-up user-1 gpt-4 --amount tpm=100 --json").json();
-    assert!(told["limits"][1]["available"].as_i64().unwrap() >= 600, "{told}");
-    let told = home.weir("limiter bucket reset user-1 gpt-4 --json").json();
-    assert_eq!(told["limits"][1]["available"], 1_000);
+    let body = home.weir("limiter bucket top-up user-1 gpt-4 --amount tpm=100 --json").json();
+    assert!(body["limits"][1]["available"].as_i64().unwrap() >= 600, "{body}");
+    let body = home.weir("limiter bucket reset user-1 gpt-4 --json").json();
+    assert_eq!(body["limits"][1]["available"], 1_000);
     assert!(home.weir("limiter bucket capacity gpt-4").ok().contains("rpm: 100 of 100 available"));
     assert_eq!(server.stop(), Some(0));
 }
 
 #[test]
-fn a_call_with_a_key_counts_once() {
+fn a_request_with_an_idempotency_key_takes_effect_once() {
     let home = home();
     home.weir("limiter limits set --system --limit tpd=1000/day").ok();
-    let lease = answer(home.weir("limiter acquire user-1 gpt-4 --take tpd=600"));
+    let lease = output(home.weir("limiter acquire user-1 gpt-4 --take tpd=600"));
     let settle = |line: String| home.weir(&format!("limiter lease {line}"));
     let holds = |tokens: u64| format!("the lease is open and holds tpd={tokens}\n");
     let adjust = format!("adjust {lease} --by tpd=-100");
     assert_eq!(settle(format!("{adjust} --idempotency-key a")).ok(), holds(500));
     assert_eq!(settle(format!("{adjust} --idempotency-key a")).ok(), holds(500));
     assert_eq!(settle(format!("{adjust} --idempotency-key b")).ok(), holds(400));
-    assert_eq!(settle(adjust).ok(), holds(300), "without a key, every call counts");
+    assert_eq!(settle(adjust).ok(), holds(300), "without a key, every request takes effect");
     let release = format!("release {lease} --amount tpd=50 --idempotency-key");
     assert_eq!(settle(format!("{release} c")).ok(), holds(250));
     assert_eq!(settle(format!("{release} c")).ok(), holds(250));
@@ -204,8 +204,8 @@ fn a_call_with_a_key_counts_once() {
 
     let top_up = |key: &str| {
         let line = "limiter bucket top-up user-1 gpt-4 --amount tpd=100 --json --idempotency-key";
-        let told = home.weir(&format!("{line} {key}")).json();
-        told["limits"][0]["available"].as_i64().unwrap()
+        let body = home.weir(&format!("{line} {key}")).json();
+        body["limits"][0]["available"].as_i64().unwrap()
     };
     assert_eq!((top_up("a"), top_up("a"), top_up("b")), (850, 850, 950));
     home.weir("limiter bucket reset user-1 gpt-4 --idempotency-key e").ok();
@@ -214,12 +214,12 @@ fn a_call_with_a_key_counts_once() {
 }
 
 #[test]
-fn entities_and_their_trail_are_kept() {
+fn entities_and_their_audit_log_are_stored() {
     let home = home();
     home.weir("limiter entity put team --name 'The team' --meta plan=pro").ok();
     home.weir("limiter entity put user-1 --parent team --cascade").ok();
-    let told = home.weir("limiter entity get user-1 --json").json();
-    assert_eq!((&told["parent"], &told["cascade"]), (&json!("team"), &json!(true)));
+    let body = home.weir("limiter entity get user-1 --json").json();
+    assert_eq!((&body["parent"], &body["cascade"]), (&json!("team"), &json!(true)));
     assert!(home.weir("limiter entity list").ok().contains("The team"));
     assert_eq!(home.weir("limiter entity children team --json").json()[0]["id"], "user-1");
     home.weir("limiter entity put x --cascade").fails(2, &["--parent"]);
@@ -236,7 +236,7 @@ fn entities_and_their_trail_are_kept() {
 }
 
 #[test]
-fn namespaces_are_kept_apart() {
+fn namespaces_are_isolated() {
     let home = home();
     home.weir("limiter namespace create shop").ok();
     home.weir("limiter limits set --namespace shop --system --limit rpm=1/min").ok();
@@ -254,21 +254,21 @@ fn namespaces_are_kept_apart() {
 }
 
 #[test]
-fn usage_is_told_summed_and_drawn() {
+fn usage_is_listed_summed_and_drawn() {
     let home = home();
     home.weir("limiter usage").fails(2, &["--entity"]);
     let flags = ["--data", "weir-data", "--aggregate-interval", "1"];
     let server = home.serve_with(&flags);
     home.weir("limiter limits set --system --limit rpm=100/min").ok();
-    answer(home.weir("limiter acquire user-1 gpt-4 --take rpm=7"));
+    output(home.weir("limiter acquire user-1 gpt-4 --take rpm=7"));
     home.weir("jobs run limiter-usage").ok();
-    let told = home.weir("limiter usage --entity user-1 --json").json();
-    assert_eq!(told[0]["used"], json!({"rpm": 7}), "{told}");
+    let body = home.weir("limiter usage --entity user-1 --json").json();
+    assert_eq!(body[0]["used"], json!({"rpm": 7}), "{body}");
     assert!(home.weir("limiter usage --resource gpt-4").ok().contains("rpm=7"));
     let drawn = home.weir("limiter usage --entity user-1 --window daily --plot").ok();
     assert!(drawn.starts_with("rpm\n") && drawn.contains('█'), "{drawn}");
-    let told = home.weir("limiter usage summary --entity user-1 --json").json();
-    assert_eq!(told["total"], json!({"rpm": 7}));
+    let body = home.weir("limiter usage summary --entity user-1 --json").json();
+    assert_eq!(body["total"], json!({"rpm": 7}));
     assert!(home.weir("limiter usage summary --entity user-1").ok().contains("1 hourly window"));
     assert_eq!(server.stop(), Some(0));
 }

@@ -32,10 +32,10 @@ const IN_THE_FILE: &[(&str, &str)] = &[
     ("[limiter]\nconfig_ttl_secs = 3601", "limiter.config_ttl_secs is 3601"),
     ("[limiter]\naudit_retention_days = 0", "limiter.audit_retention_days is 0"),
     ("[limiter]\naudit_archive = \"bucket\"", "limiter.audit_archive \"bucket\" is no archive"),
-    ("[limiter]\ntable = \"a/b/c\"", "limiter.table \"a/b/c\" is no table"),
+    ("[limiter]\ntable = \"a/b/c\"", "limiter.table \"a/b/c\" is not a table name"),
     (
         "[limiter]\ntable = \"weir.limiter\"\ncompat = \"zae\"",
-        "limiter.table \"weir.limiter\" is no table for zae-limiter",
+        "limiter.table \"weir.limiter\" is not a table name of zae-limiter",
     ),
     ("[auth]\nadmin_key = \"short\"", "auth.admin_key has fewer than 16 characters"),
     ("[auth]\nadmin_key = 1", "auth.admin_key takes text"),

@@ -1,115 +1,104 @@
-//! `weir limiter acquire` and `check`: taking tokens, and looking at how many there are.
+//! `weir limiter acquire` and `check`: taking tokens, and showing how many are available.
 
-use clap::{Args, ValueEnum};
-use serde_json::json;
-use weir_server::limiter::acquire::{Availability, Lease};
-use weir_server::limiter::shapes::{Limit, LimitName, LimitState};
+use clap::Args;
+use weir_api::limiter::{
+    AcquireRequest, AcquireResponse, AvailabilityParams, AvailabilityResponse, LimitStatus,
+    OnExpiry, RateLimit,
+};
 
-use super::amounts::{amount, together};
-use super::spec;
-use crate::commands::api_context::{ApiContext, header, tokens, wait, with_query};
+use super::amounts::{self, amount};
+use super::{one_of, spec};
+use crate::commands::api_context::{ApiContext, header, tokens, wait, with_params};
 use crate::failure::Failure;
 use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct AcquireArgs {
-    /// Who asks
+    /// Entity that takes the tokens, for example user-1
     entity: String,
-    /// For what
+    /// Resource whose limits apply, for example gpt-4
     resource: String,
-    /// How much of a limit, like rpm=1; may be given several times
+    /// Tokens to take from a limit, for example rpm=1; repeatable
     #[arg(long, value_name = "LIMIT=N", required = true, value_parser = amount)]
-    take: Vec<(LimitName, i64)>,
-    /// A limit that holds when none are set, like rpm=100/min; may be given several times
+    take: Vec<(String, i64)>,
+    /// Limit that applies when none is configured, for example rpm=100/min; repeatable
     #[arg(long, value_name = "SPEC", value_parser = spec::limit)]
-    limit: Vec<Limit>,
-    /// How long the lease can be settled
+    limit: Vec<RateLimit>,
+    /// Lifetime of the lease in seconds, for example 60 [default: 600]
     #[arg(long, value_name = "SECS")]
-    lease_ttl: Option<u64>,
-    /// What becomes of the tokens when nobody settles the lease
-    #[arg(long, value_enum, default_value_t = OnExpiry::Keep)]
+    lease_ttl: Option<i64>,
+    /// Fate of the tokens when the lease expires unsettled
+    #[arg(long, value_name = "FATE", default_value = "keep", value_parser = one_of::<OnExpiry>(&["keep", "rollback"]))]
     on_expiry: OnExpiry,
-    /// Only look: take nothing
+    /// Decide without taking any tokens
     #[arg(long)]
     dry_run: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OnExpiry {
-    Keep,
-    Rollback,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
-    /// Who would ask
+    /// Entity that would take the tokens, for example user-1
     entity: String,
-    /// For what
+    /// Resource whose limits apply, for example gpt-4
     resource: String,
-    /// An amount that the waiting time is for, like rpm=5; may be given several times
+    /// Amount to show the waiting time for, for example rpm=5; repeatable [default: 1 of each limit]
     #[arg(long, value_name = "LIMIT=N", value_parser = amount)]
-    amount: Vec<(LimitName, i64)>,
+    amount: Vec<(String, i64)>,
 }
 
 pub(super) async fn acquire(context: &ApiContext<'_>, args: AcquireArgs) -> Result<(), Failure> {
-    let on_expiry = match args.on_expiry {
-        OnExpiry::Keep => "keep",
-        OnExpiry::Rollback => "rollback",
+    let request = AcquireRequest {
+        entity: args.entity,
+        resource: args.resource,
+        consume: amounts::collect(args.take)?,
+        limits: (!args.limit.is_empty()).then_some(args.limit),
+        lease_ttl_secs: args.lease_ttl,
+        on_expiry: args.on_expiry,
+        dry_run: args.dry_run,
     };
-    let limits = (!args.limit.is_empty()).then_some(args.limit);
-    let ask = json!({
-        "entity": args.entity,
-        "resource": args.resource,
-        "consume": together(args.take)?,
-        "limits": limits,
-        "lease_ttl_secs": args.lease_ttl,
-        "on_expiry": on_expiry,
-        "dry_run": args.dry_run,
-    });
-    let lease: Lease = context.api.post(&context.path(&["acquire"]), &ask).await?;
-    context.print(&lease, show)
+    let response: AcquireResponse = context.api.post(&context.path(&["acquire"]), &request).await?;
+    context.print(&response, show)
 }
 
-/// The lease alone goes to stdout, so that a script can keep it.
-fn show(lease: &Lease) -> std::io::Result<()> {
-    if lease.degraded {
-        output::note("the store could not be reached; nothing was taken");
+/// Prints the lease alone to stdout, so that a script can store it.
+fn show(response: &AcquireResponse) -> std::io::Result<()> {
+    if response.degraded {
+        output::note("the store is unreachable; no tokens were taken");
     }
-    match &lease.lease {
-        Some(token) => {
-            let until = lease.expires_at.as_deref().unwrap_or_default();
-            output::note(format!("granted; the lease can be settled until {until}"));
-            output::line(token)
+    match &response.lease {
+        Some(lease) => {
+            let expires_at = response.expires_at.as_deref().unwrap_or_default();
+            output::note(format!("granted; the lease can be settled until {expires_at}"));
+            output::line(lease)
         }
-        None => table(&lease.limits),
+        None => table(&response.limits),
     }
 }
 
 pub(super) async fn check(context: &ApiContext<'_>, args: CheckArgs) -> Result<(), Failure> {
-    let amounts = together(args.amount)?;
+    let amounts = amounts::collect(args.amount)?;
     let amounts: Vec<_> = amounts.iter().map(|(name, amount)| format!("{name}:{amount}")).collect();
-    let amounts = amounts.join(",");
-    let of = [
-        ("entity", Some(args.entity.as_str())),
-        ("resource", Some(args.resource.as_str())),
-        ("amounts", Some(amounts.as_str()).filter(|text| !text.is_empty())),
-    ];
-    let path = with_query(&context.path(&["availability"]), &of);
-    let found: Availability = context.api.get(&path).await?;
-    context.print(&found, |found| table(&found.limits))
+    let params = AvailabilityParams {
+        entity: args.entity,
+        resource: args.resource,
+        amounts: (!amounts.is_empty()).then(|| amounts.join(",")),
+    };
+    let path = with_params(&context.path(&["availability"]), &params)?;
+    let response: AvailabilityResponse = context.api.get(&path).await?;
+    context.print(&response, |response| table(&response.limits))
 }
 
-fn table(limits: &[LimitState]) -> std::io::Result<()> {
+fn table(limits: &[LimitStatus]) -> std::io::Result<()> {
     let rows = limits.iter().map(|limit| {
         vec![
-            limit.entity.to_string(),
-            limit.name.to_string(),
+            limit.entity.clone(),
+            limit.name.clone(),
             tokens(limit.available),
-            tokens(i64::try_from(limit.capacity).unwrap_or(i64::MAX)),
-            tokens(limit.asked),
+            output::thousands(limit.capacity),
+            tokens(limit.requested),
             wait(limit.retry_after_ms),
         ]
     });
-    let names = ["entity", "limit", "available", "capacity", "asked", "there in"];
+    let names = ["entity", "limit", "available", "capacity", "requested", "available in"];
     output::table(header(names), rows, &[2, 3, 4, 5])
 }

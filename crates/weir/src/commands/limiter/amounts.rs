@@ -1,34 +1,38 @@
-//! Amounts of limits as people write them: `rpm=1`, `tpm=-500`.
+//! Amounts of limits in flags: `rpm=1`, `tpm=-500`.
 
-use weir_server::limiter::shapes::{Amounts, LimitName};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use weir_api::limiter::Amounts;
+use weir_limiter::ids::LimitName;
 
 use crate::failure::Failure;
 
-/// An amount of a limit: `rpm=1`.
-pub(super) fn amount(text: &str) -> Result<(LimitName, i64), String> {
-    let wrong = || format!("{text:?} is not LIMIT=AMOUNT, like rpm=1");
-    let (name, amount) = text.split_once('=').ok_or_else(wrong)?;
-    let name = LimitName::new(name).map_err(|error| error.to_string())?;
-    let amount = amount.trim().replace('_', "").parse().map_err(|_| wrong())?;
-    Ok((name, amount))
+/// Parses an amount of a limit: `rpm=1`.
+pub(super) fn amount(text: &str) -> Result<(String, i64), String> {
+    let invalid = || format!("{text:?} is not LIMIT=AMOUNT, for example rpm=1");
+    let (name, amount) = text.split_once('=').ok_or_else(invalid)?;
+    LimitName::new(name).map_err(|error| error.to_string())?;
+    let amount = amount.trim().replace('_', "").parse().map_err(|_| invalid())?;
+    Ok((name.to_owned(), amount))
 }
 
-/// All of them together.
-pub(super) fn together(amounts: Vec<(LimitName, i64)>) -> Result<Amounts, Failure> {
+/// Collects the amounts of a flag, which names each limit once.
+pub(super) fn collect(amounts: Vec<(String, i64)>) -> Result<Amounts, Failure> {
     let mut all = Amounts::new();
     for (name, amount) in amounts {
         if all.contains_key(&name) {
-            return Err(Failure::usage(format!("{name} is named twice")));
+            return Err(Failure::usage(format!("limit {name} is named twice")));
         }
         all.insert(name, amount);
     }
     Ok(all)
 }
 
-/// Amounts on one line.
-pub(super) fn line(amounts: &Amounts) -> String {
-    let each: Vec<_> = amounts.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
-    each.join(" ")
+/// The entries of a map on one line: `rpm=1 tpm=500`.
+pub(super) fn line(entries: &BTreeMap<String, impl Display>) -> String {
+    let entries: Vec<_> = entries.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    entries.join(" ")
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! `weir limiter audit`: who changed what.
+//! `weir limiter audit`: the audit log.
 
 use clap::Args;
 use serde_json::Value;
-use weir_server::limiter::audit::Event;
+use weir_api::TimeRangeParams;
+use weir_api::limiter::{LimiterAuditEvent, LimiterAuditParams};
 
-use crate::commands::api_context::{ApiContext, header, with_query};
+use crate::commands::api_context::{ApiContext, header, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -13,57 +14,45 @@ const SHOWN_MAX: usize = 60;
 
 #[derive(Debug, Args)]
 pub(super) struct AuditArgs {
-    /// About this entity [default: about the namespace itself]
+    /// Entity whose changes to show, for example user-1 [default: the namespace itself]
     #[arg(long, value_name = "ID")]
     entity: Option<String>,
-    /// About the limits of the system
+    /// Show the changes of the system's limits
     #[arg(long, conflicts_with = "entity")]
     system: bool,
-    /// About the limits of this resource
+    /// Resource whose changes to show, for example gpt-4
     #[arg(long, value_name = "NAME", conflicts_with_all = ["entity", "system"])]
     resource: Option<String>,
-    /// Not before this time, like 2026-01-15T12:00:00Z
+    /// Start of the time range, inclusive, for example 2026-01-15T12:00:00Z
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
-    /// Before this time
+    /// End of the time range, exclusive, for example 2026-01-16T00:00:00Z
     #[arg(long, value_name = "TIME")]
     to: Option<String>,
 }
 
-impl AuditArgs {
-    fn subject(&self) -> Option<String> {
-        if self.system {
-            return Some("$SYSTEM".to_owned());
-        }
-        let resource = self.resource.as_ref().map(|resource| format!("$RESOURCE:{resource}"));
-        resource.or_else(|| self.entity.clone())
-    }
-}
-
 pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(), Failure> {
-    let subject = args.subject();
-    let parameters = [
-        ("entity", subject.as_deref()),
-        ("from", args.from.as_deref()),
-        ("to", args.to.as_deref()),
-    ];
-    let events: Vec<Event> =
-        context.all(&with_query(&context.path(&["audit"]), &parameters)).await?;
+    let resource = args.resource.map(|resource| format!("$RESOURCE:{resource}"));
+    let system = args.system.then(|| "$SYSTEM".to_owned());
+    let params = LimiterAuditParams { entity: args.entity.or(resource).or(system) };
+    let range = TimeRangeParams { from: args.from, to: args.to };
+    let path = with_params(&with_params(&context.path(&["audit"]), &params)?, &range)?;
+    let events: Vec<LimiterAuditEvent> = context.all(&path).await?;
     context.print(&events, |events| table(events))
 }
 
-fn table(events: &[Event]) -> std::io::Result<()> {
+fn table(events: &[LimiterAuditEvent]) -> std::io::Result<()> {
     let rows = events.iter().map(|event| {
         vec![
             event.at.clone(),
-            output::word(&event.action),
+            event.action.clone(),
             output::printable(&event.subject),
             output::printable(event.resource.as_deref().unwrap_or_default()),
             output::printable(&event.principal),
             change(event.before.as_ref(), event.after.as_ref()),
         ]
     });
-    output::table(header(["at", "what", "subject", "resource", "by", "change"]), rows, &[])
+    output::table(header(["at", "action", "subject", "resource", "actor", "change"]), rows, &[])
 }
 
 fn change(before: Option<&Value>, after: Option<&Value>) -> String {

@@ -2,13 +2,12 @@
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use weir_framework::page::Page;
-use weir_server::limiter::buckets::{Bucket, Capacity, TopUp};
-use weir_server::limiter::shapes::LimitName;
+use weir_api::limiter::{BucketResponse, CapacityResponse, TopUpRequest};
+use weir_api::page::{LIMIT_MAX, Page, PageParams};
 
-use super::amounts::{amount, together};
-use super::once::OnceArgs;
-use crate::commands::api_context::{ApiContext, header, tokens, wait, with_query};
+use super::amounts::{self, amount};
+use super::idempotency::IdempotencyArgs;
+use crate::commands::api_context::{ApiContext, header, tokens, wait, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -16,44 +15,44 @@ use crate::output;
 pub(super) enum Verb {
     /// List the live buckets of an entity
     List(EntityArgs),
-    /// Fill a bucket up
+    /// Fill a bucket up to its capacity
     Reset(BucketArgs),
-    /// Give a bucket tokens, at most up to its capacity
+    /// Add tokens to a bucket, up to its capacity
     TopUp(TopUpArgs),
-    /// Show the live buckets of a resource
+    /// List the live buckets of a resource, with their sums
     Capacity(CapacityArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct EntityArgs {
-    /// The entity
+    /// Entity that the buckets belong to, for example user-1
     entity: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct BucketArgs {
-    /// The entity
+    /// Entity that the bucket belongs to, for example user-1
     entity: String,
-    /// The resource
+    /// Resource that the bucket limits, for example gpt-4
     resource: String,
     #[command(flatten)]
-    once: OnceArgs,
+    idempotency: IdempotencyArgs,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct TopUpArgs {
     #[command(flatten)]
     bucket: BucketArgs,
-    /// How much of a limit, like rpm=10; may be given several times
+    /// Tokens to add to a limit, for example rpm=10; repeatable
     #[arg(long, value_name = "LIMIT=N", required = true, value_parser = amount)]
-    amount: Vec<(LimitName, i64)>,
+    amount: Vec<(String, i64)>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct CapacityArgs {
-    /// The resource
+    /// Resource that the buckets limit, for example gpt-4
     resource: String,
-    /// Where to go on, as the part before said
+    /// Cursor of the next page, as the page before printed it
     #[arg(long)]
     cursor: Option<String>,
 }
@@ -62,44 +61,45 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
     match verb {
         Verb::List(args) => {
             let path = context.path(&["entities", &args.entity, "buckets"]);
-            let buckets: Page<Bucket> = context.api.get(&path).await?;
+            let buckets: Page<BucketResponse> = context.api.get(&path).await?;
             context.print(&buckets.items, |buckets| table(buckets))
         }
         Verb::Reset(args) => operate(context, &args, "reset", &()).await,
         Verb::TopUp(args) => {
-            let body = TopUp { amounts: together(args.amount)? };
-            operate(context, &args.bucket, "top-up", &body).await
+            let request = TopUpRequest { amounts: amounts::collect(args.amount)? };
+            operate(context, &args.bucket, "top-up", &request).await
         }
         Verb::Capacity(args) => {
             let path = context.path(&["resources", &args.resource, "capacity"]);
-            let parameters = [("limit", Some("100")), ("cursor", args.cursor.as_deref())];
-            let capacity: Capacity = context.api.get(&with_query(&path, &parameters)).await?;
+            let params = PageParams { limit: Some(LIMIT_MAX), cursor: args.cursor };
+            let capacity: CapacityResponse = context.api.get(&with_params(&path, &params)?).await?;
             context.print(&capacity, show_capacity)
         }
     }
 }
 
-/// Does something to a bucket, and shows what it is then.
+/// Sends an operation on a bucket, and prints the bucket after it.
 async fn operate(
     context: &ApiContext<'_>,
     args: &BucketArgs,
-    verb: &str,
-    body: &(impl Serialize + Sync),
+    operation: &str,
+    request: &(impl Serialize + Sync),
 ) -> Result<(), Failure> {
-    let path = context.path(&["entities", &args.entity, "buckets", &args.resource, verb]);
-    let bucket: Bucket = context.api.post_once(&path, body, args.once.key()).await?;
+    let path = context.path(&["entities", &args.entity, "buckets", &args.resource, operation]);
+    let bucket: BucketResponse =
+        context.api.post_once(&path, request, args.idempotency.key()).await?;
     context.print(&bucket, |bucket| table(std::slice::from_ref(bucket)))
 }
 
-fn table(buckets: &[Bucket]) -> std::io::Result<()> {
+fn table(buckets: &[BucketResponse]) -> std::io::Result<()> {
     let limits = buckets.iter().flat_map(|bucket| {
         bucket.limits.iter().map(move |limit| {
             vec![
-                bucket.entity.to_string(),
-                bucket.resource.to_string(),
-                limit.name.to_string(),
+                bucket.entity.clone(),
+                bucket.resource.clone(),
+                limit.name.clone(),
                 tokens(limit.available),
-                tokens(i64::try_from(limit.capacity).unwrap_or(i64::MAX)),
+                output::thousands(limit.capacity),
                 tokens(limit.consumed),
                 wait(limit.full_in_ms),
                 bucket.shards.to_string(),
@@ -111,7 +111,7 @@ fn table(buckets: &[Bucket]) -> std::io::Result<()> {
     output::table(header(names), limits, &[3, 4, 5, 6, 7])
 }
 
-fn show_capacity(capacity: &Capacity) -> std::io::Result<()> {
+fn show_capacity(capacity: &CapacityResponse) -> std::io::Result<()> {
     table(&capacity.items)?;
     for limit in &capacity.limits {
         output::line(format!(
@@ -122,7 +122,7 @@ fn show_capacity(capacity: &Capacity) -> std::io::Result<()> {
         ))?;
     }
     if let Some(cursor) = &capacity.next_cursor {
-        output::note(format!("there is more: --cursor {cursor}"));
+        output::note(format!("there are more buckets: --cursor {cursor}"));
     }
     Ok(())
 }

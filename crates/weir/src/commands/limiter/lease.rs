@@ -1,72 +1,71 @@
-//! `weir limiter lease`: settling what was acquired.
+//! `weir limiter lease`: settling a lease.
 
 use clap::{Args, Subcommand};
-use serde_json::{Value, json};
-use weir_server::limiter::leases::{Adjust, Settled};
-use weir_server::limiter::shapes::LimitName;
+use serde::Serialize;
+use weir_api::limiter::{AdjustLeaseRequest, LeaseResponse, ReleaseLeaseRequest};
 
-use super::amounts::{amount, line, together};
-use super::once::OnceArgs;
+use super::amounts::{self, amount};
+use super::idempotency::IdempotencyArgs;
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 use crate::output;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// Take more or give back; the lease stays open
+    /// Take more tokens or return some; the lease stays open
     Adjust(AdjustArgs),
-    /// Keep what was taken, and end the lease
+    /// End the lease; its tokens stay taken
     Commit(LeaseArgs),
-    /// Give back some and keep the lease open, or all and end it
+    /// Return some tokens and leave the lease open, or return all and end it
     Release(ReleaseArgs),
-    /// Give back all, adjustments included, and end the lease
+    /// Return all tokens, adjustments included, and end the lease
     Rollback(LeaseArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct LeaseArgs {
-    /// The lease, as `acquire` printed it
+    /// Lease that `acquire` printed
     #[arg(allow_hyphen_values = true)]
     lease: String,
     #[command(flatten)]
-    once: OnceArgs,
+    idempotency: IdempotencyArgs,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct AdjustArgs {
     #[command(flatten)]
     lease: LeaseArgs,
-    /// How much more of a limit (tpm=500) or less (tpm=-500); may be given several times
+    /// Tokens to take from a limit (tpm=500) or to return to it (tpm=-500); repeatable
     #[arg(long, value_name = "LIMIT=±N", required = true, value_parser = amount)]
-    by: Vec<(LimitName, i64)>,
+    by: Vec<(String, i64)>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ReleaseArgs {
     #[command(flatten)]
     lease: LeaseArgs,
-    /// How much of a limit [default: all of all]; may be given several times
+    /// Tokens to return to a limit, for example tpm=50; repeatable [default: all tokens]
     #[arg(long, value_name = "LIMIT=N", value_parser = amount)]
-    amount: Vec<(LimitName, i64)>,
+    amount: Vec<(String, i64)>,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
-    let settled = match verb {
+    let lease = match verb {
         Verb::Adjust(args) => {
-            let body = json!(Adjust { adjust: together(args.by)? });
-            settle(context, &args.lease, "adjust", body).await?
+            let request = AdjustLeaseRequest { adjust: amounts::collect(args.by)? };
+            settle(context, &args.lease, "adjust", &request).await?
         }
-        Verb::Commit(args) => settle(context, &args, "commit", Value::Null).await?,
+        Verb::Commit(args) => settle(context, &args, "commit", &()).await?,
         Verb::Release(args) => {
-            let body = json!({"release": together(args.amount)?});
-            settle(context, &args.lease, "release", body).await?
+            let request = ReleaseLeaseRequest { release: amounts::collect(args.amount)? };
+            settle(context, &args.lease, "release", &request).await?
         }
-        Verb::Rollback(args) => settle(context, &args, "rollback", Value::Null).await?,
+        Verb::Rollback(args) => settle(context, &args, "rollback", &()).await?,
     };
-    context.print(&settled, |settled| {
-        let state = output::word(&settled.state).replace('_', " ");
-        let held = line(&settled.net);
-        let held = if held.is_empty() { "nothing".to_owned() } else { held };
+    context.print(&lease, |lease| {
+        let state = output::word(&lease.state).replace('_', " ");
+        let held = amounts::line(&lease.net);
+        let held = if held.is_empty() { "no tokens".to_owned() } else { held };
         output::line(format!("the lease is {state} and holds {held}"))
     })
 }
@@ -74,9 +73,9 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
 async fn settle(
     context: &ApiContext<'_>,
     args: &LeaseArgs,
-    verb: &str,
-    body: Value,
-) -> Result<Settled, Failure> {
-    let path = context.path(&["leases", &args.lease, verb]);
-    context.api.post_once(&path, &body, args.once.key()).await
+    operation: &str,
+    request: &(impl Serialize + Sync),
+) -> Result<LeaseResponse, Failure> {
+    let path = context.path(&["leases", &args.lease, operation]);
+    context.api.post_once(&path, request, args.idempotency.key()).await
 }

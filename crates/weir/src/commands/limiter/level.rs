@@ -1,35 +1,32 @@
-//! Which level of the limits is meant: `--system`, `--resource R`, `--entity E [--resource R]`.
+//! The level of a limit in flags: `--system`, `--resource R`, `--entity E [--resource R]`.
 
 use std::fmt;
 
 use clap::Args;
 use serde::Serialize;
+use weir_api::limiter::ALL_RESOURCES;
 
 use crate::commands::api_context::ApiContext;
 
-/// What stands for all resources in paths and files.
-pub(super) const ALL_RESOURCES: &str = "_default_";
-
-/// Which level is meant.
 #[derive(Debug, Args)]
 pub(super) struct LevelFlags {
-    /// For everybody and everything
+    /// Work on the limits of the system, for every entity and resource
     #[arg(long, required_unless_present_any = ["entity", "resource"], conflicts_with_all = ["entity", "resource"])]
     system: bool,
-    /// For an entity; on a resource, or on all
+    /// Entity whose limits to work on, for example user-1; with --resource on that resource, otherwise on all
     #[arg(long, value_name = "ID")]
     entity: Option<String>,
-    /// For a resource
+    /// Resource whose limits to work on, for example gpt-4
     #[arg(long, value_name = "NAME")]
     resource: Option<String>,
 }
 
-/// A level of the limits, in the order of how many it is for.
+/// A level of the configuration, ordered from the widest to the narrowest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
     System,
     Resource(String),
-    /// Of an entity, on a resource or `_default_`.
+    /// An entity on a resource, or on [`ALL_RESOURCES`].
     Entity(String, String),
 }
 

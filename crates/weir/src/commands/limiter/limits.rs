@@ -1,36 +1,37 @@
 //! `weir limiter limits`: limits one by one, and from a file.
 
-use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Value, json};
-use weir_server::limiter::levels;
-use weir_server::limiter::resolve::Resolved;
-use weir_server::limiter::shapes::Limit;
+use clap::{Args, Subcommand};
+use serde_json::json;
+use weir_api::limiter::{
+    ConfiguredEntitiesParams, EffectiveLimitsParams, EffectiveLimitsResponse, LimitsLevel,
+    LimitsResponse, OnUnavailable, RateLimit, SetSystemLimitsRequest,
+};
 
 use super::level::{Level, LevelFlags};
-use super::{plan, spec};
-use crate::commands::api_context::{ApiContext, header, tokens, with_query};
+use super::{one_of, plan, spec};
+use crate::commands::api_context::{ApiContext, header, with_params};
 use crate::failure::Failure;
 use crate::output;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// Set the limits of a level; what was set before is replaced whole
+    /// Set the limits of a level; they replace all earlier limits of the level
     Set(SetArgs),
     /// Show the limits of a level
     Get(LevelFlags),
     /// Remove the limits of a level
     Delete(LevelFlags),
-    /// Show which limits hold for an entity on a resource, and which level says so
+    /// Show the limits in force for an entity on a resource, and the level that sets them
     Resolve(ResolveArgs),
     /// List the resources that have limits
     Resources(ResourcesArgs),
     /// List the entities that have limits of their own
     Entities(EntitiesArgs),
-    /// Show what applying a file would change
+    /// Show the changes that applying a file would make
     Plan(plan::FileArgs),
-    /// Make the limits as a file says
+    /// Make the limits those of a file
     Apply(plan::ApplyArgs),
-    /// The same as `plan`, but exit with 4 when anything differs
+    /// Show the changes like `plan`, and exit with code 4 if there are any
     Diff(plan::FileArgs),
 }
 
@@ -38,44 +39,38 @@ pub(super) enum Verb {
 pub(super) struct SetArgs {
     #[command(flatten)]
     level: LevelFlags,
-    /// A limit, like rpm=100/min or tpm=10000/min,burst=20000; may be given several times
+    /// Limit of the level, for example rpm=100/min or tpm=10000/min,burst=20000; repeatable
     #[arg(long, value_name = "SPEC", value_parser = spec::limit)]
-    limit: Vec<Limit>,
-    /// What to do when the store cannot be reached
-    #[arg(long, value_enum)]
+    limit: Vec<RateLimit>,
+    /// Decision of an acquire while the store is unreachable
+    #[arg(long, value_name = "DECISION", value_parser = one_of::<OnUnavailable>(&["allow", "block"]))]
     on_unavailable: Option<OnUnavailable>,
-    /// With --system: refuse to work with a schema of another version
+    /// Whether to refuse a table whose schema has another version; with --system only
     #[arg(long, value_name = "BOOL", requires = "system")]
     strict_version: Option<bool>,
-    /// With --system: what zae-limiter is to do about its own updates
+    /// Whether zae-limiter updates itself; with --system only
     #[arg(long, value_name = "BOOL", requires = "system")]
     auto_update: Option<bool>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum OnUnavailable {
-    Allow,
-    Block,
-}
-
 #[derive(Debug, Args)]
 pub(super) struct ResolveArgs {
-    /// The entity
+    /// Entity to resolve limits for, for example user-1
     entity: String,
-    /// The resource
+    /// Resource to resolve limits for, for example gpt-4
     resource: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ResourcesArgs {
-    /// Those on which entities have limits of their own [default: those with limits for everybody]
+    /// List the resources on which single entities have limits [default: those with limits for every entity]
     #[arg(long)]
     of_entities: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct EntitiesArgs {
-    /// On this resource [default: on all]
+    /// Resource that the entities have limits on, for example gpt-4 [default: all resources]
     #[arg(long, value_name = "NAME")]
     resource: Option<String>,
 }
@@ -85,25 +80,24 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::Set(args) => set(context, args).await,
         Verb::Get(flags) => {
             let level = flags.level();
-            let found: levels::Level = context.api.get(&level.path(context)).await?;
-            context.print(&found, |found| show(&level, found))
+            let limits: LimitsResponse = context.api.get(&level.path(context)).await?;
+            context.print(&limits, |limits| show(&level, limits))
         }
         Verb::Delete(flags) => {
             let level = flags.level();
             context.api.delete::<()>(&level.path(context)).await?;
             let deleted = json!({"level": level, "deleted": true});
             let name = output::printable(&level.to_string());
-            context.print(&deleted, |_| output::line(format!("the limits of {name} are removed")))
+            context.print(&deleted, |_| output::line(format!("limits of {name} removed")))
         }
-        Verb::Resolve(args) => resolve(context, &args).await,
+        Verb::Resolve(args) => resolve(context, args).await,
         Verb::Resources(args) => {
-            let level = if args.of_entities { "entity" } else { "resource" };
-            names(context, plan::resources(context, level).await?, "resource")
+            let level = if args.of_entities { LimitsLevel::Entity } else { LimitsLevel::Resource };
+            print_names(context, plan::resources(context, level).await?, "resource")
         }
         Verb::Entities(args) => {
-            let path = context.path(&["limits", "entities"]);
-            let path = with_query(&path, &[("resource", args.resource.as_deref())]);
-            names(context, context.all(&path).await?, "entity")
+            let params = ConfiguredEntitiesParams { resource: args.resource };
+            print_names(context, plan::entities(context, &params).await?, "entity")
         }
         Verb::Plan(args) => plan::plan(context, &args).await,
         Verb::Apply(args) => plan::apply(context, &args).await,
@@ -113,67 +107,50 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
 
 async fn set(context: &ApiContext<'_>, args: SetArgs) -> Result<(), Failure> {
     let level = args.level.level();
-    let mut body = json!({"limits": args.limit});
-    if let Some(does) = args.on_unavailable {
-        let word = match does {
-            OnUnavailable::Allow => "allow",
-            OnUnavailable::Block => "block",
-        };
-        add(&mut body, "on_unavailable", word.into());
-    }
-    let flags = [("strict_version", args.strict_version), ("auto_update", args.auto_update)];
-    for (name, flag) in flags {
-        if let Some(flag) = flag {
-            add(&mut body, name, flag.into());
-        }
-    }
-    let now: levels::Level = context.api.put(&level.path(context), &body).await?;
-    context.print(&now, |now| show(&level, now))
+    // The fields of the system level are absent from the JSON of other levels, where clap refuses their flags.
+    let request = SetSystemLimitsRequest {
+        limits: args.limit,
+        on_unavailable: args.on_unavailable,
+        auto_update: args.auto_update,
+        strict_version: args.strict_version,
+    };
+    let limits: LimitsResponse = context.api.put(&level.path(context), &request).await?;
+    context.print(&limits, |limits| show(&level, limits))
 }
 
-fn add(body: &mut Value, name: &str, value: Value) {
-    if let Some(body) = body.as_object_mut() {
-        body.insert(name.to_owned(), value);
-    }
-}
-
-fn show(level: &Level, found: &levels::Level) -> std::io::Result<()> {
-    table(&found.limits)?;
-    let unavailable = found
+fn show(level: &Level, limits: &LimitsResponse) -> std::io::Result<()> {
+    table(&limits.limits)?;
+    let unavailable = limits
         .on_unavailable
-        .map(|does| format!("; when the store cannot be reached: {}", output::word(&does)));
+        .map(|decision| format!("; while the store is unreachable: {}", output::word(&decision)));
     let name = output::printable(&level.to_string());
     let unavailable = unavailable.unwrap_or_default();
-    output::line(format!("{name}, version {}{unavailable}", found.version))
+    output::line(format!("{name}, version {}{unavailable}", limits.version))
 }
 
-fn table(limits: &[Limit]) -> std::io::Result<()> {
+fn table(limits: &[RateLimit]) -> std::io::Result<()> {
     let rows = limits.iter().map(|limit| {
-        vec![
-            limit.name.to_string(),
-            spec::rate(limit),
-            tokens(i64::try_from(limit.capacity).unwrap_or(i64::MAX)),
-        ]
+        vec![limit.name.clone(), spec::format(limit), output::thousands(limit.capacity)]
     });
     output::table(header(["limit", "rate", "capacity"]), rows, &[2])
 }
 
-async fn resolve(context: &ApiContext<'_>, args: &ResolveArgs) -> Result<(), Failure> {
-    let of = [("entity", Some(args.entity.as_str())), ("resource", Some(args.resource.as_str()))];
-    let path = with_query(&context.path(&["limits", "resolve"]), &of);
-    let resolved: Resolved = context.api.get(&path).await?;
-    context.print(&resolved, |resolved| {
-        table(&resolved.limits)?;
+async fn resolve(context: &ApiContext<'_>, args: ResolveArgs) -> Result<(), Failure> {
+    let params = EffectiveLimitsParams { entity: args.entity, resource: args.resource };
+    let path = with_params(&context.path(&["limits", "resolve"]), &params)?;
+    let effective: EffectiveLimitsResponse = context.api.get(&path).await?;
+    context.print(&effective, |effective| {
+        table(&effective.limits)?;
         output::line(format!(
-            "limits from {}; when the store cannot be reached: {} (from {})",
-            output::word(&resolved.limits_from),
-            output::word(&resolved.on_unavailable),
-            output::word(&resolved.on_unavailable_from)
+            "limits from {}; while the store is unreachable: {} (from {})",
+            output::word(&effective.limits_from),
+            output::word(&effective.on_unavailable),
+            output::word(&effective.on_unavailable_from)
         ))
     })
 }
 
-fn names(context: &ApiContext<'_>, names: Vec<String>, column: &str) -> Result<(), Failure> {
+fn print_names(context: &ApiContext<'_>, names: Vec<String>, column: &str) -> Result<(), Failure> {
     context.print(&names, |names| {
         let rows = names.iter().map(|name| vec![output::printable(name)]);
         output::table(vec![column.to_owned()], rows, &[])

@@ -1,22 +1,24 @@
-//! `weir limiter`: rate limits, from the command line. Every verb is a call of the API.
+//! `weir limiter`: rate limits from the command line. Every verb is a call of the API.
 
 mod acquire;
 mod amounts;
 mod audit;
 mod bucket;
 mod entity;
+mod idempotency;
 mod lease;
 mod level;
 mod limits;
+mod limits_file;
 mod namespace;
-mod once;
 mod plan;
 mod plot;
 mod spec;
 mod usage;
-mod wanted;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use serde::de::DeserializeOwned;
 
 use crate::api::{Api, ApiFlags};
 use crate::commands::api_context::{ApiContext, below};
@@ -32,8 +34,8 @@ Examples:
   weir limiter limits plan limits.yaml
   weir limiter usage --entity user-1 --plot
 
-A limit is NAME=AMOUNT/PERIOD: AMOUNT tokens come back every PERIOD (s, min, h, day, or 90s, 5min), and as
-many can be there at once unless `,burst=N` says otherwise.";
+A limit is NAME=AMOUNT/PERIOD: its bucket refills AMOUNT tokens every PERIOD (s, min, h, day, or 90s, 5min) and holds
+AMOUNT tokens at most, or N with `,burst=N`.";
 
 /// Flags of `weir limiter`.
 #[derive(Debug, Args)]
@@ -41,7 +43,7 @@ many can be there at once unless `,burst=N` says otherwise.";
 pub(crate) struct LimiterArgs {
     #[command(subcommand)]
     verb: Verb,
-    /// The namespace to work in
+    /// Namespace to work in, for example acme
     #[arg(long, value_name = "NAME", global = true, default_value = "default")]
     namespace: String,
     #[command(flatten)]
@@ -50,23 +52,23 @@ pub(crate) struct LimiterArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make, show, list and remove entities: those who are limited
+    /// Create, show, list and delete entities: the users, keys or projects that are limited
     #[command(subcommand)]
     Entity(entity::Verb),
     /// Set, show and remove limits, one by one or from a file
     #[command(subcommand)]
     Limits(limits::Verb),
-    /// Show what was used
+    /// Show usage by hour, day or month
     Usage(usage::UsageArgs),
-    /// Show who changed what
+    /// Show the audit log
     Audit(audit::AuditArgs),
-    /// Make, show, delete, recover and purge namespaces
+    /// Create, show, delete, recover and purge namespaces
     #[command(subcommand)]
     Namespace(namespace::Verb),
-    /// Look at live buckets, fill them up
+    /// Show live buckets, reset them or add tokens
     #[command(subcommand)]
     Bucket(bucket::Verb),
-    /// Tell what is available, without taking any
+    /// Show the available tokens without taking any
     Check(acquire::CheckArgs),
     /// Take tokens and print the lease
     Acquire(acquire::AcquireArgs),
@@ -98,4 +100,12 @@ pub(crate) async fn run(args: LimiterArgs, source: &Source) -> Result<(), Failur
 /// A path in a namespace; its parts are escaped.
 fn namespace_path(namespace: &str, parts: &[&str]) -> String {
     below(&below("/v1/namespaces", &[namespace]), parts)
+}
+
+/// Parses one of `words` into the value of the API that is written so.
+fn one_of<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words).try_map(|word| serde_json::from_value::<T>(word.into()))
 }

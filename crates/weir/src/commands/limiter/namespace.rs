@@ -1,7 +1,7 @@
-//! `weir limiter namespace`: tenants.
+//! `weir limiter namespace`: the tenants of the limiter.
 
 use clap::{Args, Subcommand};
-use weir_server::limiter::namespaces::Namespace;
+use weir_api::limiter::NamespaceResponse;
 
 use super::namespace_path;
 use crate::commands::api_context::{ApiContext, header};
@@ -10,56 +10,56 @@ use crate::output;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// Make a namespace
+    /// Create a namespace
     Create(NameArgs),
     /// Show a namespace
     Get(NameArgs),
     /// List namespaces in every state
     List,
-    /// Take a namespace out of use; its data stays until it is purged
+    /// Delete a namespace; its data remains until it is purged
     Delete(NameArgs),
-    /// Put a deleted namespace back into use
+    /// Recover a deleted namespace
     Recover(NameArgs),
-    /// Remove everything of a deleted namespace
+    /// Remove all data of a deleted namespace
     Purge(PurgeArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct NameArgs {
-    /// Its name
+    /// Name of the namespace, for example acme
     name: String,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct PurgeArgs {
-    /// Its name
-    name: String,
-    /// Do not ask
+    #[command(flatten)]
+    namespace: NameArgs,
+    /// Purge without asking for confirmation
     #[arg(long)]
     yes: bool,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     let path = |args: &NameArgs, more: &[&str]| namespace_path(&args.name, more);
-    let namespace: Namespace = match verb {
+    let namespace: NamespaceResponse = match verb {
         Verb::Create(args) => context.api.put(&path(&args, &[]), &()).await?,
         Verb::Get(args) => context.api.get(&path(&args, &[])).await?,
         Verb::List => {
-            let all: Vec<Namespace> = context.all("/v1/namespaces").await?;
+            let all: Vec<NamespaceResponse> = context.all("/v1/namespaces").await?;
             return context.print(&all, |all| table(all));
         }
         Verb::Delete(args) => context.api.delete(&path(&args, &[])).await?,
         Verb::Recover(args) => context.api.post(&path(&args, &["recover"]), &()).await?,
-        Verb::Purge(args) => {
-            let question = format!("remove everything of namespace {} for good?", args.name);
-            ApiContext::confirm(args.yes, &question)?;
-            context.api.post(&namespace_path(&args.name, &["purge"]), &()).await?
+        Verb::Purge(PurgeArgs { namespace, yes }) => {
+            let question = format!("remove all data of namespace {} for good?", namespace.name);
+            ApiContext::confirm(yes, &question)?;
+            context.api.post(&path(&namespace, &["purge"]), &()).await?
         }
     };
     context.print(&namespace, |namespace| table(std::slice::from_ref(namespace)))
 }
 
-fn table(namespaces: &[Namespace]) -> std::io::Result<()> {
+fn table(namespaces: &[NamespaceResponse]) -> std::io::Result<()> {
     let rows = namespaces.iter().map(|namespace| {
         vec![
             output::printable(&namespace.name),
@@ -69,5 +69,5 @@ fn table(namespaces: &[Namespace]) -> std::io::Result<()> {
             namespace.deleted_at.clone().unwrap_or_default(),
         ]
     });
-    output::table(header(["name", "id", "state", "made", "deleted"]), rows, &[])
+    output::table(header(["name", "id", "state", "created", "deleted"]), rows, &[])
 }

@@ -1,28 +1,29 @@
-//! `weir limiter limits plan|apply|diff`: what a file wants against what there is.
+//! `weir limiter limits plan|apply|diff`: the limits of a file compared with the configured ones.
 //!
-//! Levels are compared whole, at all four places where limits can be: a limit that the file leaves out of a level it names
-//! goes. A level that the file does not name is shown, and removed with `--prune` only.
+//! Levels are compared as a whole: a limit that a level of the file leaves out is removed. A level that is not in the file
+//! is listed, and removed only with `--prune`.
 
 use std::collections::BTreeSet;
 
 use clap::Args;
 use serde::Serialize;
-use serde_json::{Value, json};
-use weir_framework::page::Page;
-use weir_server::limiter::levels;
+use weir_api::limiter::{
+    ALL_RESOURCES, ConfiguredEntitiesParams, ConfiguredResourcesParams, LimitsLevel, LimitsResponse,
+};
+use weir_api::page::Page;
 
-use super::level::{ALL_RESOURCES, Level};
+use super::level::Level;
+use super::limits_file::{self, LevelConfig, Levels};
 use super::spec;
-use super::wanted::{Levels, Wanted, read};
-use crate::commands::api_context::{ApiContext, with_query};
+use crate::commands::api_context::{ApiContext, with_params};
 use crate::failure::Failure;
 use crate::{output, parse};
 
 #[derive(Debug, Args)]
 pub(super) struct FileArgs {
-    /// A YAML file of limits, or `-` for standard input
+    /// YAML file of limits, for example limits.yaml, or `-` for standard input
     file: String,
-    /// Also remove what the file does not name
+    /// Also remove the levels that are not in the file
     #[arg(long)]
     prune: bool,
 }
@@ -31,19 +32,19 @@ pub(super) struct FileArgs {
 pub(super) struct ApplyArgs {
     #[command(flatten)]
     file: FileArgs,
-    /// Do not ask
+    /// Apply without asking for confirmation
     #[arg(long)]
     yes: bool,
 }
 
-/// What there is to do about a level.
+/// The action on a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Do {
+enum Action {
     Add,
     Change,
     Remove,
-    /// The file does not name it.
+    /// The level is not in the file and stays.
     Leave,
 }
 
@@ -51,22 +52,19 @@ enum Do {
 struct Step {
     level: Level,
     #[serde(rename = "do")]
-    to_do: Do,
+    action: Action,
     before: Option<String>,
     after: Option<String>,
     #[serde(skip)]
-    wanted: Option<Wanted>,
+    config: Option<LevelConfig>,
 }
 
 pub(super) async fn plan(context: &ApiContext<'_>, args: &FileArgs) -> Result<(), Failure> {
-    let steps = steps(context, args).await?;
-    context.print(&steps, |steps| show(steps))
+    print_steps(context, args).await.map(drop)
 }
 
 pub(super) async fn diff(context: &ApiContext<'_>, args: &FileArgs) -> Result<(), Failure> {
-    let steps = steps(context, args).await?;
-    context.print(&steps, |steps| show(steps))?;
-    match changes(&steps) {
+    match changes(&print_steps(context, args).await?) {
         0 => Ok(()),
         number => Err(Failure::differs(format!(
             "the limits differ from {}: {}",
@@ -77,93 +75,87 @@ pub(super) async fn diff(context: &ApiContext<'_>, args: &FileArgs) -> Result<()
 }
 
 pub(super) async fn apply(context: &ApiContext<'_>, args: &ApplyArgs) -> Result<(), Failure> {
-    let steps = steps(context, &args.file).await?;
-    context.print(&steps, |steps| show(steps))?;
+    let steps = print_steps(context, &args.file).await?;
     let number = changes(&steps);
     if number == 0 {
         return Ok(());
     }
-    ApiContext::confirm(args.yes, &format!("make {}?", output::counted(number, "change")))?;
+    ApiContext::confirm(args.yes, &format!("apply {}?", output::counted(number, "change")))?;
     for step in &steps {
-        act(context, step).await?;
+        apply_step(context, step).await?;
     }
     if !context.json {
-        output::line(format!("{} made", output::counted(number, "change")))?;
+        output::line(format!("{} applied", output::counted(number, "change")))?;
     }
     Ok(())
 }
 
-fn changes(steps: &[Step]) -> u64 {
-    steps.iter().filter(|step| step.to_do != Do::Leave).count() as u64
+async fn print_steps(context: &ApiContext<'_>, args: &FileArgs) -> Result<Vec<Step>, Failure> {
+    let wanted = limits_file::parse(&args.file, &parse::read(&args.file)?)?;
+    let current = configured(context, &wanted).await?;
+    let all: BTreeSet<&Level> = wanted.keys().chain(current.keys()).collect();
+    let steps: Vec<Step> = all
+        .into_iter()
+        .filter_map(|level| step(level, current.get(level), wanted.get(level), args.prune))
+        .collect();
+    context.print(&steps, |steps| show(steps))?;
+    Ok(steps)
 }
 
-async fn act(context: &ApiContext<'_>, step: &Step) -> Result<(), Failure> {
+fn changes(steps: &[Step]) -> u64 {
+    steps.iter().filter(|step| step.action != Action::Leave).count() as u64
+}
+
+async fn apply_step(context: &ApiContext<'_>, step: &Step) -> Result<(), Failure> {
     let path = step.level.path(context);
-    match (step.to_do, &step.wanted) {
-        (Do::Add | Do::Change, Some(wanted)) => {
-            context.api.put::<levels::Level>(&path, &body(wanted)).await.map(drop)
+    match (step.action, &step.config) {
+        (Action::Add | Action::Change, Some(config)) => {
+            context.api.put::<LimitsResponse>(&path, config).await.map(drop)
         }
-        (Do::Remove, _) => context.api.delete::<()>(&path).await,
+        (Action::Remove, _) => context.api.delete::<()>(&path).await,
         _ => Ok(()),
     }
 }
 
-fn body(wanted: &Wanted) -> Value {
-    let mut body = json!({"limits": wanted.limits});
-    let members = [
-        ("on_unavailable", wanted.on_unavailable.clone().map(Value::from)),
-        ("strict_version", wanted.strict_version.map(Value::from)),
-        ("auto_update", wanted.auto_update.map(Value::from)),
-    ];
-    if let Some(body) = body.as_object_mut() {
-        for (name, value) in members {
-            body.extend(value.map(|value| (name.to_owned(), value)));
-        }
-    }
-    body
-}
-
-/// What is to be done, level by level.
-async fn steps(context: &ApiContext<'_>, args: &FileArgs) -> Result<Vec<Step>, Failure> {
-    let wanted = read(&args.file, &parse::read(&args.file)?)?;
-    let there = present(context, &wanted).await?;
-    let all: BTreeSet<&Level> = wanted.keys().chain(there.keys()).collect();
-    let steps = all
-        .into_iter()
-        .filter_map(|level| step(level, there.get(level), wanted.get(level), args.prune));
-    Ok(steps.collect())
-}
-
 fn step(
     level: &Level,
-    there: Option<&Wanted>,
-    wanted: Option<&Wanted>,
+    current: Option<&LevelConfig>,
+    wanted: Option<&LevelConfig>,
     prune: bool,
 ) -> Option<Step> {
-    let wanted = wanted.map(|wanted| wanted.over(there));
-    let to_do = match (there, &wanted) {
-        (None, Some(_)) => Do::Add,
-        (Some(there), Some(wanted)) if there != wanted => Do::Change,
-        (Some(_), None) if prune => Do::Remove,
-        (Some(_), None) => Do::Leave,
+    let config = wanted.map(|wanted| merge(wanted, current));
+    let action = match (current, &config) {
+        (None, Some(_)) => Action::Add,
+        (Some(current), Some(config)) if current != config => Action::Change,
+        (Some(_), None) if prune => Action::Remove,
+        (Some(_), None) => Action::Leave,
         _ => return None,
     };
-    let after = if to_do == Do::Leave { there } else { wanted.as_ref() };
+    let after = if action == Action::Leave { current } else { config.as_ref() };
     Some(Step {
         level: level.clone(),
-        to_do,
-        before: there.map(line),
+        action,
+        before: current.map(line),
         after: after.map(line),
-        wanted,
+        config,
     })
 }
 
-fn line(wanted: &Wanted) -> String {
-    let mut text = spec::line(&wanted.limits);
-    if let Some(does) = &wanted.on_unavailable {
-        text.push_str(&format!(" on_unavailable={does}"));
+/// The configuration to write: `wanted`, with the flags of the system that it leaves out as they are now.
+fn merge(wanted: &LevelConfig, current: Option<&LevelConfig>) -> LevelConfig {
+    LevelConfig {
+        strict_version: wanted.strict_version.or(current.and_then(|level| level.strict_version)),
+        auto_update: wanted.auto_update.or(current.and_then(|level| level.auto_update)),
+        ..wanted.clone()
     }
-    let flags = [("strict_version", wanted.strict_version), ("auto_update", wanted.auto_update)];
+}
+
+fn line(config: &LevelConfig) -> String {
+    let mut text = spec::line(&config.limits);
+    if let Some(decision) = &config.on_unavailable {
+        text.push_str(&format!(" on_unavailable={}", output::word(decision)));
+    }
+    let flags = [("strict_version", config.strict_version), ("auto_update", config.auto_update)];
     for (name, flag) in flags {
         if let Some(flag) = flag {
             text.push_str(&format!(" {name}={flag}"));
@@ -174,68 +166,75 @@ fn line(wanted: &Wanted) -> String {
 
 fn show(steps: &[Step]) -> std::io::Result<()> {
     if steps.is_empty() {
-        return output::line("everything is as the file says");
+        return output::line("the limits are those of the file");
     }
     for step in steps {
         let level = output::printable(&step.level.to_string());
         let before = step.before.as_deref().unwrap_or_default();
         let after = step.after.as_deref().unwrap_or_default();
-        output::line(match step.to_do {
-            Do::Add => format!("+ {level}: {after}"),
-            Do::Change => format!("~ {level}: {before} → {after}"),
-            Do::Remove => format!("- {level}: {before}"),
-            Do::Leave => format!("  {level}: {before} (not in the file; --prune removes it)"),
+        output::line(match step.action {
+            Action::Add => format!("+ {level}: {after}"),
+            Action::Change => format!("~ {level}: {before} → {after}"),
+            Action::Remove => format!("- {level}: {before}"),
+            Action::Leave => format!("  {level}: {before} (not in the file; --prune removes it)"),
         })?;
     }
     output::line(match changes(steps) {
-        0 => "nothing to change".to_owned(),
+        0 => "no changes".to_owned(),
         number => output::counted(number, "change"),
     })
 }
 
-/// The levels there are: the system's, all of resources and all of entities, whether or not the file names their
-/// resources.
-async fn present(context: &ApiContext<'_>, wanted: &Levels) -> Result<Levels, Failure> {
+/// The configured levels: the system's, those of resources and those of entities, in the file or not.
+async fn configured(context: &ApiContext<'_>, wanted: &Levels) -> Result<Levels, Failure> {
     let mut levels: BTreeSet<Level> = wanted.keys().cloned().collect();
     levels.insert(Level::System);
-    levels.extend(resources(context, "resource").await?.into_iter().map(Level::Resource));
-    let mut on = resources(context, "entity").await?;
-    on.push(ALL_RESOURCES.to_owned());
-    for resource in on {
-        let path = context.path(&["limits", "entities"]);
-        let path = with_query(&path, &[("resource", Some(&resource))]);
-        let entities: Vec<String> = context.all(&path).await?;
-        let level = |entity| Level::Entity(entity, resource.clone());
-        levels.extend(entities.into_iter().map(level));
+    let of_resources = resources(context, LimitsLevel::Resource).await?;
+    levels.extend(of_resources.into_iter().map(Level::Resource));
+    let mut of_entities = resources(context, LimitsLevel::Entity).await?;
+    of_entities.push(ALL_RESOURCES.to_owned());
+    for resource in of_entities {
+        let params = ConfiguredEntitiesParams { resource: Some(resource.clone()) };
+        let entities = entities(context, &params).await?;
+        levels.extend(entities.into_iter().map(|id| Level::Entity(id, resource.clone())));
     }
-    let mut there = Levels::new();
+    let mut current = Levels::new();
     for level in levels {
-        let found: Option<levels::Level> = context.api.find(&level.path(context)).await?;
+        let found: Option<LimitsResponse> = context.api.find(&level.path(context)).await?;
         if let Some(found) = found {
-            there.insert(level, as_wanted(found));
+            current.insert(level, level_config(found));
         }
     }
-    Ok(there)
+    Ok(current)
 }
 
 /// The resources that have limits of such a level.
 pub(super) async fn resources(
     context: &ApiContext<'_>,
-    level: &str,
+    level: LimitsLevel,
 ) -> Result<Vec<String>, Failure> {
-    let path = with_query(&context.path(&["resources"]), &[("level", Some(level))]);
+    let params = ConfiguredResourcesParams { level };
+    let path = with_params(&context.path(&["resources"]), &params)?;
     let resources: Page<String> = context.api.get(&path).await?;
     Ok(resources.items)
 }
 
-fn as_wanted(found: levels::Level) -> Wanted {
+/// The entities that have limits of their own on a resource.
+pub(super) async fn entities(
+    context: &ApiContext<'_>,
+    params: &ConfiguredEntitiesParams,
+) -> Result<Vec<String>, Failure> {
+    context.all(&with_params(&context.path(&["limits", "entities"]), params)?).await
+}
+
+fn level_config(found: LimitsResponse) -> LevelConfig {
     let mut limits = found.limits;
     limits.sort_by(|a, b| a.name.cmp(&b.name));
-    Wanted {
+    LevelConfig {
         limits,
-        on_unavailable: found.on_unavailable.map(|does| output::word(&does)),
-        strict_version: found.strict_version,
+        on_unavailable: found.on_unavailable,
         auto_update: found.auto_update,
+        strict_version: found.strict_version,
     }
 }
 
@@ -243,35 +242,38 @@ fn as_wanted(found: levels::Level) -> Wanted {
 mod tests {
     use super::*;
 
-    fn wanted(limit: &str) -> Wanted {
-        Wanted { limits: vec![spec::limit(limit).unwrap()], ..Wanted::default() }
+    fn config(limit: &str) -> LevelConfig {
+        LevelConfig { limits: vec![spec::limit(limit).unwrap()], ..LevelConfig::default() }
     }
 
     #[test]
-    fn what_the_file_does_not_say_of_the_system_stays() {
-        let there =
-            Wanted { strict_version: Some(true), auto_update: Some(false), ..wanted("rpm=1/s") };
-        assert!(step(&Level::System, Some(&there), Some(&wanted("rpm=1/s")), true).is_none());
-        let changed = step(&Level::System, Some(&there), Some(&wanted("rpm=2/s")), true).unwrap();
-        let kept = Wanted { limits: wanted("rpm=2/s").limits, ..there.clone() };
-        assert_eq!((changed.to_do, changed.wanted), (Do::Change, Some(kept)));
-        let other = Wanted { strict_version: Some(false), ..wanted("rpm=1/s") };
-        let changed = step(&Level::System, Some(&there), Some(&other), true).unwrap();
+    fn flags_of_the_system_stay_when_the_file_leaves_them_out() {
+        let current = LevelConfig {
+            strict_version: Some(true),
+            auto_update: Some(false),
+            ..config("rpm=1/s")
+        };
+        assert!(step(&Level::System, Some(&current), Some(&config("rpm=1/s")), true).is_none());
+        let changed = step(&Level::System, Some(&current), Some(&config("rpm=2/s")), true).unwrap();
+        let kept = LevelConfig { limits: config("rpm=2/s").limits, ..current.clone() };
+        assert_eq!((changed.action, changed.config), (Action::Change, Some(kept)));
+        let other = LevelConfig { strict_version: Some(false), ..config("rpm=1/s") };
+        let changed = step(&Level::System, Some(&current), Some(&other), true).unwrap();
         assert_eq!(changed.after.unwrap(), "rpm=1/s strict_version=false auto_update=false");
     }
 
     #[test]
-    fn what_the_file_does_not_name_stays_unless_it_is_pruned() {
-        let (a, b) = (wanted("rpm=1/s"), wanted("rpm=2/s"));
-        for (there, wanted, prune, expected) in [
-            (None, Some(&a), false, Some(Do::Add)),
+    fn levels_outside_the_file_stay_unless_they_are_pruned() {
+        let (a, b) = (config("rpm=1/s"), config("rpm=2/s"));
+        for (current, wanted, prune, expected) in [
+            (None, Some(&a), false, Some(Action::Add)),
             (Some(&a), Some(&a), true, None),
-            (Some(&a), Some(&b), false, Some(Do::Change)),
-            (Some(&a), None, false, Some(Do::Leave)),
-            (Some(&a), None, true, Some(Do::Remove)),
+            (Some(&a), Some(&b), false, Some(Action::Change)),
+            (Some(&a), None, false, Some(Action::Leave)),
+            (Some(&a), None, true, Some(Action::Remove)),
         ] {
-            let step = step(&Level::System, there, wanted, prune);
-            assert_eq!(step.map(|step| step.to_do), expected);
+            let step = step(&Level::System, current, wanted, prune);
+            assert_eq!(step.map(|step| step.action), expected);
         }
     }
 }

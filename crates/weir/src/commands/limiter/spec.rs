@@ -1,42 +1,59 @@
-//! Limits as people write them: `rpm=100/min`, `tpm=10000/min,burst=20000`.
+//! Limits as text: `rpm=100/min`, `tpm=10000/min,burst=20000`.
 
-use weir_server::limiter::shapes::{Limit, LimitName};
+use weir_api::limiter::RateLimit;
+use weir_limiter::bucket::Limit;
+use weir_limiter::ids::LimitName;
 
-/// The periods that have a name, longest first.
+/// Units of a period, longest first.
 const PERIODS: [(&str, u64); 4] = [("day", 86_400), ("h", 3_600), ("min", 60), ("s", 1)];
 
-const HELP: &str = "write AMOUNT/PERIOD, like 100/min or 10000/min,burst=20000; \
+const HELP: &str = "write AMOUNT/PERIOD, for example 100/min or 10000/min,burst=20000; \
      periods are s, min, h, day, also 90s or 5min";
 
-/// A limit with its name: `rpm=100/min`.
-pub(super) fn limit(text: &str) -> Result<Limit, String> {
-    let (name, rate) = text
-        .split_once('=')
-        .ok_or_else(|| format!("{text:?} is not NAME=AMOUNT/PERIOD, like rpm=100/min"))?;
-    named(name, rate)
+/// A limit without its name.
+#[derive(Debug)]
+pub(super) struct Rate {
+    pub(super) capacity: u64,
+    pub(super) refill_amount: u64,
+    pub(super) refill_period_seconds: u64,
 }
 
-/// The limit called `name` whose rate is written as `text`.
-pub(super) fn named(name: &str, text: &str) -> Result<Limit, String> {
-    let name = LimitName::new(name).map_err(|error| error.to_string())?;
-    let wrong = || format!("{text:?} is no limit: {HELP}");
+/// Parses a limit with its name: `rpm=100/min`.
+pub(super) fn limit(text: &str) -> Result<RateLimit, String> {
+    let (name, text) = text
+        .split_once('=')
+        .ok_or_else(|| format!("{text:?} is not NAME=AMOUNT/PERIOD, for example rpm=100/min"))?;
+    named(name, rate(text)?)
+}
+
+/// The limit called `name`, if the limiter accepts its name and its numbers.
+pub(super) fn named(name: &str, rate: Rate) -> Result<RateLimit, String> {
+    let Rate { capacity, refill_amount, refill_period_seconds } = rate;
+    let checked = LimitName::new(name)
+        .and_then(|name| Limit { name, capacity, refill_amount, refill_period_seconds }.check());
+    checked.map_err(|error| error.to_string())?;
+    Ok(RateLimit { name: name.to_owned(), capacity, refill_amount, refill_period_seconds })
+}
+
+/// Parses a rate: `100/min`, `10000/min,burst=20000`.
+pub(super) fn rate(text: &str) -> Result<Rate, String> {
+    let invalid = || format!("{text:?} is not a rate: {HELP}");
     let (rate, burst) = match text.split_once(',') {
         None => (text, None),
-        Some((rate, burst)) => (rate, Some(burst.trim().strip_prefix("burst=").ok_or_else(wrong)?)),
+        Some((rate, burst)) => {
+            (rate, Some(burst.trim().strip_prefix("burst=").ok_or_else(invalid)?))
+        }
     };
-    let (amount, period) = rate.split_once('/').ok_or_else(wrong)?;
-    let refill_amount = number(amount).ok_or_else(wrong)?;
-    let limit = Limit {
-        name,
-        capacity: burst.map_or(Some(refill_amount), number).ok_or_else(wrong)?,
+    let (amount, period) = rate.split_once('/').ok_or_else(invalid)?;
+    let refill_amount = number(amount).ok_or_else(invalid)?;
+    Ok(Rate {
+        capacity: burst.map_or(Some(refill_amount), number).ok_or_else(invalid)?,
         refill_amount,
-        refill_period_seconds: seconds(period).ok_or_else(wrong)?,
-    };
-    limit.check().map_err(|error| error.to_string())?;
-    Ok(limit)
+        refill_period_seconds: seconds(period).ok_or_else(invalid)?,
+    })
 }
 
-/// A whole number; `_` may set its thousands apart.
+/// Parses a whole number; `_` may separate its thousands.
 fn number(text: &str) -> Option<u64> {
     text.trim().replace('_', "").parse().ok()
 }
@@ -56,8 +73,8 @@ fn seconds(text: &str) -> Option<u64> {
     u64::checked_mul(count, unit)
 }
 
-/// A limit's rate, in the form that is read.
-pub(super) fn rate(limit: &Limit) -> String {
+/// The rate of a limit in the form that [`rate`] parses.
+pub(super) fn format(limit: &RateLimit) -> String {
     let secs = limit.refill_period_seconds;
     let period = match PERIODS.iter().find(|(_, long)| secs.is_multiple_of(*long)) {
         Some((unit, long)) if secs == *long => (*unit).to_owned(),
@@ -72,9 +89,9 @@ pub(super) fn rate(limit: &Limit) -> String {
 }
 
 /// Limits on one line.
-pub(super) fn line(limits: &[Limit]) -> String {
+pub(super) fn line(limits: &[RateLimit]) -> String {
     let each: Vec<_> =
-        limits.iter().map(|limit| format!("{}={}", limit.name, rate(limit))).collect();
+        limits.iter().map(|limit| format!("{}={}", limit.name, format(limit))).collect();
     each.join(" ")
 }
 
@@ -83,8 +100,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_read_as_they_are_written() {
-        for (text, capacity, amount, secs, told) in [
+    fn limits_are_parsed_as_they_are_formatted() {
+        for (text, capacity, amount, secs, formatted) in [
             ("rpm=100/min", 100, 100, 60, "100/min"),
             ("tpm=10_000/min,burst=20000", 20_000, 10_000, 60, "10000/min,burst=20000"),
             ("a=5/s", 5, 5, 1, "5/s"),
@@ -93,36 +110,36 @@ mod tests {
             ("a=1000/1d", 1_000, 1_000, 86_400, "1000/day"),
             ("a=1/7 days", 1, 1, 604_800, "1/7day"),
         ] {
-            let read = limit(text).unwrap();
+            let parsed = limit(text).unwrap();
             assert_eq!(
-                (read.capacity, read.refill_amount, read.refill_period_seconds),
+                (parsed.capacity, parsed.refill_amount, parsed.refill_period_seconds),
                 (capacity, amount, secs),
                 "{text}"
             );
-            assert_eq!(rate(&read), told);
-            assert_eq!(limit(&format!("{}={told}", read.name)).unwrap(), read);
+            assert_eq!(format(&parsed), formatted);
+            assert_eq!(limit(&format!("{}={formatted}", parsed.name)).unwrap(), parsed);
         }
     }
 
     #[test]
-    fn mistakes_in_limits_are_told() {
-        for (text, told) in [
+    fn mistakes_in_limits_are_explained() {
+        for (text, expected) in [
             ("rpm", "NAME=AMOUNT/PERIOD"),
-            ("rpm=100", "is no limit"),
-            ("rpm=x/min", "is no limit"),
-            ("rpm=100/week", "is no limit"),
-            ("rpm=100/min,20", "is no limit"),
-            ("rpm=100/min,burst=", "is no limit"),
-            ("rpm=-1/min", "is no limit"),
+            ("rpm=100", "is not a rate"),
+            ("rpm=x/min", "is not a rate"),
+            ("rpm=100/week", "is not a rate"),
+            ("rpm=100/min,20", "is not a rate"),
+            ("rpm=100/min,burst=", "is not a rate"),
+            ("rpm=-1/min", "is not a rate"),
             ("rpm=0/min", "from 1 to"),
             ("rpm=1/0s", "from 1 to"),
-            ("rpm=1/99999999999999999999d", "is no limit"),
+            ("rpm=1/99999999999999999999d", "is not a rate"),
             ("rpm=9999999999999/min", "from 1 to"),
             ("1a=1/min", "is not a limit"),
             ("wcu=1/min", "reserved"),
         ] {
             let problem = limit(text).unwrap_err();
-            assert!(problem.contains(told), "{text}: {problem}");
+            assert!(problem.contains(expected), "{text}: {problem}");
         }
     }
 }

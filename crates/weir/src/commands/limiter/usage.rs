@@ -1,10 +1,11 @@
-//! `weir limiter usage`: what was used.
+//! `weir limiter usage`: usage by hour, day or month.
 
-use clap::{Args, Subcommand, ValueEnum};
-use weir_server::limiter::usage::{Snapshot, Summary};
+use clap::{Args, Subcommand};
+use weir_api::TimeRangeParams;
+use weir_api::limiter::{UsageParams, UsageSnapshot, UsageSummary, UsageWindow};
 
-use super::{amounts, plot};
-use crate::commands::api_context::{ApiContext, header, tokens, with_query};
+use super::{amounts, one_of, plot};
+use crate::commands::api_context::{ApiContext, header, tokens, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -12,19 +13,20 @@ use crate::output;
 pub(super) struct UsageArgs {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Of this entity
+    /// Entity whose usage to show, for example user-1
     #[arg(long, value_name = "ID", global = true)]
     entity: Option<String>,
-    /// Of this resource
+    /// Resource whose usage to show, for example gpt-4
     #[arg(long, value_name = "NAME", global = true)]
     resource: Option<String>,
-    /// How long the windows are
-    #[arg(long, value_enum, default_value_t = Window::Hourly, global = true)]
-    window: Window,
-    /// From this time on, like 2026-01-15T12:00:00Z [default: a day, 30 days or a year before --to]
+    /// Length of the usage windows
+    #[arg(long, value_name = "LENGTH", default_value = "hourly", global = true,
+        value_parser = one_of::<UsageWindow>(&["hourly", "daily", "monthly"]))]
+    window: UsageWindow,
+    /// Start of the time range, for example 2026-01-15T12:00:00Z [default: a day, 30 days or a year before --to]
     #[arg(long, value_name = "TIME", global = true)]
     from: Option<String>,
-    /// Up to before this time [default: now]
+    /// End of the time range, exclusive, for example 2026-01-16T00:00:00Z [default: now]
     #[arg(long, value_name = "TIME", global = true)]
     to: Option<String>,
     /// Draw bars
@@ -34,33 +36,8 @@ pub(super) struct UsageArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Sum it up
+    /// Show the total and the peak of each limit
     Summary,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Window {
-    Hourly,
-    Daily,
-    Monthly,
-}
-
-impl UsageArgs {
-    fn query(&self, path: &str) -> String {
-        let window = match self.window {
-            Window::Hourly => "hourly",
-            Window::Daily => "daily",
-            Window::Monthly => "monthly",
-        };
-        let parameters = [
-            ("entity", self.entity.as_deref()),
-            ("resource", self.resource.as_deref()),
-            ("window", Some(window)),
-            ("from", self.from.as_deref()),
-            ("to", self.to.as_deref()),
-        ];
-        with_query(path, &parameters)
-    }
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: UsageArgs) -> Result<(), Failure> {
@@ -69,12 +46,14 @@ pub(super) async fn run(context: &ApiContext<'_>, args: UsageArgs) -> Result<(),
             "name an entity, a resource or both: --entity ID, --resource NAME",
         ));
     }
-    if args.verb.is_some() {
-        let path = args.query(&context.path(&["usage", "summary"]));
-        let summary: Summary = context.api.get(&path).await?;
+    let params = UsageParams { entity: args.entity, resource: args.resource, window: args.window };
+    let range = TimeRangeParams { from: args.from, to: args.to };
+    let query = |parts: &[&str]| with_params(&with_params(&context.path(parts), &params)?, &range);
+    if let Some(Verb::Summary) = args.verb {
+        let summary: UsageSummary = context.api.get(&query(&["usage", "summary"])?).await?;
         return context.print(&summary, show_summary);
     }
-    let snapshots: Vec<Snapshot> = context.all(&args.query(&context.path(&["usage"]))).await?;
+    let snapshots: Vec<UsageSnapshot> = context.all(&query(&["usage"])?).await?;
     context.print(
         &snapshots,
         |snapshots| {
@@ -83,12 +62,12 @@ pub(super) async fn run(context: &ApiContext<'_>, args: UsageArgs) -> Result<(),
     )
 }
 
-fn table(snapshots: &[Snapshot]) -> std::io::Result<()> {
+fn table(snapshots: &[UsageSnapshot]) -> std::io::Result<()> {
     let rows = snapshots.iter().map(|snapshot| {
         vec![
-            plot::short(&snapshot.start, snapshot.window).to_owned(),
-            snapshot.entity.to_string(),
-            snapshot.resource.to_string(),
+            plot::window_label(snapshot).to_owned(),
+            snapshot.entity.clone(),
+            snapshot.resource.clone(),
             amounts::line(&snapshot.used),
             tokens(snapshot.events),
         ]
@@ -96,12 +75,12 @@ fn table(snapshots: &[Snapshot]) -> std::io::Result<()> {
     output::table(header(["window", "entity", "resource", "used", "events"]), rows, &[4])
 }
 
-fn show_summary(summary: &Summary) -> std::io::Result<()> {
+fn show_summary(summary: &UsageSummary) -> std::io::Result<()> {
     let rows = summary.total.iter().map(|(name, total)| {
         let peak = summary.peak.get(name).copied().unwrap_or_default();
-        vec![name.to_string(), tokens(*total), tokens(peak)]
+        vec![name.clone(), tokens(*total), tokens(peak)]
     });
-    output::table(header(["limit", "total", "most in a window"]), rows, &[1, 2])?;
+    output::table(header(["limit", "total", "peak"]), rows, &[1, 2])?;
     output::line(format!(
         "{} from {} to {}",
         output::counted(summary.snapshots, &format!("{} window", output::word(&summary.window))),

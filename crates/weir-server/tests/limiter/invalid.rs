@@ -1,20 +1,20 @@
-//! Requests that are wrong: each gets an error that names what is wrong, and nothing is taken.
+//! Invalid requests: the error names the field, and no tokens are taken.
 
 use serde_json::{Map, Value, json};
 use weir_framework::Code;
 
 use crate::scene::{Scene, minutely};
 
-fn ask(change: Value) -> Value {
-    let mut ask = json!({"entity": "user", "resource": "gpt-4", "consume": {"rpm": 1}});
+fn acquire(change: Value) -> Value {
+    let mut request = json!({"entity": "user", "resource": "gpt-4", "consume": {"rpm": 1}});
     for (name, value) in change.as_object().unwrap() {
-        ask[name] = value.clone();
+        request[name] = value.clone();
     }
-    ask
+    request
 }
 
 fn consume(amounts: Value) -> Value {
-    ask(json!({"consume": amounts}))
+    acquire(json!({"consume": amounts}))
 }
 
 fn many(count: usize) -> Value {
@@ -22,7 +22,7 @@ fn many(count: usize) -> Value {
 }
 
 #[tokio::test]
-async fn wrong_requests_for_tokens_are_refused_by_name() {
+async fn invalid_acquires_are_refused_with_the_field() {
     let scene = Scene::with_limits().await;
     assert_eq!(scene.acquire(json!({"rpm": 10})).await.status, 200);
     let before = scene.available_to("user").await;
@@ -42,21 +42,21 @@ async fn wrong_requests_for_tokens_are_refused_by_name() {
         (consume(many(17)), "consume"),
         (consume(json!({"wcu": 1})), "wcu"),
         (consume(json!({"a#b": 1})), "a#b"),
-        (ask(json!({"entity": "a#b"})), "a#b"),
-        (ask(json!({"entity": "a/b"})), "a/b"),
-        (ask(json!({"entity": ""})), "entity"),
-        (ask(json!({"entity": long})), "entity"),
-        (ask(json!({"entity": null})), "entity"),
-        (ask(json!({"resource": "1gpt"})), "1gpt"),
-        (ask(json!({"resource": "_default_"})), "_default_"),
-        (ask(json!({"lease_ttl_secs": 0})), "lease_ttl_secs"),
-        (ask(json!({"lease_ttl_secs": 86_401})), "lease_ttl_secs"),
-        (ask(json!({"on_expiry": "explode"})), "explode"),
-        (ask(json!({"dry_run": "yes"})), "dry_run"),
-        (ask(json!({"colour": "red"})), "colour"),
-        (ask(json!({"limits": [{"name": "rpm"}]})), "capacity"),
-        (ask(json!({"limits": [minutely("rpm", 0)]})), "capacity"),
-        (ask(json!({"limits": [minutely("rpm", 1), minutely("rpm", 2)]})), "rpm"),
+        (acquire(json!({"entity": "a#b"})), "a#b"),
+        (acquire(json!({"entity": "a/b"})), "a/b"),
+        (acquire(json!({"entity": ""})), "entity"),
+        (acquire(json!({"entity": long})), "entity"),
+        (acquire(json!({"entity": null})), "entity"),
+        (acquire(json!({"resource": "1gpt"})), "1gpt"),
+        (acquire(json!({"resource": "_default_"})), "_default_"),
+        (acquire(json!({"lease_ttl_secs": 0})), "lease_ttl_secs"),
+        (acquire(json!({"lease_ttl_secs": 86_401})), "lease_ttl_secs"),
+        (acquire(json!({"on_expiry": "explode"})), "explode"),
+        (acquire(json!({"dry_run": "yes"})), "dry_run"),
+        (acquire(json!({"colour": "red"})), "colour"),
+        (acquire(json!({"limits": [{"name": "rpm"}]})), "capacity"),
+        (acquire(json!({"limits": [minutely("rpm", 0)]})), "capacity"),
+        (acquire(json!({"limits": [minutely("rpm", 1), minutely("rpm", 2)]})), "rpm"),
         (json!({"entity": "user", "resource": "gpt-4"}), "consume"),
         (json!([]), ""),
     ] {
@@ -65,11 +65,11 @@ async fn wrong_requests_for_tokens_are_refused_by_name() {
         assert!(problem.detail.contains(named), "{wrong}: {}", problem.detail);
         assert!(problem.details["field"].is_string(), "{wrong}: {}", reply.text());
     }
-    assert_eq!(scene.available_to("user").await, before, "nothing was taken");
+    assert_eq!(scene.available_to("user").await, before, "no tokens were taken");
 }
 
 #[tokio::test]
-async fn wrong_ids_in_paths_are_named() {
+async fn invalid_ids_in_paths_and_queries_are_refused() {
     let scene = Scene::with_limits().await;
     for (path, named) in [
         ("entities/a%23b", "a#b"),
@@ -108,7 +108,7 @@ async fn wrong_ids_in_paths_are_named() {
 }
 
 #[tokio::test]
-async fn wrong_limits_are_refused_and_change_nothing() {
+async fn invalid_limits_are_refused_and_change_nothing() {
     let scene = Scene::with_limits().await;
     let before: Value = scene.get("limits/system").await.json();
     let limit = |name: &str, value: Value| {
@@ -144,7 +144,7 @@ async fn wrong_limits_are_refused_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn families_are_two_levels_deep_without_cycles() {
+async fn parents_have_no_parents_and_no_cycles() {
     let scene = Scene::with_limits().await;
     scene.put("entities/a", &json!({})).await;
     scene.put("entities/b", &json!({"parent": "a"})).await;
@@ -173,7 +173,7 @@ async fn families_are_two_levels_deep_without_cycles() {
 }
 
 #[tokio::test]
-async fn a_key_of_a_call_is_visible_and_not_long() {
+async fn an_idempotency_key_is_short_visible_ascii() {
     let scene = Scene::with_limits().await;
     let lease = scene.lease(json!({"rpm": 5})).await;
     let tail = format!("leases/{lease}/commit");
@@ -186,5 +186,5 @@ async fn a_key_of_a_call_is_visible_and_not_long() {
     let call = scene.call(axum::http::Method::POST, &tail);
     let twice = call.header("idempotency-key", "a").header("idempotency-key", "b");
     twice.send().await.problem(Code::INVALID_REQUEST);
-    assert_eq!(scene.do_it(&tail).await.json::<Value>()["state"], "committed");
+    assert_eq!(scene.post_empty(&tail).await.json::<Value>()["state"], "committed");
 }

@@ -1,4 +1,4 @@
-//! Looking at buckets, usage and the trail, and what an operator does to buckets.
+//! Reading availability, buckets and the audit log, and the operations of an operator on buckets.
 
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -7,12 +7,12 @@ use weir_framework::Code;
 use crate::scene::Scene;
 
 #[tokio::test]
-async fn availability_says_when_an_amount_will_be_there() {
+async fn availability_reports_when_an_amount_is_available() {
     let scene = Scene::with_limits().await;
     scene.acquire(json!({"rpm": 99})).await;
-    let told: Value =
+    let body: Value =
         scene.get("availability?entity=user&resource=gpt-4&amounts=rpm:11").await.json();
-    let rpm = &told["limits"][0];
+    let rpm = &body["limits"][0];
     assert_eq!(rpm["name"], "rpm");
     assert_eq!((&rpm["available"], &rpm["asked"]), (&json!(1), &json!(11)));
     assert_eq!((&rpm["deficit"], &rpm["retry_after_ms"]), (&json!(10), &json!(6_000)));
@@ -20,22 +20,22 @@ async fn availability_says_when_an_amount_will_be_there() {
 }
 
 #[tokio::test]
-async fn buckets_are_seen_reset_and_topped_up() {
+async fn buckets_are_listed_reset_and_topped_up() {
     let scene = Scene::with_limits().await;
     let empty: Value = scene.get("entities/user/buckets").await.json();
     assert_eq!(empty["items"], json!([]));
-    scene.do_it("entities/user/buckets/gpt-4/reset").await.problem(Code::NOT_FOUND);
+    scene.post_empty("entities/user/buckets/gpt-4/reset").await.problem(Code::NOT_FOUND);
     scene.acquire(json!({"rpm": 90, "tpm": 1_000})).await;
-    let told: Value = scene.get("entities/user/buckets").await.json();
-    let bucket = &told["items"][0];
+    let body: Value = scene.get("entities/user/buckets").await.json();
+    let bucket = &body["items"][0];
     assert_eq!((&bucket["entity"], &bucket["resource"]), (&json!("user"), &json!("gpt-4")));
     assert_eq!((&bucket["shards"], &bucket["cascade"]), (&json!(1), &json!(false)));
     assert_eq!(bucket["limits"][0]["available"], 10);
     assert_eq!(bucket["limits"][0]["consumed"], 90);
     assert_eq!(bucket["limits"][0]["full_in_ms"], 54_000);
-    let told: Value = scene.get("resources/gpt-4/capacity").await.json();
-    assert_eq!(told["entities"], 1);
-    assert_eq!(told["limits"][0], json!({"name": "rpm", "capacity": 100, "available": 10}));
+    let body: Value = scene.get("resources/gpt-4/capacity").await.json();
+    assert_eq!(body["entities"], 1);
+    assert_eq!(body["limits"][0], json!({"name": "rpm", "capacity": 100, "available": 10}));
 
     let top_up = async |key: &str| {
         let call = scene.call(Method::POST, "entities/user/buckets/gpt-4/top-up");
@@ -45,7 +45,7 @@ async fn buckets_are_seen_reset_and_topped_up() {
         reply.json::<Value>()["limits"][0]["available"].clone()
     };
     assert_eq!(top_up("a").await, 25);
-    assert_eq!(top_up("a").await, 25, "the same call counts once");
+    assert_eq!(top_up("a").await, 25, "the same request takes effect once");
     assert_eq!(top_up("b").await, 40);
     for (wrong, code) in [
         (json!({}), Code::INVALID_REQUEST),
@@ -57,41 +57,41 @@ async fn buckets_are_seen_reset_and_topped_up() {
         scene.post("entities/user/buckets/gpt-4/top-up", &body).await.problem(code);
     }
     assert_eq!(scene.requests_left().await, 40);
-    let told: Value = scene.do_it("entities/user/buckets/gpt-4/reset").await.json();
-    assert_eq!(told["limits"][0]["available"], 100);
+    let body: Value = scene.post_empty("entities/user/buckets/gpt-4/reset").await.json();
+    assert_eq!(body["limits"][0]["available"], 100);
     assert_eq!(scene.requests_left().await, 100);
 }
 
 #[tokio::test]
-async fn changes_are_in_the_trail_with_who_made_them() {
+async fn changes_are_audited_with_their_actor() {
     let scene = Scene::with_limits().await;
     let mine = scene.app.token("ns:default").await;
     let put = scene.app.request(Method::PUT, "/v1/namespaces/default/entities/user");
     assert_eq!(put.json(&json!({})).bearer(&mine).send().await.status, 201);
-    let told: Value = scene.get("audit?entity=user").await.json();
-    let event = &told["items"][0];
+    let body: Value = scene.get("audit?entity=user").await.json();
+    let event = &body["items"][0];
     assert_eq!(event["action"], "entity_created");
     assert_eq!((&event["subject"], &event["principal"]), (&json!("user"), &json!("operator:test")));
     assert_eq!(event["at"], "2026-01-15T12:00:00.000Z");
-    let told: Value = scene.get("audit?entity=$SYSTEM").await.json();
-    assert_eq!(told["items"][0]["action"], "limits_set");
-    assert_eq!(told["items"][0]["principal"], "admin");
-    assert!(told["items"][0]["after"].is_object(), "{told}");
+    let body: Value = scene.get("audit?entity=$SYSTEM").await.json();
+    assert_eq!(body["items"][0]["action"], "limits_set");
+    assert_eq!(body["items"][0]["principal"], "admin");
+    assert!(body["items"][0]["after"].is_object(), "{body}");
     let early = "audit?entity=user&to=2026-01-15T11:59:59Z";
     assert_eq!(scene.get(early).await.json::<Value>()["items"], json!([]));
 }
 
 #[tokio::test]
-async fn the_limiter_tells_about_itself() {
+async fn version_and_cache_statistics_are_returned() {
     let scene = Scene::with_limits().await;
-    let told: Value = scene.app.get("/v1/limiter/version").admin().send().await.json();
-    assert_eq!((&told["schema"], &told["supported"]), (&json!("1.0.0"), &json!("1.0.0")));
+    let body: Value = scene.app.get("/v1/limiter/version").admin().send().await.json();
+    assert_eq!((&body["schema"], &body["supported"]), (&json!("1.0.0"), &json!("1.0.0")));
     scene.acquire(json!({"rpm": 1})).await;
     scene.get("limits/resolve?entity=user&resource=gpt-4").await;
-    let told: Value = scene.app.get("/v1/limiter/cache").admin().send().await.json();
-    assert_eq!(told["ttl_ms"], 60_000);
+    let body: Value = scene.app.get("/v1/limiter/cache").admin().send().await.json();
+    assert_eq!(body["ttl_ms"], 60_000);
     assert!(
-        told["misses"].as_u64().unwrap() > 0 && told["entries"].as_u64().unwrap() > 0,
-        "{told}"
+        body["misses"].as_u64().unwrap() > 0 && body["entries"].as_u64().unwrap() > 0,
+        "{body}"
     );
 }

@@ -2,21 +2,20 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
+use weir_api::limiter::{AcquireResponse, LimitStatus};
 use weir_framework::Code;
-use weir_server::limiter::acquire::Lease;
-use weir_server::limiter::shapes::LimitState;
 
 use crate::scene::{Scene, minutely, path};
 
 #[tokio::test]
-async fn what_is_granted_is_written_as_serde_writes_it() {
+async fn responses_are_written_as_serde_writes_them() {
     let scene = Scene::with_limits().await;
     for (dry_run, members) in [(false, 4), (true, 2)] {
-        let ask = json!({"entity": "user", "resource": "gpt-4", "consume": {"tpm": 1, "rpm": 2},
+        let request = json!({"entity": "user", "resource": "gpt-4", "consume": {"tpm": 1, "rpm": 2},
                          "dry_run": dry_run});
-        let reply = scene.post("acquire", &ask).await;
-        let lease: Lease = reply.json();
-        assert_eq!(reply.text(), serde_json::to_string(&lease).unwrap());
+        let reply = scene.post("acquire", &request).await;
+        let response: AcquireResponse = reply.json();
+        assert_eq!(reply.text(), serde_json::to_string(&response).unwrap());
         assert_eq!(reply.json::<Value>().as_object().unwrap().len(), members);
     }
     let reply = scene.acquire(json!({"rpm": 99})).await;
@@ -24,26 +23,26 @@ async fn what_is_granted_is_written_as_serde_writes_it() {
     assert_eq!(reply.json::<Value>()["details"].as_object(), Some(&problem.details));
     let limits = problem.details["limits"].as_array().unwrap();
     for limit in limits {
-        let read: LimitState = serde_json::from_value(limit.clone()).unwrap();
+        let read: LimitStatus = serde_json::from_value(limit.clone()).unwrap();
         let written = serde_json::to_string(&read).unwrap();
         assert!(reply.text().contains(&written), "{written} in {}", reply.text());
     }
 }
 
 #[tokio::test]
-async fn tokens_are_taken_until_there_are_no_more() {
+async fn tokens_are_granted_until_the_bucket_is_empty() {
     let scene = Scene::with_limits().await;
     let reply = scene.acquire(json!({"rpm": 1, "tpm": 9_000})).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
-    let told: Value = reply.json();
-    assert_eq!(told["degraded"], false);
-    assert_eq!(told["expires_at"], "2026-01-15T12:10:00.000Z");
-    assert!(!told["lease"].as_str().unwrap().is_empty());
-    assert_eq!(told["limits"][0]["entity"], "user");
-    assert_eq!(told["limits"][0]["name"], "rpm");
-    assert_eq!(told["limits"][0]["capacity"], 100);
-    assert_eq!(told["limits"][0]["available"], 99);
-    assert_eq!(told["limits"][1]["available"], 1_000);
+    let body: Value = reply.json();
+    assert_eq!(body["degraded"], false);
+    assert_eq!(body["expires_at"], "2026-01-15T12:10:00.000Z");
+    assert!(!body["lease"].as_str().unwrap().is_empty());
+    assert_eq!(body["limits"][0]["entity"], "user");
+    assert_eq!(body["limits"][0]["name"], "rpm");
+    assert_eq!(body["limits"][0]["capacity"], 100);
+    assert_eq!(body["limits"][0]["available"], 99);
+    assert_eq!(body["limits"][1]["available"], 1_000);
 
     let reply = scene.acquire(json!({"rpm": 1, "tpm": 1_001})).await;
     let problem = reply.problem(Code::RATE_LIMIT_EXCEEDED);
@@ -68,55 +67,55 @@ async fn tokens_are_taken_until_there_are_no_more() {
 }
 
 #[tokio::test]
-async fn looking_takes_nothing() {
+async fn a_dry_run_takes_no_tokens() {
     let scene = Scene::with_limits().await;
-    let ask =
+    let request =
         json!({"entity": "user", "resource": "gpt-4", "consume": {"rpm": 5}, "dry_run": true});
-    let reply = scene.post("acquire", &ask).await;
+    let reply = scene.post("acquire", &request).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
-    let told: Value = reply.json();
-    assert_eq!(told.get("lease"), None);
-    assert_eq!(told.get("expires_at"), None);
+    let body: Value = reply.json();
+    assert_eq!(body.get("lease"), None);
+    assert_eq!(body.get("expires_at"), None);
     assert_eq!(scene.requests_left().await, 100);
     scene.acquire(json!({"rpm": 98})).await;
-    scene.post("acquire", &ask).await.problem(Code::RATE_LIMIT_EXCEEDED);
+    scene.post("acquire", &request).await.problem(Code::RATE_LIMIT_EXCEEDED);
     assert_eq!(scene.requests_left().await, 2);
 }
 
 #[tokio::test]
-async fn the_callers_own_limits_hold_when_there_are_no_others() {
+async fn limits_of_the_request_apply_when_none_are_configured() {
     let scene = Scene::start().await;
     scene.acquire(json!({"rpm": 1})).await.problem(weir_server::limiter::codes::NO_LIMITS);
-    let ask = json!({
+    let request = json!({
         "entity": "user", "resource": "gpt-4", "consume": {"rpm": 1},
         "limits": [minutely("rpm", 3)], "lease_ttl_secs": 30, "on_expiry": "rollback",
     });
-    let reply = scene.post("acquire", &ask).await;
+    let reply = scene.post("acquire", &request).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
-    let told: Value = reply.json();
-    assert_eq!(told["expires_at"], "2026-01-15T12:00:30.000Z");
-    assert_eq!(told["limits"][0]["available"], 2);
+    let body: Value = reply.json();
+    assert_eq!(body["expires_at"], "2026-01-15T12:00:30.000Z");
+    assert_eq!(body["limits"][0]["available"], 2);
 }
 
 #[tokio::test]
-async fn a_child_takes_from_its_parent_too() {
+async fn a_cascade_takes_from_the_parent_too() {
     let scene = Scene::with_limits().await;
     assert_eq!(scene.put("entities/team", &json!({})).await.status, 201);
     let child = json!({"parent": "team", "cascade": true});
     assert_eq!(scene.put("entities/user", &child).await.status, 201);
-    let told: Value = scene.acquire(json!({"rpm": 40})).await.json();
-    assert_eq!(told["limits"][0]["entity"], "user");
-    assert_eq!(told["limits"][1]["entity"], "team");
-    assert_eq!(told["limits"][1]["available"], 60);
-    let ask = json!({"entity": "team", "resource": "gpt-4", "consume": {"rpm": 50}});
-    assert_eq!(scene.post("acquire", &ask).await.status, 200);
+    let body: Value = scene.acquire(json!({"rpm": 40})).await.json();
+    assert_eq!(body["limits"][0]["entity"], "user");
+    assert_eq!(body["limits"][1]["entity"], "team");
+    assert_eq!(body["limits"][1]["available"], 60);
+    let request = json!({"entity": "team", "resource": "gpt-4", "consume": {"rpm": 50}});
+    assert_eq!(scene.post("acquire", &request).await.status, 200);
     let problem = scene.acquire(json!({"rpm": 20})).await.problem(Code::RATE_LIMIT_EXCEEDED);
     assert!(problem.detail.contains("team has 10 of limit rpm"), "{}", problem.detail);
     assert_eq!(scene.requests_left().await, 60, "both or neither");
 }
 
 #[tokio::test]
-async fn a_store_that_fails_blocks_or_lets_pass_as_was_set() {
+async fn an_unreachable_store_blocks_or_allows_as_configured() {
     for (does, status) in [("block", 503), ("allow", 200)] {
         let scene = Scene::start().await;
         let limits = json!({"limits": [minutely("rpm", 100)], "on_unavailable": does});
@@ -126,10 +125,10 @@ async fn a_store_that_fails_blocks_or_lets_pass_as_was_set() {
         let reply = scene.acquire(json!({"rpm": 1})).await;
         assert_eq!(reply.status, status, "{}", reply.text());
         if does == "allow" {
-            let told: Value = reply.json();
-            assert_eq!(told["degraded"], true);
-            let lease = told["lease"].as_str().unwrap();
-            let settled = scene.do_it(&format!("leases/{lease}/commit")).await;
+            let body: Value = reply.json();
+            assert_eq!(body["degraded"], true);
+            let lease = body["lease"].as_str().unwrap();
+            let settled = scene.post_empty(&format!("leases/{lease}/commit")).await;
             assert_eq!(settled.json::<Value>()["degraded"], true);
         } else {
             reply.problem(Code::SERVICE_UNAVAILABLE);
@@ -138,12 +137,12 @@ async fn a_store_that_fails_blocks_or_lets_pass_as_was_set() {
 }
 
 #[tokio::test]
-async fn what_became_of_requests_is_counted() {
+async fn acquires_are_counted_by_outcome() {
     let scene = Scene::with_limits().await;
     scene.acquire(json!({"rpm": 60})).await;
     scene.acquire(json!({"rpm": 60})).await;
     scene.acquire(json!({"rpm": 0})).await;
-    let told = scene.app.get("/metrics").admin().send().await.text();
+    let body = scene.app.get("/metrics").admin().send().await.text();
     for line in [
         "weir_limiter_acquires_total{result=\"granted\"} 1",
         "weir_limiter_acquires_total{result=\"refused\"} 1",
@@ -153,7 +152,7 @@ async fn what_became_of_requests_is_counted() {
         "weir_limiter_config_cache_hits_total ",
         "weir_limiter_config_cache_misses_total ",
     ] {
-        assert!(told.contains(line), "{line} is missing in {told}");
+        assert!(body.contains(line), "{line} is missing in {body}");
     }
 }
 
@@ -161,9 +160,9 @@ async fn what_became_of_requests_is_counted() {
 async fn a_token_reaches_its_own_namespace_only() {
     let scene = Scene::with_limits().await;
     let (mine, other) = (scene.app.token("ns:default").await, scene.app.token("ns:other").await);
-    let ask = json!({"entity": "user", "resource": "gpt-4", "consume": {"rpm": 1}});
+    let request = json!({"entity": "user", "resource": "gpt-4", "consume": {"rpm": 1}});
     let call = |token: &str| {
-        scene.app.request(Method::POST, &path("acquire")).json(&ask).bearer(token).send()
+        scene.app.request(Method::POST, &path("acquire")).json(&request).bearer(token).send()
     };
     assert_eq!(call(&mine).await.status, 200);
     call(&other).await.problem(Code::FORBIDDEN);
