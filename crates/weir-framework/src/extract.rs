@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
 use crate::edge::RequestContext;
+use crate::fraction::without_empty_fractions;
 use crate::{ApiError, Code};
 
 /// The largest body of a request that did not come through the edge, in bytes.
@@ -153,12 +154,17 @@ pub fn too_large() -> ApiError {
     ApiError::new(Code::PAYLOAD_TOO_LARGE, "the body is larger than `server.body_bytes_max`")
 }
 
-/// Parses a body. A body that does not parse is parsed again to find the path of the mistake.
+/// Parses a body. A body that does not parse is parsed again: without fractions of zeros, and then to find the path of
+/// the mistake.
 fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     // Checking UTF-8 once is cheaper than having serde check each string.
     if let Ok(text) = std::str::from_utf8(text)
         && let Ok(value) = serde_json::from_str(text)
     {
+        return Ok(value);
+    }
+    // JSON Schema calls `7.0` an integer, and so does our description; serde does not.
+    if let Ok(value) = serde_json::from_slice(&without_empty_fractions(text)) {
         return Ok(value);
     }
     let mut json = serde_json::Deserializer::from_slice(text);

@@ -22,6 +22,7 @@ mod description;
 pub mod edge;
 pub mod error;
 pub mod extract;
+mod fraction;
 pub mod jobs;
 pub mod limits;
 mod links;

@@ -10,12 +10,15 @@ pub trait PageLimit {
     /// The requested number of items, or the default.
     ///
     /// # Errors
-    /// The caller requested none, or more than [`LIMIT_MAX`].
+    /// The caller requested none or more than [`LIMIT_MAX`], or sent an empty cursor.
     fn checked_limit(&self) -> Result<u32, ApiError>;
 }
 
 impl PageLimit for PageParams {
     fn checked_limit(&self) -> Result<u32, ApiError> {
+        if self.cursor.as_deref() == Some("") {
+            return Err(ApiError::invalid("cursor", "is empty; leave it out for the first page"));
+        }
         match self.limit.unwrap_or(LIMIT_DEFAULT) {
             limit @ 1..=LIMIT_MAX => Ok(limit),
             _ => Err(ApiError::invalid("limit", format!("must be from 1 to {LIMIT_MAX}"))),

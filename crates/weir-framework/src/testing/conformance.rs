@@ -105,14 +105,17 @@ impl Description {
         }
     }
 
-    /// One choice must fit; the faults are those of the choice with the fewest.
+    /// One choice must fit. Otherwise the faults are those of the choice whose type fits, if there is one.
     fn check_choices(&self, choices: &[Value], value: &Value, at: &str, faults: &mut Vec<String>) {
         let found = choices.iter().map(|choice| {
             let mut faults = Vec::new();
             self.check(choice, value, at, &mut faults);
-            faults
+            (!is_of_type(self.resolved(choice), value), faults)
         });
-        faults.extend(found.min_by_key(Vec::len).unwrap_or_default());
+        let best = found.min_by_key(|(is_of_other_type, faults)| {
+            (!faults.is_empty(), *is_of_other_type, faults.len())
+        });
+        faults.extend(best.map(|(_, faults)| faults).unwrap_or_default());
     }
 
     fn check_object(

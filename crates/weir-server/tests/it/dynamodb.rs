@@ -49,7 +49,7 @@ async fn instances_share_tokens_and_revocations() {
     let ready: Value = two.get("/readyz").send().await.json();
     assert_eq!(ready["store"], "dynamodb");
     let metrics = two.get("/metrics").admin().send().await.text();
-    assert!(metrics.contains(r#"weir_dynamodb{verb="query",figure="calls"}"#), "{metrics}");
+    assert!(metrics.contains(r#"weir_dynamodb_calls_total{verb="query"}"#), "{metrics}");
     assert!(two.data().is_none(), "no folder, and no admin key saved anywhere");
     two.stop().await.unwrap();
 }

@@ -188,7 +188,7 @@ async fn a_route_that_is_declared_wrongly_is_found() {
     assert_eq!(router::mistakes(&opened, &ours), Vec::<String>::new());
     let found = router::mistakes(&opened, &[Box::new(NoTenant), Box::new(Dangling)]);
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].contains("names no {ns}"), "{found:?}");
+    assert!(found[0].contains("has no {ns}"), "{found:?}");
     assert!(found[1].contains("#/components/schemas/Unseen"), "{found:?}");
 }
 

@@ -136,7 +136,7 @@ async fn no_secret_is_logged_or_returned_again() {
     // A client id that is somebody's secret is told to nobody either, the limiter's table included.
     let mut heard = ears.bodies.join("\n");
     heard.push_str(&String::from_utf8_lossy(&log.0.lock()));
-    assert!(heard.contains("weir_server"), "the log was not taken");
+    assert!(heard.contains("weir_framework"), "the log was not taken");
     for secret in &ears.secrets {
         let Some(place) = heard.find(secret.as_str()) else { continue };
         let around = heard.get(place.saturating_sub(300)..place).unwrap_or_default();

@@ -94,7 +94,8 @@ async fn an_unknown_client_costs_as_much_as_a_wrong_secret() {
     let client = scene.org(ORG).await;
     let checks = async || -> u64 {
         let metrics = scene.get("/metrics").await.text();
-        let line = metrics.lines().find_map(|line| line.strip_prefix("weir_keeper_secret_checks "));
+        let line =
+            metrics.lines().find_map(|line| line.strip_prefix("weir_keeper_secret_checks_total "));
         line.unwrap().parse().unwrap()
     };
     let long = "x".repeat(200);

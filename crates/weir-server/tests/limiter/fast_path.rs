@@ -273,7 +273,7 @@ async fn every_client_takes_the_fast_path_of_every_hot_route() {
             headers.iter().fold(call.admin(), |call, (name, value)| call.header(name, value))
         };
         assert_eq!(pair.acquire(|call| with(call).json(&good())).await.status, 200, "{headers:?}");
-        let refused = change(json!({"consume": {"rpm": 101}}));
+        let refused = change(json!({"consume": {"rpm": 100}}));
         assert_eq!(pair.acquire(|call| with(call).json(&refused)).await.status, 429);
         for (verb, body) in [
             ("adjust", json!({"adjust": {"rpm": 1}})),
@@ -314,7 +314,11 @@ async fn a_large_response_is_compressed_on_both_paths() {
         (0..16).map(|number| minutely(&format!("limit-{number}"), 10)).collect();
     let consume: Map<String, Value> =
         (0..16).map(|number| (format!("limit-{number}"), json!(1))).collect();
-    let ask = change(json!({"entity": "many", "limits": limits, "consume": consume}));
+    for app in [&pair.fast, &pair.slow] {
+        let put = app.request(Method::PUT, &path("limits/resources/many")).admin();
+        assert_eq!(put.json(&json!({"limits": limits})).send().await.status, 201);
+    }
+    let ask = change(json!({"resource": "many", "consume": consume}));
     let accepts = |call: Call| call.header("accept-encoding", "gzip").admin().json(&ask);
     let replies = [
         accepts(pair.fast.request(Method::POST, &path("acquire"))).send().await,

@@ -373,7 +373,8 @@ fn a_day_is_tried_out_with_nothing_stored() {
     home.weir("keeper simulate --org org.yaml --csv day.csv --seed 1").fails(2, &["--seed"]);
     home.weir("keeper simulate --org org.yaml --lag 3601").fails(2, &["3601"]);
     home.weir("keeper simulate --org org.yaml --day 2026-02-30").fails(2, &["2026-02-30"]);
-    home.weir("keeper simulate --org org.yaml --requests 1000001").fails(2, &["more than 1000000"]);
+    home.weir("keeper simulate --org org.yaml --requests 1000001")
+        .fails(2, &["must be at most 1000000"]);
     home.weir("keeper simulate").fails(2, &["--org"]);
 }
 

@@ -31,7 +31,7 @@ const IN_THE_FILE: &[(&str, &str)] = &[
     ("[limiter]\ncompat = \"other\"", "limiter.compat has the unknown value `other`"),
     ("[limiter]\nconfig_ttl_secs = 3601", "limiter.config_ttl_secs is 3601"),
     ("[limiter]\naudit_retention_days = 0", "limiter.audit_retention_days is 0"),
-    ("[limiter]\naudit_archive = \"bucket\"", "limiter.audit_archive \"bucket\" is no archive"),
+    ("[limiter]\naudit_archive = \"bucket\"", "limiter.audit_archive \"bucket\" is not s3://"),
     ("[limiter]\ntable = \"a/b/c\"", "limiter.table \"a/b/c\" is not a table name"),
     (
         "[limiter]\ntable = \"weir.limiter\"\ncompat = \"zae\"",
