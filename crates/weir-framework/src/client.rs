@@ -256,7 +256,7 @@ impl Client {
                 }
             }
         }
-        Err(self.broken("the backup's end was not told"))
+        Err(self.broken("the end of the backup was not reported"))
     }
 
     async fn call<T: DeserializeOwned>(

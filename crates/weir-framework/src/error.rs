@@ -27,7 +27,7 @@ pub struct ApiError {
     pub detail: String,
     pub(crate) details: Details,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// The limit that was reached; told in headers too.
+    /// The limit that was reached; also sent in headers.
     pub(crate) limit: Option<Box<RateLimit>>,
     /// For the log and for the operator's own socket; never for the network.
     pub cause: Option<String>,

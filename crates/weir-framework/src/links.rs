@@ -1,4 +1,4 @@
-//! Where a thing that was made is found again, told by OpenAPI's links.
+//! OpenAPI links from the response that creates a resource to the routes that take its id.
 //!
 //! They follow from how all our routes are named: `POST things` answers 201 with an `id`, and
 //! `things/{id}` is that thing.

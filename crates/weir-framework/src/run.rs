@@ -93,22 +93,22 @@ async fn serve(
     let listener = Listener::bind(&listen, listen_settings).await?;
     let app = App::open(store, settings, data.clone(), &services).await?;
     let admin_key_file = app.ensure_admin_key().await?;
-    let (tell, told) = watch::channel(false);
+    let (stop_sender, stop_signal) = watch::channel(false);
     let mut serving = JoinSet::new();
     if let Some(data) = &data {
         let doing = || format!("making the socket in {}", data.display());
         let listener = socket::bind(data).map_err(|source| Error::io(doing(), source))?;
         let routes = router::local(&app, &services);
-        serving.spawn(serve_socket(listener, routes, drain_max, told.clone()));
+        serving.spawn(serve_socket(listener, routes, drain_max, stop_signal.clone()));
     }
     let origin = listener.origin();
     let routes = router::public(&app, &services);
-    serving.spawn(listener.serve(routes, stopped(told)));
+    serving.spawn(listener.serve(routes, stopped(stop_signal)));
     ready(Started { origin, admin_key_file });
 
     stop().await;
     tracing::info!("stopping; requests under way are finished first");
-    tell.send(true).ok();
+    stop_sender.send(true).ok();
     let drained = async {
         while serving.join_next().await.is_some() {}
         if let Some(jobs) = app.jobs() {
@@ -117,13 +117,13 @@ async fn serve(
     };
     tokio::select! {
         () = drained => {}
-        () = stop() => tracing::warn!("told twice to stop; requests are cut off"),
+        () = stop() => tracing::warn!("a second stop signal cuts requests off"),
     }
     Ok(())
 }
 
-async fn stopped(mut told: watch::Receiver<bool>) {
-    told.wait_for(|stop| *stop).await.ok();
+async fn stopped(mut stop_signal: watch::Receiver<bool>) {
+    stop_signal.wait_for(|stop| *stop).await.ok();
 }
 
 /// Serves commands. Who reaches the socket may read the data folder, so there is nothing to guard
@@ -132,11 +132,11 @@ async fn serve_socket(
     listener: UnixListener,
     routes: Router,
     drain_max: Duration,
-    told: watch::Receiver<bool>,
+    stop_signal: watch::Receiver<bool>,
 ) {
-    let served = axum::serve(listener, routes).with_graceful_shutdown(stopped(told.clone()));
+    let served = axum::serve(listener, routes).with_graceful_shutdown(stopped(stop_signal.clone()));
     let deadline = async {
-        stopped(told).await;
+        stopped(stop_signal).await;
         tokio::time::sleep(drain_max).await;
     };
     tokio::select! {

@@ -34,7 +34,7 @@ pub struct ServerSettings {
     /// Requests under way at once.
     #[config(default = 1024, env = "WEIR_REQUESTS_MAX")]
     pub requests_max: usize,
-    /// Seconds that requests under way may take to finish once the server was told to stop.
+    /// Seconds that requests in progress may take to finish when the server stops.
     #[config(default = 30, env = "WEIR_DRAIN_TIMEOUT_SECS")]
     pub drain_timeout_secs: u64,
     /// Whether answers are compressed for clients that take it.

@@ -357,12 +357,12 @@ impl Reply {
 
     /// Checks that it is a problem of this code, whole and consistent, and returns it.
     pub fn problem(&self, code: Code) -> Problem {
-        let told = self.any_problem();
-        assert_eq!(told.error, code.name(), "{}", self.text());
-        assert_eq!(told.title, code.title(), "{}", self.text());
-        assert_eq!(told.kind, code.urn(), "{}", self.text());
+        let problem = self.any_problem();
+        assert_eq!(problem.error, code.name(), "{}", self.text());
+        assert_eq!(problem.title, code.title(), "{}", self.text());
+        assert_eq!(problem.kind, code.urn(), "{}", self.text());
         assert_eq!(self.status, code.status().as_u16(), "{}", self.text());
-        told
+        problem
     }
 
     /// Checks that it is a problem, whole and consistent, and returns it.
@@ -370,13 +370,16 @@ impl Reply {
         let text = self.text();
         assert_eq!(self.header("content-type"), problem::CONTENT_TYPE, "{} {text}", self.status);
         assert_eq!(self.header("cache-control"), "no-store", "{text}");
-        let told: Problem = self.json();
-        assert_eq!(told.status, self.status, "{text}");
-        assert!(!told.title.is_empty(), "{text}");
-        assert_eq!(told.message, told.detail, "{text}");
-        assert_eq!(told.request_id, self.header("x-request-id"), "{text}");
-        assert!(!told.detail.is_empty() && told.kind.starts_with("urn:weir:problem:"), "{text}");
-        assert!(told.timestamp.parse::<jiff::Timestamp>().is_ok(), "{text}");
-        told
+        let problem: Problem = self.json();
+        assert_eq!(problem.status, self.status, "{text}");
+        assert!(!problem.title.is_empty(), "{text}");
+        assert_eq!(problem.message, problem.detail, "{text}");
+        assert_eq!(problem.request_id, self.header("x-request-id"), "{text}");
+        assert!(
+            !problem.detail.is_empty() && problem.kind.starts_with("urn:weir:problem:"),
+            "{text}"
+        );
+        assert!(problem.timestamp.parse::<jiff::Timestamp>().is_ok(), "{text}");
+        problem
     }
 }

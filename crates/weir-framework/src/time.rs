@@ -19,7 +19,7 @@ fn timestamp(ms: u64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
 }
 
-/// The same of a domain's time, which may be before 1970: that is told as 1970.
+/// The text of a domain's time. A time before 1970 is shown as 1970.
 #[must_use]
 pub fn time(ms: i64) -> String {
     rfc3339(u64::try_from(ms).unwrap_or_default())

@@ -35,7 +35,7 @@ const MS: i64 = 1_000;
 /// How often something may be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rate {
-    /// What is asked: a resource in [`NAMESPACE`].
+    /// The limited operation: a resource in [`NAMESPACE`].
     pub name: &'static str,
     /// How often in a period.
     pub quota: u64,

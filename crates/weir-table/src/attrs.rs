@@ -238,9 +238,9 @@ mod tests {
     fn names_are_in_order_and_each_is_there_once() {
         let entries = ["b", "a", "c", "a", "B"].into_iter().zip(0..);
         let attrs: Attrs = entries.map(|(name, n)| (name.into(), Value::from(n))).collect();
-        let told: Vec<(&str, i64)> =
+        let found: Vec<(&str, i64)> =
             attrs.iter().map(|(name, value)| (name.as_str(), value.as_i64().unwrap())).collect();
-        assert_eq!(told, [("B", 4), ("a", 3), ("b", 0), ("c", 2)]);
+        assert_eq!(found, [("B", 4), ("a", 3), ("b", 0), ("c", 2)]);
         assert_eq!(attrs.get("c"), Some(&Value::from(2)));
         assert_eq!(attrs.get("d"), None);
     }
@@ -253,11 +253,11 @@ mod tests {
                 .collect()
         };
         let (old, new) = (of("a1 b1 c1 d1"), of("b1 c2 d1 e1"));
-        let told: Vec<String> = old
+        let found: Vec<String> = old
             .differences(&new)
             .map(|(name, a, b)| format!("{name}{:?}{:?}", a.is_some(), b.is_some()))
             .collect();
-        assert_eq!(told, ["atruefalse", "ctruetrue", "efalsetrue"]);
+        assert_eq!(found, ["atruefalse", "ctruetrue", "efalsetrue"]);
         assert_eq!(old.differences(&old).count(), 0);
     }
 

@@ -87,7 +87,7 @@ impl Row {
         self.sum(|used| used.read_milliunits)
     }
 
-    fn told(&self) -> String {
+    fn cost_text(&self) -> String {
         let calls = self.used.iter().map(|(verb, used)| {
             let refused = match used.refused {
                 0 => String::new(),
@@ -118,7 +118,7 @@ impl Row {
 
     fn line(&self) -> String {
         let [table, index, read] = [self.table_write(), self.index_write(), self.read()].map(units);
-        format!("| {} | {} | {table} | {index} | {read} |", self.name, self.told())
+        format!("| {} | {} | {table} | {index} | {read} |", self.name, self.cost_text())
     }
 }
 

@@ -119,7 +119,7 @@ impl Process {
         let mut command = tied_to_this_thread(arguments(address.port()), &output)
             .map_err(io(server, "set up"))?;
 
-        let (tell, told) = mpsc::channel();
+        let (sender, lines) = mpsc::channel();
         let (stop, stopped) = mpsc::channel();
         let keep = move || {
             let started = command.spawn().map_err(io(server, "run setpriv")).and_then(|child| {
@@ -129,7 +129,7 @@ impl Process {
                 Ok(running) => (Some(running), Ok(())),
                 Err(error) => (None, Err(error)),
             };
-            if tell.send(answer).is_ok() && running.is_some() {
+            if sender.send(answer).is_ok() && running.is_some() {
                 // Never receives: returns when the other end is dropped, and then ends the server.
                 stopped.recv().ok();
             }
@@ -140,7 +140,7 @@ impl Process {
             .map_err(io(server, "start a thread"))?;
         let process =
             Self { endpoint: format!("http://{address}"), stop: Some(stop), keeper: Some(keeper) };
-        match told.recv() {
+        match lines.recv() {
             Ok(answer) => answer.map(|()| process),
             Err(mpsc::RecvError) => Err(not_ready(server, "lost its keeper thread", String::new())),
         }

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-/// Says who asks; moto does not check the signature.
+/// Names the caller; moto does not check the signature.
 const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=local/20260115/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
 
 /// Makes a bucket at the address of a moto.

@@ -66,7 +66,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve until told to stop (SIGTERM or Ctrl-C)
+    /// Serve until SIGTERM or Ctrl-C
     Serve(serve::ServeArgs),
     /// Show what is configured, and where each value came from
     Config(commands::config::ConfigArgs),

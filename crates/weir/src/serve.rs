@@ -34,7 +34,7 @@ pub(crate) struct ServeArgs {
     flags: ServeFlags,
 }
 
-/// Serves until told to stop.
+/// Serves until SIGTERM or SIGINT.
 pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure> {
     let loaded = source.load(&args.flags.given())?;
     check_shared_keys(&loaded)?;

@@ -76,7 +76,7 @@ impl Claims {
         }
     }
 
-    /// Whether the token counts at `now_ms`. Expiry is exact: whoever was told "3600 seconds" is
+    /// Whether the token is valid at `now_ms`. Expiry is exact: a token issued for 3600 seconds is
     /// refused after them, and what is kept about a token until it expires is never missed later.
     ///
     /// # Errors

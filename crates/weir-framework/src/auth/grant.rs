@@ -113,7 +113,7 @@ pub struct GrantError {
 }
 
 impl GrantError {
-    /// Characters of a wrong part that are told.
+    /// Characters of a wrong part that an error repeats.
     const SHOWN_MAX: usize = 64;
 
     pub(super) fn new(part: &str, problem: &'static str) -> GrantError {

@@ -298,10 +298,10 @@ mod tests {
         let secret = Secret::new("0123456789abcdef0123456789abcdef");
         let previous = SigningKey::from_source("signing.previous", &KeySource::Hs256(secret));
         let keys = Keyring::new(es256(RFC_PEM).unwrap(), Some(previous.unwrap())).unwrap();
-        let told = serde_json::to_value(keys.jwks()).unwrap();
+        let jwks = serde_json::to_value(keys.jwks()).unwrap();
         let kid = keys.current().kid();
         assert_eq!(
-            told,
+            jwks,
             serde_json::json!({"keys": [{
                 "kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": kid,
                 "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",

@@ -2,7 +2,7 @@
 //!
 //! 1. Look at the item. Another instance has the job, or it is not due: wait.
 //! 2. Take the lease, on condition that the item is as it was seen.
-//! 3. Run, and renew the lease meanwhile. When it is lost, the run is told to stop and then dropped,
+//! 3. Run, and renew the lease meanwhile. When it is lost, the run is asked to stop and then dropped,
 //!    at the latest when the lease would be over.
 //! 4. Write down how it ended, which gives the lease back.
 

@@ -9,7 +9,7 @@
 //! - A change of a table counts once in what a counting job writes, because each of its transactions records how far the
 //!   window is written.
 //! - A job that runs alone does so while clocks agree and the store answers. When a lease is lost
-//!   the run is told to stop, then dropped; a job that must not be run twice even then puts a
+//!   the run is asked to stop, then dropped; a job that must not be run twice even then puts a
 //!   condition on its own writes, as everything here does.
 //! - A full pass that is owed is done, though the instance that found it owed may die.
 //!

@@ -1,4 +1,4 @@
-//! A backup on the socket: it is told as it goes, one JSON line per event.
+//! A backup on the socket, which reports its progress as one JSON line per event.
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub(crate) struct Request {
     pub(crate) to: PathBuf,
 }
 
-/// What is told of a backup.
+/// An event of a backup.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Event {
@@ -54,9 +54,9 @@ pub(crate) async fn start(
     }
     let (events, received) = mpsc::channel(EVENTS_WAITING_MAX);
     tokio::spawn(async move {
-        let told = events.clone();
+        let progress = events.clone();
         let progress = move |done, total| {
-            told.try_send(Event::Progress(done, total)).ok();
+            progress.try_send(Event::Progress(done, total)).ok();
         };
         let end = match app.store().backend().backup(&request.to, progress).await {
             Ok(report) => Event::Done(report),

@@ -1,4 +1,4 @@
-//! The operator's keys: replacing the admin key and the signing key, and telling public keys.
+//! The operator's keys: rotating the admin key and the signing key, and publishing public keys.
 
 use axum::Json;
 use axum::extract::State;
@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::{ApiError, Code};
 
-/// A new admin key. It is told once.
+/// A new admin key. The server shows it once.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct NewAdminKey {
     /// The key; the one before is refused from now on.

@@ -37,7 +37,7 @@ pub struct Job {
     pub last_items: Option<u64>,
     /// Why it failed.
     pub last_error: Option<String>,
-    /// What else it told.
+    /// Further details of the last run.
     pub last_detail: Option<String>,
     /// How often it ran, on all instances.
     pub runs: u64,
@@ -58,7 +58,7 @@ pub struct Run {
     pub outcome: String,
     /// How many things it worked on.
     pub items: u64,
-    /// What else it told.
+    /// Further details of the last run.
     pub detail: Option<String>,
 }
 

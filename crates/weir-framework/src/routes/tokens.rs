@@ -16,7 +16,7 @@ use crate::extract::{Body, Path, Query};
 use crate::page::{Page, PageLimit as _, PageParams};
 use crate::time::rfc3339;
 
-/// How long a token counts unless told otherwise: a quarter of a year.
+/// Default lifetime of a token: a quarter of a year.
 const LIFETIME_DEFAULT_SECS: u64 = 90 * 24 * 60 * 60;
 /// How long a token may count.
 const LIFETIME_MAX_SECS: u64 = 366 * 24 * 60 * 60;
@@ -43,7 +43,7 @@ pub struct NewToken {
     pub expires_in: Option<u64>,
 }
 
-/// A token that was issued. Its text is told once.
+/// A newly issued token. The server shows its text once.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct MadeToken {
     /// Its id.

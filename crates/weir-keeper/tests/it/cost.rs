@@ -122,7 +122,7 @@ async fn looks(keeper: &Keeper<Watched>, ledger: &mut Ledger<'_>, who: &Spender)
     // As after a full pass: ended days are final.
     keeper.full_pass(None, 100).await.unwrap();
     let scope = who.one();
-    let month = keeper.series(&scope, day("2025-12-25"), today());
+    let month = keeper.series(&scope, day("2036-12-25"), today());
     ledger.note("30 days of an app", month).await.unwrap();
 }
 

@@ -39,7 +39,7 @@ async fn a_day_is_exported_when_it_is_final(scene: &Scene) {
     scene.clock.advance_ms(86_400_000);
     let exported = export().await;
     assert_eq!((exported.objects, exported.lines, exported.behind_days), (1, 3, 0));
-    let text = read(&objects, &name(&who, "2026/01/23")).await.unwrap();
+    let text = read(&objects, &name(&who, "2037/01/23")).await.unwrap();
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let costs: Vec<(Option<&str>, u64)> = lines
@@ -76,7 +76,7 @@ async fn a_day_is_exported_to_s3(scene: &Scene) {
     let exports = ExportTarget::new(Arc::clone(&objects), "counters");
     let exported = keeper.export_counters(&exports, 100, None).await.unwrap();
     assert_eq!((exported.objects, exported.lines), (1, 2));
-    let found = objects.get(&Path::from(name(&who, "2026/01/23"))).await.unwrap();
+    let found = objects.get(&Path::from(name(&who, "2037/01/23"))).await.unwrap();
     let text = String::from_utf8(found.bytes().await.unwrap().to_vec()).unwrap();
     let costs = text.lines().map(|line| {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -100,7 +100,7 @@ async fn an_export_survives_a_lost_response(scene: &Scene) {
             scene.watch.cancel();
         }
         keeper.export_counters(&exports, 100, None).await.unwrap();
-        let day = ["2026/01/23", "2026/01/28"][turn];
+        let day = ["2037/01/23", "2037/01/28"][turn];
         let text = read(&objects, &name(&who, day)).await.unwrap();
         assert_eq!(text.lines().count(), 1);
         who = spender(scene, "APP").await;

@@ -62,7 +62,7 @@ async fn now(
 }
 
 async fn the_most_specific_price_wins(scene: &Scene) {
-    let book = Some((60_000, PriceSource::PriceBook, "2026-11".to_owned()));
+    let book = Some((60_000, PriceSource::PriceBook, "2037-11".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, book);
     let fallback = Some((60_000, PriceSource::ConfigFallback, "config".to_owned()));
     assert_eq!(now(scene, "acme.model", None).await, fallback);
@@ -70,17 +70,17 @@ async fn the_most_specific_price_wins(scene: &Scene) {
     let unknown = scene.keeper.price(&model("acme.model"), None, None, at_ms).await.unwrap();
     assert_eq!(unknown, None);
     assert_eq!(scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap(), 1);
-    let fetched = Some((7, PriceSource::PricingApi, "2026-01-23".to_owned()));
+    let fetched = Some((7, PriceSource::PricingApi, "2037-01-23".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, fetched, "though the other was remembered");
-    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let today = OrgDay::new(2037, 1, 23).unwrap();
     scene.keeper.import_prices(vec![row(NOVA, None, 8)], today, "ann").await.unwrap();
-    let imported = Some((8, PriceSource::Cached, "2026-01-23".to_owned()));
+    let imported = Some((8, PriceSource::Cached, "2037-01-23".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, imported);
     assert_eq!(scene.another().await.list_prices(today).await.unwrap().len(), 448);
 }
 
 async fn fetched_prices_expire_and_the_price_book_applies_again(scene: &Scene) {
-    let fetched = |source| Some((7, source, "2026-01-23".to_owned()));
+    let fetched = |source| Some((7, source, "2037-01-23".to_owned()));
     scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
     assert_eq!(now(scene, NOVA, None).await, fetched(PriceSource::PricingApi));
     scene.clock.advance_ms(3 * DAY_MS - 1_000);
@@ -107,7 +107,7 @@ async fn a_failed_refresh_keeps_the_old_prices(scene: &Scene) {
 }
 
 async fn an_import_applies_from_its_day_on(scene: &Scene) {
-    let (today, tomorrow) = (OrgDay::new(2026, 1, 23).unwrap(), OrgDay::new(2026, 1, 24).unwrap());
+    let (today, tomorrow) = (OrgDay::new(2037, 1, 23).unwrap(), OrgDay::new(2037, 1, 24).unwrap());
     scene.keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap();
     scene.keeper.import_prices(vec![row(NOVA, None, 6)], tomorrow, "ann").await.unwrap();
     let today_ms = scene.keeper.now_ms();
@@ -122,7 +122,7 @@ async fn an_import_applies_from_its_day_on(scene: &Scene) {
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6);
     let error =
         scene.keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap_err();
-    assert!(error.to_string().starts_with("from: 2026-01-23 is in the past"), "{error}");
+    assert!(error.to_string().starts_with("from: 2037-01-23 is in the past"), "{error}");
 }
 
 async fn prices_are_found_by_region_and_profile(scene: &Scene) {
@@ -142,7 +142,7 @@ async fn prices_are_found_by_region_and_profile(scene: &Scene) {
         assert_eq!(now(scene, text, region).await.unwrap().0, input, "{text} {region:?}");
     }
     // A newer import for another region leaves the older one for this region in force.
-    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let today = OrgDay::new(2037, 1, 23).unwrap();
     scene.keeper.import_prices(vec![row(NOVA, Some("eu-west-1"), 4)], today, "ann").await.unwrap();
     let tomorrow = today.next().unwrap();
     scene
@@ -172,7 +172,7 @@ async fn prices_are_cached(scene: &Scene) {
 }
 
 async fn all_prices_of_a_day_are_listed(scene: &Scene) {
-    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let today = OrgDay::new(2037, 1, 23).unwrap();
     let rows = async |day| -> Vec<PriceRow> {
         let listed = scene.keeper.list_prices(day).await.unwrap();
         listed.into_iter().map(|listed| listed.row).collect()
@@ -197,11 +197,11 @@ async fn all_prices_of_a_day_are_listed(scene: &Scene) {
     assert_eq!(changes(&after, &rows(tomorrow).await), [(NOVA.to_owned(), Some(9))]);
     let listed = scene.keeper.list_prices(today).await.unwrap();
     let nova = listed.iter().find(|listed| listed.row.model_id.as_str() == NOVA).unwrap();
-    assert_eq!((nova.source, nova.version.as_str()), (PriceSource::PricingApi, "2026-01-23"));
+    assert_eq!((nova.source, nova.version.as_str()), (PriceSource::PricingApi, "2037-01-23"));
 }
 
 async fn invalid_prices_are_refused(scene: &Scene) {
-    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let today = OrgDay::new(2037, 1, 23).unwrap();
     for (rows, part) in [
         (vec![row(NOVA, None, u64::MAX)], "must be at most"),
         (vec![row(NOVA, None, 1), row(NOVA, None, 1)], "occurs twice"),
@@ -222,13 +222,13 @@ fn many(input: u64) -> Vec<PriceRow> {
 
 /// How many of them have this price, read without a cache.
 async fn cost(scene: &Scene, input: u64) -> usize {
-    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let today = OrgDay::new(2037, 1, 23).unwrap();
     let listed = scene.another().await.list_prices(today).await.unwrap();
     listed.iter().filter(|it| it.row.price.input == input).count()
 }
 
 async fn an_import_takes_effect_atomically(scene: &Scene) {
-    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let today = OrgDay::new(2037, 1, 23).unwrap();
     let (mut input, mut refused) = (1_000_001, 0);
     for strike in [Strike::Before, Strike::After] {
         for skip in 0.. {
@@ -255,7 +255,7 @@ async fn an_import_takes_effect_atomically(scene: &Scene) {
 }
 
 async fn an_import_in_parts_applies_once_closed(scene: &Scene) {
-    let (keeper, today) = (&scene.keeper, OrgDay::new(2026, 1, 23).unwrap());
+    let (keeper, today) = (&scene.keeper, OrgDay::new(2037, 1, 23).unwrap());
     let import = keeper.begin_import(today, "ann").await.unwrap();
     let mut parts = many(77).into_iter();
     let first: Vec<_> = parts.by_ref().take(10).collect();
@@ -272,7 +272,7 @@ async fn an_import_in_parts_applies_once_closed(scene: &Scene) {
 }
 
 async fn removing_an_import_restores_the_prices_before(scene: &Scene) {
-    let (keeper, today) = (&scene.keeper, OrgDay::new(2026, 1, 23).unwrap());
+    let (keeper, today) = (&scene.keeper, OrgDay::new(2037, 1, 23).unwrap());
     let first = keeper.import_prices(vec![row(NOVA, None, 5)], today, "ann").await.unwrap();
     let second = keeper.import_prices(vec![row(NOVA, None, 6)], today, "bob").await.unwrap();
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6, "the later of one day");
@@ -288,7 +288,7 @@ async fn removing_an_import_restores_the_prices_before(scene: &Scene) {
 }
 
 async fn an_import_that_is_never_closed_is_removed(scene: &Scene) {
-    let (keeper, today) = (&scene.keeper, OrgDay::new(2026, 1, 23).unwrap());
+    let (keeper, today) = (&scene.keeper, OrgDay::new(2037, 1, 23).unwrap());
     let left = keeper.begin_import(today, "ann").await.unwrap();
     keeper.add_to_import(&left.id, many(77)).await.unwrap();
     scene.clock.advance_ms(3_600_000);
@@ -302,7 +302,7 @@ async fn an_import_that_is_never_closed_is_removed(scene: &Scene) {
 }
 
 async fn a_process_switches_to_an_import_at_once(scene: &Scene) {
-    let today = OrgDay::new(2026, 1, 23).unwrap();
+    let today = OrgDay::new(2037, 1, 23).unwrap();
     let other = scene.another().await;
     let costs = async |name: &str| {
         let found = other.price(&model(name), None, None, other.now_ms()).await.unwrap();

@@ -12,8 +12,8 @@ use weir_testkit::watched::Watch;
 /// Either back-end, with its calls recorded.
 pub(crate) type Watched = weir_testkit::watched::Watched<AnyBackend>;
 
-/// Start of a scene's clock: 2026-01-23, 09:00 in New York.
-pub(crate) const MORNING_MS: u64 = 1_769_176_800_000;
+/// Start of a scene's clock: 2037-01-23, 09:00 in New York.
+pub(crate) const MORNING_MS: u64 = 2_116_332_000_000;
 
 /// A keeper ready for a scenario.
 pub(crate) struct Scene {

@@ -87,7 +87,7 @@ pub(crate) fn day(text: &str) -> OrgDay {
 
 /// The day that scenes begin on.
 pub(crate) fn today() -> OrgDay {
-    day("2026-01-23")
+    day("2037-01-23")
 }
 
 /// A submission at the current time for `premium`, with its own id.

@@ -151,7 +151,7 @@ async fn the_timestamp_picks_the_day(scene: &Scene) {
     let who = spender(scene, "APP").await;
     // It is 09:00; the day began nine hours ago.
     let began_ms = now_ms(scene) - 9 * 3_600_000;
-    let yesterday = day("2026-01-22");
+    let yesterday = day("2037-01-22");
     for (at_ms, on) in [
         (now_ms(scene) + 60_000, today()),
         (began_ms, today()),
@@ -277,18 +277,18 @@ async fn a_new_time_zone_waits_for_midnight(scene: &Scene) {
     let midnight_ms = now_ms(scene);
     let after = submission(scene);
     let answer = scene.keeper.submit(&who.org, &who.app, &after).await.unwrap();
-    assert_eq!(answer.processing.org_day, day("2026-01-24"));
+    assert_eq!(answer.processing.org_day, day("2037-01-24"));
     let late = Submission { at_ms: midnight_ms - 1, ..submission(scene) };
     let answer = scene.keeper.submit(&who.org, &who.app, &late).await.unwrap();
     assert_eq!(answer.processing.org_day, today(), "it happened while New York's time held");
     assert_eq!(spent(scene, &who.one(), "premium", today()).await.0, 2);
     assert_eq!(spent(scene, &who.all(), "premium", today()).await.0, 0);
-    assert_eq!(spent(scene, &who.all(), "premium", day("2026-01-24")).await.0, 1);
-    assert_eq!(spent(scene, &who.one(), "premium", day("2026-01-24")).await.0, 1);
+    assert_eq!(spent(scene, &who.all(), "premium", day("2037-01-24")).await.0, 1);
+    assert_eq!(spent(scene, &who.one(), "premium", day("2037-01-24")).await.0, 1);
     // The day in Tokyo ends ten hours later.
     scene.clock.advance_ms(10 * 3_600_000);
     let answer = scene.keeper.submit(&who.org, &who.app, &submission(scene)).await.unwrap();
-    assert_eq!(answer.processing.org_day, day("2026-01-25"));
+    assert_eq!(answer.processing.org_day, day("2037-01-25"));
 }
 
 async fn a_late_submission_uses_the_time_zone_of_its_time(scene: &Scene) {
@@ -302,12 +302,12 @@ async fn a_late_submission_uses_the_time_zone_of_its_time(scene: &Scene) {
     // New York's midnight comes at 05:00 UTC, when it is the 24th, 14:00, in Tokyo.
     scene.clock.advance_ms(15 * 3_600_000);
     let tokyo_ms = now_ms(scene);
-    assert_eq!([tell(tokyo_ms - 1).await, tell(tokyo_ms).await], ["2026-01-23", "2026-01-24"]);
+    assert_eq!([tell(tokyo_ms - 1).await, tell(tokyo_ms).await], ["2037-01-23", "2037-01-24"]);
     // Another name, then another time zone from Tokyo's midnight on: the New York period is retained.
     put(PutOrg { org_name: "New".into(), ..org_request("ORG", "Asia/Tokyo") }).await.unwrap();
-    assert_eq!(tell(tokyo_ms - 1).await, "2026-01-23");
+    assert_eq!(tell(tokyo_ms - 1).await, "2037-01-23");
     put(org_request("APP", "Pacific/Auckland")).await.unwrap();
-    assert_eq!(tell(tokyo_ms - 1).await, "2026-01-23");
+    assert_eq!(tell(tokyo_ms - 1).await, "2037-01-23");
     // At 15:00 UTC it is the 25th in Tokyo and, four hours on, in Auckland.
     scene.clock.advance_ms(10 * 3_600_000);
     let auckland_ms = now_ms(scene);
@@ -315,18 +315,18 @@ async fn a_late_submission_uses_the_time_zone_of_its_time(scene: &Scene) {
         .await
         .unwrap();
     for (at_ms, day) in [
-        (tokyo_ms - 1, "2026-01-23"),
-        (tokyo_ms, "2026-01-24"),
-        (auckland_ms - 1, "2026-01-24"),
-        (auckland_ms, "2026-01-25"),
+        (tokyo_ms - 1, "2037-01-23"),
+        (tokyo_ms, "2037-01-24"),
+        (auckland_ms - 1, "2037-01-24"),
+        (auckland_ms, "2037-01-25"),
     ] {
         assert_eq!(tell(at_ms).await, day, "{at_ms}");
     }
-    assert_eq!(spent(scene, &who.all(), "premium", day("2026-01-23")).await.0, 0);
-    assert_eq!(spent(scene, &who.one(), "premium", day("2026-01-23")).await.0, 4);
-    assert_eq!(spent(scene, &who.all(), "premium", day("2026-01-24")).await.0, 3);
-    assert_eq!(spent(scene, &who.all(), "premium", day("2026-01-25")).await.0, 0);
-    assert_eq!(spent(scene, &who.one(), "premium", day("2026-01-25")).await.0, 1);
+    assert_eq!(spent(scene, &who.all(), "premium", day("2037-01-23")).await.0, 0);
+    assert_eq!(spent(scene, &who.one(), "premium", day("2037-01-23")).await.0, 4);
+    assert_eq!(spent(scene, &who.all(), "premium", day("2037-01-24")).await.0, 3);
+    assert_eq!(spent(scene, &who.all(), "premium", day("2037-01-25")).await.0, 0);
+    assert_eq!(spent(scene, &who.one(), "premium", day("2037-01-25")).await.0, 1);
 }
 
 async fn a_profile_requires_a_region(scene: &Scene) {

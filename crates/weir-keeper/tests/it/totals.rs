@@ -35,7 +35,7 @@ async fn a_day_has_totals_by_model(scene: &Scene) {
     assert_eq!(totals.models[&label("economy")].sum.requests, 0);
     assert_eq!(totals.totals.cost_usd_micros, MicroUsd(COST + 5 + QUOTA));
     assert_eq!(totals.sticky, None, "the first model is open");
-    assert_eq!(totals.updated_at.as_deref(), Some("2026-01-23T14:00:00Z"));
+    assert_eq!(totals.updated_at.as_deref(), Some("2037-01-23T14:00:00Z"));
     spend(scene, &who, "premium", QUOTA).await;
     let totals = scene.keeper.day_totals(&who.all(), today()).await.unwrap();
     assert_eq!(totals.sticky.unwrap().active_model_label, label("economy"));
@@ -54,7 +54,7 @@ async fn an_org_with_quotas_per_app_is_the_sum_of_its_apps(scene: &Scene) {
     assert_eq!(premium.quota_usd_micros, MicroUsd(2 * QUOTA), "what both may spend");
     let totals = scene.keeper.day_totals(&who.two(), today()).await.unwrap();
     assert_eq!(totals.totals.cost_usd_micros, MicroUsd(9));
-    let days = scene.keeper.series(&who.all(), day("2026-01-20"), today()).await.unwrap();
+    let days = scene.keeper.series(&who.all(), day("2037-01-20"), today()).await.unwrap();
     assert_eq!(days.len(), 4);
     assert_eq!(days[3].totals.cost_usd_micros, MicroUsd(12));
 }
@@ -73,14 +73,14 @@ async fn an_app_under_a_shared_quota_has_its_own_totals(scene: &Scene) {
 async fn future_days_and_days_without_usage_are_errors(scene: &Scene) {
     let who = spender(scene, "APP").await;
     for scope in [who.all(), who.one()] {
-        let error = scene.keeper.day_totals(&scope, day("2026-01-24")).await.unwrap_err();
-        assert_eq!(error.to_string(), "date: 2026-01-24 is in the future; today is 2026-01-23");
+        let error = scene.keeper.day_totals(&scope, day("2037-01-24")).await.unwrap_err();
+        assert_eq!(error.to_string(), "date: 2037-01-24 is in the future; today is 2037-01-23");
         let error = scene.keeper.day_totals(&scope, today()).await.unwrap_err();
         assert!(matches!(error, Error::NotFound { .. }));
     }
-    let (from, to) = (day("2026-01-02"), day("2026-01-01"));
+    let (from, to) = (day("2037-01-02"), day("2037-01-01"));
     assert!(scene.keeper.series(&who.one(), from, to).await.is_err());
-    let error = scene.keeper.series(&who.one(), day("2025-10-01"), to).await.unwrap_err();
+    let error = scene.keeper.series(&who.one(), day("2036-10-01"), to).await.unwrap_err();
     assert_eq!(error.to_string(), "to: the range has 93 days; at most 92 allowed");
 }
 
@@ -90,7 +90,7 @@ async fn a_series_has_every_day(scene: &Scene) {
         spend(scene, &who, model, micros).await;
         scene.clock.advance_ms(2 * 86_400_000);
     }
-    let (from, to) = (today(), day("2026-01-31"));
+    let (from, to) = (today(), day("2037-01-31"));
     scene.watch.reset();
     let days = scene.keeper.series(&who.all(), from, to).await.unwrap();
     // It is the 27th now.
@@ -101,7 +101,7 @@ async fn a_series_has_every_day(scene: &Scene) {
         .collect();
     let expected = [("23", 3), ("24", 0), ("25", 4), ("26", 0), ("27", 0)];
     let expected: Vec<(String, u64)> =
-        expected.iter().map(|(day, micros)| (format!("2026-01-{day}"), *micros)).collect();
+        expected.iter().map(|(day, micros)| (format!("2037-01-{day}"), *micros)).collect();
     assert_eq!(totals, expected);
     assert_eq!(days[2].models[&label("standard")].sum.requests, 1);
 }
@@ -113,7 +113,7 @@ async fn an_org_switched_to_a_shared_quota_keeps_its_history(scene: &Scene) {
     scene.keeper.put_org(&who.org, &request, "test").await.unwrap();
     scene.clock.advance_ms(86_400_000);
     spend(scene, &who, "premium", 4).await;
-    let days = scene.keeper.series(&who.all(), today(), day("2026-01-24")).await.unwrap();
+    let days = scene.keeper.series(&who.all(), today(), day("2037-01-24")).await.unwrap();
     let totals: Vec<u64> = days.iter().map(|day| day.totals.cost_usd_micros.0).collect();
     assert_eq!(totals, [3, 4]);
     let totals = scene.keeper.day_totals(&who.all(), today()).await.unwrap();

@@ -11,7 +11,7 @@ use crate::item::BucketId;
 /// Millitokens of each limit, by name.
 pub(crate) type Amounts = Vec<(LimitName, i64)>;
 
-/// A request that is valid as far as that can be told without the store.
+/// A request that is valid as far as can be checked without the store.
 #[derive(Debug)]
 pub(crate) struct CheckedRequest<'a> {
     /// The bucket of the requesting entity.

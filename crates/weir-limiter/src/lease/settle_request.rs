@@ -30,7 +30,7 @@ pub(super) enum SettleKind {
     End(LeaseState),
 }
 
-/// A settle request that is valid as far as that can be told without the store.
+/// A settle request that is valid as far as can be checked without the store.
 #[derive(Debug, Clone)]
 pub(super) struct SettleRequest {
     pub(super) kind: SettleKind,

@@ -133,9 +133,9 @@ async fn old_events_move_to_a_folder_by_day(scene: &Scene) {
     let ns = scene.ns.id();
     let objects = objects(folder.path());
     let expected = BTreeMap::from([
-        (format!("{ns}/2025/10/15/{}.jsonl.gz", first_day[0]), first_day[..50].to_vec()),
-        (format!("{ns}/2025/10/15/{}.jsonl.gz", first_day[50]), first_day[50..].to_vec()),
-        (format!("{ns}/2025/10/16/{second}.jsonl.gz"), vec![second.clone()]),
+        (format!("{ns}/2036/10/15/{}.jsonl.gz", first_day[0]), first_day[..50].to_vec()),
+        (format!("{ns}/2036/10/15/{}.jsonl.gz", first_day[50]), first_day[50..].to_vec()),
+        (format!("{ns}/2036/10/16/{second}.jsonl.gz"), vec![second.clone()]),
     ]);
     assert_eq!(objects, expected);
     assert!(!is_stored(scene, "user-1", &second).await);
@@ -229,7 +229,7 @@ async fn old_events_move_to_s3(scene: &Scene) {
     let id = event(scene, "user-1", RETENTION + 1, 5).await;
     let archive = in_s3(endpoint, &bucket, "audit/old");
     archive_all(scene, &archive, 1).await;
-    let name = format!("/{bucket}/audit/old/{}/2025/10/16/{id}.jsonl.gz", scene.ns.id());
+    let name = format!("/{bucket}/audit/old/{}/2036/10/16/{id}.jsonl.gz", scene.ns.id());
     assert_eq!(unpacked(&ask("GET", endpoint, &name)), std::slice::from_ref(&id));
     assert!(!is_stored(scene, "user-1", &id).await);
     // A place that is not there leaves events where they are.

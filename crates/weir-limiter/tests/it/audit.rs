@@ -76,7 +76,7 @@ async fn an_event_item_matches_zae_limiter(scene: &Scene) {
         ("SK", &format!("#AUDIT#{}", events[0].id)),
         ("entity_id", "user-1"),
         ("event_id", &events[0].id),
-        ("timestamp", "2026-01-15T12:00:00Z"),
+        ("timestamp", "2037-01-15T12:00:00Z"),
         ("action", "entity_created"),
         ("principal", "ann"),
         ("GSI4PK", scene.ns.id().as_str()),

@@ -104,7 +104,7 @@ async fn an_entity_item_matches_zae_limiter(scene: &Scene) {
         ("entity_id", "user-1".to_owned()),
         ("name", "Ann".to_owned()),
         ("parent_id", "team".to_owned()),
-        ("created_at", "2026-01-15T12:00:00.000Z".to_owned()),
+        ("created_at", "2037-01-15T12:00:00.000Z".to_owned()),
         ("GSI1PK", format!("{ns}/PARENT#team")),
         ("GSI1SK", "CHILD#user-1".to_owned()),
         ("GSI4PK", ns.to_string()),
@@ -320,7 +320,7 @@ async fn a_deleted_entity_leaves_only_usage_and_audit(scene: &Scene) {
         let level = Level::Entity(entity(id), resource.map(crate::scene::resource));
         scene.ns.set_limits(&level, config.clone(), "ann").await.unwrap();
     }
-    let key = keys::usage(scene.ns.id(), &user, &resource("gpt"), "2026-01");
+    let key = keys::usage(scene.ns.id(), &user, &resource("gpt"), "2037-01");
     let usage = Item::new()
         .with("PK", key.partition.to_value())
         .with("SK", key.sort.clone().unwrap().to_value());
@@ -405,7 +405,7 @@ async fn entities_of_zae_limiter_count_as_children(scene: &Scene) {
         .with("parent_id", "p")
         .with("cascade", false)
         .with("metadata", Value::M(weir_table::item::Attrs::new()))
-        .with("created_at", "2026-01-15T12:00:00Z")
+        .with("created_at", "2037-01-15T12:00:00Z")
         .with("GSI1PK", keys::gsi1_parent(ns.id(), &entity("p")))
         .with("GSI1SK", "CHILD#theirs")
         .with("GSI4PK", ns.id().as_str())

@@ -10,8 +10,8 @@ pub(crate) use weir_testkit::{eventually, eventually_eq};
 
 use crate::watched::{Watch, Watched};
 
-/// When a scene's clock begins: 2026-01-15, noon, in UTC.
-pub(crate) const NOON_MS: u64 = 1_768_478_400_000;
+/// When a scene's clock begins: 2037-01-15, noon, in UTC.
+pub(crate) const NOON_MS: u64 = 2_115_633_600_000;
 /// The key that signs leases in all scenes.
 pub(crate) const LEASE_KEY: [u8; 32] = [7; 32];
 

@@ -343,11 +343,11 @@ async fn a_shared_table_gets_whole_numbers_and_no_other(scene: &Scene) {
         }
         before = after;
     }
-    let month = weir_limiter::keys::usage(&id.ns, &id.entity, &id.resource, "2026-01");
+    let month = weir_limiter::keys::usage(&id.ns, &id.entity, &id.resource, "2037-01");
     let table = scene.limiter.settings().table.clone();
     let item = scene.store.get(&weir_table::Get::new(table, month)).await.unwrap().unwrap();
     assert_eq!(item.i64("rpm"), Some(2));
-    assert_eq!(item.s("window_start"), Some("2026-01-01T00:00:00Z"));
+    assert_eq!(item.s("window_start"), Some("2037-01-01T00:00:00Z"));
     let numbers: Vec<&str> = item
         .attrs()
         .iter()

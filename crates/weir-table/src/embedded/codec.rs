@@ -636,9 +636,9 @@ mod tests {
             let part = pick_named(&bytes, &names, None).unwrap();
             prop_assert_eq!(patched(&encode(&old), &changed, &part), Ok(bytes.clone()));
             prop_assert_eq!(&part, &pick(&bytes, &|name| names.contains(&&Name::from(name))).unwrap());
-            let told = |name: &str| name.starts_with('a');
-            let more = pick_named(&bytes, &names, Some(told)).unwrap();
-            let wanted = |name: &str| told(name) || names.contains(&&Name::from(name));
+            let returned = |name: &str| name.starts_with('a');
+            let more = pick_named(&bytes, &names, Some(returned)).unwrap();
+            let wanted = |name: &str| returned(name) || names.contains(&&Name::from(name));
             prop_assert_eq!(more, pick(&bytes, &wanted).unwrap());
         }
 

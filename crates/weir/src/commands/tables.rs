@@ -185,7 +185,7 @@ async fn verify(place: &Place, file: &str) -> Result<(), Failure> {
 
 async fn delete(tables: &Tables, args: &DeleteArgs) -> Result<(), Failure> {
     let name = &args.name;
-    // Whether it is there is told before anybody is asked.
+    // A missing table is reported before the confirmation is requested.
     tables.spec(name).await?;
     if !args.yes {
         match output::confirmed(&format!("Delete table {name:?} with all its items?"))? {

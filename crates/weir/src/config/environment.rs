@@ -115,7 +115,7 @@ mod tests {
             ("WEIR_XQZ", "weir config default"),
         ] {
             let problems = found(name, "x").problems;
-            assert!(problems.iter().any(|told| told.contains(near)), "{problems:?}");
+            assert!(problems.iter().any(|message| message.contains(near)), "{problems:?}");
         }
     }
 }

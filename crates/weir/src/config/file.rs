@@ -122,9 +122,9 @@ mod tests {
             ("[store]\nqqq = 1", "store.qqq is unknown; `weir config default`"),
             ("[qqq]", "qqq is no section; `weir config default`"),
         ] {
-            let told = problem(text);
-            assert!(told.contains(says), "{told}");
-            assert!(told.contains("weir.toml"), "{told}");
+            let message = problem(text);
+            assert!(message.contains(says), "{message}");
+            assert!(message.contains("weir.toml"), "{message}");
         }
     }
 
@@ -137,9 +137,9 @@ mod tests {
             "[auth]\nadmin_key \"hunter2\"",
             "[auth]\nadmin_key = \"hunter2\" hunter2",
         ] {
-            let told = problem(text);
-            assert!(told.contains("weir.toml, line "), "{told}");
-            assert!(!told.contains("hunter2"), "{told}");
+            let message = problem(text);
+            assert!(message.contains("weir.toml, line "), "{message}");
+            assert!(!message.contains("hunter2"), "{message}");
         }
     }
 }

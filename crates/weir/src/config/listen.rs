@@ -37,8 +37,8 @@ mod tests {
             (":8080", "is no host"),
             ("a b:80", "is no host"),
         ] {
-            let told = problem(bad).unwrap();
-            assert!(told.contains(says), "{bad}: {told}");
+            let message = problem(bad).unwrap();
+            assert!(message.contains(says), "{bad}: {message}");
         }
     }
 }

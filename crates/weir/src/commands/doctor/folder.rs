@@ -23,7 +23,7 @@ pub(super) fn is_used(data: &Path) -> bool {
     fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-/// All that can be told without opening the store.
+/// The checks that need no open store.
 pub(super) async fn examine(data: &Path) -> Vec<Finding> {
     let mut findings = vec![permissions(data)];
     if is_used(data) {
@@ -102,7 +102,7 @@ fn disk(data: &Path) -> Finding {
     let there = there.ancestors().find(|folder| folder.exists());
     let free = match there.map(rustix::fs::statvfs) {
         Some(Ok(disk)) => disk.f_bavail.saturating_mul(disk.f_frsize),
-        _ => return Finding::warning("disk", "the free space cannot be told"),
+        _ => return Finding::warning("disk", "the free space is unknown"),
     };
     let detail = format!("{} MiB are free", output::thousands(free >> 20));
     match free {

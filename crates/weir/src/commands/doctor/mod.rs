@@ -96,7 +96,7 @@ impl Finding {
 pub(crate) async fn run(args: DoctorArgs, source: &Source) -> Result<(), Failure> {
     let findings = match source.load(&args.flags.given()) {
         Ok(loaded) => examine(&loaded).await,
-        // What depends on the configuration cannot be told without one.
+        // The other checks need a valid configuration.
         Err(failure) => vec![Finding::failed("configuration", &failure)],
     };
     show(&findings, args.json)?;
