@@ -16,7 +16,7 @@
 //! [`page`] hold what operations cost against `docs/cost.md`. [`stage`] is where the scenes of a domain play, on every
 //! back-end.
 //!
-//! [`eventually`] waits for state that lags behind a write, and [`skip`] records a test that cannot run on this machine.
+//! [`eventually`] waits for state that lags behind a write, and [`skip()`] records a test that cannot run on this machine.
 //!
 //! Because servers are shared, every test puts [`unique_prefix`] before its table names.
 //!

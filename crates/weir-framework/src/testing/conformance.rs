@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn an_undescribed_member_is_found() {
         assert_eq!(faults(thing(), json!({"name": "a", "size": null})), [""; 0]);
-        assert_eq!(faults(thing(), json!({"name": "a", "sise": 1})), ["/sise is not described"]);
+        assert_eq!(faults(thing(), json!({"name": "a", "extra": 1})), ["/extra is not described"]);
         let list = json!({"type": "array", "items": thing()});
         assert_eq!(
             faults(list, json!([{"name": "a"}, {"name": "b", "x": 1}])),

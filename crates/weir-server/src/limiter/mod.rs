@@ -1,7 +1,7 @@
 //! The limiter over HTTP: `/v1/namespaces/{ns}/…`.
 //!
-//! A handler parses the request ([`path`], [`convert`]), calls one method of a [`Namespace`](weir_limiter::Namespace) or of the
-//! [`Limiter`], and converts the result into a response of `weir-api`. [`acquire`] is the hot path; the other routes
+//! A handler parses the request (`path`, `convert`), calls one method of a [`Namespace`](weir_limiter::Namespace) or of the
+//! [`Limiter`], and converts the result into a response of `weir-api`. `acquire` is the hot path; the other routes
 //! configure and inspect limits.
 
 mod acquire;
