@@ -421,5 +421,5 @@ fn the_same_commands_work_on_dynamodb_local() {
     assert!(weir(&spend).ok().contains("was recorded: $1.05"));
     let told = weir(&format!("select {ORG} shop --force-check --json")).json();
     assert_eq!(told["recommended_model"]["label"], "standard");
-    weir(&format!("totals {ORG} shop")).fails(3, &["aggregate"]);
+    weir(&format!("totals {ORG} shop")).fails(3, &["not found"]);
 }
