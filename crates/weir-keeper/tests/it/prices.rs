@@ -62,7 +62,7 @@ async fn now(
 }
 
 async fn the_most_specific_price_wins(scene: &Scene) {
-    let book = Some((60_000, PriceSource::PriceBook, "2037-11".to_owned()));
+    let book = Some((60_000, PriceSource::PriceBook, "2026-11".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, book);
     let fallback = Some((60_000, PriceSource::ConfigFallback, "config".to_owned()));
     assert_eq!(now(scene, "acme.model", None).await, fallback);
