@@ -89,7 +89,7 @@ impl Api {
                 self.mistakes
                     .push(format!("{path} requires {required_scope:?} but has no {{{missing}}}"));
             }
-            operations(item).for_each(|operation| describe(operation, path, required_scope));
+            operations(item).for_each(|each| describe(each, path, required_scope));
             // Routes are declared once and live as long as the process.
             let path: &'static str = Box::leak(path.clone().into_boxed_str());
             let declared =

@@ -10,6 +10,7 @@ use weir_table::{AnyBackend, Error, Result, Store, TableSpec};
 
 use crate::api::Api;
 use crate::auth::admin_key::Ensured;
+use crate::auth::scope_kind::{ScopeKind, ScopeKinds};
 use crate::auth::{self, Auth};
 use crate::code::Code;
 use crate::edge;
@@ -54,6 +55,11 @@ pub trait Service: Send + Sync {
 
     /// Declares its routes.
     fn routes(&self, api: Api) -> Api;
+
+    /// The kinds of scopes that its routes require.
+    fn scope_kinds(&self) -> Vec<&'static ScopeKind> {
+        Vec::new()
+    }
 
     /// The error codes that only this service uses.
     fn codes(&self) -> &'static [Code] {
@@ -122,8 +128,10 @@ impl App {
         services: &[Box<dyn Service>],
     ) -> Result<App> {
         let clock = settings.clock.clone();
-        let auth =
-            Auth::open(store.clone(), clock.clone(), &settings.auth, data.as_deref()).await?;
+        let scope_kinds =
+            ScopeKinds::new(services.iter().flat_map(|service| service.scope_kinds()));
+        let (auth, data_dir) = (&settings.auth, data.as_deref());
+        let auth = Auth::open(store.clone(), clock.clone(), auth, data_dir, scope_kinds).await?;
         let app = App(Arc::new(Shared {
             store,
             clock,

@@ -112,11 +112,11 @@ async fn check<'p>(
     let checked = required_scope.check(caller.as_deref(), &parts.method, parameters);
     let checked = checked.map_err(|denied| match denied {
         Denied::Unauthenticated => unauthorized(SEND_CREDENTIALS),
-        Denied::Forbidden => ApiError::new(
+        Denied::Forbidden(scope) => ApiError::new(
             Code::FORBIDDEN,
-            "the credentials do not have the scope that this route requires",
+            format!("the credentials do not have the scope {scope}, which this request requires"),
         )
-        .with("scope_needed", required_scope.text()),
+        .with("scope_needed", scope),
     });
     (caller, checked)
 }

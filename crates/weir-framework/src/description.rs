@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use serde_json::Value;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::header::HeaderBuilder;
@@ -103,20 +103,31 @@ fn request_id() -> Ref {
 }
 
 /// The operations of a path.
-pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch]
-        .into_iter()
-        .flatten()
+pub(crate) fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
+    [
+        (Method::GET, &mut item.get),
+        (Method::PUT, &mut item.put),
+        (Method::POST, &mut item.post),
+        (Method::DELETE, &mut item.delete),
+        (Method::PATCH, &mut item.patch),
+    ]
+    .into_iter()
+    .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
 /// Adds the shared parts to an operation.
-pub(crate) fn describe(operation: &mut Operation, path: &str, required_scope: RequiredScope) {
+pub(crate) fn describe(
+    (method, operation): (Method, &mut Operation),
+    path: &str,
+    required_scope: RequiredScope,
+) {
     // Handlers may share a name; operation ids must be unique.
     let tag = operation.tags.iter().flatten().next().cloned();
     if let (Some(tag), Some(id)) = (tag, &mut operation.operation_id) {
         *id = format!("{tag}_{id}");
     }
-    let extensions = ExtensionsBuilder::new().add("x-weir-scope", required_scope.text());
+    let extensions =
+        ExtensionsBuilder::new().add("x-weir-scope", required_scope.text(&method, path));
     operation.extensions.get_or_insert_default().merge(extensions.build());
     let schemes: &[&str] = match required_scope {
         RequiredScope::Public(_) => &[],

@@ -26,7 +26,7 @@ fn things(description: &mut OpenApi) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (path, item) in &mut description.paths.paths {
         if let Some(collection) = path.strip_suffix("/{id}") {
-            let ids = operations(item).filter_map(|operation| operation.operation_id.clone());
+            let ids = operations(item).filter_map(|(_, operation)| operation.operation_id.clone());
             all.extend(ids.map(|id| (collection.to_owned(), id)));
         }
     }

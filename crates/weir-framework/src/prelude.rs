@@ -11,6 +11,7 @@ pub use utoipa_axum::routes;
 
 pub use crate::api::Api;
 pub use crate::app::{App, Service};
+pub use crate::auth::scope_kind::{Level, ScopeKind};
 pub use crate::extract::{Body, Path, Query};
 pub use crate::page::{Page, PageLimit, PageParams};
 pub use crate::required_scope::RequiredScope;

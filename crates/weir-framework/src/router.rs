@@ -6,6 +6,7 @@ use utoipa_axum::routes;
 
 use crate::api::Api;
 use crate::app::{App, Service};
+use crate::auth::scope_kind::METRICS;
 use crate::edge::Edge;
 use crate::local::{backup, tables};
 use crate::required_scope::RequiredScope;
@@ -26,7 +27,7 @@ fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
         .route(probes, routes!(health::process))
         .route(probes, routes!(health::store))
         .route(probes, routes!(health::health))
-        .route(RequiredScope::Admin, routes!(health::metrics))
+        .route(RequiredScope::Tenant(&METRICS), routes!(health::metrics))
         // Readers of the documentation
         .route(description, routes!(docs::openapi))
         // Operators

@@ -1,139 +1,125 @@
 //! What a credential may do: pure rules, no store and no clock.
 //!
-//! A [`Grants`] is always one that its text form can say (see [`super::scope`]): tenants are unique
-//! and in order, every id is there, and app grants are all of one org that is not granted as a
-//! whole. So whatever is granted can be written into a token and read back the same.
+//! [`super::scope`] converts a [`Grants`] to text and back without loss: grants are unique and sorted, no id is empty, and
+//! inner grants of a kind with two parts (`org:1 app:x`) belong to one outer tenant that is not granted as a whole.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::scope;
+use super::scope_kind::ScopeKind;
 
 /// Bytes of the text form of grants.
 pub const SCOPE_MAX: usize = 4 * 1024;
 /// Grants of one credential.
 pub const GRANTS_MAX: usize = 64;
 
-/// Whose things a request is about.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Tenant {
-    /// An organisation with all its apps.
-    Org(String),
-    /// One app of an organisation.
-    App {
-        /// The organisation.
-        org: String,
-        /// The app.
-        app: String,
-    },
-    /// A namespace of limits.
-    Namespace(String),
-    /// A person's records.
-    Owner(String),
+/// The actions that a grant permits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// Reading.
+    Read,
+    /// One action of the scope's kind, and reading.
+    Action(&'static str),
+    /// Every action.
+    Write,
 }
 
-impl Tenant {
-    /// The same tenant, with its org spelt as all others spell it.
-    fn canonical(self) -> Tenant {
-        match self {
-            Tenant::Org(org) => Tenant::Org(canonical_org(&org)),
-            Tenant::App { org, app } => Tenant::App { org: canonical_org(&org), app },
-            other => other,
+impl Access {
+    fn includes(self, other: Access) -> bool {
+        self == Access::Write || other == Access::Read || self == other
+    }
+
+    /// What both permit.
+    pub(super) fn and(self, other: Access) -> Access {
+        match (self.includes(other), other.includes(self)) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => Access::Read,
         }
     }
 }
 
-/// An org that is a UUID in the one way in which it is stored, however it is spelt; other texts as they are.
-pub(crate) fn canonical_org(org: &str) -> String {
-    let is_spelt_otherwise =
-        org.len() == UUID_LEN && org.bytes().any(|byte| byte.is_ascii_uppercase());
-    let id = is_spelt_otherwise.then(|| uuid::Uuid::try_parse(org).ok()).flatten();
-    id.map_or_else(|| org.to_owned(), |id| id.to_string())
-}
-
-/// Characters of a UUID with its hyphens.
-const UUID_LEN: usize = 36;
-
-/// What may be done with them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Access {
-    /// Look.
-    Read,
-    /// Look and change.
-    Write,
-}
-
-/// One tenant, and what may be done there.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A tenant, and the actions that are permitted there.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Where.
-    pub tenant: Tenant,
-    /// What.
+    /// The kind of scope.
+    pub kind: &'static ScopeKind,
+    /// The ids that name the tenant, outermost first. Without ids, every tenant.
+    pub ids: Vec<String>,
+    /// The permitted actions.
     pub access: Access,
 }
 
 impl Grant {
-    /// Lets its holder change what belongs to `tenant`.
+    /// Permits `access` to the tenant with these ids.
     #[must_use]
-    pub fn write(tenant: Tenant) -> Grant {
-        let access = Access::Write;
-        Grant { tenant, access }
+    pub fn new(kind: &'static ScopeKind, ids: &[&str], access: Access) -> Grant {
+        let ids = ids.iter().zip(kind.levels).map(|(id, level)| (level.canonical)(id).into_owned());
+        Grant { kind, ids: ids.collect(), access }
     }
 
-    /// Lets its holder look at what belongs to `tenant`.
-    #[must_use]
-    pub fn read(tenant: Tenant) -> Grant {
-        let access = Access::Read;
-        Grant { tenant, access }
-    }
-
-    fn allows(&self, tenant: &Tenant, access: Access) -> bool {
-        let covers = match (&self.tenant, tenant) {
-            (Tenant::Org(granted), Tenant::App { org, .. }) => granted == org,
-            (granted, asked) => granted == asked,
-        };
-        covers && self.access >= access
+    fn allows(&self, kind: &ScopeKind, ids: &[&str], access: Access) -> bool {
+        let mut levels = self.ids.iter().zip(ids).zip(kind.levels);
+        self.kind == kind
+            && self.ids.len() <= ids.len()
+            && levels.all(|((granted, id), level)| *granted == (level.canonical)(id))
+            && self.access.includes(access)
     }
 }
 
-/// Everything a credential may do.
+impl PartialOrd for Grant {
+    fn partial_cmp(&self, other: &Grant) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Grant {
+    fn cmp(&self, other: &Grant) -> std::cmp::Ordering {
+        let key = |grant: &'_ Grant| (grant.kind.name, grant.access);
+        let ((name, access), (other_name, other_access)) = (key(self), key(other));
+        let by_ids = || self.ids.cmp(&other.ids);
+        name.cmp(other_name).then_with(by_ids).then(access.cmp(&other_access))
+    }
+}
+
+/// Everything that a credential permits.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Grants {
     admin: bool,
     list: Vec<Grant>,
 }
 
-/// Why grants cannot be.
+/// Why grants are refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("scope {part:?}: {problem}")]
+#[error("{part:?}: {problem}")]
 pub struct GrantError {
-    /// The part that is wrong, cut short where it is long.
+    /// The wrong part, shortened if it is long.
     pub part: String,
     /// What is wrong with it.
-    pub problem: &'static str,
+    pub problem: String,
 }
 
 impl GrantError {
     /// Characters of a wrong part that an error repeats.
     const SHOWN_MAX: usize = 64;
 
-    pub(super) fn new(part: &str, problem: &'static str) -> GrantError {
+    pub(super) fn new(part: &str, problem: impl Into<String>) -> GrantError {
         let part = part.chars().take(Self::SHOWN_MAX).collect();
-        GrantError { part, problem }
+        GrantError { part, problem: problem.into() }
     }
 }
 
 impl Grants {
-    /// May do everything.
+    /// Permits everything.
     #[must_use]
     pub fn admin() -> Grants {
-        let list = Vec::new();
-        Grants { admin: true, list }
+        Grants { admin: true, list: Vec::new() }
     }
 
-    /// Exactly these. Of two for one tenant the wider counts.
+    /// Exactly these grants. A grant that another one includes is left out.
     ///
     /// # Errors
-    /// An id is empty, there are too many, or app grants stand beside more than their one org.
+    /// An id is empty, there are too many grants, or inner grants stand beside more than their one outer tenant.
     pub fn new(list: impl IntoIterator<Item = Grant>) -> Result<Grants, GrantError> {
         Grants::checked(false, list)
     }
@@ -142,41 +128,40 @@ impl Grants {
         admin: bool,
         list: impl IntoIterator<Item = Grant>,
     ) -> Result<Grants, GrantError> {
-        let mut unique = BTreeMap::new();
-        for Grant { tenant, access } in list {
-            let widest = unique.entry(tenant.canonical()).or_insert(access);
-            *widest = access.max(*widest);
+        let mut unique = BTreeSet::new();
+        for grant in list {
+            unique.insert(grant);
             if unique.len() > GRANTS_MAX {
-                return Err(GrantError::new("", "holds more than 64 grants"));
+                return Err(GrantError::new("", "has more than 64 grants"));
             }
         }
-        let list = unique.into_iter();
-        let list = list.map(|(tenant, access)| Grant { tenant, access });
-        let grants = Grants { admin, list: list.collect() };
+        let is_widest = |grant: &&Grant| {
+            let same_tenant = |other: &&Grant| other.kind == grant.kind && other.ids == grant.ids;
+            let mut others = unique.iter().filter(same_tenant);
+            !others.any(|other| other != *grant && other.access.includes(grant.access))
+        };
+        let list = unique.iter().filter(is_widest).cloned().collect();
+        let grants = Grants { admin, list };
         grants.check()?;
         Ok(grants)
     }
 
     fn check(&self) -> Result<(), GrantError> {
-        for Grant { tenant, .. } in &self.list {
-            let ids = match tenant {
-                Tenant::Org(id) | Tenant::Namespace(id) | Tenant::Owner(id) => [id, id],
-                Tenant::App { org, app } => [org, app],
-            };
-            if ids.iter().any(|id| id.is_empty()) {
+        for grant in &self.list {
+            if grant.ids.iter().any(String::is_empty) {
                 return Err(GrantError::new("", "an id is empty"));
             }
+            if grant.ids.is_empty() && !grant.kind.without_tenant {
+                return Err(GrantError::new(grant.kind.name, "names no tenant"));
+            }
         }
-        let orgs = self.list.iter().filter_map(|grant| match &grant.tenant {
-            Tenant::Org(_) => Some(None),
-            Tenant::App { org, .. } => Some(Some(org)),
-            _ => None,
-        });
-        let mut orgs: Vec<Option<&String>> = orgs.collect();
-        orgs.dedup();
-        if orgs.len() > 1 && orgs.iter().any(Option::is_some) {
-            let problem = "an app grant stands beside exactly one org, its own";
-            return Err(GrantError::new("app", problem));
+        for grant in self.list.iter().filter(|grant| grant.ids.len() > 1) {
+            let Some(inner) = grant.kind.inner else { continue };
+            let mut beside = self.list.iter().filter(|other| other.kind == grant.kind);
+            if beside.any(|other| other.ids.len() < 2 || other.ids.first() != grant.ids.first()) {
+                let problem = format!("stands beside exactly one {}, its own", grant.kind.name);
+                return Err(GrantError::new(inner, problem));
+            }
         }
         if scope::print(self).len() > SCOPE_MAX {
             return Err(GrantError::new("", "is longer than 4096 bytes"));
@@ -190,87 +175,97 @@ impl Grants {
         self.admin
     }
 
-    /// The grants, in order.
+    /// The grants, sorted.
     #[must_use]
     pub fn list(&self) -> &[Grant] {
         &self.list
     }
 
-    /// Whether `access` to what belongs to `tenant` is allowed. An org's grant reaches its apps; an
-    /// app's grant reaches neither its org nor the org's other apps.
+    /// Whether `access` to the tenant with these ids is allowed. An org's grant includes its apps; an app's grant includes
+    /// neither its org nor the org's other apps.
     #[must_use]
-    pub fn allows(&self, tenant: &Tenant, access: Access) -> bool {
-        self.admin || self.list.iter().any(|grant| grant.allows(tenant, access))
+    pub fn allows(&self, kind: &ScopeKind, ids: &[&str], access: Access) -> bool {
+        self.admin || self.list.iter().any(|grant| grant.allows(kind, ids, access))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::test_kinds::{NS, ORG, REVIEWS};
 
-    fn org(id: &str) -> Tenant {
-        Tenant::Org(id.into())
-    }
-
-    fn app(org: &str, app: &str) -> Tenant {
-        let (org, app) = (org.into(), app.into());
-        Tenant::App { org, app }
+    fn org(ids: &[&str], access: Access) -> Grant {
+        Grant::new(&ORG, ids, access)
     }
 
     #[test]
-    fn an_org_reaches_its_apps_and_no_other_org() {
-        let grants = Grants::new([Grant::write(org("a"))]).unwrap();
-        assert!(grants.allows(&org("a"), Access::Write));
-        assert!(grants.allows(&app("a", "x"), Access::Write));
-        assert!(!grants.allows(&org("b"), Access::Read));
-        assert!(!grants.allows(&app("b", "x"), Access::Read));
-        assert!(!grants.allows(&Tenant::Namespace("a".into()), Access::Read));
-        assert!(!grants.allows(&Tenant::Owner("a".into()), Access::Read));
-    }
-
-    #[test]
-    fn an_app_reaches_only_itself() {
-        let grants = Grants::new([Grant::write(app("a", "x"))]).unwrap();
-        assert!(grants.allows(&app("a", "x"), Access::Write));
-        assert!(!grants.allows(&app("a", "y"), Access::Read));
-        assert!(!grants.allows(&app("b", "x"), Access::Read));
-        assert!(!grants.allows(&org("a"), Access::Read));
-    }
-
-    #[test]
-    fn reading_is_not_writing() {
-        let grants = Grants::new([Grant::read(org("a"))]).unwrap();
-        assert!(grants.allows(&org("a"), Access::Read));
-        assert!(!grants.allows(&org("a"), Access::Write));
-        assert!(!grants.allows(&app("a", "x"), Access::Write));
-    }
-
-    #[test]
-    fn an_admin_may_everything_and_nobody_nothing() {
-        for tenant in [org("a"), app("a", "x"), Tenant::Owner("o".into())] {
-            assert!(Grants::admin().allows(&tenant, Access::Write));
-            assert!(!Grants::default().allows(&tenant, Access::Read));
+    fn a_grant_includes_what_is_inside_its_tenant() {
+        let grants = Grants::new([org(&["a"], Access::Write), org(&["b"], Access::Read)]).unwrap();
+        for (ids, access, allowed) in [
+            (&["a"][..], Access::Write, true),
+            (&["a", "x"], Access::Write, true),
+            (&["b"], Access::Read, true),
+            (&["b", "x"], Access::Read, true),
+            (&["b"], Access::Write, false),
+            (&["b"], Access::Action("submit"), false),
+            (&["c"], Access::Read, false),
+        ] {
+            assert_eq!(grants.allows(&ORG, ids, access), allowed, "{ids:?} {access:?}");
         }
+        assert!(!grants.allows(&NS, &["a"], Access::Read));
+        let app = Grants::new([org(&["a", "x"], Access::Write)]).unwrap();
+        assert!(app.allows(&ORG, &["a", "x"], Access::Write));
+        for ids in [&["a"][..], &["a", "y"], &["b", "x"]] {
+            assert!(!app.allows(&ORG, ids, Access::Read), "{ids:?}");
+        }
+        assert!(Grants::admin().allows(&ORG, &["a"], Access::Write));
+        assert!(!Grants::default().allows(&ORG, &["a"], Access::Read));
+    }
+
+    #[test]
+    fn an_action_includes_itself_and_reading_only() {
+        let acquire = Access::Action("acquire");
+        let grants = Grants::new([Grant::new(&NS, &["n"], acquire)]).unwrap();
+        assert!(grants.allows(&NS, &["n"], acquire));
+        assert!(grants.allows(&NS, &["n"], Access::Read));
+        assert!(!grants.allows(&NS, &["n"], Access::Write));
+        assert!(!grants.allows(&NS, &["n"], Access::Action("other")));
+    }
+
+    #[test]
+    fn a_grant_without_a_tenant_includes_them_all() {
+        let grants = Grants::new([Grant::new(&REVIEWS, &[], Access::Read)]).unwrap();
+        for ids in [&[][..], &["o"], &["o", "r"]] {
+            assert!(grants.allows(&REVIEWS, ids, Access::Read));
+            assert!(!grants.allows(&REVIEWS, ids, Access::Write));
+        }
+        let one = Grants::new([Grant::new(&REVIEWS, &["o"], Access::Write)]).unwrap();
+        assert!(!one.allows(&REVIEWS, &[], Access::Read));
     }
 
     #[test]
     fn the_wider_of_two_grants_counts() {
-        let grants = Grants::new([Grant::write(org("a")), Grant::read(org("a"))]).unwrap();
-        assert_eq!(grants.list(), [Grant::write(org("a"))]);
+        let read = Grant::new(&NS, &["a"], Access::Read);
+        let acquire = Grant::new(&NS, &["a"], Access::Action("acquire"));
+        let write = Grant::new(&NS, &["a"], Access::Write);
+        let all = [write.clone(), read.clone(), acquire.clone()];
+        assert_eq!(Grants::new(all).unwrap().list(), [write]);
+        assert_eq!(Grants::new([acquire.clone(), read]).unwrap().list(), [acquire]);
     }
 
     #[test]
     fn grants_that_no_text_can_say_are_refused() {
         let refused = |list: Vec<Grant>| Grants::new(list).unwrap_err().to_string();
-        let beside = "an app grant stands beside exactly one org, its own";
-        let app = |of: &str| Grant::read(app(of, "x"));
+        let beside = "stands beside exactly one org, its own";
+        let app = |of: &str| org(&[of, "x"], Access::Read);
         assert!(refused(vec![app("a"), app("b")]).contains(beside));
-        assert!(refused(vec![app("a"), Grant::read(org("a"))]).contains(beside));
-        assert!(refused(vec![app("a"), Grant::read(org("b"))]).contains(beside));
-        assert!(refused(vec![Grant::read(org(""))]).contains("an id is empty"));
-        let many = (0..65).map(|n| Grant::read(org(&n.to_string()))).collect();
+        assert!(refused(vec![app("a"), org(&["a"], Access::Read)]).contains(beside));
+        assert!(refused(vec![app("a"), org(&["b"], Access::Read)]).contains(beside));
+        assert!(refused(vec![org(&[""], Access::Read)]).contains("an id is empty"));
+        assert!(refused(vec![org(&[], Access::Read)]).contains("names no tenant"));
+        let many = (0..65).map(|n| org(&[&n.to_string()], Access::Read)).collect();
         assert!(refused(many).contains("more than 64 grants"));
-        let long = vec![Grant::read(org(&"x".repeat(SCOPE_MAX)))];
+        let long = vec![org(&[&"x".repeat(SCOPE_MAX)], Access::Read)];
         assert!(refused(long).contains("longer than 4096 bytes"));
     }
 }

@@ -22,9 +22,12 @@ pub mod key_file;
 pub mod keys;
 pub mod revocation;
 pub mod scope;
+pub mod scope_kind;
 mod secret;
 mod settings;
 pub mod signing;
+#[cfg(test)]
+pub(crate) mod test_kinds;
 pub mod token;
 
 use std::path::{Path, PathBuf};
@@ -40,6 +43,7 @@ use grant::Grants;
 pub use issue::{Holder, Pair};
 use issued::Issued;
 use revocation::{RevocationCounts, Revocations};
+use scope_kind::ScopeKinds;
 pub use secret::Secret;
 pub use settings::Settings;
 use signing::{Jwks, Keyring, SigningKey};
@@ -84,6 +88,7 @@ impl<B: Backend> Auth<B> {
         clock: Clock,
         settings: &Settings,
         data_dir: Option<&Path>,
+        scope_kinds: ScopeKinds,
     ) -> Result<Auth<B>> {
         settings.check()?;
         let key = settings.admin_key.as_ref();
@@ -106,12 +111,18 @@ impl<B: Backend> Auth<B> {
             refresh_secs: settings.refresh_secs,
             admin: Arc::new(admin),
             admin_key,
-            tokens: Tokens::new(settings.issuer.as_str(), keyring),
+            tokens: Tokens::new(settings.issuer.as_str(), keyring, scope_kinds),
             revocations: Revocations::new(store.clone(), settings.cache_secs),
             issued: Issued::new(store),
             key_folder: key_folder.map(Path::to_owned),
             rotating: tokio::sync::Mutex::default(),
         })
+    }
+
+    /// The kinds of scopes that tokens can have.
+    #[must_use]
+    pub fn scope_kinds(&self) -> &ScopeKinds {
+        self.tokens.scope_kinds()
     }
 
     /// Makes the admin key unless there is one or one is configured. What comes back is shown to

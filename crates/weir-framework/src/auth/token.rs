@@ -16,6 +16,7 @@ use super::claims::{Claims, TokenType, new_jti};
 use super::error::TokenError;
 use super::grant::Grants;
 use super::jws;
+use super::scope_kind::ScopeKinds;
 use super::secret::Secret;
 use super::signing::{Jwks, Keyring};
 
@@ -67,18 +68,26 @@ pub struct Verified {
 pub struct Tokens {
     issuer: String,
     keys: RwLock<Arc<Keyring>>,
+    scope_kinds: ScopeKinds,
     verified: Cache<[u8; 32], Arc<Verified>>,
 }
 
 impl Tokens {
     /// Tokens of `issuer`, signed with `keys`.
     #[must_use]
-    pub fn new(issuer: impl Into<String>, keys: Keyring) -> Tokens {
+    pub fn new(issuer: impl Into<String>, keys: Keyring, scope_kinds: ScopeKinds) -> Tokens {
         Tokens {
             issuer: issuer.into(),
             keys: RwLock::new(Arc::new(keys)),
+            scope_kinds,
             verified: Cache::new(VERIFIED_MAX),
         }
+    }
+
+    /// The kinds of scopes that tokens can have.
+    #[must_use]
+    pub fn scope_kinds(&self) -> &ScopeKinds {
+        &self.scope_kinds
     }
 
     /// The public keys.
@@ -173,7 +182,7 @@ impl Tokens {
         let claims: Claims = serde_json::from_slice(&claims)
             .map_err(|_| TokenError::Malformed("a claim is missing or of the wrong kind"))?;
         claims.check(&self.issuer)?;
-        let grants = claims.scope.parse::<Grants>();
+        let grants = Grants::parse(&claims.scope, &self.scope_kinds);
         let grants = grants.map_err(|_| TokenError::Malformed("the scope is not one of ours"))?;
         let claims = Arc::new(claims);
         let identity =

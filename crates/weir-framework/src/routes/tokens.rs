@@ -35,8 +35,9 @@ pub struct NewToken {
         example = "nightly-report"
     )]
     pub name: String,
-    /// What it may do: `admin`, or grants such as `org:ID`, `ns:NAME` and `owner:LOGIN`, separated by spaces.
-    #[schema(format = "scope", min_length = 1, max_length = 4096, example = "ns:default")]
+    /// The scopes that it grants, separated by spaces: `admin`, `metrics`, or those of a tenant, such as `ns:NAME`,
+    /// `ns:NAME:acquire` and `org:ID app:ID:read`.
+    #[schema(format = "scope", min_length = 1, max_length = 4096, example = "ns:default:acquire")]
     pub scope: String,
     /// How long it counts.
     #[schema(minimum = 1, maximum = 31_622_400, default = 7_776_000)]
@@ -105,8 +106,8 @@ pub(crate) async fn issue(
             format!("must have 1 to {NAME_MAX} characters, none of them a control character");
         return Err(ApiError::invalid("name", problem));
     }
-    let grants: Grants =
-        new.scope.parse().map_err(|error| ApiError::invalid("scope", format!("{error}")))?;
+    let grants = Grants::parse(&new.scope, app.auth().scope_kinds())
+        .map_err(|error| ApiError::invalid("scope", error.to_string()))?;
     if !grants.is_admin() && grants.list().is_empty() {
         return Err(ApiError::invalid("scope", "grants nothing"));
     }

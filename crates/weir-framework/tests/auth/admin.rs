@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use weir_framework::auth::admin_key::Ensured;
-use weir_framework::auth::grant::{Access, Tenant};
+use weir_framework::auth::grant::Access;
 use weir_framework::auth::{AuthError, Secret, Settings};
 use weir_table::Query;
 use weir_testkit::watched::Strike;
 
-use crate::place::{Place, TestAuth};
+use crate::place::{ORG, Place, TestAuth};
 
 async fn made(auth: &TestAuth) -> Secret {
     match auth.ensure_admin_key().await.unwrap() {
@@ -33,8 +33,8 @@ async fn the_first_start_makes_a_key_that_may_everything() {
     let key = made(&auth).await;
     let identity = auth.authenticate_key(key.expose()).await.unwrap();
     assert_eq!(identity.subject, "admin");
-    let anything = Tenant::Org("any".into());
-    assert!(identity.grants.allows(&anything, Access::Write));
+
+    assert!(identity.grants.allows(&ORG, &["any"], Access::Write));
     assert!(!is_let_in(&auth, "").await);
     assert!(!is_let_in(&auth, &key.expose()[1..]).await);
     assert!(!is_let_in(&auth, &"x".repeat(1_000_000)).await);

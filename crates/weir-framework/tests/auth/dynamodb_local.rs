@@ -11,7 +11,7 @@ use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
 use weir_table::dynamodb::{Dynamo, Options};
 
-use crate::place::{CLIENT, START_MS, pair, refusal};
+use crate::place::{CLIENT, START_MS, pair, refusal, scope_kinds};
 
 const REVOKED: Option<TokenError> = Some(TokenError::Revoked);
 
@@ -41,7 +41,7 @@ impl Shared {
             ..Settings::default()
         };
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        Auth::open(store, clock, &settings, None).await.unwrap()
+        Auth::open(store, clock, &settings, None, scope_kinds()).await.unwrap()
     }
 }
 

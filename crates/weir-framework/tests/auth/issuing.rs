@@ -1,9 +1,9 @@
 //! Issuing tokens: pairs for clients, listed ones for operators.
 
-use weir_framework::auth::grant::{Access, Grants, Tenant};
+use weir_framework::auth::grant::{Access, Grants};
 use weir_framework::auth::{Settings, TokenError};
 
-use crate::place::{CLIENT, Place, pair, refusal};
+use crate::place::{CLIENT, ORG, Place, grants, pair, refusal};
 
 #[tokio::test]
 async fn a_client_gets_a_pair_and_then_further_access_tokens() {
@@ -16,8 +16,7 @@ async fn a_client_gets_a_pair_and_then_further_access_tokens() {
     assert_eq!(access.claims.parent_jti.as_ref(), Some(&refresh.claims.jti));
     let identity = auth.authenticate_bearer(access.token.expose()).await.unwrap();
     assert_eq!(identity.subject, CLIENT);
-    let app = Tenant::App { org: "7".into(), app: "x".into() };
-    assert!(identity.grants.allows(&app, Access::Write));
+    assert!(identity.grants.allows(&ORG, &["7", "x"], Access::Write));
     let wrong = refusal(&auth, refresh.token.expose()).await;
     assert_eq!(wrong, Some(TokenError::WrongType));
     assert!(auth.refresh(access.token.expose()).await.is_err());
@@ -49,7 +48,7 @@ async fn an_access_token_does_not_outlive_its_refresh_token() {
 async fn operators_tokens_are_listed_the_newest_first_until_they_expire() {
     let place = Place::new();
     let auth = place.open().await;
-    let grants: Grants = "ns:read:eu admin".parse().unwrap();
+    let grants = grants("ns:eu:read admin");
     for name in ["first", "second", "third"] {
         let minted = auth.issue_operator(name, &grants, 3600).await.unwrap();
         assert_eq!(refusal(&auth, minted.token.expose()).await, None);
@@ -61,7 +60,7 @@ async fn operators_tokens_are_listed_the_newest_first_until_they_expire() {
         names.collect::<Vec<_>>()
     };
     assert_eq!(names(&page.items), ["third", "second"]);
-    assert_eq!(page.items[0].scope, "admin ns:read:eu");
+    assert_eq!(page.items[0].scope, "admin ns:eu:read");
     assert_eq!(page.items[0].expires - page.items[0].created, 3600);
     // Time goes on between two pages.
     place.later_secs(1);

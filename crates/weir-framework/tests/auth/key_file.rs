@@ -7,7 +7,7 @@ use weir_framework::auth::key_file::{load, rotate};
 use weir_framework::auth::signing::KeySource;
 use weir_framework::auth::{Auth, Secret, Settings, TokenError};
 
-use crate::place::{CLIENT, Place, pair, refusal};
+use crate::place::{CLIENT, Place, pair, refusal, scope_kinds};
 
 #[test]
 fn the_key_is_made_once_and_only_its_owner_may_read_it() {
@@ -83,13 +83,13 @@ async fn a_shared_store_needs_a_configured_key() {
     let place = Place::new();
     let (store, clock) = (place.store.clone(), place.clock.clone());
     let mut settings = Settings::default();
-    let refused = Auth::open(store.clone(), clock.clone(), &settings, None).await;
+    let refused = Auth::open(store.clone(), clock.clone(), &settings, None, scope_kinds()).await;
     let refused = refused.unwrap_err().to_string();
     assert!(refused.starts_with("signing.key: must be configured"), "{refused}");
 
     let secret = "a secret that all the instances know";
     settings.signing = Some(KeySource::Hs256(Secret::new(secret)));
-    let shared = Auth::open(store, clock, &settings, None).await.unwrap();
+    let shared = Auth::open(store, clock, &settings, None, scope_kinds()).await.unwrap();
     let token = pair(&shared, CLIENT).await.access.token;
     let other = place.open_with(&settings).await.unwrap();
     assert_eq!(refusal(&other, token.expose()).await, None);

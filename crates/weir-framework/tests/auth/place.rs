@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use weir_framework::auth::grant::Grants;
+use weir_framework::auth::scope_kind::{Level, ScopeKind, ScopeKinds};
 use weir_framework::auth::{Auth, AuthError, Holder, Pair, Settings, TokenError};
 use weir_table::clock::Clock;
 use weir_table::embedded::{Embedded, Options};
@@ -13,6 +14,18 @@ use weir_testkit::watched::{Watch, Watched};
 /// When the tests play: 2026-01-01.
 pub(crate) const START_MS: u64 = 1_767_225_600_000;
 pub(crate) const CLIENT: &str = "org-7";
+
+pub(crate) static NS: ScopeKind = ScopeKind::new("ns", &[Level::exact("ns")]);
+pub(crate) static ORG: ScopeKind =
+    ScopeKind::new("org", &[Level::exact("org"), Level::exact("app")]).with_inner("app");
+
+pub(crate) fn scope_kinds() -> ScopeKinds {
+    ScopeKinds::new([&NS, &ORG])
+}
+
+pub(crate) fn grants(scope: &str) -> Grants {
+    Grants::parse(scope, &scope_kinds()).unwrap()
+}
 
 pub(crate) type TestAuth = Auth<Watched<Embedded>>;
 
@@ -48,7 +61,7 @@ impl Place {
 
     pub(crate) async fn open_with(&self, settings: &Settings) -> weir_table::Result<TestAuth> {
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        Auth::open(store, clock, settings, Some(self.dir.path())).await
+        Auth::open(store, clock, settings, Some(self.dir.path()), scope_kinds()).await
     }
 
     pub(crate) fn later_secs(&self, secs: u64) {
@@ -57,12 +70,7 @@ impl Place {
 }
 
 pub(crate) async fn pair<B: Backend>(auth: &Auth<B>, subject: &str) -> Pair {
-    let holder = Holder {
-        subject,
-        org_id: Some("7"),
-        app_id: None,
-        grants: &"org:7".parse::<Grants>().unwrap(),
-    };
+    let holder = Holder { subject, org_id: Some("7"), app_id: None, grants: &grants("org:7") };
     auth.issue_pair(holder).await.unwrap()
 }
 

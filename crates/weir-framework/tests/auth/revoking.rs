@@ -7,7 +7,7 @@ use weir_table::clock::Clock;
 use weir_table::{Get, Key};
 use weir_testkit::watched::Strike;
 
-use crate::place::{CLIENT, Place, START_MS, pair, refusal};
+use crate::place::{CLIENT, Place, START_MS, pair, refusal, scope_kinds};
 
 const REVOKED: Option<TokenError> = Some(TokenError::Revoked);
 
@@ -123,7 +123,8 @@ async fn a_clock_that_is_behind_issues_tokens_that_count() {
     let place = Place::new();
     let here = place.open().await;
     let (behind, settings) = (Clock::manual(START_MS - 5000), Settings::default());
-    let behind = Auth::open(place.store.clone(), behind, &settings, Some(place.dir())).await;
+    let behind =
+        Auth::open(place.store.clone(), behind, &settings, Some(place.dir()), scope_kinds()).await;
     let behind = behind.unwrap();
     here.revoke_all(CLIENT).await.unwrap();
     let tokens = pair(&behind, CLIENT).await;
@@ -144,7 +145,8 @@ async fn revoking_all_never_goes_back_in_time() {
     place.later_secs(50);
     auth.revoke_all(CLIENT).await.unwrap();
     let (behind, settings) = (Clock::manual(START_MS), Settings::default());
-    let behind = Auth::open(place.store.clone(), behind, &settings, Some(place.dir())).await;
+    let behind =
+        Auth::open(place.store.clone(), behind, &settings, Some(place.dir()), scope_kinds()).await;
     let behind = behind.unwrap();
     behind.revoke_all(CLIENT).await.unwrap();
     for auth in [&auth, &behind, &place.open().await] {

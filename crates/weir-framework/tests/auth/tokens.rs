@@ -6,12 +6,11 @@ use proptest::prelude::*;
 use ring::hmac;
 use serde_json::{Value, json};
 use weir_framework::auth::claims::TokenType;
-use weir_framework::auth::grant::Grants;
 use weir_framework::auth::signing::{KeySource, Keyring, SigningKey};
 use weir_framework::auth::token::{Mint, Minted, Tokens};
 use weir_framework::auth::{Secret, TokenError};
 
-use crate::place::START_MS;
+use crate::place::{START_MS, grants as scope, scope_kinds};
 
 const SECRET: &str = "the current secret of these tests";
 const OLD_SECRET: &str = "the secret before, of these tests";
@@ -31,11 +30,11 @@ fn pem() -> SigningKey {
 }
 
 fn tokens(current: SigningKey, previous: Option<SigningKey>) -> Tokens {
-    Tokens::new("weir", Keyring::new(current, previous).unwrap())
+    Tokens::new("weir", Keyring::new(current, previous).unwrap(), scope_kinds())
 }
 
 fn mint(tokens: &Tokens, token_type: TokenType) -> Minted {
-    let grants: Grants = "org:7 app:x".parse().unwrap();
+    let grants = scope("org:7 app:x");
     let mint = Mint {
         subject: "org-7-app-x",
         org_id: Some("7"),
@@ -182,7 +181,7 @@ fn no_bit_of_a_token_can_be_changed() {
 
 #[test]
 fn another_issuer_s_token_is_refused() {
-    let theirs = Tokens::new("other", Keyring::new(secret(SECRET), None).unwrap());
+    let theirs = Tokens::new("other", Keyring::new(secret(SECRET), None).unwrap(), scope_kinds());
     let text = mint(&theirs, TokenType::Access).token;
     let ours = tokens(secret(SECRET), None);
     assert_eq!(refusal(&ours, text.expose(), START_MS), TokenError::WrongIssuer);
@@ -256,7 +255,7 @@ fn claims_must_be_there_and_in_bounds() {
 #[test]
 fn what_cannot_be_a_token_is_not_minted() {
     let tokens = tokens(secret(SECRET), None);
-    let grants = Grants::default();
+    let grants = scope("");
     let mint = Mint {
         subject: "s",
         org_id: None,
@@ -273,10 +272,7 @@ fn what_cannot_be_a_token_is_not_minted() {
     let nobody = Mint { subject: "", ..mint };
     assert!(refused(&nobody, START_MS).contains("the subject is empty"));
     assert!(refused(&mint, u64::MAX).contains("too far in the future"));
-    let long = Grants::new([weir_framework::auth::grant::Grant::write(
-        weir_framework::auth::grant::Tenant::Owner("o".repeat(4000)),
-    )]);
-    let (long, control) = (long.unwrap(), "\u{1}".repeat(512));
+    let (long, control) = (scope(&format!("ns:{}", "o".repeat(4000))), "\u{1}".repeat(512));
     let long = Mint { grants: &long, subject: &control, org_id: Some(&control), ..mint };
     assert!(refused(&long, START_MS).contains("at most 8192"));
 }

@@ -27,6 +27,7 @@ pub(crate) mod path;
 mod prices;
 mod profiles;
 pub(crate) mod rates;
+mod scopes;
 mod selection;
 mod settings;
 mod sticky;
@@ -49,6 +50,7 @@ use self::rates::Allowances;
 pub use self::settings::{Labels, Settings};
 use weir_framework::api::Api;
 use weir_framework::app::{App, Opened, Opening, Service};
+use weir_framework::auth::scope_kind::ScopeKind;
 use weir_framework::jobs::Jobs;
 use weir_framework::metrics::ServiceMetrics;
 use weir_framework::objects;
@@ -140,25 +142,27 @@ impl Service for KeeperService {
         let ticket = RequiredScope::Public(
             "the one-time token is the credential, and is checked by the handler",
         );
+        let tenant = RequiredScope::Tenant(&scopes::ORG);
+        let submit = RequiredScope::Action(&scopes::ORG, scopes::SUBMIT);
         let api = auth::declare(api);
         let api = api
             // Programs that call models
-            .fast_route(RequiredScope::Org, fast_route!(selection::select))
-            .fast_route(RequiredScope::Org, fast_route!(submissions::costs))
-            .fast_route(RequiredScope::Org, fast_route!(submissions::usage))
-            .route(RequiredScope::Org, routes!(submissions::costs_batch))
-            .route(RequiredScope::Org, routes!(submissions::usage_batch))
-            .route(RequiredScope::Org, routes!(profiles::register, profiles::list))
+            .fast_route(submit, fast_route!(selection::select))
+            .fast_route(submit, fast_route!(submissions::costs))
+            .fast_route(submit, fast_route!(submissions::usage))
+            .route(submit, routes!(submissions::costs_batch))
+            .route(submit, routes!(submissions::usage_batch))
+            .route(tenant, routes!(profiles::register, profiles::list))
             // Reports and configuration
-            .route(RequiredScope::Org, routes!(aggregates::org_day))
-            .route(RequiredScope::Org, routes!(aggregates::org_days))
-            .route(RequiredScope::Org, routes!(aggregates::app_day))
-            .route(RequiredScope::Org, routes!(aggregates::app_days))
-            .route(RequiredScope::Org, routes!(orgs::get))
-            .route(RequiredScope::Org, routes!(apps::list))
-            .route(RequiredScope::Org, routes!(apps::get))
-            .route(RequiredScope::Org, routes!(audit::of_org))
-            .route(RequiredScope::Org, routes!(audit::of_app));
+            .route(tenant, routes!(aggregates::org_day))
+            .route(tenant, routes!(aggregates::org_days))
+            .route(tenant, routes!(aggregates::app_day))
+            .route(tenant, routes!(aggregates::app_days))
+            .route(tenant, routes!(orgs::get))
+            .route(tenant, routes!(apps::list))
+            .route(tenant, routes!(apps::get))
+            .route(tenant, routes!(audit::of_org))
+            .route(tenant, routes!(audit::of_app));
         // The operator, and anyone with a one-time token
         api.route(RequiredScope::Admin, routes!(orgs::list))
             .route(RequiredScope::Admin, routes!(orgs::put))
@@ -174,6 +178,10 @@ impl Service for KeeperService {
             .route(RequiredScope::Admin, routes!(prices::remove_import))
             .route(RequiredScope::Admin, routes!(webhooks::list))
             .route(RequiredScope::Admin, routes!(webhooks::put, webhooks::get, webhooks::remove))
+    }
+
+    fn scope_kinds(&self) -> Vec<&'static ScopeKind> {
+        vec![&scopes::ORG]
     }
 
     fn codes(&self) -> &'static [Code] {

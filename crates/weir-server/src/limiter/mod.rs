@@ -18,6 +18,7 @@ mod metrics;
 mod namespaces;
 mod path;
 mod resolve;
+mod scopes;
 mod settings;
 mod status;
 mod usage;
@@ -32,6 +33,7 @@ use weir_table::{AnyBackend, Error, Result};
 
 use weir_framework::api::Api;
 use weir_framework::app::{App, Opened, Opening, Service};
+use weir_framework::auth::scope_kind::ScopeKind;
 use weir_framework::jobs::Jobs;
 use weir_framework::metrics::ServiceMetrics;
 use weir_framework::objects;
@@ -121,15 +123,16 @@ impl Service for LimiterService {
     }
 
     fn routes(&self, api: Api) -> Api {
-        let tenant = RequiredScope::Namespace;
+        let tenant = RequiredScope::Tenant(&scopes::NAMESPACE);
+        let acquire = RequiredScope::Action(&scopes::NAMESPACE, scopes::ACQUIRE);
         let api = api
             // Acquire and settle
-            .fast_route(tenant, fast_route!(acquire::acquire))
-            .route(tenant, routes!(acquire::availability))
-            .fast_route(tenant, fast_route!(leases::adjust))
-            .fast_route(tenant, fast_route!(leases::commit))
-            .fast_route(tenant, fast_route!(leases::release))
-            .fast_route(tenant, fast_route!(leases::rollback))
+            .fast_route(acquire, fast_route!(acquire::acquire))
+            .route(acquire, routes!(acquire::availability))
+            .fast_route(acquire, fast_route!(leases::adjust))
+            .fast_route(acquire, fast_route!(leases::commit))
+            .fast_route(acquire, fast_route!(leases::release))
+            .fast_route(acquire, fast_route!(leases::rollback))
             // Configure
             .route(tenant, routes!(entities::list))
             .route(tenant, routes!(entities::put, entities::get, entities::remove))
@@ -161,6 +164,10 @@ impl Service for LimiterService {
             .route(RequiredScope::Admin, routes!(namespaces::recover))
             .route(RequiredScope::Admin, routes!(status::version))
             .route(RequiredScope::Admin, routes!(status::cache))
+    }
+
+    fn scope_kinds(&self) -> Vec<&'static ScopeKind> {
+        vec![&scopes::NAMESPACE]
     }
 
     fn codes(&self) -> &'static [Code] {

@@ -30,12 +30,12 @@ async fn credentials_that_leave_it_open_who_asks_are_refused() {
 #[tokio::test]
 async fn a_token_does_what_its_scope_says_until_it_ends() {
     let app = TestApp::start(vec![]).await;
-    let (admin, tenant) = (app.token("admin").await, app.token("ns:default").await);
+    let (admin, tenant) = (app.token("admin").await, app.token("metrics").await);
     assert_eq!(app.get("/v1/jobs").bearer(&admin).send().await.status, 200);
     app.get("/v1/jobs").bearer(&tenant).send().await.problem(Code::FORBIDDEN);
     let me: Value = app.get("/v1/whoami").bearer(&tenant).send().await.json();
     assert_eq!(me["subject"], "operator:test");
-    assert_eq!(me["scope"], "ns:default");
+    assert_eq!(me["scope"], "metrics");
     assert_eq!(me["expires_at"], "2026-01-15T13:00:00.000Z");
     app.clock.advance_ms(3_600_000);
     let told = app.get("/v1/whoami").bearer(&tenant).send().await.problem(Code::UNAUTHORIZED);
@@ -62,7 +62,7 @@ async fn tokens_are_listed_and_revoked() {
 async fn lists_go_on_where_they_ended() {
     let app = TestApp::start(vec![]).await;
     for n in 0..5 {
-        let new = json!({"name": format!("t{n}"), "scope": "ns:default"});
+        let new = json!({"name": format!("t{n}"), "scope": "metrics"});
         assert_eq!(app.post("/v1/tokens", &new).admin().send().await.status, 201);
     }
     let (mut seen, mut cursor) = (Vec::new(), String::new());

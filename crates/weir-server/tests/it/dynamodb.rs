@@ -35,9 +35,9 @@ async fn instances_share_tokens_and_revocations() {
         TestApp::builder(vec![]).settings(shared).store(store).start().await
     };
     let (one, two) = (start().await, start().await);
-    let token = one.token("ns:default").await;
+    let token = one.token("metrics").await;
     let me: Value = two.get("/v1/whoami").bearer(&token).send().await.json();
-    assert_eq!(me["scope"], "ns:default");
+    assert_eq!(me["scope"], "metrics");
     let listed: Value = two.get("/v1/tokens").admin().send().await.json();
     let id = listed["items"][0]["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/tokens/{id}");

@@ -1,136 +1,159 @@
-//! Every route with every kind of credentials, made from the API's own description: nobody picks.
+//! Every route of every service with every kind of credentials. Routes come from the API's own description, and kinds of
+//! scopes from the services, so that a new service is covered as soon as it is in the list.
 
 use axum::http::Method;
 use serde_json::Value;
 use utoipa_axum::routes;
+use weir_framework::auth::scope_kind::{Level, METRICS, ScopeKind};
+use weir_framework::settings::JobSettings;
 use weir_framework::testing::{Reply, TestApp};
 use weir_framework::{Api, RequiredScope, Service, router};
-use weir_server::keeper::KeeperService;
-use weir_server::limiter::LimiterService;
+use weir_server::Settings;
 
-/// A route for each kind of tenant, so that the matrix covers them before any domain is there.
-struct Tenants;
-
-macro_rules! handler {
-    ($name:ident, $method:ident, $path:literal) => {
-        #[doc = "A tenant's route"]
-        #[utoipa::path($method, path = $path, responses((status = 200)))]
-        async fn $name() {}
-    };
-}
-handler!(read_org, get, "/t/orgs/{org}");
-handler!(write_org, put, "/t/orgs/{org}");
-handler!(read_app, get, "/t/orgs/{org}/apps/{app}");
-handler!(write_app, put, "/t/orgs/{org}/apps/{app}");
-handler!(read_ns, get, "/t/namespaces/{ns}");
-handler!(write_ns, post, "/t/namespaces/{ns}");
-handler!(read_owner, get, "/t/owners/{owner}");
-handler!(write_owner, delete, "/t/owners/{owner}");
-
-impl Service for Tenants {
-    fn routes(&self, api: Api) -> Api {
-        api.route(RequiredScope::Org, routes!(read_org, write_org))
-            .route(RequiredScope::Org, routes!(read_app, write_app))
-            .route(RequiredScope::Namespace, routes!(read_ns, write_ns))
-            .route(RequiredScope::Owner, routes!(read_owner, write_owner))
-    }
+fn services() -> Vec<Box<dyn Service>> {
+    weir_server::services(Settings::default(), &JobSettings::default())
 }
 
-/// Credentials, and what they are expected to open.
+/// Credentials: their scope, and what a plain reading of it opens.
 struct Credentials {
-    name: &'static str,
-    scope: Option<&'static str>,
-    opens: fn(scope: &str, write: bool, path: &str) -> u16,
+    scope: Option<String>,
+    opens: Opens,
 }
 
-/// The org of the credentials, and an id of anything that is named by one.
-const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
+/// What credentials open.
+enum Opens {
+    Public,
+    Everything,
+    Tenant(Tenant),
+    /// A tenant that no request names.
+    OtherTenant,
+}
 
-/// How a request is answered that was let in. The requests have no body and name what does not exist, so most are refused by
+/// A tenant of a kind, with every action or one.
+struct Tenant {
+    kind: &'static str,
+    depth: usize,
+    action: Option<&'static str>,
+}
+
+/// The tenant of the requests, and another one. Ids that must be UUIDs are.
+const MINE: [&str; 2] = ["550e8400-e29b-41d4-a716-446655440000", "mine"];
+const OTHER: [&str; 2] = ["660e8400-e29b-41d4-a716-446655440001", "other"];
+
+/// The status of a request that was let in. The requests have no body and name what does not exist, so most are refused by
 /// their handler: 400 and 415 for the body, 404 for the name, 409 for a key that is set in the configuration.
 const LET_IN: [u16; 8] = [200, 201, 202, 204, 400, 404, 409, 415];
 
 /// Stands for any of [`LET_IN`].
 const OPEN: u16 = 200;
 
-const CREDENTIALS: &[Credentials] = &[
-    Credentials {
-        name: "nobody",
-        scope: None,
-        opens: |scope, _, _| if scope == "none" { OPEN } else { 401 },
-    },
-    Credentials { name: "admin", scope: Some("admin"), opens: |_, _, _| OPEN },
-    Credentials {
-        name: "own org",
-        scope: Some("org:550e8400-e29b-41d4-a716-446655440000 ns:mine owner:mine"),
-        opens: |scope, _, _| if scope == "admin" { 403 } else { OPEN },
-    },
-    Credentials {
-        name: "own app",
-        scope: Some("org:550e8400-e29b-41d4-a716-446655440000 app:x ns:mine owner:mine"),
-        opens: |scope, _, path| match scope {
-            "admin" => 403,
-            "org" if !path.contains("/apps/") => 403,
-            _ => OPEN,
-        },
-    },
-    Credentials {
-        name: "another tenant",
-        scope: Some("org:660e8400-e29b-41d4-a716-446655440001 ns:other owner:other"),
-        opens: |scope, _, _| {
-            if matches!(scope, "none" | "any") { OPEN } else { 403 }
-        },
-    },
-    Credentials {
-        name: "another app",
-        scope: Some("org:550e8400-e29b-41d4-a716-446655440000 app:y"),
-        opens: |scope, _, _| {
-            if matches!(scope, "none" | "any") { OPEN } else { 403 }
-        },
-    },
-];
+/// Every scope of `kind`: each depth with each action, for the tenant of the requests and for another one.
+fn credentials(kind: &'static ScopeKind) -> Vec<Credentials> {
+    let mut all = Vec::new();
+    for depth in usize::from(!kind.without_tenant)..=kind.levels.len() {
+        for action in kind.actions.iter().copied().chain(["read"]).map(Some).chain([None]) {
+            let tenant = Tenant { kind: kind.name, depth, action };
+            let scope = Some(scope(kind, depth, MINE, action));
+            all.push(Credentials { scope, opens: Opens::Tenant(tenant) });
+        }
+        if depth > 0 {
+            let scope = Some(scope(kind, depth, OTHER, None));
+            all.push(Credentials { scope, opens: Opens::OtherTenant });
+        }
+    }
+    all
+}
+
+/// A scope of the tenant with these ids at its last level; the outer level is the one of the requests.
+fn scope(kind: &ScopeKind, depth: usize, ids: [&str; 2], action: Option<&str>) -> String {
+    let id = |level: usize| {
+        let ids = if level + 1 == depth { ids } else { MINE };
+        id(kind.levels[level].parameter, ids)
+    };
+    let tenant = match (depth, kind.inner) {
+        (0, _) => kind.name.to_owned(),
+        (1, _) => format!("{}:{}", kind.name, id(0)),
+        (_, Some(inner)) => format!("{}:{} {inner}:{}", kind.name, id(0), id(1)),
+        (_, None) => format!("{}:{}/{}", kind.name, id(0), id(1)),
+    };
+    action.map_or(tenant.clone(), |action| format!("{tenant}:{action}"))
+}
+
+/// The id for a path parameter: an org's is a UUID.
+fn id<'i>(parameter: &str, ids: [&'i str; 2]) -> &'i str {
+    if parameter == "org" { ids[0] } else { ids[1] }
+}
+
+impl Credentials {
+    /// The expected status of an operation that requires `scope`.
+    fn expected(&self, scope: &str) -> u16 {
+        match (&self.opens, scope) {
+            (_, "none") | (Opens::Everything, _) => OPEN,
+            (Opens::Public, _) => 401,
+            (_, "any") => OPEN,
+            (Opens::OtherTenant, _) => 403,
+            (Opens::Tenant(tenant), scope) if tenant.opens(scope) => OPEN,
+            _ => 403,
+        }
+    }
+}
+
+impl Tenant {
+    fn opens(&self, scope: &str) -> bool {
+        let depth = scope.matches('{').count();
+        let after_ids = scope.rsplit('}').next().unwrap();
+        let needed = after_ids.rsplit_once(':').map(|(_, action)| action);
+        let is_kind = scope
+            .strip_prefix(self.kind)
+            .is_some_and(|rest| rest.is_empty() || rest == ":read" || rest.starts_with(":{"));
+        let is_included = match self.action {
+            None => true,
+            Some(action) => needed == Some("read") || needed == Some(action),
+        };
+        is_kind && self.depth <= depth && is_included
+    }
+}
 
 #[tokio::test]
 async fn every_route_opens_to_those_it_should_and_to_nobody_else() {
-    let app = TestApp::start(vec![
-        Box::new(Tenants),
-        Box::new(LimiterService::default()),
-        Box::new(KeeperService::default()),
-    ])
-    .await;
-    let told: Value = app.get("/openapi.json").send().await.json();
-    let mut tried = 0;
-    for credentials in CREDENTIALS {
+    let services = services();
+    let kinds = services.iter().flat_map(|service| service.scope_kinds());
+    let mut all = vec![
+        Credentials { scope: None, opens: Opens::Public },
+        Credentials { scope: Some("admin".to_owned()), opens: Opens::Everything },
+    ];
+    all.extend(kinds.chain([&METRICS]).flat_map(credentials));
+    let app = TestApp::start(services).await;
+    let description: Value = app.get("/openapi.json").send().await.json();
+    let (mut tried, mut opened) = (0, 0);
+    for credentials in &all {
         let mut token = None;
-        for Operation { path, method, scope, example } in operations(&told) {
+        for Operation { path, method, scope, example } in operations(&description) {
             let call = app.request(method.clone(), &example);
             // Another token after a route that may have revoked it.
-            if let (Some(scope), None) = (credentials.scope, &token) {
+            if let (Some(scope), None) = (&credentials.scope, &token) {
                 token = Some(app.token(scope).await);
             }
             let call = token.iter().fold(call, |call, token| call.bearer(token));
             if !path.starts_with("/v1/namespaces/") && !method.is_safe() {
                 token = None;
             }
-            let expected = (credentials.opens)(&scope, !method.is_safe(), &path);
+            let expected = credentials.expected(&scope);
             let reply = call.send().await;
-            let at = format!("{} {method} {path}: {}", credentials.name, reply.text());
+            let who = &credentials.scope;
+            let at = format!("{who:?} {method} {path}, which requires {scope}: {}", reply.text());
             assert_eq!(outcome(&reply), expected, "{at}");
             tried += 1;
+            opened += usize::from(expected == OPEN && scope != "none" && scope != "any");
         }
     }
-    assert!(tried >= 100, "only {tried} were tried");
+    assert!(all.len() >= 14 && tried >= 900 && opened >= 200, "{tried} tried, {opened} opened");
 }
 
 #[tokio::test]
 async fn forged_expired_and_revoked_credentials_open_nothing() {
-    let app = TestApp::start(vec![
-        Box::new(Tenants),
-        Box::new(LimiterService::default()),
-        Box::new(KeeperService::default()),
-    ])
-    .await;
-    let told: Value = app.get("/openapi.json").send().await.json();
+    let app = TestApp::start(services()).await;
+    let description: Value = app.get("/openapi.json").send().await.json();
     let good = app.token("admin").await;
     let page: Value = app.get("/v1/tokens").admin().send().await.json();
     let id = page["items"][0]["id"].as_str().unwrap().to_owned();
@@ -143,7 +166,7 @@ async fn forged_expired_and_revoked_credentials_open_nothing() {
     let flipped = if tail.starts_with('A') { 'B' } else { 'A' };
     let tampered = format!("{head}.{flipped}{}", &tail[1..]);
     for token in [&good, &expired, &tampered, "", "x", "a.b.c", "..", &format!("{head}.")] {
-        for Operation { method, scope, example, .. } in operations(&told) {
+        for Operation { method, scope, example, .. } in operations(&description) {
             if scope != "none" {
                 let reply = app.request(method.clone(), &example).bearer(token).send().await;
                 assert_eq!(reply.status, 401, "{method} {example} {token:?}: {}", reply.text());
@@ -157,6 +180,10 @@ async fn forged_expired_and_revoked_credentials_open_nothing() {
 #[utoipa::path(get, path = "/t/things/{id}", params(("id" = Unseen, Path)), responses((status = 200)))]
 async fn refers() {}
 
+/// A route whose path names no tenant.
+#[utoipa::path(get, path = "/t/things", responses((status = 200)))]
+async fn no_tenant() {}
+
 #[derive(utoipa::ToSchema)]
 #[expect(dead_code, reason = "only described")]
 struct Unseen(String);
@@ -166,7 +193,8 @@ async fn a_route_that_is_declared_wrongly_is_found() {
     struct NoTenant;
     impl Service for NoTenant {
         fn routes(&self, api: Api) -> Api {
-            api.route(RequiredScope::Namespace, routes!(read_org))
+            static SPACE: ScopeKind = ScopeKind::new("space", &[Level::exact("ns")]);
+            api.route(RequiredScope::Tenant(&SPACE), routes!(no_tenant))
         }
     }
     struct Dangling;
@@ -183,9 +211,7 @@ async fn a_route_that_is_declared_wrongly_is_found() {
         &[],
     );
     let opened = opened.await.unwrap();
-    let ours: [Box<dyn Service>; 2] =
-        [Box::new(LimiterService::default()), Box::new(KeeperService::default())];
-    assert_eq!(router::mistakes(&opened, &ours), Vec::<String>::new());
+    assert_eq!(router::mistakes(&opened, &services()), Vec::<String>::new());
     let found = router::mistakes(&opened, &[Box::new(NoTenant), Box::new(Dangling)]);
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("has no {ns}"), "{found:?}");
@@ -209,34 +235,35 @@ fn operations(description: &Value) -> Vec<Operation> {
                 path: path.clone(),
                 method: Method::from_bytes(method.to_uppercase().as_bytes()).unwrap(),
                 scope: operation["x-weir-scope"].as_str().unwrap().to_owned(),
-                example: filled(path, &operation["parameters"]),
+                example: filled(path, operation),
             });
         }
     }
     all
 }
 
-fn filled(path: &str, parameters: &Value) -> String {
+fn filled(path: &str, operation: &Value) -> String {
     let mut path = path.to_owned();
-    for parameter in parameters.as_array().into_iter().flatten() {
+    let scope = operation["x-weir-scope"].as_str().unwrap();
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
         if let (Some(name), Some("path")) = (parameter["name"].as_str(), parameter["in"].as_str()) {
-            path = path.replace(&format!("{{{name}}}"), example(name, &parameter["schema"]));
+            let braced = format!("{{{name}}}");
+            let value = match scope.contains(&braced) {
+                true => id(name, MINE),
+                false => example(name, &parameter["schema"]),
+            };
+            path = path.replace(&braced, value);
         }
     }
-    // The routes of `Tenants` describe no parameters.
-    let tenants = [("{org}", ORG), ("{app}", "x"), ("{ns}", "mine"), ("{owner}", "mine")];
-    let path = tenants.iter().fold(path, |path, (name, value)| path.replace(name, value));
     assert!(!path.contains('{'), "{path} has a parameter that is not described");
     path
 }
 
+/// A well-formed value of a parameter.
 fn example<'a>(name: &str, schema: &'a Value) -> &'a str {
-    match name {
-        "org" => ORG,
-        "app" => "x",
-        "ns" | "owner" => "mine",
-        _ if schema["format"] == "uuid" => ORG,
-        _ => schema.pointer("/examples/0").and_then(Value::as_str).unwrap_or("sample"),
+    match schema.pointer("/examples/0").and_then(Value::as_str) {
+        _ if schema["format"] == "uuid" || name == "org" => MINE[0],
+        found => found.unwrap_or("sample"),
     }
 }
 

@@ -9,6 +9,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
+use weir_framework::auth::scope_kind::{Level, ScopeKind};
 use weir_framework::extract::{Body, Path, Query};
 use weir_framework::jobs::{self, Done, Jobs, PeriodicJob, RunContext};
 use weir_framework::page::{Page, PageLimit as _, PageParams};
@@ -28,12 +29,22 @@ impl Service for Sample {
     }
 
     fn routes(&self, api: Api) -> Api {
-        api.route(RequiredScope::Namespace, routes!(add_limit, list_limits))
-            .route(RequiredScope::Namespace, routes!(read_limit, remove_limit))
-            .route(RequiredScope::Org, routes!(read_app, write_app))
-            .route(RequiredScope::Owner, routes!(read_owner))
+        let (space, team) = (RequiredScope::Tenant(&SPACE), RequiredScope::Tenant(&TEAM));
+        api.route(space, routes!(add_limit, list_limits))
+            .route(space, routes!(read_limit, remove_limit))
+            .route(team, routes!(read_app, write_app))
+            .route(RequiredScope::Tenant(&OWNER), routes!(read_owner))
+    }
+
+    fn scope_kinds(&self) -> Vec<&'static ScopeKind> {
+        vec![&SPACE, &TEAM, &OWNER]
     }
 }
+
+static SPACE: ScopeKind = ScopeKind::new("sample:space", &[Level::exact("ns")]);
+static TEAM: ScopeKind = ScopeKind::new("sample:team", &[Level::exact("org"), Level::exact("app")])
+    .with_inner("sample:app");
+static OWNER: ScopeKind = ScopeKind::new("sample", &[Level::exact("owner")]).or_without_tenant();
 
 /// A job that has nothing to do.
 struct Sweep;

@@ -11,9 +11,10 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+use weir_framework::Service;
+use weir_framework::settings::JobSettings;
 use weir_framework::testing::{ADMIN_KEY, TestApp};
-use weir_server::keeper::{KeeperService, Settings};
-use weir_server::limiter::LimiterService;
+use weir_server::keeper;
 
 use crate::furnished::furnish;
 use crate::sample::Sample;
@@ -31,9 +32,9 @@ const SETTINGS: &str = "schemathesis.toml";
 async fn the_server_does_what_its_description_says() {
     let program = weir_testkit::installed("python/bin/schemathesis");
     let program = program.unwrap_or_else(|missing| panic!("{missing}"));
-    let app =
-        TestApp::start(vec![Box::new(Sample), Box::new(LimiterService::default()), budgets()])
-            .await;
+    let mut services: Vec<Box<dyn Service>> = vec![Box::new(Sample)];
+    services.extend(weir_server::services(settings(), &JobSettings::default()));
+    let app = TestApp::start(services).await;
     let description = format!("http://{}/openapi.json", app.address);
     let folder = tempfile::tempdir().unwrap();
     furnish(&app, folder.path()).await;
@@ -48,9 +49,9 @@ async fn the_server_does_what_its_description_says() {
     app.stop().await.unwrap();
 }
 
-/// The keeper, with no limit of its own and secrets that cost no time.
-fn budgets() -> Box<KeeperService> {
-    let settings = Settings {
+/// The settings of every service. The keeper has no rate limits, and secrets that cost no time.
+fn settings() -> weir_server::Settings {
+    let keeper = keeper::Settings {
         bcrypt_cost: 4,
         token_rate: 0,
         token_address_rate: 0,
@@ -61,9 +62,9 @@ fn budgets() -> Box<KeeperService> {
         write_rate: 0,
         rotate_rate: 0,
         submission_rate: 0,
-        ..Settings::default()
+        ..keeper::Settings::default()
     };
-    Box::new(KeeperService::new(settings))
+    weir_server::Settings { keeper, ..weir_server::Settings::default() }
 }
 
 /// Runs it in `folder`, where the values are that its settings name; it leaves files there.

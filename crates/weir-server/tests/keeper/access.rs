@@ -79,7 +79,8 @@ async fn no_route_opens_to_others(scene: &Scene) {
         for token in [&org.refresh, &app.refresh] {
             expect("a refresh token", &scene.ask(&method, &mine, Some(token)).await, 401);
         }
-        let reaches = |client: &Client| scope == "org" && (client.id == org.id || is_app);
+        let reaches =
+            |client: &Client| scope.starts_with("org:") && (client.id == org.id || is_app);
         for client in [&org, &app] {
             let reply = scene.ask(&method, &mine, Some(&client.access)).await;
             let is_let_in = !matches!(reply.status, 401 | 403);

@@ -166,7 +166,7 @@ async fn a_token_reaches_its_own_namespace_only() {
     };
     assert_eq!(call(&mine).await.status, 200);
     call(&other).await.problem(Code::FORBIDDEN);
-    let reading = scene.app.token("ns:read:default").await;
+    let reading = scene.app.token("ns:default:read").await;
     call(&reading).await.problem(Code::FORBIDDEN);
     assert_eq!(scene.requests_left().await, 99);
 }

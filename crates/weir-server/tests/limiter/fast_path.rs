@@ -233,9 +233,13 @@ async fn callers_are_checked_alike_on_both_paths() {
         let reply = pair.acquire(|call| credentials(call).body("nonsense")).await;
         assert_eq!(reply.status, if status == 200 { 415 } else { 401 }, "{}", reply.text());
     }
-    for (scope, status) in
-        [("ns:default", 200), ("ns:other", 403), ("ns:read:default", 403), ("admin", 200)]
-    {
+    for (scope, status) in [
+        ("ns:default", 200),
+        ("ns:default:acquire", 200),
+        ("ns:other", 403),
+        ("ns:default:read", 403),
+        ("admin", 200),
+    ] {
         let tokens = [pair.fast.token(scope).await, pair.slow.token(scope).await];
         let bearer = |call: Call, which: usize| call.bearer(&tokens[which]).json(&good());
         let acquire = path("acquire");

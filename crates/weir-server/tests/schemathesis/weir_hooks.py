@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.openapi.checks import RejectedPositiveData
 
-TENANT = r"(org|ns|owner):(read:)?[A-Za-z0-9._~-]{1,40}"
+TENANT = r"(org|ns):[A-Za-z0-9._~-]{1,40}(:read)?"
 URL = r"https?://[a-z0-9][a-z0-9.-]{0,60}(:[1-9][0-9]{0,3})?/[A-Za-z0-9/_.?=-]{0,200}"
 SCOPE = rf"(admin|{TENANT})( (admin|{TENANT})){{0,3}}"
 

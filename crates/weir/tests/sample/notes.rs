@@ -75,6 +75,9 @@ impl PeriodicJob for Tidy {
     }
 }
 
+/// The scopes `notes:{ns}` and `notes:{ns}:read`.
+static NOTES: ScopeKind = ScopeKind::new("notes", &[Level::exact("ns")]);
+
 pub struct Notes;
 
 impl Service for Notes {
@@ -83,7 +86,11 @@ impl Service for Notes {
     }
 
     fn routes(&self, api: Api) -> Api {
-        api.route(RequiredScope::Namespace, routes!(add, list))
+        api.route(RequiredScope::Tenant(&NOTES), routes!(add, list))
+    }
+
+    fn scope_kinds(&self) -> Vec<&'static ScopeKind> {
+        vec![&NOTES]
     }
 
     fn jobs(&self, app: &App, jobs: Jobs) -> Jobs {

@@ -9,7 +9,7 @@ use crate::command::{NotesArgs, run};
 #[tokio::test]
 async fn notes_are_kept_for_a_month() {
     let app = TestApp::start(vec![Box::new(crate::notes::Notes)]).await;
-    let (mine, other) = (app.token("ns:mine").await, app.token("ns:other").await);
+    let (mine, other) = (app.token("notes:mine").await, app.token("notes:other").await);
     let path = "/v1/namespaces/mine/notes";
     let add = |body: Value| app.post(path, &body).bearer(&mine).send();
     assert_eq!(add(json!({"id": "1", "text": "mind the gap"})).await.status, 201);

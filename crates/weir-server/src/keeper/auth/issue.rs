@@ -13,8 +13,9 @@ use crate::keeper::error::KeeperError;
 use crate::keeper::metrics::metrics;
 use crate::keeper::path::{PeerAddress, keeper};
 use crate::keeper::rates::allowances;
+use crate::keeper::scopes::ORG;
 use weir_framework::app::App;
-use weir_framework::auth::grant::{Grant, Grants, Tenant};
+use weir_framework::auth::grant::{Access, Grant, Grants};
 use weir_framework::auth::{AuthError, Holder};
 use weir_framework::{ApiError, Code};
 
@@ -70,16 +71,13 @@ async fn issue(app: &App, scope: &Scope) -> Result<TokenResponse, KeeperError> {
 
 /// The grants of a client: its whole org, or its own app.
 fn grants(scope: &Scope) -> Result<Grants, KeeperError> {
-    let org = scope.org().to_string();
-    let tenant = match scope.app() {
-        None => Tenant::Org(org),
-        Some(app) => Tenant::App { org, app: app.to_string() },
-    };
+    let app = scope.app().map(|app| app.as_str());
+    let ids: Vec<&str> = [scope.org().as_str()].into_iter().chain(app).collect();
     let wrong = |error: weir_framework::auth::grant::GrantError| {
         ApiError::new(Code::INTERNAL_ERROR, "the server's log says why, under this request's id")
             .because(error.to_string())
     };
-    Ok(Grants::new([Grant::write(tenant)]).map_err(wrong)?)
+    Ok(Grants::new([Grant::new(&ORG, &ids, Access::Write)]).map_err(wrong)?)
 }
 
 /// Issues an access token for a refresh token
