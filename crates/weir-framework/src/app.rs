@@ -1,4 +1,4 @@
-//! What handlers share, and the services that stand on it.
+//! The state that handlers share, and the `Service` trait that domains implement.
 
 use std::any::{Any, TypeId};
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use crate::edge;
 use crate::jobs::{self, Jobs};
 use crate::metrics::{Metrics, ServiceMetrics};
 
-/// What opening a service comes to.
+/// The future that [`Service::open`] returns.
 pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Opened>> + Send + 'a>>;
 
-/// What services keep for their handlers: one value of a type. They are few and looked for in every request, so they
-/// stand in a list.
+/// The values that services share with their handlers, one per type. Every request looks some of them up; a list is fastest,
+/// because there are few.
 #[derive(Default)]
 pub struct Opened(Vec<(TypeId, Box<dyn Any + Send + Sync>)>);
 
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Opened {
 }
 
 impl Opened {
-    /// Keeps a value; handlers find it with [`App::kept`].
+    /// Adds a value, which handlers get with [`App::kept`].
     #[must_use]
     pub fn keep<T: Send + Sync + 'static>(mut self, value: T) -> Opened {
         self.0.push((TypeId::of::<T>(), Box::new(value)));
@@ -40,14 +40,14 @@ impl Opened {
     }
 }
 
-/// A domain's part of the server: its tables, its routes, its jobs.
+/// A domain's part of the server: its tables, routes, jobs and metrics.
 pub trait Service: Send + Sync {
-    /// The tables it keeps its things in; they are made where they are missing.
+    /// The tables of the service. [`App::open`] creates the missing ones.
     fn tables(&self) -> Vec<TableSpec> {
         Vec::new()
     }
 
-    /// Opens what its handlers share, before anything is asked of it. Its tables are there.
+    /// Creates the values that its handlers share, before the first request. Its tables exist by then.
     fn open<'a>(&'a self, app: &'a App) -> Opening<'a> {
         let _ = app;
         Box::pin(async { Ok(Opened::default()) })
@@ -78,22 +78,22 @@ pub trait Service: Send + Sync {
     }
 }
 
-/// How a server is set up, whatever it serves.
+/// The settings that every server has, whatever services it runs.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Keys and tokens.
     pub auth: auth::Settings,
     /// The bounds of a request.
     pub edge: edge::Settings,
-    /// How jobs are driven.
+    /// Settings of the job driver.
     pub jobs: jobs::Settings,
     /// Whether this instance runs jobs.
     pub run_jobs: bool,
-    /// Where time comes from.
+    /// The clock.
     pub clock: Clock,
 }
 
-/// What handlers share. Cheap to clone.
+/// The state that handlers share. Cheap to clone.
 #[derive(Clone)]
 pub struct App(Arc<Shared>);
 
@@ -116,11 +116,11 @@ impl std::fmt::Debug for App {
 }
 
 impl App {
-    /// Opens authentication, makes the tables of `services` and starts their jobs. `data` is the
+    /// Opens authentication, creates the tables of `services` and starts their jobs. `data` is the
     /// folder of an embedded store.
     ///
     /// # Errors
-    /// A setting is wrong, a table has another shape, or the store fails.
+    /// A setting is invalid, a table has an unexpected schema, or the store fails.
     pub async fn open(
         store: Store<AnyBackend>,
         settings: Settings,
@@ -181,20 +181,20 @@ impl App {
         }
     }
 
-    /// The tables.
+    /// The store.
     #[must_use]
     pub fn store(&self) -> &Store<AnyBackend> {
         &self.0.store
     }
 
-    /// What a service kept when it was opened.
+    /// The value of type `T` that a service created when it was opened.
     #[must_use]
     pub fn kept<T: 'static>(&self) -> Option<&T> {
         let mut opened = self.0.opened.get()?.0.iter().rev();
         opened.find(|(of, _)| *of == TypeId::of::<T>())?.1.downcast_ref()
     }
 
-    /// Where time comes from.
+    /// The clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {
         &self.0.clock
@@ -206,13 +206,13 @@ impl App {
         self.0.clock.now_ms()
     }
 
-    /// Who may come in.
+    /// Authentication.
     #[must_use]
     pub fn auth(&self) -> &Auth<AnyBackend> {
         &self.0.auth
     }
 
-    /// What is counted.
+    /// The metrics.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
@@ -230,7 +230,7 @@ impl App {
         self.0.jobs.get()
     }
 
-    /// The API's description, once the routes are declared.
+    /// The OpenAPI description; `{}` before the routes are declared.
     pub(crate) fn openapi(&self) -> &str {
         self.0.openapi.get().map_or("{}", String::as_str)
     }
@@ -239,8 +239,8 @@ impl App {
         self.0.openapi.set(openapi).ok();
     }
 
-    /// Makes the admin key of an embedded store on the first start and saves it in its folder.
-    /// Tells where, if it made one.
+    /// Generates the admin key on the first start with an embedded store and saves it in the store's folder.
+    /// Returns the path of the file, or none if there is a key already or the store is not embedded.
     ///
     /// # Errors
     /// The store or the file cannot be written.
@@ -255,8 +255,8 @@ impl App {
     }
 }
 
-/// A name that no other instance has. An embedded store has one instance at a time; with the same
-/// name it takes up its leases again at once after a crash.
+/// A unique id for this instance. An embedded store has one instance at a time, so its id is constant: after a crash
+/// the instance can take its leases again at once.
 fn instance_id(embedded: bool) -> String {
     if embedded {
         return "embedded".to_owned();

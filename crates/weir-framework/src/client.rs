@@ -1,4 +1,4 @@
-//! The other end of the socket: the verbs of the table, asked of a running server.
+//! The client of the socket in a server's data folder: the API and the table operations.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,13 +23,13 @@ use crate::once::{IDEMPOTENCY_KEY, OnceKey};
 use crate::problem::Problem;
 use crate::{router, socket};
 
-/// How long one call may take. Making a table is the slowest.
+/// Maximum duration of a call. Creating a table is the slowest.
 const CALL_WITHIN: Duration = Duration::from_secs(60);
-/// Bytes of an answer: a page of 1 MB as JSON, with room for one-byte attributes.
+/// Maximum size of a response in bytes: a page of 1 MB as JSON, with room for one-byte attributes.
 const ANSWER_MAX: usize = 64 * 1024 * 1024;
 
-/// The API, reached without the network: through the socket of a running server, or in this process.
-/// Either way the caller may do everything.
+/// The API without the network: through the socket of a running server, or in this process. The caller has full
+/// access.
 #[derive(Debug)]
 pub enum Door {
     /// A server that has the store open.
@@ -38,12 +38,12 @@ pub enum Door {
     Own(Box<Router>),
 }
 
-/// Why the API did not do what was asked.
+/// The failure of a call.
 #[derive(Debug)]
 pub enum Refusal {
-    /// It said why.
+    /// The API returned an error.
     Problem(Box<Problem>),
-    /// It could not be reached.
+    /// The API could not be reached.
     Unreachable(Error),
 }
 
@@ -57,7 +57,7 @@ impl Door {
     /// Calls the API.
     ///
     /// # Errors
-    /// It refuses, or cannot be reached.
+    /// The API returns an error, or cannot be reached.
     pub async fn call<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -67,10 +67,10 @@ impl Door {
         self.call_once(method, path, body, None).await
     }
 
-    /// Calls the API, and with a `key` however often it is sent it counts once, where the route says so.
+    /// Calls the API. With a `key`, repeated calls take effect once, on routes that support it.
     ///
     /// # Errors
-    /// It refuses, or cannot be reached.
+    /// The API returns an error, or cannot be reached.
     pub async fn call_once<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -90,7 +90,7 @@ impl Door {
         let unreadable =
             |source| Refusal::Unreachable(Error::backend("reading the API's answer", source));
         if status.is_success() {
-            // What answers nothing answers nothing readable.
+            // A response without a body has nothing to parse.
             let bytes: &[u8] = if bytes.is_empty() { b"null" } else { &bytes };
             return serde_json::from_slice(bytes).map_err(unreadable);
         }
@@ -134,10 +134,10 @@ pub struct Client {
 }
 
 impl Client {
-    /// The server that has the store in `data` open, or none when there is no such server.
+    /// The server that has the store in `data` open, or none.
     ///
     /// # Errors
-    /// There is a socket that this user may not use, or that is answered by something else.
+    /// This user may not use the socket, or another program answers on it.
     pub async fn find(data: &Path) -> Result<Option<Client>> {
         let client = Client { data: data.to_owned() };
         match socket::connect(data).await {
@@ -152,10 +152,10 @@ impl Client {
         Error::io(format!("reaching the server that has {path} open"), source)
     }
 
-    /// Who answers.
+    /// Version and process id of the server.
     ///
     /// # Errors
-    /// Nobody does.
+    /// The server does not respond.
     pub async fn about(&self) -> Result<About> {
         self.call(Method::GET, "/local/server", &()).await
     }
@@ -168,34 +168,34 @@ impl Client {
         self.call(Method::GET, "/local/tables", &()).await
     }
 
-    /// Makes the table, or checks that the one there is has the same shape.
+    /// Creates the table, or checks that the existing one has the same schema.
     ///
     /// # Errors
-    /// The spec is invalid, a table of that name has another shape, or the server fails.
+    /// The spec is invalid, a table of that name has another schema, or the server fails.
     pub async fn create_table(&self, spec: &TableSpec) -> Result<()> {
         self.call(Method::POST, "/local/tables", spec).await
     }
 
-    /// Checks that the table is there with this shape.
+    /// Checks that the table exists with this schema.
     ///
     /// # Errors
-    /// It is not there or differs, or the server fails.
+    /// The table does not exist or differs, or the server fails.
     pub async fn verify_table(&self, spec: &TableSpec) -> Result<()> {
         self.call(Method::POST, "/local/verify", spec).await
     }
 
-    /// Removes a table with all its items.
+    /// Deletes a table with all its items.
     ///
     /// # Errors
-    /// There is none, or the server fails.
+    /// The table does not exist, or the server fails.
     pub async fn delete_table(&self, table: &str) -> Result<()> {
         self.call(Method::DELETE, &table_path(table)?, &()).await
     }
 
-    /// The shape of a table.
+    /// The schema of a table.
     ///
     /// # Errors
-    /// There is none, or the server fails.
+    /// The table does not exist, or the server fails.
     pub async fn spec(&self, table: &str) -> Result<TableSpec> {
         self.call(Method::GET, &table_path(table)?, &()).await
     }
@@ -227,15 +227,15 @@ impl Client {
     /// Puts and deletes up to 25 items, each on its own.
     ///
     /// # Errors
-    /// The request is invalid or the server fails; some of the writes may then be done.
+    /// The request is invalid or the server fails; some of the writes may have been applied.
     pub async fn batch_write(&self, writes: &[Write]) -> Result<()> {
         self.call(Method::POST, "/local/batch-write", writes).await
     }
 
-    /// Backs the store up to the folder `to`. `progress` hears of bytes done and in all.
+    /// Backs the store up to the folder `to`. Calls `progress` with the bytes written so far and in total.
     ///
     /// # Errors
-    /// The target is refused, writing it fails, or the server goes away.
+    /// The target is refused, writing fails, or the server stops.
     pub async fn backup(&self, to: &Path, progress: impl Fn(u64, u64)) -> Result<BackupReport> {
         let to = std::path::absolute(to).map_err(|source| self.io(source))?;
         let asked = request(Method::POST, "/local/backup", Some(&BackupRequest { to }))?;
@@ -294,7 +294,7 @@ impl Client {
         self.in_time(exchanged).await
     }
 
-    /// Sends a request on a connection of its own: on one machine that costs microseconds.
+    /// Sends a request on a new connection, which takes microseconds on one machine.
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Incoming)> {
         let stream = socket::connect(&self.data)
             .await
@@ -331,7 +331,7 @@ impl Client {
     }
 }
 
-/// Table names need no escaping in a URL; anything that does is no table's name.
+/// Table names need no escaping in a URL; a name that would need it is invalid.
 fn table_path(table: &str) -> Result<String> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if !table.is_empty() && table.chars().all(good) {

@@ -1,5 +1,4 @@
-//! Errors of the API, in one place: every code with its status and meaning, and how the faults of a
-//! store become one.
+//! Errors of the API, and the conversion of store errors.
 //!
 //! A handler fails with an [`ApiError`]. It travels inside the response and is written out as
 //! `application/problem+json` by the edge (`problem.rs`), which knows the request's id and time.
@@ -19,22 +18,22 @@ use crate::problem::Details;
 /// Headers that the edge adds to an error.
 const EDGE_HEADERS: usize = 5;
 
-/// How a request failed.
+/// The error of a request.
 #[derive(Debug, Clone)]
 pub struct ApiError {
     pub(crate) code: Code,
-    /// What is wrong with this request, for people.
+    /// Explanation of this error, for people.
     pub detail: String,
     pub(crate) details: Details,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// The limit that was reached; also sent in headers.
+    /// The limit that was exceeded; also sent in headers.
     pub(crate) limit: Option<Box<RateLimit>>,
-    /// For the log and for the operator's own socket; never for the network.
+    /// The cause, for the log and for the operator's socket; never sent over the network.
     pub cause: Option<String>,
 }
 
 impl ApiError {
-    /// An error that says `detail`.
+    /// An error with this code and explanation.
     pub fn new(code: Code, detail: impl Into<String>) -> ApiError {
         ApiError {
             code,
@@ -46,7 +45,7 @@ impl ApiError {
         }
     }
 
-    /// A field of the request is wrong.
+    /// The error of an invalid field.
     pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> ApiError {
         let (field, problem) = (field.into(), problem.into());
         ApiError::new(Code::INVALID_REQUEST, format!("{field}: {problem}"))
@@ -54,9 +53,9 @@ impl ApiError {
             .with("problem", problem)
     }
 
-    /// There is no `what`.
+    /// The error of something that does not exist.
     pub fn not_found(what: impl AsRef<str>) -> ApiError {
-        ApiError::new(Code::NOT_FOUND, format!("there is no {}", what.as_ref()))
+        ApiError::new(Code::NOT_FOUND, format!("{} not found", what.as_ref()))
     }
 
     /// Adds a member to `details`.
@@ -77,28 +76,28 @@ impl ApiError {
         self
     }
 
-    /// Adds a header to the answer.
+    /// Adds a header to the response.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> ApiError {
         self.headers.push((name, value));
         self
     }
 
-    /// Keeps a cause for the log.
+    /// Adds a cause for the log.
     #[must_use]
     pub fn because(mut self, cause: impl Into<String>) -> ApiError {
         self.cause = Some(cause.into());
         self
     }
 
-    /// Which error it is.
+    /// The error code.
     #[must_use]
     pub fn code(&self) -> Code {
         self.code
     }
 }
 
-/// How a store fails, as the API tells it. `details.kind` lets [`crate::Client`] tell them apart.
+/// Converts an error of the store. `details.kind` lets [`crate::Client`] convert it back.
 impl From<Error> for ApiError {
     fn from(error: Error) -> ApiError {
         let text = error.to_string();
@@ -121,7 +120,7 @@ impl From<Error> for ApiError {
             Error::Closed => unavailable("closed", text),
             Error::Unavailable(ref what) => {
                 let what = what.clone();
-                unavailable("unavailable", "the store did not answer").because(what)
+                unavailable("unavailable", "the store did not respond").because(what)
             }
             other => ApiError::new(
                 Code::INTERNAL_ERROR,
@@ -137,7 +136,7 @@ fn unavailable(kind: &str, detail: impl Into<String>) -> ApiError {
     crate::limits::retry_after(error, 1)
 }
 
-/// The error and what caused it, in one line.
+/// The error and its causes, in one line.
 pub fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -150,7 +149,7 @@ pub fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl ApiError {
-    /// The answer with the status and the headers of this error, which it then has no more; the edge writes the rest.
+    /// The response with status and headers, which are taken from the error; the edge writes the body.
     pub(crate) fn bare_response(&mut self) -> Response {
         let mut response = Response::new(axum::body::Body::empty());
         *response.status_mut() = self.code.status();
@@ -170,7 +169,7 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(mut self) -> Response {
         let mut response = self.bare_response();
-        // Boxed: an extension of this size would be moved about on every answer's way out.
+        // Boxed, because an extension of this size would be moved with every response.
         response.extensions_mut().insert(Arc::new(self));
         response
     }

@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 
 use crate::edge::RequestContext;
 use crate::fraction::without_empty_fractions;
-use crate::{ApiError, Code};
+use crate::{ApiError, Code, serde_problem};
 
 /// The largest body of a request that did not come through the edge, in bytes.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -169,7 +169,7 @@ fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     }
     let mut json = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| wrong_json(&error))?;
-    json.end().map_err(|error| ApiError::invalid("body", error.to_string()))?;
+    json.end().map_err(|error| ApiError::invalid("body", format!("is not JSON: {error}")))?;
     Ok(value)
 }
 
@@ -178,7 +178,7 @@ fn wrong_json(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError
     let problem = error.inner().to_string();
     match problem.rsplit_once(" at line ") {
         Some((problem, _)) if error.inner().is_data() => wrong_at("body", error, problem),
-        _ => wrong_at("body", error, &problem),
+        _ => ApiError::invalid("body", format!("is not JSON: {problem}")),
     }
 }
 
@@ -297,5 +297,5 @@ fn wrong_at<E>(part: &str, error: &serde_path_to_error::Error<E>, problem: &str)
         (path, Some(name)) if path.ends_with(name) => path.to_owned(),
         (path, Some(name)) => format!("{path}.{name}"),
     };
-    ApiError::invalid(field, problem)
+    ApiError::invalid(field, serde_problem::describe(problem))
 }

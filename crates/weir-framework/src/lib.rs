@@ -1,16 +1,15 @@
-//! The HTTP edge of Weir: what every service shares.
+//! The framework of Weir's servers: listener, edge, authentication, routes and jobs that every service shares.
 //!
-//! A server listens twice. The TCP listener is for everyone who may reach it. The socket `weir.sock`
-//! in the data folder is for commands: an embedded store belongs to one process, so while a server
-//! has it open, commands ask the server through [`client::Client`]. The file system decides who may
-//! use the socket (mode 0600), so its callers may do everything.
+//! A server has two listeners. The TCP listener is for clients on the network. The socket `weir.sock` in the data folder
+//! is for commands: only one process can open an embedded store, so while a server has it open, commands use the
+//! server through [`client::Client`]. The mode of the socket (0600) restricts it to the server's user, so its callers have full
+//! access.
 //!
-//! A request: [`listen`] takes the connection → [`edge`] gives it an id, bounds, a log line and a
-//! count → [`router`] finds its route → [`authorize`] checks the caller's grants against the route's [`RequiredScope`] →
-//! a handler in `routes` asks one thing of a domain → an [`error::ApiError`], if it comes to that,
-//! is written as `application/problem+json` by the edge.
+//! The path of a request: [`listen`] accepts the connection → [`edge`] assigns an id and applies the limits → [`router`] finds
+//! the route → [`authorize`] checks the caller's grants against the route's [`RequiredScope`] → a handler calls its domain →
+//! the edge writes an [`error::ApiError`] as `application/problem+json` and records log line and metrics.
 //!
-//! Read next: [`router`], where every route stands once; `docs/add-a-route.md`.
+//! Read next: [`router`], which lists every route once; `docs/add-a-route.md`.
 
 pub mod api;
 pub mod app;
@@ -41,6 +40,7 @@ pub mod router;
 pub mod routes;
 pub mod run;
 mod saved_key;
+pub mod serde_problem;
 pub mod settings;
 mod socket;
 #[cfg(feature = "testing")]

@@ -1,14 +1,14 @@
 //! OpenAPI links from the response that creates a resource to the routes that take its id.
 //!
-//! They follow from how all our routes are named: `POST things` answers 201 with an `id`, and
-//! `things/{id}` is that thing.
+//! They follow from the names of the routes: `POST things` returns 201 with an `id`, and `things/{id}` is the
+//! created resource.
 
 use utoipa::openapi::link::{Link, LinkBuilder};
 use utoipa::openapi::{OpenApi, RefOr};
 
 use crate::description::operations;
 
-/// Links what makes a thing with what is done to it.
+/// Links the operation that creates a resource to the operations on it.
 pub(crate) fn connect(description: &mut OpenApi) {
     for (collection, id) in things(description) {
         let item = description.paths.paths.get_mut(&collection);
@@ -21,7 +21,7 @@ pub(crate) fn connect(description: &mut OpenApi) {
     }
 }
 
-/// The operations on one thing: the path of all such things, and the operation's id.
+/// The operations on one resource: the path of the collection, and the operation's id.
 fn things(description: &mut OpenApi) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (path, item) in &mut description.paths.paths {
@@ -33,7 +33,7 @@ fn things(description: &mut OpenApi) -> Vec<(String, String)> {
     all
 }
 
-/// The operation called `id` on what was made at `path`: the same path, and the new thing in it.
+/// The link to operation `id` on the resource created at `path`.
 fn link(path: &str, id: &str) -> Link {
     let names = path.split('{').skip(1);
     let names = names.filter_map(|part| Some(part.split_once('}')?.0));

@@ -1,4 +1,4 @@
-//! Where things go that leave the store: a folder, or a bucket of S3 or of what speaks like it.
+//! Object stores for exports and archives: a folder, or a bucket with the S3 API.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use weir_table::{Error, Result};
 
-/// The place at `file:///folder`, which is made where it is missing, or at `s3://bucket/prefix`, and the prefix there. `field`
-/// is the setting that names it. Credentials, region and endpoint are taken from the environment, as AWS's tools name them,
-/// or from the machine's role.
+/// Opens `file:///folder`, which is created if it is missing, or `s3://bucket/prefix`. Returns the object store and the prefix.
+/// `field` is the setting that contains the URL. Credentials, region and endpoint come from the AWS environment variables or
+/// from the machine's role.
 ///
 /// # Errors
-/// The address is not one of these, or the folder cannot be made.
+/// The URL is neither of these, or the folder cannot be created.
 pub fn open(field: &str, url: &str) -> Result<(Arc<dyn ObjectStore>, String)> {
     if let Some(folder) = url.strip_prefix("file://") {
         return Ok((open_folder(field, Path::new(folder))?, String::new()));
@@ -36,7 +36,7 @@ fn open_folder(field: &str, folder: &Path) -> Result<Arc<dyn ObjectStore>> {
     std::fs::create_dir_all(folder).map_err(|source| Error::io(making(), source))?;
     let objects = LocalFileSystem::new_with_prefix(folder)
         .map_err(|source| Error::backend("opening a folder for objects", source))?;
-    // What goes there is removed from the store, so a power cut must not take it.
+    // Exported data is deleted from the store, so it must survive a power cut.
     Ok(Arc::new(objects.with_fsync(true)))
 }
 
@@ -49,7 +49,7 @@ fn s3(field: &str, _: &str) -> Result<Arc<dyn ObjectStore>> {
 fn s3(_: &str, bucket: &str) -> Result<Arc<dyn ObjectStore>> {
     use object_store::aws::AmazonS3Builder;
 
-    // Whoever installed one before us has the same right to.
+    // Another part of the process may have installed one before.
     tokio_rustls::rustls::crypto::ring::default_provider().install_default().ok();
     let built = AmazonS3Builder::from_env().with_bucket_name(bucket).build();
     Ok(Arc::new(built.map_err(|source| Error::backend("opening a bucket", source))?))

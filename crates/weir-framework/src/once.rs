@@ -1,6 +1,6 @@
-//! The key of a call that counts once, however often it is sent: the header `Idempotency-Key`.
+//! The header `Idempotency-Key`: repeated requests with the same key take effect once.
 //!
-//! Callers and routes read it by the same rule, so that a command can refuse a key before it asks.
+//! Commands and routes validate the key by the same rule, so a command can reject a key before it sends the request.
 
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ const KEY_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OnceKey(HeaderValue);
 
-/// What is wrong with a key.
+/// The problem of an invalid key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must have 1 to {KEY_MAX} visible ASCII characters")]
 pub struct NotAKey;
@@ -23,7 +23,7 @@ impl OnceKey {
     /// The key as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // Only visible ASCII gets here, which is always text.
+        // The key is visible ASCII, which is always text.
         self.0.to_str().unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! What a file of handlers uses: `use weir_framework::prelude::*;`.
+//! Imports for files with handlers: `use weir_framework::prelude::*;`.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -19,7 +19,7 @@ pub use crate::{ApiError, Code};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// What a handler answers.
+/// The result of a handler.
 pub type Reply<T> = Result<Json<T>, ApiError>;
 
 /// The capacity of a response; most of the hot routes' fit, so the buffer does not grow.
@@ -40,7 +40,7 @@ pub fn json(value: &impl Serialize) -> Response {
     response
 }
 
-/// The answer to a creation: 201 with the thing.
+/// The response to a creation: 201 with the new resource.
 #[derive(Debug)]
 pub struct Created<T>(pub T);
 

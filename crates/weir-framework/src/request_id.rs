@@ -1,9 +1,9 @@
-//! The id of a request: the caller's own when it is usable, a new one otherwise. It is in every
-//! answer, every problem and every line of the log.
+//! The id of a request: the caller's own if it is usable, otherwise a new one. Every response, problem and log
+//! line contains it.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-/// The header that carries it, both ways.
+/// The header of the id, in requests and responses.
 pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const LENGTH_MAX: usize = 128;
 
@@ -28,7 +28,7 @@ impl RequestId {
         }
     }
 
-    /// Its text.
+    /// The text of the id.
     #[must_use]
     pub fn text(&self) -> &str {
         let text = match &self.0 {

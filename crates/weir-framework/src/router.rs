@@ -43,7 +43,7 @@ fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
     services.iter().fold(api, |api, service| service.routes(api))
 }
 
-/// The routes that only the socket in the data folder has: the verbs of the table, for commands.
+/// The routes of the socket in the data folder only: the table operations, for commands.
 fn table_verbs() -> Router<App> {
     Router::new()
         .route("/local/server", get(tables::server))

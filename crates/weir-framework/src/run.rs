@@ -1,5 +1,4 @@
-//! The life of a server: listen, serve, and on SIGTERM or SIGINT finish what is under way, then
-//! close the store.
+//! Runs a server: listens, serves, and on SIGTERM or SIGINT finishes the requests in progress and closes the store.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,19 +14,19 @@ use crate::app::{App, Service, Settings};
 use crate::listen::{self, Listener, Origin};
 use crate::{router, socket};
 
-/// What a server serves, and where.
+/// A server to run.
 pub struct Server {
-    /// The tables.
+    /// The store.
     pub store: Store<AnyBackend>,
-    /// What it serves beside its own routes.
+    /// The services.
     pub services: Vec<Box<dyn Service>>,
-    /// Keys, bounds, jobs.
+    /// Settings of authentication, edge and jobs.
     pub settings: Settings,
-    /// `HOST:PORT`; port 0 picks a free one.
+    /// Address to listen on, `HOST:PORT`. Port 0 selects a free port.
     pub listen: String,
-    /// How the listener treats its clients, and its certificate.
+    /// Settings of the listener, with its certificate.
     pub listen_settings: listen::Settings,
-    /// The folder of an embedded store, where the socket for commands goes.
+    /// Folder of an embedded store, which contains the socket for commands.
     pub data: Option<PathBuf>,
 }
 
@@ -37,27 +36,26 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// A server that takes requests.
+/// A server that accepts requests.
 #[derive(Debug, Clone)]
 pub struct Started {
-    /// Where it is reached.
+    /// Origin of the server.
     pub origin: Origin,
-    /// Where the admin key was saved, when this start made one.
+    /// File of the admin key, if this start generated one.
     pub admin_key_file: Option<PathBuf>,
 }
 
-/// Serves until SIGTERM or SIGINT. `ready` hears where the server is reached once requests are
-/// taken.
+/// Serves until SIGTERM or SIGINT. Calls `ready` with the server's origin when it accepts requests.
 ///
 /// # Errors
 /// A setting, the address, the certificate or the socket cannot be used, or closing the store fails.
 pub async fn run(server: Server, ready: impl FnOnce(Started)) -> Result<()> {
-    // Signals are caught before anything can be reached, so that none ends the process roughly.
+    // Signal handlers are installed before the server can be reached, so that no signal kills it.
     let mut stop = Stop::new()?;
     run_until(server, ready, async || stop.wait().await).await
 }
 
-/// Serves until `stop` ends; when it ends once more, requests under way are cut off.
+/// Serves until `stop` resolves. When it resolves a second time, requests in progress are dropped.
 ///
 /// # Errors
 /// As [`run`].
@@ -86,7 +84,7 @@ async fn serve(
 ) -> Result<()> {
     let Server { store, services, settings, listen, mut listen_settings, data } = server;
     if data.is_none() {
-        // A store elsewhere is reached by connections that all requests and jobs share, in one runtime.
+        // All requests and jobs share the connections to a remote store, in one runtime.
         listen_settings.threads = 0;
     }
     let drain_max = listen_settings.drain_timeout;
@@ -126,8 +124,8 @@ async fn stopped(mut stop_signal: watch::Receiver<bool>) {
     stop_signal.wait_for(|stop| *stop).await.ok();
 }
 
-/// Serves commands. Who reaches the socket may read the data folder, so there is nothing to guard
-/// against.
+/// Serves commands. Whoever can connect to the socket can also read the data folder, so the socket needs no
+/// protection of its own.
 async fn serve_socket(
     listener: UnixListener,
     routes: Router,

@@ -1,4 +1,4 @@
-//! The file in which a generated admin key waits for its operator.
+//! The file that contains a generated admin key, for the operator.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use crate::auth::Secret;
 
 const NAME: &str = "admin.key";
 
-/// Saves `key` in the folder `data`, readable by its owner only. Tells where.
+/// Saves `key` in the folder `data`, readable by its owner only. Returns the path.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -19,7 +19,7 @@ pub fn save_admin_key(data: &Path, key: &Secret) -> Result<PathBuf> {
     let path = data.join(NAME);
     let making = data.join(format!(".{NAME}.new"));
     let failed = |source| Error::io(format!("saving the admin key in {}", path.display()), source);
-    // Made anew and moved into place: nobody can read it before its mode is right.
+    // Created under another name and moved into place, so that nobody can read it before its mode is set.
     match fs::remove_file(&making) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         _ => {}

@@ -7,37 +7,37 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// Where the server listens, and what it lets one client take.
+/// The listener and its limits.
 #[derive(Debug, Clone, Serialize, confique::Config)]
 pub struct ServerSettings {
-    /// Address to listen on, HOST:PORT; port 0 picks a free one.
+    /// Address to listen on, HOST:PORT. Port 0 selects a free port.
     #[config(default = "127.0.0.1:8080", env = "WEIR_LISTEN")]
     pub listen: String,
-    /// Certificate chain for HTTPS, a PEM file. Goes with tls_key.
+    /// Certificate chain for HTTPS: a PEM file. Requires tls_key.
     #[config(env = "WEIR_TLS_CERT")]
     pub tls_cert: Option<PathBuf>,
-    /// Private key for HTTPS, a PEM file. Goes with tls_cert.
+    /// Private key for HTTPS: a PEM file. Requires tls_cert.
     #[config(env = "WEIR_TLS_KEY")]
     pub tls_key: Option<PathBuf>,
-    /// Bytes of the largest request body taken.
+    /// Maximum size of a request body in bytes.
     #[config(default = 1_048_576, env = "WEIR_BODY_BYTES_MAX")]
     pub body_bytes_max: usize,
-    /// Seconds a client has to send the head of a request.
+    /// Seconds within which a client must send the headers of a request.
     #[config(default = 10, env = "WEIR_HEADER_TIMEOUT_SECS")]
     pub header_timeout_secs: u64,
-    /// Seconds a request may take in all.
+    /// Maximum duration of a request in seconds.
     #[config(default = 30, env = "WEIR_REQUEST_TIMEOUT_SECS")]
     pub request_timeout_secs: u64,
-    /// Connections open at once.
+    /// Maximum number of open connections.
     #[config(default = 16_384, env = "WEIR_CONNECTIONS_MAX")]
     pub connections_max: usize,
-    /// Requests under way at once.
+    /// Maximum number of concurrent requests.
     #[config(default = 1024, env = "WEIR_REQUESTS_MAX")]
     pub requests_max: usize,
     /// Seconds that requests in progress may take to finish when the server stops.
     #[config(default = 30, env = "WEIR_DRAIN_TIMEOUT_SECS")]
     pub drain_timeout_secs: u64,
-    /// Whether answers are compressed for clients that take it.
+    /// Whether to compress responses for clients that accept it.
     #[config(default = true, env = "WEIR_COMPRESSION")]
     pub compression: bool,
 }
@@ -75,7 +75,7 @@ pub fn defaults<C: confique::Config>() -> C {
     C::builder().load().expect("every field has a default")
 }
 
-/// What is wrong with one value of a section: its key without the section, and the problem.
+/// The problem of one value of a section: its key without the section, and a description.
 pub type Problem = (&'static str, String);
 
 /// Checks that a number is in its range.

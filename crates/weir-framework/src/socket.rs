@@ -1,9 +1,9 @@
 //! The socket in the data folder.
 //!
-//! It is made under another name in a folder only its owner may enter, given mode 0600, and then
-//! moved into place: nobody can connect before the mode is right, and a socket that a killed server
-//! left behind is replaced in one step. Only the process that has the store open calls [`bind`], so
-//! what it replaces is never in use.
+//! It is created under another name in a folder that only its owner may enter, gets mode 0600, and is then
+//! moved into place. Nobody can connect before the mode is set, and the socket of a killed server is
+//! replaced atomically. Only the process that has the store open calls [`bind`], so a replaced socket is
+//! never in use.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -15,7 +15,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 const NAME: &str = "weir.sock";
 const MAKING: &str = ".weir.sock.new";
-/// Bytes of a path that every Unix takes for a socket.
+/// Maximum length in bytes of a socket path that every Unix accepts.
 const PATH_MAX: usize = 100;
 
 /// Listens on the socket of the folder `data`.
@@ -43,7 +43,7 @@ pub(crate) fn remove(data: &Path) -> io::Result<()> {
     fs::remove_file(data.join(NAME))
 }
 
-/// Connects to the server that has the folder `data` open; none when there is no such server.
+/// Connects to the server that has the folder `data` open, if there is one.
 pub(crate) async fn connect(data: &Path) -> io::Result<Option<UnixStream>> {
     use io::ErrorKind::{ConnectionRefused, NotADirectory, NotFound};
     let connected = match short_path(data)? {

@@ -1,5 +1,5 @@
-//! A whole server for tests: real sockets, a temporary store or a given one, and a clock that stands
-//! still until the test moves it. Every response is compared with the server's own description.
+//! A complete server for tests: real sockets, a temporary or a given store, and a clock that only the test
+//! moves. Every response is compared with the server's OpenAPI description.
 //!
 //! ```no_run
 //! # async fn example() {
@@ -47,17 +47,17 @@ use conformance::{Answer, Description};
 
 /// The admin key of every test server.
 pub const ADMIN_KEY: &str = "an-admin-key-for-tests-only";
-/// When a test's clock begins: 2026-01-15, noon, in UTC.
+/// Start of a test's clock: 2026-01-15, noon, UTC.
 pub const NOON_MS: u64 = 1_768_478_400_000;
 
 /// A running server.
 #[derive(Debug)]
 pub struct TestApp {
-    /// Where it listens.
+    /// Address of the server.
     pub address: SocketAddr,
-    /// Its clock.
+    /// Clock of the server.
     pub clock: Clock,
-    /// Its store.
+    /// Store of the server.
     pub store: Store<AnyBackend>,
     data: Option<PathBuf>,
     description: Arc<Description>,
@@ -66,7 +66,7 @@ pub struct TestApp {
     ended: Option<JoinHandle<Result<()>>>,
 }
 
-/// How a test server is made.
+/// Builds a test server.
 pub struct Builder {
     services: Vec<Box<dyn Service>>,
     settings: Settings,
@@ -81,12 +81,12 @@ impl std::fmt::Debug for Builder {
 }
 
 impl TestApp {
-    /// A server of `services` on an embedded store of its own.
+    /// Starts a server with `services` on a temporary embedded store.
     pub async fn start(services: Vec<Box<dyn Service>>) -> TestApp {
         TestApp::builder(services).start().await
     }
 
-    /// A server with settings of its own.
+    /// Builds a server with other settings.
     #[must_use]
     pub fn builder(services: Vec<Box<dyn Service>>) -> Builder {
         let mut settings =
@@ -95,13 +95,13 @@ impl TestApp {
         Builder { services, settings, store: None, listen: listen::Settings::default() }
     }
 
-    /// The folder of its embedded store, with the socket in it.
+    /// The folder of the embedded store, which contains the socket.
     #[must_use]
     pub fn data(&self) -> Option<&Path> {
         self.data.as_deref()
     }
 
-    /// A request to it.
+    /// A request to the server.
     #[must_use]
     pub fn request(&self, method: Method, path: &str) -> Call {
         Call {
@@ -114,19 +114,19 @@ impl TestApp {
         }
     }
 
-    /// A GET request to it.
+    /// A GET request to the server.
     #[must_use]
     pub fn get(&self, path: &str) -> Call {
         self.request(Method::GET, path)
     }
 
-    /// A POST request to it.
+    /// A POST request to the server.
     #[must_use]
     pub fn post(&self, path: &str, body: &impl Serialize) -> Call {
         self.request(Method::POST, path).json(body)
     }
 
-    /// A token with this scope.
+    /// Issues a token with this scope.
     pub async fn token(&self, scope: &str) -> String {
         let new = serde_json::json!({"name": "test", "scope": scope, "expires_in": 3600});
         let reply = self.post("/v1/tokens", &new).admin().send().await;
@@ -136,10 +136,10 @@ impl TestApp {
         token.expect("a token").to_owned()
     }
 
-    /// Tells it to stop and waits until it has.
+    /// Stops the server and waits for its end.
     ///
     /// # Errors
-    /// It ended badly.
+    /// The server failed.
     pub async fn stop(mut self) -> Result<()> {
         self.stop.send(()).await.ok();
         let ended = self.ended.take().expect("stopped once");
@@ -148,7 +148,7 @@ impl TestApp {
 }
 
 impl Builder {
-    /// Serves this store, of a DynamoDB endpoint say, instead of a temporary one.
+    /// Uses this store, for example on a DynamoDB endpoint, instead of a temporary one.
     #[must_use]
     pub fn store(mut self, store: Store<AnyBackend>) -> Builder {
         self.store = Some(store);
@@ -180,7 +180,7 @@ impl Builder {
         };
         let (ready, started) = oneshot::channel();
         let (stop, mut stopped) = mpsc::channel::<()>(1);
-        // On a thread of its own, as a server is in life.
+        // On a thread of its own, like a real server.
         let runtime = tokio::runtime::Handle::current();
         let mut ended = tokio::task::spawn_blocking(move || {
             let stop = async || {
@@ -225,7 +225,7 @@ async fn own_store(_: &Path, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) 
     panic!("this build has no embedded store; give one with `store`")
 }
 
-/// A request being made.
+/// A request under construction.
 #[derive(Debug, Clone)]
 pub struct Call {
     address: SocketAddr,
@@ -237,40 +237,40 @@ pub struct Call {
 }
 
 impl Call {
-    /// With the admin key.
+    /// Adds the admin key.
     #[must_use]
     pub fn admin(self) -> Call {
         self.header("x-api-key", ADMIN_KEY)
     }
 
-    /// With a token.
+    /// Adds a token.
     #[must_use]
     pub fn bearer(self, token: &str) -> Call {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
-    /// With a header; a second one of the same name is added.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &'static str, value: &str) -> Call {
         self.headers.append(name, value.parse().expect("a header"));
         self
     }
 
-    /// With a JSON body.
+    /// Sets a JSON body.
     #[must_use]
     pub fn json(self, body: &impl Serialize) -> Call {
         let bytes = serde_json::to_vec(body).expect("JSON");
         self.header("content-type", "application/json").body(bytes)
     }
 
-    /// With a body as it is.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: impl Into<Bytes>) -> Call {
         self.body = body.into();
         self
     }
 
-    /// Sends it on a connection of its own, and checks that the response is a described one.
+    /// Sends the request on a new connection, and compares the response with the description.
     pub async fn send(self) -> Reply {
         let stream = tokio::net::TcpStream::connect(self.address).await.expect("a connection");
         let io = TokioIo::new(stream);
@@ -293,9 +293,9 @@ impl Call {
     }
 }
 
-/// Checks that a response is a described one.
+/// Compares a response with the description.
 fn check(description: &Description, method: &Method, path: &str, reply: &Reply) {
-    // A server's own client has unpacked the body, this one has not.
+    // Other clients decompress the body; this one does not.
     if *method == Method::HEAD || !reply.header("content-encoding").is_empty() {
         return;
     }
@@ -314,31 +314,31 @@ fn check(description: &Description, method: &Method, path: &str, reply: &Reply) 
     );
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// Its status.
+    /// Status code.
     pub status: u16,
-    /// Its headers.
+    /// Headers.
     pub headers: HeaderMap,
-    /// Its body.
+    /// Body.
     pub body: Bytes,
 }
 
 impl Reply {
-    /// Its body as text.
+    /// The body as text.
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// A header, or nothing.
+    /// The value of a header, or an empty text.
     #[must_use]
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// All of it but when it was sent, to be compared with another.
+    /// The response without its date, for comparison with another.
     #[must_use]
     pub fn whole(&self) -> (u16, Vec<(String, Vec<u8>)>, String) {
         let headers = self.headers.iter().filter(|(name, _)| *name != "date");
@@ -348,14 +348,14 @@ impl Reply {
         (self.status, headers, self.text())
     }
 
-    /// Its body, parsed.
+    /// The parsed JSON body.
     #[must_use]
     pub fn json<T: DeserializeOwned>(&self) -> T {
         let parsed = serde_json::from_slice(&self.body);
         parsed.unwrap_or_else(|error| panic!("{error} in {}", self.text()))
     }
 
-    /// Checks that it is a problem of this code, whole and consistent, and returns it.
+    /// Asserts that the response is a complete, consistent problem with this code, and returns it.
     pub fn problem(&self, code: Code) -> Problem {
         let problem = self.any_problem();
         assert_eq!(problem.error, code.name(), "{}", self.text());
@@ -365,7 +365,7 @@ impl Reply {
         problem
     }
 
-    /// Checks that it is a problem, whole and consistent, and returns it.
+    /// Asserts that the response is a complete, consistent problem, and returns it.
     pub fn any_problem(&self) -> Problem {
         let text = self.text();
         assert_eq!(self.header("content-type"), problem::CONTENT_TYPE, "{} {text}", self.status);

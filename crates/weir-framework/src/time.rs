@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
-/// Milliseconds since 1970 as text; the last time there is for those beyond it.
+/// Milliseconds since 1970 as text; a time beyond the calendar becomes its last.
 #[must_use]
 pub fn rfc3339(ms: u64) -> String {
     PRINTER.timestamp_to_string(&timestamp(ms))
@@ -25,7 +25,7 @@ pub fn time(ms: i64) -> String {
     rfc3339(u64::try_from(ms).unwrap_or_default())
 }
 
-/// A time that a caller names: RFC 3339, in milliseconds since 1970.
+/// A time in a request: RFC 3339, converted to milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct When(pub i64);
 
@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for When {
 /// Reads an RFC 3339 time as milliseconds since 1970.
 ///
 /// # Errors
-/// Says what a time looks like.
+/// The text is not an RFC 3339 time; the error shows an example.
 pub fn parse(text: &str) -> Result<i64, String> {
     let time = text.parse::<Timestamp>();
     let problem = |_| format!("{text:?} is not a time like 2026-01-15T12:00:00Z");

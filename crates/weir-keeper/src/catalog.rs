@@ -152,29 +152,29 @@ mod tests {
 
     #[test]
     fn the_price_book_has_every_default_label() {
-        let (catalogue, book) = (ModelCatalog::default(), PriceBook::shipped().unwrap());
-        let names: Vec<&str> = catalogue.iter().map(|(label, _)| label.as_str()).collect();
+        let (catalog, book) = (ModelCatalog::default(), PriceBook::shipped().unwrap());
+        let names: Vec<&str> = catalog.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!(names, ["economy", "premium", "standard", "ultra_premium"]);
-        for (label, def) in catalogue.iter() {
+        for (label, def) in catalog.iter() {
             let found = book.find(&def.bedrock_model_id, None).unwrap();
             assert_eq!(Some(found.price), def.price, "{label}");
         }
-        assert_eq!(ModelCatalog::new(catalogue.labels.clone()).unwrap(), catalogue);
+        assert_eq!(ModelCatalog::new(catalog.labels.clone()).unwrap(), catalog);
     }
 
     #[test]
     fn the_error_for_an_unknown_label_lists_the_labels() {
-        let catalogue = ModelCatalog::default();
+        let catalog = ModelCatalog::default();
         let profile = Label::new("our-profile").unwrap();
         let profiles = std::slice::from_ref(&profile);
-        assert_eq!(catalogue.find("model_label", "our-profile", profiles).unwrap(), profile);
-        let error = catalogue.find("model_label", "cheap", profiles).unwrap_err();
+        assert_eq!(catalog.find("model_label", "our-profile", profiles).unwrap(), profile);
+        let error = catalog.find("model_label", "cheap", profiles).unwrap_err();
         assert!(matches!(error, Error::Label { .. }));
         assert_eq!(
             error.to_string(),
             "model_label: \"cheap\" is not a label; use one of economy, premium, standard, ultra_premium, our-profile"
         );
-        assert!(catalogue.find("model_label", "a#b", &[]).is_err());
+        assert!(catalog.find("model_label", "a#b", &[]).is_err());
     }
 
     #[test]

@@ -326,7 +326,7 @@ proptest! {
     fn no_submission_is_metered_in_a_final_day(
         start_ms in 1_700_000_000_000i64..1_900_000_000_000,
         puts in puts(),
-        asked in prop::collection::vec((0usize..9, 0..2 * DAY_MS), 8),
+        requested in prop::collection::vec((0usize..9, 0..2 * DAY_MS), 8),
         ages_ms in prop::collection::vec(0..4 * DAY_MS, 8),
     ) {
         let mut open = OrgDay::new(1, 1, 1).unwrap();
@@ -334,7 +334,7 @@ proptest! {
         for count in 1..=puts.len() {
             let (record, put_ms, _) = put_all(start_ms, puts[..count].to_vec());
             let next_ms = put_ms + puts.get(count).map_or(3 * DAY_MS, |(after_ms, ..)| *after_ms);
-            let mut looks: Vec<i64> = asked.iter().filter(|(of, _)| of % puts.len() + 1 == count)
+            let mut looks: Vec<i64> = requested.iter().filter(|(of, _)| of % puts.len() + 1 == count)
                 .map(|(_, wait_ms)| (put_ms + wait_ms).min(next_ms)).collect();
             looks.sort_unstable();
             for now_ms in looks {

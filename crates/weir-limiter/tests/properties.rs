@@ -45,13 +45,13 @@ proptest! {
     #[test]
     fn the_computed_wait_is_enough_and_not_too_long(
         (rate, level) in rate().prop_flat_map(level_in),
-        asked in 1i64..=1_000_000_000,
+        requested in 1i64..=1_000_000_000,
     ) {
-        match level.wait_ms(rate, asked) {
-            None => prop_assert!(asked > rate.capacity),
+        match level.wait_ms(rate, requested) {
+            None => prop_assert!(requested > rate.capacity),
             Some(wait) if wait < i64::MAX / 2 => {
-                prop_assert!(level.refilled(rate, wait).tokens >= asked);
-                prop_assert!(wait == 0 || level.refilled(rate, wait - 1).tokens < asked);
+                prop_assert!(level.refilled(rate, wait).tokens >= requested);
+                prop_assert!(wait == 0 || level.refilled(rate, wait - 1).tokens < requested);
             }
             Some(_) => {}
         }
@@ -63,12 +63,12 @@ proptest! {
         asks in prop::collection::vec((0i64..10_000_000, 1i64..1_000_000_000), 0..100),
     ) {
         let (mut level, mut granted, mut elapsed) = (rate.full(), 0i128, 0i128);
-        for (wait, asked) in asks {
+        for (wait, requested) in asks {
             level = level.refilled(rate, wait);
             elapsed += i128::from(wait);
-            if level.tokens >= asked {
-                level.tokens -= asked;
-                granted += i128::from(asked);
+            if level.tokens >= requested {
+                level.tokens -= requested;
+                granted += i128::from(requested);
             }
             let most = i128::from(rate.capacity) + elapsed * i128::from(rate.refill) / i128::from(rate.period_ms);
             prop_assert!(granted <= most, "{granted} of {most}");
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn gathering_takes_the_request_and_leaves_no_debt(
         there in prop::collection::vec(-1_000i64..100_000, 1..32),
-        asked in 1i64..1_000_000,
+        requested in 1i64..1_000_000,
     ) {
         let limits = [Limit::per_minute(name("rpm"), 1_000_000)];
         let count = u32::try_from(there.len()).unwrap();
@@ -135,11 +135,11 @@ proptest! {
             shard.meters[0].level.tokens = *tokens;
         }
         let most: i64 = there.iter().filter(|tokens| **tokens > 0).sum();
-        match gather(&shards, &BTreeMap::from([(name("rpm"), asked)])) {
-            None => prop_assert!(asked > most),
+        match gather(&shards, &BTreeMap::from([(name("rpm"), requested)])) {
+            None => prop_assert!(requested > most),
             Some(takes) => {
                 let taken: i64 = takes.iter().map(|take| take.amounts[&name("rpm")]).sum();
-                prop_assert_eq!(taken, asked);
+                prop_assert_eq!(taken, requested);
                 for take in takes {
                     prop_assert!(take.amounts[&name("rpm")] <= there[take.shard as usize]);
                 }

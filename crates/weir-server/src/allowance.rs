@@ -1,9 +1,9 @@
-//! How much of the API a caller may use, kept with our own limiter in a namespace of its own.
+//! Rate limits of the API itself, enforced with our own limiter in a namespace of its own.
 //!
-//! Tokens are taken from the limiter in chunks of a tenth of what a bucket holds and spent from memory, so a request costs no
-//! write of the store. What is left of a chunk is forgotten after a period: by then it has been refilled. So a caller is never
-//! given more than its bucket has, and what an instance holds unspent is less than a chunk. Operators change a rate by
-//! setting limits for its resource in the namespace, like any other limits.
+//! An instance takes tokens from the limiter in chunks of a tenth of a bucket's capacity and spends them from memory, so most
+//! requests cost no write. The rest of a chunk expires after a period, when the bucket has refilled. A caller therefore never
+//! gets more than its bucket has, and an instance never holds more than a chunk. Operators change a rate by setting limits for its
+//! resource in the namespace, like any other limits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,24 +26,24 @@ use weir_framework::{ApiError, Code};
 pub(crate) const NAMESPACE: &str = "weir-api";
 /// The limit of each resource there.
 const LIMIT: &str = "requests";
-/// Which part of a bucket is taken at once.
+/// Fraction of a bucket that a chunk takes.
 const CHUNKS: u64 = 10;
-/// Callers whose chunks are remembered; those that are forgotten lose what is left of a chunk.
+/// Capacity of the cache of callers. An evicted caller loses the rest of its chunk.
 const CALLERS_MAX: usize = 64 * 1024;
 const MS: i64 = 1_000;
 
-/// How often something may be asked.
+/// A rate limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rate {
     /// The limited operation: a resource in [`NAMESPACE`].
     pub name: &'static str,
-    /// How often in a period.
+    /// Requests per period.
     pub quota: u64,
-    /// How long a period is.
+    /// Length of the period.
     pub period_secs: u64,
 }
 
-/// What callers may still ask at one rate.
+/// The tokens that callers have left at one rate.
 pub(crate) struct Allowance {
     rate: Rate,
     namespace: OnceCell<Namespace<AnyBackend>>,
@@ -56,11 +56,11 @@ impl std::fmt::Debug for Allowance {
     }
 }
 
-/// What one caller has left of a chunk.
+/// The rest of one caller's chunk.
 #[derive(Debug, Default)]
 struct Purse {
     left: Mutex<Left>,
-    /// Held by whoever fetches the next chunk: one fetch serves all that wait.
+    /// Held while a request fetches the next chunk, which serves all waiting requests.
     fetching: tokio::sync::Mutex<()>,
 }
 
@@ -71,7 +71,7 @@ struct Left {
 }
 
 impl Purse {
-    /// Pays from what is left.
+    /// Takes tokens from the rest of the chunk.
     fn pay(&self, tokens: u64, now_ms: i64) -> bool {
         let mut left = self.left.lock();
         if now_ms >= left.until_ms || left.tokens < tokens {
@@ -89,7 +89,7 @@ impl Purse {
 }
 
 impl Allowance {
-    /// What callers may ask at this rate.
+    /// An allowance with this rate.
     #[must_use]
     pub(crate) fn new(rate: Rate) -> Allowance {
         Allowance { rate, namespace: OnceCell::new(), purses: Cache::new(CALLERS_MAX) }
@@ -98,7 +98,7 @@ impl Allowance {
     /// Counts `tokens` requests of `who`.
     ///
     /// # Errors
-    /// They are too many (429, with when to come back), or the limiter's store fails.
+    /// The rate limit is exceeded (429 with `Retry-After`), or the limiter's store fails.
     pub(crate) async fn spend(
         &self,
         app: &App,
@@ -123,7 +123,7 @@ impl Allowance {
         Ok(())
     }
 
-    /// Takes a chunk or, where that is not to be had, just the tokens. Tells how many it took.
+    /// Takes a chunk or, if there are not enough tokens, only the requested ones. Returns the number taken.
     async fn fetch(&self, app: &App, who: &str, tokens: u64) -> Result<u64, LimiterError> {
         let chunk = tokens.max(self.rate.quota / CHUNKS);
         if chunk > tokens && matches!(self.take(app, who, chunk).await, Ok(Acquired::Granted(_))) {
@@ -162,7 +162,7 @@ async fn open(app: &App) -> Result<Namespace<AnyBackend>, LimiterError> {
     Ok(limiter.namespace(&name).await?)
 }
 
-/// The caller as an entity of the limiter: by its own id where that can be one.
+/// The caller as an entity of the limiter: its id, or a hash of an id that the limiter does not accept.
 fn entity(who: &str) -> Result<EntityId, LimiterError> {
     let by_digest = || {
         let digest = ring::digest::digest(&ring::digest::SHA256, who.as_bytes());
@@ -178,7 +178,8 @@ fn refusal(rate: &Rate, refused: &Refused) -> ApiError {
     let quota = held.map_or(rate.quota, |status: &LimitStatus| status.limit.capacity);
     let window_secs = held.map_or(rate.period_secs, |status| status.limit.refill_period_seconds);
     let remaining = held.map_or(0, |status| status.available_milli.max(0).unsigned_abs() / 1_000);
-    let detail = format!("{} is limited to {quota} in {window_secs} s", rate.name);
+    let detail =
+        format!("rate limit exceeded: {} allows {quota} requests in {window_secs} s", rate.name);
     let limit = RateLimit { name: rate.name.to_owned(), quota, window_secs, remaining, reset_secs };
     let error = ApiError::new(Code::RATE_LIMIT_EXCEEDED, detail);
     limit.refuse(error.with("retry_after_ms", refused.retry_after_ms).with("limit", rate.name))
@@ -203,7 +204,7 @@ mod tests {
     async fn app() -> (App, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::manual(NOON_MS);
-        // The store forgets what has expired by its clock, so that must be the same.
+        // The store deletes expired items by its clock, so both must use the same clock.
         let options = Options { clock: clock.clone(), ..Options::new(folder.path()) };
         let embedded = Embedded::open(options).unwrap();
         let cursors = embedded.cursor_key();
@@ -215,7 +216,7 @@ mod tests {
         (App::open(store, settings, data, &services).await.unwrap(), folder)
     }
 
-    /// How many of `tries` requests at once are let in.
+    /// The number of accepted requests of `tries` concurrent ones.
     async fn let_in(allowance: &Arc<Allowance>, app: &App, who: &str, tries: usize) -> usize {
         let mut asked = tokio::task::JoinSet::new();
         for _ in 0..tries {
@@ -243,7 +244,7 @@ mod tests {
         assert_eq!(let_in(&allowance, &app, "ben", 150).await, 100);
         let error: ApiError = allowance.spend(&app, "anna", 1).await.unwrap_err().into();
         assert_eq!(error.code(), Code::RATE_LIMIT_EXCEEDED);
-        assert_eq!(error.detail, "tests is limited to 100 in 60 s");
+        assert_eq!(error.detail, "rate limit exceeded: tests allows 100 requests in 60 s");
         assert!(error.into_response().headers().contains_key("retry-after"));
     }
 

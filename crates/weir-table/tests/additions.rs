@@ -163,13 +163,13 @@ impl Side {
     async fn add(&self, prepared: &Arc<Prepared>, key: &Key, add: &[i64], than: &[i64]) -> String {
         let compared = prepared.addition().guards.iter().filter(|g| !matches!(g, Guard::Is(..)));
         let add = Add { prepared, key, add, than: &than[..compared.count()] };
-        let told = |item: &Item| item.get("b").cloned();
+        let returned = |item: &Item| item.get("b").cloned();
         let added = if self.adds {
-            self.store.add(add, told).await
+            self.store.add(add, returned).await
         } else {
             let written = self.store.write(add.write()).await;
             written.map(|written| match written.is_applied() {
-                true => Added::Done(told(written.item().unwrap())),
+                true => Added::Done(returned(written.item().unwrap())),
                 false => Added::Refused(written.item().cloned()),
             })
         };

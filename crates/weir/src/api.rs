@@ -1,5 +1,5 @@
-//! The API as a command calls it: through the socket of the server that has the store open, or in
-//! this process on a store it opens itself. Either way it is the same routes.
+//! The API for commands: through the socket of the server that has the store open, or in this process on a store
+//! that the command opens itself. The routes are the same.
 
 use axum::http::Method;
 use clap::Args;
@@ -11,6 +11,7 @@ use weir_framework::{App, Service, Settings};
 
 use crate::config::{Loaded, Source, StoreFlags};
 use crate::failure::Failure;
+use crate::output;
 use crate::place::{Missing, Place};
 use crate::settings;
 use crate::tables::Tables;
@@ -18,7 +19,7 @@ use crate::tables::Tables;
 /// Flags of every command that calls the API.
 #[derive(Debug, Args)]
 pub(crate) struct ApiFlags {
-    /// Answer with JSON
+    /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -26,21 +27,20 @@ pub(crate) struct ApiFlags {
 }
 
 impl ApiFlags {
-    /// The configuration, with these flags over it.
+    /// The configuration, with these flags as its top layer.
     pub(crate) fn load(&self, source: &Source) -> Result<Loaded, Failure> {
         source.load(&self.store.given())
     }
 }
 
-/// The routes, and a way to them.
+/// A client of the API.
 #[derive(Debug)]
 pub struct Api {
     door: Door,
 }
 
 impl Api {
-    /// Reaches the API of the store that the configuration names, lets `act` call it, and closes
-    /// what it opened.
+    /// Connects to the API of the configured store, runs `act` with it, and closes the store if this process opened it.
     pub(crate) async fn with<T>(
         loaded: &Loaded,
         act: impl AsyncFnOnce(&Api) -> Result<T, Failure>,
@@ -52,7 +52,7 @@ impl Api {
             let api = Api::reach(tables, settings, &place, &services).await?;
             act(&api).await
         };
-        // The key of the servers: what it seals here counts there.
+        // The servers' key, so that cursors and leases are valid there too.
         let cursors = settings::cursor_key(&loaded.config.auth)?;
         place.with_cursors(Missing::Refuse, cursors, reach).await
     }
@@ -80,18 +80,18 @@ impl Api {
         Api { door }
     }
 
-    /// Asks for something.
+    /// Sends a GET request.
     ///
     /// # Errors
-    /// The API refuses, or cannot be reached.
+    /// The API returns an error, or cannot be reached.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
         Ok(self.door.call(Method::GET, path, None::<&()>).await?)
     }
 
-    /// Asks for something that may not be there.
+    /// Sends a GET request. Returns none on 404.
     ///
     /// # Errors
-    /// The API refuses for another reason, or cannot be reached.
+    /// The API returns another error, or cannot be reached.
     pub async fn find<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Failure> {
         match self.door.call(Method::GET, path, None::<&()>).await {
             Ok(found) => Ok(Some(found)),
@@ -100,10 +100,10 @@ impl Api {
         }
     }
 
-    /// Makes or does something.
+    /// Sends a POST request.
     ///
     /// # Errors
-    /// The API refuses, or cannot be reached.
+    /// The API returns an error, or cannot be reached.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -112,10 +112,10 @@ impl Api {
         Ok(self.door.call(Method::POST, path, Some(body)).await?)
     }
 
-    /// Does something that counts once, however often it is asked with the same `key`.
+    /// Sends a POST request with an idempotency key, so that repeated requests take effect once.
     ///
     /// # Errors
-    /// The API refuses, or cannot be reached.
+    /// The API returns an error, or cannot be reached.
     pub async fn post_once<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -125,10 +125,10 @@ impl Api {
         Ok(self.door.call_once(Method::POST, path, Some(body), key).await?)
     }
 
-    /// Puts something in its place.
+    /// Sends a PUT request.
     ///
     /// # Errors
-    /// The API refuses, or cannot be reached.
+    /// The API returns an error, or cannot be reached.
     pub async fn put<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -137,10 +137,10 @@ impl Api {
         Ok(self.door.call(Method::PUT, path, Some(body)).await?)
     }
 
-    /// Removes something.
+    /// Sends a DELETE request.
     ///
     /// # Errors
-    /// The API refuses, or cannot be reached.
+    /// The API returns an error, or cannot be reached.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
         Ok(self.door.call(Method::DELETE, path, None::<&()>).await?)
     }
@@ -158,13 +158,14 @@ impl From<Refusal> for Failure {
             500..=599 => Failure::fault(problem.detail),
             _ => Failure::refused(problem.detail),
         };
-        let failure = match problem.details.get("retry_after_ms") {
-            Some(ms) => failure.help(format!("try again in {ms} ms")),
-            None => match problem.details.get("what").and_then(serde_json::Value::as_str) {
-                Some(kind) => failure.missing(kind),
-                None => failure,
-            },
-        };
+        let failure =
+            match problem.details.get("retry_after_ms").and_then(serde_json::Value::as_i64) {
+                Some(ms) => failure.help(format!("try again in {}", output::wait(ms.max(1)))),
+                None => match problem.details.get("what").and_then(serde_json::Value::as_str) {
+                    Some(kind) => failure.missing(kind),
+                    None => failure,
+                },
+            };
         match cause {
             Some(cause) => failure.because(cause),
             None => failure,
@@ -172,11 +173,11 @@ impl From<Refusal> for Failure {
     }
 }
 
-/// What RFC 3986 does not call unreserved.
+/// All characters except the unreserved ones of RFC 3986.
 const RESERVED: &percent_encoding::AsciiSet =
     &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
 
-/// `text` as one part of a path.
+/// `text` escaped as one segment of a path.
 #[must_use]
 pub fn part(text: &str) -> String {
     percent_encoding::utf8_percent_encode(text, RESERVED).to_string()

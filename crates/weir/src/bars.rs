@@ -25,7 +25,7 @@ pub(crate) fn part(value: i64, whole: i64) -> String {
     bar + &"·".repeat(rest)
 }
 
-/// A bar of eighths of a cell. What is there at all is seen.
+/// A bar of eighths of a cell. A value above zero is always visible.
 fn bar(value: i64, most: i64) -> String {
     if value <= 0 || most <= 0 {
         return String::new();
@@ -38,10 +38,10 @@ fn bar(value: i64, most: i64) -> String {
     full + &rest.map(char::to_string).unwrap_or_default()
 }
 
-/// What the parts of a bar are drawn with, the first part first; then from the start again.
+/// The characters of the parts of a bar, in order; repeated if there are more parts.
 const PARTS: [char; 4] = ['█', '▓', '▒', '░'];
 
-/// A line for each name, with a bar of several parts and their sum, and one that tells which part is which.
+/// A line for each name, with a bar of several parts and their sum, and a legend.
 pub(crate) fn stacked(
     parts: &[&str],
     values: &[(String, Vec<i64>)],
@@ -75,7 +75,7 @@ fn stack(values: &[i64], most: i64) -> String {
         bar.extend(std::iter::repeat_n(*part, until.saturating_sub(drawn)));
         drawn = until.max(drawn);
     }
-    // What is there at all is seen.
+    // A value above zero is always visible.
     let most = values.iter().zip(PARTS.iter().cycle()).max_by_key(|(value, _)| **value);
     match most {
         Some((value, part)) if bar.is_empty() && *value > 0 => part.to_string(),

@@ -1,4 +1,4 @@
-//! How a command ends badly: what happened, why, what to do next, and the exit code.
+//! The failure of a command: message, causes, suggestion and exit code.
 
 use std::error::Error as _;
 use std::io;
@@ -8,22 +8,22 @@ use weir_table::Error;
 
 use crate::output;
 
-/// Why a command failed. The numbers are documented in `weir --help`, so they stay.
+/// The kind of a failure. `weir --help` documents the exit codes, so they must not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
-    /// The reader of our output has gone; that is no failure.
+    /// The reader of the output was closed, which is not a failure.
     Quiet = 0,
     /// The store, the disk or the network failed.
     Fault = 1,
-    /// The request is wrong.
+    /// The input is invalid.
     Usage = 2,
-    /// Not there, or not allowed as things are.
+    /// Not found, or refused in the current state.
     Refused = 3,
     /// A check found differences.
     Differs = 4,
 }
 
-/// The end of a command that did not do what was asked.
+/// The failure of a command.
 #[derive(Debug)]
 pub struct Failure {
     exit: Exit,
@@ -43,12 +43,12 @@ impl Failure {
         Failure::new(Exit::Fault, message)
     }
 
-    /// The request is wrong.
+    /// The input is invalid.
     pub fn usage(message: impl Into<String>) -> Failure {
         Failure::new(Exit::Usage, message)
     }
 
-    /// What was asked for is not there, or not allowed as things are.
+    /// Not found, or refused in the current state.
     pub fn refused(message: impl Into<String>) -> Failure {
         Failure::new(Exit::Refused, message)
     }
@@ -64,13 +64,13 @@ impl Failure {
         self
     }
 
-    /// Says what to do next.
+    /// Adds a suggestion what to do next.
     pub fn help(mut self, help: impl Into<String>) -> Failure {
         self.help = Some(help.into());
         self
     }
 
-    /// Names the kind of resource that was not found, like `org`, so that a command can say how to list them.
+    /// Sets the kind of resource that was not found, like `org`, so that a command can suggest how to list them.
     pub fn missing(mut self, kind: impl Into<String>) -> Failure {
         self.missing = Some(kind.into());
         self
@@ -81,7 +81,7 @@ impl Failure {
         self.missing.as_deref()
     }
 
-    /// What happened and why, on one line.
+    /// Message and causes, on one line.
     pub fn text(&self) -> String {
         match self.causes.as_slice() {
             [] => self.message.clone(),
@@ -89,12 +89,12 @@ impl Failure {
         }
     }
 
-    /// What to do next.
+    /// The suggestion what to do next.
     pub fn next(&self) -> Option<&str> {
         self.help.as_deref()
     }
 
-    /// Prints the failure and gives the code to exit with.
+    /// Prints the failure. Returns the exit code.
     pub fn report(&self) -> ExitCode {
         if self.exit != Exit::Quiet {
             output::failure(&self.message, &self.causes, self.help.as_deref());
@@ -116,7 +116,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error {
             Error::NoSuchTable(table) => Failure::refused(format!("no table {table:?}"))
-                .help("`weir tables list` shows what there is"),
+                .help("`weir tables list` shows all tables"),
             Error::SpecMismatch { table, differences } => {
                 let message = format!("table {table:?} is not as the spec declares it");
                 differences.iter().fold(Failure::differs(message), Failure::because)
@@ -126,11 +126,11 @@ impl From<Error> for Failure {
                     "another process has it open and answers on no socket: \
                  wait until it has ended, or stop it",
                 ),
-            Error::Unavailable(what) => Failure::fault("the store did not answer")
+            Error::Unavailable(what) => Failure::fault("the store did not respond")
                 .because(what)
                 .help("check the endpoint, the region and the network, then try again"),
             Error::Invalid { field, problem } if field == "folder" => Failure::refused(problem)
-                .help("nothing is written over; name a folder that is empty or not there yet"),
+                .help("existing data is never overwritten; use a folder that is empty or does not exist"),
             Error::Invalid { .. } => Failure::usage(error.to_string()),
             other => {
                 let mut failure = Failure::fault(other.to_string());

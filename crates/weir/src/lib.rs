@@ -1,8 +1,7 @@
 //! `weir`: the server and the commands, in one binary.
 //!
-//! Each command is one file under `commands`. [`api`] calls the API of a running server or of a store
-//! opened here; `place` says where tables are and opens them, `tables` asks for their items;
-//! [`output`] is the only file that prints.
+//! Each command is one file under `commands`. [`api`] calls the API of a running server or of a store that this process
+//! opens; `place` selects and opens the store, `tables` reads and writes items; [`output`] is the only file that prints.
 
 pub mod api;
 mod bars;
@@ -31,33 +30,33 @@ use crate::failure::Failure;
 
 const AFTER_HELP: &str = "\
 Examples:
-  weir serve                                    serve the embedded store in ./weir-data
-  weir tables create --spec orders.json         make a table
+  weir serve                                    run a server on the store in ./weir-data
+  weir tables create --spec orders.json         create a table
   weir table put orders --plain --item '{\"PK\": \"ORG#1\", \"SK\": \"ORDER#7\", \"total\": 12.5}'
-  weir table query orders --pk 'ORG#1'          look inside
+  weir table query orders --pk 'ORG#1'          read items
   weir backup /backups/monday                   copy the store while it is in use
   weir copy --from embedded:./weir-data --to 'dynamodb:?region=eu-central-1'
   weir token issue report --scope ns:default    a token for a program
   weir limiter limits set --system --limit rpm=100/min
   weir keeper org apply org.yaml                a budget
-  weir config                                   what is set, and where it came from
-  weir doctor                                   check that all is well
+  weir config                                   the values in effect and their origins
+  weir doctor                                   check configuration, store and machine
 
-Commands ask the server that has the store open, and open the store themselves when there is none.
+Commands use the server that has the store open. Without a server they open the store themselves.
 
 Exit codes:
-  0  done
-  1  a fault: of the store, the disk, the network
-  2  the request is wrong: a flag, the configuration, JSON, a spec, the kind of a key
-  3  refused or not there: no such table or item, a condition that does not hold, a folder in use
-  4  a check found something wrong: `tables verify`, `copy`, `doctor`, `limiter limits diff`,
+  0  success
+  1  a failure of the store, the disk or the network
+  2  invalid input: a flag, the configuration, JSON, a spec, the kind of a key
+  3  refused or not found: a missing table or item, a condition that is not met, a folder in use
+  4  a check found a problem: `tables verify`, `copy`, `doctor`, `limiter limits diff`,
      `keeper prices diff`";
 
 /// Usage control plane for AI applications: limits, budgets, metering and their records.
 #[derive(Parser)]
 #[command(version, after_help = AFTER_HELP)]
 struct Cli {
-    /// Configuration file [default: ./weir.toml when it is there] [env: WEIR_CONFIG]
+    /// Configuration file [default: ./weir.toml if it exists] [env: WEIR_CONFIG]
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -66,35 +65,35 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve until SIGTERM or Ctrl-C
+    /// Run the server until SIGTERM or Ctrl-C
     Serve(serve::ServeArgs),
-    /// Show what is configured, and where each value came from
+    /// Show the configuration in effect, and the origin of each value
     Config(commands::config::ConfigArgs),
-    /// Check that the configuration, the store and the machine are in order
+    /// Check the configuration, the store and the machine
     Doctor(commands::doctor::DoctorArgs),
     /// Issue, list and revoke tokens
     Token(commands::token::TokenArgs),
     /// Replace the admin key
     AdminKey(commands::admin_key::KeyArgs),
-    /// Replace the key that signs tokens
+    /// Replace the signing key of tokens
     SigningKey(commands::admin_key::KeyArgs),
-    /// Set rate limits, look at them, and take from them
+    /// Set and show rate limits, and take tokens
     Limiter(commands::limiter::LimiterArgs),
-    /// Keep spend inside daily budgets: orgs, apps, models, costs
+    /// Manage daily budgets: orgs, apps, models, costs
     Keeper(commands::keeper::KeeperArgs),
-    /// See and run background jobs
+    /// List and run background jobs
     Jobs(commands::jobs::JobsArgs),
-    /// Make, check, list, describe and delete tables
+    /// Create, check, list, describe and delete tables
     Tables(commands::tables::TablesArgs),
-    /// Look inside a table, and change single items
+    /// Read a table, and change single items
     Table(commands::table::TableArgs),
     /// Copy an embedded store to a folder while it is in use
     Backup(commands::backup::BackupArgs),
-    /// Make an embedded store from a backup
+    /// Create an embedded store from a backup
     Restore(commands::restore::RestoreArgs),
-    /// Move whole tables between stores, and check that they arrived
+    /// Copy whole tables between stores, and verify the copies
     Copy(commands::copy::CopyArgs),
-    /// Print a script that completes commands in a shell
+    /// Print a completion script for a shell
     Completions(commands::completions::CompletionsArgs),
 }
 
@@ -113,7 +112,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The services, set up as the configuration says.
+/// The services, with the configured settings.
 fn services(config: &Config) -> Vec<Box<dyn Service>> {
     let (limiter, keeper) = (config.limiter.clone(), config.keeper.clone());
     weir_server::services(weir_server::Settings { limiter, keeper }, &config.jobs)

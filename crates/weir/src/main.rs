@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// The store folds twice as fast with it as with the C library's.
+/// Folds of the store are twice as fast as with the C library's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! The only file that prints. Answers go to stdout; notes and failures to stderr.
+//! The only file that prints. Results go to stdout; notes and failures to stderr.
 //!
 //! Colours are for terminals only (`NO_COLOR` and `CLICOLOR_FORCE` are heeded). A value from a
 //! table is printed with its control characters escaped, so that data cannot steer a terminal.
@@ -10,14 +10,14 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 use console::{Term, style};
 use serde::Serialize;
 
-/// Prints a line of the answer.
+/// Prints a line of the result.
 pub fn line(text: impl AsRef<str>) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{}", text.as_ref())?;
     out.flush()
 }
 
-/// Prints an answer for programs.
+/// Prints a result as JSON.
 pub fn json(answer: &impl Serialize) -> io::Result<()> {
     line(serde_json::to_string_pretty(answer).map_err(io::Error::other)?)
 }
@@ -46,30 +46,30 @@ pub fn table(
     line(table.trim_fmt())
 }
 
-/// Prints a line about something that is well.
+/// Prints a line about a check that passed.
 pub fn good(text: &str) -> io::Result<()> {
     line(format!("{} {}", style("✓").green(), printable(text)))
 }
 
-/// Prints a line about something that may become a problem.
+/// Prints a line about a warning.
 pub fn warning(text: &str) -> io::Result<()> {
     line(format!("{} {}", style("!").yellow().bold(), printable(text)))
 }
 
-/// Prints a line about something that is wrong.
+/// Prints a line about a problem.
 pub fn wrong(text: &str) -> io::Result<()> {
     line(format!("{} {}", style("✗").red().bold(), printable(text)))
 }
 
-/// Prints a note that is no part of the answer.
+/// Prints a note, which is not part of the result.
 pub fn note(text: impl AsRef<str>) {
     writeln!(io::stderr().lock(), "{}", text.as_ref()).ok();
 }
 
-/// Bytes of the longest answer to a question that is read.
+/// Maximum length of the user's reply in bytes.
 const REPLY_MAX: u64 = 100;
 
-/// Asks on the terminal; none when there is nobody to ask.
+/// Asks for confirmation on the terminal. Returns none without a terminal.
 pub fn confirmed(question: &str) -> io::Result<Option<bool>> {
     let (reader, mut err) = (io::stdin(), io::stderr().lock());
     if !reader.is_terminal() || !err.is_terminal() {
@@ -83,7 +83,7 @@ pub fn confirmed(question: &str) -> io::Result<Option<bool>> {
     Ok(Some(reply == "y" || reply == "yes"))
 }
 
-/// Prints why a command failed and what to do next.
+/// Prints a failure and its suggestion.
 pub fn failure(message: &str, causes: &[String], help: Option<&str>) {
     let mut err = io::stderr().lock();
     let label = style("error:").red().bold().for_stderr();
@@ -118,7 +118,7 @@ pub fn cut(text: &str, max: usize) -> String {
     cut
 }
 
-/// A number with its thousands set apart.
+/// A number with thousands separators.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -131,7 +131,7 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
-/// A value that is written as one word, such as a state; nothing when there is none.
+/// A value that serialises as one word, such as a state; empty if it does not.
 pub fn word(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()
@@ -143,9 +143,27 @@ pub fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", thousands(number))
 }
 
+/// A waiting time in seconds, minutes or hours, rounded up; `now` when it is over.
+pub fn wait(ms: i64) -> String {
+    match ms.max(0).unsigned_abs().div_ceil(1_000) {
+        0 => "now".to_owned(),
+        secs @ 1..120 => format!("{secs} s"),
+        secs @ 120..7_200 => format!("{} min", secs.div_ceil(60)),
+        secs => format!("{} h", secs.div_ceil(3_600)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waiting_times_are_rounded_up() {
+        let times = [(-1, "now"), (0, "now"), (600, "1 s"), (61_500, "62 s"), (120_000, "2 min")];
+        for (ms, text) in times.into_iter().chain([(3_600_001, "61 min"), (10_800_000, "3 h")]) {
+            assert_eq!(wait(ms), text, "{ms}");
+        }
+    }
 
     #[test]
     fn numbers_are_read_easily() {

@@ -1,4 +1,4 @@
-//! Reading what people write in flags: key values, paths, filters, items.
+//! Parses the values of flags: keys, paths, filters, items.
 
 use std::io::Read as _;
 
@@ -10,7 +10,7 @@ use weir_table::{Item, Key, KeyValue, Kind, Name, Number, TableSpec, Value, json
 use crate::failure::Failure;
 use crate::plain;
 
-/// Bytes of a file or of standard input that is read whole.
+/// Maximum size of a file or of standard input in bytes.
 const INPUT_MAX: u64 = 16 * 1024 * 1024;
 
 /// The value of the key attribute `name`, written as `text`, by the kind the table declares.
@@ -154,7 +154,7 @@ pub(crate) fn argument(text: &str) -> Result<String, Failure> {
     }
 }
 
-/// The content of a file, or of standard input when it is called `-`.
+/// The content of a file, or of standard input for `-`.
 pub(crate) fn read(file: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let read = match file {
@@ -180,7 +180,7 @@ pub(crate) fn item(text: &str, plain: bool) -> Result<Item, Failure> {
         .map_err(|problem| Failure::usage(format!("--item is not JSON: {problem}")))?;
     json::item_from_json(&parsed).map_err(|problem| {
         Failure::usage(format!("--item: {problem}"))
-            .help("ordinary JSON like {\"PK\": \"x\"} is taken with --plain")
+            .help("use --plain for ordinary JSON like {\"PK\": \"x\"}")
     })
 }
 

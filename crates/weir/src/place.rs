@@ -1,7 +1,7 @@
-//! Where tables are, as people name it, and how they are opened.
+//! The place of tables: how users name a store, and how it is opened.
 //!
-//! An embedded store belongs to one process. A command therefore asks the server that has it open,
-//! opens it itself when there is none, and waits a moment when another command has it.
+//! Only one process can open an embedded store. A command therefore uses the server that has it open, opens it itself if there is
+//! none, and waits a moment if another command has it open.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,11 @@ use crate::config::{self, Kind};
 use crate::failure::Failure;
 use crate::tables::Tables;
 
-/// How long to wait for another command that has the store open.
+/// Maximum wait for another command that has the store open.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 const WAIT_STEP: Duration = Duration::from_millis(50);
 
-/// Where tables are.
+/// The place of tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
     /// In a folder on this machine.
@@ -30,7 +30,7 @@ pub(crate) enum Place {
     Dynamo(DynamoPlace),
 }
 
-/// Which DynamoDB, and which tables of it.
+/// Endpoint, region and table prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct DynamoPlace {
     endpoint: Option<String>,
@@ -38,17 +38,17 @@ pub(crate) struct DynamoPlace {
     prefix: String,
 }
 
-/// Whether a store may be made by opening it.
+/// The action if the store does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// It is made.
+    /// Create it.
     Create,
-    /// The command fails and says so.
+    /// Fail.
     Refuse,
 }
 
 impl Place {
-    /// The place that is configured.
+    /// The configured place.
     pub(crate) fn of(store: &config::Store) -> Place {
         match store.kind {
             Kind::Embedded => Place::Embedded(store.data.clone()),
@@ -68,7 +68,7 @@ impl Place {
         }
     }
 
-    /// Whether there can be tables: a folder may hold none.
+    /// Whether there may be tables: a folder may contain no store.
     pub(crate) fn is_there(&self) -> bool {
         self.folder().is_none_or(holds_something)
     }
@@ -78,10 +78,10 @@ impl Place {
         matches!(self, Place::Embedded(_))
     }
 
-    /// Opens the tables here, lets `act` work on them and closes them, whatever came of it.
+    /// Opens the tables, runs `act` with them and closes them, even if `act` fails.
     ///
     /// # Errors
-    /// They cannot be opened or closed, or `act` fails.
+    /// The tables cannot be opened or closed, or `act` fails.
     pub(crate) async fn with<T>(
         &self,
         missing: Missing,
@@ -90,8 +90,8 @@ impl Place {
         self.with_cursors(missing, None, act).await
     }
 
-    /// The same, with cursors (and what else is made from their key) sealed with `cursors`, as a server that is
-    /// configured so seals them.
+    /// Like [`Place::with`], but signs cursors, and derives other keys, with `cursors`, as a server with this
+    /// key does.
     ///
     /// # Errors
     /// As [`Place::with`].
@@ -127,11 +127,11 @@ impl Place {
         }
     }
 
-    /// Opens the store for a server, which has no other process to ask. Its cursors are sealed with
-    /// `cursors`; without it an embedded store has a key of its own.
+    /// Opens the store for a server, which cannot use another process. Its cursors are signed with `cursors`; without it
+    /// an embedded store uses its own key.
     ///
     /// # Errors
-    /// It cannot be opened, or another process has it.
+    /// The store cannot be opened, or another process has it open.
     pub(crate) async fn open_store(
         &self,
         cursors: Option<CursorKey>,
@@ -183,8 +183,8 @@ async fn open_embedded(data: &Path, cursors: Option<CursorKey>) -> Result<Tables
     }
 }
 
-/// Seals the cursors that commands print for DynamoDB. Whoever runs a command there may read the
-/// tables anyway, so this guards against mix-ups only, and is the same in every process.
+/// The key that signs the cursors which commands print for DynamoDB. Users of such a command can read the tables anyway, so
+/// it only detects mistakes and is the same in every process.
 const COMMAND_CURSORS: [u8; 32] = *b"weir: cursors printed by command";
 
 impl DynamoPlace {
@@ -231,7 +231,7 @@ fn dynamo_place(text: &str) -> Result<DynamoPlace, String> {
     if !(endpoint.is_empty() || endpoint.starts_with("http://") || endpoint.starts_with("https://"))
     {
         return Err(format!(
-            "{endpoint:?} is no endpoint; it begins with http:// or https://, \
+            "{endpoint:?} is not an endpoint; it must start with http:// or https://, \
              and is left out for AWS: dynamodb:?region=eu-central-1"
         ));
     }
@@ -294,7 +294,7 @@ mod tests {
             ("./weir-data", "is no store"),
             ("postgres:x", "is no store"),
             ("embedded:", "needs a folder"),
-            ("dynamodb:localhost:8000", "is no endpoint"),
+            ("dynamodb:localhost:8000", "is not an endpoint"),
             ("dynamodb:?table=x", "is unknown"),
         ] {
             let problem = text.parse::<Place>().unwrap_err();

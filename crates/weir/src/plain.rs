@@ -1,8 +1,7 @@
 //! Items as ordinary JSON: `{"PK": "ORG#1", "total": 12.50}`.
 //!
-//! Numbers keep all their digits, because they are read and written as text and never become
-//! floats. On the way out a set becomes a list and bytes become base64 text, so plain JSON is for
-//! people and scripts; DynamoDB JSON is what comes back as it was.
+//! Numbers preserve all digits, because they are read and written as text and never become floats. In output a set becomes a
+//! list and bytes become base64, so ordinary JSON does not preserve kinds; DynamoDB JSON does.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +16,7 @@ use weir_table::{Item, Name, Number, Value, limits};
 /// Reads an item from ordinary JSON.
 ///
 /// # Errors
-/// A sentence that names the attribute and what is wrong with it.
+/// A sentence that names the attribute and its problem.
 pub(crate) fn item(json: &str) -> Result<Item, String> {
     let raw: &RawValue = serde_json::from_str(json).map_err(|problem| problem.to_string())?;
     match value(raw, "", 0)? {

@@ -11,7 +11,7 @@ pub(crate) fn bytes(title: &str) -> ProgressBar {
     bar(title, Some(0), "{prefix} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
 }
 
-/// A bar of items; one that only counts when the total is not known.
+/// A bar of items; only a count if the total is unknown.
 pub(crate) fn items(title: &str, total: Option<u64>) -> ProgressBar {
     let template = match total {
         Some(_) => "{prefix} {bar:30} {human_pos}/{human_len} items {rate} {eta}",
@@ -35,7 +35,7 @@ fn bar(title: &str, total: Option<u64>, template: &str) -> ProgressBar {
     bar
 }
 
-/// Items a second, whole.
+/// Whole items per second.
 fn rate(state: &ProgressState, text: &mut dyn std::fmt::Write) {
     write!(text, "{:.0}/s", state.per_sec()).ok();
 }

@@ -15,16 +15,16 @@ Examples:
   weir serve --store dynamodb --region eu-central-1 --table-prefix prod-
   weir serve --config /etc/weir.toml
 
-Once it takes requests it prints `listening on http://HOST:PORT`. GET /healthz tells that the
-process lives, GET /readyz that its store answers and how fast. SIGTERM and Ctrl-C let requests
-under way finish, then close the store.
+The server prints `listening on http://HOST:PORT` when it accepts requests. GET /healthz shows that
+the process is running; GET /readyz shows whether its store responds, and how fast. After SIGTERM or
+Ctrl-C the server finishes the requests in progress and closes the store.
 
 With an embedded store, other `weir` commands reach the server through DIR/weir.sock, which only
-the user that started it may use.
+the server's user may use.
 
-What flags do not say comes from WEIR_* variables, then from weir.toml, then from the defaults:
-`weir config` shows all of it. On DynamoDB auth.signing_key and auth.cursor_key must be set, because
-all instances share them.";
+Flags override WEIR_* variables, which override weir.toml, which overrides the defaults; `weir config`
+shows the result. On DynamoDB auth.signing_key and auth.cursor_key are required, because all
+instances share them.";
 
 /// Flags of `weir serve`.
 #[derive(Debug, Args)]
@@ -57,11 +57,13 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     Ok(weir_framework::run(server, tell).await?)
 }
 
-/// Tells where the server is. A closed stdout is no reason to end it.
+/// Prints the server's address. A closed stdout does not stop the server.
 fn tell(started: Started) {
     if let Some(file) = &started.admin_key_file {
         let file = file.display();
-        output::note(format!("the admin key was made and saved in {file} (send it as X-API-Key)"));
+        output::note(format!(
+            "the admin key was generated and saved in {file} (send it as X-API-Key)"
+        ));
     }
     let origin = started.origin;
     output::line(format!("listening on {origin}")).ok();

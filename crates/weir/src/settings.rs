@@ -1,4 +1,4 @@
-//! What the configuration means to the server.
+//! Converts the configuration into settings of the server.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use weir_table::cursor::CursorKey;
 use crate::config::{self, Config};
 use crate::failure::Failure;
 
-/// Keys, bounds and jobs.
+/// The settings of authentication, edge and jobs.
 pub(crate) fn server(config: &Config) -> Result<Settings, Failure> {
     Ok(Settings {
         auth: auth(&config.auth)?,
@@ -42,7 +42,7 @@ fn auth(auth: &config::Auth) -> Result<auth::Settings, Failure> {
     })
 }
 
-/// The key that the configuration names: in itself, or in a file.
+/// The configured key: a value, or a file.
 fn key(
     name: &str,
     secret: Option<&config::Secret>,
@@ -60,7 +60,7 @@ fn key(
     }
 }
 
-/// The key that seals cursors, when one is configured.
+/// The configured cursor key, if there is one.
 pub(crate) fn cursor_key(auth: &config::Auth) -> Result<Option<CursorKey>, Failure> {
     let Some(secret) = &auth.cursor_key else {
         return Ok(None);

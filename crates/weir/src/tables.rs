@@ -1,4 +1,4 @@
-//! The tables a command works on: those of a running server, or of a store it opened itself.
+//! The tables that a command works on: those of a running server, or of a store that the command opened.
 
 use std::path::Path;
 
@@ -6,16 +6,16 @@ use weir_framework::Client;
 use weir_table::embedded::BackupReport;
 use weir_table::{AnyBackend, Get, Item, Page, Query, Result, Store, TableSpec, Write, Written};
 
-/// Tables, asked for by the same verbs wherever they are. Cheap to clone.
+/// Tables, with the same methods for both kinds. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) enum Tables {
-    /// Of a store that this process opened.
+    /// Tables of a store that this process opened.
     Own(Store<AnyBackend>),
-    /// Of a server, asked through its socket.
+    /// Tables of a server, through its socket.
     Server(Client),
 }
 
-/// Calls the same method of whichever it is.
+/// Calls the same method of either kind.
 macro_rules! delegate {
     ($self:ident, $tables:ident => $call:expr) => {
         match $self {
@@ -82,7 +82,7 @@ impl Tables {
         }
     }
 
-    /// Lets go of a store that this process opened; a server keeps its own.
+    /// Closes a store that this process opened.
     pub(crate) async fn close(&self) -> Result<()> {
         match self {
             Tables::Own(store) => store.backend().close().await,

@@ -9,7 +9,7 @@ use super::formats::Identifier;
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceProfileRequest {
-    /// Label of the profile; it must not be a label of the catalogue.
+    /// Label of the profile; it must differ from every configured model label.
     #[schema(value_type = Identifier)]
     pub profile_label: String,
     /// ARN of the inference profile in Bedrock.

@@ -45,7 +45,7 @@ pub enum QuotaState {
 /// The model to use, and why.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ModelSelection<'a> {
-    /// Model to use for the next call; absent when its label was removed from the catalogue.
+    /// Model to use for the next call; absent when its label was removed from the server's configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommended_model: Option<RecommendedModel<'a>>,
     /// State of the quotas.

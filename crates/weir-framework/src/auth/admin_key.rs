@@ -1,13 +1,12 @@
 //! The admin key: one for all instances, its hash in the store, or one given by configuration.
 //!
-//! What is stored is the SHA-256 of the key. A slow hash protects texts that people think up; a key
-//! of 256 random bits cannot be guessed from its hash however fast the hash is, and checking one is
-//! on the path of every admin request. Hashes are compared in constant time, and there is no other
-//! way to compare them: `Hash` has no `PartialEq`.
+//! The store contains the SHA-256 of the key. A slow hash would protect a password; a key of 256 random bits
+//! cannot be guessed from its hash however fast the hash is, and every admin request checks it. Hashes are
+//! compared in constant time only: `Hash` has no `PartialEq`.
 //!
-//! A check that the cached hash answers costs no store call. One that it does not (a wrong key, or
-//! a hash that is too old) reads the store, but at most once per second, so that guessing is free
-//! of cost to the store and a key that was rotated elsewhere is refused within the cache time.
+//! A key that matches the cached hash costs no store call. Any other check (a wrong key, or an outdated hash) reads
+//! the store, at most once per second. Guessing therefore does not load the store, and a key that another instance
+//! rotated is refused within the cache time.
 
 use std::fmt;
 
@@ -23,28 +22,28 @@ use weir_table::{Backend, Error, Get, Result, Store, Value, Write};
 use super::keys;
 use super::secret::{Secret, random};
 
-/// What every generated key begins with, so that scanners for leaked secrets find it.
+/// The prefix of every generated key, so that scanners for leaked secrets find it.
 const PREFIX: &str = "wak_";
-/// Characters of a configured key, at least.
+/// Minimum length of a configured key, in characters.
 pub const CONFIGURED_MIN: usize = 16;
-/// Bytes of a key that is presented, at most; longer ones are not even hashed.
+/// Maximum length of a key in a request, in bytes. Longer ones are not hashed.
 const PRESENTED_MAX: usize = 1024;
-/// The store is asked for the hash at most once in this time.
+/// Minimum time between two reads of the stored hash.
 const READ_EVERY_MS: u64 = 1000;
 
 const HASH: &str = "key_hash";
 const MADE_AT: &str = "made_at_epoch";
 
-/// What [`AdminKey::ensure`] found.
+/// The result of [`AdminKey::ensure`].
 #[derive(Debug)]
 pub enum Ensured {
-    /// There was none: this is the key, now and never again.
+    /// There was no key; this is the new one. It cannot be shown again.
     Made(Secret),
-    /// There is one already.
+    /// There is a key already.
     There,
 }
 
-/// The SHA-256 of a key. It is not shown either: a configured key may be one that people think up.
+/// The SHA-256 of a key. `Debug` does not show it, because a configured key may be a guessable password.
 #[derive(Clone, Copy)]
 struct Hash([u8; 32]);
 
@@ -66,7 +65,7 @@ impl Hash {
     }
 }
 
-/// What is known of the stored hash.
+/// The cached hash.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     hash: Option<Hash>,
@@ -82,7 +81,7 @@ pub struct AdminKey<B> {
     cache_ms: u64,
     configured: Option<Hash>,
     known: Mutex<Known>,
-    /// Held while the store is asked or changed, so that an old answer never replaces a newer one.
+    /// Held during reads and writes of the stored hash, so that an old result never replaces a newer one.
     asking: tokio::sync::Mutex<()>,
 }
 
@@ -90,7 +89,7 @@ impl<B: Backend> AdminKey<B> {
     /// The key in `store`, or `configured` instead of it.
     ///
     /// # Errors
-    /// The configured key is too short, or longer than a key that is presented may be.
+    /// The configured key is too short or too long.
     pub fn new(
         store: Store<B>,
         clock: Clock,
@@ -114,7 +113,7 @@ impl<B: Backend> AdminKey<B> {
         })
     }
 
-    /// Makes the key unless there is one. Of many instances that try at once, one makes it.
+    /// Generates the key unless there is one. If several instances try at the same time, one succeeds.
     ///
     /// # Errors
     /// The store fails.
@@ -133,7 +132,7 @@ impl<B: Backend> AdminKey<B> {
         Ok(Ensured::Made(key))
     }
 
-    /// Replaces the key. The old one is refused at once here, elsewhere within the cache time.
+    /// Replaces the key. This instance refuses the old one at once, others within the cache time.
     ///
     /// # Errors
     /// The key is a configured one, or the store fails.
@@ -153,7 +152,7 @@ impl<B: Backend> AdminKey<B> {
     /// Whether `presented` is the key.
     ///
     /// # Errors
-    /// What is known does not answer it and the store fails.
+    /// The cached hash does not decide the check and the store fails.
     pub async fn check(&self, presented: &str) -> Result<bool> {
         if presented.len() > PRESENTED_MAX {
             return Ok(false);
@@ -166,7 +165,7 @@ impl<B: Backend> AdminKey<B> {
             return Ok(answer);
         }
         let _asking = self.asking.lock().await;
-        // Whoever held the lock before may have read what is wanted here.
+        // The previous holder of the lock may have read the hash already.
         if let Some(answer) = self.known_answer(&presented)? {
             return Ok(answer);
         }
@@ -175,7 +174,7 @@ impl<B: Backend> AdminKey<B> {
         Ok(hash.is_some_and(|hash| hash.matches(&presented)))
     }
 
-    /// Answers from what is known, or says with none that the store must be asked.
+    /// The result by the cached hash; none if the store must be read.
     fn known_answer(&self, presented: &Hash) -> Result<Option<bool>> {
         let now_ms = self.clock.now_ms();
         let known = *self.known.lock();

@@ -1,4 +1,4 @@
-//! What a token says.
+//! The claims of a token.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -7,25 +7,25 @@ use weir_table::{Error, Result};
 use super::error::TokenError;
 use super::secret::random;
 
-/// Bytes of a subject, of the id of an org or app, and of an issuer: they become parts of keys.
+/// Maximum length in bytes of a subject, of the id of an org or app, and of an issuer. They become parts of keys.
 pub const ID_MAX: usize = 512;
-/// Bytes of a token's id.
+/// Maximum length in bytes of a token's id.
 pub const JTI_MAX: usize = 128;
-/// How far in the future a token may have been issued: clocks of instances differ a little.
+/// Tolerance for tokens issued in the future, because the clocks of instances differ slightly.
 pub const SKEW_SECS: u64 = 60;
 
-/// What a token is for.
+/// The type of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenType {
-    /// To make requests.
+    /// An access token, for requests.
     Access,
-    /// To get access tokens.
+    /// A refresh token, which gets access tokens.
     Refresh,
 }
 
 impl TokenType {
-    /// Its name in claims and items.
+    /// The name of the type in claims and items.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -38,34 +38,34 @@ impl TokenType {
 /// The claims of a token (RFC 7519). Times are seconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// Who issued it.
+    /// Issuer.
     pub iss: String,
-    /// Whose it is: a client or an operator.
+    /// Subject: a client or an operator.
     pub sub: String,
-    /// The org it is for.
+    /// Id of the org.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub org_id: Option<String>,
-    /// The app it is for.
+    /// Id of the app.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_id: Option<String>,
-    /// What it allows, as text.
+    /// Scope, as text.
     pub scope: String,
-    /// What it is for.
+    /// Type of the token.
     pub token_type: TokenType,
-    /// Its id.
+    /// Id of the token.
     pub jti: String,
-    /// The refresh token it came from; it counts only as long as that one does.
+    /// Id of the refresh token that this access token came from. Revoking that one revokes this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_jti: Option<String>,
-    /// When it was issued.
+    /// Time of issue.
     pub iat: u64,
-    /// The first second in which it no longer counts.
+    /// Time of expiry: the first second at which the token is no longer valid.
     pub exp: u64,
 }
 
 impl Claims {
-    /// Milliseconds since 1970 at which the token was issued. Our ids are UUIDs of version 7, which
-    /// hold them; a claim has only the second, too coarse to tell what came before a revocation.
+    /// Time of issue in milliseconds since 1970. It comes from the id, a UUID of version 7. The claim `iat` has only
+    /// seconds, too coarse to compare with the time of a revocation.
     #[must_use]
     pub fn issued_ms(&self) -> u64 {
         let id = Uuid::try_parse(&self.jti).ok();
@@ -76,11 +76,11 @@ impl Claims {
         }
     }
 
-    /// Whether the token is valid at `now_ms`. Expiry is exact: a token issued for 3600 seconds is
-    /// refused after them, and what is kept about a token until it expires is never missed later.
+    /// Checks that the token is valid at `now_ms`. There is no tolerance after expiry, so a record about a token may
+    /// expire together with it.
     ///
     /// # Errors
-    /// It has expired or was issued in the future.
+    /// The token has expired or was issued in the future.
     pub fn check_times(&self, now_ms: u64) -> Result<(), TokenError> {
         let now_secs = now_ms / 1000;
         if now_secs >= self.exp {
@@ -99,7 +99,7 @@ impl Claims {
         self.problem().map_or(Ok(()), |what| Err(TokenError::Malformed(what)))
     }
 
-    /// What is wrong with the claims themselves.
+    /// The problem of the claims themselves, if they have one.
     pub(super) fn problem(&self) -> Option<&'static str> {
         let fits = |text: &str, max: usize| (1..=max).contains(&text.len());
         let ids = [&self.org_id, &self.app_id].into_iter().flatten();

@@ -1,40 +1,40 @@
-//! Why a credential does not count. Texts are for logs and never quote the credential.
+//! Reasons why a credential is refused. The texts are for logs and never quote the credential.
 
-/// What is wrong with a token.
+/// The reason why a token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// It is not a token of ours: too long, not three parts, or without a claim it must have.
+    /// The token is malformed: too long, not three parts, or without a required claim.
     #[error("the token is malformed: {0}")]
     Malformed(&'static str),
-    /// It names no key, or one that is not in force.
+    /// The token names no key, or an unknown one.
     #[error("the token is signed with a key that is not in force")]
     UnknownKey,
-    /// It claims another algorithm than its key has.
+    /// The algorithm is not that of the key.
     #[error("the token names another algorithm than its key has")]
     WrongAlgorithm,
-    /// The signature is not its key's.
+    /// The signature is wrong.
     #[error("the token's signature is wrong")]
     BadSignature,
-    /// Somebody else issued it.
+    /// The issuer is another one.
     #[error("the token was issued by another issuer")]
     WrongIssuer,
-    /// It was issued in the future.
+    /// The token was issued in the future.
     #[error("the token is not valid yet")]
     NotYetValid,
-    /// Its time is over.
+    /// The token has expired.
     #[error("the token has expired")]
     Expired,
-    /// It is a refresh token where an access token is wanted, or the other way round.
+    /// A refresh token was sent instead of an access token, or the reverse.
     #[error("the token is of the wrong type")]
     WrongType,
-    /// It was revoked, or the token it came from, or all of its subject.
+    /// The token, its refresh token or all tokens of its subject were revoked.
     #[error("the token was revoked")]
     Revoked,
 }
 
 impl TokenError {
-    /// A short name, for the label of a metric.
+    /// A short name for the label of a metric.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -51,23 +51,23 @@ impl TokenError {
     }
 }
 
-/// Why somebody is not let in.
+/// The reason why authentication fails.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// The token does not count.
+    /// The token is refused.
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The key is not the admin key.
     #[error("the key is not the admin key")]
     WrongKey,
-    /// Whether it counts could not be found out; nobody is let in on a guess.
+    /// The store failed, so the credential could not be checked.
     #[error("credentials could not be checked")]
     Store(#[from] weir_table::Error),
 }
 
 impl AuthError {
-    /// The credential may be good: the answer is 503, not 401.
+    /// Whether the credential may be valid, so that the response is 503 and not 401.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
         matches!(self, AuthError::Store(_))

@@ -1,8 +1,8 @@
-//! Issuing tokens and taking them back.
+//! Issues and revokes tokens.
 //!
-//! A token is issued after the last time that all tokens of its subject were revoked, and an access
-//! token never outlives the refresh token it came from. So a revocation reaches everything that was
-//! issued before it and nothing that is issued after it.
+//! The time of issue of a new token is later than the last revocation of all tokens of its subject, and an access
+//! token never outlives its refresh token. A revocation therefore covers every token issued before it and none issued
+//! after it.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use super::issued::{self, IssuedPage, IssuedToken};
 use super::revocation::ToRevoke;
 use super::token::{Mint, Minted};
 
-/// The tokens a client gets for its secret.
+/// The tokens that a client gets for its secret.
 #[derive(Debug, Clone)]
 pub struct Pair {
-    /// To make requests.
+    /// The access token, for requests.
     pub access: Minted,
-    /// To get further access tokens.
+    /// The refresh token, which gets further access tokens.
     pub refresh: Minted,
 }
 
-/// For whom tokens are, and for what.
+/// The client and the scope of new tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Holder<'a> {
     /// The client id.
@@ -34,15 +34,15 @@ pub struct Holder<'a> {
     pub org_id: Option<&'a str>,
     /// The app.
     pub app_id: Option<&'a str>,
-    /// What they may do.
+    /// The scope.
     pub grants: &'a Grants,
 }
 
 impl<B: Backend> Auth<B> {
-    /// Issues a pair of tokens; the access token counts only as long as the refresh token does.
+    /// Issues a pair of tokens. The access token is valid only as long as the refresh token.
     ///
     /// # Errors
-    /// Something about the holder is out of bounds, or the store fails.
+    /// A value of the holder is out of bounds, or the store fails.
     pub async fn issue_pair(&self, holder: Holder<'_>) -> Result<Pair> {
         let issued_ms = self.issue_time(holder.subject).await?;
         let refresh = holder.mint(TokenType::Refresh, self.refresh_secs, None);
@@ -56,7 +56,7 @@ impl<B: Backend> Auth<B> {
     /// Issues an access token for a refresh token.
     ///
     /// # Errors
-    /// The refresh token does not count, or the store fails.
+    /// The refresh token is not valid, or the store fails.
     pub async fn refresh(&self, token: &str) -> Result<Minted, AuthError> {
         let now_ms = self.clock.now_ms();
         let verified = self.tokens.verify_as(TokenType::Refresh, token, now_ms)?;
@@ -70,8 +70,8 @@ impl<B: Backend> Auth<B> {
             app_id: claims.app_id.as_deref(),
             grants: &verified.identity.grants,
         };
-        // Not before the token it comes from, which may be from a clock that is ahead; and never
-        // longer than it: that it was revoked is kept only so long.
+        // Not before the refresh token, which may come from a clock that is ahead; and not longer than
+        // it, because the record of its revocation expires with it.
         let issued_ms = now_ms.max(claims.issued_ms());
         let left_secs = claims.exp.saturating_sub(issued_ms / 1000);
         let lifetime_secs = self.access_secs.min(left_secs);
@@ -101,18 +101,18 @@ impl<B: Backend> Auth<B> {
         Ok(minted)
     }
 
-    /// Operators' tokens, the newest first.
+    /// Lists operators' tokens, the newest first.
     ///
     /// # Errors
-    /// The limit or the cursor is wrong, or the store fails.
+    /// The limit or the cursor is invalid, or the store fails.
     pub async fn operator_tokens(&self, limit: u32, cursor: Option<&str>) -> Result<IssuedPage> {
         self.issued.list(limit, cursor, self.clock.now_ms()).await
     }
 
-    /// Revokes an operator's token; none when there is none with this id.
+    /// Revokes an operator's token. Returns none if there is no token with this id.
     ///
     /// # Errors
-    /// The id cannot be one, or the store fails.
+    /// The id is malformed, or the store fails.
     pub async fn revoke_operator(&self, jti: &str) -> Result<Option<IssuedToken>> {
         let now_ms = self.clock.now_ms();
         let Some(token) = self.issued.find(jti, now_ms).await? else {
@@ -130,8 +130,8 @@ impl<B: Backend> Auth<B> {
         Ok(Some(token))
     }
 
-    /// Revokes a token of either type and gives its claims back; none when it does not count
-    /// anyway, which RFC 7009 does not tell apart.
+    /// Revokes a token of either type and returns its claims. Returns none if the token is not valid anyway, which
+    /// RFC 7009 treats as success.
     ///
     /// # Errors
     /// The store fails.
@@ -148,18 +148,18 @@ impl<B: Backend> Auth<B> {
         Ok(Some(claims))
     }
 
-    /// Whose token it is, of either type, if it counts; revocation is not asked for.
+    /// The claims of a valid token of either type. Does not check revocation.
     ///
     /// # Errors
-    /// Says why it does not count.
+    /// The token is refused; the error says why.
     pub fn subject_of(&self, token: &str) -> Result<String, TokenError> {
         Ok(self.tokens.verify(token, self.clock.now_ms())?.claims.sub.clone())
     }
 
-    /// Revokes every token of the subject whose token this is, of either type; none that does not count can do that.
+    /// Revokes all tokens of the subject of this valid token.
     ///
     /// # Errors
-    /// The token does not count, or the store fails.
+    /// The token is not valid, or the store fails.
     pub async fn revoke_all_of(&self, token: &str) -> Result<(), AuthError> {
         let now_ms = self.clock.now_ms();
         let verified = self.tokens.verify(token, now_ms)?;
@@ -169,7 +169,7 @@ impl<B: Backend> Auth<B> {
         Ok(self.revocations.revoke_all(&verified.claims.sub, now_ms).await?)
     }
 
-    /// Revokes every token of a subject that was issued so far.
+    /// Revokes all tokens of a subject that were issued so far.
     ///
     /// # Errors
     /// The subject is out of bounds, or the store fails.
@@ -182,8 +182,8 @@ impl<B: Backend> Auth<B> {
         self.revocations.revoke_all(subject, now_ms).await
     }
 
-    /// When a token that is issued now is issued: after the last time that all tokens of its
-    /// subject were revoked, which may be this millisecond or, by another clock, a later one.
+    /// The time of issue of a new token: later than the last revocation of all tokens of its subject,
+    /// which may be in this millisecond or, by another clock, in a later one.
     async fn issue_time(&self, subject: &str) -> Result<u64> {
         let now_ms = self.clock.now_ms();
         let after = self.revocations.valid_after_ms(subject).await?;

@@ -1,7 +1,6 @@
-//! Operators' tokens: which were issued, so that they can be listed and revoked by their id.
+//! Records of operators' tokens, so that they can be listed, and revoked by id.
 //!
-//! A record goes with its token: it expires when the token does. It says nothing that would let
-//! anybody use the token.
+//! A record expires together with its token. It does not contain the token.
 
 use weir_table::expr::{attr, set};
 use weir_table::{Backend, Error, Get, Item, Query, Result, Store, Write};
@@ -9,35 +8,35 @@ use weir_table::{Backend, Error, Get, Item, Query, Result, Store, Write};
 use super::claims::{Claims, JTI_MAX};
 use super::keys;
 
-/// Records of one page, at most.
+/// Maximum number of records per page.
 pub const PAGE_MAX: u32 = 100;
 
 const NAME: &str = "name";
 const SCOPE: &str = "scope";
 const CREATED: &str = "created_at_epoch";
 const REVOKED_AT: &str = "revoked_at_epoch";
-/// What the subject of an operator's token begins with; no client is called so.
+/// Prefix of the subject of operators' tokens. No client id has it.
 const SUBJECT_PREFIX: &str = "operator:";
 
 /// A token that was issued to an operator. Times are seconds since 1970.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuedToken {
-    /// Its id.
+    /// Id of the token.
     pub jti: String,
-    /// The name it was issued under.
+    /// Name of the token.
     pub name: String,
-    /// What it allows.
+    /// Scope.
     pub scope: String,
-    /// When it was issued.
+    /// Time of issue.
     pub created: u64,
-    /// When it expires.
+    /// Time of expiry.
     pub expires: u64,
-    /// When it was revoked.
+    /// Time of revocation.
     pub revoked: Option<u64>,
 }
 
 impl IssuedToken {
-    /// The subject of its claims.
+    /// The subject of the token's claims.
     #[must_use]
     pub fn subject(&self) -> String {
         subject(&self.name)
@@ -69,12 +68,12 @@ pub fn is_operator(subject: &str) -> bool {
     subject.starts_with(SUBJECT_PREFIX)
 }
 
-/// Some of the tokens, the newest first.
+/// A page of tokens, the newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuedPage {
-    /// The tokens; a page may have fewer than were asked for.
+    /// The tokens. A page may have fewer than requested.
     pub items: Vec<IssuedToken>,
-    /// Where to go on; none at the end.
+    /// Cursor of the next page; none at the end.
     pub cursor: Option<String>,
 }
 
@@ -108,7 +107,7 @@ impl<B: Backend> Issued<B> {
     /// The token with this id, if it was issued and has not expired.
     ///
     /// # Errors
-    /// The id cannot be one, or the store fails.
+    /// The id is malformed, or the store fails.
     pub async fn find(&self, jti: &str, now_ms: u64) -> Result<Option<IssuedToken>> {
         if !(1..=JTI_MAX).contains(&jti.len()) {
             let problem = format!("has 1 to {JTI_MAX} bytes");
@@ -135,13 +134,13 @@ impl<B: Backend> Issued<B> {
             query = query.after(cursor);
         }
         let page = self.store.query(&query).await?;
-        // Not the query's filter: a cursor is bound to its query, and the time goes on.
+        // Not a filter of the query, because a cursor is bound to its query and the time changes.
         let tokens = page.items.iter().filter_map(IssuedToken::from_item);
         let alive = tokens.filter(|token| token.expires > now_ms / 1000);
         Ok(IssuedPage { items: alive.collect(), cursor: page.cursor })
     }
 
-    /// Notes that a token was revoked. Revoking it is [`super::revocation`]'s to do.
+    /// Records the revocation of a token; [`super::revocation`] performs it.
     ///
     /// # Errors
     /// The store fails.

@@ -1,8 +1,8 @@
 //! The form of a token: `header.claims.signature`, each in base64url (RFC 7515, compact form).
 //!
-//! Nothing of a token is believed before its signature is checked, except the id of its key. The
-//! header's algorithm has to be that key's, so a token cannot choose how it is checked: neither
-//! `none` nor a public key used as a secret gets anywhere.
+//! Only the id of the key is used before the signature is checked. The header's algorithm must be that
+//! of the key, so a token cannot choose how it is checked: neither `none` nor a public key used as a
+//! secret is accepted.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use weir_table::{Error, Result};
 use super::error::TokenError;
 use super::signing::{Keyring, SigningKey};
 
-/// Bytes of a token; longer ones are not looked at.
+/// Maximum length of a token in bytes. Longer ones are not parsed.
 pub const TOKEN_MAX: usize = 8 * 1024;
 
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ pub(super) fn seal(key: &SigningKey, claims: &impl Serialize) -> Result<String> 
     Ok(text)
 }
 
-/// The claims of a token whose signature is right, as bytes, and the key that signed it.
+/// Checks the signature. Returns the claims as bytes, and the key that signed them.
 pub(super) fn open<'k>(
     keys: &'k Keyring,
     text: &str,

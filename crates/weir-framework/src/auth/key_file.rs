@@ -1,8 +1,8 @@
-//! The signing key of an embedded store: made once and kept in `signing.key` in the data folder.
+//! The signing key of an embedded store: generated once and stored in `signing.key` in the data folder.
 //!
-//! The file is written elsewhere, synced and then moved into place, so that it is there whole or
-//! not at all, and two who make it at once end up with the same one. Only its owner may read it;
-//! a file that others may read is refused, because then its key may be known.
+//! The file is written under another name, synced and then moved into place, so that it is always complete, and two
+//! processes that create it at the same time use the same key. Only its owner may read it; a file that other users
+//! can read is refused, because its key may be known.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -23,10 +23,10 @@ use super::signing::{Keyring, SigningKey};
 pub const NAME: &str = "signing.key";
 /// Permissions that only the owner has.
 const OTHERS: u32 = 0o077;
-/// Bytes of the file, at most: it holds two keys of 32 bytes.
+/// Maximum size of the file in bytes. It contains two keys of 32 bytes.
 const FILE_MAX: u64 = 4096;
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kept {
@@ -34,7 +34,7 @@ struct Kept {
     previous: Option<Secret>,
 }
 
-/// The same, to be written.
+/// The content of the file, to be written.
 #[derive(Serialize)]
 struct Keeping<'a> {
     current: &'a str,
@@ -42,17 +42,17 @@ struct Keeping<'a> {
     previous: Option<&'a str>,
 }
 
-/// Reads the keys of the folder `data`, making the first one if there is none. Blocks.
+/// Reads the keys of the folder `data`. Generates the first key if there is none. Blocks.
 ///
 /// # Errors
-/// The file cannot be made or read, others may read it, or it holds no keys.
+/// The file cannot be created or read, other users can read it, or it contains no keys.
 pub fn load(data: &Path) -> Result<Keyring> {
     let path = data.join(NAME);
     if !path.exists() {
         let made = write(data, &generate()?, None)?;
         match made.persist_noclobber(&path) {
             Ok(_) => sync_folder(data)?,
-            // Somebody else was first; theirs is the key.
+            // Another process was first; its key counts.
             Err(problem) if problem.error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(problem) => return Err(Error::io(doing("making", &path), problem.error)),
         }
@@ -60,7 +60,7 @@ pub fn load(data: &Path) -> Result<Keyring> {
     keyring(&path, &read(&path)?)
 }
 
-/// Makes a new current key; the one so far becomes the previous. Blocks.
+/// Generates a new current key; the old one becomes the previous key. Blocks.
 ///
 /// # Errors
 /// The file cannot be read or written.
@@ -88,7 +88,7 @@ fn write(data: &Path, current: &Secret, previous: Option<&Secret>) -> Result<Nam
         .map(Zeroizing::new)
         .map_err(|source| Error::backend("writing the signing key", source))?;
     let written = || {
-        // Such a file is made with mode 0600.
+        // Such a file is created with mode 0600.
         let mut file = NamedTempFile::new_in(data)?;
         file.write_all(&text)?;
         file.as_file().sync_all()?;
@@ -114,7 +114,7 @@ fn read(path: &Path) -> Result<Kept> {
         return Err(damaged(path));
     }
     let text = Zeroizing::new(fs::read(path).map_err(io)?);
-    // What serde says could quote the file.
+    // Serde's message could quote the file.
     serde_json::from_slice(&text).map_err(|_| damaged(path))
 }
 

@@ -3,13 +3,13 @@
 //! | table | key | item |
 //! |---|---|---|
 //! | `weir-edge` | `ADMIN`, `KEY` | hash of the admin key |
-//! | `weir-edge` | `SUBJECT#{sub}`, `VALID_AFTER` | tokens of this subject count only if issued later |
-//! | `weir-edge` | `ISSUED`, `{jti}` | an operator's token, for the list of them |
+//! | `weir-edge` | `SUBJECT#{sub}`, `VALID_AFTER` | tokens of this subject are valid only if issued later |
+//! | `weir-edge` | `ISSUED`, `{jti}` | record of an operator's token |
 //! | `weir-keeper-revoked-tokens` | `{jti}` | a revoked token, until it would have expired |
 
 use weir_table::{Item, Key, Kind, TableSpec};
 
-/// What the HTTP edge keeps for itself.
+/// The table of the HTTP edge.
 pub const EDGE: &str = "weir-edge";
 /// Revoked tokens.
 pub const REVOKED: &str = "weir-keeper-revoked-tokens";
@@ -18,7 +18,7 @@ pub(super) const PK: &str = "PK";
 pub(super) const SK: &str = "SK";
 /// The expiry attribute of both tables.
 pub(super) const EXPIRES: &str = "expires_at_epoch";
-/// The partition of operators' tokens. They are few, and listed together.
+/// The partition of operators' tokens. One query lists them all, because there are few.
 pub(super) const ISSUED: &str = "ISSUED";
 
 /// The tables that authentication needs.
@@ -27,13 +27,13 @@ pub fn tables() -> [TableSpec; 2] {
     [edge(), revoked_tokens()]
 }
 
-/// The shape of [`EDGE`].
+/// The schema of [`EDGE`].
 #[must_use]
 pub fn edge() -> TableSpec {
     TableSpec::new(EDGE, PK, Kind::S).sort(SK, Kind::S).ttl(EXPIRES)
 }
 
-/// The shape of [`REVOKED`].
+/// The schema of [`REVOKED`].
 #[must_use]
 pub fn revoked_tokens() -> TableSpec {
     TableSpec::new(REVOKED, PK, Kind::S).ttl(EXPIRES)

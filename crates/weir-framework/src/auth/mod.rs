@@ -1,15 +1,14 @@
-//! Who may come in: the core of authentication, without HTTP.
+//! Authentication, without HTTP.
 //!
-//! Two kinds of credential lead to an [`Identity`], which says what its holder may do:
-//! 1. The admin key ([`admin_key`]): everything.
-//! 2. A token ([`token`]): signed ([`signing`], [`jws`]), says what it allows ([`grant`],
-//!    [`scope`]), and counts until it expires or is revoked ([`revocation`]). Clients get a pair of
-//!    them, operators get single ones that are listed ([`issued`]).
+//! Two kinds of credential give an [`Identity`] with a scope:
+//! 1. The admin key ([`admin_key`]) gives full access.
+//! 2. A token ([`token`]) is signed ([`signing`], [`jws`]), contains its scope ([`grant`], [`scope`]), and is valid
+//!    until it expires or is revoked ([`revocation`]). Clients get a pair of tokens; operators get single ones,
+//!    which are listed ([`issued`]).
 //!
-//! Nothing is let in on a guess: when the store cannot say whether a credential counts, that is an
-//! error ([`AuthError::is_unavailable`]). No secret is stored in clear, compared in variable time or
-//! shown by `Debug`, except the signing key of an embedded store, in a file of its own
-//! ([`key_file`]).
+//! When the store fails and a credential cannot be checked, the result is an error
+//! ([`AuthError::is_unavailable`]), never access. No secret is stored in clear, compared in variable time or shown by
+//! `Debug`, except that the signing key of an embedded store is in a file of its own ([`key_file`]).
 
 pub mod admin_key;
 pub mod claims;
@@ -49,18 +48,18 @@ pub use settings::Settings;
 use signing::{Jwks, Keyring, SigningKey};
 use token::Tokens;
 
-/// Who made a request, and what they may do.
+/// The authenticated caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// Their name: `admin`, or the subject of their token.
+    /// Name of the caller: `admin`, or the subject of the token.
     pub subject: String,
-    /// What they may do.
+    /// Scope of the caller.
     pub grants: Grants,
-    /// The claims of their token, if they came with one.
+    /// Claims of the token, if the caller sent one.
     pub claims: Option<Arc<Claims>>,
 }
 
-/// Authentication, put together.
+/// Authentication: the admin key, tokens and revocation.
 #[derive(Debug)]
 pub struct Auth<B> {
     clock: Clock,
@@ -71,18 +70,18 @@ pub struct Auth<B> {
     tokens: Tokens,
     revocations: Revocations<B>,
     issued: Issued<B>,
-    /// Where the signing key is, when it is kept in a file.
+    /// Path of the signing key's file, if it has one.
     key_folder: Option<PathBuf>,
     rotating: tokio::sync::Mutex<()>,
 }
 
 impl<B: Backend> Auth<B> {
-    /// Opens authentication on `store`, making its tables where they are missing. `data_dir` is the
-    /// folder of an embedded store; a store that instances share has none.
+    /// Opens authentication on `store` and creates its missing tables. `data_dir` is the folder of an embedded store; a
+    /// store that instances share has none.
     ///
     /// # Errors
-    /// A setting is wrong, a shared store comes without a configured signing key, the key file
-    /// cannot be used, or the store fails.
+    /// A setting is invalid, a shared store has no configured signing key, the key file cannot be
+    /// used, or the store fails.
     pub async fn open(
         store: Store<B>,
         clock: Clock,
@@ -125,8 +124,8 @@ impl<B: Backend> Auth<B> {
         self.tokens.scope_kinds()
     }
 
-    /// Makes the admin key unless there is one or one is configured. What comes back is shown to
-    /// the operator once; when it is lost, [`Auth::rotate_admin_key`] makes another.
+    /// Generates the admin key unless there is one or one is configured. The operator sees the result once; if it is
+    /// lost, [`Auth::rotate_admin_key`] generates another.
     ///
     /// # Errors
     /// The store fails.
@@ -142,7 +141,7 @@ impl<B: Backend> Auth<B> {
         self.admin_key.rotate().await
     }
 
-    /// Who presents this admin key.
+    /// The identity of a caller with this admin key.
     ///
     /// # Errors
     /// It is not the key, or the store fails.
@@ -154,10 +153,10 @@ impl<B: Backend> Auth<B> {
         }
     }
 
-    /// Who presents this access token.
+    /// The identity of a caller with this access token.
     ///
     /// # Errors
-    /// The token does not count, or the store fails.
+    /// The token is not valid, or the store fails.
     pub async fn authenticate_bearer(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
         let now_ms = self.clock.now_ms();
         let verified = self.tokens.verify_as(TokenType::Access, token, now_ms)?;
@@ -167,7 +166,7 @@ impl<B: Backend> Auth<B> {
         Ok(Arc::clone(&verified.identity))
     }
 
-    /// Makes a new signing key in the data folder; the one so far still verifies.
+    /// Generates a new signing key in the data folder. Tokens signed with the old one stay valid.
     ///
     /// # Errors
     /// The keys are configured ones, or the file cannot be written.
@@ -182,7 +181,7 @@ impl<B: Backend> Auth<B> {
         Ok(())
     }
 
-    /// The public keys with which others can verify our tokens.
+    /// The public keys that verify tokens.
     #[must_use]
     pub fn jwks(&self) -> Jwks {
         self.tokens.jwks()
@@ -194,14 +193,14 @@ impl<B: Backend> Auth<B> {
         self.tokens.current_kid()
     }
 
-    /// What revocation did so far, for metrics.
+    /// Counters of revocation, for metrics.
     #[must_use]
     pub fn revocation_counts(&self) -> RevocationCounts {
         self.revocations.counts()
     }
 }
 
-/// Does something with the key file off the async threads.
+/// Runs an operation on the key file off the async threads.
 async fn with_key_file(folder: &Path, act: fn(&Path) -> Result<Keyring>) -> Result<Keyring> {
     let folder = folder.to_owned();
     tokio::task::spawn_blocking(move || act(&folder))

@@ -1,12 +1,11 @@
 //! Revoked tokens.
 //!
-//! A token is revoked by its own id, by the id of the refresh token it came from, or because its
-//! subject has `tokens_valid_after` later than its issue. Each of the three is a fact that is
-//! remembered on its own, so that a revocation made here counts here at once for every token it
-//! reaches; other instances learn of it when what they remember is `cache_secs` old. That a token
-//! is revoked never changes and is remembered as long as there is room.
+//! A token is revoked by its own id, by the id of its refresh token, or because its subject has a
+//! `tokens_valid_after` later than its time of issue. Each of the three is cached separately, so that a revocation on this
+//! instance takes effect here at once for every token that it covers. Other instances notice it when their cache entries are
+//! `cache_secs` old. A revoked token stays revoked, so that entry has no maximum age.
 //!
-//! When the store fails, the answer is an error and never "allowed".
+//! When the store fails, the result is an error and never "allowed".
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,7 +17,7 @@ use weir_table::{Backend, Get, Item, Result, Store, Write, Written};
 use super::claims::{Claims, TokenType};
 use super::keys;
 
-/// Facts about tokens that are remembered, and as many about subjects.
+/// Capacity of the cache of tokens, and of the cache of subjects.
 const REMEMBERED_MAX: usize = 64 * 1024;
 
 const TOKEN_TYPE: &str = "token_type";
@@ -27,26 +26,26 @@ const REVOKED_AT: &str = "revoked_at_epoch";
 const ORIGINAL_EXPIRY: &str = "original_expiry_epoch";
 const VALID_AFTER: &str = "tokens_valid_after_ms";
 
-/// What is remembered of a token's id.
+/// The cache entry of a token's id.
 #[derive(Debug, Clone, Copy)]
 enum OfToken {
     Clear { read_ms: u64 },
     Revoked,
 }
 
-/// What is remembered of a subject.
+/// The cache entry of a subject.
 #[derive(Debug, Clone, Copy)]
 struct OfSubject {
     valid_after_ms: Option<u64>,
     read_ms: u64,
 }
 
-/// How often the store was spared, and how much was revoked here.
+/// Counters of cache hits, store reads and revocations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RevocationCounts {
-    /// Checks answered from memory.
+    /// Checks answered by the cache.
     pub hits: u64,
-    /// Checks that asked the store.
+    /// Checks that read the store.
     pub misses: u64,
     /// Revocations made by this instance, of tokens and of subjects.
     pub revocations: u64,
@@ -55,13 +54,13 @@ pub struct RevocationCounts {
 /// A token to revoke.
 #[derive(Debug, Clone, Copy)]
 pub struct ToRevoke<'a> {
-    /// Its id.
+    /// Id of the token.
     pub jti: &'a str,
-    /// What it is for.
+    /// Type of the token.
     pub token_type: TokenType,
-    /// Whose it is.
+    /// Subject of the token.
     pub subject: &'a str,
-    /// When it expires, in seconds since 1970.
+    /// Time of expiry in seconds since 1970.
     pub exp: u64,
 }
 
@@ -76,22 +75,22 @@ impl<'a> From<&'a Claims> for ToRevoke<'a> {
     }
 }
 
-/// Revokes tokens and tells which are revoked.
+/// Revokes tokens and checks whether they are revoked.
 #[derive(Debug)]
 pub struct Revocations<B> {
     store: Store<B>,
     cache_ms: u64,
     tokens: Cache<String, OfToken>,
     subjects: Cache<String, OfSubject>,
-    /// How many revocations were made here. Whoever read the store before one of them must not
-    /// remember what it read: the lock keeps comparing and remembering together.
+    /// Number of revocations by this instance. A check that read the store before one of them must not cache its
+    /// result; the lock makes comparing and caching atomic.
     made: Mutex<u64>,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
 impl<B: Backend> Revocations<B> {
-    /// The revocations in `store`; that a token is not revoked is believed for `cache_secs`.
+    /// The revocations in `store`. That a token is not revoked is cached for `cache_secs`.
     #[must_use]
     pub fn new(store: Store<B>, cache_secs: u64) -> Revocations<B> {
         Revocations {
@@ -105,10 +104,10 @@ impl<B: Backend> Revocations<B> {
         }
     }
 
-    /// Revokes a token, and with it those that came from it.
+    /// Revokes a token and all tokens that came from it.
     ///
     /// # Errors
-    /// The store fails; the token then may or may not be revoked.
+    /// The store fails; the token may or may not be revoked.
     pub async fn revoke(&self, token: ToRevoke<'_>, now_ms: u64) -> Result<()> {
         let now_secs = now_ms / 1000;
         if token.exp <= now_secs {
@@ -121,7 +120,7 @@ impl<B: Backend> Revocations<B> {
             .with(REVOKED_AT, now_secs)
             .with(ORIGINAL_EXPIRY, token.exp)
             .with(keys::EXPIRES, token.exp);
-        // Only the first time is kept: it says when the token was revoked.
+        // Only the first write succeeds, so the item has the time of the first revocation.
         let put = Write::put(keys::REVOKED, item).when(attr(keys::PK).absent());
         self.store.write(put).await?;
         let mut made = self.made.lock();
@@ -133,12 +132,12 @@ impl<B: Backend> Revocations<B> {
     /// Revokes all tokens of `subject` that were issued up to `now_ms`.
     ///
     /// # Errors
-    /// The store fails; they then may or may not be revoked.
+    /// The store fails; the tokens may or may not be revoked.
     pub async fn revoke_all(&self, subject: &str, now_ms: u64) -> Result<()> {
         let later = attr(VALID_AFTER).absent().or(attr(VALID_AFTER).lt(now_ms));
         let update = set(VALID_AFTER, now_ms);
         let write = Write::update(keys::EDGE, keys::valid_after(subject), update).when(later);
-        // A refusal brings the item that was there: somebody revoked even later ones.
+        // A refusal returns the stored item, whose time is later.
         let (Written::Applied(item) | Written::Refused(item)) = self.store.write(write).await?;
         let mut made = self.made.lock();
         *made += 1;
@@ -147,7 +146,7 @@ impl<B: Backend> Revocations<B> {
         Ok(())
     }
 
-    /// From when on tokens of `subject` count: those issued later than this.
+    /// The time up to which all tokens of `subject` are revoked. Tokens issued later are valid.
     ///
     /// # Errors
     /// The store fails.
@@ -159,7 +158,7 @@ impl<B: Backend> Revocations<B> {
     /// Whether the token with these claims is revoked.
     ///
     /// # Errors
-    /// It is not known and the store fails.
+    /// The cache does not decide and the store fails.
     pub async fn check(&self, claims: &Claims, now_ms: u64) -> Result<bool> {
         if let Some(revoked) = self.remembered(claims, now_ms) {
             self.hits.fetch_add(1, Ordering::Relaxed);
@@ -168,8 +167,8 @@ impl<B: Backend> Revocations<B> {
         self.check_in_store(claims, now_ms).await
     }
 
-    /// Like [`Revocations::check`], with nothing remembered taken for granted: for refresh tokens,
-    /// because a token made from one after its subject was revoked would be newer than that.
+    /// Like [`Revocations::check`], but without the cache. For refresh tokens, because an access token issued after the
+    /// revocation of its subject would count as newer than the revocation.
     ///
     /// # Errors
     /// The store fails.
@@ -178,7 +177,7 @@ impl<B: Backend> Revocations<B> {
         self.ask(claims, now_ms).await
     }
 
-    /// The answer, if what is remembered and fresh gives one.
+    /// The result, if the cache decides.
     fn remembered(&self, claims: &Claims, now_ms: u64) -> Option<bool> {
         let fresh = |read_ms: u64| now_ms.abs_diff(read_ms) < self.cache_ms;
         let mut all_known = true;
@@ -223,7 +222,7 @@ impl<B: Backend> Revocations<B> {
         Ok(revoked)
     }
 
-    /// What happened so far, for metrics.
+    /// The counters so far, for metrics.
     #[must_use]
     pub fn counts(&self) -> RevocationCounts {
         RevocationCounts {

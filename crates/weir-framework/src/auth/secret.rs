@@ -1,4 +1,4 @@
-//! Texts that nobody may read by accident: no `Display`, nothing in `Debug`, wiped when dropped.
+//! Secret texts: no `Display`, nothing in `Debug`, wiped when dropped.
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use weir_table::{Error, Result};
@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 
 pub use weir_api::secret::Secret;
 
-/// Bytes that nobody can guess, from the operating system.
+/// Random bytes from the operating system.
 pub(super) fn random<const N: usize>() -> Result<Zeroizing<[u8; N]>> {
     let mut bytes = Zeroizing::new([0; N]);
     SystemRandom::new()

@@ -1,4 +1,4 @@
-//! How authentication is set up.
+//! The settings of authentication.
 
 use weir_table::{Error, Result};
 
@@ -7,25 +7,25 @@ use super::secret::Secret;
 use super::signing::KeySource;
 use super::token::LIFETIME_MAX_SECS;
 
-/// How long answers may be believed, at most: a revocation must not take longer than this.
+/// Maximum cache time. A revocation takes effect within it.
 const CACHE_MAX_SECS: u64 = 60 * 60;
 
-/// What an operator can choose.
+/// The settings of authentication.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The admin key, instead of the generated one.
     pub admin_key: Option<Secret>,
-    /// Who issues tokens, as their `iss` says (`weir`).
+    /// The issuer (`iss`) of tokens (`weir`).
     pub issuer: String,
-    /// The key that signs; none takes the one in the data folder.
+    /// The signing key; none for the one in the data folder.
     pub signing: Option<KeySource>,
-    /// The key that signed before, whose tokens still count.
+    /// The previous signing key, whose tokens stay valid.
     pub previous: Option<KeySource>,
-    /// How long access tokens count (1 h).
+    /// Lifetime of access tokens (1 h).
     pub access_secs: u64,
-    /// How long refresh tokens count (30 d).
+    /// Lifetime of refresh tokens (30 d).
     pub refresh_secs: u64,
-    /// How long it takes until a revocation or a new admin key counts on all instances (60 s).
+    /// Time within which a revocation or a new admin key takes effect on all instances (60 s).
     pub cache_secs: u64,
 }
 
@@ -44,10 +44,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks everything that can be checked without the store and the keys.
+    /// Checks the settings, without the store and the keys.
     ///
     /// # Errors
-    /// Names the setting that is wrong.
+    /// A setting is invalid; the error names it.
     pub fn check(&self) -> Result<()> {
         let within = |field: &str, value: usize, max: u64| {
             if (1..=max).contains(&(value as u64)) {
@@ -61,7 +61,7 @@ impl Settings {
         within("access_secs", secs(self.access_secs), LIFETIME_MAX_SECS)?;
         within("refresh_secs", secs(self.refresh_secs), LIFETIME_MAX_SECS)?;
         within("cache_secs", secs(self.cache_secs), CACHE_MAX_SECS)?;
-        // What is kept about a revoked refresh token goes when it expires; so must what came of it.
+        // The record of a revoked refresh token expires with it, so access tokens must not outlive it.
         if self.refresh_secs < self.access_secs {
             let problem = "is shorter than access_secs";
             return Err(Error::invalid("refresh_secs", problem));

@@ -1,8 +1,8 @@
 //! The keys that sign tokens: a current one that signs, and a previous one that still verifies.
 //!
-//! A key knows its algorithm, and a token names its key, so the algorithm is never the token's
-//! choice. The id of a key (`kid`) is made from it, so that instances which share a key agree on
-//! its id, and says nothing of a secret: it is part of an HMAC under it.
+//! A key has one algorithm and a token names its key, so a token cannot choose the algorithm. The id of a
+//! key (`kid`) is derived from it, so that instances which share a key agree on the id. It reveals nothing
+//! of the secret, because it is part of an HMAC under it.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -22,14 +22,14 @@ use weir_table::{Error, Result};
 
 use super::secret::Secret;
 
-/// Bytes of a secret for HS256, at least: as many as the hash has (RFC 7518, 3.2).
+/// Minimum length of an HS256 secret in bytes: that of the hash (RFC 7518, 3.2).
 pub const SECRET_MIN: usize = 32;
 /// Characters of a key's id.
 const KID_LEN: usize = 16;
 /// Bytes of one coordinate of a point on P-256.
 const COORDINATE: usize = 32;
 
-/// Where a signing key comes from.
+/// The source of a signing key.
 #[derive(Debug, Clone)]
 pub enum KeySource {
     /// A secret of at least [`SECRET_MIN`] bytes that every instance knows: HS256.
@@ -38,7 +38,7 @@ pub enum KeySource {
     Es256(Secret),
 }
 
-/// How a token is signed.
+/// The algorithm of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Algorithm {
     Hs256,
@@ -46,7 +46,7 @@ pub(super) enum Algorithm {
 }
 
 impl Algorithm {
-    /// Its name in the header of a token.
+    /// The name of the algorithm in the header of a token.
     pub(super) fn name(self) -> &'static str {
         match self {
             Algorithm::Hs256 => "HS256",
@@ -74,10 +74,10 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// Reads a key; `field` is what an error calls it.
+    /// Reads a key. `field` is its name in errors.
     ///
     /// # Errors
-    /// The secret is short, or the text is no private key on P-256.
+    /// The secret is too short, or the text is not a private key on P-256.
     pub fn from_source(field: &str, source: &KeySource) -> Result<SigningKey> {
         match source {
             KeySource::Hs256(secret) => Self::hs256(field, secret.expose().as_bytes()),
@@ -140,7 +140,7 @@ impl SigningKey {
         }
     }
 
-    /// Whether `signature` is this key's for `message`. Both algorithms compare in constant time.
+    /// Whether `signature` is the signature of `message` by this key. Both algorithms compare in constant time.
     pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match &self.material {
             Material::Hs256(key) => hmac::verify(key, message, signature).is_ok(),
@@ -191,14 +191,14 @@ pub struct Jwk {
     y: String,
 }
 
-/// The public keys with which others can verify our tokens.
+/// The public keys that verify tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Jwks {
-    /// The current key, then the previous; none for those that have no public part.
+    /// The current key, then the previous one, without HS256 keys, which have no public part.
     pub keys: Vec<Jwk>,
 }
 
-/// The keys in force.
+/// The current and the previous key.
 #[derive(Debug)]
 pub struct Keyring {
     current: SigningKey,
@@ -206,7 +206,7 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// Signs with `current`; what `previous` signed still counts.
+    /// Signs with `current`. Tokens that `previous` signed stay valid.
     ///
     /// # Errors
     /// They are the same key.
@@ -224,7 +224,7 @@ impl Keyring {
         &self.current
     }
 
-    /// The key with this id, if it is in force.
+    /// The current or previous key with this id.
     #[must_use]
     pub fn find(&self, kid: &str) -> Option<&SigningKey> {
         let mut keys = std::iter::once(&self.current).chain(&self.previous);

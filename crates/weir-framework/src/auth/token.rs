@@ -1,8 +1,7 @@
-//! Tokens: minting them, and verifying them without doing the work twice.
+//! Creates and verifies tokens.
 //!
-//! What was verified is remembered by the SHA-256 of its text, so that a token that is used again
-//! costs no signature check and no parsing. Its times, and that its key is still in force, are
-//! checked on every use. Whether it was revoked is [`super::revocation`]'s to say.
+//! Verified tokens are cached by the SHA-256 of their text, so that a repeated token costs no signature check and
+//! no parsing. Every use checks the times and the key. [`super::revocation`] checks revocation.
 
 use std::sync::Arc;
 
@@ -20,50 +19,50 @@ use super::scope_kind::ScopeKinds;
 use super::secret::Secret;
 use super::signing::{Jwks, Keyring};
 
-/// Verified tokens that are remembered. Each takes a kilobyte or two.
+/// Capacity of the cache of verified tokens. Each takes a kilobyte or two.
 const VERIFIED_MAX: usize = 8 * 1024;
-/// How long a token may count: ten years.
+/// Maximum lifetime of a token: ten years.
 pub const LIFETIME_MAX_SECS: u64 = 10 * 366 * 24 * 60 * 60;
 
-/// What a new token shall say.
+/// The claims of a new token.
 #[derive(Debug, Clone, Copy)]
 pub struct Mint<'a> {
-    /// Whose it is.
+    /// Subject.
     pub subject: &'a str,
-    /// The org it is for.
+    /// Id of the org.
     pub org_id: Option<&'a str>,
-    /// The app it is for.
+    /// Id of the app.
     pub app_id: Option<&'a str>,
-    /// What it allows.
+    /// Scope.
     pub grants: &'a Grants,
-    /// What it is for.
+    /// Type of the token.
     pub token_type: TokenType,
-    /// The refresh token it comes from.
+    /// Id of the refresh token that it comes from.
     pub parent_jti: Option<&'a str>,
-    /// How long it counts.
+    /// Lifetime.
     pub lifetime_secs: u64,
 }
 
 /// A new token.
 #[derive(Debug, Clone)]
 pub struct Minted {
-    /// Its text, for its owner.
+    /// The text of the token.
     pub token: Secret,
-    /// What it says.
+    /// The claims.
     pub claims: Claims,
 }
 
-/// A token whose signature, issuer and claims are right.
+/// A token with valid signature, issuer and claims.
 #[derive(Debug)]
 pub struct Verified {
-    /// What it says.
+    /// The claims.
     pub claims: Arc<Claims>,
-    /// Whom it stands for.
+    /// The identity of the caller.
     pub identity: Arc<Identity>,
     kid: String,
 }
 
-/// Mints and verifies tokens.
+/// Creates and verifies tokens.
 #[derive(Debug)]
 pub struct Tokens {
     issuer: String,
@@ -102,12 +101,12 @@ impl Tokens {
         self.keys.read().current().kid().to_owned()
     }
 
-    /// Uses other keys from now on; tokens of keys that are gone count no more.
+    /// Replaces the keys. Tokens of removed keys are no longer valid.
     pub fn replace_keys(&self, keys: Keyring) {
         *self.keys.write() = Arc::new(keys);
     }
 
-    /// Makes a token that is issued at `issued_ms`.
+    /// Creates a token with the time of issue `issued_ms`.
     ///
     /// # Errors
     /// An id or the lifetime is out of bounds, or the token would be too long.
@@ -137,10 +136,10 @@ impl Tokens {
         Ok(Minted { token, claims })
     }
 
-    /// What the token says, if it counts at `now_ms` (revocation aside).
+    /// Verifies the token at `now_ms`, without checking revocation.
     ///
     /// # Errors
-    /// Says why it does not count.
+    /// The token is refused; the error says why.
     pub fn verify(&self, text: &str, now_ms: u64) -> Result<Arc<Verified>, TokenError> {
         if text.len() > jws::TOKEN_MAX {
             return Err(TokenError::Malformed("it is longer than 8 KiB"));
@@ -163,7 +162,7 @@ impl Tokens {
     /// Like [`Tokens::verify`], for a token of one type.
     ///
     /// # Errors
-    /// Says why it does not count.
+    /// The token is refused; the error says why.
     pub fn verify_as(
         &self,
         token_type: TokenType,
@@ -190,7 +189,7 @@ impl Tokens {
         Ok(Verified { claims, identity: Arc::new(identity), kid: key.kid().to_owned() })
     }
 
-    /// How many verified tokens are remembered.
+    /// Number of cached tokens.
     #[must_use]
     pub fn remembered(&self) -> usize {
         self.verified.len()

@@ -1,25 +1,25 @@
-//! How long a job waits. Pure but for the dice of [`spread`].
+//! Waiting times of jobs. Pure, except for the randomness of [`spread`].
 
 use std::time::Duration;
 
 use super::settings::{JITTER_PART, Settings};
 
-/// How long to wait after `in_row` failed runs in a row: doubles with each, to a bound.
+/// The wait after `in_row` failed runs in a row. It doubles with each, up to a bound.
 pub(super) fn backoff(in_row: u64, settings: &Settings) -> Duration {
     let doublings = u32::try_from(in_row.saturating_sub(1)).unwrap_or(u32::MAX);
     let factor = 2_u32.checked_pow(doublings).unwrap_or(u32::MAX);
     settings.backoff_first.saturating_mul(factor).min(settings.backoff_max)
 }
 
-/// `wait` and up to a tenth of it more, so that instances do not act in step.
+/// `wait` plus up to a tenth of it, so that instances do not run in step.
 pub(super) fn spread(wait: Duration) -> Duration {
     wait.saturating_add((wait / JITTER_PART).mul_f64(fastrand::f64()))
 }
 
-/// The longest duration the table keeps; added to the time of day it is still a signed number.
+/// The longest duration that is stored; added to the current time it still fits a signed number.
 const MILLIS_MAX: u64 = i64::MAX as u64 / 2;
 
-/// A duration as the table keeps it.
+/// A duration as it is stored.
 pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).map_or(MILLIS_MAX, |ms| ms.min(MILLIS_MAX))
 }

@@ -25,8 +25,8 @@ pub(super) struct Context {
 }
 
 impl Context {
-    // A back-end's futures are deeply nested types, too deep for the compiler when ours come on
-    // top; a box ends that.
+    // The futures of a back-end are deeply nested types. Without the box, ours on top would exceed the
+    // compiler's limit.
 
     pub(super) fn get<'a>(&'a self, get: &'a Get) -> Boxed<'a, Result<Option<Item>, Error>> {
         Box::pin(self.store.get(get))
@@ -56,7 +56,7 @@ impl Context {
     /// The record of a run that began at `started`.
     pub(super) fn ended(&self, started: Started, result: &Result<Done, Failure>) -> Ended {
         let done = result.as_ref().cloned().unwrap_or_default();
-        // The detail is a job's own text, bounded as an error's is.
+        // A job writes the detail, so it is bounded like the text of an error.
         let detail = done.detail.map(|text| Failure::new(text).text().to_owned());
         Ended {
             started_ms: started.at_ms,

@@ -1,4 +1,4 @@
-//! The driver: starts a task for each job and stops the tasks again.
+//! The driver: starts and stops a task for each job.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use super::run_context::Phase;
 use super::settings::{INSTANCE_MAX, JOBS_MAX, RELEASE_WITHIN, Settings};
 use super::status::{Kind, Status, StatusCell};
 
-/// Jobs that are to be run.
+/// Jobs to run.
 pub struct Jobs {
     store: Store<AnyBackend>,
     clock: Clock,
@@ -35,7 +35,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Jobs on `store`, run by the instance of this id. No two that run at once may share an id.
+    /// Jobs on `store`, run by the instance with this id. Instances that run at the same time must have different ids.
     pub fn new(store: Store<AnyBackend>, clock: Clock, instance_id: impl Into<String>) -> Jobs {
         Jobs {
             store,
@@ -48,7 +48,7 @@ impl Jobs {
         }
     }
 
-    /// Runs them otherwise than usual.
+    /// Changes the settings.
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Jobs {
         self.settings = settings;
@@ -62,14 +62,14 @@ impl Jobs {
         self
     }
 
-    /// Adds a job that runs every so often.
+    /// Adds a periodic job.
     #[must_use]
     pub fn periodic_job(mut self, job: impl PeriodicJob) -> Jobs {
         self.periodic_jobs.push(Box::new(job));
         self
     }
 
-    /// Adds a job that counts what changes in a table.
+    /// Adds a job that follows the change feed of a table.
     #[must_use]
     pub fn feed_job(mut self, job: impl FeedJob) -> Jobs {
         self.feed_jobs.push(Box::new(job));
@@ -77,10 +77,10 @@ impl Jobs {
     }
 
     /// Starts a task for each job. The tables of
-    /// [`super::table_spec`] and [`weir_table::feed::positions_spec`] must be there.
+    /// [`super::table_spec`] and [`weir_table::feed::positions_spec`] must exist.
     ///
     /// # Errors
-    /// A setting, a name or a period is invalid, or two jobs have one name.
+    /// A setting, a name or a period is invalid, or two jobs have the same name.
     pub fn start(self) -> Result<Running> {
         self.settings.check()?;
         let count = self.periodic_jobs.len() + self.feed_jobs.len();
@@ -115,7 +115,7 @@ impl Jobs {
     }
 }
 
-/// Jobs that run. Dropping it ends them as a crash would; [`Running::drain`] does it in order.
+/// Running jobs. Dropping this stops them like a crash; [`Running::drain`] stops them gracefully.
 pub struct Running {
     context: Arc<Context>,
     phase: watch::Sender<Phase>,
@@ -170,24 +170,24 @@ impl Running {
         }
     }
 
-    /// Runs a job soon, though it is not due.
+    /// Runs a job soon, even if it is not due.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// There is no job of that name.
     pub fn wake(&self, name: &str) -> Result<()> {
         self.waker(name)?.wake();
         Ok(())
     }
 
-    /// Runs a job, after the run that may be under way, and waits for what comes of it.
+    /// Runs a job, after a run that may be in progress, and waits for the result.
     ///
     /// # Errors
-    /// There is none of that name.
+    /// There is no job of that name.
     pub async fn run_now(&self, name: &str) -> Result<RunResult> {
         Ok(self.waker(name)?.request().await)
     }
 
-    /// How all jobs do, in the order of their names.
+    /// The status of all jobs, sorted by name.
     #[must_use]
     pub fn statuses(&self) -> Vec<Status> {
         let now_ms = self.context.now_ms();
@@ -196,9 +196,8 @@ impl Running {
         statuses.map(|(status, _)| status.status(now_ms, stopping)).collect()
     }
 
-    /// Stops: begins no runs any more, lets those under way finish for as long as `within`, drops
-    /// the rest, and gives leases back so that other instances go on at once. Returns the number
-    /// of jobs whose run was dropped.
+    /// Stops the jobs: starts no more runs, waits up to `within` for those in progress, drops the rest, and releases
+    /// the leases so that other instances continue at once. Returns the number of jobs whose run was dropped.
     pub async fn drain(&self, within: Duration) -> usize {
         self.phase.send_replace(Phase::Draining);
         let mut tasks = std::mem::take(&mut *self.tasks.lock());
@@ -217,7 +216,7 @@ impl Running {
     fn waker(&self, name: &str) -> Result<&Waker> {
         match self.jobs.get(name) {
             Some((_, waker)) => Ok(waker),
-            None => Err(Error::invalid("job", format!("there is none named {name:?}"))),
+            None => Err(Error::invalid("job", format!("{name:?} not found"))),
         }
     }
 }

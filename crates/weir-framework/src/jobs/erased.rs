@@ -1,4 +1,4 @@
-//! Jobs as the driver keeps them, without their types.
+//! Type-erased jobs, for the driver.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,10 +11,10 @@ use super::failure::Result;
 use super::job::{Done, FeedJob, PeriodicJob, Placement};
 use super::run_context::RunContext;
 
-/// A future in a box.
+/// A boxed future.
 pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// [`PeriodicJob`] as the driver keeps it, without its type.
+/// A type-erased [`PeriodicJob`].
 pub(super) trait AnyPeriodic: Send + Sync {
     fn name(&self) -> &str;
     fn every(&self) -> Duration;
@@ -50,7 +50,7 @@ impl<J: PeriodicJob> AnyPeriodic for J {
     }
 }
 
-/// [`FeedJob`] as the driver keeps it, without its type.
+/// A type-erased [`FeedJob`].
 pub(super) trait AnyFeedJob: Send + Sync {
     fn name(&self) -> &str;
     fn table(&self) -> &str;

@@ -1,4 +1,4 @@
-//! Why a run failed, as text that is kept, shown and logged: bounded, on one line.
+//! The reason why a run failed, as bounded text on one line. It is stored, shown and logged.
 
 use std::error::Error;
 use std::fmt;
@@ -8,17 +8,17 @@ use super::settings::ERROR_TEXT_MAX;
 /// The result of a job's work.
 pub type Result<T> = std::result::Result<T, Failure>;
 
-/// Why a run failed.
+/// The reason why a run failed.
 ///
-/// Any error becomes one with `?`. Its text is stored and shown to operators, so an error that a
-/// job returns must not hold a secret.
+/// `?` converts any error. The text is stored and shown to operators, so an error that a job returns must not contain a
+/// secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure {
     text: String,
 }
 
 impl Failure {
-    /// A failure that says `text`, cut to its bound and without line breaks.
+    /// A failure with this text, cut to its bound and without line breaks.
     pub fn new(text: impl AsRef<str>) -> Failure {
         let mut kept = String::new();
         for c in text.as_ref().chars() {
@@ -31,7 +31,7 @@ impl Failure {
         Failure { text: kept }
     }
 
-    /// What happened.
+    /// The text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -42,7 +42,7 @@ impl<E: Error> From<E> for Failure {
     fn from(error: E) -> Failure {
         let mut text = error.to_string();
         let mut cause = error.source();
-        // A chain longer than the bound of the text cannot be seen anyway.
+        // A chain of causes that is longer than the bound would be cut anyway.
         while let Some(source) = cause
             && text.len() < ERROR_TEXT_MAX
         {

@@ -1,9 +1,8 @@
-//! The task of a job that follows a feed: reads windows of changes, and does full passes that are owed.
+//! The task of a job that follows a feed: reads windows of changes and makes full passes when they are due.
 //!
-//! When the feed was trimmed, the job's lease is taken with a note that a full pass is owed; under
-//! the lease the feed begins anew, then comes the pass. An instance that dies in between leaves the
-//! note, and another one does the pass. Reading needs no lease of the job, because the feed has its
-//! own, shard by shard.
+//! When the feed was trimmed, the task takes the job's lease and records that a full pass is due. Under the lease it
+//! restarts the feed, then makes the pass. If the instance dies in between, the record stays and another
+//! instance makes the pass. Reading needs no lease of the job, because each shard of the feed has its own.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -35,10 +34,10 @@ pub(super) struct FeedTask {
     run_log: RunLog,
     reader: Reader,
     failed_in_row: u64,
-    /// When to look next whether a full pass is owed.
+    /// Time of the next check whether a full pass is due.
     check_at: Instant,
     checked: bool,
-    /// Why the last full pass failed, while it is owed.
+    /// The reason why the last full pass failed, while it is due.
     pass_failed: Option<Failure>,
 }
 
@@ -64,7 +63,7 @@ impl FeedTask {
         })
     }
 
-    /// Follows the feed until the driver stops, then gives its shards back.
+    /// Follows the feed until the driver stops, then releases its shards.
     pub(super) async fn run(mut self) {
         let mut wait = Duration::ZERO;
         while let Some(wakeup) = self.mailbox.next(wait).await {
@@ -76,7 +75,7 @@ impl FeedTask {
         self.run_log.flush(&self.context, self.job.name()).await;
     }
 
-    /// Does an owed pass and reads. Returns how long to wait then.
+    /// Makes a pass if one is due, and reads. Returns the wait until the next time.
     async fn step(&mut self, wakeup: Wakeup) -> Duration {
         if Instant::now() >= self.check_at {
             self.check_pass().await;
@@ -85,7 +84,7 @@ impl FeedTask {
         let (ran, wait) = match self.read().await {
             End::Ended(Ok(Read::Trimmed)) => {
                 let (ran, wait) = self.pass(true).await;
-                // However long the pass has to wait, the feed that begins anew is read.
+                // The restarted feed is read even while the pass has to wait.
                 (ran, wait.min(self.every()))
             }
             End::Ended(Ok(Read::Done(done))) => {
@@ -109,14 +108,13 @@ impl FeedTask {
         let (_keep, lost) = watch::channel(false);
         let (context, job) = (&self.context, self.job.as_ref());
         let deadline = job.deadline().unwrap_or(context.settings.deadline);
-        // The reader survives being cut off anywhere: what it believes is checked by conditions.
+        // The reader can be dropped at any await, because conditions guard its writes.
         let work = self.reader.read(context, job, &self.status, lost);
         let work = Box::pin(work);
         guarded(work, deadline, context.phase.clone(), pending()).await
     }
 
-    /// Reading ended well. Looks at a feed with nothing new are not counted as runs, unless somebody
-    /// requested or they end a failure.
+    /// Records a successful read. A read without changes counts as a run only if it was requested or follows a failure.
     async fn succeeded(&mut self, started: Started, done: &Done, requested: bool) {
         self.failed_in_row = 0;
         let is_news = requested || self.status.last_outcome() != Some(Outcome::Ok);
@@ -141,7 +139,7 @@ impl FeedTask {
         (RunResult::Failed(failure), wait)
     }
 
-    /// Looks whether a full pass is owed, and does it.
+    /// Makes a full pass if one is due.
     async fn check_pass(&mut self) {
         self.check_at = Instant::now() + spread(self.context.settings.pass_poll);
         match self.lease.read().await {
@@ -163,11 +161,11 @@ impl FeedTask {
         }
     }
 
-    /// Does a full pass under the job's lease, after the feed was begun anew if it was trimmed.
+    /// Makes a full pass under the job's lease. Restarts the feed first if it was trimmed.
     async fn pass(&mut self, trimmed: bool) -> (RunResult, Duration) {
         let started = self.context.start();
         let (context, job) = (&self.context, self.job.as_ref());
-        // So that the table knows of no fewer runs than we do.
+        // So that the table has as many runs as this instance has counted.
         self.run_log.flush(context, job.name()).await;
         let terms = Terms {
             every: Duration::ZERO,

@@ -1,7 +1,7 @@
-//! What a domain writes: a [`PeriodicJob`] job or a [`FeedJob`] one.
+//! The traits that domains implement: [`PeriodicJob`] and [`FeedJob`].
 //!
-//! All are idempotent functions of the state of the store: they may be cut off at any `await`, and
-//! are then run again. The driver owns period, lease, retry and shutdown.
+//! Jobs are idempotent functions of the state of the store: they may be dropped at any `await` and then run
+//! again. The driver owns period, lease, retry and shutdown.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use weir_table::feed::{Change, Merge, Position};
 use super::failure::Result;
 use super::run_context::RunContext;
 
-/// Where a periodic job runs.
+/// The instances that run a periodic job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
     /// On one instance at a time, under a lease; the period is that of all instances together.
@@ -21,25 +21,25 @@ pub enum Placement {
     EveryInstance,
 }
 
-/// What a round of work came to.
+/// The result of a round of work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Items worked on.
+    /// Number of processed items.
     pub items: u64,
-    /// Whether the bound was reached, so that the job wants another round at once.
+    /// Whether the round reached its bound, so that another round follows at once.
     pub more: bool,
-    /// Something to tell the operator.
+    /// A message for the operator.
     pub detail: Option<String>,
 }
 
 impl Done {
-    /// All that there was: `items` of it.
+    /// A round that processed all `items` items.
     #[must_use]
     pub fn all(items: u64) -> Done {
         Done { items, ..Done::default() }
     }
 
-    /// This round and the one after it.
+    /// Adds the result of the next round.
     pub(super) fn then(self, next: Done) -> Done {
         Done {
             items: self.items.saturating_add(next.items),
@@ -49,25 +49,25 @@ impl Done {
     }
 }
 
-/// A job that runs every so often.
+/// A job that runs periodically.
 pub trait PeriodicJob: Send + Sync + 'static {
-    /// Its name, which stays: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
+    /// The name of the job, which must not change: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
     fn name(&self) -> &str;
 
-    /// How long after the end of a run the next one begins.
+    /// Time between the end of a run and the start of the next.
     fn every(&self) -> Duration;
 
-    /// Whether one instance runs it at a time, or all do.
+    /// Whether one instance at a time runs the job, or all do.
     fn placement(&self) -> Placement {
         Placement::OneInstance
     }
 
-    /// How long a run may take; none for the driver's setting.
+    /// Maximum duration of a run; none for the driver's setting.
     fn deadline(&self) -> Option<Duration> {
         None
     }
 
-    /// How many items a round may work on; none for the driver's setting.
+    /// Maximum number of items of a round; none for the driver's setting.
     fn items_max(&self) -> Option<u64> {
         None
     }
@@ -79,56 +79,56 @@ pub trait PeriodicJob: Send + Sync + 'static {
 /// A job that follows a table's change feed, in long windows of changes, so that an item is written once however many
 /// changes it counts.
 pub trait FeedJob: Send + Sync + 'static {
-    /// What the changes of a window came to so far.
+    /// The accumulated changes of a window.
     type Accumulator: Default + Send;
 
-    /// Its name, which stays: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
+    /// The name of the job, which must not change: 1 to 64 of `a-z`, `0-9`, `-` and `_`.
     fn name(&self) -> &str;
 
-    /// The table whose changes it follows.
+    /// The table whose changes the job follows.
     fn table(&self) -> &str;
 
-    /// Where it begins when it has never run.
+    /// The position at which the job starts when it has never run.
     fn start(&self) -> Position {
         Position::Oldest
     }
 
-    /// How long after the end of a run the next one begins; none for the driver's setting. A run counts what there was when
-    /// it began.
+    /// Time between the end of a run and the start of the next; none for the driver's setting. A run processes the changes that
+    /// exist when it starts.
     fn every(&self) -> Option<Duration> {
         None
     }
 
-    /// How long a run may take; none for the driver's setting.
+    /// Maximum duration of a run; none for the driver's setting.
     fn deadline(&self) -> Option<Duration> {
         None
     }
 
-    /// Which changes of an item may be merged; none, if every one of them matters. A window that is resumed after a crash
-    /// is read unmerged, and must come to the same writes.
+    /// The changes of an item that may be merged; none if every one matters. A window that is resumed after a crash is read
+    /// unmerged and must result in the same writes.
     fn merge(&self) -> Option<Merge> {
         None
     }
 
-    /// Adds changes to the accumulator. Returns how many entries it has now: when they are many the window ends.
+    /// Adds changes to the accumulator. Returns its number of entries; the window ends when there are many.
     ///
     /// # Errors
     /// A change cannot be read.
     fn fold(&self, accumulator: &mut Self::Accumulator, changes: Vec<Change>) -> Result<usize>;
 
-    /// What to write because of a window's changes: any number of writes, no item twice, none with a condition. The driver
-    /// writes them in the order of their items, in several transactions if need be, each with a checkpoint; so each change
-    /// counts once. After a crash the window is folded again and the items already written are skipped: **which items are
-    /// written, and what is counted in each, must depend on the changes alone.**
+    /// The writes that follow from a window's changes: any number, no item twice, none with a condition. The driver writes
+    /// them in the order of their items, in several transactions if necessary, each with a checkpoint, so each change counts
+    /// once. After a crash the driver folds the window again and skips the items already written: **the items written, and
+    /// the changes counted in each, must depend on the changes alone.**
     ///
-    /// Work outside of tables can be done here too, if it may be repeated: after a crash the changes are read again.
+    /// This method may also do work outside of tables if it can be repeated: after a crash the changes are read again.
     fn writes(
         &self,
         accumulator: Self::Accumulator,
         run: &RunContext,
     ) -> impl Future<Output = Result<Vec<Write>>> + Send;
 
-    /// Makes up for changes that the feed no longer had. The feed has been restarted by then, so changes made during the
-    /// pass are also folded, maybe on another instance at the same time. What was written of a trimmed window stays.
+    /// Makes a full pass for changes that the feed no longer has. The feed has been restarted by then, so changes during the
+    /// pass are folded as well, possibly on another instance at the same time. Writes of a trimmed window stay.
     fn full_pass(&self, run: &RunContext) -> impl Future<Output = Result<Done>> + Send;
 }

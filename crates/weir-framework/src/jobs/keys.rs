@@ -2,26 +2,26 @@
 
 use weir_table::{Error, Key, Kind, Result, TableSpec};
 
-/// The table in which jobs keep their leases and results.
+/// The table of the leases and results of jobs.
 pub const JOBS_TABLE: &str = "weir-jobs";
 
 const PARTITION: &str = "PK";
 const SORT: &str = "SK";
-/// Bytes of a job's name.
+/// Maximum length of a job's name in bytes.
 const NAME_MAX: usize = 64;
 
-/// The shape of [`JOBS_TABLE`].
+/// The schema of [`JOBS_TABLE`].
 #[must_use]
 pub fn table_spec() -> TableSpec {
     TableSpec::new(JOBS_TABLE, PARTITION, Kind::S).sort(SORT, Kind::S)
 }
 
-/// The item of a job. All stand in one partition, so that one query lists them.
+/// The item of a job. All are in one partition, so that one query lists them.
 pub(super) fn job(name: &str) -> Key {
     Key::new("JOBS", format!("JOB#{name}"))
 }
 
-/// Checks a name that stands in a key and in metrics.
+/// Checks a name, which becomes part of a key and a label of metrics.
 pub(super) fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
     if (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain) {

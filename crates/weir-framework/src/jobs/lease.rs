@@ -1,4 +1,4 @@
-//! A job's lease in the store: look, take, keep, give back.
+//! A job's lease in the store: read, take, renew, release.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use super::record::Record;
 use super::settings::RECORD_TRIES;
 use super::writes::{self, Finish};
 
-/// What this instance knows of a job's lease.
+/// A job's lease as this instance last read it.
 #[derive(Debug)]
 pub(super) struct Lease {
     pub(super) context: Arc<Context>,
     pub(super) job: String,
-    /// The beat that was seen last, and since when it is the same.
+    /// The last beat, and since when it has been the same.
     watched: Option<(u64, Instant)>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Lease {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Held {
     fence: u64,
-    /// From when it lasts: before the write was sent.
+    /// Start of the lease: the time before the write was sent.
     from: Instant,
 }
 
@@ -34,7 +34,7 @@ impl Lease {
         Lease { context, job: job.to_owned(), watched: None }
     }
 
-    /// Reads the job's item. Returns it and for how long it has been the same.
+    /// Reads the job's item. Returns it with the time for which it has been unchanged.
     pub(super) async fn read(&mut self) -> Result<(Record, Duration)> {
         let get = Get::new(JOBS_TABLE, keys::job(&self.job));
         let found = self.context.get(&get).await?;
@@ -47,7 +47,7 @@ impl Lease {
         Ok((record, since.elapsed()))
     }
 
-    /// Takes the lease if the item is still as `seen`. Returns it with the item as it is now.
+    /// Takes the lease if the item still equals `seen`. Returns the lease and the new item.
     pub(super) async fn take(&self, seen: &Record, owe: bool) -> Result<Option<(Held, Record)>> {
         let context = &self.context;
         let from = Instant::now();
@@ -62,8 +62,8 @@ impl Lease {
         Ok(Some((Held { fence, from }, record)))
     }
 
-    /// Renews the lease, each time after a third of it. Returns once it is lost: refused, or not
-    /// renewed in two thirds of its time. What is returned is when the run must be over.
+    /// Renews the lease after each third of its time. Returns when the lease is lost: refused, or not
+    /// renewed within two thirds of its time. The result is the time at which the run must end.
     pub(super) async fn keep(&self, held: Held) -> Instant {
         let third = self.context.settings.lease / 3;
         let mut from = held.from;
@@ -78,7 +78,7 @@ impl Lease {
         }
     }
 
-    /// Whether the lease is still ours; requests until the store answers.
+    /// Whether this instance still has the lease. Retries until the store responds.
     async fn renew(&self, fence: u64) -> bool {
         let lease = self.context.settings.lease;
         loop {
@@ -93,13 +93,13 @@ impl Lease {
         }
     }
 
-    /// Writes down how the run ended, which gives the lease back. Returns the item, or none when
-    /// another instance had taken the job over or the store failed.
+    /// Records the end of the run, which releases the lease. Returns the item, or none if another
+    /// instance had taken the job over or the store failed.
     pub(super) async fn end(&self, held: Held, finish: &Finish<'_>) -> Option<Record> {
         self.tell(&writes::end(&self.job, held.fence, finish)).await
     }
 
-    /// Gives the lease back.
+    /// Releases the lease.
     pub(super) async fn release(&self, held: Held) {
         self.tell(&writes::release(&self.job, held.fence)).await;
     }
@@ -178,7 +178,7 @@ mod tests {
             assert_eq!(record.lease_until_ms, 31_000);
             assert!(b.take(&seen_by_b, false).await.unwrap().is_none());
             if round == 1 {
-                // Also when the one that was faster is done already.
+                // Also when the faster one has finished already.
                 a.release(held).await;
                 assert!(b.take(&seen_by_b, false).await.unwrap().is_none());
             }

@@ -1,10 +1,10 @@
-//! A run under a lease, from the first look at the job's item to the note of how it ended.
+//! A run under a lease, from reading the job's item to recording its end.
 //!
-//! 1. Look at the item. Another instance has the job, or it is not due: wait.
-//! 2. Take the lease, on condition that the item is as it was seen.
-//! 3. Run, and renew the lease meanwhile. When it is lost, the run is asked to stop and then dropped,
-//!    at the latest when the lease would be over.
-//! 4. Write down how it ended, which gives the lease back.
+//! 1. Read the item. Wait if another instance has the job or it is not due.
+//! 2. Take the lease, on condition that the item is unchanged.
+//! 3. Run, and renew the lease meanwhile. If the lease is lost, the run gets a signal to stop and is dropped
+//!    when the lease would expire, at the latest.
+//! 4. Record the end of the run, which releases the lease.
 
 use std::time::Duration;
 
@@ -24,36 +24,36 @@ use super::run_context::Phase;
 use super::status::StatusCell;
 use super::writes::Finish;
 
-/// How often another instance may be faster before we wait for our next run_context.
+/// Attempts to take the lease against faster instances before waiting for the next time.
 const TAKE_TRIES: u32 = 3;
 
-/// How a job is run under its lease.
+/// The parameters of a run under a lease.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
-    /// How long after a good run the next is due.
+    /// Time from a successful run to the next.
     pub(super) every: Duration,
-    /// How long a run may take.
+    /// Maximum duration of a run.
     pub(super) deadline: Duration,
-    /// Run though it is not due.
+    /// Run even if the job is not due.
     pub(super) requested: bool,
-    /// Note that a full pass is owed.
+    /// Record that a full pass is due.
     pub(super) owe: bool,
 }
 
-/// What came of it.
+/// The result of an attempt to run.
 #[derive(Debug)]
 pub(super) enum Leased {
-    /// Another instance runs the job; look again after this long.
+    /// Another instance runs the job; check again after this time.
     Elsewhere(String, Duration),
-    /// It is not due; look again after this long.
+    /// The job is not due; check again after this time.
     NotDue(Duration),
-    /// The store failed before the run began.
+    /// The store failed before the run started.
     Fault(Failure),
-    /// It ran; look again after this long.
+    /// The job ran; check again after this time.
     Completed(RunResult, Duration),
 }
 
-/// Runs `work` if this instance may. `work` is given the signal that its lease was lost.
+/// Runs `work` if this instance gets the lease. `work` receives a signal when the lease is lost.
 pub(super) async fn run<'a>(
     lease: &mut Lease,
     status: &StatusCell,
@@ -83,7 +83,7 @@ pub(super) async fn run<'a>(
     };
     let end = guarded(work(lost), terms.deadline, context.phase.clone(), losing).await;
     match end {
-        // Also when the lease was lost: the note is refused if another instance has it.
+        // Also when the lease was lost: the write is refused if another instance has the lease.
         End::Ended(result) => ended(lease, status, terms, held, &record, started, result).await,
         End::CutOff => {
             lease.release(held).await;
@@ -162,7 +162,7 @@ async fn ended(
             status.restore(&record);
             due_in
         }
-        // The table says who has the job now, or will.
+        // The table shows which instance has the job.
         None => {
             status.ended(&ended);
             settings.lease_poll

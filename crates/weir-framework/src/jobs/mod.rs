@@ -1,17 +1,16 @@
 //! Background jobs: aggregators, sweepers, refreshes, monitors.
 //!
-//! A job is an idempotent function of what is in the store. A [`PeriodicJob`] one runs every so often,
-//! on one instance at a time or on all; a [`FeedJob`] one is given windows of a table's change feed and returns what to
-//! write because of them. [`Jobs`] gives each a task and owns all the rest: period and jitter, retry with backoff,
-//! deadline, panics, leases, results and shutdown.
+//! A job is an idempotent function of the state of the store. A [`PeriodicJob`] runs periodically, on one instance at a time
+//! or on all. A [`FeedJob`] receives windows of a table's change feed and returns the writes that follow from them. [`Jobs`]
+//! runs each in a task and handles period and jitter, retry with backoff, deadline, panics, leases, results and shutdown.
 //!
-//! What must hold, on any number of instances, whatever is killed when:
-//! - A change of a table counts once in what a counting job writes, because each of its transactions records how far the
+//! Invariants, for any number of instances and crashes:
+//! - Each change of a table counts once in the writes of a feed job, because each transaction also records how far the
 //!   window is written.
-//! - A job that runs alone does so while clocks agree and the store answers. When a lease is lost
-//!   the run is asked to stop, then dropped; a job that must not be run twice even then puts a
-//!   condition on its own writes, as everything here does.
-//! - A full pass that is owed is done, though the instance that found it owed may die.
+//! - A job with a lease runs on one instance while clocks agree and the store responds. When the lease is lost, the run gets a
+//!   signal to stop and is then dropped. A job that must not overlap even then puts a condition on its writes, as all jobs
+//!   here do.
+//! - A full pass that is due is made, even if the instance that recorded it dies.
 //!
 //! ```no_run
 //! # use std::time::Duration;
@@ -41,7 +40,7 @@
 //! # }
 //! ```
 //!
-//! Read next: `job`, what a domain writes; `leased`, how a run under a lease goes; `reader`, how changes are counted once.
+//! Read next: `job`, the traits; `leased`, a run under a lease; `reader`, how changes are counted once.
 
 mod background;
 mod backoff;

@@ -25,7 +25,7 @@ pub(super) struct PeriodicTask {
     mailbox: Mailbox,
     lease: Lease,
     run_log: RunLog,
-    /// Somebody wants a run, which has not begun because another instance had the lease.
+    /// A run was requested but has not started, because another instance had the lease.
     requested: bool,
     failed_in_row: u64,
 }
@@ -62,7 +62,7 @@ impl PeriodicTask {
         self.run_log.flush(&self.context, self.job.name()).await;
     }
 
-    /// Runs the job if the lease can be had. Returns how long to wait then.
+    /// Runs the job if it gets the lease. Returns the wait until the next time.
     async fn alone(&mut self, wakeup: Wakeup) -> Duration {
         self.requested |= wakeup.is_requested();
         let terms = Terms {
@@ -100,7 +100,7 @@ impl PeriodicTask {
         }
     }
 
-    /// Runs the job. Returns how long to wait then.
+    /// Runs the job. Returns the wait until the next time.
     async fn everywhere(&mut self, wakeup: Wakeup) -> Duration {
         let started = self.context.start();
         self.status.running(started.at_ms, None);
@@ -127,7 +127,7 @@ impl PeriodicTask {
         wait
     }
 
-    /// How long to wait after a run that ended so.
+    /// The wait after a run with this result.
     fn wait_after(&mut self, error: Option<&str>) -> Duration {
         let wait = match error {
             None => {

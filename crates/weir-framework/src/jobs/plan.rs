@@ -1,26 +1,26 @@
-//! Whether this instance may run a job now. Pure.
+//! Decides whether this instance may run a job now. Pure.
 //!
-//! Times in the item are of another instance's clock, and clocks are set back. So a lease is over,
-//! and a run is due, also when the item has stood unchanged for as long as it says, counted here
-//! with a clock that only goes forward.
+//! The times in the item come from another instance's clock, and clocks may be set back. A lease has therefore
+//! also expired, and a run is also due, when this instance's monotonic clock shows that the item has been unchanged
+//! for the duration stored in it.
 
 use std::time::Duration;
 
 use super::record::Record;
 
-/// What may be done about a job.
+/// The decision about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     /// Take the lease.
     Take,
-    /// Another instance has it, for this long at most.
+    /// Another instance has the lease, for at most this time.
     LeasedBy(String, Duration),
-    /// Nothing is to be done for this long.
+    /// The job is not due for this time.
     NotDue(Duration),
 }
 
-/// What `me` may do at `now_ms` about a job whose item has been the same for `unchanged`.
-/// `requested` runs it before it is due.
+/// The decision of instance `me` at `now_ms` about a job whose item has been the same for `unchanged`.
+/// `requested` runs the job before it is due.
 pub(super) fn plan(
     record: &Record,
     me: &str,

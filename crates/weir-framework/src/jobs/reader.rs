@@ -1,7 +1,7 @@
-//! Reads a feed window by window, folds the changes into the job's accumulator, and commits what they came to.
+//! Reads a feed window by window, folds the changes into the job's accumulator, and commits the resulting writes.
 //!
-//! A run counts what there was when it began: a shard whose end was reached is left for the next run, because to follow a
-//! busy feed closely would be to write every item again for a handful of changes.
+//! A run processes the changes that exist when it starts. A shard that was read to its end waits for the next run, because
+//! following a busy feed closely would rewrite every item for a handful of changes.
 
 use std::collections::BTreeSet;
 
@@ -20,16 +20,16 @@ use super::run_context::RunContext;
 use super::settings::{ENTRIES_MAX, FOLD_MAX, LEASE_PART, TAIL_PART};
 use super::status::StatusCell;
 
-/// What reading came to.
+/// The result of reading.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read {
-    /// Changes were counted; `more` when there may be more.
+    /// The number of changes; `more` is set if there may be more.
     Done(Done),
-    /// The feed no longer has what comes next.
+    /// The feed was trimmed past the position.
     Trimmed,
 }
 
-/// What one window came to.
+/// The result of one window.
 enum Step {
     Counted(u64),
     /// Another instance took the shard over.
@@ -45,7 +45,7 @@ enum Folded<'j> {
     Trimmed,
 }
 
-/// How many changes were folded, and when the last was made.
+/// Number of folded changes, and the time of the last.
 #[derive(Default)]
 struct Counted {
     changes: usize,
@@ -77,7 +77,7 @@ impl Reader {
         Ok(Reader { consumer: consumer(context, job)?, polled_ms: 0, passed: BTreeSet::new() })
     }
 
-    /// Counts windows until there are none, up to the bounds of rounds and time.
+    /// Processes windows until there are none, within the bounds of rounds and time.
     pub(super) async fn read(
         &mut self,
         context: &Context,
@@ -113,7 +113,7 @@ impl Reader {
         status: &StatusCell,
         run: &RunContext,
     ) -> Result<Step> {
-        // A consumer counts its times from before a clock was set back; a new one does not.
+        // A consumer's times may precede a clock that was set back; those of a new one do not.
         if run.now_ms() < self.polled_ms {
             self.consumer = consumer(context, job)?;
         }

@@ -1,14 +1,14 @@
-//! A job's item: who runs it and until when, how it went last, and when it is due.
+//! A job's item: its lease, its last run, and when it is due.
 //!
-//! | attribute | holds |
+//! | attribute | content |
 //! |---|---|
-//! | `beat` | counts takes, renewals and ends; whoever waits sees by it that the owner lives |
-//! | `owner`, `lease_until_ms`, `lease_ms` | who runs the job, until when, and how long a lease is |
+//! | `beat` | count of takes, renewals and ends; waiting instances see by it that the owner is alive |
+//! | `owner`, `lease_until_ms`, `lease_ms` | instance that runs the job, expiry and length of its lease |
 //! | `fence` | the beat at which the lease was taken; only its holder may write by it |
 //! | `due_ms`, `due_in_ms` | when the next run is due, and how long that is after the last |
 //! | `last_*` | the last run |
 //! | `runs`, `failures`, `failed_in_row` | counts over all instances |
-//! | `passes_owed`, `passes_done` | full passes of a feed job; one is owed while they differ |
+//! | `passes_owed`, `passes_done` | full passes of a feed job; one is due while they differ |
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -19,9 +19,9 @@ use weir_table::Item;
 #[serde(rename_all = "snake_case")]
 #[schema(as = JobOutcome)]
 pub enum Outcome {
-    /// It did what it was to do.
+    /// The run succeeded.
     Ok,
-    /// It did not; the error says why.
+    /// The run failed; the error says why.
     Failed,
 }
 
@@ -34,7 +34,7 @@ impl Outcome {
     }
 }
 
-/// A run that ended.
+/// A finished run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ended {
     pub(super) started_ms: u64,
@@ -42,7 +42,7 @@ pub(super) struct Ended {
     pub(super) duration_ms: u64,
     pub(super) items: u64,
     pub(super) detail: Option<String>,
-    /// Why it failed, if it did.
+    /// The reason of the failure, if it failed.
     pub(super) error: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Ended {
     }
 }
 
-/// What the item of a job says. One that is not there says nothing of everything.
+/// The item of a job. A missing item has default values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) beat: u64,
@@ -121,7 +121,7 @@ impl Record {
         }
     }
 
-    /// Whether a full pass of a feed job is still to be done.
+    /// Whether a full pass of a feed job is due.
     pub(super) fn owes_pass(&self) -> bool {
         self.passes_owed > self.passes_done
     }

@@ -1,4 +1,4 @@
-//! A run as the driver sees it: it ends, fails, panics, takes too long or is cut off.
+//! Runs a job once: it ends, fails, panics, times out or is dropped.
 
 use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,7 @@ use super::failure::{Failure, Result};
 use super::job::Done;
 use super::run_context::{Phase, RunContext};
 
-/// What became of a run.
+/// The end of a run.
 #[derive(Debug)]
 pub(super) enum End<T> {
     /// It ended by itself.
@@ -25,7 +25,7 @@ pub(super) enum End<T> {
     CutOff,
 }
 
-/// Runs `work` until it ends, at most `within`, until `lost` comes or the driver cuts it off.
+/// Runs `work` until it ends, for at most `within`, until `lost` resolves or the driver drops it.
 pub(super) async fn guarded<T>(
     work: Boxed<'_, Result<T>>,
     within: Duration,
@@ -44,8 +44,8 @@ pub(super) async fn guarded<T>(
     }
 }
 
-/// A panic is a failed run. Its text is not kept, because nobody vouches for what is in it; the
-/// process has printed it.
+/// A panic is a failed run. Its text is not stored, because it may contain anything; the process has
+/// printed it.
 async fn catching<T>(mut work: Boxed<'_, Result<T>>) -> Result<T> {
     poll_fn(move |context| {
         // After a panic the work is dropped, never polled again.
@@ -58,12 +58,12 @@ async fn catching<T>(mut work: Boxed<'_, Result<T>>) -> Result<T> {
 
 async fn cut_off(mut phase: watch::Receiver<Phase>) {
     if phase.wait_for(|phase| *phase == Phase::CutOff).await.is_err() {
-        // The driver is gone, and its tasks go with it.
+        // The driver was dropped, and its tasks end with it.
         pending::<()>().await;
     }
 }
 
-/// Work that goes in rounds.
+/// Work in rounds.
 #[derive(Clone, Copy)]
 pub(super) enum Work<'a> {
     /// A periodic job's run.
@@ -81,8 +81,8 @@ impl Work<'_> {
     }
 }
 
-/// Does rounds as long as there is more, up to the bound of rounds and up to half of `within`, so
-/// that a job with much to do reports progress and is not cut off at its deadline.
+/// Runs rounds while there is more to do, up to the bound of rounds and half of `within`, so that a job with a backlog
+/// reports progress and does not reach its deadline.
 pub(super) async fn rounds(
     context: &Context,
     work: Work<'_>,

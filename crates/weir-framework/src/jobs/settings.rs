@@ -1,67 +1,67 @@
-//! Every bound of the driver. What an operator or a test may want otherwise is in [`Settings`]; the
-//! rest are constants.
+//! Every bound of the driver. Those that an operator or a test may change are in [`Settings`]; the rest are
+//! constants.
 
 use std::time::Duration;
 
 use weir_table::{Error, Result};
 
-/// Jobs of one driver.
+/// Maximum number of jobs of a driver.
 pub(super) const JOBS_MAX: usize = 200;
-/// Bytes of an error's text that are kept.
+/// Maximum length of a stored error text in bytes.
 pub(super) const ERROR_TEXT_MAX: usize = 500;
-/// Calls of `run_now` that wait for one job; more wait to be taken in.
+/// Capacity of the queue of `run_now` calls of one job.
 pub(super) const REQUESTS_MAX: usize = 16;
-/// Tries to write down how a run ended.
+/// Attempts to record the end of a run.
 pub(super) const RECORD_TRIES: u32 = 3;
-/// How long leases may take to be given back once runs were cut off.
+/// Maximum time for releasing leases after runs were dropped.
 pub(super) const RELEASE_WITHIN: Duration = Duration::from_secs(5);
-/// A wait is spread over this part of itself, so that instances do not act in step.
+/// Fraction of a wait that is added at random, so that instances do not run in step.
 pub(super) const JITTER_PART: u32 = 10;
-/// The shortest pause between two looks at anything.
+/// The shortest pause between two checks.
 pub(super) const PAUSE_MIN: Duration = Duration::from_millis(1);
 /// The shortest lease: renewing takes a third of it.
 const LEASE_MIN: Duration = Duration::from_millis(30);
-/// The longest of all waits of the driver's own.
+/// The longest wait of the driver.
 const WAIT_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 /// Bytes of an instance's id.
 pub(super) const INSTANCE_MAX: usize = 255;
 
-/// Entries of a counting job's accumulator at which its window ends, which bounds memory.
+/// Number of entries of a feed job's accumulator at which its window ends, which bounds memory.
 pub(super) const ENTRIES_MAX: usize = 10_000;
-/// A page with less than this part of the changes it may have shows that the feed's end is near.
+/// A page with less than this fraction of its maximum shows that the end of the feed is near.
 pub(super) const TAIL_PART: usize = 4;
-/// Changes that are folded at once, before others have their run_context on the thread.
+/// Number of changes that are folded before the task yields.
 pub(super) const FOLD_MAX: usize = 16;
-/// Reading a window takes at most this part of a lease.
+/// Maximum duration of reading a window, as a fraction of the lease.
 pub(super) const LEASE_PART: u32 = 3;
 
-/// How the driver runs jobs.
+/// The settings of the driver.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How long a lease lasts that is not renewed (30 s).
+    /// Length of a lease that is not renewed (30 s).
     pub lease: Duration,
-    /// How often an instance looks whether another one's lease is over (2 s).
+    /// Interval at which an instance checks whether another instance's lease has expired (2 s).
     pub lease_poll: Duration,
-    /// How long a run may take, unless the job says otherwise (10 min).
+    /// Maximum duration of a run, unless the job sets its own (10 min).
     pub deadline: Duration,
-    /// How long after a first failed run the next one begins (1 s); it doubles with each.
+    /// Wait after a first failed run (1 s). It doubles with each further failure.
     pub backoff_first: Duration,
-    /// What that grows to (5 min).
+    /// Maximum wait after failed runs (5 min).
     pub backoff_max: Duration,
-    /// Rounds of one run (100).
+    /// Maximum number of rounds of a run (100).
     pub rounds_max: u32,
-    /// How long a job rests that has more to do after that many rounds (100 ms).
+    /// Pause of a job that has more to do after the last round (100 ms).
     pub rest: Duration,
-    /// Items of one round, unless the job says otherwise (1000).
+    /// Maximum number of items of a round, unless the job sets its own (1000).
     pub items_max: u64,
-    /// Changes of one feed window (500 000).
+    /// Maximum number of changes of a feed window (500 000).
     pub window_max: usize,
-    /// How often a feed with nothing new is read (1 s), unless the job says otherwise.
+    /// Interval at which a feed without changes is read, unless the job sets its own (1 s).
     pub feed_poll: Duration,
-    /// How often a feed job looks whether a full pass is owed (30 s).
+    /// Interval at which a feed job checks whether a full pass is due (30 s).
     pub pass_poll: Duration,
-    /// How often a job that needs no lease writes down how it does (60 s), unless its outcome
-    /// changes.
+    /// Interval at which a job without a lease stores its log (60 s). A changed outcome is stored at
+    /// once.
     pub record_every: Duration,
 }
 
@@ -85,7 +85,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Checks what would make the driver spin or stand still.
+    /// Rejects settings that would make the driver spin or stop.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |field: &str, problem: &str| Err(Error::invalid(field, problem));
         let waits = [

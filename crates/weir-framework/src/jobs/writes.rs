@@ -1,5 +1,5 @@
-//! The writes to a job's item. Those of a lease's holder go by its fence, so that they are refused
-//! once another instance has taken the job over.
+//! The writes to a job's item. The holder of a lease writes on condition of its fence, so its writes are refused
+//! when another instance has taken the job over.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::record::{
 };
 
 fn update(job: &str, update: Update) -> Write {
-    // Whoever loses a write of these does the work once more, and work is idempotent.
+    // If such a write is lost, the work is repeated, which is safe because jobs are idempotent.
     Write::update(JOBS_TABLE, keys::job(job), update).flushed()
 }
 
@@ -23,8 +23,7 @@ fn holds(fence: u64) -> Condition {
     attr(FENCE).eq(fence)
 }
 
-/// Takes the lease, if the item is as it was seen. `owe` notes in the same write that a full pass
-/// is to be done.
+/// Takes the lease if the item is unchanged. `owe` records in the same write that a full pass is due.
 pub(super) fn take(
     job: &str,
     seen: &Record,
@@ -45,29 +44,29 @@ pub(super) fn take(
         .add(BEAT, 1);
     if owe {
         let write = update(job, taken.add(PASSES_OWED, 1)).when(unchanged);
-        // A pass that is owed must not be forgotten, or changes would never be seen.
+        // A full pass that is due must not be lost, or changes would be missed forever.
         return Write { durability: weir_table::Durability::Synced, ..write };
     }
     update(job, taken).when(unchanged)
 }
 
-/// Makes the lease last from now on.
+/// Renews the lease from now on.
 pub(super) fn renew(job: &str, fence: u64, now_ms: u64, lease: Duration) -> Write {
     let renewed = set(LEASE_UNTIL, now_ms.saturating_add(millis(lease))).add(BEAT, 1);
     update(job, renewed).when(holds(fence))
 }
 
-/// How a leased run ended, and when the next one is due.
+/// The end of a run under a lease, and when the next one is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finish<'a> {
     pub(super) ended: &'a Ended,
     pub(super) failed_in_row: u64,
     pub(super) due_in: Duration,
-    /// The full pass that was done, if one was.
+    /// The number of the full pass that was made, if one was.
     pub(super) pass: Option<u64>,
 }
 
-/// Writes down how the run ended and gives the lease back.
+/// Records the end of the run and releases the lease.
 pub(super) fn end(job: &str, fence: u64, finish: &Finish<'_>) -> Write {
     let due_in_ms = millis(finish.due_in);
     let due_ms = finish.ended.finished_ms.saturating_add(due_in_ms);
@@ -81,12 +80,12 @@ pub(super) fn end(job: &str, fence: u64, finish: &Finish<'_>) -> Write {
     update(job, done).when(holds(fence))
 }
 
-/// Gives the lease back; the run does not count.
+/// Releases the lease; the run does not count.
 pub(super) fn release(job: &str, fence: u64) -> Write {
     update(job, give_back(Update::default())).when(holds(fence))
 }
 
-/// Writes down the last of `runs` runs that needed no lease.
+/// Records the last of `runs` runs without a lease.
 pub(super) fn record(job: &str, ended: &Ended, runs: u64, failures: u64) -> Write {
     update(job, result(ended, runs, failures))
 }

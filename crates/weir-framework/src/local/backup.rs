@@ -20,10 +20,10 @@ use crate::extract::Body;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
 
-/// Events that wait for a slow client; progress beyond them is left out, never waited for.
+/// Capacity of the queue of events for a slow client. Further progress events are dropped.
 const EVENTS_WAITING_MAX: usize = 16;
 
-/// What to back up to.
+/// The target of a backup.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
@@ -35,15 +35,15 @@ pub(crate) struct Request {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Event {
-    /// Bytes written so far, and in all.
+    /// Bytes written so far, and in total.
     Progress(u64, u64),
-    /// The backup is whole.
+    /// The backup is complete.
     Done(BackupReport),
-    /// The backup failed; what is at the target is not one.
+    /// The backup failed; the target is not a valid backup.
     Failed(Box<Problem>),
 }
 
-/// Starts a backup and streams its events. It goes on when the caller leaves.
+/// Starts a backup and streams its events. It continues if the caller disconnects.
 pub(crate) async fn start(
     State(app): State<App>,
     id: RequestId,

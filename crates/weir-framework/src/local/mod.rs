@@ -1,4 +1,4 @@
-//! What only the socket in the data folder serves.
+//! The routes that only the socket in the data folder serves.
 
 pub mod backup;
 pub(crate) mod tables;

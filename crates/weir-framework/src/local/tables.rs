@@ -1,4 +1,4 @@
-//! The verbs of the table on the socket. Request and answer are `weir_table`'s own types.
+//! The table operations on the socket. Requests and responses are `weir_table`'s own types.
 
 use axum::Json;
 use axum::extract::State;
@@ -11,12 +11,12 @@ use crate::extract::{Body, ListBody, Path};
 
 type Reply<T> = Result<Json<T>, ApiError>;
 
-/// Who answers on a socket.
+/// The server behind a socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The version of the server.
     pub version: String,
-    /// Its process id.
+    /// Process id of the server.
     pub pid: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Metrics for `/metrics`, named as Prometheus asks: a counter ends in `_total`, a unit stands in the name.
+//! Metrics for `/metrics`, with names by Prometheus' conventions: a counter ends in `_total`, and the name includes the unit.
 //!
 //! Labels are bounded: a route is one that was declared, never the path of a request. A service brings its own metrics
 //! with [`Service::metrics`](crate::Service::metrics); `docs/metrics.md` lists them all.
@@ -34,7 +34,7 @@ pub trait ServiceMetrics: Send + Sync {
     /// Registers the metrics, once.
     fn register(&self, registry: &mut Registry);
 
-    /// Copies figures that are kept elsewhere, before each scrape.
+    /// Copies values that other modules count, before each scrape.
     fn collect(&self, app: &App) {
         let _ = app;
     }
@@ -183,7 +183,7 @@ impl Metrics {
         text
     }
 
-    /// Copies the figures that are kept elsewhere.
+    /// Copies the values that other modules count.
     fn collect(&self, app: &App) {
         for status in app.jobs().map(crate::jobs::Running::statuses).unwrap_or_default() {
             let job = Job { job: status.name };
@@ -205,12 +205,12 @@ impl Metrics {
     }
 }
 
-/// Sets a counter to a total that is kept elsewhere and only grows.
+/// Sets a counter to a total that another module counts and that only grows.
 pub fn set(counter: &Counter, total: u64) {
     counter.inner().store(total, Ordering::Relaxed);
 }
 
-/// A figure as the value of a gauge.
+/// A number as the value of a gauge.
 #[must_use]
 pub fn gauge(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)

@@ -40,7 +40,7 @@ impl ProcessMetrics {
         &self.registry
     }
 
-    /// Asks the kernel. A figure that it does not give stays as it was.
+    /// Reads the values from the kernel. A value that it does not provide stays as it was.
     pub(super) fn collect(&self) {
         if let Some(bytes) = resident_bytes() {
             self.resident.set(gauge(bytes));

@@ -8,10 +8,10 @@ use prometheus_client::metrics::histogram::Histogram;
 
 use super::{Durations, FastPathRequests, Request, Requests, Route};
 
-/// Answers of a route that are found at once, by method and status; others are looked up.
+/// Number of counters of a route that are found without hashing, by method and status.
 const USUAL_MAX: usize = 8;
 
-/// What is counted of a route.
+/// The metrics of a route.
 #[derive(Debug)]
 pub(crate) struct RouteMetrics {
     route: &'static str,
@@ -23,7 +23,7 @@ pub(crate) struct RouteMetrics {
     fast_path: OnceLock<Counter>,
 }
 
-/// A counter, and what it counts.
+/// A counter with its method and status.
 #[derive(Debug)]
 struct Usual {
     method: &'static str,
@@ -57,7 +57,7 @@ impl RouteMetrics {
         self.fast_path.get_or_init(counter).inc();
     }
 
-    /// Counts a request that was answered.
+    /// Counts a response.
     pub(crate) fn observe(&self, method: &'static str, status: u16, took: Duration) {
         match self.usual(method, status) {
             Some(usual) => usual.count.inc(),
@@ -68,7 +68,7 @@ impl RouteMetrics {
         self.took.get_or_init(histogram).observe(took.as_secs_f64());
     }
 
-    /// The first free place is for what has none yet.
+    /// A new combination takes the first free place.
     fn usual(&self, method: &'static str, status: u16) -> Option<&Usual> {
         let make = || Usual { method, status, count: self.counter(method, status) };
         let mut usual = self.usual.iter().map(|place| place.get_or_init(make));

@@ -15,14 +15,14 @@ use crate::{ApiError, Code};
 /// A new admin key. The server shows it once.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct NewAdminKey {
-    /// The key; the one before is refused from now on.
+    /// The new admin key. The old one is no longer valid.
     pub admin_key: String,
 }
 
-/// The key that signs from now on.
+/// The new signing key.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct NewSigningKey {
-    /// Its id, as tokens name it.
+    /// Id of the signing key (`kid`).
     pub kid: String,
 }
 
@@ -39,7 +39,7 @@ pub(crate) async fn rotate_admin_key(
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(NewAdminKey { admin_key })))
 }
 
-/// Replaces the key that signs tokens; those signed so far still count
+/// Replaces the signing key; existing tokens stay valid
 #[utoipa::path(post, path = "/v1/signing-key/rotate", tag = "access", responses(
     (status = 200, body = NewSigningKey),
     (status = 409, description = "Configuration sets the key", body = Problem, content_type = "application/problem+json")))]
@@ -51,7 +51,7 @@ pub(crate) async fn rotate_signing_key(
     Ok(Json(NewSigningKey { kid }))
 }
 
-/// A key that configuration sets is not this server's to replace; the request as such is right.
+/// The server cannot replace a key that its configuration sets; the request itself is valid.
 fn not_ours(error: Error) -> ApiError {
     match error {
         Error::Invalid { field, problem } => {
@@ -62,7 +62,7 @@ fn not_ours(error: Error) -> ApiError {
     }
 }
 
-/// The public keys with which tokens can be verified
+/// Returns the public keys that verify tokens
 #[utoipa::path(get, path = "/.well-known/jwks.json", tag = "access",
     responses((status = 200, description = "A JSON Web Key Set", body = Object)))]
 pub(crate) async fn jwks(State(app): State<App>) -> impl IntoResponse {

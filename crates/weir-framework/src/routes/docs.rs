@@ -1,5 +1,5 @@
-//! The API described: for programs at `/openapi.json`, for people at `/docs`. Nothing is fetched
-//! from elsewhere, so both work without a network.
+//! The description of the API: OpenAPI at `/openapi.json`, a page for people at `/docs`. Both work without access to other
+//! servers.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::extract::Path;
 use crate::{ApiError, Code};
 
-/// The page runs its own scripts and talks to its own server, and to nobody else.
+/// The page may run only its own scripts and connect only to its own server.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'";
 
 static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
@@ -21,12 +21,12 @@ static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
             .try_it_out_enabled(true)
             .persist_authorization(false)
             .deep_linking(true)
-            // Without the bar that asks for the address of another description.
+            // Without the bar that loads another description.
             .use_base_layout(),
     )
 });
 
-/// The API's description
+/// Returns the OpenAPI description
 #[utoipa::path(get, path = "/openapi.json", tag = "health",
     responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
 pub(crate) async fn openapi(State(app): State<App>) -> impl IntoResponse {

@@ -1,4 +1,4 @@
-//! How the server is: whether the process lives, and whether its store answers.
+//! Health and metrics: whether the process is running, and whether its store responds.
 
 use std::time::{Duration, Instant};
 
@@ -11,43 +11,43 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 
-/// A store that takes longer than this to name its tables is not ready.
+/// A store that takes longer than this to list its tables is not ready.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 /// The content type of Prometheus' text format as the encoder writes it.
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Says that the process lives.
+/// The process is running.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Alive {
     /// Always `ok`.
     status: &'static str,
-    /// The version that runs.
+    /// Version of the server.
     version: &'static str,
 }
 
-/// Says whether the store answers, and how fast.
+/// Readiness of the server.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Readiness {
     /// `ready` or `not_ready`.
     status: &'static str,
-    /// The version that runs.
+    /// Version of the server.
     version: &'static str,
-    /// The kind of store.
+    /// Kind of store.
     store: &'static str,
-    /// How long the store took to answer.
+    /// Response time of the store in milliseconds.
     latency_ms: f64,
-    /// What is wrong, when something is.
+    /// Reason why the server is not ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<&'static str>,
 }
 
-/// Answers as long as the process serves
+/// Returns 200 while the process is running
 #[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = Alive)))]
 pub(crate) async fn process() -> Json<Alive> {
     Json(Alive { status: "ok", version: env!("CARGO_PKG_VERSION") })
 }
 
-/// Tells whether the store answers, and how fast
+/// Checks whether the store responds, and how fast
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, body = Readiness),
     (status = 503, description = "The store does not answer", body = Readiness)))]
@@ -89,7 +89,7 @@ async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
     (code, Json(answer))
 }
 
-/// Figures for Prometheus
+/// Returns metrics for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "health", responses(
     (status = 200, description = "OpenMetrics text", body = String,
      content_type = "application/openmetrics-text")))]

@@ -1,4 +1,4 @@
-//! The handlers of the server's own routes. Each takes a request apart, asks one thing and answers.
+//! The handlers of the server's own routes. Each extracts its input, makes one call and converts the result.
 
 pub mod admin;
 pub mod docs;

@@ -1,4 +1,4 @@
-//! Tokens for operators and programs: issue, list, revoke; and who am I.
+//! Tokens for operators and programs: issue, list, revoke; and the caller's identity.
 
 use axum::Json;
 use axum::extract::State;
@@ -18,16 +18,16 @@ use crate::time::rfc3339;
 
 /// Default lifetime of a token: a quarter of a year.
 const LIFETIME_DEFAULT_SECS: u64 = 90 * 24 * 60 * 60;
-/// How long a token may count.
+/// Maximum lifetime of a token.
 const LIFETIME_MAX_SECS: u64 = 366 * 24 * 60 * 60;
-/// Characters of a token's name; of the widest ones, as many as still fit into the token's subject.
+/// Maximum length of a token's name in characters, so that the widest ones still fit into the token's subject.
 const NAME_MAX: usize = 100;
 
 /// The token to issue.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// Whose it is, for people.
+    /// Name of the token, shown in lists.
     #[schema(
         min_length = 1,
         max_length = 100,
@@ -39,7 +39,7 @@ pub struct NewToken {
     /// `ns:NAME:acquire` and `org:ID app:ID:read`.
     #[schema(format = "scope", min_length = 1, max_length = 4096, example = "ns:default:acquire")]
     pub scope: String,
-    /// How long it counts.
+    /// Lifetime of the token in seconds.
     #[schema(minimum = 1, maximum = 31_622_400, default = 7_776_000)]
     pub expires_in: Option<u64>,
 }
@@ -47,48 +47,48 @@ pub struct NewToken {
 /// A newly issued token. The server shows its text once.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct MadeToken {
-    /// Its id.
+    /// Id of the token.
     pub id: String,
-    /// Whose it is.
+    /// Name of the token.
     pub name: String,
-    /// What it may do.
+    /// Scope of the token.
     pub scope: String,
-    /// The token.
+    /// Token to send as `Authorization: Bearer`.
     pub access_token: String,
     /// Always `Bearer`.
     pub token_type: String,
-    /// How long it counts.
+    /// Lifetime of the token in seconds.
     pub expires_in: u64,
 }
 
 /// A token, without its text.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Token {
-    /// Its id.
+    /// Id of the token.
     pub id: String,
-    /// Whose it is.
+    /// Name of the token.
     pub name: String,
-    /// What it may do.
+    /// Scope of the token.
     pub scope: String,
-    /// When it was issued.
+    /// Time of issue.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// Until when it counts.
+    /// Time of expiry.
     #[schema(format = DateTime)]
     pub expires_at: String,
-    /// When it was revoked.
+    /// Time of revocation.
     #[schema(format = DateTime)]
     pub revoked_at: Option<String>,
 }
 
-/// Who is asking.
+/// The caller's identity.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Whoami {
-    /// Their name.
+    /// Name of the caller.
     pub subject: String,
-    /// What they may do.
+    /// Scope of the caller.
     pub scope: String,
-    /// Until when their token counts; `null` for the admin key.
+    /// Time of expiry of the caller's token; `null` for the admin key.
     #[schema(format = DateTime)]
     pub expires_at: Option<String>,
 }
@@ -157,7 +157,7 @@ pub(crate) async fn revoke(
     Ok(Json(revoked.into()))
 }
 
-/// Tells who is asking
+/// Returns the caller's identity
 #[utoipa::path(get, path = "/v1/whoami", tag = "access", responses((status = 200, body = Whoami)))]
 pub(crate) async fn whoami(Caller(caller): Caller) -> Json<Whoami> {
     Json(Whoami {

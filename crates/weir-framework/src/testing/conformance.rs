@@ -1,7 +1,7 @@
 //! Compares a response with the server's own description.
 //!
-//! Every response schema is closed: a member that is not described is a fault, unless the schema has `additionalProperties`.
-//! Requests are not looked at; what the server takes is the subject of schemathesis.
+//! Every response schema is closed: an undescribed member is an error, unless the schema has `additionalProperties`.
+//! Requests are not checked here; schemathesis tests them.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 #[derive(Debug, Default)]
 pub(super) struct Description(Value);
 
-/// A response, as far as it is described.
+/// The parts of a response that are compared.
 #[derive(Debug)]
 pub(super) struct Answer<'a> {
     pub(super) method: &'a str,
@@ -25,11 +25,11 @@ impl Description {
         Description(served)
     }
 
-    /// What the description does not say of a response, or says otherwise.
+    /// The differences between a response and the description.
     pub(super) fn faults(&self, answer: &Answer<'_>) -> Vec<String> {
         let path = answer.path.split('?').next().unwrap_or_default();
         let Some(operation) = self.operation(answer.method, path) else {
-            // A path that is not described is not found; the pages for people are no API.
+            // An undescribed path must return 404, except for pages for people.
             let is_fine = answer.status >= 300 || path == "/openapi.json";
             let is_json = answer.content_type == "application/json";
             return if is_fine || !is_json { vec![] } else { vec!["the path".to_owned()] };
@@ -105,7 +105,7 @@ impl Description {
         }
     }
 
-    /// One choice must fit. Otherwise the faults are those of the choice whose type fits, if there is one.
+    /// One choice must match. Otherwise returns the differences of the choice whose type matches, if there is one.
     fn check_choices(&self, choices: &[Value], value: &Value, at: &str, faults: &mut Vec<String>) {
         let found = choices.iter().map(|choice| {
             let mut faults = Vec::new();
@@ -142,7 +142,7 @@ impl Description {
         }
     }
 
-    /// Adds up what a schema and all it is made of say of members.
+    /// Collects the members that a schema and its parts describe.
     fn collect<'v>(&'v self, schema: &'v Value, object: &mut Object<'v>) {
         let schema = self.resolved(schema);
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
@@ -159,7 +159,7 @@ impl Description {
     }
 }
 
-/// What is described of an object's members.
+/// The described members of an object.
 #[derive(Default)]
 struct Object<'v> {
     properties: Vec<(&'v str, &'v Value)>,

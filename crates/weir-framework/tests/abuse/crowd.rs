@@ -135,8 +135,8 @@ fn running_out_of_descriptors_is_survived() {
     let name = "crowd::out_of_descriptors";
     let ran = again(name, None);
     let output = ran.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let message = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && message.contains("1 passed"), "{message}");
 }
 
 #[tokio::test]

@@ -44,10 +44,10 @@ async fn stopped_after(patience: Duration) -> String {
     tokio::time::sleep(patience).await;
 
     site.gate.add_permits(1);
-    let said = rest(&mut busy).await;
-    assert!(said.ends_with("done"), "{said}");
+    let response = rest(&mut busy).await;
+    assert!(response.ends_with("done"), "{response}");
     site.stopped().await;
-    said
+    response
 }
 
 #[tokio::test]

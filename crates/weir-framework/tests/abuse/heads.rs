@@ -168,8 +168,8 @@ async fn handlers_know_who_asks() {
     let me = stream.local_addr().unwrap().to_string();
     let request = "GET /peer HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     soon(stream.write_all(request.as_bytes())).await.unwrap();
-    let told = rest(&mut stream).await;
-    assert!(told.ends_with(&format!("\r\n\r\n{me}")), "{told}");
+    let response = rest(&mut stream).await;
+    assert!(response.ends_with(&format!("\r\n\r\n{me}")), "{response}");
 }
 
 #[tokio::test]
@@ -177,8 +177,8 @@ async fn a_handler_that_panics_ends_only_its_connection() {
     let site = site().await;
     let mut other = site.send(HELLO).await;
     assert!(is_hello(&answer(&mut other, "hello").await));
-    let said = site.ask("GET /panic HTTP/1.1\r\nHost: x\r\n\r\n").await;
-    assert_eq!(said, "");
+    let response = site.ask("GET /panic HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    assert_eq!(response, "");
     soon(other.write_all(HELLO.as_bytes())).await.unwrap();
     assert!(is_hello(&answer(&mut other, "hello").await));
     site.serves().await;

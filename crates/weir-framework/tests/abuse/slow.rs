@@ -62,8 +62,8 @@ async fn connections_that_say_nothing_are_closed() {
 
     let site = Site::open(Settings { idle_timeout: short, ..Settings::default() }).await;
     let mut idle = site.send(HELLO).await;
-    let said = rest(&mut idle).await;
-    assert!(is_hello(&said), "{said}");
+    let response = rest(&mut idle).await;
+    assert!(is_hello(&response), "{response}");
     site.serves().await;
 }
 
@@ -82,8 +82,8 @@ async fn a_request_may_take_longer_than_every_wait_for_its_client() {
     soon(site.entered.acquire()).await.unwrap().forget();
     sleep(short * 2).await;
     site.gate.add_permits(1);
-    let said = rest(&mut stream).await;
-    assert!(said.ends_with("done"), "{said}");
+    let response = rest(&mut stream).await;
+    assert!(response.ends_with("done"), "{response}");
 }
 
 #[tokio::test]

@@ -63,8 +63,8 @@ async fn shake(site: &Site, client: &TlsConnector) -> std::io::Result<TlsStream<
 async fn serves(site: &Site, client: &TlsConnector) {
     let mut stream = shake(site, client).await.unwrap();
     soon(stream.write_all(HELLO.as_bytes())).await.unwrap();
-    let said = answer(&mut stream, "hello").await;
-    assert!(is_hello(&said), "{said}");
+    let response = answer(&mut stream, "hello").await;
+    assert!(is_hello(&response), "{response}");
 }
 
 #[tokio::test]
@@ -91,9 +91,9 @@ async fn clients_that_cannot_shake_hands_harm_nobody() {
         site.ask(bytes).await;
         serves(&site, &client).await;
     }
-    let told = site.ask(HELLO).await;
-    assert_eq!(status(&told), "400", "{told}");
-    assert!(told.ends_with("This port speaks HTTPS, not HTTP"), "{told}");
+    let response = site.ask(HELLO).await;
+    assert_eq!(status(&response), "400", "{response}");
+    assert!(response.ends_with("This port speaks HTTPS, not HTTP"), "{response}");
     // Handshakes that never begin, or stop half way, end by themselves.
     let mut begun = Vec::new();
     for bytes in [&b""[..], b"\x16", b"\x16\x03\x01\x02\x00\x01\x00"] {
@@ -120,8 +120,8 @@ async fn waits_for_a_client_end_over_tls_too() {
     assert_eq!(rest(&mut silent).await, "");
     let mut idle = shake(&site, &client).await.unwrap();
     soon(idle.write_all(HELLO.as_bytes())).await.unwrap();
-    let said = rest(&mut idle).await;
-    assert!(is_hello(&said), "{said}");
+    let response = rest(&mut idle).await;
+    assert!(is_hello(&response), "{response}");
     serves(&site, &client).await;
 }
 

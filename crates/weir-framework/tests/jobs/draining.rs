@@ -72,9 +72,9 @@ async fn whoever_waits_for_a_run_hears_that_the_driver_stops() {
     // Requests and the shutdown of a server share it.
     let running = Arc::new(running);
     let asker = Arc::clone(&running);
-    let asked = tokio::spawn(async move { asker.run_now("script").await });
+    let requested_run = tokio::spawn(async move { asker.run_now("script").await });
     let drained = tokio::spawn(async move { running.drain(Duration::from_millis(5)).await });
-    assert_eq!(asked.await.unwrap().unwrap(), RunResult::Stopping);
+    assert_eq!(requested_run.await.unwrap().unwrap(), RunResult::Stopping);
     assert_eq!(drained.await.unwrap(), 1);
 }
 

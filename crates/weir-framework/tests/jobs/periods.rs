@@ -143,7 +143,7 @@ async fn a_run_that_is_asked_for_tells_its_result() {
         let ran = running.run_now("script").await.unwrap();
         assert_eq!(ran, RunResult::Failed(failure()));
         let error = running.run_now("other").await.unwrap_err();
-        assert_eq!(error.to_string(), "job: there is none named \"other\"");
+        assert_eq!(error.to_string(), "job: \"other\" not found");
     }
 }
 

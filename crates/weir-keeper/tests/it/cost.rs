@@ -169,7 +169,7 @@ fn months(ledger: &Ledger<'_>, record_bytes: usize) -> Vec<String> {
         let batched = milliusd(batch) * rate * MONTH_SECONDS / 100;
         let kept = rate * 86_400 * RECORD_DAYS * (record_bytes as u64 + 100);
         let stored = kept * GIGABYTE_MILLIUSD / 1_000_000_000;
-        let asked = milliusd(select) * INSTANCES * MONTH_SECONDS / SELECT_EVERY_SECS;
+        let selections = milliusd(select) * INSTANCES * MONTH_SECONDS / SELECT_EVERY_SECS;
         let summed = milliusd(sum) * MONTH_SECONDS / SUM_EVERY_SECS;
         let dollars = |nano: u64| usd(nano / 1_000_000);
         lines.push(format!(
@@ -177,7 +177,7 @@ fn months(ledger: &Ledger<'_>, record_bytes: usize) -> Vec<String> {
             dollars(singly),
             dollars(batched),
             usd(stored),
-            dollars(asked + summed)
+            dollars(selections + summed)
         ));
     }
     lines

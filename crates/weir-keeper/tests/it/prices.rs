@@ -186,8 +186,10 @@ async fn all_prices_of_a_day_are_listed(scene: &Scene) {
     let tomorrow = today.next().unwrap();
     scene.keeper.import_prices(vec![row(NOVA, Some("mars-1"), 9)], tomorrow, "ann").await.unwrap();
     let changes = |old: &[PriceRow], new: &[PriceRow]| -> Vec<_> {
-        let told = diff(old, new).into_iter();
-        told.map(|change| (change.model_id.to_string(), change.new.map(|new| new.input))).collect()
+        let changes = diff(old, new).into_iter();
+        changes
+            .map(|change| (change.model_id.to_string(), change.new.map(|new| new.input)))
+            .collect()
     };
     let after = rows(today).await;
     // The book has a regional price; a fetched price for all regions takes precedence.

@@ -196,16 +196,16 @@ async fn an_administrator_overrides_and_resets(scene: &Scene) {
         .await
         .unwrap()
         .items;
-    let told: Vec<&str> = events.iter().take(3).map(|event| event.action.as_str()).collect();
-    assert_eq!(told, ["sticky_overridden", "sticky_reset", "sticky_overridden"]);
+    let actions: Vec<&str> = events.iter().take(3).map(|event| event.action.as_str()).collect();
+    assert_eq!(actions, ["sticky_overridden", "sticky_reset", "sticky_overridden"]);
     assert!(events.iter().take(3).all(|event| event.actor == "ann"));
 }
 
 async fn a_forced_check_reads_the_shards(scene: &Scene) {
     let who = spender(scene, "APP").await;
     for _ in 0..4 {
-        let told = stated(scene, "premium", QUOTA / 4);
-        scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+        let submission = stated(scene, "premium", QUOTA / 4);
+        scene.keeper.submit(&who.org, &who.app, &submission).await.unwrap();
     }
     assert_eq!(choice(scene, &who).await, pair("premium", "NORMAL"), "totals know of nothing");
     scene.watch.reset();

@@ -94,7 +94,7 @@ async fn a_series_has_every_day(scene: &Scene) {
     scene.watch.reset();
     let days = scene.keeper.series(&who.all(), from, to).await.unwrap();
     // It is the 27th now.
-    assert_eq!(scene.watch.calls().queries, 4, "one for each label of the catalogue");
+    assert_eq!(scene.watch.calls().queries, 4, "one for each configured label");
     let totals: Vec<(String, u64)> = days
         .iter()
         .map(|totals| (totals.date.to_string(), totals.totals.cost_usd_micros.0))

@@ -84,8 +84,8 @@ async fn an_entity_is_created_and_replaced(scene: &Scene) {
     assert_eq!((same, new), (second, false), "nothing changed, so nothing was written");
     let filter = Filter { subject: "user-1".to_owned(), limit: 10, ..Filter::default() };
     let (events, _) = scene.ns.audit(&filter).await.unwrap();
-    let told: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
-    assert_eq!(told, [(Action::EntityUpdated, "bob"), (Action::EntityCreated, "ann")]);
+    let actions: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
+    assert_eq!(actions, [(Action::EntityUpdated, "bob"), (Action::EntityCreated, "ann")]);
     assert_eq!(events[0].before.as_ref().unwrap()["name"], "user-1");
     assert_eq!(events[0].after.as_ref().unwrap()["metadata"]["plan"], "gold");
     assert_eq!(events[1].before, None);
@@ -291,22 +291,22 @@ async fn live_buckets_get_a_new_parent_and_cascade_flag(scene: &Scene) {
     let user = entity("user-1");
     bare(&scene.ns, &["team"]).await;
     let id = bucket(scene, &user, 2).await;
-    let told = async || {
-        let mut told = Vec::new();
+    let family = async || {
+        let mut families = Vec::new();
         for n in 0..2 {
             let item = shard(scene, &id, n).await.unwrap();
             let parent = item.s("parent_id").map(str::to_owned);
-            told.push((item.get("cascade").and_then(Value::as_bool).unwrap(), parent));
+            families.push((item.get("cascade").and_then(Value::as_bool).unwrap(), parent));
         }
-        assert_eq!(told[0], told[1]);
-        told.remove(0)
+        assert_eq!(families[0], families[1]);
+        families.remove(0)
     };
     put(&scene.ns, "user-1", with_parent("team", true)).await;
-    assert_eq!(told().await, (true, Some("team".to_owned())));
+    assert_eq!(family().await, (true, Some("team".to_owned())));
     put(&scene.ns, "user-1", with_parent("team", false)).await;
-    assert_eq!(told().await, (false, Some("team".to_owned())));
+    assert_eq!(family().await, (false, Some("team".to_owned())));
     scene.ns.set_parent(&user, None, "ann").await.unwrap();
-    assert_eq!(told().await, (false, None));
+    assert_eq!(family().await, (false, None));
     let item = shard(scene, &id, 0).await.unwrap();
     assert_eq!(item.i64("b_rpm_tk"), Some(30_000), "nothing else changed");
 }

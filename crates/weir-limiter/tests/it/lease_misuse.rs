@@ -85,8 +85,8 @@ async fn a_lease_ended_differently_is_a_conflict(scene: &Scene) {
         for other in others.chain(more) {
             let error = scene.ns.settle(&grant, &other, None).await.unwrap_err();
             assert!(matches!(error, Error::Conflict(_)), "{other:?} after {end:?}: {error}");
-            let said = state.as_str().replace('_', " ");
-            assert!(error.to_string().contains(&said), "{error}");
+            let state_text = state.as_str().replace('_', " ");
+            assert!(error.to_string().contains(&state_text), "{error}");
         }
         // What was done before the end is still answered as it was.
         let repeat = adjust(&[("rpm", 1)]);

@@ -4,7 +4,7 @@ weir_framework::codes! {
     INVALID_CONFIG = BAD_REQUEST, "Invalid configuration",
         "Correct the field that `details` names.";
     INVALID_MODEL_LABEL = BAD_REQUEST, "Unknown model label",
-        "Use a label of the catalogue, or register an inference profile.";
+        "Use a configured model label, or register an inference profile.";
     UNKNOWN_PRICE = BAD_REQUEST, "The model has no price",
         "Import a price, or set `unpriced: zero` for the org.";
     QUOTA_EXCEEDED = TOO_MANY_REQUESTS, "Budget exceeded",

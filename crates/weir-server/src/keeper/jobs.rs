@@ -110,7 +110,7 @@ impl PeriodicJob for Prices {
     }
 }
 
-/// ExportTarget counters.
+/// Exports counters.
 struct Export {
     keeper: Budgets,
     to: ExportTarget,

@@ -7,69 +7,71 @@ use weir_keeper::catalog::ModelCatalog;
 
 const DAY_SECS: u64 = 86_400;
 
-/// Budgets: what AI models may cost a day, and which to use.
+/// Daily budgets for AI models, and model selection.
 #[derive(Debug, Clone, Serialize, confique::Config)]
 pub struct Settings {
-    /// The catalogue: a table of labels, each `[keeper.labels.NAME]` with `bedrock_model_id`, `tier`, `family`,
-    /// `description` and, where neither a fetched price nor the price book has one, `price` with
-    /// `input_price_usd_micros_per_1m` and `output_price_usd_micros_per_1m`. It replaces the one
-    /// built in, which has `ultra_premium`, `premium`, `standard` and `economy`.
+    /// Model labels: one table `[keeper.labels.NAME]` per label, with `bedrock_model_id`, `tier`, `family`,
+    /// `description` and an optional `price` with `input_price_usd_micros_per_1m` and
+    /// `output_price_usd_micros_per_1m`. The price applies if neither the fetched prices nor the built-in price book
+    /// list the model. The table replaces the built-in labels `ultra_premium`, `premium`, `standard` and `economy`.
     #[config(env = "WEIR_KEEPER_LABELS")]
     pub labels: Option<Labels>,
-    /// Days for which counters are kept.
+    /// Days before spend counters are deleted.
     #[config(default = 90, env = "WEIR_KEEPER_RETENTION_DAYS")]
     pub retention_days: u64,
-    /// Where counters go before they are removed: "s3://BUCKET/PREFIX" or "file:///FOLDER".
+    /// Export target for spend counters before they are deleted: "s3://BUCKET/PREFIX" or "file:///FOLDER".
+    /// Without it they are only deleted.
     #[config(env = "WEIR_KEEPER_EXPORT")]
     pub export: Option<String>,
-    /// Seconds between two full passes over today and yesterday, for what the feed of changes missed.
+    /// Seconds between two full passes over today's and yesterday's counters. A pass sums counters whose changes
+    /// the change feed missed.
     #[config(default = 300, env = "WEIR_KEEPER_CATCH_UP_SECS")]
     pub catch_up_secs: u64,
-    /// Seconds for which the configuration of an org or app is believed; 0 reads it every time.
+    /// Seconds that the configuration of an org or app stays cached; 0 reads it on every request.
     #[config(default = 10, env = "WEIR_KEEPER_CONFIG_TTL_SECS")]
     pub config_ttl_secs: u64,
-    /// Where prices are fetched once a day: an "https://", "http://" or "file:///" URL of a price book.
+    /// URL of a price book that the server fetches once a day: "https://", "http://" or "file:///".
     #[config(env = "WEIR_KEEPER_PRICES")]
     pub prices: Option<String>,
-    /// Seconds for which a new secret can be fetched with its one-time token.
+    /// Lifetime in seconds of the one-time token that retrieves a new secret.
     #[config(default = 600, env = "WEIR_KEEPER_SECRET_RETRIEVAL_SECS")]
     pub secret_retrieval_secs: u64,
-    /// Cost of bcrypt for secrets of clients: each step doubles the time.
+    /// bcrypt cost of client secrets. Each step doubles the time to hash one.
     #[config(default = 12, env = "WEIR_KEEPER_BCRYPT_COST")]
     pub bcrypt_cost: u64,
-    /// Secrets that are hashed at once at most; others wait.
+    /// Maximum number of secrets hashed concurrently. Further requests wait.
     #[config(default = 2, env = "WEIR_KEEPER_BCRYPT_AT_ONCE")]
     pub bcrypt_at_once: u64,
-    /// Tokens a minute for a client; 0 for no limit, here and below.
+    /// Token requests per minute and client; 0 for no limit.
     #[config(default = 10, env = "WEIR_KEEPER_TOKEN_RATE")]
     pub token_rate: u64,
-    /// Tokens a minute for all clients behind one address.
+    /// Token requests per minute and client address; 0 for no limit.
     #[config(default = 60, env = "WEIR_KEEPER_TOKEN_ADDRESS_RATE")]
     pub token_address_rate: u64,
-    /// Tokens a minute for all clients together.
+    /// Token requests per minute in total; 0 for no limit.
     #[config(default = 300, env = "WEIR_KEEPER_TOKEN_TOTAL_RATE")]
     pub token_total_rate: u64,
-    /// Refreshes of a token a minute for a client.
+    /// Token refreshes per minute and client; 0 for no limit.
     #[config(default = 30, env = "WEIR_KEEPER_REFRESH_RATE")]
     pub refresh_rate: u64,
-    /// Looks at aggregates a minute for a client.
+    /// Requests for aggregates per minute and client; 0 for no limit.
     #[config(default = 60, env = "WEIR_KEEPER_AGGREGATES_RATE")]
     pub aggregates_rate: u64,
-    /// Model selections a minute for a client.
+    /// Model selections per minute and client; 0 for no limit.
     #[config(default = 120, env = "WEIR_KEEPER_SELECTION_RATE")]
     pub selection_rate: u64,
-    /// Writes of orgs and apps an hour for a key.
+    /// Changes of orgs and apps per hour and admin key; 0 for no limit.
     #[config(default = 600, env = "WEIR_KEEPER_WRITE_RATE")]
     pub write_rate: u64,
-    /// Rotations of a secret an hour for a key.
+    /// Secret rotations per hour and admin key; 0 for no limit.
     #[config(default = 60, env = "WEIR_KEEPER_ROTATE_RATE")]
     pub rotate_rate: u64,
-    /// Submissions a second for an org; each of a batch counts.
+    /// Submissions per second and org, counting each one of a batch; 0 for no limit.
     #[config(default = 5000, env = "WEIR_KEEPER_SUBMISSION_RATE")]
     pub submission_rate: u64,
 }
 
-/// Labels as the file has them; the keeper checks what they mean.
+/// Labels as written in the file; the keeper validates them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Labels(pub Table);
@@ -81,7 +83,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What is wrong with single values.
+    /// Problems of single values.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let ranges = [
@@ -99,10 +101,10 @@ impl Settings {
         ranges.into_iter().chain(others).flatten().collect()
     }
 
-    /// The catalogue of labels: the configured one, else the built-in one.
+    /// The configured model labels, or the built-in ones.
     ///
     /// # Errors
-    /// Says what is wrong with the configured one.
+    /// The configured labels are invalid; the error says why.
     pub fn catalog(&self) -> Result<ModelCatalog, String> {
         let Some(Labels(table)) = &self.labels else {
             return Ok(ModelCatalog::default());
@@ -113,7 +115,7 @@ impl Settings {
     }
 }
 
-/// What is wrong with the source of prices.
+/// The problem of the price book's URL, if it has one.
 fn prices_problem(place: &str) -> Option<String> {
     let known = ["https://", "http://", "file:///"];
     let is_good = known.iter().any(|scheme| {

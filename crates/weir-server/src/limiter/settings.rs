@@ -23,7 +23,7 @@ pub struct Settings {
     #[config(default = 90, env = "WEIR_LIMITER_AUDIT_RETENTION_DAYS")]
     pub audit_retention_days: u64,
     /// Archive for audit events that leave the table: "s3://BUCKET/PREFIX" or "file:///FOLDER".
-    /// Without it they are removed.
+    /// Without it they are deleted.
     #[config(env = "WEIR_LIMITER_AUDIT_ARCHIVE")]
     pub audit_archive: Option<String>,
 }

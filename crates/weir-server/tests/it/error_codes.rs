@@ -63,6 +63,6 @@ async fn example() -> String {
     let app = TestApp::start(vec![]).await;
     let new = json!({"name": "nightly-report", "scope": "metrics", "expires_in": 0});
     let call = app.post("/v1/tokens", &new).admin();
-    let told: Value = call.header("x-request-id", "nightly-1").send().await.json();
-    format!("```json\n{}\n```\n", serde_json::to_string_pretty(&told).unwrap())
+    let response: Value = call.header("x-request-id", "nightly-1").send().await.json();
+    format!("```json\n{}\n```\n", serde_json::to_string_pretty(&response).unwrap())
 }

@@ -75,8 +75,9 @@ impl Site<'_> {
         let [_, (org, _)] = ORGS;
         let client = self.app(org, "quiet").await;
         let url = text(&client, "/credentials/secret_retrieval/url");
-        let told = self.app.get(&url).send().await.json::<Value>();
-        let (id, secret) = (text(&client, "/credentials/client_id"), text(&told, "/client_secret"));
+        let response = self.app.get(&url).send().await.json::<Value>();
+        let (id, secret) =
+            (text(&client, "/credentials/client_id"), text(&response, "/client_secret"));
         let ask =
             json!({"client_id": id, "client_secret": secret, "grant_type": "client_credentials"});
         let mut refreshes = Vec::new();

@@ -12,9 +12,9 @@ async fn the_description_is_the_one_checked_in() {
     let app = TestApp::start(services(Settings::default(), &JobSettings::default())).await;
     let reply = app.get("/openapi.json").send().await;
     assert_eq!(reply.header("content-type"), "application/json");
-    let told: Value = reply.json();
-    assert_eq!(told["openapi"], "3.1.0");
-    let text = format!("{}\n", serde_json::to_string_pretty(&told).unwrap());
+    let description: Value = reply.json();
+    assert_eq!(description["openapi"], "3.1.0");
+    let text = format!("{}\n", serde_json::to_string_pretty(&description).unwrap());
     if std::env::var_os("WEIR_TEST_BLESS").is_some() {
         std::fs::write(SNAPSHOT, &text).unwrap();
     }
@@ -28,9 +28,9 @@ async fn the_description_is_the_one_checked_in() {
 #[tokio::test]
 async fn every_operation_says_what_it_needs_and_how_it_fails() {
     let app = TestApp::start(services(Settings::default(), &JobSettings::default())).await;
-    let told: Value = app.get("/openapi.json").send().await.json();
+    let description: Value = app.get("/openapi.json").send().await.json();
     let mut ids = std::collections::BTreeSet::new();
-    for (path, item) in told["paths"].as_object().unwrap() {
+    for (path, item) in description["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             let at = format!("{method} {path}");
             let scope =
@@ -40,8 +40,8 @@ async fn every_operation_says_what_it_needs_and_how_it_fails() {
             let failure = &operation["responses"]["default"]["$ref"];
             assert_eq!(failure, "#/components/responses/Failure", "{at}");
             for (status, answer) in operation["responses"].as_object().unwrap() {
-                let told = answer["$ref"].is_string() || answer["description"].is_string();
-                assert!(told, "{at} says nothing about {status}");
+                let is_described = answer["$ref"].is_string() || answer["description"].is_string();
+                assert!(is_described, "{at} says nothing about {status}");
             }
             assert!(operation["summary"].is_string(), "{at} has no summary");
             assert!(
@@ -56,8 +56,8 @@ async fn every_operation_says_what_it_needs_and_how_it_fails() {
 #[tokio::test]
 async fn what_was_made_is_linked_with_what_can_be_done_to_it() {
     let app = TestApp::start(vec![Box::new(crate::sample::Sample)]).await;
-    let told: Value = app.get("/openapi.json").send().await.json();
-    let made = &told["paths"]["/s/namespaces/{ns}/limits"]["post"]["responses"]["201"];
+    let description: Value = app.get("/openapi.json").send().await.json();
+    let made = &description["paths"]["/s/namespaces/{ns}/limits"]["post"]["responses"]["201"];
     for operation in ["sample_read_limit", "sample_remove_limit"] {
         let link = &made["links"][operation];
         assert_eq!(link["operationId"], operation);

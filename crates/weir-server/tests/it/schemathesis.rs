@@ -40,11 +40,11 @@ async fn the_server_does_what_its_description_says() {
     furnish(&app, folder.path()).await;
     let ran = tokio::task::spawn_blocking(move || schemathesis(&program, &description, &folder));
     let ran = ran.await.unwrap();
-    let told = String::from_utf8_lossy(&ran.stdout);
-    println!("{told}{}", String::from_utf8_lossy(&ran.stderr));
+    let output = String::from_utf8_lossy(&ran.stdout);
+    println!("{output}{}", String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "it found what is printed above");
     for phase in ["Examples", "Coverage", "Fuzzing", "Stateful"] {
-        assert!(told.contains(&format!("✅  {phase}")), "{phase} did not run");
+        assert!(output.contains(&format!("✅  {phase}")), "{phase} did not run");
     }
     app.stop().await.unwrap();
 }

@@ -73,10 +73,10 @@ async fn a_token_taken_back_on_one_instance_is_refused_on_all_on_dynamodb_local(
 
     one.app.clock.advance_ms(2 * BELIEVED_MS);
     // A refresh token takes the access tokens with it that came from it, on every instance.
-    let told =
+    let response =
         two.app.post("/auth/refresh", &json!({"refresh_token": client.refresh})).send().await;
-    assert_eq!(told.status, 200, "{}", told.text());
-    let access = crate::scene::text(&told.json(), "access_token");
+    assert_eq!(response.status, 200, "{}", response.text());
+    let access = crate::scene::text(&response.json(), "access_token");
     let renewed = Client { access, ..client.clone() };
     assert!(is_let_in(&one, &renewed).await && is_let_in(&two, &renewed).await);
     let revoke = json!({"token": client.refresh, "token_type_hint": "refresh_token"});

@@ -40,8 +40,8 @@ async fn the_full_pass_finds_what_the_feed_missed() {
     let (scene, client) = Scene::with_app().await;
     assert_eq!(scene.submit(&client, &used(1)).await.status, 202);
     scene.run("keeper-catch-up").await;
-    let told: Value = scene.read(&client, "/apps/api/aggregates/today").await.json();
-    assert_eq!(told["totals"]["requests"], 1, "{told}");
+    let response: Value = scene.read(&client, "/apps/api/aggregates/today").await.json();
+    assert_eq!(response["totals"]["requests"], 1, "{response}");
 }
 
 #[tokio::test]
@@ -55,13 +55,13 @@ async fn prices_are_read_from_a_file_and_a_malformed_file_changes_nothing() {
     let client = scene.app(ORG, "api").await;
     let ran = scene.post("/v1/jobs/keeper-prices/run", &json!({})).await;
     assert_ne!(ran.json::<Value>()["outcome"], "ok", "{}", ran.text());
-    let told: Value = scene.select(&client).await.json();
-    assert_eq!(told["pricing"]["source"], "PRICE_BOOK");
+    let response: Value = scene.select(&client).await.json();
+    assert_eq!(response["pricing"]["source"], "PRICE_BOOK");
     let book = concat!(env!("CARGO_MANIFEST_DIR"), "/../weir-keeper/data/bedrock_prices.json");
     std::fs::copy(book, &file).unwrap();
     assert!(scene.run("keeper-prices").await > 0);
-    let told: Value = scene.select(&client).await.json();
-    assert_ne!(told["pricing"]["source"], "PRICE_BOOK", "{told}");
+    let response: Value = scene.select(&client).await.json();
+    assert_ne!(response["pricing"]["source"], "PRICE_BOOK", "{response}");
 }
 
 #[tokio::test]

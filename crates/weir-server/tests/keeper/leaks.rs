@@ -57,9 +57,9 @@ impl Ears {
 }
 
 /// Fetches the secret of a client that was made or rotated, and gets tokens for it.
-async fn redeem(scene: &Scene, ears: &mut Ears, told: &Value, id: &str) {
-    let url = text(&told["secret_retrieval"], "url");
-    ears.secret(text(&told["secret_retrieval"], "token"));
+async fn redeem(scene: &Scene, ears: &mut Ears, response: &Value, id: &str) {
+    let url = text(&response["secret_retrieval"], "url");
+    ears.secret(text(&response["secret_retrieval"], "token"));
     let fetched: Value = scene.call(Method::GET, &url).send().await.json();
     let secret = ears.secret(text(&fetched, "client_secret"));
     // Again, and wrongly.

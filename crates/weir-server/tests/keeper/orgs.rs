@@ -11,11 +11,11 @@ async fn an_org_is_created_once_and_then_changed() {
     let scene = Scene::start().await;
     let made = scene.put(&at(ORG, ""), &new_org()).await;
     assert_eq!((made.status, made.header("cache-control")), (201, "no-store"));
-    let told: Value = made.json();
-    assert_eq!(told["status"], "created");
-    assert_eq!(told["org_id"], ORG);
-    assert_eq!(told["credentials"]["client_id"], format!("org-{ORG}"));
-    let retrieval = &told["credentials"]["secret_retrieval"];
+    let response: Value = made.json();
+    assert_eq!(response["status"], "created");
+    assert_eq!(response["org_id"], ORG);
+    assert_eq!(response["credentials"]["client_id"], format!("org-{ORG}"));
+    let retrieval = &response["credentials"]["secret_retrieval"];
     let url = format!(
         "{}?token={}",
         at(ORG, "/credentials/secret"),
@@ -27,8 +27,8 @@ async fn an_org_is_created_once_and_then_changed() {
     let change = with(new_org(), json!({"org_name": "Other Corp"}));
     let changed = scene.put(&at(ORG, ""), &change).await;
     assert_eq!(changed.status, 200);
-    let told: Value = changed.json();
-    assert_eq!((&told["status"], &told["credentials"]), (&json!("updated"), &Value::Null));
+    let response: Value = changed.json();
+    assert_eq!((&response["status"], &response["credentials"]), (&json!("updated"), &Value::Null));
     let got: Value = scene.get(&at(ORG, "")).await.json();
     assert_eq!(got["org_name"], "Other Corp");
     assert_eq!(got["quotas"], json!({"premium": 10_000_000, "standard": 5_000_000}));
@@ -48,9 +48,12 @@ async fn a_pending_change_is_shown_until_midnight() {
     let pending = json!({"timezone": "Asia/Tokyo", "quota_scope": "APP",
         "effective_at": "2026-01-16T05:00:00.000Z"});
     let (of_org, of_app) = (scene.get(&at(ORG, "")).await, scene.get(&at(ORG, "/apps/api")).await);
-    for told in [put, of_org.json(), of_app.json()] {
-        assert_eq!((&told["timezone"], &told["pending"]), (&json!("America/New_York"), &pending));
-        assert_eq!(told["quota_scope"], "ORG");
+    for response in [put, of_org.json(), of_app.json()] {
+        assert_eq!(
+            (&response["timezone"], &response["pending"]),
+            (&json!("America/New_York"), &pending)
+        );
+        assert_eq!(response["quota_scope"], "ORG");
     }
     scene.app.clock.advance_ms(17 * 3_600_000);
     let got: Value = scene.get(&at(ORG, "/apps/api")).await.json();
@@ -131,8 +134,8 @@ async fn each_mistake_has_its_own_code() {
         (json!({"color": "red"}), Code::INVALID_REQUEST, "color"),
         (json!({"org_name": 1}), Code::INVALID_REQUEST, "org_name"),
     ] {
-        let told = scene.put(&at(ORG, ""), &with(new_org(), changes)).await.problem(code);
-        let named = told.details["field"].as_str().unwrap();
+        let response = scene.put(&at(ORG, ""), &with(new_org(), changes)).await.problem(code);
+        let named = response.details["field"].as_str().unwrap();
         assert!(named.contains(field), "{named} is not {field}");
     }
     for org in ["x", "550e8400e29b41d4a716446655440000", "550e8400-e29b-41d4-a716-44665544000g"] {

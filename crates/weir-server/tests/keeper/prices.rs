@@ -22,8 +22,8 @@ fn row(model: &str, micros: u64) -> Value {
 impl Scene {
     /// What a model costs now, and where that is from.
     async fn price(&self, model: &str) -> Option<(u64, String)> {
-        let told: Value = self.get(&format!("{PRICES}?model={model}")).await.json();
-        let price = told["items"].as_array().unwrap().first()?;
+        let response: Value = self.get(&format!("{PRICES}?model={model}")).await.json();
+        let price = response["items"].as_array().unwrap().first()?;
         let micros = price["input_price_usd_micros_per_1m"].as_u64().unwrap();
         Some((micros, price["source"].as_str().unwrap().to_owned()))
     }
@@ -59,7 +59,7 @@ async fn an_import_in_parts_takes_effect_with_its_last_part_and_can_be_removed()
     nobody.problem(Code::UNAUTHORIZED);
 }
 
-/// A catalogue with one label, whose model has no price.
+/// A configuration with one label, whose model has no price.
 fn unpriced() -> Labels {
     let label = json!({"bedrock_model_id": "acme.model", "tier": "premium", "family": "acme",
         "description": "A model without a price"});
@@ -73,20 +73,20 @@ async fn a_model_without_a_price_is_refused() {
     assert_eq!(scene.put(&at(ORG, ""), &org).await.status, 201);
     let client = scene.app(ORG, APP).await;
     let of = |number| with(used(number), json!({"bedrock_model_id": "acme.model"}));
-    let told =
+    let response =
         scene.submit(&client, &of(1)).await.problem(weir_server::keeper::codes::UNKNOWN_PRICE);
-    assert!(told.detail.contains("acme.model"), "{}", told.detail);
+    assert!(response.detail.contains("acme.model"), "{}", response.detail);
     // In a batch it is its own fault alone.
     let stated = with(of(2), json!({"cost_usd_micros": 5}));
     let batch = json!({"requests": [of(3), stated]});
     let path = at(ORG, "/apps/api/costs/batch");
-    let told: Value = scene.app.post(&path, &batch).bearer(&client.access).send().await.json();
-    assert_eq!((&told["accepted"], &told["failed"]), (&json!(1), &json!(1)), "{told}");
-    assert!(told["results"][0].to_string().contains("UNKNOWN_PRICE"), "{told}");
+    let response: Value = scene.app.post(&path, &batch).bearer(&client.access).send().await.json();
+    assert_eq!((&response["accepted"], &response["failed"]), (&json!(1), &json!(1)), "{response}");
+    assert!(response["results"][0].to_string().contains("UNKNOWN_PRICE"), "{response}");
     let zero = with(org, json!({"unpriced": "zero"}));
     assert_eq!(scene.put(&at(ORG, ""), &zero).await.status, 200);
-    let told: Value = scene.submit(&client, &of(1)).await.json();
-    assert_eq!(told["processing"]["cost_usd_micros"], 0, "the org said so: {told}");
+    let response: Value = scene.submit(&client, &of(1)).await.json();
+    assert_eq!(response["processing"]["cost_usd_micros"], 0, "the org said so: {response}");
 }
 
 #[tokio::test]
@@ -94,8 +94,8 @@ async fn prices_are_downloaded_and_a_bad_response_changes_nothing() {
     let answer = Arc::new(Mutex::new((StatusCode::OK, String::new())));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/prices.json", listener.local_addr().unwrap());
-    let told = Arc::clone(&answer);
-    let router: Router = Router::new().fallback(move || std::future::ready(told.lock().clone()));
+    let shared = Arc::clone(&answer);
+    let router: Router = Router::new().fallback(move || std::future::ready(shared.lock().clone()));
     tokio::spawn(crate::receiver::serve(listener, router));
     let scene = Scene::start_with(|settings| settings.prices = Some(url)).await;
     let file = |micros: u64| {

@@ -12,14 +12,14 @@ async fn the_first_model_is_recommended_while_there_is_room() {
     let reply = scene.select(&client).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
     assert_eq!(reply.header("cache-control"), "private, max-age=300");
-    let told: Value = reply.json();
-    assert_eq!(told["recommended_model"]["label"], "premium");
-    assert_eq!(told["recommended_model"]["reason"], "NORMAL");
-    assert_eq!(told["quota_status"]["models_status"]["standard"]["status"], "NORMAL");
-    assert_eq!(told["pricing"]["source"], "PRICE_BOOK");
-    assert_eq!(told["client_guidance"]["check_frequency"], "PERIODIC_300S");
-    assert_eq!(told["org_day"], "2026-01-15");
-    assert_eq!(told["org_local_time"], "2026-01-15T07:00:00-05:00");
+    let response: Value = reply.json();
+    assert_eq!(response["recommended_model"]["label"], "premium");
+    assert_eq!(response["recommended_model"]["reason"], "NORMAL");
+    assert_eq!(response["quota_status"]["models_status"]["standard"]["status"], "NORMAL");
+    assert_eq!(response["pricing"]["source"], "PRICE_BOOK");
+    assert_eq!(response["client_guidance"]["check_frequency"], "PERIODIC_300S");
+    assert_eq!(response["org_day"], "2026-01-15");
+    assert_eq!(response["org_local_time"], "2026-01-15T07:00:00-05:00");
     scene
         .read(&client, "/apps/api/model-selection?force_check=maybe")
         .await
@@ -72,13 +72,13 @@ async fn a_spent_quota_moves_the_chain_and_a_spent_chain_waits_for_midnight() {
     assert_eq!(scene.submit(&client, &cost(1, "premium", 10_000_000)).await.status, 202);
     // The totals do not show it yet; the shards do.
     let forced = scene.read(&client, "/apps/api/model-selection?force_check=true").await;
-    let told: Value = forced.json();
-    assert_eq!(told["recommended_model"]["label"], "standard", "{told}");
-    assert_eq!(told["recommended_model"]["reason"], "QUOTA_EXCEEDED_premium");
+    let response: Value = forced.json();
+    assert_eq!(response["recommended_model"]["label"], "standard", "{response}");
+    assert_eq!(response["recommended_model"]["reason"], "QUOTA_EXCEEDED_premium");
     scene.run("keeper-aggregate").await;
-    let told: Value = scene.select(&client).await.json();
-    assert_eq!(told["recommended_model"]["reason"], "STICKY_FALLBACK", "{told}");
-    assert_eq!(told["quota_status"]["sticky_fallback_active"], true);
+    let response: Value = scene.select(&client).await.json();
+    assert_eq!(response["recommended_model"]["reason"], "STICKY_FALLBACK", "{response}");
+    assert_eq!(response["quota_status"]["sticky_fallback_active"], true);
 
     assert_eq!(scene.submit(&client, &cost(2, "standard", 5_000_000)).await.status, 202);
     scene.run("keeper-aggregate").await;
@@ -110,8 +110,8 @@ async fn a_submission_is_recorded_once() {
     let other = with(used(1), json!({"output_tokens": 7}));
     scene.submit(&client, &other).await.problem(Code::ALREADY_EXISTS);
     scene.run("keeper-aggregate").await;
-    let told: Value = scene.read(&client, "/apps/api/aggregates/today").await.json();
-    assert_eq!(told["totals"]["requests"], 1, "{told}");
+    let response: Value = scene.read(&client, "/apps/api/aggregates/today").await.json();
+    assert_eq!(response["totals"]["requests"], 1, "{response}");
 }
 
 #[tokio::test]
@@ -147,9 +147,9 @@ async fn each_submission_of_a_batch_has_its_own_result() {
     ]});
     let reply = send(batch.clone()).await;
     assert_eq!(reply.status, 207, "{}", reply.text());
-    let told: Value = reply.json();
-    assert_eq!((&told["accepted"], &told["failed"]), (&json!(3), &json!(5)), "{told}");
-    let results = told["results"].as_array().unwrap();
+    let response: Value = reply.json();
+    assert_eq!((&response["accepted"], &response["failed"]), (&json!(3), &json!(5)), "{response}");
+    let results = response["results"].as_array().unwrap();
     let ids: Vec<&str> = results.iter().map(|one| one["request_id"].as_str().unwrap()).collect();
     let expected = [1, 1, 1, 2, 3, 4, 5].map(request_id);
     assert_eq!(ids[..7], expected.each_ref().map(String::as_str));

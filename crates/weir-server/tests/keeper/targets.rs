@@ -32,13 +32,16 @@ async fn a_webhook_gets_each_threshold_and_fallback_once_and_signed() {
     assert_eq!(scene.submit(&client, &cost(1, 8_500_000)).await.status, 202);
     scene.run("keeper-aggregate").await;
     scene.run("keeper-notices").await;
-    let mut told: Vec<Value> =
+    let mut notices: Vec<Value> =
         receiver.take().iter().map(|notice| verified(notice, &secret)).collect();
-    told.sort_by_key(|notice| notice["threshold_pct"].as_u64());
+    notices.sort_by_key(|notice| notice["threshold_pct"].as_u64());
     let thresholds: Vec<u64> =
-        told.iter().filter_map(|one| one["threshold_pct"].as_u64()).collect();
+        notices.iter().filter_map(|one| one["threshold_pct"].as_u64()).collect();
     assert_eq!(thresholds, [50, 80]);
-    assert_eq!((&told[0]["org_id"], &told[0]["model_label"]), (&json!(ORG), &json!("premium")));
+    assert_eq!(
+        (&notices[0]["org_id"], &notices[0]["model_label"]),
+        (&json!(ORG), &json!("premium"))
+    );
 
     assert_eq!(scene.submit(&client, &cost(2, 1_500_000)).await.status, 202);
     for _ in 0..2 {
@@ -46,9 +49,12 @@ async fn a_webhook_gets_each_threshold_and_fallback_once_and_signed() {
         scene.run("keeper-catch-up").await;
         scene.run("keeper-notices").await;
     }
-    let told: Vec<Value> = receiver.take().iter().map(|notice| verified(notice, &secret)).collect();
-    let mut kinds: Vec<String> =
-        told.iter().map(|one| format!("{} {}", text(one, "type"), one["threshold_pct"])).collect();
+    let notices: Vec<Value> =
+        receiver.take().iter().map(|notice| verified(notice, &secret)).collect();
+    let mut kinds: Vec<String> = notices
+        .iter()
+        .map(|one| format!("{} {}", text(one, "type"), one["threshold_pct"]))
+        .collect();
     kinds.sort();
     assert_eq!(kinds, ["model.fallback null", "quota.threshold 100", "quota.threshold 95"]);
 }
@@ -125,12 +131,12 @@ async fn the_operator_moves_a_chain_and_resets_it() {
     let moved = scene.put(&path, &json!({"model_label": "standard"})).await;
     assert_eq!(moved.status, 200, "{}", moved.text());
     assert_eq!(moved.json::<Value>()["reason"], "MANUAL_OVERRIDE");
-    let told: Value = scene.select(&client).await.json();
-    assert_eq!(told["recommended_model"]["label"], "standard", "{told}");
+    let response: Value = scene.select(&client).await.json();
+    assert_eq!(response["recommended_model"]["label"], "standard", "{response}");
     assert_eq!(scene.delete(&path).await.status, 204);
     assert_eq!(scene.delete(&path).await.status, 204);
-    let told: Value = scene.select(&client).await.json();
-    assert_eq!(told["recommended_model"]["label"], "premium");
+    let response: Value = scene.select(&client).await.json();
+    assert_eq!(response["recommended_model"]["label"], "premium");
     scene
         .put(&path, &json!({"model_label": "economy"}))
         .await

@@ -29,27 +29,30 @@ async fn a_secret_gets_a_pair_of_tokens_in_json_and_as_a_form() {
     let (scene, client) = Scene::with_app().await;
     let reply = scene.token(&client.id, &client.secret).await;
     assert_eq!((reply.status, reply.header("cache-control")), (200, "no-store"));
-    let told: Value = reply.json();
-    assert_eq!((&told["token_type"], &told["expires_in"]), (&json!("Bearer"), &json!(3600)));
-    assert_eq!(told["refresh_expires_in"], 30 * 86_400);
-    assert_eq!(told["scope"], format!("org:{ORG} app:{APP}"));
+    let response: Value = reply.json();
+    assert_eq!(
+        (&response["token_type"], &response["expires_in"]),
+        (&json!("Bearer"), &json!(3600))
+    );
+    assert_eq!(response["refresh_expires_in"], 30 * 86_400);
+    assert_eq!(response["scope"], format!("org:{ORG} app:{APP}"));
     let form = format!(
         "grant_type=client_credentials&client_id={}&client_secret={}",
         client.id, client.secret
     );
     let call = scene.call(Method::POST, "/auth/token").body(form);
     let call = call.header("content-type", "application/x-www-form-urlencoded; charset=utf-8");
-    let told = call.send().await;
-    assert_eq!(told.status, 200, "{}", told.text());
+    let response = call.send().await;
+    assert_eq!(response.status, 200, "{}", response.text());
     assert!(
-        scene.is_let_in(&Client { access: text(&told.json(), "access_token"), ..client }).await
+        scene.is_let_in(&Client { access: text(&response.json(), "access_token"), ..client }).await
     );
 }
 
 #[tokio::test]
 async fn the_error_does_not_say_which_of_client_and_secret_is_wrong() {
     let (scene, client) = Scene::with_app().await;
-    let mut told = Vec::new();
+    let mut problems = Vec::new();
     for (id, secret) in [
         (client.id.as_str(), "wrong"),
         (client.id.as_str(), "wks_00000000_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
@@ -58,10 +61,10 @@ async fn the_error_does_not_say_which_of_client_and_secret_is_wrong() {
         ("", ""),
     ] {
         let problem = scene.token(id, secret).await.problem(Code::UNAUTHORIZED);
-        told.push((problem.detail, problem.details));
+        problems.push((problem.detail, problem.details));
     }
-    told.dedup();
-    assert_eq!(told.len(), 1, "{told:?}");
+    problems.dedup();
+    assert_eq!(problems.len(), 1, "{problems:?}");
     for wrong in [
         json!({"client_id": client.id, "client_secret": client.secret, "grant_type": "password"}),
         json!({"client_id": client.id, "client_secret": client.secret}),
@@ -108,9 +111,9 @@ async fn an_unknown_client_costs_as_much_as_a_wrong_secret() {
         ("nobody", "wks_wrong"),
     ] {
         let before = checks().await;
-        let told = scene.token(id, secret).await.problem(Code::UNAUTHORIZED);
+        let response = scene.token(id, secret).await.problem(Code::UNAUTHORIZED);
         assert_eq!(checks().await - before, 1, "{id}");
-        answers.push((told.status, told.detail));
+        answers.push((response.status, response.detail));
     }
     answers.dedup();
     assert_eq!(answers.len(), 1, "nor does the answer tell: {answers:?}");
@@ -129,9 +132,9 @@ async fn the_token_rate_of_an_address_covers_all_clients() {
 #[tokio::test]
 async fn a_refresh_token_gives_access_tokens_and_nothing_else() {
     let (scene, client) = Scene::with_app().await;
-    let told = scene.refresh(&client.refresh).await;
-    assert_eq!(told.status, 200, "{}", told.text());
-    let access = text(&told.json(), "access_token");
+    let response = scene.refresh(&client.refresh).await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    let access = text(&response.json(), "access_token");
     assert!(scene.is_let_in(&Client { access: access.clone(), ..client.clone() }).await);
     // Neither kind passes for the other.
     scene.refresh(&access).await.problem(Code::UNAUTHORIZED);

@@ -213,7 +213,7 @@ fn verify(from: &Path, report: &BackupReport) -> Result<()> {
 
 fn load(from: &Path, to: &Path, report: &BackupReport, progress: &dyn Fn(u64, u64)) -> Result<()> {
     let reading = |source| Error::io("reading the backup", source);
-    let base = Base::open(&to.join("store"), 16 * 1024 * 1024)?;
+    let base = Base::create(&to.join("store"), 16 * 1024 * 1024)?;
     let file = BufReader::new(File::open(from.join(DATA)).map_err(reading)?);
     let mut input = Checksummed { inner: file, crc: crc32fast::Hasher::new(), bytes: 0 };
     let mut chunk: Vec<(Space, Vec<u8>, Vec<u8>)> = Vec::with_capacity(LOAD_CHUNK);

@@ -21,6 +21,10 @@ use crate::error::{Error, Result};
 
 const APPLIED: &[u8] = b"applied";
 const MIB: u64 = 1024 * 1024;
+/// The keyspaces and the sizes of their memtables in bytes.
+const KEYSPACES: [(&str, u64); 4] =
+    [("items", 8 * MIB), ("index", 8 * MIB), ("ttl", 2 * MIB), ("meta", MIB)];
+const MISSING: &str = "it is missing: restore a backup";
 const JOURNAL_BYTES_MAX: u64 = 128 * MIB;
 /// Level-0 tables at which a fold waits. fjall itself sleeps in `commit` from 20 on.
 const LEVEL0_TABLES_MAX: usize = 12;
@@ -72,9 +76,51 @@ fn failed(doing: &'static str) -> impl Fn(fjall::Error) -> Error {
     move |source| Error::backend(doing, source)
 }
 
+/// Refuses a base store that lost a file without which fjall would create an empty one in its place.
+fn check_present(dir: &Path) -> Result<()> {
+    let mut required = vec![dir.join("version"), dir.join("keyspaces/0/current")];
+    if let Ok(keyspaces) = std::fs::read_dir(dir.join("keyspaces")) {
+        let folders = keyspaces.filter_map(|entry| Some(entry.ok()?.path()));
+        required.extend(folders.filter(|path| path.is_dir()).map(|path| path.join("current")));
+    }
+    match required.into_iter().find(|path| !path.exists()) {
+        None => Ok(()),
+        Some(path) => Err(Error::Corrupt { path, offset: 0, what: MISSING.into() }),
+    }
+}
+
 impl Base {
-    /// Opens or creates the store in `dir`.
+    /// Creates a store in `dir`, which is empty or missing.
+    pub(super) fn create(dir: &Path, cache_bytes: u64) -> Result<Base> {
+        let base = Base::start(dir, cache_bytes, |_| Ok(()))?;
+        base.persist()?;
+        Ok(base)
+    }
+
+    /// Opens the complete store in `dir`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if a file is missing.
     pub(super) fn open(dir: &Path, cache_bytes: u64) -> Result<Base> {
+        check_present(dir)?;
+        Base::start(dir, cache_bytes, |db| {
+            let lost = KEYSPACES.into_iter().find(|(name, _)| !db.keyspace_exists(name));
+            match lost {
+                None => Ok(()),
+                Some((name, _)) => Err(Error::Corrupt {
+                    path: dir.join("keyspaces"),
+                    offset: 0,
+                    what: format!("the keyspace {name:?} is missing: restore a backup"),
+                }),
+            }
+        })
+    }
+
+    fn start(
+        dir: &Path,
+        cache_bytes: u64,
+        check: impl FnOnce(&Database) -> Result<()>,
+    ) -> Result<Base> {
         let database = Database::builder(dir)
             .cache_size(cache_bytes)
             .max_journaling_size(JOURNAL_BYTES_MAX)
@@ -86,16 +132,13 @@ impl Base {
         let db = background::with_low_priority(|| {
             database.open().map_err(failed("opening the key-value store"))
         })?;
-        let keyspace = |name: &str, memtable_bytes: u64| {
+        check(&db)?;
+        let keyspace = |(name, memtable_bytes): (&str, u64)| {
             db.keyspace(name, || keyspace_options(memtable_bytes))
                 .map_err(failed("opening a keyspace"))
         };
-        let spaces = [
-            keyspace("items", 8 * MIB)?,
-            keyspace("index", 8 * MIB)?,
-            keyspace("ttl", 2 * MIB)?,
-            keyspace("meta", MIB)?,
-        ];
+        let [items, index, ttl, meta] = KEYSPACES;
+        let spaces = [keyspace(items)?, keyspace(index)?, keyspace(ttl)?, keyspace(meta)?];
         Ok(Base { db, spaces, level0_tables: AtomicUsize::new(0) })
     }
 

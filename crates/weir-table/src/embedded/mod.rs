@@ -20,6 +20,7 @@ mod change;
 mod checkpoint;
 mod codec;
 mod commit;
+mod creation;
 mod delay;
 mod dirty;
 pub mod disk;

@@ -1,7 +1,8 @@
 //! Opens a folder: takes its lock, checks its format, and replays the log.
 //!
 //! ```text
-//! FORMAT      number of the data format
+//! FORMAT      number of the data format; written last, when the store is complete
+//! CREATING    the same number, until the store is complete
 //! LOCK        held by the process that has the store open
 //! cursor.key  the key that seals cursors
 //! log/        commits, in segments named by their first sequence number
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use super::base::Base;
 use super::catalog::{Catalog, DROPPED_PREFIX, TABLE_PREFIX};
 use super::checkpoint;
+use super::creation;
 use super::dirty::{Generation, Space};
 use super::engine::{Engine, Parts};
 use super::keys::KeyRange;
@@ -34,26 +36,34 @@ pub(super) const RESTORING: &str = "RESTORING";
 /// Opens or creates the store in `options.dir`.
 pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     let dir = options.dir.clone();
-    let doing = |what: &str| format!("{what} {}", dir.display());
     // Before anything is created, and again under the lock.
     read_format(&dir)?;
     // Private, because items may contain secrets.
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
-        .create(dir.join("log"))
-        .map_err(|source| Error::io(doing("making"), source))?;
+        .create(&dir)
+        .map_err(|source| Error::io(format!("making {}", dir.display()), source))?;
     let lock = lock(&dir)?;
-    check_format(&dir)?;
+    let is_new = !read_format(&dir)?;
+    if is_new {
+        creation::begin(&dir)?;
+    }
     let cursor_key = cursor_key(&dir)?;
-    let base = Base::open(&dir.join("store"), options.cache_bytes / 2)?;
+    let (store, log_dir) = (dir.join("store"), dir.join("log"));
+    let base = if is_new {
+        Base::create(&store, options.cache_bytes / 2)?
+    } else {
+        scan::check_present(&log_dir)?;
+        Base::open(&store, options.cache_bytes / 2)?
+    };
     let applied = base.applied()?;
     let mut catalog = read_catalog(&base)?;
     let mut generation = Generation::default();
     let mut opened = Stats::default();
     let mut folded_to = applied;
     let disk = Arc::clone(&options.disk);
-    let scanned = scan::replay(&dir.join("log"), disk.as_ref(), applied, |header, body| {
+    let scanned = scan::replay(&log_dir, disk.as_ref(), applied, |header, body| {
         checkpoint::replay(&mut catalog, &generation, header, body)?;
         opened.replayed += 1;
         // A log larger than memory is folded during the replay.
@@ -66,13 +76,16 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     })?;
     opened.cut_bytes = scanned.cut_bytes;
     let log = Log::open(
-        &dir.join("log"),
+        &log_dir,
         Arc::clone(&options.disk),
         options.segment_bytes_max,
         scanned.segments,
         scanned.last_seq,
     )?;
     log.sync()?;
+    if is_new {
+        creation::finish(&dir)?;
+    }
     let parts =
         Parts { catalog, replayed: generation, log, base, applied: folded_to, opened, lock };
     Ok((Engine::new(options, parts), cursor_key))
@@ -93,14 +106,6 @@ fn lock(dir: &Path) -> Result<File> {
             Err(Error::io(format!("locking {}", path.display()), source))
         }
     }
-}
-
-/// Refuses a folder of a newer format; writes the format of a new one.
-pub(super) fn check_format(dir: &Path) -> Result<()> {
-    if read_format(dir)? {
-        return Ok(());
-    }
-    write_durably(dir, "FORMAT", format!("{FORMAT}\n").as_bytes())
 }
 
 /// Refuses a folder of a newer format, or of an unfinished restore. Returns whether the folder has a format.

@@ -82,9 +82,9 @@ async fn an_addition_returns_at_least_the_selected_attributes<B: Backend>(t: &Fi
     items.put(row("a", "1").with("told_a", 1).with("told_b", "x").with("other", 1)).await;
     let adding = prepared(t, "items", &["other", "told_a"], Vec::new()).await;
     for round in 1..=3 {
-        let told = ask(t, &adding, &[1, 10], &[]).await.unwrap();
-        assert_eq!(told.i64("told_a"), Some(1 + 10 * round));
-        assert_eq!(told.s("told_b"), Some("x"));
+        let response = ask(t, &adding, &[1, 10], &[]).await.unwrap();
+        assert_eq!(response.i64("told_a"), Some(1 + 10 * round));
+        assert_eq!(response.s("told_b"), Some("x"));
     }
 }
 
@@ -97,9 +97,9 @@ async fn an_addition_returns_attributes_that_other_updates_did_not_select<B: Bac
     for round in 1..=3 {
         // It reads of the item what the addition adds to, and no more.
         items.update(key("a", "1"), add("other", 1).add("told_a", 1)).await;
-        let told = ask(t, &adding, &[1, 10], &[]).await.unwrap();
-        assert_eq!(told.i64("told_a"), Some(1 + 11 * round));
-        assert_eq!(told.s("told_b"), Some("x"));
+        let response = ask(t, &adding, &[1, 10], &[]).await.unwrap();
+        assert_eq!(response.i64("told_a"), Some(1 + 11 * round));
+        assert_eq!(response.s("told_b"), Some("x"));
     }
 }
 

@@ -154,18 +154,18 @@ async fn a_check_without_a_condition_is_refused<B: Backend>(t: &Fixture<B>) {
 
 async fn an_unknown_table_is_reported<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let told = |error: Error| match error {
+    let field_of = |error: Error| match error {
         Error::NoSuchTable(name) => name,
         other => panic!("{other:?}"),
     };
     let put = Write::put("nowhere", row("a", "1"));
-    assert_eq!(told(t.store.write(put.clone()).await.unwrap_err()), "nowhere");
+    assert_eq!(field_of(t.store.write(put.clone()).await.unwrap_err()), "nowhere");
     let get = Get::new("nowhere", key("a", "1"));
-    assert_eq!(told(t.store.get(&get).await.unwrap_err()), "nowhere");
+    assert_eq!(field_of(t.store.get(&get).await.unwrap_err()), "nowhere");
     let query = weir_table::Query::scan("nowhere");
-    assert_eq!(told(t.store.query(&query).await.unwrap_err()), "nowhere");
+    assert_eq!(field_of(t.store.query(&query).await.unwrap_err()), "nowhere");
     let both = weir_table::Transaction::new([Write::put("items", row("a", "1")), put]);
-    assert_eq!(told(t.store.transact(both).await.unwrap_err()), "nowhere");
+    assert_eq!(field_of(t.store.transact(both).await.unwrap_err()), "nowhere");
     nothing_written(&items).await;
 }
 

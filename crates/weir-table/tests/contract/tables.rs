@@ -68,8 +68,11 @@ async fn a_table_of_another_shape_is_told_with_the_differences<B: Backend>(t: &F
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let other = TableSpec::new("items", "pk", Kind::S).sort("other", Kind::N);
-    let told = differences(t.store.create_table(&other).await);
-    assert!(told.contains("sort") && told.contains("attributes"), "{told}");
+    let differences_found = differences(t.store.create_table(&other).await);
+    assert!(
+        differences_found.contains("sort") && differences_found.contains("attributes"),
+        "{differences_found}"
+    );
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1")));
 }
 
@@ -90,9 +93,12 @@ async fn every_kind_of_difference_is_told<B: Backend>(t: &Fixture<B>) {
         (without_index, "by-time"),
         (full("full").attribute("at", Kind::S), "attributes"),
     ] {
-        let told = differences(t.store.verify_table(&spec).await);
-        assert!(told.contains(word), "{word} is not in: {told}");
-        assert!(!told.contains('\n'), "more than {word} is told: {told}");
+        let differences_found = differences(t.store.verify_table(&spec).await);
+        assert!(differences_found.contains(word), "{word} is not in: {differences_found}");
+        assert!(
+            !differences_found.contains('\n'),
+            "more than {word} is reported: {differences_found}"
+        );
     }
 }
 

@@ -207,13 +207,13 @@ async fn a_counter_in_a_table_without_sort_key_counts<B: Backend>(t: &Fixture<B>
 /// The same item again and again, by writes that read different attributes of it.
 async fn an_update_returns_the_selected_attributes_and_keeps_the_rest<B: Backend>(t: &Fixture<B>) {
     let items = t.items().await;
-    let told = |name: &str| matches!(name, "count" | "text");
+    let returned = |name: &str| matches!(name, "count" | "text");
     let first = row("a", "1").with("count", 1).with("text", "x").with("kept", "y").with("left", 9);
     items.put(first).await;
     for round in 1..=4 {
         let counted = Write::update("items", key("a", "1"), add("count", 1))
             .when(attr("left").ge(9 - 2 * (round - 1)).and(attr("text").eq("x")))
-            .returning(told);
+            .returning(returned);
         let written = t.store.write(counted).await.unwrap();
         assert!(written.is_applied(), "{written:?}");
         let item = written.item().unwrap();
@@ -227,7 +227,7 @@ async fn an_update_returns_the_selected_attributes_and_keeps_the_rest<B: Backend
         assert_eq!(items.get(key("a", "1")).await, Some(whole.clone()));
         let refused = Write::update("items", key("a", "1"), add("count", 1))
             .when(attr("count").eq(0))
-            .returning(told);
+            .returning(returned);
         assert_eq!(t.store.write(refused).await.unwrap(), Written::Refused(Some(whole)));
     }
 }
@@ -236,8 +236,8 @@ async fn an_update_of_a_projected_attribute_reaches_the_index<B: Backend>(t: &Fi
     let orders = t.orders().await;
     let one = row("a", "1").with("price", 1);
     orders.put(one.clone()).await;
-    let told = |name: &str| name == "price";
-    let raise = || Write::update("orders", key("a", "1"), add("price", 1)).returning(told);
+    let returned = |name: &str| name == "price";
+    let raise = || Write::update("orders", key("a", "1"), add("price", 1)).returning(returned);
     t.store.write(raise()).await.unwrap();
     // Not in the index until it has the keys of it.
     let listed = one.with("owner", "me").with("at", 1);

@@ -119,9 +119,9 @@ impl Model {
                 continue;
             };
             self.changes += feed.follow(store, &spec.name).await;
-            let told: BTreeMap<Key, Item> =
+            let current: BTreeMap<Key, Item> =
                 items.iter().map(|item| (spec.key_of(item).unwrap(), item.clone())).collect();
-            assert_eq!(feed.images, told, "the feed's last images are the items");
+            assert_eq!(feed.images, current, "the feed's last images are the items");
         }
         match store.backend().verify().await {
             Ok(sound) => {

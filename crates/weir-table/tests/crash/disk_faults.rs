@@ -18,9 +18,9 @@ use crate::workload::{self, Ack, MAIN, Run};
 /// Writes until the disk's fault stops every task; returns what was answered and the failures.
 async fn write_until_refused(store: &Store<Embedded>, model: &Model) -> (Vec<Ack>, Vec<Error>) {
     let acks: Arc<Mutex<Vec<Ack>>> = Arc::default();
-    let told = Arc::clone(&acks);
+    let sink = Arc::clone(&acks);
     let run = Run::new(model.seed, model.done());
-    let writing = run.go(store, move |ack| told.lock().unwrap().push(ack));
+    let writing = run.go(store, move |ack| sink.lock().unwrap().push(ack));
     let failures = tokio::time::timeout(Duration::from_secs(120), writing)
         .await
         .expect("every waiting writer is told");
@@ -31,8 +31,8 @@ async fn write_until_refused(store: &Store<Embedded>, model: &Model) -> (Vec<Ack
 fn assert_read_only(failures: &[Error], reason: &str) {
     assert!(!failures.is_empty());
     for failure in failures {
-        let Error::ReadOnly { reason: told } = failure else { panic!("{failure:?}") };
-        assert!(told.contains(reason), "{told}");
+        let Error::ReadOnly { reason: actual } = failure else { panic!("{failure:?}") };
+        assert!(actual.contains(reason), "{actual}");
     }
 }
 

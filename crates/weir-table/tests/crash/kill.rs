@@ -82,9 +82,9 @@ fn write_and_kill(folder: &Path, round: u64, model: &Model) -> Vec<Ack> {
     let output = BufReader::new(child.stdout.take().unwrap());
     let reader = std::thread::spawn(move || {
         let lines = output.lines().map_while(Result::ok);
-        let told: Vec<String> =
+        let lines_printed: Vec<String> =
             lines.filter_map(|line| line.strip_prefix('>').map(ToOwned::to_owned)).collect();
-        told
+        lines_printed
     });
     // Now and then while it is still opening what the last one left.
     let life_ms = match random.below(6) {
@@ -94,8 +94,8 @@ fn write_and_kill(folder: &Path, round: u64, model: &Model) -> Vec<Ack> {
     std::thread::sleep(Duration::from_millis(life_ms));
     child.kill().unwrap();
     child.wait().unwrap();
-    let told = reader.join().unwrap();
-    let acks = told
+    let lines_printed = reader.join().unwrap();
+    let acks = lines_printed
         .iter()
         .map(|line| Ack::from_text(line).unwrap_or_else(|| panic!("the process failed: {line}")));
     acks.collect()

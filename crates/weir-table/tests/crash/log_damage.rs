@@ -79,10 +79,10 @@ fn put_back(log: &[(PathBuf, Vec<u8>)]) {
 fn assert_refused(data: &Path, path: &Path, offset: usize) {
     let before = folder::log_bytes(data);
     let refused = Embedded::open(options(data));
-    let Err(Error::Corrupt { path: told, offset: at, .. }) = &refused else {
+    let Err(Error::Corrupt { path: found, offset: at, .. }) = &refused else {
         panic!("damage at {offset} of {}: {refused:?}", path.display())
     };
-    assert_eq!((told.as_path(), *at), (path, offset as u64));
+    assert_eq!((found.as_path(), *at), (path, offset as u64));
     assert_eq!(folder::log_bytes(data), before, "nothing is changed");
 }
 
@@ -303,8 +303,8 @@ async fn the_feed_never_passes_over_damage() {
         async move {
             let store = workload::open(options(&data)).unwrap();
             assert_eq!(count(&store).await, 60);
-            let told = read_feed(&store).await;
-            assert!(matches!(told, Err(Error::Corrupt { .. })), "{what}: {told:?}");
+            let response = read_feed(&store).await;
+            assert!(matches!(response, Err(Error::Corrupt { .. })), "{what}: {response:?}");
         }
     };
     folder::flip(&log[1].0, records(&log[1].1)[1].start + 45);

@@ -15,6 +15,7 @@
 mod backup;
 mod check;
 mod close;
+mod creation;
 mod disk;
 mod disk_faults;
 mod expiry;

@@ -129,8 +129,8 @@ async fn a_store_that_lost_its_last_folds_replays_them() {
         workload::prepare(&store).await.unwrap();
         let run = Run { steps_max: 20, ..Run::new(seed, model.done()) };
         let acks: Arc<Mutex<Vec<Ack>>> = Arc::default();
-        let told = Arc::clone(&acks);
-        let failures = run.go(&store, move |ack| told.lock().unwrap().push(ack)).await;
+        let sink = Arc::clone(&acks);
+        let failures = run.go(&store, move |ack| sink.lock().unwrap().push(ack)).await;
         assert!(failures.is_empty(), "{failures:?}");
         model.note(acks.lock().unwrap().drain(..));
         model.check(&store).await;

@@ -350,9 +350,9 @@ async fn an_expired_iterator_is_replaced_and_a_throttled_feed_is_retried() {
     proxy.script([over, Pass, Refuse(400, "LimitExceededException")]);
     let next = store.feed_read(TABLE, &shard, &page.next, 10).await.unwrap();
     assert_eq!(next.changes.len(), 1);
-    let asked: Vec<_> = proxy.seen().into_iter().map(|(name, _)| name).collect();
+    let requested: Vec<_> = proxy.seen().into_iter().map(|(name, _)| name).collect();
     let fresh = ["GetRecords", "GetShardIterator", "GetRecords", "GetRecords"];
-    assert_eq!(asked, fresh);
+    assert_eq!(requested, fresh);
     proxy.script([]);
     store.feed_read(TABLE, &shard, &next.next, 10).await.unwrap();
     assert_eq!(proxy.seen().len(), 1, "the iterator was remembered");

@@ -21,7 +21,7 @@ pub(crate) struct KeyArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make a new key in place of the one there is
+    /// Replace the key with a new one
     Rotate,
 }
 
@@ -34,7 +34,7 @@ pub(crate) async fn run(args: KeyArgs, source: &Source) -> Result<(), Failure> {
     if let Some(data) = Place::of(&loaded.config.store).folder() {
         let file = weir_framework::save_admin_key(data, &Secret::new(new.admin_key.as_str()))?;
         output::note(format!(
-            "the new admin key is saved in {}; the old one counts no more",
+            "the new admin key is saved in {}; the old one is no longer valid",
             file.display()
         ));
     }
@@ -53,6 +53,6 @@ pub(crate) async fn run_signing(args: KeyArgs, source: &Source) -> Result<(), Fa
     if args.api.json {
         return Ok(output::json(&new)?);
     }
-    output::note("tokens signed with the key before still count until they expire");
+    output::note("tokens signed with the previous key stay valid until they expire");
     Ok(output::line(format!("tokens are signed with {} from now on", new.kid))?)
 }

@@ -1,4 +1,4 @@
-//! What every verb of a service's command shares: the API, the path its routes begin with, and how to print a response.
+//! The context that all verbs of a service's command share: the API, the root of its paths, and how to print a response.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -131,16 +131,6 @@ pub(super) fn tokens(number: i64) -> String {
     if number < 0 { format!("-{text}") } else { text }
 }
 
-/// A duration in the largest unit that suits it; `now` when it has passed.
-pub(super) fn wait(ms: i64) -> String {
-    match ms {
-        ..=0 => "now".to_owned(),
-        1..=9_999 => format!("{ms} ms"),
-        10_000..=599_999 => format!("{} s", ms.div_euclid(1_000)),
-        _ => format!("{} min", ms.div_euclid(60_000)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,11 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_and_tokens_are_formatted() {
-        assert_eq!(wait(0), "now");
-        assert_eq!(wait(600), "600 ms");
-        assert_eq!(wait(61_500), "61 s");
-        assert_eq!(wait(3_600_000), "60 min");
+    fn tokens_are_formatted() {
         assert_eq!(tokens(-1_234), "-1,234");
     }
 }

@@ -14,8 +14,8 @@ Examples:
   weir backup /backups/monday                     of the store in ./weir-data
   weir backup --data /var/lib/weir /backups/monday
 
-The store stays in use meanwhile; the backup holds it as it was at one moment. `weir restore` makes
-a store of it. A running server writes the backup itself, as the user it runs as.";
+The backup is a consistent snapshot; the store stays in use meanwhile. `weir restore` creates a store
+from it. A running server writes the backup itself, as its own user.";
 
 /// Flags of `weir backup`.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `weir config`: what is in force, and where each value came from.
+//! `weir config`: the values in effect and their origins.
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -10,12 +10,12 @@ use crate::output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  weir config                                  what is in force, and where it came from
-  weir config --listen 0.0.0.0:80 --json       with a flag that `weir serve` would get
+  weir config                                  the values in effect and their origins
+  weir config --listen 0.0.0.0:80 --json       the same with a flag of `weir serve`
   weir config default > weir.toml              a file with every key, its meaning and its default
 
-Each layer stands over those before it: defaults, weir.toml (or the file that --config or WEIR_CONFIG
-names), WEIR_* variables, flags. Secrets are shown as dots.";
+Each layer overrides those before it: defaults, weir.toml (or the file given with --config or
+WEIR_CONFIG), WEIR_* variables, flags. Secrets are shown as dots.";
 
 /// Flags of `weir config`.
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ names), WEIR_* variables, flags. Secrets are shown as dots.";
 pub(crate) struct ConfigArgs {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Answer with JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -36,7 +36,7 @@ enum Verb {
     Default,
 }
 
-/// Shows the configuration; one that is wrong is shown as well, before the command fails.
+/// Shows the configuration. An invalid one is shown too, before the command fails.
 pub(crate) fn run(args: &ConfigArgs, source: &Source) -> Result<(), Failure> {
     if let Some(Verb::Default) = args.verb {
         return Ok(output::line(config::default_file().trim_end())?);
@@ -74,7 +74,7 @@ fn entry(key: &Key, values: &Value, loaded: &Loaded) -> Entry {
     }
 }
 
-/// A list in the form all lists have.
+/// A list, in the form of all JSON lists.
 #[derive(Serialize)]
 struct Answer {
     items: Vec<Entry>,
@@ -85,7 +85,7 @@ struct Answer {
 #[derive(Serialize)]
 struct Entry {
     key: String,
-    /// Nothing when it is not set, dots when it is a secret.
+    /// Null when it is not set, dots when it is a secret.
     value: Value,
     layer: &'static str,
     /// The file, the variable or the flag.
@@ -93,7 +93,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The value for people.
+    /// The value as text.
     fn shown(&self) -> String {
         match &self.value {
             Value::Null => String::new(),

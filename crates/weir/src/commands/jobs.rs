@@ -1,4 +1,4 @@
-//! `weir jobs`: how background jobs are, and running one now.
+//! `weir jobs`: the status of background jobs, and running one now.
 
 use clap::{Args, Subcommand};
 use weir_framework::page::Page;
@@ -14,7 +14,7 @@ Examples:
   weir jobs list
   weir jobs run usage-aggregator
 
-Jobs run in servers; without one that has the store open there is nothing to list or run.";
+Jobs run in servers. Without a server that has the store open there are no jobs to list or run.";
 
 /// Flags of `weir jobs`.
 #[derive(Debug, Args)]
@@ -28,15 +28,15 @@ pub(crate) struct JobsArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Tell how every job is
+    /// Show the status of every job
     List,
-    /// Run a job now and tell what came of it
+    /// Run a job now and show the result
     Run(RunArgs),
 }
 
 #[derive(Debug, Args)]
 struct RunArgs {
-    /// The job's name
+    /// Name of the job
     name: String,
 }
 

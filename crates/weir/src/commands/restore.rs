@@ -13,8 +13,8 @@ const AFTER_HELP: &str = "\
 Example:
   weir restore /backups/monday --data /var/lib/weir
 
-The target must be empty or not exist: nothing is ever written over. The backup is checked while it
-is copied.";
+The target must be empty or not exist, because existing data is never overwritten. The whole backup
+is checked before anything is written.";
 
 /// Flags of `weir restore`.
 #[derive(Debug, Args)]
@@ -23,12 +23,12 @@ pub(crate) struct RestoreArgs {
     /// Folder that `weir backup` wrote
     #[arg(value_name = "FROM_DIR")]
     from: PathBuf,
-    /// Folder of the embedded store to make [default: ./weir-data] [env: WEIR_DATA]
+    /// Folder of the embedded store to create [default: ./weir-data] [env: WEIR_DATA]
     #[arg(long, value_name = "DIR")]
     data: Option<String>,
 }
 
-/// Makes a store from a backup.
+/// Creates a store from a backup.
 pub(crate) async fn run(args: RestoreArgs, source: &Source) -> Result<(), Failure> {
     let loaded = source.load(&Given::data(args.data.as_deref()))?;
     let data = loaded.config.store.data;
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: RestoreArgs, source: &Source) -> Result<(), Failur
     Ok(())
 }
 
-/// How much a backup holds, in words.
+/// The size of a backup, as text.
 pub(crate) fn summary(report: &BackupReport) -> String {
     format!(
         "{}, {}",

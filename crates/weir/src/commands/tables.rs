@@ -1,7 +1,8 @@
-//! `weir tables`: make, check, list, describe and delete.
+//! `weir tables`: create, check, list, describe and delete tables.
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use weir_framework::serde_problem;
 use weir_table::{Error, Name, Projection, TableSpec};
 
 use crate::config::{Source, StoreFlags};
@@ -12,11 +13,11 @@ use crate::{output, parse};
 
 const AFTER_HELP: &str = r##"
 Examples:
-  weir tables create --spec orders.json       make what is missing, check what is there
-  weir tables verify --spec orders.json       check only; exit code 4 when something differs
+  weir tables create --spec orders.json       create missing tables, check existing ones
+  weir tables verify --spec orders.json       only check; exit code 4 if a table differs
   weir tables list --store dynamodb --dynamodb-endpoint http://localhost:8000
   weir tables describe orders
-  weir tables delete orders --yes             with all its items, without asking
+  weir tables delete orders --yes             with all its items, without confirmation
 
 A spec is one table, or a list of tables:
 
@@ -33,9 +34,9 @@ A spec is one table, or a list of tables:
     "feed": true
   }
 
-`attributes` declares the kind (S text, N number, B bytes) of every attribute that is part of a key,
-and no other. `sort`, `indexes`, `ttl` and `feed` may be left out. A projection is "all" (also when
-it is left out), "keys_only" or {"include": [...]}."##;
+`attributes` declares the kind (S for string, N for number, B for bytes) of every attribute that is
+part of a key, and of no other. `sort`, `indexes`, `ttl` and `feed` are optional. A projection is
+"all" (the default), "keys_only" or {"include": [...]}."##;
 
 /// Flags of `weir tables`.
 #[derive(Debug, Args)]
@@ -49,48 +50,48 @@ pub(crate) struct TablesArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make the tables of a spec that are missing, and check those that are there
+    /// Create the missing tables of a spec, and check the existing ones
     Create(SpecArgs),
-    /// Check that the tables of a spec are there with the same shape
+    /// Check that the tables of a spec exist with the same schema
     Verify(SpecArgs),
     /// List all tables
     List(ListArgs),
-    /// Show the shape of a table
+    /// Show the schema of a table
     Describe(DescribeArgs),
-    /// Remove a table with all its items
+    /// Delete a table with all its items
     Delete(DeleteArgs),
 }
 
 #[derive(Debug, Args)]
 struct SpecArgs {
-    /// File of table specs as JSON; - reads standard input
+    /// JSON file of table specs; - for standard input
     #[arg(long, value_name = "FILE")]
     spec: String,
 }
 
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Answer with JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 struct DescribeArgs {
-    /// The table
+    /// Name of the table
     #[arg(value_name = "TABLE")]
     name: String,
-    /// Answer with JSON: the spec, as `create` takes it
+    /// Print JSON: the spec, in the form that `create` accepts
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 struct DeleteArgs {
-    /// The table
+    /// Name of the table
     #[arg(value_name = "TABLE")]
     name: String,
-    /// Do not ask first
+    /// Delete without asking for confirmation
     #[arg(long)]
     yes: bool,
 }
@@ -120,8 +121,9 @@ pub(crate) async fn run(args: TablesArgs, source: &Source) -> Result<(), Failure
 fn specs(file: &str) -> Result<Vec<TableSpec>, Failure> {
     let text = parse::read(file)?;
     let wrong = |problem: serde_json::Error| {
+        let problem = serde_problem::describe(&problem.to_string());
         Failure::usage(format!("{file}: {problem}"))
-            .help("`weir tables --help` shows what a spec looks like")
+            .help("`weir tables --help` shows an example of a spec")
     };
     let specs: Vec<TableSpec> = if text.trim_start().starts_with('[') {
         serde_json::from_str(&text).map_err(wrong)?
@@ -144,7 +146,7 @@ async fn create(place: &Place, file: &str) -> Result<(), Failure> {
             for spec in &specs {
                 tables.create(spec).await?;
                 let done = if there.contains(&spec.name) {
-                    "is there already, as declared"
+                    "already exists, as declared"
                 } else {
                     "created"
                 };
@@ -164,7 +166,7 @@ async fn verify(place: &Place, file: &str) -> Result<(), Failure> {
                 let name = &spec.name;
                 match tables.verify(spec).await {
                     Ok(()) => output::line(format!("{name} is as declared"))?,
-                    Err(Error::NoSuchTable(_)) => wrong.push(format!("{name}: is not there")),
+                    Err(Error::NoSuchTable(_)) => wrong.push(format!("{name}: does not exist")),
                     Err(Error::SpecMismatch { differences, .. }) => {
                         wrong.extend(differences.into_iter().map(|how| format!("{name}: {how}")))
                     }
@@ -176,7 +178,7 @@ async fn verify(place: &Place, file: &str) -> Result<(), Failure> {
             }
             let failure = Failure::differs(format!("the tables are not as {file} declares them"));
             Err(wrong.iter().fold(failure, Failure::because).help(
-                "`weir tables create` makes a missing table; \
+                "`weir tables create` creates a missing table; \
                  to change one, copy it to a store that has the new shape",
             ))
         })
@@ -194,7 +196,7 @@ async fn delete(tables: &Tables, args: &DeleteArgs) -> Result<(), Failure> {
             None => {
                 let message = format!("deleting table {name:?} was not confirmed");
                 return Err(Failure::refused(message)
-                    .help("add --yes, or run it on a terminal, where you are asked"));
+                    .help("add --yes, or run the command on a terminal, where it asks"));
             }
         }
     }
@@ -202,7 +204,7 @@ async fn delete(tables: &Tables, args: &DeleteArgs) -> Result<(), Failure> {
     Ok(output::line(format!("{name} deleted, with all its items"))?)
 }
 
-/// A list in the form all lists have.
+/// A list, in the form of all JSON lists.
 #[derive(Serialize)]
 struct List<'a> {
     items: &'a [TableSpec],
@@ -219,7 +221,7 @@ async fn list(tables: &Tables, json: bool) -> Result<(), Failure> {
         return Ok(());
     }
     if specs.is_empty() {
-        output::line("there are no tables; `weir tables create --spec FILE` makes one")?;
+        output::line("there are no tables; `weir tables create --spec FILE` creates one")?;
         return Ok(());
     }
     let header = ["table", "key", "indexes", "ttl", "feed"].map(str::to_owned);

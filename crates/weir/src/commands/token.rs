@@ -16,8 +16,8 @@ Examples:
   weir token list
   weir token revoke 0198c1f2-7d1e-7c33-9c58-0d0f4d5b7a11
 
-A scope is `admin`, or grants separated by spaces: `org:ID`, `app:ID` (beside one org), `ns:NAME`,
-`owner:LOGIN`; `org:read:ID` and its like only let look. A token is shown once.";
+A scope is `admin`, or grants separated by spaces: `org:ID`, `app:ID` (with exactly one org),
+`ns:NAME`, `owner:LOGIN`. Grants like `org:read:ID` are read-only. A token is shown once.";
 
 const DAY_SECS: u64 = 24 * 60 * 60;
 
@@ -33,7 +33,7 @@ pub(crate) struct TokenArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Make a token and print it
+    /// Issue a token and print it
     Issue(IssueArgs),
     /// List the tokens that have not expired
     List,
@@ -43,19 +43,19 @@ enum Verb {
 
 #[derive(Debug, Args)]
 struct IssueArgs {
-    /// Whose it is, for people
+    /// Name of the token, shown in lists
     name: String,
-    /// What it may do
+    /// Scope of the token
     #[arg(long)]
     scope: String,
-    /// How many days it counts
+    /// Lifetime of the token in days
     #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u64).range(1..=366))]
     days: u64,
 }
 
 #[derive(Debug, Args)]
 struct RevokeArgs {
-    /// The token's id, as `list` shows it
+    /// Id of the token, as `list` shows it
     id: String,
 }
 

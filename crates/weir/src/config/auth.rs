@@ -1,4 +1,4 @@
-//! `[auth]`: the keys that let people in, and how long what they are given lasts.
+//! `[auth]`: the admin key, signing keys, and the lifetime of tokens.
 
 use std::path::PathBuf;
 
@@ -6,39 +6,41 @@ use serde::Serialize;
 
 use super::Secret;
 
-/// Who may do what: keys and tokens.
+/// Authentication: keys and tokens.
 #[derive(Debug, Clone, Serialize, confique::Config)]
 pub(crate) struct Auth {
-    /// The admin key, at least 16 characters, used instead of the one made on first start.
+    /// Admin key, at least 16 characters. Without it the server generates one on its first start.
     #[config(env = "WEIR_ADMIN_KEY")]
     pub(crate) admin_key: Option<Secret>,
-    /// The issuer that tokens name.
+    /// Issuer (`iss`) of tokens.
     #[config(default = "weir", env = "WEIR_ISSUER")]
     pub(crate) issuer: String,
-    /// Key that signs tokens with HS256: base64 of at least 32 bytes. Without one, the server makes
-    /// its own in an embedded store's folder; on DynamoDB instances share it, so it must be set.
+    /// Key that signs tokens with HS256: base64 of at least 32 bytes. With an embedded store the server
+    /// generates one by default. With DynamoDB it is required, because all instances share it.
     #[config(env = "WEIR_SIGNING_KEY")]
     pub(crate) signing_key: Option<Secret>,
-    /// Key that signs tokens with ES256 instead: a PEM file of an EC P-256 private key.
+    /// Key that signs tokens with ES256 instead of HS256: a PEM file with an EC P-256 private key.
     #[config(env = "WEIR_SIGNING_KEY_FILE")]
     pub(crate) signing_key_file: Option<PathBuf>,
-    /// The signing key before this one: its tokens stay good until they expire.
+    /// Previous HS256 signing key. Tokens that it signed stay valid until they expire.
     #[config(env = "WEIR_PREVIOUS_SIGNING_KEY")]
     pub(crate) previous_signing_key: Option<Secret>,
-    /// The same as a PEM file of an EC P-256 private key.
+    /// Previous ES256 signing key: a PEM file with an EC P-256 private key. Tokens that it signed stay
+    /// valid until they expire.
     #[config(env = "WEIR_PREVIOUS_SIGNING_KEY_FILE")]
     pub(crate) previous_signing_key_file: Option<PathBuf>,
-    /// Key that seals the cursors of lists: base64 of 32 bytes. An embedded store has its own; on
-    /// DynamoDB instances share it, so it must be set.
+    /// Key that signs pagination cursors: base64 of 32 bytes. An embedded store generates its own. With
+    /// DynamoDB it is required, because all instances share it.
     #[config(env = "WEIR_CURSOR_KEY")]
     pub(crate) cursor_key: Option<Secret>,
-    /// Seconds an access token is good for.
+    /// Lifetime of access tokens in seconds.
     #[config(default = 3600, env = "WEIR_ACCESS_TOKEN_SECS")]
     pub(crate) access_token_secs: u64,
-    /// Seconds a refresh token is good for.
+    /// Lifetime of refresh tokens in seconds.
     #[config(default = 2_592_000, env = "WEIR_REFRESH_TOKEN_SECS")]
     pub(crate) refresh_token_secs: u64,
-    /// Seconds for which a token that was found not revoked is believed.
+    /// Seconds for which the server caches that a token is not revoked. A revocation takes effect within
+    /// this time.
     #[config(default = 60, env = "WEIR_REVOCATION_CACHE_SECS")]
     pub(crate) revocation_cache_secs: u64,
 }

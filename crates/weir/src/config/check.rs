@@ -1,5 +1,5 @@
-//! What a configuration must keep, beyond the kinds of its values. Each problem names the key and
-//! the layer that set it; no problem repeats a secret.
+//! Validates a configuration, beyond the types of its values. Each problem names the key and the layer that set it; none
+//! quotes a secret.
 
 use std::ops::RangeInclusive;
 
@@ -10,16 +10,16 @@ use crate::failure::Failure;
 use weir_server::limiter::table_problem;
 
 const DAY_S: u64 = 86_400;
-/// Characters of the shortest admin key taken: long enough that nobody guesses it.
+/// Minimum length of the admin key in characters.
 const ADMIN_KEY_MIN: usize = 16;
-/// Bytes of the shortest HS256 key taken, as RFC 7518 asks.
+/// Minimum length of an HS256 key in bytes, by RFC 7518.
 const SIGNING_KEY_MIN: usize = 32;
-/// Bytes of the longest issuer: every token carries it.
+/// Maximum length of the issuer in bytes, because every token contains it.
 const ISSUER_MAX: usize = 512;
-/// Bytes of a key that seals cursors.
+/// Length of the cursor key in bytes.
 const CURSOR_KEY: usize = 32;
 
-/// The end of a command whose configuration is wrong; none when nothing is.
+/// The failure of a command whose configuration has problems, if it has any.
 pub(crate) fn failure(problems: &[String]) -> Option<Failure> {
     let failure = match problems {
         [] => return None,
@@ -29,10 +29,14 @@ pub(crate) fn failure(problems: &[String]) -> Option<Failure> {
             several.iter().fold(Failure::usage(message), Failure::because)
         }
     };
-    Some(failure.help("`weir config` shows what is in force, `weir config default` every key"))
+    Some(
+        failure.help(
+            "`weir config` shows the values in effect, `weir config default` lists every key",
+        ),
+    )
 }
 
-/// What is wrong with single values.
+/// Problems of single values.
 pub(super) fn values(loaded: &Loaded) -> Vec<String> {
     let config = &loaded.config;
     let mut problems = ranges(loaded);
@@ -40,7 +44,8 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
     let is_url = |text: &&String| text.starts_with("http://") || text.starts_with("https://");
     let endpoint = config.store.dynamodb_endpoint.as_ref();
     if let Some(endpoint) = endpoint.filter(|text| !is_url(text)) {
-        let problem = format!("{endpoint:?} is no endpoint; it begins with http:// or https://");
+        let problem =
+            format!("{endpoint:?} is not an endpoint; it must start with http:// or https://");
         problems.push(loaded.wrong("store.dynamodb_endpoint", problem));
     }
     if config.auth.issuer.len() > ISSUER_MAX {
@@ -61,8 +66,8 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
     problems
 }
 
-/// What is wrong with values that do not go together. To be asked only when each is right, because
-/// one that was refused is not there.
+/// Problems of combinations of values. Call it only if all single values are valid, because an invalid value is
+/// missing.
 pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     let auth = &loaded.config.auth;
     let mut problems = Vec::new();
@@ -101,7 +106,7 @@ fn signing_keys(loaded: &Loaded) -> Vec<String> {
         problems.push(loaded.wrong(old, problem));
     }
     for (key, _) in twice.iter().filter(|(_, twice)| *twice) {
-        problems.push(loaded.wrong(key, format!("and {key}_file are both set; keep one")));
+        problems.push(loaded.wrong(key, format!("and {key}_file are both set; set only one")));
     }
     problems
 }
@@ -162,7 +167,7 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
         .collect()
 }
 
-/// What is wrong with a secret; none when nothing is.
+/// Returns the problem of a secret, if it has one.
 type Check = fn(&Secret) -> Option<String>;
 
 fn secrets(loaded: &Loaded) -> Vec<String> {
@@ -190,7 +195,7 @@ fn admin(key: &Secret) -> Option<String> {
 fn cursor(key: &Secret) -> Option<String> {
     let is_wrong = key.key_bytes().is_none_or(|bytes| bytes.len() != CURSOR_KEY);
     is_wrong.then(|| {
-        format!("is not base64 of {CURSOR_KEY} bytes; `openssl rand -base64 32` makes one")
+        format!("is not base64 of {CURSOR_KEY} bytes; `openssl rand -base64 32` generates one")
     })
 }
 
@@ -198,14 +203,14 @@ fn signing(key: &Secret) -> Option<String> {
     match key.key_bytes() {
         None => Some("is not base64".to_owned()),
         Some(bytes) if bytes.len() < SIGNING_KEY_MIN => Some(format!(
-            "has {} bytes and needs at least {SIGNING_KEY_MIN}; `openssl rand -base64 32` makes one",
+            "has {} bytes and needs at least {SIGNING_KEY_MIN}; `openssl rand -base64 32` generates one",
             bytes.len()
         )),
         Some(_) => None,
     }
 }
 
-/// Says so when keys are missing that the instances of a server share.
+/// Checks that the keys which instances share are configured.
 ///
 /// # Errors
 /// The store is shared, and a key that every instance must know is not configured.
@@ -216,7 +221,7 @@ pub(crate) fn check_shared_keys(loaded: &Loaded) -> Result<(), Failure> {
     }
     let message = "instances on DynamoDB share keys, so they must be configured";
     let failure = missing.iter().fold(Failure::usage(message), Failure::because);
-    Err(failure.help("`openssl rand -base64 32` makes one; give every instance the same"))
+    Err(failure.help("`openssl rand -base64 32` generates one; give every instance the same"))
 }
 
 /// The keys that the instances of a server share and that are not configured.
@@ -230,7 +235,7 @@ pub(crate) fn missing_shared_keys(config: &Config) -> Vec<&'static str> {
         missing.push("auth.signing_key (WEIR_SIGNING_KEY) or auth.signing_key_file signs tokens");
     }
     if auth.cursor_key.is_none() {
-        missing.push("auth.cursor_key (WEIR_CURSOR_KEY) seals the cursors of lists");
+        missing.push("auth.cursor_key (WEIR_CURSOR_KEY) signs pagination cursors");
     }
     missing
 }

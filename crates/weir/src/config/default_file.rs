@@ -8,9 +8,9 @@ use super::keys::{self, Key};
 const HEAD: &str = "\
 # The configuration of Weir, with every key and its default.
 #
-# Weir reads ./weir.toml when it is there, or the file that --config or WEIR_CONFIG names. To change a
-# value, take the # away before its key. Variables of the environment stand over this file, flags over
-# both; `weir config` shows what is in force and where it came from.
+# Weir reads ./weir.toml if it exists, or the file given with --config or WEIR_CONFIG. To change a
+# value, remove the # before its key. Environment variables override this file, and flags override
+# both; `weir config` shows the values in effect and their origins.
 ";
 
 /// The text of the default file.

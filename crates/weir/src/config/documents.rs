@@ -1,4 +1,4 @@
-//! Keeps `docs/configuration.md` as the types are. With `WEIR_TEST_BLESS=1` it is rewritten.
+//! Checks that `docs/configuration.md` matches the types. With `WEIR_TEST_BLESS=1` it is rewritten.
 
 use std::fmt::Write as _;
 use std::path::Path;

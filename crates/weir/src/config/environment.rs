@@ -1,7 +1,7 @@
 //! The layer over the file: `WEIR_*` variables.
 //!
-//! A variable that begins with `WEIR_` and is no key is refused, because it is most likely a slip
-//! that would otherwise go unseen. An empty variable counts as not set.
+//! An unknown variable that begins with `WEIR_` is an error, because it is probably misspelt. An empty variable counts as
+//! not set.
 
 use std::ffi::OsString;
 
@@ -10,10 +10,10 @@ use super::load::{Findings, Origin, Setting};
 
 const PREFIX: &str = "WEIR_";
 
-/// Names the configuration file.
+/// The variable with the path of the configuration file.
 pub(super) const FILE: &str = "WEIR_CONFIG";
 
-/// The layer that these variables make.
+/// The layer of these variables.
 pub(super) fn settings(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     keys: &[Key],
@@ -45,8 +45,8 @@ fn read(key: Key, text: OsString, findings: &mut Findings) {
     }
 }
 
-/// Whether a variable is somebody else's: the tests', the build's, or one that Kubernetes gives to
-/// every container beside a service named `weir`.
+/// Whether a variable is not a setting: of tests, of the build, or one that Kubernetes sets in every container beside a
+/// service named `weir`.
 fn is_no_setting(name: &str, text: &OsString) -> bool {
     name == FILE
         || name == "WEIR_TOOLS"
@@ -59,7 +59,7 @@ fn is_no_setting(name: &str, text: &OsString) -> bool {
 
 fn unknown(name: &str, keys: &[Key]) -> String {
     let short = |name: &str| name.trim_start_matches(PREFIX).to_owned();
-    // People also guess the section's name before the key's.
+    // Users also try the section's name before the key's.
     let long = |key: &Key| format!("{}_{}", key.section, key.name).to_uppercase();
     let known = keys
         .iter()

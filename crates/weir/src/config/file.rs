@@ -1,6 +1,6 @@
 //! The layer over the defaults: `weir.toml`.
 //!
-//! Messages name the line and the key, and never repeat a line: it may hold a secret.
+//! Messages name the line number and the key, and never quote a line, which may contain a secret.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -12,10 +12,10 @@ use super::keys::{self, Key};
 use super::load::{Findings, Origin, Setting};
 use crate::failure::Failure;
 
-/// The file that is read when none is named and it is there.
+/// The file that is read by default, if it exists.
 pub(super) const USUAL: &str = "weir.toml";
 
-/// Bytes of the longest file that is read.
+/// Maximum size of the file in bytes.
 const BYTES_MAX: u64 = 1024 * 1024;
 
 /// Reads the file.
@@ -36,7 +36,7 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The layer that the text of a file makes.
+/// The layer of a file's text.
 pub(super) fn settings(path: &Path, text: &str, keys: &[Key]) -> Findings {
     let mut findings = Findings::default();
     let table = match text.parse::<Table>() {
@@ -83,7 +83,7 @@ fn section(name: &str, value: Value, origin: &Origin, keys: &[Key], findings: &m
 
 fn unknown_key(section: Option<&str>, name: &str, keys: &[Key]) -> String {
     let named = |key: &Key| (key.path(), vec![key.name.to_owned()]);
-    // A slip in the name is likelier than the wrong section.
+    // A misspelt name is likelier than a wrong section.
     let here = keys.iter().filter(|key| Some(key.section) == section);
     let near = keys::nearest(name, here.map(named))
         .or_else(|| keys::nearest(name, keys.iter().map(named)));

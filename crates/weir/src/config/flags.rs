@@ -1,7 +1,7 @@
 //! The layer over all others: flags.
 //!
-//! Flags have no default and read no variable of their own, because the layers below do; their help
-//! tells both, and a test keeps it true.
+//! Flags have no default and no variable of their own, because the layers below do. Their help names both, and a test checks
+//! it.
 
 use clap::{Args, ValueEnum};
 
@@ -20,31 +20,31 @@ pub(super) const FLAGS: [(&str, &str); 7] = [
     ("jobs.aggregate_interval_secs", "--aggregate-interval"),
 ];
 
-/// Which store a command works on.
+/// The store that a command works on.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Store")]
 pub(crate) struct StoreFlags {
-    /// The kind of store [default: embedded] [env: WEIR_STORE]
+    /// Kind of store [default: embedded] [env: WEIR_STORE]
     #[arg(long, value_enum, global = true)]
     store: Option<Kind>,
     /// Folder of the embedded store [default: ./weir-data] [env: WEIR_DATA]
     #[arg(long, value_name = "DIR", global = true)]
     data: Option<String>,
-    /// Endpoint of DynamoDB, when it is not AWS's own [env: WEIR_DYNAMODB_ENDPOINT]
+    /// Endpoint of DynamoDB, instead of that of the AWS region [env: WEIR_DYNAMODB_ENDPOINT]
     #[arg(long, value_name = "URL", global = true)]
     dynamodb_endpoint: Option<String>,
-    /// AWS region; without it the usual AWS settings are asked [env: WEIR_REGION]
+    /// AWS region, instead of that of the AWS environment variables and profiles [env: WEIR_REGION]
     #[arg(long, global = true)]
     region: Option<String>,
-    /// What stands before every table's name in DynamoDB [env: WEIR_TABLE_PREFIX]
+    /// Prefix of all table names in DynamoDB [env: WEIR_TABLE_PREFIX]
     #[arg(long, value_name = "P", global = true)]
     table_prefix: Option<String>,
 }
 
-/// Flags of `weir serve`, and of the commands that look at what it would do.
+/// Flags of `weir serve`, and of the commands that inspect its configuration.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ServeFlags {
-    /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8080] [env: WEIR_LISTEN]
+    /// Address to listen on; port 0 selects a free port [default: 127.0.0.1:8080] [env: WEIR_LISTEN]
     #[arg(long, value_name = "HOST:PORT")]
     listen: Option<String>,
     /// Seconds between two runs of the aggregators [default: 10] [env: WEIR_AGGREGATE_INTERVAL]
@@ -54,7 +54,7 @@ pub(crate) struct ServeFlags {
     store: StoreFlags,
 }
 
-/// What flags were given: keys and the text of their values.
+/// The flags that were given: keys and the text of their values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Given(Vec<(&'static str, String)>);
 
@@ -88,7 +88,7 @@ impl Given {
 }
 
 impl StoreFlags {
-    /// What was given.
+    /// The flags that were given.
     pub(crate) fn given(&self) -> Given {
         let kind = self.store.and_then(|kind| kind.to_possible_value());
         Given::data(self.data.as_deref())
@@ -100,7 +100,7 @@ impl StoreFlags {
 }
 
 impl ServeFlags {
-    /// What was given.
+    /// The flags that were given.
     pub(crate) fn given(&self) -> Given {
         self.store
             .given()

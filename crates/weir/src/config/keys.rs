@@ -1,4 +1,4 @@
-//! Every key that can be set, read from the types: the only list there is.
+//! Every key, derived from the types. There is no other list.
 
 use confique::Config as _;
 use confique::meta::{Expr, Field, FieldKind, LeafKind};
@@ -7,22 +7,22 @@ use toml::Value;
 use super::Config;
 use super::flags::FLAGS;
 
-/// A name is near another when they are at least this similar, of 1.
+/// Minimum similarity of names for a suggestion, from 0 to 1.
 const NEAR: f64 = 0.75;
 
-/// The keys that take a table. Their types do not tell, because they have no default.
+/// The keys whose value is a table. Their types do not show it, because they have no default.
 const TABLES: [&str; 1] = ["keeper.labels"];
 
 /// One key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key {
-    /// The section it stands in.
+    /// Section of the key.
     pub(crate) section: &'static str,
-    /// Its name in the section.
+    /// Name of the key in its section.
     pub(crate) name: &'static str,
-    /// The environment variable that sets it.
+    /// Environment variable of the key.
     pub(crate) variable: &'static str,
-    /// What it means; each line begins with a space.
+    /// Description of the key; each line begins with a space.
     doc: &'static [&'static str],
     default: Option<Expr>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Section {
     pub(super) keys: Vec<Key>,
 }
 
-/// What kind of value a key takes.
+/// The kind of a key's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Takes {
     Text,
@@ -84,18 +84,18 @@ impl Key {
         format!("{}.{}", self.section, self.name)
     }
 
-    /// The flag that sets it.
+    /// The flag of the key.
     pub(crate) fn flag(&self) -> Option<&'static str> {
         let path = self.path();
         FLAGS.iter().find(|(key, _)| *key == path).map(|(_, flag)| *flag)
     }
 
-    /// What it means, line by line.
+    /// The description of the key, line by line.
     pub(crate) fn doc(&self) -> impl Iterator<Item = &'static str> {
         self.doc.iter().map(|line| line.trim())
     }
 
-    /// The value it has when nobody sets it, as TOML.
+    /// The default value, as TOML.
     pub(crate) fn default(&self) -> Option<Value> {
         self.default.and_then(|default| Value::try_from(default).ok())
     }
@@ -109,7 +109,7 @@ impl Key {
         }
     }
 
-    /// The value that `text` of a variable or a flag stands for.
+    /// Parses the text of a variable or a flag.
     pub(super) fn parse(&self, text: &str) -> Result<Value, String> {
         match self.takes() {
             Takes::Text => Ok(Value::String(text.to_owned())),
@@ -127,8 +127,7 @@ impl Key {
         }
     }
 
-    /// Says so when `value` is not of the kind the key takes. The value itself is not repeated: it
-    /// may be a secret.
+    /// Checks the kind of `value`. The error does not quote the value, which may be a secret.
     pub(super) fn check_kind(&self, value: &Value) -> Result<(), String> {
         match (self.takes(), value) {
             (Takes::Text, Value::String(_))
@@ -146,7 +145,7 @@ impl Key {
     }
 }
 
-/// The table that a variable holds: an inline one of TOML, on one line.
+/// Parses a table in a variable: an inline table of TOML, on one line.
 fn parse_table(text: &str) -> Result<Value, String> {
     let whole = format!("it = {}", text.trim()).parse::<toml::Table>();
     let table =
@@ -156,8 +155,7 @@ fn parse_table(text: &str) -> Result<Value, String> {
         .ok_or_else(|| "is no table; write {name = {key = \"value\"}}".to_owned())
 }
 
-/// The candidate whose name is nearest to `name`, if one is near. Each candidate may be known by
-/// several names.
+/// The candidate whose name is most similar to `name`, if one is similar enough. A candidate may have several names.
 pub(super) fn nearest<T>(
     name: &str,
     candidates: impl IntoIterator<Item = (T, Vec<String>)>,

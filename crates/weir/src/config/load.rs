@@ -1,4 +1,4 @@
-//! Lays the layers over one another, and remembers where each value came from.
+//! Merges the layers and records the origin of each value.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,17 +14,17 @@ use crate::failure::Failure;
 
 type Layer = <Config as confique::Config>::Layer;
 
-/// Where the layers below the flags are read from. It has no `Debug`: variables may be secrets.
+/// The source of the layers below the flags. It has no `Debug`, because variables may be secrets.
 pub(crate) struct Source {
-    /// The file that `--config` names.
+    /// The file given with `--config`.
     file: Option<PathBuf>,
     variables: Vec<(OsString, OsString)>,
 }
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Nobody set it.
+    /// The default.
     Default,
     /// A file.
     File(PathBuf),
@@ -34,21 +34,21 @@ pub(crate) enum Origin {
     Flag(&'static str),
 }
 
-/// One value for one key, from one layer. It has no `Debug`: the value may be a secret.
+/// One value of one key, from one layer. It has no `Debug`, because the value may be a secret.
 pub(super) struct Setting {
     pub(super) key: Key,
     pub(super) value: Value,
     pub(super) origin: Origin,
 }
 
-/// What one layer holds, and what is wrong with it.
+/// The settings and problems of one layer.
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) settings: Vec<Setting>,
     pub(super) problems: Vec<String>,
 }
 
-/// The configuration in force, and where it came from.
+/// The configuration in effect, with the origins of its values.
 #[derive(Debug, Clone)]
 pub(crate) struct Loaded {
     /// The values.
@@ -59,15 +59,15 @@ pub(crate) struct Loaded {
 }
 
 impl Source {
-    /// The file that `--config` names, if any, and this process's environment.
+    /// The file given with `--config`, if any, and this process's environment.
     pub(crate) fn new(file: Option<PathBuf>) -> Source {
         Source { file, variables: std::env::vars_os().collect() }
     }
 
-    /// The configuration, checked.
+    /// Loads and validates the configuration.
     ///
     /// # Errors
-    /// The file cannot be read, a key or variable is unknown, or a value is wrong.
+    /// The file cannot be read, a key or variable is unknown, or a value is invalid.
     pub(crate) fn load(&self, given: &Given) -> Result<Loaded, Failure> {
         let (loaded, problems) = self.gather(given)?;
         match check::failure(&problems) {
@@ -76,7 +76,7 @@ impl Source {
         }
     }
 
-    /// The configuration as far as it can be read, and all that is wrong with it.
+    /// Loads the valid part of the configuration, with all problems.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -98,7 +98,7 @@ impl Source {
         Ok((loaded, problems))
     }
 
-    /// The file to read: a named one must be there, the usual one may be.
+    /// The file to read. A file given with `--config` must exist; the default one is optional.
     fn file(&self) -> Option<PathBuf> {
         let variable = self.variables.iter().find(|(name, _)| name == environment::FILE);
         let named = variable.filter(|(_, path)| !path.is_empty());
@@ -108,7 +108,7 @@ impl Source {
     }
 }
 
-/// Lays each layer over those before it.
+/// Merges the layers, in order.
 fn lay(layers: Vec<Findings>) -> Result<(Loaded, Vec<String>), Failure> {
     let mut whole = Layer::default_values();
     let mut origins = BTreeMap::new();
@@ -135,7 +135,7 @@ fn lay(layers: Vec<Findings>) -> Result<(Loaded, Vec<String>), Failure> {
 /// A layer with one value in it.
 fn layer_of(key: Key, value: Value) -> Result<Layer, String> {
     key.check_kind(&value)?;
-    // An empty prefix is as good as none; any other empty text is a slip.
+    // An empty prefix is valid; any other empty text is probably a mistake.
     if value.as_str() == Some("") && key.path() != "store.table_prefix" {
         return Err("is empty; leave it out to use the default".to_owned());
     }
@@ -147,7 +147,7 @@ fn layer_of(key: Key, value: Value) -> Result<Layer, String> {
     })
 }
 
-/// What is wrong with a key, and which layer set it.
+/// The message for a problem of a key, with the layer that set it.
 pub(super) fn about(key: &str, problem: &str, origin: &Origin) -> String {
     format!("{key} {problem} (from {origin})")
 }
@@ -159,12 +159,12 @@ impl Findings {
 }
 
 impl Loaded {
-    /// Where the value of `section.name` came from.
+    /// The origin of the value of `section.name`.
     pub(crate) fn origin(&self, key: &str) -> &Origin {
         self.origins.get(key).unwrap_or(&Origin::Default)
     }
 
-    /// Whether a secret stands in the file.
+    /// Whether the file contains a secret.
     pub(crate) fn has_secret_from_file(&self) -> bool {
         let auth = &self.config.auth;
         let secrets = [
@@ -178,7 +178,7 @@ impl Loaded {
             .any(|(key, secret)| secret.is_some() && matches!(self.origin(key), Origin::File(_)))
     }
 
-    /// What is wrong with a key, and which layer set it.
+    /// The message for a problem of a key, with the layer that set it.
     pub(super) fn wrong(&self, key: &str, problem: impl AsRef<str>) -> String {
         about(key, problem.as_ref(), self.origin(key))
     }

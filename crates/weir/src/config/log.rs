@@ -1,41 +1,41 @@
-//! `[log]`: what the server writes to its log.
+//! `[log]`: level and format of the server's log.
 
 use serde::{Deserialize, Serialize};
 
-/// The levels, from silence to everything.
+/// The levels, in order of verbosity.
 pub(super) const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// What the server writes to its log.
+/// Level and format of the server's log.
 #[derive(Debug, Clone, Serialize, confique::Config)]
 pub(crate) struct Log {
-    /// What is logged: off, error, warn, info, debug or trace; also per part, as in
+    /// Log level: off, error, warn, info, debug or trace. Levels of single modules may follow, as in
     /// "info,weir_table=debug".
     #[config(default = "info", env = "WEIR_LOG")]
     pub(crate) level: String,
-    /// "pretty" for people, "json" for programs; "auto" is pretty on a terminal and JSON otherwise.
+    /// Log format: "pretty", "json", or "auto", which is pretty on a terminal and JSON otherwise.
     #[config(default = "auto", env = "WEIR_LOG_FORMAT")]
     pub(crate) format: Format,
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
     /// Pretty on a terminal, JSON otherwise.
     Auto,
-    /// For people.
+    /// Lines that are easy to read.
     Pretty,
-    /// For programs.
+    /// One JSON object per line.
     Json,
 }
 
-/// What is wrong with a level; none when it is one.
+/// The problem of a log level, if it has one.
 pub(super) fn level_problem(text: &str) -> Option<String> {
     let wrong = text.split(',').find(|part| {
         let (target, level) = part.split_once('=').unwrap_or(("all", part));
         target.trim().is_empty() || !LEVELS.contains(&level.trim())
     })?;
-    Some(format!("{wrong:?} is no level; there are {}, also as PART=LEVEL", LEVELS.join(", ")))
+    Some(format!("{wrong:?} is not a log level; use {}, or MODULE=LEVEL", LEVELS.join(", ")))
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
-//! What can be set, where it was set, and what is in force.
+//! The configuration: its keys, its layers, and the values in effect.
 //!
-//! Four layers, each over the one before: defaults, `weir.toml`, `WEIR_*` variables, flags.
+//! There are four layers, and each overrides the one before: defaults, `weir.toml`, `WEIR_*` variables, flags.
 //!
 //! 1. [`keys`](mod@keys) lists every key from the types below: their documentation, default and variable are
 //!    written once, as attributes of the fields.
 //! 2. [`file`](mod@file), [`environment`] and [`flags`] each turn one layer into [`Setting`](load::Setting)s.
-//! 3. [`load`] lays them over one another and remembers where each value came from.
-//! 4. [`check`] says what is wrong with the whole, naming the key and the layer.
+//! 3. [`load`] merges the layers and records the origin of each value.
+//! 4. [`check`] validates the result. Each problem names the key and the layer.
 //!
-//! No secret is ever printed: a [`Secret`] shows itself as dots, and messages about one never
-//! repeat what was given.
+//! No secret is ever printed: a [`Secret`] prints as dots, and no message quotes its value.
 
 mod auth;
 mod check;
@@ -39,16 +38,16 @@ pub(crate) use self::log::{Format as LogFormat, Log};
 pub(crate) use self::secret::{DOTS, Secret};
 pub(crate) use self::store::{Kind, Store};
 
-/// Everything that can be set, one section per concern.
+/// The whole configuration, one section per concern.
 #[derive(Debug, Clone, Serialize, confique::Config)]
 pub(crate) struct Config {
-    /// Where tables are.
+    /// The store of all tables.
     #[config(nested)]
     pub(crate) store: Store,
-    /// Where the server listens, and what it lets one client take.
+    /// The listener and its limits.
     #[config(nested)]
     pub(crate) server: ServerSettings,
-    /// Who may do what: keys and tokens.
+    /// Authentication: keys and tokens.
     #[config(nested)]
     pub(crate) auth: Auth,
     /// Background jobs.
@@ -57,10 +56,10 @@ pub(crate) struct Config {
     /// Rate limits.
     #[config(nested)]
     pub(crate) limiter: weir_server::limiter::Settings,
-    /// Budgets: what AI models may cost a day, and which to use.
+    /// Daily budgets for AI models, and model selection.
     #[config(nested)]
     pub(crate) keeper: weir_server::keeper::Settings,
-    /// What the server writes to its log.
+    /// Level and format of the server's log.
     #[config(nested)]
     pub(crate) log: Log,
 }

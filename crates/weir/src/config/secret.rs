@@ -1,4 +1,4 @@
-//! A value that must not be seen.
+//! A secret value.
 
 use std::fmt;
 
@@ -8,16 +8,15 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde::{Serialize, Serializer};
 
-/// What is shown in place of a secret.
+/// The text that replaces a secret.
 pub(crate) const DOTS: &str = "•••";
 
-/// A value that shows itself as dots, wherever it is printed. It has no `PartialEq`: whoever
-/// compares secrets does it in constant time.
+/// A value that prints as dots. It has no `PartialEq`, because secrets must be compared in constant time.
 #[derive(Clone)]
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// The value, for the one place that needs it.
+    /// The value.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
@@ -47,7 +46,7 @@ impl Serialize for Secret {
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
-        // The usual message of a failed deserialisation repeats the value; this one does not.
+        // The usual message of a failed deserialisation quotes the value; this one does not.
         deserializer
             .deserialize_str(Text)
             .map_err(|_| D::Error::custom("a secret is text in quotes"))

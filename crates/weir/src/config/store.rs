@@ -1,26 +1,26 @@
-//! `[store]`: where tables are.
+//! `[store]`: the store of all tables.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// Where tables are.
+/// The store of all tables.
 #[derive(Debug, Clone, Serialize, confique::Config)]
 pub(crate) struct Store {
-    /// The kind of store: "embedded", a folder on this machine, or "dynamodb".
+    /// Kind of store: "embedded" (a folder on this machine) or "dynamodb".
     #[config(default = "embedded", env = "WEIR_STORE")]
     pub(crate) kind: Kind,
     /// Folder of the embedded store.
     #[config(default = "./weir-data", env = "WEIR_DATA")]
     pub(crate) data: PathBuf,
-    /// Endpoint of DynamoDB (http:// or https://), when it is not AWS's own.
+    /// Endpoint of DynamoDB (http:// or https://). The default is the endpoint of the AWS region.
     #[config(env = "WEIR_DYNAMODB_ENDPOINT")]
     pub(crate) dynamodb_endpoint: Option<String>,
-    /// AWS region; without it the usual AWS settings are asked.
+    /// AWS region. The default comes from the AWS environment variables and profiles.
     #[config(env = "WEIR_REGION")]
     pub(crate) region: Option<String>,
-    /// What stands before every table's name in DynamoDB.
+    /// Prefix of all table names in DynamoDB.
     #[config(env = "WEIR_TABLE_PREFIX")]
     pub(crate) table_prefix: Option<String>,
 }

@@ -75,7 +75,7 @@ fn tokens_are_made_listed_and_revoked() {
         format!("{id} of report is revoked\n")
     );
     assert_eq!(server.get_as("/v1/whoami", &token).0, 401, "this server hears of it at once");
-    home.weir("token revoke nobody").fails(3, &["there is no token \"nobody\""]);
+    home.weir("token revoke nobody").fails(3, &["token \"nobody\" not found"]);
     home.weir("token issue x --scope everything").fails(2, &["scope", "everything"]);
     home.weir("token issue x --scope admin --days 0").fails(2, &["--days"]);
 }
@@ -95,7 +95,7 @@ fn jobs_are_listed_and_an_unknown_one_is_named() {
     let _server = home.serve("weir-data");
     let jobs = home.weir("jobs list --json").json();
     assert!(jobs.as_array().unwrap().iter().any(|job| job["name"] == "limiter-usage"), "{jobs}");
-    home.weir("jobs run nothing").fails(3, &["there is no job \"nothing\""]);
+    home.weir("jobs run nothing").fails(3, &["job \"nothing\" not found"]);
 }
 
 #[test]

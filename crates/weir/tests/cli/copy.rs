@@ -121,7 +121,7 @@ fn killed_and_resumed(home: &Home, from: &str, to: impl Fn(u64) -> String, count
         assert_eq!(run.code, Some(0), "{run:?}");
         let reports: serde_json::Value = serde_json::from_str(&run.out).unwrap();
         assert_eq!((&reports[0]["items"], &reports[0]["verified"]), (&json!(count), &json!(true)));
-        if !run.err.starts_with("orders: going on after ") {
+        if !run.err.starts_with("orders: continuing after ") {
             continue;
         }
         let copied = reports[0]["copied"].as_i64().unwrap();

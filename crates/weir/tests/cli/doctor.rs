@@ -31,7 +31,7 @@ fn all_is_well_where_all_is_well() {
     let home = healthy();
     let report = home.weir("doctor").ok();
     assert!(report.lines().all(|line| line.starts_with("✓ ")), "{report}");
-    assert!(report.contains("embedded:./weir-data has 1 table and answered in"), "{report}");
+    assert!(report.contains("embedded:./weir-data has 1 table and responded in"), "{report}");
     let server = home.serve("weir-data");
     let report = home.weir("doctor").ok();
     let running = format!("✓ server: process {} serves it", server.pid());
@@ -47,7 +47,7 @@ fn a_folder_that_is_not_there_yet_is_no_fault() {
     let run = home.weir("doctor");
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(
-        line(&run, "folder").starts_with("! folder: ./weir-data is not there yet → "),
+        line(&run, "folder").starts_with("! folder: ./weir-data does not exist yet → "),
         "{run:?}"
     );
     assert!(!home.path("weir-data").exists(), "looking changes nothing");
@@ -73,9 +73,9 @@ fn a_folder_that_others_may_look_into_is_told() {
     mode(&home.path("weir-data"), 0o755);
     let run = home.weir("doctor");
     assert_eq!(run.code, Some(4));
-    let told = line(&run, "folder");
-    assert!(told.starts_with("✗ folder: ./weir-data has mode 0755"), "{told}");
-    assert!(told.ends_with("→ chmod 700 ./weir-data"), "{told}");
+    let finding = line(&run, "folder");
+    assert!(finding.starts_with("✗ folder: ./weir-data has mode 0755"), "{finding}");
+    assert!(finding.ends_with("→ chmod 700 ./weir-data"), "{finding}");
     mode(&home.path("weir-data"), 0o700);
     home.weir("doctor").ok();
 }
@@ -97,7 +97,7 @@ fn a_secret_in_an_open_file_is_told() {
 #[test]
 fn a_store_of_another_format_is_told() {
     let home = healthy();
-    for (format, says) in [("99", "99, and this version opens up to 1"), ("x", "is not a number")] {
+    for (format, says) in [("99", "99, but this version reads up to 1"), ("x", "is not a number")] {
         fs::write(home.path("weir-data/FORMAT"), format).unwrap();
         let run = home.weir("doctor");
         assert_eq!(run.code, Some(4));
@@ -126,10 +126,10 @@ fn certificates_are_looked_at() {
     for (cert, key, code, says) in [
         ("good.pem", "key.pem", 0, "✓ TLS certificate: "),
         ("expired.pem", "key.pem", 4, "✗ TLS certificate: expired.pem expired on 2020-02-01"),
-        ("orders.json", "key.pem", 4, "✗ TLS certificate: orders.json holds no certificate"),
+        ("orders.json", "key.pem", 4, "✗ TLS certificate: orders.json contains no PEM certificate"),
         ("missing.pem", "key.pem", 4, "✗ TLS certificate: missing.pem cannot be read"),
         ("good.pem", "missing.pem", 4, "✗ TLS key: missing.pem cannot be read"),
-        ("good.pem", "good.pem", 4, "✗ TLS key: good.pem holds no private key"),
+        ("good.pem", "good.pem", 4, "✗ TLS key: good.pem contains no PEM private key"),
     ] {
         for name in ["good.pem", "expired.pem"] {
             fs::copy(Path::new(FIXTURES).join(name), home.path(name)).unwrap();

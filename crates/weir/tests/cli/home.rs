@@ -122,9 +122,9 @@ impl Home {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (tell, told) = mpsc::channel();
-        std::thread::spawn(move || tell.send(lines.next().unwrap().unwrap()));
-        let line = told.recv_timeout(WAIT_MAX).unwrap();
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || sender.send(lines.next().unwrap().unwrap()));
+        let line = receiver.recv_timeout(WAIT_MAX).unwrap();
         let address = line.strip_prefix("listening on http://").unwrap().to_owned();
         Server { child, address }
     }

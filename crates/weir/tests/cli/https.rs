@@ -48,7 +48,7 @@ impl Trust {
     fn receive(&self) -> (u16, mpsc::Receiver<(Vec<String>, String)>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let config = Arc::clone(&self.config);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
@@ -68,10 +68,10 @@ impl Trust {
                 stream.read_exact(&mut body).unwrap();
                 stream.get_mut().write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
                 stream.get_mut().flush().unwrap();
-                tell.send((head, String::from_utf8(body).unwrap())).ok();
+                sender.send((head, String::from_utf8(body).unwrap())).ok();
             }
         });
-        (port, told)
+        (port, receiver)
     }
 }
 
@@ -90,11 +90,11 @@ fn notices_go_to_an_https_address_that_is_trusted_and_to_no_other() {
     let ca = home.path("ca.pem");
     let flags = ["--data", "weir-data", "--aggregate-interval", "1"];
     let server = home.serve_in(&[("SSL_CERT_FILE", ca.to_str().unwrap())], &flags);
-    let ((port, told), (unknown, untold)) = (trust.receive(), other.receive());
+    let ((port, receiver), (unknown, untold)) = (trust.receive(), other.receive());
     hook(&home, "trusted", port);
     hook(&home, "unknown", unknown);
     home.weir(&format!("keeper submit {ORG} shop --model premium --input 400000 --output 0")).ok();
-    let (head, body) = told.recv_timeout(WAIT_MAX).unwrap();
+    let (head, body) = receiver.recv_timeout(WAIT_MAX).unwrap();
     assert_eq!(head.first().map(String::as_str), Some("post /hook http/1.1"), "{head:?}");
     assert!(head.iter().any(|line| line.starts_with("weir-signature: t=")), "{head:?}");
     let notice: serde_json::Value = serde_json::from_str(&body).unwrap();

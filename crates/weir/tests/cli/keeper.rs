@@ -109,7 +109,7 @@ fn mistakes_in_files_are_told_with_what_to_do() {
     home.weir("keeper org apply").fails(2, &["FILE"]);
     home.weir("keeper org show acme").fails(2, &["acme", "UUID"]);
     home.weir(&format!("keeper org show {ORG}")).fails(3, &[ORG]);
-    for (was, is, told) in [
+    for (was, is, output) in [
         ("org_id: 550e8400-e29b-41d4-a716-446655440000\n", "", "put `org_id: "),
         ("America/New_York", "Mars/Olympus", "timezone: \"Mars/Olympus\" is not an IANA time zone"),
         ("quota_scope: APP", "quota_scope: ALL", "quota_scope: is \"ALL\", must be ORG or APP"),
@@ -121,10 +121,10 @@ fn mistakes_in_files_are_told_with_what_to_do() {
         ("org_name: Acme", "org_name: [", "is neither YAML nor JSON"),
     ] {
         write(&home, "bad.yaml", &ORG_FILE.replace(was, is));
-        home.weir("keeper org apply bad.yaml").fails(2, &[told]);
+        home.weir("keeper org apply bad.yaml").fails(2, &[output]);
         // A simulation says the same, and needs no id.
         if !was.starts_with("org_id") {
-            home.weir("keeper simulate --org bad.yaml").fails(2, &[told]);
+            home.weir("keeper simulate --org bad.yaml").fails(2, &[output]);
         }
     }
     home.weir("keeper org list --json").ok();
@@ -159,8 +159,8 @@ fn secrets_are_fetched_once_and_get_tokens() {
     let renewed = answer(fed(&home, "keeper token refresh", refresh));
     assert_eq!(renewed.split('.').count(), 3, "{renewed}");
     fed(&home, "keeper token refresh", &token).fails(3, &[]);
-    let told = fed(&home, "keeper token revoke", refresh).ok();
-    assert_eq!(told, "the token is revoked\n");
+    let output = fed(&home, "keeper token revoke", refresh).ok();
+    assert_eq!(output, "the token is revoked\n");
     fed(&home, "keeper token refresh", refresh).fails(3, &["revoked"]);
     home.weir(&format!("keeper token revoke --all-of {client} --json")).json();
     home.weir("keeper token revoke --token-file none.txt").fails(2, &["none.txt"]);
@@ -184,9 +184,9 @@ fn costs_are_submitted_and_move_the_chain() {
     assert!(counted.starts_with(&format!("{id} was recorded: $1.05\n")), "{counted}");
     let again = home.weir(&format!("{submit} --request-id {id} --at 2026-01-01T00:00:00Z"));
     assert!(matches!(again.code, Some(2 | 3)), "{again:?}");
-    let told = home.weir(&format!("keeper select {ORG} shop --force-check --json")).json();
-    assert_eq!(told["recommended_model"]["label"], "standard");
-    assert_eq!(told["quota_status"]["models_status"]["premium"]["status"], "EXCEEDED");
+    let output = home.weir(&format!("keeper select {ORG} shop --force-check --json")).json();
+    assert_eq!(output["recommended_model"]["label"], "standard");
+    assert_eq!(output["quota_status"]["models_status"]["premium"]["status"], "EXCEEDED");
 
     home.weir("jobs run keeper-aggregate").ok();
     let day = home.weir(&format!("keeper totals {ORG} shop --json")).json();
@@ -263,8 +263,8 @@ fn wrong_submissions_are_told() {
     };
     let good: Vec<_> = (0..150).map(|id| line(id, "economy").to_string()).collect();
     write(&home, "good.jsonl", &good.join("\n"));
-    let told = submit("--batch good.jsonl").ok();
-    assert_eq!(told, "150 submissions recorded; 0 failed\n");
+    let output = submit("--batch good.jsonl").ok();
+    assert_eq!(output, "150 submissions recorded; 0 failed\n");
     let again = submit("--batch good.jsonl").ok();
     assert_eq!(again, "150 submissions recorded (150 of them before); 0 failed\n");
     write(&home, "some.jsonl", &format!("{}\n\n{}\n", line(900, "economy"), line(901, "gold")));
@@ -279,8 +279,8 @@ fn wrong_submissions_are_told() {
 
 /// The time that the keeper goes by.
 fn now(home: &Home) -> String {
-    let told = home.weir(&format!("keeper select {ORG} shop --json")).json();
-    told["checked_at"].as_str().unwrap().to_owned()
+    let output = home.weir(&format!("keeper select {ORG} shop --json")).json();
+    output["checked_at"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -343,27 +343,28 @@ fn a_day_is_tried_out_with_nothing_stored() {
     write(&home, "org.yaml", ORG_FILE);
     let simulate = "keeper simulate --org org.yaml --day 2026-01-23";
     let shown = home.weir(&format!("{simulate} --requests 300 --plot")).ok();
-    for told in ["premium is at 95 % of its quota", "premium → standard", "█ premium", "overshoot"]
+    for output in
+        ["premium is at 95 % of its quota", "premium → standard", "█ premium", "overshoot"]
     {
-        assert!(shown.contains(told), "{told}: {shown}");
+        assert!(shown.contains(output), "{output}: {shown}");
     }
     assert!(!home.path("weir-data").exists());
-    let told = home.weir(&format!("{simulate} --requests 300 --lag 0 --json")).json();
-    assert_eq!((&told["timezone"], &told["lag_ms"]), (&json!("America/New_York"), &json!(0)));
+    let output = home.weir(&format!("{simulate} --requests 300 --lag 0 --json")).json();
+    assert_eq!((&output["timezone"], &output["lag_ms"]), (&json!("America/New_York"), &json!(0)));
     let same = home.weir(&format!("{simulate} --requests 300 --lag 0 --json")).json();
-    assert_eq!(told, same);
+    assert_eq!(output, same);
     let other = home.weir(&format!("{simulate} --requests 300 --lag 0 --seed 2 --json")).json();
-    assert_ne!(told["report"]["cost_usd_micros"], other["report"]["cost_usd_micros"]);
+    assert_ne!(output["report"]["cost_usd_micros"], other["report"]["cost_usd_micros"]);
 
     let day = "timestamp,input_tokens,output_tokens\n2026-01-23T14:00:00Z,100000,50000\n2026-01-23T15:00:00Z,1000,100\n";
     write(&home, "day.csv", day);
-    let told = home.weir("keeper simulate --org org.yaml --csv day.csv --json").json();
+    let output = home.weir("keeper simulate --org org.yaml --csv day.csv --json").json();
     assert_eq!(
-        (&told["report"]["day"], &told["report"]["served"]),
+        (&output["report"]["day"], &output["report"]["served"]),
         (&json!("2026-01-23"), &json!(2))
     );
-    assert_eq!(told["report"]["models"][0]["exceeded_at_ms"], 1_769_176_800_000_i64);
-    assert_eq!(told["report"]["models"][1]["requests"], 1);
+    assert_eq!(output["report"]["models"][0]["exceeded_at_ms"], 1_769_176_800_000_i64);
+    assert_eq!(output["report"]["models"][1]["requests"], 1);
     write(&home, "day.csv", &day.replace("15:00:00Z", "15h"));
     home.weir("keeper simulate --org org.yaml --csv day.csv")
         .fails(2, &["day.csv, line 3: timestamp"]);
@@ -419,7 +420,7 @@ fn the_same_commands_work_on_dynamodb_local() {
     weir("app apply app.yaml").ok();
     let spend = format!("submit {ORG} shop --model premium --input 100000 --output 50000");
     assert!(weir(&spend).ok().contains("was recorded: $1.05"));
-    let told = weir(&format!("select {ORG} shop --force-check --json")).json();
-    assert_eq!(told["recommended_model"]["label"], "standard");
+    let output = weir(&format!("select {ORG} shop --force-check --json")).json();
+    assert_eq!(output["recommended_model"]["label"], "standard");
     weir(&format!("totals {ORG} shop")).fails(3, &["not found"]);
 }

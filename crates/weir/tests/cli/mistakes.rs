@@ -15,7 +15,7 @@ const IN_THE_FILE: &[(&str, &str)] = &[
     ),
     ("[store]\ndata = \"\"", "store.data is empty"),
     ("[server]\nlisten = \"localhost\"", "server.listen \"localhost\" has no port"),
-    ("[server]\nlisten = \"localhost:70000\"", "server.listen \"70000\" is no port"),
+    ("[server]\nlisten = \"localhost:70000\"", "server.listen \"70000\" is not a port"),
     ("[server]\ntls_cert = \"a.pem\"", "server.tls_cert is set without server.tls_key"),
     ("[server]\ntls_key = \"a.pem\"", "server.tls_key is set without server.tls_cert"),
     (
@@ -50,7 +50,7 @@ const IN_THE_FILE: &[(&str, &str)] = &[
     ),
     ("[auth]\nrevocation_cache_secs = 0", "auth.revocation_cache_secs is 0"),
     ("[jobs]\naggregate_interval_secs = 0", "jobs.aggregate_interval_secs is 0"),
-    ("[log]\nlevel = \"loud\"", "log.level \"loud\" is no level"),
+    ("[log]\nlevel = \"loud\"", "log.level \"loud\" is not a log level"),
     ("[log]\nformat = \"xml\"", "log.format has the unknown value `xml`"),
     ("[log]\nlevel =", "weir.toml, line 2: "),
 ];
@@ -99,7 +99,7 @@ fn mistakes_in_variables_and_flags_name_them() {
         .fails(2, &["jobs.aggregate_interval_secs is 0", "(from --aggregate-interval)"]);
     home.weir("serve --aggregate-interval soon").fails(2, &["\"soon\" is no whole number"]);
     home.weir("tables list --dynamodb-endpoint localhost:8000 --store dynamodb")
-        .fails(2, &["store.dynamodb_endpoint \"localhost:8000\" is no endpoint"]);
+        .fails(2, &["store.dynamodb_endpoint \"localhost:8000\" is not an endpoint"]);
     home.weir("tables list --table-prefix x --region y").fails(
         2,
         &[

@@ -84,7 +84,7 @@ fn it_does_not_start_on_a_store_that_does_not_answer() {
     home.configure(SHARED_KEYS);
     let serve =
         "serve --listen 127.0.0.1:0 --store dynamodb --dynamodb-endpoint http://127.0.0.1:9";
-    home.weir(serve).fails(1, &["the store did not answer", "check the endpoint"]);
+    home.weir(serve).fails(1, &["the store did not respond", "check the endpoint"]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn keys(answer: &serde_json::Value) -> Vec<&str> {
 fn tables_are_made_checked_listed_and_described() {
     both_ways(|home| {
         let create = home.weir("tables create --spec orders.json").ok();
-        assert_eq!(create, "orders is there already, as declared\n");
+        assert_eq!(create, "orders already exists, as declared\n");
         assert_eq!(home.weir("tables verify --spec orders.json").ok(), "orders is as declared\n");
         let list = home.weir("tables list").ok();
         let orders = list.lines().find(|line| line.contains("│ orders ")).unwrap();
@@ -46,7 +46,7 @@ fn a_table_that_differs_is_told_with_every_difference() {
         home.weir("tables create --spec other.json").fails(4, &["ttl: expected"]);
         let missing = ORDERS.replace("\"orders\"", "\"missing\"");
         std::fs::write(home.path("missing.json"), missing).unwrap();
-        home.weir("tables verify --spec missing.json").fails(4, &["missing: is not there"]);
+        home.weir("tables verify --spec missing.json").fails(4, &["missing: does not exist"]);
         assert!(!home.weir("tables list").ok().contains("missing"));
     });
 }
@@ -57,8 +57,8 @@ fn an_item_is_put_shown_and_deleted() {
         let item = r#"{"PK":{"S":"ORG#1"},"SK":{"S":"A"},"b":{"B":"AAE="},"n":{"N":"1.50"},"ss":{"SS":["x"]}}"#;
         let line = format!("table put orders --item '{item}'");
         assert_eq!(home.weir(&line).ok(), "put ORG#1 | A\n");
-        assert_eq!(home.weir(&line).ok(), "put ORG#1 | A, in place of what was there\n");
-        home.weir(&format!("{line} --if-absent")).fails(3, &["there is an item ORG#1 | A already"]);
+        assert_eq!(home.weir(&line).ok(), "put ORG#1 | A, replacing the old item\n");
+        home.weir(&format!("{line} --if-absent")).fails(3, &["item ORG#1 | A already exists"]);
         let shown = home.weir("table get orders --pk ORG#1 --sk A --json").json();
         let expected = item.replace("1.50", "1.5");
         assert_eq!(shown, serde_json::from_str::<serde_json::Value>(&expected).unwrap());
@@ -126,7 +126,7 @@ fn the_printed_command_shows_the_next_page() {
             shown.extend(rows.map(|row| {
                 row.split('┆').nth(1).unwrap().trim().trim_end_matches('│').trim().to_owned()
             }));
-            match out.lines().find_map(|line| line.strip_prefix("there is more: weir ")) {
+            match out.lines().find_map(|line| line.strip_prefix("more items: weir ")) {
                 Some(next) => next.clone_into(&mut line),
                 None => break,
             }

@@ -49,10 +49,10 @@ impl Instance {
             .stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (tell, told) = mpsc::channel();
-        std::thread::spawn(move || tell.send(lines.next()));
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || sender.send(lines.next()));
         let instance = Instance { child };
-        let line = told.recv_timeout(START_WITHIN).unwrap()?.unwrap();
+        let line = receiver.recv_timeout(START_WITHIN).unwrap()?.unwrap();
         write_whole(door, line.strip_prefix("listening on http://").unwrap());
         Some(instance)
     }

@@ -23,12 +23,16 @@ pub(crate) async fn settle(task: &mut Task, lease: &str) -> i64 {
             continue;
         }
         net += by;
-        let told = twice(task, lease, verb, number, &body).await;
-        assert_eq!((&told["state"], &told["net"]["tpm"]), (&json!("open"), &json!(net)), "{told}");
+        let response = twice(task, lease, verb, number, &body).await;
+        assert_eq!(
+            (&response["state"], &response["net"]["tpm"]),
+            (&json!("open"), &json!(net)),
+            "{response}"
+        );
     }
     let (verb, kept) = [("commit", net), ("rollback", 0), ("release", 0)][fastrand::usize(..3)];
-    let told = twice(task, lease, verb, u32::MAX, &json!({})).await;
-    assert_eq!(told["net"]["tpm"], kept, "{verb}: {told}");
+    let response = twice(task, lease, verb, u32::MAX, &json!({})).await;
+    assert_eq!(response["net"]["tpm"], kept, "{verb}: {response}");
     kept
 }
 
@@ -49,12 +53,12 @@ async fn answered(task: &mut Task, lease: &str, verb: &str, number: u32, body: &
     let body = (verb == "adjust" || verb == "release").then_some(body);
     for _ in 0..TRIES_MAX {
         match task.ask(&tail, Some(&key), body).await {
-            Answer::Told(200, told) => {
+            Answer::Told(200, response) => {
                 task.tally.settles += 1;
-                return told;
+                return response;
             }
             Answer::Told(503, _) => task.tally.contended += 1,
-            Answer::Told(status, told) => panic!("{verb} {body:?}: {status} {told}"),
+            Answer::Told(status, response) => panic!("{verb} {body:?}: {status} {response}"),
             Answer::Lost | Answer::Unsent => task.turn(),
         }
         pause().await;

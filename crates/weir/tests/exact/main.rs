@@ -51,6 +51,6 @@ fn span(usual: Duration) -> Duration {
 
 /// How many tasks take at once in all processes: `usual`, unless told otherwise.
 fn tasks(usual: usize) -> usize {
-    let told = std::env::var("WEIR_TEST_TASKS").ok();
-    told.map_or(usual, |told| told.parse::<usize>().unwrap().max(ground::PROCESSES))
+    let configured = std::env::var("WEIR_TEST_TASKS").ok();
+    configured.map_or(usual, |text| text.parse::<usize>().unwrap().max(ground::PROCESSES))
 }

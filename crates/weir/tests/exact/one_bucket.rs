@@ -75,8 +75,8 @@ impl Given {
     fn and_the_rest(mut self, ground: &Ground) -> Given {
         let look = format!("availability?entity={ENTITY}&resource={RESOURCE}");
         for _ in 0..ROUNDS_MAX {
-            let told = ground.ask(Method::GET, &look, None);
-            let limits = told["limits"].as_array().unwrap();
+            let response = ground.ask(Method::GET, &look, None);
+            let limits = response["limits"].as_array().unwrap();
             let left = limits.iter().find(|limit| limit["name"] == "tpm").unwrap();
             let left = left["available"].as_i64().unwrap();
             if (left <= 0 || self.took(ground, left)) && !self.took(ground, TOKENS) {

@@ -18,15 +18,15 @@ const LOOKS_AFTER: u32 = 20;
 pub(crate) fn check(ground: &Ground, entity: &str, limit: &str, tokens: i64) {
     let windows = ["hourly", "daily", "monthly"];
     let sums = || windows.map(|window| sum(ground, entity, limit, window));
-    let mut told = sums();
+    let mut response = sums();
     for _ in 0..LOOKS_MAX {
-        if told == [tokens; 3] {
+        if response == [tokens; 3] {
             break;
         }
         std::thread::sleep(LOOK_EVERY);
-        told = sums();
+        response = sums();
     }
-    assert_eq!(told, [tokens; 3], "usage of {limit} by {entity}");
+    assert_eq!(response, [tokens; 3], "usage of {limit} by {entity}");
     for _ in 0..LOOKS_AFTER {
         std::thread::sleep(LOOK_EVERY);
     }
@@ -35,8 +35,8 @@ pub(crate) fn check(ground: &Ground, entity: &str, limit: &str, tokens: i64) {
 
 fn sum(ground: &Ground, entity: &str, limit: &str, window: &str) -> i64 {
     let tail = format!("usage?entity={entity}&resource={RESOURCE}&window={window}&limit=100");
-    let told = ground.ask(Method::GET, &tail, None);
-    let items = told["items"].as_array().unwrap();
+    let response = ground.ask(Method::GET, &tail, None);
+    let items = response["items"].as_array().unwrap();
     items.iter().map(|one| one["used"][limit].as_i64().unwrap_or(0)).sum::<i64>()
-        + i64::from(told["next_cursor"] != Value::Null) * i64::MAX / 2
+        + i64::from(response["next_cursor"] != Value::Null) * i64::MAX / 2
 }

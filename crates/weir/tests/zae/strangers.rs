@@ -73,9 +73,9 @@ fn what_one_says_of_a_store_that_is_gone_the_other_reads() {
     let (mut original, weir) = both();
     let limits = json!([slow("rpm", 5)]);
     original.ok("set_limits", json!({ "limits": limits, "on_unavailable": "allow" }));
-    let told = weir.get("limits/resolve?entity=user&resource=model");
-    assert_eq!(told["on_unavailable"], "allow");
-    assert_eq!(told["on_unavailable_from"], "system");
+    let response = weir.get("limits/resolve?entity=user&resource=model");
+    assert_eq!(response["on_unavailable"], "allow");
+    assert_eq!(response["on_unavailable_from"], "system");
     weir.ok("PUT", "limits/system", &json!({ "limits": limits, "on_unavailable": "block" }));
     assert_eq!(original.ok("on_unavailable", json!({})), "block");
 }

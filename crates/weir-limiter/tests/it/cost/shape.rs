@@ -136,9 +136,9 @@ pub(super) async fn sizes(scene: &Scene) -> Vec<String> {
 async fn size(scene: &Scene, count: usize) -> usize {
     let names: Vec<String> = (0..count).map(|n| format!("l{n:02}")).collect();
     let limits: Vec<_> = names.iter().map(|name| per_minute(name, 100_000)).collect();
-    let asked: Vec<_> = names.iter().map(|name| (name.as_str(), 1)).collect();
+    let requested: Vec<_> = names.iter().map(|name| (name.as_str(), 1)).collect();
     let who = format!("size-{count:02}");
-    let ask = Acquire { resource: resource("sized"), ..request(&who, &asked, &limits) };
+    let ask = Acquire { resource: resource("sized"), ..request(&who, &requested, &limits) };
     granted(scene.ns.acquire(&ask).await.unwrap());
     let key = weir_limiter::keys::bucket(scene.ns.id(), &ask.entity, &ask.resource, 0);
     let table = scene.limiter.settings().table.as_str();

@@ -88,6 +88,17 @@ fn drop_unborn(segments: &mut Vec<Arc<Segment>>) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a log without segments. A complete store always has one.
+pub(in super::super) fn check_present(dir: &Path) -> Result<()> {
+    match list(dir) {
+        Ok(segments) if !segments.is_empty() => Ok(()),
+        Err(Error::Io { source, .. }) if source.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("listing the log's segments", source))
+        }
+        _ => Err(damaged(dir, 0, "the log is missing: restore a backup")),
+    }
+}
+
 fn check_start(dir: &Path, segments: &[Arc<Segment>], applied: u64) -> Result<()> {
     match segments.first() {
         None if applied > 0 => Err(damaged(dir, 0, "the log is missing")),

@@ -1,4 +1,4 @@
-//! What a table holds, in a few numbers that do not depend on the order of its items.
+//! The digest of a table: a few numbers that do not depend on the order of its items.
 
 use sha2::{Digest as _, Sha256};
 use weir_table::{Item, Query, Result, TableSpec};
@@ -15,11 +15,11 @@ use crate::tables::Tables;
 pub(crate) struct Digest {
     /// Items.
     pub(crate) items: u64,
-    /// Their size by DynamoDB's rules.
+    /// Size of the items by DynamoDB's rules.
     pub(crate) bytes: u64,
     /// The sum.
     pub(crate) sum: u128,
-    /// Items left out because their time is up: each store removes them when it likes.
+    /// Items that were ignored because they have expired. Each store deletes them at its own time.
     pub(crate) expired: u64,
 }
 
@@ -35,24 +35,24 @@ impl Digest {
         self.sum = self.sum.wrapping_add(word);
     }
 
-    /// The sum as people compare it.
+    /// The sum as text.
     pub(crate) fn checksum(&self) -> String {
         format!("{:032x}", self.sum)
     }
 
-    /// Whether two tables hold the same.
+    /// Whether two tables have the same items.
     pub(crate) fn same(&self, other: &Digest) -> bool {
         (self.items, self.bytes, self.sum) == (other.items, other.bytes, other.sum)
     }
 }
 
-/// Whether the time of `item` is up at `now_s`, in seconds since 1970.
+/// Whether `item` has expired at `now_s`, in seconds since 1970.
 pub(crate) fn is_expired(spec: &TableSpec, item: &Item, now_s: i64) -> bool {
     let expiry = spec.ttl.as_ref().and_then(|name| item.i64(name));
     expiry.is_some_and(|expiry| expiry <= now_s)
 }
 
-/// Reads a whole table. Items whose time is up at `horizon_s` are left out; `seen` hears of pages.
+/// Reads a whole table. Ignores items that expire before `horizon_s`. Calls `seen` for each page.
 pub(crate) async fn of_table(
     tables: &Tables,
     spec: &TableSpec,

@@ -1,12 +1,12 @@
 //! `weir copy`: whole tables from one store to another.
 //!
-//! 1. What can be refused is refused: a table there with another shape, or with other items.
-//! 2. A table is made at the destination and its items are copied page by page; the [`position`]
-//!    is kept there after each page.
-//! 3. Both sides are read once more and compared by their [`digest`].
+//! 1. Check the destination, before any write: refuse a table with another schema or with other items.
+//! 2. Create each table at the destination and copy its items page by page; store the [`position`] there after each
+//!    page.
+//! 3. Read both sides again and compare their [`digest`]s.
 //!
-//! A table that has items at the destination which no unfinished copy brought there is only
-//! compared: the same is success, anything else is refused, unless `--overwrite` is given.
+//! If the destination has items of a table that do not come from an unfinished copy, the tables are only compared. A
+//! difference is refused, unless `--overwrite` is given.
 
 mod digest;
 mod position;
@@ -29,48 +29,48 @@ use crate::tables::Tables;
 use crate::{output, progress};
 
 const AFTER_HELP: &str = "\
-A store is written
+Stores:
   embedded:DIR                                     a folder on this machine
-  dynamodb:                                        AWS, with region and credentials as usual
+  dynamodb:                                        AWS; region and credentials from its settings
   dynamodb:?region=eu-central-1&prefix=prod-       the same with a region and a table prefix
-  dynamodb:http://localhost:8000?prefix=test-      any endpoint that speaks DynamoDB
+  dynamodb:http://localhost:8000?prefix=test-      any endpoint with DynamoDB's API
 
 Examples:
   weir copy --from embedded:./weir-data --to 'dynamodb:?region=eu-central-1&prefix=prod-'
   weir copy --from dynamodb:http://localhost:8000 --to embedded:./copy --tables orders,customers
   weir copy --from embedded:./weir-data --to dynamodb: --rate 500
 
-A copy that was stopped goes on where it stopped when the same command is run again: how far it came
-is kept at the destination, in the table weir-copy-position, which is removed at the end. At the end
-both sides are read and compared by count and checksum; exit code 4 names the tables that differ,
-and running the command again copies those anew. Stop writers to the source first.
+A copy that was interrupted continues when the same command runs again: the destination stores the
+position in the table weir-copy-position, which is deleted at the end. At the end both sides are read
+and compared by count and checksum. With exit code 4 the message lists the tables that differ; running
+the command again copies those tables again. Stop writers to the source first.
 
-Items whose expiry (the table's ttl attribute) has passed are not copied, and those that expire
-within the next hour are not compared, because each store removes them when it likes.";
+Expired items (by the table's ttl attribute) are not copied. Items that expire within the next hour
+are not compared, because each store deletes expired items at its own time.";
 
-/// Items that expire so soon after the comparison began are left out of it.
+/// Items that expire within this time after the start of the comparison are not compared.
 const EXPIRING_S: i64 = 3600;
 
 /// Flags of `weir copy`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct CopyArgs {
-    /// The store to copy from
+    /// Store to copy from
     #[arg(long, value_name = "STORE")]
     from: Place,
-    /// The store to copy to
+    /// Store to copy to
     #[arg(long, value_name = "STORE")]
     to: Place,
-    /// Only these tables
+    /// Copy only these tables
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     tables: Option<Vec<String>>,
-    /// Copy at most N items a second, to spare a store that is in use
+    /// Copy at most N items per second, to limit the load on a store in use
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
-    /// Write over items that are at the destination already
+    /// Overwrite items at the destination
     #[arg(long)]
     overwrite: bool,
-    /// Answer with JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -79,9 +79,9 @@ pub(crate) struct CopyArgs {
 struct Copy<'a> {
     from: &'a Tables,
     to: &'a Tables,
-    /// The source as positions name it.
+    /// The source, as stored in positions.
     source: String,
-    /// Seconds since 1970 when the copy began.
+    /// Start of the copy, in seconds since 1970.
     now_s: i64,
     args: &'a CopyArgs,
 }
@@ -116,20 +116,20 @@ pub(crate) async fn run(args: CopyArgs) -> Result<(), Failure> {
     let failure =
         differing.iter().fold(failure, |failure, report| failure.because(report.difference()));
     Err(failure.help(
-        "was the source written to meanwhile? Stop its writers and run the same command again: \
+        "the source may have changed during the copy; stop its writers and run the same command again: \
          it copies these tables anew. Items that only the destination has stay there",
     ))
 }
 
-/// The place with its folder as every process names it.
+/// The place with the canonical path of its folder.
 fn absolute(place: &Place) -> Result<Place, Failure> {
     let Place::Embedded(folder) = place else {
         return Ok(place.clone());
     };
-    // A folder that is not there yet has no canonical name.
+    // A folder that does not exist yet has no canonical path.
     let named = std::fs::canonicalize(folder).or_else(|_| std::path::absolute(folder));
     named.map(Place::Embedded).map_err(|error| {
-        Failure::usage(format!("{} is no folder", folder.display())).because(error)
+        Failure::usage(format!("{} is not a folder", folder.display())).because(error)
     })
 }
 
@@ -137,18 +137,18 @@ fn now_s() -> i64 {
     i64::try_from(Clock::System.now_ms() / 1000).unwrap_or(i64::MAX)
 }
 
-/// How a table begins.
+/// The first step for a table.
 enum Begin {
-    /// With copying, from here.
+    /// Copy, from this position.
     At(Position),
-    /// With nothing to do: it is there already, and the same.
+    /// Nothing: the destination has the same items already.
     Done(Report),
 }
 
-/// What came of one table.
+/// The result for one table.
 struct Report {
     table: String,
-    /// Items this run copied.
+    /// Items that this run copied.
     copied: u64,
     source: Digest,
     destination: Digest,
@@ -178,15 +178,15 @@ impl Report {
     }
 }
 
-/// Tables that belong to a store and not to what is in it: its keys, the leases of its jobs, and how
-/// far readers have come in its log.
+/// Tables that belong to the store itself: its keys and tokens, the leases of its jobs, and the positions of its feed
+/// consumers.
 const OF_THE_STORE: [&str; 3] = [keys::EDGE, JOBS_TABLE, POSITIONS_TABLE];
 
 impl Copy<'_> {
     async fn run(&self) -> Result<Vec<Report>, Failure> {
         let there = self.to.names().await?;
         let mut begun = Vec::new();
-        // Everything that can be refused is refused before anything is written.
+        // All checks come before the first write.
         for name in self.names().await? {
             let spec = self.from.spec(&name).await?;
             let begin = if there.contains(&name) {
@@ -215,18 +215,18 @@ impl Copy<'_> {
         let mut there = self.from.names().await?;
         there.retain(|name| name != position::TABLE);
         let Some(wanted) = &self.args.tables else {
-            // Asked for by name, they are copied too.
+            // With `--tables` they are copied too.
             there.retain(|name| !OF_THE_STORE.contains(&name.as_str()));
             return Ok(there);
         };
         match wanted.iter().find(|name| !there.contains(name)) {
             None => Ok(wanted.clone()),
             Some(name) => Err(Failure::refused(format!("no table {name:?} at the source"))
-                .help(format!("there are: {}", there.join(", ")))),
+                .help(format!("tables at the source: {}", there.join(", ")))),
         }
     }
 
-    /// Where to begin with a table that is at the destination already.
+    /// The first step for a table that exists at the destination.
     async fn begin(&self, spec: &TableSpec) -> Result<Begin, Failure> {
         let name = &spec.name;
         self.to.verify(spec).await?;
@@ -234,14 +234,14 @@ impl Copy<'_> {
             Some(position) if position.from == self.source => {
                 if position.items > 0 && position.stage == Stage::Copying {
                     let items = output::counted(position.items, "item");
-                    output::note(format!("{name}: going on after {items}"));
+                    output::note(format!("{name}: continuing after {items}"));
                 }
                 return Ok(Begin::At(position));
             }
             Some(position) if !self.args.overwrite => {
                 let message = format!("table {name:?} is being copied from {}", position.from);
                 return Err(Failure::refused(message)
-                    .help("finish that copy first, or start anew from here with --overwrite"));
+                    .help("finish that copy first, or start again with --overwrite"));
             }
             _ => {}
         }
@@ -253,7 +253,7 @@ impl Copy<'_> {
         self.compare_only(spec).await.map(Begin::Done)
     }
 
-    /// Compares a table whose items no unfinished copy from here has brought.
+    /// Compares a table whose items do not come from an unfinished copy.
     async fn compare_only(&self, spec: &TableSpec) -> Result<Report, Failure> {
         let name = &spec.name;
         output::note(format!("{name}: has items at the destination; comparing"));
@@ -268,7 +268,7 @@ impl Copy<'_> {
         ))
     }
 
-    /// Brings one table over, from wherever it stands.
+    /// Copies one table, from its position on.
     async fn table(&self, spec: &TableSpec, mut position: Position) -> Result<Report, Failure> {
         self.to.create(spec).await?;
         position.save(self.to).await?;
@@ -283,7 +283,7 @@ impl Copy<'_> {
         Ok(report)
     }
 
-    /// Reads both sides whole.
+    /// Reads both sides completely.
     async fn compare(&self, spec: &TableSpec, copied: u64) -> Result<Report, Failure> {
         let horizon_s = now_s().saturating_add(EXPIRING_S);
         let bar = progress::items(&format!("{}: comparing", spec.name), None);

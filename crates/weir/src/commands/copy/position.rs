@@ -1,9 +1,8 @@
-//! How far a copy has come, kept at its destination.
+//! The position of a copy, stored at its destination.
 //!
-//! While a copy runs, the destination has one more table, [`TABLE`], with an item per table that is
-//! being copied. It is written after each page has arrived, so whoever runs the same command again,
-//! on whatever machine, goes on after the last page that arrived whole. When all tables are verified
-//! the table is removed.
+//! While a copy runs, the destination has the additional table [`TABLE`], with an item per table that is being copied. The
+//! item is written after each page, so the same command, run again on any machine, continues after the last complete
+//! page. The table is deleted when all tables are verified.
 
 use weir_table::{Error, Get, Item, Key, Kind, Result, TableSpec, Write};
 
@@ -13,27 +12,27 @@ use crate::tables::Tables;
 /// The table of positions.
 pub(crate) const TABLE: &str = "weir-copy-position";
 
-/// How far one table has come.
+/// The position in one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Position {
     /// The table.
     pub(crate) table: String,
-    /// Where it is copied from.
+    /// The source.
     pub(crate) from: String,
-    /// Where the next page begins; none at the beginning.
+    /// Cursor of the next page; none at the start.
     pub(crate) cursor: Option<String>,
-    /// Items that have arrived.
+    /// Items copied so far.
     pub(crate) items: u64,
-    /// What is left to do.
+    /// The current phase.
     pub(crate) stage: Stage,
 }
 
-/// What is left to do for a table.
+/// The phase of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Items are being copied.
     Copying,
-    /// All items have arrived and are to be compared.
+    /// All items are copied; they must still be compared.
     Copied,
 }
 
@@ -47,7 +46,7 @@ impl Stage {
 }
 
 impl Position {
-    /// The beginning of a table.
+    /// The position at the start of a table.
     pub(crate) fn start(table: &str, from: &str) -> Position {
         Position {
             table: table.to_owned(),
@@ -82,14 +81,14 @@ impl Position {
         })
     }
 
-    /// Keeps the position.
+    /// Stores the position.
     pub(crate) async fn save(&self, to: &Tables) -> Result<()> {
         let write = Write::put(TABLE, self.to_item());
         retry::transient(|| to.write(write.clone())).await?;
         Ok(())
     }
 
-    /// The position kept for `table`, if there is one.
+    /// The stored position of `table`, if there is one.
     pub(crate) async fn load(to: &Tables, table: &str) -> Result<Option<Position>> {
         let get = Get::new(TABLE, Key::partition(table));
         let item = match retry::transient(|| to.get(&get)).await {
@@ -101,12 +100,12 @@ impl Position {
     }
 }
 
-/// Makes the table of positions.
+/// Creates the table of positions.
 pub(crate) async fn prepare(to: &Tables) -> Result<()> {
     to.create(&TableSpec::new(TABLE, "table", Kind::S)).await
 }
 
-/// Removes the table of positions.
+/// Deletes the table of positions.
 pub(crate) async fn finish(to: &Tables) -> Result<()> {
     to.remove(TABLE).await
 }

@@ -1,5 +1,4 @@
-//! Trying again what may work the next time. A back-end tries for itself first; a copy that runs
-//! for hours has more patience.
+//! Retries of transient failures, in addition to those of the back-end, because a copy may run for hours.
 
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use weir_table::Result;
 const TRIES: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// Calls `act` until it succeeds or fails for good, with longer and longer pauses.
+/// Calls `act` until it succeeds or fails permanently, with growing pauses.
 pub(crate) async fn transient<T, F: Future<Output = Result<T>>>(act: impl Fn() -> F) -> Result<T> {
     let mut pause = FIRST_PAUSE;
     for _ in 1..TRIES {

@@ -1,4 +1,4 @@
-//! The items of one table, from page to page.
+//! Copies the items of one table, page by page.
 
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,17 @@ use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::{output, progress};
 
-/// Items of a page; after each the position is kept.
+/// Items per page. The position is stored after each page.
 const PAGE_ITEMS: u32 = 1000;
-/// Pages a second when the rate is limited.
+/// Pages per second when the rate is limited.
 const PAGES_PER_SECOND: u32 = 4;
-/// Batches on their way at the same time.
+/// Concurrent batches.
 const BATCHES_AT_ONCE: usize = 8;
-/// Items between two notes where there is no terminal to draw a bar on.
+/// Items between two progress messages when there is no terminal for a bar.
 const NOTE_EVERY: u64 = 100_000;
 
 impl Copy<'_> {
-    /// Copies what is left of a table, and says how many items that were.
+    /// Copies the rest of a table. Returns the number of items.
     pub(super) async fn transfer(
         &self,
         spec: &TableSpec,
@@ -37,7 +37,7 @@ impl Copy<'_> {
             let page = match self.page(spec, position, pace.page_items()).await {
                 Err(Error::Invalid { field, .. }) if field == "cursor" => {
                     output::note(format!(
-                        "{}: the source no longer knows where the copy stopped; starting anew",
+                        "{}: the source no longer has the position where the copy stopped; starting again",
                         spec.name
                     ));
                     *position = Position::start(&spec.name, &self.source);
@@ -60,7 +60,7 @@ impl Copy<'_> {
         Ok(copied)
     }
 
-    /// How many items there are, where counting costs nothing.
+    /// The number of items, if counting is cheap.
     async fn total(&self, spec: &TableSpec) -> Result<Option<u64>> {
         if !self.args.from.is_embedded() {
             return Ok(None);
@@ -83,7 +83,7 @@ impl Copy<'_> {
         retry::transient(|| self.from.query(&query)).await
     }
 
-    /// Writes a page, all of it, and says how many items that were.
+    /// Writes a whole page. Returns the number of items.
     async fn deliver(&self, spec: &TableSpec, items: Vec<Item>) -> Result<u64> {
         let alive = |item: &Item| !digest::is_expired(spec, item, self.now_s);
         let items: Vec<_> = items.into_iter().filter(alive).collect();
@@ -123,7 +123,7 @@ fn note(bar: &ProgressBar, table: &str, before: u64, arrived: u64) {
     }
 }
 
-/// Keeps to a number of items a second.
+/// Limits the number of items per second.
 struct Pace {
     rate: Option<u32>,
     started: Instant,

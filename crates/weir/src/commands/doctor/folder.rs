@@ -1,5 +1,4 @@
-//! The folder of an embedded store: whose it is, which format it has, how much room is left, and
-//! whether a server has it open.
+//! The folder of an embedded store: permissions, format, free space, and whether a server has it open.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,12 +12,12 @@ use crate::output;
 
 /// The newest format of a folder that this version opens.
 const FORMAT_MAX: u32 = 1;
-/// Below this a store soon refuses writes.
+/// Free bytes below which the store will soon refuse writes.
 const FREE_WRONG: u64 = 100 << 20;
-/// Below this it is time to make room.
+/// Free bytes below which a warning is shown.
 const FREE_WARNING: u64 = 1 << 30;
 
-/// Whether there is something in the folder.
+/// Whether the folder is not empty.
 pub(super) fn is_used(data: &Path) -> bool {
     fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some())
 }
@@ -38,22 +37,22 @@ fn permissions(data: &Path) -> Finding {
     let name = data.display();
     match fs::metadata(data) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Finding::warning("folder", format!("{name} is not there yet"))
-                .next("`weir serve` makes it; another one is named with --data")
+            Finding::warning("folder", format!("{name} does not exist yet"))
+                .next("`weir serve` creates it; use --data for another folder")
         }
-        Err(error) => Finding::wrong("folder", format!("{name} cannot be looked at: {error}"))
-            .next("run it as the user of the server, or name another folder with --data"),
-        Ok(meta) if !meta.is_dir() => Finding::wrong("folder", format!("{name} is no folder"))
-            .next("name another with --data"),
+        Err(error) => Finding::wrong("folder", format!("{name} cannot be read: {error}"))
+            .next("run weir as the server's user, or use --data for another folder"),
+        Ok(meta) if !meta.is_dir() => Finding::wrong("folder", format!("{name} is not a folder"))
+            .next("use --data for another folder"),
         Ok(meta) if meta.mode() & OTHERS != 0 => {
             let mode = meta.mode() & 0o7777;
             Finding::wrong(
                 "folder",
-                format!("{name} has mode {mode:04o}, so others may look into it"),
+                format!("{name} has mode {mode:04o}, so other users can read it"),
             )
             .next(format!("chmod 700 {name}"))
         }
-        Ok(_) => Finding::good("folder", format!("{name} is its owner's alone")),
+        Ok(_) => Finding::good("folder", format!("{name} is readable by its owner only")),
     }
 }
 
@@ -61,9 +60,13 @@ fn format(data: &Path) -> Finding {
     let path = data.join("FORMAT");
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
+        Err(_) if data.join("CREATING").exists() => {
+            return Finding::warning("format", "the creation of the store was interrupted")
+                .next("`weir serve` creates it again");
+        }
         Err(error) => {
             return Finding::wrong("format", format!("{} cannot be read: {error}", path.display()))
-                .next("is this the folder of a store? Name another with --data");
+                .next("this may not be a data folder; use --data for another one");
         }
     };
     match text.trim().parse::<u32>() {
@@ -71,7 +74,7 @@ fn format(data: &Path) -> Finding {
             Finding::good("format", format!("{found}, which this version writes"))
         }
         Ok(found) => {
-            let detail = format!("{found}, and this version opens up to {FORMAT_MAX}");
+            let detail = format!("{found}, but this version reads up to {FORMAT_MAX}");
             Finding::wrong("format", detail).next("install the newer version of weir that wrote it")
         }
         Err(_) => Finding::wrong("format", format!("{} is not a number", path.display()))
@@ -91,13 +94,13 @@ async fn server(data: &Path) -> Finding {
             let detail = format!("process {} serves it, version {}", about.pid, about.version);
             Finding::good("server", detail)
         }
-        Ok(None) => Finding::good("server", "none has it open; commands open it themselves"),
+        Ok(None) => Finding::good("server", "not running; commands open the store themselves"),
         Err(error) => Finding::failed("server", &Failure::from(error)),
     }
 }
 
 fn disk(data: &Path) -> Finding {
-    // A folder that is not there yet will be on the disk of the nearest one that is.
+    // A folder that does not exist yet will be on the disk of its nearest existing parent.
     let there = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
     let there = there.ancestors().find(|folder| folder.exists());
     let free = match there.map(rustix::fs::statvfs) {
@@ -107,8 +110,8 @@ fn disk(data: &Path) -> Finding {
     let detail = format!("{} MiB are free", output::thousands(free >> 20));
     match free {
         0..FREE_WRONG => Finding::wrong("disk", detail)
-            .next("make room: a store whose disk is full refuses writes"),
-        FREE_WRONG..FREE_WARNING => Finding::warning("disk", detail).next("make room soon"),
+            .next("free some space: a store on a full disk refuses writes"),
+        FREE_WRONG..FREE_WARNING => Finding::warning("disk", detail).next("free some space soon"),
         _ => Finding::good("disk", detail),
     }
 }

@@ -9,34 +9,35 @@ use rustix::process::{Resource, getrlimit};
 use super::Finding;
 use crate::output;
 
-/// 2026-01-01: this version was not there before.
+/// 2026-01-01, before the release of this version.
 const EARLIEST_MS: u64 = 1_767_225_600_000;
 /// 2100-01-01.
 const LATEST_MS: u64 = 4_102_444_800_000;
 /// How far the time of a file may be ahead of the clock.
 const SKEW_MS: u64 = 60_000;
-/// Files of a store whose times are looked at.
+/// Maximum number of files whose times are read.
 const FILES_MAX: usize = 10_000;
-/// Files a server has open beside its connections.
+/// Open files of a server besides its connections.
 const OTHER_FILES: u64 = 512;
 
-/// Whether the clock shows a time that can be, and none before what was written here already.
+/// Checks that the clock shows a plausible time, not earlier than the files of the store.
 pub(super) fn clock(now_ms: u64, data: Option<&Path>) -> Finding {
     if !(EARLIEST_MS..LATEST_MS).contains(&now_ms) {
         let detail = "the machine's clock shows a time that cannot be";
-        return Finding::wrong("clock", detail).next("set it, and keep it right with NTP");
+        return Finding::wrong("clock", detail).next("set it, and synchronise it with NTP");
     }
     let newest_ms = data.map_or(0, newest_file_ms);
     if newest_ms > now_ms.saturating_add(SKEW_MS) {
         let ahead_s = (newest_ms - now_ms) / 1000;
         let detail = format!("files of the store are {ahead_s} s ahead of the machine's clock");
-        return Finding::wrong("clock", detail)
-            .next("was it set back? Expiry and tokens go by it: keep it right with NTP");
+        return Finding::wrong("clock", detail).next(
+            "it may have been set back; expiry and tokens depend on it, so synchronise it with NTP",
+        );
     }
-    Finding::good("clock", "shows a time that can be")
+    Finding::good("clock", "shows a plausible time")
 }
 
-/// When something in the folder or its log was last written.
+/// The latest modification time in the folder or its log.
 fn newest_file_ms(data: &Path) -> u64 {
     let folders = [data.to_owned(), data.join("log")];
     let entries = folders.iter().filter_map(|folder| fs::read_dir(folder).ok());
@@ -48,7 +49,7 @@ fn newest_file_ms(data: &Path) -> u64 {
     entries.flatten().flatten().take(FILES_MAX).filter_map(written_ms).max().unwrap_or(0)
 }
 
-/// Whether as many connections fit as are configured. A server raises the soft limit to the hard one.
+/// Checks that the limit of open files allows the configured connections. A server raises the soft limit to the hard one.
 pub(super) fn open_files(connections_max: u64) -> Finding {
     let needed = connections_max.saturating_add(OTHER_FILES);
     let wanted = format!(

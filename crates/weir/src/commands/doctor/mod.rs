@@ -1,6 +1,6 @@
-//! `weir doctor`: looks at the configuration, the store and the machine, and says what to do next.
+//! `weir doctor`: checks the configuration, the store and the machine, and suggests what to do next.
 //!
-//! Each check is a function that answers a [`Finding`]; none changes anything.
+//! Each check is a function that returns a [`Finding`]; none changes anything.
 
 mod folder;
 mod machine;
@@ -24,32 +24,32 @@ Examples:
   weir doctor                                  the configuration and store that `weir serve` would use
   weir doctor --data /var/lib/weir --json
 
-Every check is one line: ✓ is well, ! may become a problem, ✗ is wrong. Exit code 4 when something is
-wrong. A running server is asked and goes on undisturbed.";
+Every check prints one line: ✓ passed, ! warning, ✗ problem. The exit code is 4 if there is a problem.
+A running server is not disturbed.";
 
-/// How long the store may take to answer.
+/// Maximum response time of the store.
 const STORE_WITHIN: Duration = Duration::from_secs(10);
-/// Permission bits of people other than the owner.
+/// Permission bits of users other than the owner.
 const OTHERS: u32 = 0o077;
 
 /// Flags of `weir doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct DoctorArgs {
-    /// Answer with JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     flags: ServeFlags,
 }
 
-/// What one check found.
+/// The result of a check.
 #[derive(Debug, Serialize)]
 struct Finding {
     check: &'static str,
     state: State,
     detail: String,
-    /// What to do about it.
+    /// Suggested next step.
     next: Option<String>,
 }
 
@@ -92,7 +92,7 @@ impl Finding {
     }
 }
 
-/// Makes all checks and shows what they found.
+/// Runs all checks and shows the results.
 pub(crate) async fn run(args: DoctorArgs, source: &Source) -> Result<(), Failure> {
     let findings = match source.load(&args.flags.given()) {
         Ok(loaded) => examine(&loaded).await,
@@ -135,23 +135,20 @@ async fn examine(loaded: &Loaded) -> Vec<Finding> {
 
 fn configuration(loaded: &Loaded) -> Finding {
     let Some(file) = &loaded.file else {
-        return Finding::good(
-            "configuration",
-            "no file is read; variables and flags stand over the defaults",
-        );
+        return Finding::good("configuration", "no file; defaults, variables and flags apply");
     };
     let name = file.display();
     if loaded.has_secret_from_file() && is_open_to_others(file) {
         return Finding::warning(
             "configuration",
-            format!("{name} holds a secret, and others may read it"),
+            format!("{name} contains a secret, and other users can read it"),
         )
         .next(format!("chmod 600 {name}"));
     }
     Finding::good("configuration", format!("{name} is read"))
 }
 
-/// Whether people other than the owner may do something with a file.
+/// Whether users other than the owner have access to a file.
 fn is_open_to_others(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.mode() & OTHERS != 0)
 }
@@ -159,16 +156,19 @@ fn is_open_to_others(path: &Path) -> bool {
 fn keys(config: &Config) -> Finding {
     let missing = config::missing_shared_keys(config);
     if missing.is_empty() && config.store.kind == Kind::Embedded {
-        return Finding::good("keys", "an embedded store makes those that are not configured");
+        return Finding::good(
+            "keys",
+            "an embedded store generates the keys that are not configured",
+        );
     }
     if missing.is_empty() {
-        return Finding::good("keys", "those that instances share are configured");
+        return Finding::good("keys", "all keys that instances share are configured");
     }
     Finding::wrong("keys", format!("not configured: {}", missing.join("; ")))
-        .next("`openssl rand -base64 32` makes one; give every instance the same")
+        .next("`openssl rand -base64 32` generates one; give every instance the same")
 }
 
-/// Whether the store answers, and how fast.
+/// Checks whether the store responds, and how fast.
 async fn store(place: &Place) -> Finding {
     let asked = place.with(Missing::Refuse, async |tables| {
         let started = Instant::now();
@@ -179,20 +179,20 @@ async fn store(place: &Place) -> Finding {
         Ok(Ok((tables, took))) => Finding::good(
             "store",
             format!(
-                "{place} has {} and answered in {:.1} ms",
+                "{place} has {} and responded in {:.1} ms",
                 output::counted(tables, "table"),
                 took.as_secs_f64() * 1e3
             ),
         ),
         Ok(Err(failure)) => Finding::failed("store", &failure),
         Err(_) => {
-            let detail = format!("{place} did not answer in {} s", STORE_WITHIN.as_secs());
+            let detail = format!("{place} did not respond within {} s", STORE_WITHIN.as_secs());
             Finding::wrong("store", detail).next("check the endpoint, the region and the network")
         }
     }
 }
 
-/// A list in the form all lists have.
+/// A list, in the form of all JSON lists.
 #[derive(Serialize)]
 struct Answer<'a> {
     items: &'a [Finding],

@@ -1,4 +1,4 @@
-//! The files of HTTPS: readable, and the certificate in force.
+//! The files of HTTPS: permissions, content, and the validity of the certificate.
 
 use std::fs;
 use std::path::Path;
@@ -10,16 +10,16 @@ use crate::output;
 use weir_framework::settings::ServerSettings;
 
 const DAY_MS: u64 = 86_400_000;
-/// A certificate that ends sooner than this should have been renewed by now.
+/// A certificate that expires within this time should have been renewed.
 const RENEW_MS: u64 = 14 * DAY_MS;
-/// Bytes of the longest file that is read.
+/// Maximum size of a file in bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// Looks at the files that are configured.
+/// Checks the configured files.
 pub(super) fn examine(server: &ServerSettings, now_ms: u64) -> Vec<Finding> {
     match (&server.tls_cert, &server.tls_key) {
         (Some(cert), Some(key)) => vec![certificate(cert, now_ms), private_key(key)],
-        _ => vec![Finding::good("TLS", "is off; the server speaks plain HTTP")],
+        _ => vec![Finding::good("TLS", "off; the server uses plain HTTP")],
     }
 }
 
@@ -33,7 +33,7 @@ fn certificate(path: &Path, now_ms: u64) -> Finding {
     };
     let chain = Certificate::load_pem_chain(&pem);
     let Some(first) = chain.ok().and_then(|chain| chain.into_iter().next()) else {
-        return Finding::wrong("TLS certificate", format!("{name} holds no certificate as PEM"))
+        return Finding::wrong("TLS certificate", format!("{name} contains no PEM certificate"))
             .next("see server.tls_cert");
     };
     let validity = first.tbs_certificate().validity();
@@ -44,10 +44,13 @@ fn certificate(path: &Path, now_ms: u64) -> Finding {
     let lasts = format!("{name} is good for {}", output::counted(days, "day"));
     if now >= ends {
         Finding::wrong("TLS certificate", format!("{name} expired on {}", validity.not_after))
-            .next("renew it; a running server reads the new files")
+            .next("renew it; a running server loads the new files")
     } else if now < begins {
-        Finding::wrong("TLS certificate", format!("{name} begins on {}", validity.not_before))
-            .next("check the machine's clock")
+        Finding::wrong(
+            "TLS certificate",
+            format!("{name} is not valid before {}", validity.not_before),
+        )
+        .next("check the machine's clock")
     } else if ends - now < u128::from(RENEW_MS) {
         Finding::warning("TLS certificate", lasts).next("renew it now")
     } else {
@@ -60,14 +63,14 @@ fn private_key(path: &Path) -> Finding {
     match read(path) {
         Err(problem) => Finding::wrong("TLS key", problem).next("see server.tls_key"),
         Ok(pem) if !String::from_utf8_lossy(&pem).contains("PRIVATE KEY-----") => {
-            Finding::wrong("TLS key", format!("{name} holds no private key as PEM"))
+            Finding::wrong("TLS key", format!("{name} contains no PEM private key"))
                 .next("see server.tls_key")
         }
         Ok(_) if is_open_to_others(path) => {
-            Finding::warning("TLS key", format!("{name} can be read by others"))
+            Finding::warning("TLS key", format!("{name} is readable by other users"))
                 .next(format!("chmod 600 {name}"))
         }
-        Ok(_) => Finding::good("TLS key", format!("{name} is its owner's alone")),
+        Ok(_) => Finding::good("TLS key", format!("{name} is readable by its owner only")),
     }
 }
 

@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use weir_api::Page;
 use weir_api::keeper::{ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportRequest};
+use weir_framework::serde_problem;
 use weir_keeper::ids::ModelId;
 use weir_keeper::money::{MicroUsd, Price};
 use weir_keeper::prices::{PriceBook, PriceChange, PriceRow, diff};
@@ -102,7 +103,7 @@ fn rows(file: &str) -> Result<Vec<PriceRow>, Failure> {
     if text.trim_start().starts_with('[') {
         return serde_json::from_str(&text).map_err(|error| {
             Failure::usage(format!("{file}: is not a list of prices"))
-                .because(error)
+                .because(serde_problem::describe(&error.to_string()))
                 .help(FILE_HELP)
         });
     }

@@ -8,7 +8,7 @@ use weir_api::limiter::{
 
 use super::amounts::{self, amount};
 use super::{one_of, spec};
-use crate::commands::api_context::{ApiContext, header, tokens, wait, with_params};
+use crate::commands::api_context::{ApiContext, header, tokens, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -96,7 +96,7 @@ fn table(limits: &[LimitStatus]) -> std::io::Result<()> {
             tokens(limit.available),
             output::thousands(limit.capacity),
             tokens(limit.requested),
-            wait(limit.retry_after_ms),
+            output::wait(limit.retry_after_ms),
         ]
     });
     let names = ["entity", "limit", "available", "capacity", "requested", "available in"];

@@ -7,7 +7,7 @@ use weir_api::page::{LIMIT_MAX, Page, PageParams};
 
 use super::amounts::{self, amount};
 use super::idempotency::IdempotencyArgs;
-use crate::commands::api_context::{ApiContext, header, tokens, wait, with_params};
+use crate::commands::api_context::{ApiContext, header, tokens, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -101,7 +101,7 @@ fn table(buckets: &[BucketResponse]) -> std::io::Result<()> {
                 tokens(limit.available),
                 output::thousands(limit.capacity),
                 tokens(limit.consumed),
-                wait(limit.full_in_ms),
+                output::wait(limit.full_in_ms),
                 bucket.shards.to_string(),
             ]
         })

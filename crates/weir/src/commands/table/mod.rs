@@ -1,4 +1,4 @@
-//! `weir table`: look inside a table, and change single items.
+//! `weir table`: read a table, and change single items.
 
 mod query;
 mod read;
@@ -25,8 +25,8 @@ Examples:
   weir table put orders --if-absent --item @order.json
   weir table delete orders --pk 'ORG#1' --sk 'ORDER#7'
 
-Keys are read by the kind the table declares: text as it is, a number as digits, bytes as base64.
-Items are written as DynamoDB JSON ({"PK": {"S": "ORG#1"}}), or with --plain as ordinary JSON."##;
+The declared kind of a key decides how its value is written: a string as it is, a number as digits,
+bytes as base64. Items are DynamoDB JSON ({"PK": {"S": "ORG#1"}}), or ordinary JSON with --plain."##;
 
 /// Flags of `weir table`.
 #[derive(Debug, Args)]
@@ -46,21 +46,21 @@ enum Verb {
     Query(query::QueryArgs),
     /// Show items of the whole table, in no order
     Scan(query::ScanArgs),
-    /// Store an item in place of what has its key
+    /// Store an item, replacing the item with the same key
     Put(PutArgs),
-    /// Remove an item
+    /// Delete an item
     Delete(DeleteArgs),
 }
 
 #[derive(Debug, Args)]
 struct KeyArgs {
-    /// The table
+    /// Name of the table
     #[arg(value_name = "TABLE")]
     table: String,
-    /// The partition key
+    /// Partition key of the item
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pk: String,
-    /// The sort key, if the table has one
+    /// Sort key of the item, if the table has one
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     sk: Option<String>,
 }
@@ -75,16 +75,16 @@ struct GetArgs {
 
 #[derive(Debug, Args)]
 struct PutArgs {
-    /// The table
+    /// Name of the table
     #[arg(value_name = "TABLE")]
     table: String,
-    /// The item: JSON, @FILE, or - for standard input
+    /// Item: JSON, @FILE, or - for standard input
     #[arg(long, value_name = "JSON")]
     item: String,
-    /// The item is ordinary JSON, not DynamoDB JSON
+    /// Read the item as ordinary JSON, not DynamoDB JSON
     #[arg(long)]
     plain: bool,
-    /// Refuse when there is an item with this key
+    /// Fail if an item with this key exists
     #[arg(long)]
     if_absent: bool,
 }
@@ -131,11 +131,11 @@ async fn put(tables: &Tables, args: PutArgs) -> Result<(), Failure> {
     match tables.write(write).await? {
         Written::Applied(None) => output::line(format!("put {key}"))?,
         Written::Applied(Some(_)) => {
-            output::line(format!("put {key}, in place of what was there"))?;
+            output::line(format!("put {key}, replacing the old item"))?;
         }
         Written::Refused(_) => {
-            return Err(Failure::refused(format!("there is an item {key} already"))
-                .help("without --if-absent it is replaced"));
+            return Err(Failure::refused(format!("item {key} already exists"))
+                .help("without --if-absent the item is replaced"));
         }
     }
     Ok(())

@@ -14,15 +14,15 @@ use crate::{output, parse};
 /// Flags of `weir table query`.
 #[derive(Debug, Args)]
 pub(crate) struct QueryArgs {
-    /// The partition key, of the table or of the index
+    /// Partition key of the table or index
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pk: String,
-    /// From the last to the first
+    /// Reverse the order
     #[arg(long)]
     reverse: bool,
     #[command(flatten)]
     read: ReadArgs,
-    // A heading holds until the next one, so flags that have one come last.
+    // A heading applies until the next one, so flags with a heading come last.
     #[command(flatten)]
     range: RangeArgs,
 }
@@ -34,46 +34,46 @@ pub(crate) struct ScanArgs {
     read: ReadArgs,
 }
 
-/// Which sort keys.
+/// Conditions on the sort key.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 #[command(next_help_heading = "Sort key (at most one)")]
 struct RangeArgs {
-    /// Those that begin with P
+    /// Sort keys that begin with P
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     begins_with: Option<String>,
-    /// Those from A to B, both included
+    /// Sort keys from A to B, inclusive
     #[arg(long, num_args = 2, value_names = ["A", "B"], allow_hyphen_values = true)]
     between: Option<Vec<String>>,
-    /// This one
+    /// Exactly this sort key
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     eq: Option<String>,
-    /// Those before V
+    /// Sort keys below V
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     lt: Option<String>,
-    /// Those before V, and V
+    /// Sort keys up to V
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     le: Option<String>,
-    /// Those after V
+    /// Sort keys above V
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     gt: Option<String>,
-    /// V, and those after it
+    /// Sort keys from V on
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     ge: Option<String>,
 }
 
-/// What queries and scans share.
+/// Flags that queries and scans share.
 #[derive(Debug, Args)]
 struct ReadArgs {
-    /// The table
+    /// Name of the table
     #[arg(value_name = "TABLE")]
     table: String,
     /// Read this index instead of the table
     #[arg(long, value_name = "INDEX")]
     index: Option<String>,
-    /// Show only items of which this holds: `total >= 10`, `state = open`, `name begins_with A`,
-    /// `tags contains x`, `deleted absent`; repeat it to narrow further. Numbers, true, false and
-    /// null are taken as such; text is bare or in double quotes
+    /// Show only items that match: `total >= 10`, `state = open`, `name begins_with A`,
+    /// `tags contains x`, `deleted absent`; repeatable. Numbers, true, false and null have their
+    /// JSON type; a string is written bare or in double quotes
     #[arg(long = "where", value_name = "FILTER", value_parser = parse::filter)]
     filters: Vec<Condition>,
     /// Show at most N items
@@ -84,10 +84,10 @@ struct ReadArgs {
         value_parser = clap::value_parser!(u32).range(1..=100_000)
     )]
     limit: u32,
-    /// Go on where an earlier answer ended
+    /// Continue at the cursor that an earlier command printed
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
-    /// Count instead of showing; all items, whatever the limit
+    /// Print the number of all matching items instead; --limit does not apply
     #[arg(long, conflicts_with_all = ["limit", "attrs", "cursor"])]
     count: bool,
     #[command(flatten)]
@@ -158,7 +158,7 @@ fn range(spec: &TableSpec, sort: Option<&Name>, args: RangeArgs) -> Result<SortR
     }
 }
 
-/// A list in the form all lists have.
+/// A list, in the form of all JSON lists.
 #[derive(Serialize)]
 struct List<T> {
     items: Vec<T>,
@@ -206,7 +206,7 @@ async fn read(
     show::items(spec, &reading.items, &args.format)?;
     output::line(counted(reading.items.len() as u64, reading.scanned))?;
     if let Some(cursor) = &reading.cursor {
-        output::line(format!("there is more: {}", continued(std::env::args(), cursor)))?;
+        output::line(format!("more items: {}", continued(std::env::args(), cursor)))?;
     }
     Ok(())
 }
@@ -221,7 +221,7 @@ fn counted(items: u64, scanned: u64) -> String {
     }
 }
 
-/// The command that was run, made to go on at `cursor`.
+/// The command that continues at `cursor`.
 fn continued(arguments: impl Iterator<Item = String>, cursor: &str) -> String {
     let mut words = vec!["weir".to_owned()];
     let mut arguments = arguments.skip(1);

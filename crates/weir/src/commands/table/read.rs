@@ -1,31 +1,30 @@
-//! Reading as many items as a person asked for.
+//! Reads as many matching items as requested.
 //!
-//! A table's own limit counts what is read, before the filter; people mean what is shown. So pages
-//! are read until enough items passed the filter. A cursor marks the end of a page and nowhere else,
-//! so a page that brought too many is read again at half the size, down to the number still wanted,
-//! which cannot bring too many.
+//! The limit of a query counts items before the filter; `--limit` counts items after it. Pages are therefore read until enough
+//! items match. A cursor can only mark the end of a page, so a page with too many matches is read again at half the size, down
+//! to the number of items still missing.
 
 use weir_table::{Item, Query, Result};
 
 use crate::tables::Tables;
 
-/// Items read for a page when a filter may drop most of them.
+/// Items per page when there is a filter.
 const FILTERED_PAGE: u32 = 1000;
-/// Pages read for one answer; a filter that lets hardly anything through ends here, with a cursor.
+/// Maximum number of pages per command. With a filter that matches few items, the command ends here with a cursor.
 const PAGES_MAX: usize = 10_000;
 
-/// What was read.
+/// The result of a read.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     /// The items.
     pub(crate) items: Vec<Item>,
     /// Items read, before the filter.
     pub(crate) scanned: u64,
-    /// Where to go on; none at the end.
+    /// Cursor of the next page; none at the end.
     pub(crate) cursor: Option<String>,
 }
 
-/// Reads until `wanted` items are there, or no more.
+/// Reads until `wanted` items match, or to the end.
 pub(crate) async fn items(tables: &Tables, query: Query, wanted: u32) -> Result<Reading> {
     let mut reading = Reading { cursor: query.cursor.clone(), ..Reading::default() };
     let mut size = match query.filter {
@@ -52,7 +51,7 @@ pub(crate) async fn items(tables: &Tables, query: Query, wanted: u32) -> Result<
     Ok(reading)
 }
 
-/// How many items pass the filter, and how many were read for it.
+/// The number of matching items, and the number of items read.
 pub(crate) async fn count(tables: &Tables, query: Query) -> Result<(u64, u64)> {
     let mut query = query.count_only();
     let (mut count, mut scanned) = (0, 0);

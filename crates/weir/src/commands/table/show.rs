@@ -20,31 +20,31 @@ const VALUE_MAX: usize = 200;
 /// Columns of a table of items.
 const COLUMNS_MAX: usize = 12;
 
-/// How items are shown.
+/// Flags for the output of items.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct FormatArgs {
     /// Show only these attributes: total,address.city
     #[arg(long, value_name = "A,B", value_delimiter = ',', value_parser = parse::path)]
     pub(crate) attrs: Option<Vec<Path>>,
-    /// Answer with DynamoDB JSON, which keeps every kind of value
+    /// Print DynamoDB JSON, which preserves the kind of every value
     #[arg(long)]
     json: bool,
-    /// Answer with ordinary JSON
+    /// Print ordinary JSON
     #[arg(long, conflicts_with = "json")]
     plain_json: bool,
-    /// Show long values and all attributes whole
+    /// Show all attributes, and long values in full
     #[arg(long, conflicts_with_all = ["json", "plain_json"])]
     full: bool,
 }
 
 impl FormatArgs {
-    /// Whether the answer is for a program.
+    /// Whether the output is JSON.
     pub(crate) fn json(&self) -> bool {
         self.json || self.plain_json
     }
 
-    /// The item in the form of JSON that was asked for.
+    /// The item in the requested form of JSON.
     pub(crate) fn to_json(&self, item: &Item) -> io::Result<Box<RawValue>> {
         let raw = if self.plain_json { to_raw_value(&PlainItem(item)) } else { to_raw_value(item) };
         raw.map_err(io::Error::other)
@@ -56,7 +56,7 @@ impl FormatArgs {
     }
 }
 
-/// Shows one item, an attribute a row.
+/// Shows one item, one attribute per row.
 pub(crate) fn item(spec: &TableSpec, item: &Item, format: &FormatArgs) -> io::Result<()> {
     if format.plain_json {
         return output::json(&PlainItem(item));
@@ -74,7 +74,7 @@ pub(crate) fn item(spec: &TableSpec, item: &Item, format: &FormatArgs) -> io::Re
     output::table(header.into(), rows, &[])
 }
 
-/// Shows items, one a row.
+/// Shows items, one per row.
 pub(crate) fn items(spec: &TableSpec, items: &[Item], format: &FormatArgs) -> io::Result<()> {
     if items.is_empty() {
         return Ok(());
@@ -104,7 +104,7 @@ pub(crate) fn items(spec: &TableSpec, items: &[Item], format: &FormatArgs) -> io
     ))
 }
 
-/// The attributes of `items`, keys first, at most `max` of them; and those left out.
+/// The attributes of `items`, keys first, at most `max`, and the remaining ones.
 fn columns<'a>(
     spec: &TableSpec,
     items: impl IntoIterator<Item = &'a Item>,
@@ -119,7 +119,7 @@ fn columns<'a>(
     (names, left_out)
 }
 
-/// A value for people: text as it is, bytes as base64, everything else as ordinary JSON.
+/// A value as text: strings as they are, bytes as base64, everything else as ordinary JSON.
 fn text(value: &Value) -> String {
     match value {
         Value::S(text) => text.clone(),

@@ -106,12 +106,13 @@ impl Books<'_> {
         app: Option<usize>,
         path: &str,
     ) -> Result<(), String> {
-        let told = match ground.try_call(Method::GET, &format!("{path}/aggregates/today"), None) {
-            Answer::Told(200, told) => told,
+        let response = match ground.try_call(Method::GET, &format!("{path}/aggregates/today"), None)
+        {
+            Answer::Told(200, response) => response,
             other => return Err(format!("{path}: {other:?}")),
         };
         for (label, def) in LABELS.iter().enumerate() {
-            let model = &told["models"][def.name];
+            let model = &response["models"][def.name];
             let found = COUNTERS.map(|name| model[name].as_u64().unwrap_or_default());
             let expected = self.expected(org, app, label);
             if found != expected {
@@ -127,9 +128,9 @@ impl Books<'_> {
         for number in (0..self.load.count()).step_by(step) {
             let one = self.load.submission(number);
             let (path, body) = (self.load.path(&one), self.load.body(&one));
-            let told = ground.call(Method::POST, &path, Some(&body));
-            let found = (&told["duplicate"], &told["processing"]["cost_usd_micros"]);
-            assert_eq!(found, (&Value::from(true), &Value::from(one.cost())), "{told}");
+            let response = ground.call(Method::POST, &path, Some(&body));
+            let found = (&response["duplicate"], &response["processing"]["cost_usd_micros"]);
+            assert_eq!(found, (&Value::from(true), &Value::from(one.cost())), "{response}");
         }
     }
 }

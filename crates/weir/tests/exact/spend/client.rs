@@ -118,8 +118,8 @@ impl Task {
     /// Sends a submission until it is acknowledged. One that was before must be told so.
     async fn send(&mut self, submission: &Submission, before: bool) {
         let (path, body) = (self.plan.load.path(submission), self.plan.load.body(submission));
-        let told = self.until(202, &path, &body).await;
-        self.check(submission, &told, before);
+        let response = self.until(202, &path, &body).await;
+        self.check(submission, &response, before);
     }
 
     /// The same for many at once; those that were not counted are sent again with the others.
@@ -133,12 +133,12 @@ impl Task {
         let bodies: Vec<Value> = sent().map(|one| load.body(one)).collect();
         let body = json!({ "requests": bodies });
         loop {
-            let told = self.until(207, &path, &body).await;
-            let results = told["results"].as_array().unwrap().clone();
-            if told["failed"] == 0 {
+            let response = self.until(207, &path, &body).await;
+            let results = response["results"].as_array().unwrap().clone();
+            if response["failed"] == 0 {
                 let twice = results.len() - 1;
-                for (place, (one, told)) in sent().zip(&results).enumerate() {
-                    self.check(one, told, place == twice);
+                for (place, (one, response)) in sent().zip(&results).enumerate() {
+                    self.check(one, response, place == twice);
                 }
                 return;
             }
@@ -154,11 +154,11 @@ impl Task {
         }
     }
 
-    fn check(&mut self, submission: &Submission, told: &Value, before: bool) {
-        let is_duplicate = told["duplicate"] == true;
-        let cost = &told["processing"]["cost_usd_micros"];
+    fn check(&mut self, submission: &Submission, response: &Value, before: bool) {
+        let is_duplicate = response["duplicate"] == true;
+        let cost = &response["processing"]["cost_usd_micros"];
         if *cost != submission.cost() || (before && !is_duplicate) {
-            self.tally.odd.push(format!("{submission:?}, again: {before}: {told}"));
+            self.tally.odd.push(format!("{submission:?}, again: {before}: {response}"));
         }
         self.tally.duplicates += u64::from(is_duplicate);
     }
@@ -167,7 +167,7 @@ impl Task {
     async fn until(&mut self, status: u16, path: &str, body: &Value) -> Value {
         loop {
             match self.ask(path, body).await {
-                Answer::Told(told, answer) if told == status => return answer,
+                Answer::Told(response, answer) if response == status => return answer,
                 Answer::Told(503, _) | Answer::Lost => self.tally.retries += 1,
                 Answer::Unsent => {}
                 Answer::Told(other, answer) => {
@@ -266,9 +266,10 @@ impl Member {
 fn collect(process: Process, tally: &mut Tally) -> (BTreeSet<u64>, bool) {
     let (lines, mut done) = (process.end(), BTreeSet::new());
     for line in &lines {
-        if let Some((job, told)) = line.strip_prefix("done ").and_then(|it| it.split_once(' ')) {
+        if let Some((job, response)) = line.strip_prefix("done ").and_then(|it| it.split_once(' '))
+        {
             done.insert(job.parse().unwrap());
-            tally.add(serde_json::from_str(told).unwrap());
+            tally.add(serde_json::from_str(response).unwrap());
         } else if let Some(odd) = line.strip_prefix("odd ") {
             tally.odd.push(odd.to_owned());
         }

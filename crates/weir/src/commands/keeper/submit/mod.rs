@@ -116,7 +116,7 @@ async fn submission(
     })
 }
 
-/// The model of a label: from the catalogue, or from an inference profile of the app.
+/// The model of a label: a configured label, or an inference profile of the app.
 async fn model_id(
     context: &ApiContext<'_>,
     loaded: &Loaded,
