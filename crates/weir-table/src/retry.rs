@@ -49,6 +49,15 @@ impl Default for TransactOptions {
     }
 }
 
+/// A page of what a domain lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed<T> {
+    /// The entries of the page.
+    pub items: Vec<T>,
+    /// Cursor of the next page; `None` at the end.
+    pub cursor: Option<String>,
+}
+
 impl<B: Backend> Store<B> {
     /// Does one write and retries conflicts. A refused condition is a result.
     ///

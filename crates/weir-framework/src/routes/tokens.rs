@@ -13,7 +13,7 @@ use crate::auth::issued::IssuedToken;
 use crate::authorize::Caller;
 use crate::error::ApiError;
 use crate::extract::{Body, Path, Query};
-use crate::page::{Page, PageLimit as _, PageParams};
+use crate::page::{Page, PageLimit as _, PageParams, page_response};
 use crate::time::rfc3339;
 
 /// Default lifetime of a token: a quarter of a year.
@@ -139,8 +139,7 @@ pub(crate) async fn list(
     Query(page): Query<PageParams>,
 ) -> Result<Json<Page<Token>>, ApiError> {
     let tokens = app.auth().operator_tokens(page.checked_limit()?, page.cursor.as_deref()).await?;
-    let items = tokens.items.into_iter().map(Token::from).collect();
-    Ok(Json(Page { items, next_cursor: tokens.cursor }))
+    Ok(page_response(tokens, Token::from))
 }
 
 /// Revokes a token

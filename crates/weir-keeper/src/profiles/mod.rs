@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use weir_table::expr::attr;
+use weir_table::retry::Listed;
 use weir_table::{Backend, Get, Item, Query, Write};
 
 pub(crate) use self::cache::ProfileCache;
@@ -15,7 +16,6 @@ use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, ModelId, OrgId, Scope, shown};
 use crate::keeper::Keeper;
 use crate::keys;
-use crate::paging::Page;
 use crate::retry::pause;
 
 const LABEL: &str = "profile_label";
@@ -174,11 +174,11 @@ impl<B: Backend> Keeper<B> {
         app: &AppId,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<Page<InferenceProfile>> {
+    ) -> Result<Listed<InferenceProfile>> {
         self.effective_config(org, Some(app)).await?;
         let page = self.store().page(self.profiles_of(org, app), limit, cursor).await?;
         let items = page.items.iter().map(InferenceProfile::decode).collect::<Result<_>>()?;
-        Ok(Page { items, cursor: page.cursor })
+        Ok(Listed { items, cursor: page.cursor })
     }
 
     /// The labels of an app's profiles.

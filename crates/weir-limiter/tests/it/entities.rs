@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use weir_limiter::audit::{Action, Filter};
+use weir_limiter::audit::Action;
 use weir_limiter::bucket::Bucket;
 use weir_limiter::config::{Level, LevelConfig};
 use weir_limiter::entities::{Entity, NewEntity};
 use weir_limiter::ids::EntityId;
 use weir_limiter::item::{self, BucketId};
 use weir_limiter::{Compat, Error, Limiter, Namespace, keys};
+use weir_table::audit::EventRange;
 use weir_table::{Get, Item, Query, Value, Write};
 
 use crate::scene::{Scene, entity, eventually, per_minute, resource};
@@ -82,8 +83,7 @@ async fn an_entity_is_created_and_replaced(scene: &Scene) {
     scene.clock.advance_ms(1_000);
     let (same, new) = scene.ns.put_entity(&id, named, "bob").await.unwrap();
     assert_eq!((same, new), (second, false), "nothing changed, so nothing was written");
-    let filter = Filter { subject: "user-1".to_owned(), limit: 10, ..Filter::default() };
-    let (events, _) = scene.ns.audit(&filter).await.unwrap();
+    let events = scene.ns.audit("user-1", &EventRange::default()).await.unwrap().items;
     let told: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
     assert_eq!(told, [(Action::EntityUpdated, "bob"), (Action::EntityCreated, "ann")]);
     assert_eq!(events[0].before.as_ref().unwrap()["name"], "user-1");
@@ -151,8 +151,7 @@ async fn a_hierarchy_has_at_most_two_levels(scene: &Scene) {
     let alone = ns.set_parent(&entity("child"), None, "ann").await.unwrap();
     assert_eq!((alone.parent, alone.cascade, alone.version), (None, false, 3));
     put(ns, "top", with_parent("child", false)).await;
-    let filter = Filter { subject: "child".to_owned(), limit: 10, ..Filter::default() };
-    let (events, _) = ns.audit(&filter).await.unwrap();
+    let events = ns.audit("child", &EventRange::default()).await.unwrap().items;
     let actions: Vec<_> = events.iter().map(|event| event.action).collect();
     use Action::{EntityCreated, EntityParentChanged};
     assert_eq!(actions, [EntityParentChanged, EntityParentChanged, EntityCreated]);
@@ -337,8 +336,7 @@ async fn a_deleted_entity_leaves_only_usage_and_audit(scene: &Scene) {
     let counts = scene.store.get(&counts).await.unwrap().unwrap();
     assert_eq!((counts.i64("gpt"), counts.i64("_default_")), (Some(1), None));
     assert!(scene.store.get(&Get::new(table(scene), key)).await.unwrap().is_some());
-    let filter = Filter { subject: "user-1".to_owned(), limit: 1, ..Filter::default() };
-    let (events, _) = scene.ns.audit(&filter).await.unwrap();
+    let events = scene.ns.audit("user-1", &EventRange::default()).await.unwrap().items;
     assert_eq!((events[0].action, &events[0].after), (Action::EntityDeleted, &None));
     assert_eq!(events[0].before.as_ref().unwrap()["name"], "user-1");
 }

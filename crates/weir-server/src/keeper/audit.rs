@@ -1,16 +1,14 @@
 //! Routes of audit events.
 
-use axum::Json;
 use axum::extract::State;
 use weir_api::keeper::{AppParam, OrgAuditEvent, OrgParam};
-use weir_keeper::audit::AuditFilter;
 
 use super::convert;
 use super::error::Reply;
 use super::path::{TargetPath, keeper};
 use weir_framework::app::App;
 use weir_framework::extract::QueryParts;
-use weir_framework::page::{Page, PageLimit as _, PageParams, TimeRange as _, TimeRangeParams};
+use weir_framework::page::{Page, PageParams, TimeRangeParams, event_range, page_response};
 
 type AuditQuery = QueryParts<(PageParams, TimeRangeParams)>;
 
@@ -21,12 +19,8 @@ async fn list(
 ) -> Reply<Page<OrgAuditEvent>> {
     let keeper = keeper(app)?;
     keeper.effective_config(scope.org(), scope.app()).await?;
-    let (from_ms, to_ms) = range.parsed()?;
-    let limit = page.checked_limit()?;
-    let filter = AuditFilter { scope, from_ms, to_ms, limit, cursor: page.cursor };
-    let found = keeper.audit_events(&filter).await?;
-    let items = found.items.into_iter().map(convert::audit_event).collect();
-    Ok(Json(Page { items, next_cursor: found.cursor }))
+    let events = keeper.audit_events(&scope, &event_range(page, &range)?).await?;
+    Ok(page_response(events, convert::audit_event))
 }
 
 /// Lists changes of an org and its apps, newest first
