@@ -4,27 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use weir_api::server::{NewAdminKey, NewSigningKey};
 use weir_table::Error;
 
 use crate::app::App;
 use crate::problem::Problem;
 use crate::{ApiError, Code};
-
-/// A new admin key. The server shows it once.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct NewAdminKey {
-    /// The key; the one before is refused from now on.
-    pub admin_key: String,
-}
-
-/// The key that signs from now on.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct NewSigningKey {
-    /// Its id, as tokens name it.
-    pub kid: String,
-}
 
 /// Replaces the admin key
 #[utoipa::path(post, path = "/v1/admin-key/rotate", tag = "access", responses(

@@ -4,8 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use weir_api::server::{MadeToken, NewToken, Token, Whoami};
 
 use crate::app::App;
 use crate::auth::grant::Grants;
@@ -22,75 +21,6 @@ const LIFETIME_DEFAULT_SECS: u64 = 90 * 24 * 60 * 60;
 const LIFETIME_MAX_SECS: u64 = 366 * 24 * 60 * 60;
 /// Characters of a token's name; of the widest ones, as many as still fit into the token's subject.
 const NAME_MAX: usize = 100;
-
-/// The token to issue.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewToken {
-    /// Whose it is, for people.
-    #[schema(
-        min_length = 1,
-        max_length = 100,
-        pattern = r"^[^\x00-\x1f\x7f-\x9f]+$",
-        example = "nightly-report"
-    )]
-    pub name: String,
-    /// What it may do: `admin`, or grants such as `org:ID`, `ns:NAME` and `owner:LOGIN`, separated by spaces.
-    #[schema(format = "scope", min_length = 1, max_length = 4096, example = "ns:default")]
-    pub scope: String,
-    /// How long it counts.
-    #[schema(minimum = 1, maximum = 31_622_400, default = 7_776_000)]
-    pub expires_in: Option<u64>,
-}
-
-/// A newly issued token. The server shows its text once.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct MadeToken {
-    /// Its id.
-    pub id: String,
-    /// Whose it is.
-    pub name: String,
-    /// What it may do.
-    pub scope: String,
-    /// The token.
-    pub access_token: String,
-    /// Always `Bearer`.
-    pub token_type: String,
-    /// How long it counts.
-    pub expires_in: u64,
-}
-
-/// A token, without its text.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Token {
-    /// Its id.
-    pub id: String,
-    /// Whose it is.
-    pub name: String,
-    /// What it may do.
-    pub scope: String,
-    /// When it was issued.
-    #[schema(format = DateTime)]
-    pub created_at: String,
-    /// Until when it counts.
-    #[schema(format = DateTime)]
-    pub expires_at: String,
-    /// When it was revoked.
-    #[schema(format = DateTime)]
-    pub revoked_at: Option<String>,
-}
-
-/// Who is asking.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Whoami {
-    /// Their name.
-    pub subject: String,
-    /// What they may do.
-    pub scope: String,
-    /// Until when their token counts; `null` for the admin key.
-    #[schema(format = DateTime)]
-    pub expires_at: Option<String>,
-}
 
 /// Issues a token
 #[utoipa::path(post, path = "/v1/tokens", tag = "access", request_body = NewToken,
@@ -139,7 +69,7 @@ pub(crate) async fn list(
     Query(page): Query<PageParams>,
 ) -> Result<Json<Page<Token>>, ApiError> {
     let tokens = app.auth().operator_tokens(page.checked_limit()?, page.cursor.as_deref()).await?;
-    Ok(page_response(tokens, Token::from))
+    Ok(page_response(tokens, token))
 }
 
 /// Revokes a token
@@ -152,7 +82,7 @@ pub(crate) async fn revoke(
 ) -> Result<Json<Token>, ApiError> {
     let revoked = app.auth().revoke_operator(&id).await?;
     let revoked = revoked.ok_or_else(|| ApiError::not_found(format!("token {id:?}")))?;
-    Ok(Json(revoked.into()))
+    Ok(Json(token(revoked)))
 }
 
 /// Tells who is asking
@@ -165,16 +95,14 @@ pub(crate) async fn whoami(Caller(caller): Caller) -> Json<Whoami> {
     })
 }
 
-impl From<IssuedToken> for Token {
-    fn from(token: IssuedToken) -> Token {
-        let time = |secs: u64| rfc3339(secs.saturating_mul(1000));
-        Token {
-            id: token.jti,
-            name: token.name,
-            scope: token.scope,
-            created_at: time(token.created),
-            expires_at: time(token.expires),
-            revoked_at: token.revoked.map(time),
-        }
+fn token(token: IssuedToken) -> Token {
+    let time = |secs: u64| rfc3339(secs.saturating_mul(1000));
+    Token {
+        id: token.jti,
+        name: token.name,
+        scope: token.scope,
+        created_at: time(token.created),
+        expires_at: time(token.expires),
+        revoked_at: token.revoked.map(time),
     }
 }
