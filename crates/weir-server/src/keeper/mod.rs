@@ -32,6 +32,7 @@ mod settings;
 mod sticky;
 mod submissions;
 mod summing;
+mod twin;
 mod webhooks;
 
 use std::sync::Arc;
