@@ -4,7 +4,6 @@ mod cache;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use weir_table::expr::attr;
 use weir_table::retry::Listed;
 use weir_table::{Backend, Get, Item, Query, Write};
@@ -25,20 +24,18 @@ const CREATED: &str = "created_at_epoch";
 const UPDATED: &str = "updated_at_epoch";
 
 /// The request to register an inference profile.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PutProfile {
     /// Label that the app uses for it.
     pub profile_label: String,
     /// ARN of the profile.
     pub inference_profile_arn: String,
     /// Description of the profile.
-    #[serde(default)]
     pub description: String,
 }
 
 /// An inference profile of an app.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InferenceProfile {
     /// Label that the app uses for it.
     pub profile_label: Label,
