@@ -13,6 +13,7 @@ use crate::auth::admin_key::Ensured;
 use crate::auth::{self, Auth};
 use crate::code::Code;
 use crate::edge;
+use crate::error::ApiError;
 use crate::jobs::{self, Jobs};
 use crate::metrics::{Metrics, ServiceMetrics};
 
@@ -184,6 +185,15 @@ impl App {
     pub fn kept<T: 'static>(&self) -> Option<&T> {
         let mut opened = self.0.opened.get()?.0.iter().rev();
         opened.find(|(of, _)| *of == TypeId::of::<T>())?.1.downcast_ref()
+    }
+
+    /// What the service `name` kept when it was opened.
+    ///
+    /// # Errors
+    /// The server does not have the service.
+    pub fn kept_by<T: 'static>(&self, name: &str) -> Result<&T, ApiError> {
+        let missing = || ApiError::new(Code::INTERNAL_ERROR, format!("the {name} is not open"));
+        self.kept().ok_or_else(missing)
     }
 
     /// Where time comes from.

@@ -12,6 +12,7 @@
 //!
 //! Read next: [`router`], where every route stands once; `docs/add-a-route.md`.
 
+pub mod actor;
 pub mod api;
 pub mod app;
 pub mod auth;
@@ -19,6 +20,7 @@ pub mod authorize;
 pub mod client;
 pub mod code;
 mod description;
+mod domain_error;
 pub mod edge;
 pub mod error;
 pub mod extract;

@@ -8,9 +8,10 @@ use weir_api::keeper::{AppParam, DayParams, DayRangeParams, DayTotals, OrgParam}
 
 use super::convert;
 use super::error::KeeperError;
-use super::path::{Actor, TargetPath, keeper};
+use super::path::{TargetPath, keeper};
 use super::rates::allowances;
 use super::twin::twin_routes;
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::{Path, Query};
 use weir_framework::page::Page;

@@ -11,8 +11,9 @@ use weir_keeper::{Listed, PutOutcome};
 
 use super::convert;
 use super::error::{KeeperError, Reply};
-use super::path::{Actor, OrgPath, keeper};
+use super::path::{OrgPath, keeper};
 use super::rates::allowances;
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
 use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};

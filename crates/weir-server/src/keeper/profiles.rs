@@ -7,8 +7,9 @@ use weir_api::keeper::{AppParam, InferenceProfile, InferenceProfileRequest, OrgP
 
 use super::convert;
 use super::error::{KeeperError, Reply};
-use super::path::{Actor, AppPath, keeper};
+use super::path::{AppPath, keeper};
 use super::rates::allowances;
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
 use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};

@@ -8,8 +8,9 @@ use weir_keeper::ids::Label;
 
 use super::convert;
 use super::error::{KeeperError, Reply};
-use super::path::{Actor, TargetPath, keeper};
+use super::path::{TargetPath, keeper};
 use super::twin::twin_routes;
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::Body;
 

@@ -7,8 +7,9 @@ use weir_api::limiter::{EntityResponse, PutEntityRequest, SetParentRequest};
 use weir_limiter::entities::Entity;
 
 use super::convert::{self, entity_response};
-use super::path::{Actor, EntityPath, NamespacePath};
+use super::path::{EntityPath, NamespacePath};
 use crate::limiter::error::{LimiterError, Reply};
+use weir_framework::actor::Actor;
 use weir_framework::extract::{Body, Query};
 use weir_framework::page::{Page, PageLimit as _, PageParams};
 use weir_framework::prelude::Created;
@@ -25,11 +26,11 @@ fn page((entities, next_cursor): (Vec<Entity>, Option<String>)) -> Json<Page<Ent
 pub(crate) async fn put(
     NamespacePath(ns): NamespacePath,
     EntityPath(id): EntityPath,
-    Actor(actor): Actor,
+    actor: Actor,
     Body(request): Body<PutEntityRequest>,
 ) -> Result<Response, LimiterError> {
     let new = convert::new_entity(&id, request)?;
-    let (entity, is_new) = ns.put_entity(&id, new, &actor).await?;
+    let (entity, is_new) = ns.put_entity(&id, new, actor.name()).await?;
     let entity = entity_response(entity);
     Ok(if is_new { Created(entity).into_response() } else { Json(entity).into_response() })
 }
@@ -52,9 +53,9 @@ pub(crate) async fn get(
 pub(crate) async fn remove(
     NamespacePath(ns): NamespacePath,
     EntityPath(id): EntityPath,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Result<StatusCode, LimiterError> {
-    ns.delete_entity(&id, &actor).await?;
+    ns.delete_entity(&id, actor.name()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -87,9 +88,9 @@ pub(crate) async fn children(
 pub(crate) async fn set_parent(
     NamespacePath(ns): NamespacePath,
     EntityPath(id): EntityPath,
-    Actor(actor): Actor,
+    actor: Actor,
     Body(request): Body<SetParentRequest>,
 ) -> Reply<EntityResponse> {
     let parent = convert::parent(request.parent.as_deref())?;
-    Ok(Json(entity_response(ns.set_parent(&id, parent.as_ref(), &actor).await?)))
+    Ok(Json(entity_response(ns.set_parent(&id, parent.as_ref(), actor.name()).await?)))
 }
