@@ -10,6 +10,7 @@ use weir_limiter::ids::EntityId;
 use weir_limiter::item::{self, BucketId};
 use weir_limiter::{Compat, Error, Limiter, Namespace, keys};
 use weir_table::audit::EventRange;
+use weir_table::retry::Listed;
 use weir_table::{Get, Item, Query, Value, Write};
 
 use crate::scene::{Scene, entity, eventually, per_minute, resource};
@@ -231,8 +232,9 @@ async fn all_entities_are_listed_without_reading_usage(scene: &Scene) {
         scene.store.write(Write::put(table(scene), usage)).await.unwrap();
     }
     let pages = eventually(async || {
-        let (first, cursor) = scene.ns.entities(4, None).await.unwrap();
-        let (second, end) = scene.ns.entities(4, Some(cursor?)).await.unwrap();
+        let Listed { items: first, cursor } = scene.ns.entities(4, None).await.unwrap();
+        let second = scene.ns.entities(4, Some(cursor?)).await.unwrap();
+        let (second, end) = (second.items, second.cursor);
         (first.len() + second.len() == 7 && end.is_none()).then_some((first, second))
     })
     .await;
@@ -240,7 +242,8 @@ async fn all_entities_are_listed_without_reading_usage(scene: &Scene) {
     assert_eq!(found, ids);
     let empty = scene.limiter.create_namespace(&"empty".parse().unwrap(), "ann").await.unwrap();
     let empty = scene.limiter.namespace(&empty.0.name).await.unwrap();
-    assert_eq!(empty.entities(4, None).await.unwrap(), (Vec::new(), None));
+    let none = Listed { items: Vec::new(), cursor: None };
+    assert_eq!(empty.entities(4, None).await.unwrap(), none);
 }
 
 async fn children_are_listed(scene: &Scene) {
@@ -250,13 +253,14 @@ async fn children_are_listed(scene: &Scene) {
         made.push(put(&scene.ns, &format!("child-{n}"), with_parent("top", n == 1)).await);
     }
     let found = eventually(async || {
-        let (first, cursor) = scene.ns.children(&entity("top"), 2, None).await.unwrap();
-        let (second, _) = scene.ns.children(&entity("top"), 2, Some(cursor?)).await.unwrap();
+        let Listed { items: first, cursor } =
+            scene.ns.children(&entity("top"), 2, None).await.unwrap();
+        let second = scene.ns.children(&entity("top"), 2, Some(cursor?)).await.unwrap().items;
         (second.len() == 1).then(|| [first, second].concat())
     })
     .await;
     assert_eq!(found, made);
-    assert_eq!(scene.ns.children(&entity("alone"), 2, None).await.unwrap().0, []);
+    assert_eq!(scene.ns.children(&entity("alone"), 2, None).await.unwrap().items, []);
 }
 
 /// Puts a bucket with so many shards and waits until the index shows them.
@@ -410,7 +414,7 @@ async fn entities_of_zae_limiter_count_as_children(scene: &Scene) {
         .with("GSI4SK", pk.as_str());
     scene.store.write(Write::put(table(scene), theirs)).await.unwrap();
     let found = eventually(async || {
-        let (found, _) = ns.entities(50, None).await.unwrap();
+        let found = ns.entities(50, None).await.unwrap().items;
         (found.len() == 3).then(|| found.iter().map(|e| e.id.to_string()).collect::<Vec<_>>())
     })
     .await;

@@ -7,6 +7,7 @@ use weir_limiter::entities::NewEntity;
 use weir_limiter::ids::NamespaceName;
 use weir_limiter::namespaces::{Record, State};
 use weir_table::audit::EventRange;
+use weir_table::retry::Listed;
 use weir_table::{Item, Query, Write};
 
 use crate::scene::{Scene, entity, eventually};
@@ -145,7 +146,8 @@ async fn namespaces_in_every_state_are_listed(scene: &Scene) {
     scene.store.write(Write::put(scene.limiter.settings().table.as_str(), odd)).await.unwrap();
     let (mut found, mut cursor) = (Vec::new(), None);
     for _ in 0..10 {
-        let (page, next) = scene.limiter.namespaces(2, cursor).await.unwrap();
+        let Listed { items: page, cursor: next } =
+            scene.limiter.namespaces(2, cursor).await.unwrap();
         found.extend(page.into_iter().map(|record| (record.name.to_string(), record.state)));
         cursor = next;
         if cursor.is_none() {

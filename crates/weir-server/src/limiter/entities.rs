@@ -4,19 +4,14 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use weir_api::limiter::{EntityResponse, PutEntityRequest, SetParentRequest};
-use weir_limiter::entities::Entity;
 
 use super::convert::{self, entity_response};
 use super::path::{EntityPath, NamespacePath};
 use crate::limiter::error::{LimiterError, Reply};
 use weir_framework::actor::Actor;
 use weir_framework::extract::{Body, Query};
-use weir_framework::page::{Page, PageLimit as _, PageParams};
+use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};
 use weir_framework::prelude::Created;
-
-fn page((entities, next_cursor): (Vec<Entity>, Option<String>)) -> Json<Page<EntityResponse>> {
-    Json(Page { items: entities.into_iter().map(entity_response).collect(), next_cursor })
-}
 
 /// Creates or replaces an entity
 #[utoipa::path(put, path = "/v1/namespaces/{ns}/entities/{id}", tag = "entities",
@@ -66,7 +61,8 @@ pub(crate) async fn list(
     NamespacePath(ns): NamespacePath,
     Query(params): Query<PageParams>,
 ) -> Reply<Page<EntityResponse>> {
-    Ok(page(ns.entities(params.checked_limit()?, params.cursor).await?))
+    let found = ns.entities(params.checked_limit()?, params.cursor).await?;
+    Ok(page_response(found, entity_response))
 }
 
 /// Lists the children of an entity
@@ -78,7 +74,8 @@ pub(crate) async fn children(
     EntityPath(id): EntityPath,
     Query(params): Query<PageParams>,
 ) -> Reply<Page<EntityResponse>> {
-    Ok(page(ns.children(&id, params.checked_limit()?, params.cursor).await?))
+    let found = ns.children(&id, params.checked_limit()?, params.cursor).await?;
+    Ok(page_response(found, entity_response))
 }
 
 /// Sets or removes the parent of an entity

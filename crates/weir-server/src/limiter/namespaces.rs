@@ -11,7 +11,7 @@ use crate::limiter::error::{LimiterError, Reply};
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::Query;
-use weir_framework::page::{Page, PageLimit as _, PageParams};
+use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};
 use weir_framework::prelude::Created;
 
 /// Creates a namespace
@@ -48,10 +48,8 @@ pub(crate) async fn list(
     State(app): State<App>,
     Query(page): Query<PageParams>,
 ) -> Reply<Page<NamespaceResponse>> {
-    let (records, next_cursor) =
-        limiter(&app)?.namespaces(page.checked_limit()?, page.cursor).await?;
-    let items = records.into_iter().map(namespace_response).collect();
-    Ok(Json(Page { items, next_cursor }))
+    let found = limiter(&app)?.namespaces(page.checked_limit()?, page.cursor).await?;
+    Ok(page_response(found, namespace_response))
 }
 
 /// Deletes a namespace
