@@ -11,5 +11,6 @@ pub mod keeper;
 pub mod limiter;
 pub mod page;
 pub mod secret;
+pub mod server;
 
 pub use page::{Page, PageParams, TimeRangeParams};

@@ -14,6 +14,7 @@ use crate::auth::scope_kind::{ScopeKind, ScopeKinds};
 use crate::auth::{self, Auth};
 use crate::code::Code;
 use crate::edge;
+use crate::error::ApiError;
 use crate::jobs::{self, Jobs};
 use crate::metrics::{Metrics, ServiceMetrics};
 
@@ -192,6 +193,15 @@ impl App {
     pub fn kept<T: 'static>(&self) -> Option<&T> {
         let mut opened = self.0.opened.get()?.0.iter().rev();
         opened.find(|(of, _)| *of == TypeId::of::<T>())?.1.downcast_ref()
+    }
+
+    /// What the service `name` kept when it was opened.
+    ///
+    /// # Errors
+    /// The server does not have the service.
+    pub fn kept_by<T: 'static>(&self, name: &str) -> Result<&T, ApiError> {
+        let missing = || ApiError::new(Code::INTERNAL_ERROR, format!("the {name} is not open"));
+        self.kept().ok_or_else(missing)
     }
 
     /// The clock.

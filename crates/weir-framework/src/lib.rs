@@ -11,6 +11,7 @@
 //!
 //! Read next: [`router`], which lists every route once; `docs/add-a-route.md`.
 
+pub mod actor;
 pub mod api;
 pub mod app;
 pub mod auth;
@@ -18,6 +19,7 @@ pub mod authorize;
 pub mod client;
 pub mod code;
 mod description;
+mod domain_error;
 pub mod edge;
 pub mod error;
 pub mod extract;

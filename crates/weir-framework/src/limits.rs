@@ -6,6 +6,7 @@
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use crate::code::Code;
 use crate::error::ApiError;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
@@ -90,6 +91,12 @@ fn number(to: &mut Vec<u8>, number: u64) -> usize {
     // Writing to memory does not fail.
     serde_json::to_writer(&mut *to, &number).ok();
     to.len()
+}
+
+/// A request that lost too many races for the same item. It may succeed in a second.
+#[must_use]
+pub fn contended(detail: impl Into<String>) -> ApiError {
+    retry_after(ApiError::new(Code::SERVICE_UNAVAILABLE, detail).with("kind", "contended"), 1)
 }
 
 /// Adds `Retry-After` to an error.

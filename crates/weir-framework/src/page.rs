@@ -1,5 +1,9 @@
 //! Lists: `{items, next_cursor}`, requested with `limit` and `cursor`.
 
+use axum::Json;
+use weir_table::audit::EventRange;
+use weir_table::retry::Listed;
+
 use crate::error::ApiError;
 use crate::time;
 
@@ -44,4 +48,19 @@ impl TimeRange for TimeRangeParams {
         };
         Ok((bound("from", &self.from)?, bound("to", &self.to)?))
     }
+}
+
+/// The response with a page of what a domain lists.
+pub fn page_response<T, U>(found: Listed<T>, convert: impl FnMut(T) -> U) -> Json<Page<U>> {
+    let items = found.items.into_iter().map(convert).collect();
+    Json(Page { items, next_cursor: found.cursor })
+}
+
+/// The audit events that a request asks for.
+///
+/// # Errors
+/// As [`PageLimit::checked_limit`] and [`TimeRange::parsed`].
+pub fn event_range(page: PageParams, range: &TimeRangeParams) -> Result<EventRange, ApiError> {
+    let (from_ms, to_ms) = range.parsed()?;
+    Ok(EventRange { from_ms, to_ms, limit: page.checked_limit()?, cursor: page.cursor })
 }

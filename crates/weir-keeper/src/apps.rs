@@ -3,6 +3,7 @@
 //! An app is validated against its org, so it is written only if the org has not changed since.
 
 use weir_table::expr::{add, attr};
+use weir_table::retry::Listed;
 use weir_table::{Backend, Item, Query, Write};
 
 use crate::audit::{AuditAction, NewAuditEvent};
@@ -16,7 +17,6 @@ use crate::item_diff::{unchanged_since, update_between};
 use crate::keeper::Keeper;
 use crate::keys;
 use crate::orgs::{OWN_CHAINS, PutOutcome, decode_app};
-use crate::paging::Page;
 use crate::retry::pause;
 
 /// An org as read: its record and its item.
@@ -158,7 +158,7 @@ impl<B: Backend> Keeper<B> {
         org: &OrgId,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<Page<EffectiveConfig>> {
+    ) -> Result<Listed<EffectiveConfig>> {
         let now_ms = self.now_ms();
         let ((org_record, _), _) = self.read_records(org, None).await?;
         let query = Query::partition(self.tables().config.clone(), keys::org_partition(org))
@@ -168,6 +168,6 @@ impl<B: Backend> Keeper<B> {
             Ok(EffectiveConfig::for_app(&org_record, &decode_app(org, item)?, now_ms))
         };
         let items = page.items.iter().map(effective).collect::<Result<_>>()?;
-        Ok(Page { items, cursor: page.cursor })
+        Ok(Listed { items, cursor: page.cursor })
     }
 }

@@ -119,11 +119,7 @@ pub const IMPORT_OPEN_MS: i64 = 3_600_000;
 /// Most pages of the price table that a list reads.
 pub const PRICE_PAGES_MAX: u32 = 256;
 /// Days that an audit event is retained.
-pub const AUDIT_RETENTION_DAYS: i64 = 90;
-/// Most reads for one page of an app's audit events, which are filtered from its org's.
-pub const AUDIT_READS_MAX: u32 = 16;
-/// Longest actor name in an audit event, in characters.
-pub const ACTOR_MAX: usize = 256;
+pub const AUDIT_RETENTION_DAYS: u32 = 90;
 
 // Sums of a day's submissions, and percentages of any spend, fit their types.
 const _: () = assert!(USD_MICROS_MAX < u64::MAX / 10_000);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::bounds::{DESCRIPTION_MAX, LABELS_MAX};
 use crate::error::{Error, Result};
@@ -11,7 +11,7 @@ use crate::ids::{Label, ModelId, shown};
 use crate::money::Price;
 
 /// The model behind a label.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelDefinition {
     /// The Bedrock model id.
@@ -24,13 +24,12 @@ pub struct ModelDefinition {
     #[serde(default)]
     pub description: String,
     /// Price, used where no other source has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub price: Option<Price>,
 }
 
 /// The catalog of model labels.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelCatalog {
     labels: BTreeMap<Label, ModelDefinition>,
 }

@@ -147,19 +147,11 @@ impl Error {
     /// Whether the same request may succeed later.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
-        use weir_table::Error as Store;
-        matches!(
-            self,
-            Error::Contended
-                | Error::Busy(_)
-                | Error::Store(
-                    Store::Unavailable(_)
-                        | Store::Throttled
-                        | Store::Closed
-                        | Store::Conflict
-                        | Store::ReadOnly { .. }
-                )
-        )
+        match self {
+            Error::Contended | Error::Busy(_) => true,
+            Error::Store(error) => error.is_unavailable() || error.is_conflict(),
+            _ => false,
+        }
     }
 }
 

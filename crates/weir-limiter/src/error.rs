@@ -81,12 +81,6 @@ impl Error {
     /// Whether the store could not be reached or would not serve, so that `on_unavailable` decides.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
-        use weir_table::Error as Store;
-        matches!(
-            self,
-            Error::Store(
-                Store::Unavailable(_) | Store::Throttled | Store::Closed | Store::ReadOnly { .. }
-            )
-        )
+        matches!(self, Error::Store(error) if error.is_unavailable())
     }
 }

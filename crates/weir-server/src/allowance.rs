@@ -155,8 +155,7 @@ impl Allowance {
 }
 
 async fn open(app: &App) -> Result<Namespace<AnyBackend>, LimiterError> {
-    let missing = || ApiError::new(Code::INTERNAL_ERROR, "the limiter is not open");
-    let limiter: &Limiter<AnyBackend> = app.kept().ok_or_else(missing)?;
+    let limiter: &Limiter<AnyBackend> = app.kept_by("limiter")?;
     let name = NamespaceName::new(NAMESPACE)?;
     limiter.create_namespace(&name, "weir").await?;
     Ok(limiter.namespace(&name).await?)

@@ -141,6 +141,13 @@ impl Error {
         matches!(self, Error::Conflict | Error::Throttled | Error::Unavailable(_))
     }
 
+    /// Whether the store could not be reached or would not serve.
+    #[must_use]
+    pub fn is_unavailable(&self) -> bool {
+        use Error::{Closed, ReadOnly, Throttled, Unavailable};
+        matches!(self, Unavailable(_) | Throttled | Closed | ReadOnly { .. })
+    }
+
     /// The attribute or parameter that an invalid request names.
     #[must_use]
     pub fn field(&self) -> Option<&str> {

@@ -8,6 +8,7 @@ pub mod addition;
 #[cfg(any(feature = "embedded", feature = "dynamodb"))]
 mod any;
 pub mod attrs;
+pub mod audit;
 pub mod backend;
 pub mod capacity;
 pub mod check;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
+use crate::item::Item;
 use crate::request::{Page, Query, Transacted, Transaction, Write, Written};
 use crate::store::Store;
 
@@ -46,6 +47,22 @@ impl Default for TransactOptions {
     /// [`TRIES_MAX`] attempts; the first [`Error::Unavailable`] is returned.
     fn default() -> TransactOptions {
         TransactOptions { tries_max: TRIES_MAX, unavailable_tries_max: 1 }
+    }
+}
+
+/// A page of what a domain lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed<T> {
+    /// The entries of the page.
+    pub items: Vec<T>,
+    /// Cursor of the next page; `None` at the end.
+    pub cursor: Option<String>,
+}
+
+impl Page {
+    /// The page as a domain lists it; items that `decode` does not know are left out.
+    pub fn listed<T>(self, decode: impl FnMut(&Item) -> Option<T>) -> Listed<T> {
+        Listed { items: self.items.iter().filter_map(decode).collect(), cursor: self.cursor }
     }
 }
 

@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
+use weir_table::retry::Listed;
 use weir_table::{Backend, Error, Result};
 
 use super::Auth;
 use super::claims::{Claims, ID_MAX, TokenType};
 use super::error::{AuthError, TokenError};
 use super::grant::Grants;
-use super::issued::{self, IssuedPage, IssuedToken};
+use super::issued::{self, IssuedToken};
 use super::revocation::ToRevoke;
 use super::token::{Mint, Minted};
 
@@ -105,7 +106,11 @@ impl<B: Backend> Auth<B> {
     ///
     /// # Errors
     /// The limit or the cursor is invalid, or the store fails.
-    pub async fn operator_tokens(&self, limit: u32, cursor: Option<&str>) -> Result<IssuedPage> {
+    pub async fn operator_tokens(
+        &self,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<Listed<IssuedToken>> {
         self.issued.list(limit, cursor, self.clock.now_ms()).await
     }
 

@@ -3,6 +3,7 @@
 //! A record expires together with its token. It does not contain the token.
 
 use weir_table::expr::{attr, set};
+use weir_table::retry::Listed;
 use weir_table::{Backend, Error, Get, Item, Query, Result, Store, Write};
 
 use super::claims::{Claims, JTI_MAX};
@@ -68,15 +69,6 @@ pub fn is_operator(subject: &str) -> bool {
     subject.starts_with(SUBJECT_PREFIX)
 }
 
-/// A page of tokens, the newest first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IssuedPage {
-    /// The tokens. A page may have fewer than requested.
-    pub items: Vec<IssuedToken>,
-    /// Cursor of the next page; none at the end.
-    pub cursor: Option<String>,
-}
-
 /// The records of operators' tokens.
 #[derive(Debug)]
 pub struct Issued<B> {
@@ -119,11 +111,16 @@ impl<B: Backend> Issued<B> {
         Ok(token.filter(|token| token.expires > now_ms / 1000))
     }
 
-    /// Up to `limit` of the tokens that have not expired, from `cursor` on.
+    /// Up to `limit` of the tokens that have not expired, from `cursor` on, the newest first. A page may have fewer.
     ///
     /// # Errors
     /// The limit is out of bounds, the cursor is not one of this list, or the store fails.
-    pub async fn list(&self, limit: u32, cursor: Option<&str>, now_ms: u64) -> Result<IssuedPage> {
+    pub async fn list(
+        &self,
+        limit: u32,
+        cursor: Option<&str>,
+        now_ms: u64,
+    ) -> Result<Listed<IssuedToken>> {
         if !(1..=PAGE_MAX).contains(&limit) {
             let problem = format!("is {limit}; 1 to {PAGE_MAX} are allowed");
             return Err(Error::invalid("limit", problem));
@@ -137,7 +134,7 @@ impl<B: Backend> Issued<B> {
         // Not a filter of the query, because a cursor is bound to its query and the time changes.
         let tokens = page.items.iter().filter_map(IssuedToken::from_item);
         let alive = tokens.filter(|token| token.expires > now_ms / 1000);
-        Ok(IssuedPage { items: alive.collect(), cursor: page.cursor })
+        Ok(Listed { items: alive.collect(), cursor: page.cursor })
     }
 
     /// Records the revocation of a token; [`super::revocation`] performs it.

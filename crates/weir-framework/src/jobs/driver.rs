@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use weir_api::server::{Job, JobKind};
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Error, Result, Store};
 
@@ -21,7 +22,7 @@ use super::mailbox::{RunResult, Waker, mailbox};
 use super::periodic::PeriodicTask;
 use super::run_context::Phase;
 use super::settings::{INSTANCE_MAX, JOBS_MAX, RELEASE_WITHIN, Settings};
-use super::status::{Kind, Status, StatusCell};
+use super::status::StatusCell;
 
 /// Jobs to run.
 pub struct Jobs {
@@ -131,7 +132,7 @@ impl Running {
             return Err(Error::invalid("every", problem));
         }
         let (waker, mailbox) = mailbox(self.context.phase.clone());
-        let status = self.add(job.name(), Kind::Periodic, job.every(), waker)?;
+        let status = self.add(job.name(), JobKind::Periodic, job.every(), waker)?;
         let task = PeriodicTask::new(Arc::clone(&self.context), job, status, mailbox);
         self.spawn(task.run());
         Ok(())
@@ -140,7 +141,7 @@ impl Running {
     fn start_feed_job(&mut self, job: Box<dyn AnyFeedJob>) -> Result<()> {
         let (waker, mailbox) = mailbox(self.context.phase.clone());
         let every = job.every().unwrap_or(self.context.settings.feed_poll);
-        let status = self.add(job.name(), Kind::Feed, every, waker)?;
+        let status = self.add(job.name(), JobKind::Feed, every, waker)?;
         let task = FeedTask::new(Arc::clone(&self.context), job, status, mailbox)?;
         self.spawn(task.run());
         Ok(())
@@ -157,7 +158,7 @@ impl Running {
     fn add(
         &mut self,
         name: &str,
-        kind: Kind,
+        kind: JobKind,
         every: Duration,
         waker: Waker,
     ) -> Result<Arc<StatusCell>> {
@@ -189,7 +190,7 @@ impl Running {
 
     /// The status of all jobs, sorted by name.
     #[must_use]
-    pub fn statuses(&self) -> Vec<Status> {
+    pub fn statuses(&self) -> Vec<Job> {
         let now_ms = self.context.now_ms();
         let stopping = *self.phase.borrow() != Phase::Serving;
         let statuses = self.jobs.values();

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
+use weir_api::server::JobOutcome;
 
 use super::backoff::{backoff, spread};
 use super::context::{Context, Started};
@@ -20,7 +21,6 @@ use super::lease::Lease;
 use super::leased::{self, Leased, Terms};
 use super::mailbox::{Mailbox, RunResult, Wakeup};
 use super::reader::{Read, Reader};
-use super::record::Outcome;
 use super::run::{End, Work, guarded, rounds};
 use super::run_log::RunLog;
 use super::status::StatusCell;
@@ -117,7 +117,7 @@ impl FeedTask {
     /// Records a successful read. A read without changes counts as a run only if it was requested or follows a failure.
     async fn succeeded(&mut self, started: Started, done: &Done, requested: bool) {
         self.failed_in_row = 0;
-        let is_news = requested || self.status.last_outcome() != Some(Outcome::Ok);
+        let is_news = requested || self.status.last_outcome() != Some(JobOutcome::Ok);
         if done.items > 0 || (is_news && self.pass_failed.is_none()) {
             let ended = self.context.ended(started, &Ok(done.clone()));
             self.status.ended(&ended);

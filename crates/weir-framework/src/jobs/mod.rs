@@ -70,7 +70,5 @@ pub use failure::{Failure, Result};
 pub use job::{Done, FeedJob, PeriodicJob, Placement};
 pub use keys::{JOBS_TABLE, table_spec};
 pub use mailbox::RunResult;
-pub use record::Outcome;
 pub use run_context::RunContext;
 pub use settings::Settings;
-pub use status::{Kind, State, Status};

@@ -10,29 +10,8 @@
 //! | `runs`, `failures`, `failed_in_row` | counts over all instances |
 //! | `passes_owed`, `passes_done` | full passes of a feed job; one is due while they differ |
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use weir_api::server::JobOutcome;
 use weir_table::Item;
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = JobOutcome)]
-pub enum Outcome {
-    /// The run succeeded.
-    Ok,
-    /// The run failed; the error says why.
-    Failed,
-}
-
-impl Outcome {
-    pub(super) fn text(self) -> &'static str {
-        match self {
-            Outcome::Ok => "ok",
-            Outcome::Failed => "failed",
-        }
-    }
-}
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +26,15 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    pub(super) fn outcome(&self) -> Outcome {
+    /// The stored text of the outcome.
+    pub(super) fn outcome_text(&self) -> &'static str {
+        if self.error.is_none() { "ok" } else { "failed" }
+    }
+
+    pub(super) fn outcome(&self) -> JobOutcome {
         match self.error {
-            None => Outcome::Ok,
-            Some(_) => Outcome::Failed,
+            None => JobOutcome::Ok,
+            Some(_) => JobOutcome::Failed,
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The log of runs that need no lease. It is stored when the outcome changes, every `record_every`, and at the end.
 
 use tokio::time::Instant;
+use weir_api::server::JobOutcome;
 
 use super::context::Context;
-use super::record::{Ended, Outcome};
+use super::record::Ended;
 use super::writes;
 
 #[derive(Debug, Default)]
@@ -11,7 +12,7 @@ pub(super) struct RunLog {
     runs: u64,
     failures: u64,
     last: Option<Ended>,
-    stored: Option<(Outcome, Instant)>,
+    stored: Option<(JobOutcome, Instant)>,
 }
 
 impl RunLog {

@@ -1,78 +1,14 @@
-//! How a job does, as this instance knows it: what it did itself, and what it read in the table.
+//! The status of a job, as this instance knows it: what it did itself, and what it read in the table.
 
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use weir_api::server::{Job, JobKind, JobOutcome, JobState};
 
 use super::failure::Failure;
-use super::record::{Ended, Outcome, Record};
+use super::record::{Ended, Record};
 use super::writes::failed;
-
-/// What drives a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = JobKind)]
-pub enum Kind {
-    /// Time.
-    Periodic,
-    /// The changes of a table.
-    Feed,
-}
-
-/// What a job does right now on this instance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = JobState)]
-pub enum State {
-    /// It waits until it is due.
-    Idle,
-    /// It runs.
-    Running,
-    /// It is due, and another instance runs it.
-    WaitingForLease,
-    /// The last run failed; the next one comes after a while.
-    Failed,
-    /// The driver is stopping, or has stopped.
-    Stopping,
-}
-
-/// How a job does. Times are milliseconds since 1970.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Status {
-    /// Its name.
-    pub name: String,
-    /// What drives it.
-    pub kind: Kind,
-    /// Its period; of a feed job, how often a feed with nothing new is read.
-    pub every_secs: u64,
-    /// What it does.
-    pub state: State,
-    /// When the last run began.
-    pub last_started_at: Option<u64>,
-    /// When the last run that ended did.
-    pub last_finished_at: Option<u64>,
-    /// How long it took.
-    pub last_duration_ms: Option<u64>,
-    /// How it ended.
-    pub last_outcome: Option<Outcome>,
-    /// Items it worked on.
-    pub last_items: Option<u64>,
-    /// Why it failed.
-    pub last_error: Option<String>,
-    /// What it had to tell.
-    pub last_detail: Option<String>,
-    /// Runs of all instances, as far as this one has heard.
-    pub runs: u64,
-    /// Those of them that failed.
-    pub failures: u64,
-    /// Of a feed job that is behind, how old the last change is that it handled; of a periodic one,
-    /// how long it is overdue.
-    pub lag_ms: u64,
-    /// The instance that runs it under a lease.
-    pub leased_by: Option<String>,
-}
+use crate::time::rfc3339;
 
 /// The status of one job, written by its task and read by anyone.
 #[derive(Debug)]
@@ -82,7 +18,7 @@ pub(super) struct StatusCell {
 
 #[derive(Debug)]
 struct Inner {
-    status: Status,
+    status: Job,
     /// When a periodic job is due.
     due_ms: Option<u64>,
     /// Of a feed job that is behind: when the last change it handled was made, or the first that it
@@ -91,12 +27,12 @@ struct Inner {
 }
 
 impl StatusCell {
-    pub(super) fn new(name: &str, kind: Kind, every: Duration) -> StatusCell {
-        let status = Status {
+    pub(super) fn new(name: &str, kind: JobKind, every: Duration) -> StatusCell {
+        let status = Job {
             name: name.to_owned(),
             kind,
             every_secs: every.as_secs(),
-            state: State::Idle,
+            state: JobState::Idle,
             last_started_at: None,
             last_finished_at: None,
             last_duration_ms: None,
@@ -113,17 +49,17 @@ impl StatusCell {
     }
 
     /// The status at `now_ms`.
-    pub(super) fn status(&self, now_ms: u64, stopping: bool) -> Status {
+    pub(super) fn status(&self, now_ms: u64, stopping: bool) -> Job {
         let inner = self.inner.lock();
         let mut status = inner.status.clone();
         let since_ms = match status.kind {
-            Kind::Feed => inner.behind_ms,
-            Kind::Periodic if status.state == State::Running => None,
-            Kind::Periodic => inner.due_ms,
+            JobKind::Feed => inner.behind_ms,
+            JobKind::Periodic if status.state == JobState::Running => None,
+            JobKind::Periodic => inner.due_ms,
         };
         status.lag_ms = since_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
         if stopping {
-            status.state = State::Stopping;
+            status.state = JobState::Stopping;
         }
         status
     }
@@ -138,7 +74,8 @@ impl StatusCell {
         }
         inner.status.runs = record.runs;
         inner.status.failures = record.failures;
-        inner.status.last_started_at = record.last_started_ms.or(inner.status.last_started_at);
+        inner.status.last_started_at =
+            record.last_started_ms.map(rfc3339).or(inner.status.last_started_at.take());
         if let Some(last) = &record.last {
             inner.set_last(last);
         }
@@ -147,11 +84,11 @@ impl StatusCell {
     /// A run begins, unless it has begun; under a lease of `leased_by` if under one.
     pub(super) fn running(&self, now_ms: u64, leased_by: Option<&str>) {
         let mut inner = self.inner.lock();
-        if inner.status.state == State::Running {
+        if inner.status.state == JobState::Running {
             return;
         }
-        inner.status.state = State::Running;
-        inner.status.last_started_at = Some(now_ms);
+        inner.status.state = JobState::Running;
+        inner.status.last_started_at = Some(rfc3339(now_ms));
         inner.status.leased_by = leased_by.map(str::to_owned);
     }
 
@@ -160,7 +97,7 @@ impl StatusCell {
         let mut inner = self.inner.lock();
         inner.status.runs += 1;
         inner.status.failures += failed(ended);
-        inner.status.last_started_at = Some(ended.started_ms);
+        inner.status.last_started_at = Some(rfc3339(ended.started_ms));
         inner.set_last(ended);
         inner.status.leased_by = None;
     }
@@ -168,7 +105,7 @@ impl StatusCell {
     /// No run could be begun, or nobody knows how it ended. It is not counted.
     pub(super) fn fault(&self, failure: &Failure) {
         let mut inner = self.inner.lock();
-        inner.status.last_outcome = Some(Outcome::Failed);
+        inner.status.last_outcome = Some(JobOutcome::Failed);
         inner.status.last_error = Some(failure.text().to_owned());
     }
 
@@ -176,8 +113,8 @@ impl StatusCell {
     pub(super) fn resting(&self, due_ms: u64) {
         let mut inner = self.inner.lock();
         inner.status.state = match inner.status.last_outcome {
-            Some(Outcome::Failed) => State::Failed,
-            Some(Outcome::Ok) | None => State::Idle,
+            Some(JobOutcome::Failed) => JobState::Failed,
+            Some(JobOutcome::Ok) | None => JobState::Idle,
         };
         inner.due_ms = Some(due_ms);
     }
@@ -185,7 +122,7 @@ impl StatusCell {
     /// The job is due and `owner` runs it.
     pub(super) fn waiting_for(&self, owner: &str) {
         let mut inner = self.inner.lock();
-        inner.status.state = State::WaitingForLease;
+        inner.status.state = JobState::WaitingForLease;
         inner.status.leased_by = Some(owner.to_owned());
     }
 
@@ -205,14 +142,14 @@ impl StatusCell {
     }
 
     /// How the last run ended.
-    pub(super) fn last_outcome(&self) -> Option<Outcome> {
+    pub(super) fn last_outcome(&self) -> Option<JobOutcome> {
         self.inner.lock().status.last_outcome
     }
 }
 
 impl Inner {
     fn set_last(&mut self, ended: &Ended) {
-        self.status.last_finished_at = Some(ended.finished_ms);
+        self.status.last_finished_at = Some(rfc3339(ended.finished_ms));
         self.status.last_duration_ms = Some(ended.duration_ms);
         self.status.last_outcome = Some(ended.outcome());
         self.status.last_items = Some(ended.items);
@@ -238,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_periodic_job_lags_when_it_is_overdue_and_does_not_run() {
-        let cell = StatusCell::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        let cell = StatusCell::new("sweep", JobKind::Periodic, Duration::from_secs(60));
         assert_eq!(cell.status(5_000, false).lag_ms, 0);
         cell.resting(1_000);
         assert_eq!(cell.status(900, false).lag_ms, 0);
@@ -249,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_feed_job_lags_while_it_is_behind() {
-        let cell = StatusCell::new("totals", Kind::Feed, Duration::from_secs(1));
+        let cell = StatusCell::new("totals", JobKind::Feed, Duration::from_secs(1));
         cell.behind(1_000);
         cell.behind(1_100);
         assert_eq!(cell.status(1_500, false).lag_ms, 500);
@@ -261,23 +198,23 @@ mod tests {
 
     #[test]
     fn a_failed_run_is_told_until_one_succeeds() {
-        let cell = StatusCell::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        let cell = StatusCell::new("sweep", JobKind::Periodic, Duration::from_secs(60));
         cell.ended(&ended(Some("no disk")));
         cell.resting(0);
         let status = cell.status(0, false);
-        assert_eq!(status.state, State::Failed);
+        assert_eq!(status.state, JobState::Failed);
         assert_eq!(status.last_error.as_deref(), Some("no disk"));
         cell.ended(&ended(None));
         cell.resting(0);
         let status = cell.status(0, false);
-        assert_eq!((status.state, status.last_error), (State::Idle, None));
+        assert_eq!((status.state, status.last_error), (JobState::Idle, None));
         assert_eq!((status.runs, status.failures), (2, 1));
-        assert_eq!(cell.status(0, true).state, State::Stopping);
+        assert_eq!(cell.status(0, true).state, JobState::Stopping);
     }
 
     #[test]
     fn what_the_table_says_is_taken_over_unless_it_is_older() {
-        let cell = StatusCell::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        let cell = StatusCell::new("sweep", JobKind::Periodic, Duration::from_secs(60));
         let record = Record {
             runs: 9,
             failures: 2,
@@ -296,14 +233,14 @@ mod tests {
 
     #[test]
     fn statuses_are_written_in_words() {
-        let cell = StatusCell::new("sweep", Kind::Periodic, Duration::from_secs(60));
+        let cell = StatusCell::new("sweep", JobKind::Periodic, Duration::from_secs(60));
         cell.waiting_for("other");
         cell.ended(&ended(None));
         let json = serde_json::to_value(cell.status(0, false)).unwrap();
         assert_eq!(json["kind"], "periodic");
         assert_eq!(json["state"], "waiting_for_lease");
         assert_eq!(json["last_outcome"], "ok");
-        assert_eq!(json["last_finished_at"], 140);
+        assert_eq!(json["last_finished_at"], "1970-01-01T00:00:00.140Z");
         assert_eq!(json["every_secs"], 60);
     }
 }

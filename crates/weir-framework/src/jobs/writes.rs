@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use weir_api::server::JobOutcome;
 use weir_table::Write;
 use weir_table::expr::{Condition, Update, add, attr, set};
 
@@ -10,8 +11,7 @@ use super::backoff::millis;
 use super::keys::{self, JOBS_TABLE};
 use super::record::{
     BEAT, DETAIL, DUE, DUE_IN, DURATION, ERROR, Ended, FAILED_IN_ROW, FAILURES, FENCE, FINISHED,
-    ITEMS, LEASE, LEASE_UNTIL, OUTCOME, OWNER, Outcome, PASSES_DONE, PASSES_OWED, RUNS, Record,
-    STARTED,
+    ITEMS, LEASE, LEASE_UNTIL, OUTCOME, OWNER, PASSES_DONE, PASSES_OWED, RUNS, Record, STARTED,
 };
 
 fn update(job: &str, update: Update) -> Write {
@@ -92,7 +92,7 @@ pub(super) fn record(job: &str, ended: &Ended, runs: u64, failures: u64) -> Writ
 
 /// Whether a run counts as failed, as a number to add.
 pub(super) fn failed(ended: &Ended) -> u64 {
-    u64::from(ended.outcome() == Outcome::Failed)
+    u64::from(ended.outcome() == JobOutcome::Failed)
 }
 
 fn give_back(update: Update) -> Update {
@@ -105,7 +105,7 @@ fn result(ended: &Ended, runs: u64, failures: u64) -> Update {
         .set(STARTED, ended.started_ms)
         .set(FINISHED, ended.finished_ms)
         .set(DURATION, ended.duration_ms)
-        .set(OUTCOME, ended.outcome().text())
+        .set(OUTCOME, ended.outcome_text())
         .set(ITEMS, ended.items);
     let result = text(result, ERROR, ended.error.as_deref());
     text(result, DETAIL, ended.detail.as_deref())

@@ -18,9 +18,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+use weir_api::server::JobOutcome;
 
 use crate::app::App;
-use crate::jobs::Outcome;
 use process::ProcessMetrics;
 pub(crate) use route::RouteMetrics;
 use store::StoreMetrics;
@@ -190,7 +190,7 @@ impl Metrics {
             self.job_lag.get_or_create(&job).set(status.lag_ms as f64 / 1000.0);
             set(&self.job_runs.get_or_create(&job), status.runs);
             set(&self.job_failures.get_or_create(&job), status.failures);
-            let failed = status.last_outcome == Some(Outcome::Failed);
+            let failed = status.last_outcome == Some(JobOutcome::Failed);
             self.job_failed.get_or_create(&job).set(i64::from(failed));
         }
         let counts = app.auth().revocation_counts();

@@ -4,27 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use weir_api::server::{NewAdminKey, NewSigningKey};
 use weir_table::Error;
 
 use crate::app::App;
 use crate::problem::Problem;
 use crate::{ApiError, Code};
-
-/// A new admin key. The server shows it once.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct NewAdminKey {
-    /// The new admin key. The old one is no longer valid.
-    pub admin_key: String,
-}
-
-/// The new signing key.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct NewSigningKey {
-    /// Id of the signing key (`kid`).
-    pub kid: String,
-}
 
 /// Replaces the admin key
 #[utoipa::path(post, path = "/v1/admin-key/rotate", tag = "access", responses(

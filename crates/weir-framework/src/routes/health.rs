@@ -6,8 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use serde::Serialize;
-use utoipa::ToSchema;
+use weir_api::server::{Alive, Readiness};
 
 use crate::app::App;
 
@@ -16,35 +15,10 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 /// The content type of Prometheus' text format as the encoder writes it.
 const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The process is running.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Alive {
-    /// Always `ok`.
-    status: &'static str,
-    /// Version of the server.
-    version: &'static str,
-}
-
-/// Readiness of the server.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Readiness {
-    /// `ready` or `not_ready`.
-    status: &'static str,
-    /// Version of the server.
-    version: &'static str,
-    /// Kind of store.
-    store: &'static str,
-    /// Response time of the store in milliseconds.
-    latency_ms: f64,
-    /// Reason why the server is not ready.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<&'static str>,
-}
-
 /// Returns 200 while the process is running
 #[utoipa::path(get, path = "/healthz", tag = "health", responses((status = 200, body = Alive)))]
 pub(crate) async fn process() -> Json<Alive> {
-    Json(Alive { status: "ok", version: env!("CARGO_PKG_VERSION") })
+    Json(Alive { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() })
 }
 
 /// Checks whether the store responds, and how fast
@@ -80,11 +54,11 @@ async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
         Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
     };
     let answer = Readiness {
-        status,
-        version: env!("CARGO_PKG_VERSION"),
-        store: app.store().backend().name(),
+        status: status.to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        store: app.store().backend().name().to_owned(),
         latency_ms,
-        detail,
+        detail: detail.map(str::to_owned),
     };
     (code, Json(answer))
 }

@@ -2,71 +2,18 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use weir_api::server::{Job, Run};
 
 use crate::app::App;
 use crate::extract::Path;
-use crate::jobs::{self, Kind, Outcome, RunResult, State as Doing};
+use crate::jobs::{self, RunResult};
 use crate::page::Page;
-use crate::time::rfc3339;
 use crate::{ApiError, Code};
-
-/// How a job is.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Job {
-    /// Its name.
-    pub name: String,
-    /// What drives it.
-    pub kind: Kind,
-    /// How long after the end of a run the next one begins.
-    pub every_secs: u64,
-    /// What it does right now.
-    pub state: Doing,
-    /// When it last began.
-    #[schema(format = DateTime)]
-    pub last_started_at: Option<String>,
-    /// When it last ended.
-    #[schema(format = DateTime)]
-    pub last_finished_at: Option<String>,
-    /// How long it then took.
-    pub last_duration_ms: Option<u64>,
-    /// How it ended.
-    pub last_outcome: Option<Outcome>,
-    /// How many things it worked on.
-    pub last_items: Option<u64>,
-    /// Why it failed.
-    pub last_error: Option<String>,
-    /// Further details of the last run.
-    pub last_detail: Option<String>,
-    /// How often it ran, on all instances.
-    pub runs: u64,
-    /// How often it failed.
-    pub failures: u64,
-    /// How far it is behind.
-    pub lag_ms: u64,
-    /// The instance that has it.
-    pub leased_by: Option<String>,
-}
-
-/// What a run came to.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Run {
-    /// The job.
-    pub name: String,
-    /// `done`, or `elsewhere` when another instance has the job's lease.
-    pub outcome: String,
-    /// How many things it worked on.
-    pub items: u64,
-    /// Further details of the last run.
-    pub detail: Option<String>,
-}
 
 /// Tells how every job is
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", responses((status = 200, body = Page<Job>)))]
 pub(crate) async fn list(State(app): State<App>) -> Json<Page<Job>> {
-    let statuses = app.jobs().map(jobs::Running::statuses).unwrap_or_default();
-    let items = statuses.into_iter().map(Job::from).collect();
+    let items = app.jobs().map(jobs::Running::statuses).unwrap_or_default();
     Json(Page { items, next_cursor: None })
 }
 
@@ -97,26 +44,4 @@ pub(crate) async fn run(
         }
     };
     Ok(Json(Run { name, outcome: outcome.to_owned(), items: done.items, detail: done.detail }))
-}
-
-impl From<jobs::Status> for Job {
-    fn from(status: jobs::Status) -> Job {
-        Job {
-            name: status.name,
-            kind: status.kind,
-            every_secs: status.every_secs,
-            state: status.state,
-            last_started_at: status.last_started_at.map(rfc3339),
-            last_finished_at: status.last_finished_at.map(rfc3339),
-            last_duration_ms: status.last_duration_ms,
-            last_outcome: status.last_outcome,
-            last_items: status.last_items,
-            last_error: status.last_error,
-            last_detail: status.last_detail,
-            runs: status.runs,
-            failures: status.failures,
-            lag_ms: status.lag_ms,
-            leased_by: status.leased_by,
-        }
-    }
 }

@@ -4,8 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use weir_api::server::{MadeToken, NewToken, Token, Whoami};
 
 use crate::app::App;
 use crate::auth::grant::Grants;
@@ -13,7 +12,7 @@ use crate::auth::issued::IssuedToken;
 use crate::authorize::Caller;
 use crate::error::ApiError;
 use crate::extract::{Body, Path, Query};
-use crate::page::{Page, PageLimit as _, PageParams};
+use crate::page::{Page, PageLimit as _, PageParams, page_response};
 use crate::time::rfc3339;
 
 /// Default lifetime of a token: a quarter of a year.
@@ -22,76 +21,6 @@ const LIFETIME_DEFAULT_SECS: u64 = 90 * 24 * 60 * 60;
 const LIFETIME_MAX_SECS: u64 = 366 * 24 * 60 * 60;
 /// Maximum length of a token's name in characters, so that the widest ones still fit into the token's subject.
 const NAME_MAX: usize = 100;
-
-/// The token to issue.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewToken {
-    /// Name of the token, shown in lists.
-    #[schema(
-        min_length = 1,
-        max_length = 100,
-        pattern = r"^[^\x00-\x1f\x7f-\x9f]+$",
-        example = "nightly-report"
-    )]
-    pub name: String,
-    /// The scopes that it grants, separated by spaces: `admin`, `metrics`, or those of a tenant, such as `ns:NAME`,
-    /// `ns:NAME:acquire` and `org:ID app:ID:read`.
-    #[schema(format = "scope", min_length = 1, max_length = 4096, example = "ns:default:acquire")]
-    pub scope: String,
-    /// Lifetime of the token in seconds.
-    #[schema(minimum = 1, maximum = 31_622_400, default = 7_776_000)]
-    pub expires_in: Option<u64>,
-}
-
-/// A newly issued token. The server shows its text once.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct MadeToken {
-    /// Id of the token.
-    pub id: String,
-    /// Name of the token.
-    pub name: String,
-    /// Scope of the token.
-    pub scope: String,
-    /// Token to send as `Authorization: Bearer`.
-    pub access_token: String,
-    /// Always `Bearer`.
-    pub token_type: String,
-    /// Lifetime of the token in seconds.
-    pub expires_in: u64,
-}
-
-/// A token, without its text.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Token {
-    /// Id of the token.
-    pub id: String,
-    /// Name of the token.
-    pub name: String,
-    /// Scope of the token.
-    pub scope: String,
-    /// Time of issue.
-    #[schema(format = DateTime)]
-    pub created_at: String,
-    /// Time of expiry.
-    #[schema(format = DateTime)]
-    pub expires_at: String,
-    /// Time of revocation.
-    #[schema(format = DateTime)]
-    pub revoked_at: Option<String>,
-}
-
-/// The caller's identity.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct Whoami {
-    /// Name of the caller.
-    pub subject: String,
-    /// Scope of the caller.
-    pub scope: String,
-    /// Time of expiry of the caller's token; `null` for the admin key.
-    #[schema(format = DateTime)]
-    pub expires_at: Option<String>,
-}
 
 /// Issues a token
 #[utoipa::path(post, path = "/v1/tokens", tag = "access", request_body = NewToken,
@@ -140,8 +69,7 @@ pub(crate) async fn list(
     Query(page): Query<PageParams>,
 ) -> Result<Json<Page<Token>>, ApiError> {
     let tokens = app.auth().operator_tokens(page.checked_limit()?, page.cursor.as_deref()).await?;
-    let items = tokens.items.into_iter().map(Token::from).collect();
-    Ok(Json(Page { items, next_cursor: tokens.cursor }))
+    Ok(page_response(tokens, token))
 }
 
 /// Revokes a token
@@ -154,7 +82,7 @@ pub(crate) async fn revoke(
 ) -> Result<Json<Token>, ApiError> {
     let revoked = app.auth().revoke_operator(&id).await?;
     let revoked = revoked.ok_or_else(|| ApiError::not_found(format!("token {id:?}")))?;
-    Ok(Json(revoked.into()))
+    Ok(Json(token(revoked)))
 }
 
 /// Returns the caller's identity
@@ -167,16 +95,14 @@ pub(crate) async fn whoami(Caller(caller): Caller) -> Json<Whoami> {
     })
 }
 
-impl From<IssuedToken> for Token {
-    fn from(token: IssuedToken) -> Token {
-        let time = |secs: u64| rfc3339(secs.saturating_mul(1000));
-        Token {
-            id: token.jti,
-            name: token.name,
-            scope: token.scope,
-            created_at: time(token.created),
-            expires_at: time(token.expires),
-            revoked_at: token.revoked.map(time),
-        }
+fn token(token: IssuedToken) -> Token {
+    let time = |secs: u64| rfc3339(secs.saturating_mul(1000));
+    Token {
+        id: token.jti,
+        name: token.name,
+        scope: token.scope,
+        created_at: time(token.created),
+        expires_at: time(token.expires),
+        revoked_at: token.revoked.map(time),
     }
 }

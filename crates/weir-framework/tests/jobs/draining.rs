@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use weir_framework::jobs::{Done, Jobs, RunResult, State};
+use weir_api::server::JobState;
+use weir_framework::jobs::{Done, Jobs, RunResult};
 
 use crate::places::{embedded, order, quick, status, until};
 use crate::scripts::{Count, Rounds, Script};
@@ -35,7 +36,7 @@ async fn a_drain_waits_for_a_run_under_way() {
         assert_eq!(running.drain(Duration::from_secs(30)).await, 0);
         assert_eq!(finished.count(), 1);
         let status = status(&running, "script");
-        assert_eq!(status.state, State::Stopping);
+        assert_eq!(status.state, JobState::Stopping);
         assert_eq!((status.runs, status.last_items), (1, Some(5)));
         assert_eq!(status.leased_by, None);
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use weir_framework::jobs::{Done, JOBS_TABLE, Jobs, RunResult, Settings, State};
+use weir_api::server::JobState;
+use weir_framework::jobs::{Done, JOBS_TABLE, Jobs, RunResult, Settings};
 use weir_table::clock::Clock;
 use weir_table::expr::set;
 use weir_table::{Key, Query, Write};
@@ -75,7 +76,7 @@ async fn a_job_of_a_killed_instance_is_taken_over_when_its_lease_is_over(place: 
     let heir = Script::idle();
     let b = jobs(&place, "b", quick()).periodic_job(heir.clone()).start();
     let b = b.unwrap();
-    let status = until(&b, "script", |status| status.state == State::WaitingForLease).await;
+    let status = until(&b, "script", |status| status.state == JobState::WaitingForLease).await;
     assert_eq!(status.leased_by.as_deref(), Some("a"));
     let ran = b.run_now("script").await.unwrap();
     assert_eq!(ran, RunResult::Elsewhere("a".into()));
@@ -86,7 +87,7 @@ async fn a_job_of_a_killed_instance_is_taken_over_when_its_lease_is_over(place: 
     assert_eq!(heir.begun().count(), 0);
     place.clock.advance_ms(1);
     let status = until(&b, "script", |status| status.runs == 1).await;
-    assert_eq!((status.state, status.leased_by), (State::Idle, None));
+    assert_eq!((status.state, status.leased_by), (JobState::Idle, None));
 }
 
 async fn a_drained_instance_gives_its_job_over_at_once(place: Place) {
@@ -97,7 +98,7 @@ async fn a_drained_instance_gives_its_job_over_at_once(place: Place) {
     let heir = Script::idle();
     let b = jobs(&place, "b", quick()).periodic_job(heir.clone()).start();
     let b = b.unwrap();
-    until(&b, "script", |status| status.state == State::WaitingForLease).await;
+    until(&b, "script", |status| status.state == JobState::WaitingForLease).await;
     assert_eq!(a.drain(Duration::from_millis(5)).await, 1);
     // The clock stands still, so the lease that a had is not over.
     heir.begun().reach(1).await;
@@ -152,7 +153,7 @@ async fn a_run_whose_lease_is_lost_is_told_to_stop() {
     let a = a.unwrap();
     heeds.begun().reach(1).await;
     seize(&place).await;
-    until(&a, "script", |status| status.state == State::WaitingForLease).await;
+    until(&a, "script", |status| status.state == JobState::WaitingForLease).await;
     assert_eq!(heeds.begun().count(), 1);
 }
 
@@ -198,7 +199,7 @@ async fn a_clock_set_back_does_not_keep_a_job_from_running() {
     let b = jobs(&place, "b", settings).periodic_job(heir.clone()).start();
     let b = b.unwrap();
     heir.begun().reach(1).await;
-    until(&b, "script", |status| status.state == State::Idle).await;
+    until(&b, "script", |status| status.state == JobState::Idle).await;
     b.drain(Duration::from_secs(10)).await;
     place.clock = Clock::manual(NOW_MS - 20 * 365 * 24 * 3_600_000);
     let begun = heir.begun().count();

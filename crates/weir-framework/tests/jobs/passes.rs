@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use weir_framework::jobs::{
-    Done, FeedJob, JOBS_TABLE, Jobs, Result, RunContext, Running, State, Status,
-};
+use weir_api::server::{Job, JobState};
+use weir_framework::jobs::{Done, FeedJob, JOBS_TABLE, Jobs, Result, RunContext, Running};
 use weir_table::feed::Change;
 use weir_table::{AnyBackend, Get, Item, Key, Write};
 
@@ -144,9 +143,9 @@ async fn a_job_that_owes_a_full_pass_reads_on_and_is_not_well() {
         .feed_job(job.clone())
         .start()
         .unwrap();
-    until(&running, "passing", |status| status.state == State::Failed).await;
+    until(&running, "passing", |status| status.state == JobState::Failed).await;
     goes_on(&place).await;
-    let read = |status: &Status| status.last_items != Some(0) && status.state == State::Failed;
+    let read = |status: &Job| status.last_items != Some(0) && status.state == JobState::Failed;
     let status = until(&running, "passing", read).await;
     assert_eq!(status.last_error.as_deref(), Some("the wind has turned"));
     assert_eq!(job.passes.count(), 1);

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use weir_framework::jobs::{Done, Jobs, Outcome, RunResult, State};
+use weir_api::server::{JobOutcome, JobState};
+use weir_framework::jobs::{Done, Jobs, RunResult};
+use weir_framework::time::rfc3339;
 
 use crate::places::{Place, embedded, quick, status, until};
 use crate::scripts::{Count, Script, failure};
@@ -20,9 +22,9 @@ async fn a_job_runs_again_after_its_period() {
         job.begun().reach(5).await;
         let status = until(&running, "script", |status| status.runs >= 5).await;
         assert_eq!(status.failures, 0);
-        assert_eq!(status.last_outcome, Some(Outcome::Ok));
+        assert_eq!(status.last_outcome, Some(JobOutcome::Ok));
         assert_eq!(status.last_items, Some(1));
-        assert_eq!(status.last_finished_at, Some(place.clock.now_ms()));
+        assert_eq!(status.last_finished_at, Some(rfc3339(place.clock.now_ms())));
     }
 }
 
@@ -56,13 +58,13 @@ async fn a_failed_job_says_why_until_it_runs_again() {
         }
     });
     let running = jobs(&place, "a").settings(settings).periodic_job(job).start().unwrap();
-    let status = until(&running, "script", |status| status.state == State::Failed).await;
+    let status = until(&running, "script", |status| status.state == JobState::Failed).await;
     assert_eq!(status.last_error.as_deref(), Some("the wind has turned"));
     assert_eq!((status.runs, status.failures), (1, 1));
-    assert_eq!(status.last_outcome, Some(Outcome::Failed));
+    assert_eq!(status.last_outcome, Some(JobOutcome::Failed));
     let ran = running.run_now("script").await.unwrap();
     assert_eq!(ran, RunResult::Done(Done::all(0)));
-    let status = until(&running, "script", |status| status.state == State::Idle).await;
+    let status = until(&running, "script", |status| status.state == JobState::Idle).await;
     assert_eq!((status.runs, status.failures), (2, 1));
 }
 
@@ -158,7 +160,7 @@ async fn a_job_is_overdue_from_when_it_was_due() {
     assert_eq!(status_of(&running).lag_ms, 60_000);
 }
 
-fn status_of(running: &weir_framework::jobs::Running) -> weir_framework::jobs::Status {
+fn status_of(running: &weir_framework::jobs::Running) -> weir_api::server::Job {
     status(running, "script")
 }
 
@@ -201,10 +203,10 @@ async fn a_store_without_the_table_fails_the_run_and_nothing_else() {
     place.store.delete_table("weir-jobs").await.unwrap();
     let job = Script::idle();
     let running = jobs(&place, "a").periodic_job(job.clone()).start().unwrap();
-    let status = until(&running, "script", |status| status.state == State::Failed).await;
+    let status = until(&running, "script", |status| status.state == JobState::Failed).await;
     assert!(status.last_error.unwrap().contains("weir-jobs"));
     assert_eq!(job.begun().count(), 0);
     let spec = weir_framework::jobs::table_spec();
     place.store.create_table(&spec).await.unwrap();
-    until(&running, "script", |status| status.state == State::Idle).await;
+    until(&running, "script", |status| status.state == JobState::Idle).await;
 }

@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use weir_framework::jobs::{Running, Settings, Status, table_spec};
+use weir_api::server::Job;
+use weir_framework::jobs::{Running, Settings, table_spec};
 use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
 use weir_table::embedded::{Embedded, Options};
@@ -109,7 +110,7 @@ pub(crate) async fn total(store: &Store<AnyBackend>) -> (i64, i64) {
     (item.i64("count").unwrap_or(0), item.i64("sum").unwrap_or(0))
 }
 
-pub(crate) fn status(jobs: &Running, name: &str) -> Status {
+pub(crate) fn status(jobs: &Running, name: &str) -> Job {
     let mut statuses = jobs.statuses();
     statuses.retain(|status| status.name == name);
     statuses.pop().unwrap()
@@ -124,7 +125,7 @@ pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 /// Waits until `holds` of the job's status.
-pub(crate) async fn until(jobs: &Running, name: &str, holds: impl Fn(&Status) -> bool) -> Status {
+pub(crate) async fn until(jobs: &Running, name: &str, holds: impl Fn(&Job) -> bool) -> Job {
     let wait = async {
         loop {
             let status = status(jobs, name);

@@ -15,7 +15,6 @@ mod full_pass;
 mod quota_monitor;
 mod update_total;
 
-use serde::Serialize;
 use weir_table::Backend;
 
 pub use self::dirty_set::DirtySet;
@@ -51,12 +50,11 @@ pub struct AggregateReport {
 }
 
 /// How close a model is to its quota.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaProximity {
     /// Spend as a percentage of the quota.
     pub percent: Percent,
     /// The org or app.
-    #[serde(skip)]
     pub scope: Scope,
     /// The model label.
     pub label: Label,

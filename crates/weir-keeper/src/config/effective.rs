@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use super::{AppRecord, OrgRecord, PendingChange, QuotaScope, Unpriced};
 use crate::bounds::{DAYS_BEFORE_CREATION_MAX, FINALIZE_DELAY_MS, LATE_MS};
 use crate::day::{OrgDay, Zone};
@@ -12,17 +10,15 @@ use crate::ids::{AppId, Label, OrgId, Scope};
 use crate::money::MicroUsd;
 
 /// The configuration in force at a time: the app's own settings, else its org's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EffectiveConfig {
     /// The org.
     pub org_id: OrgId,
     /// The app; `None` for the org as a whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub app_id: Option<AppId>,
     /// Name of the org.
     pub org_name: String,
     /// Name of the app.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub app_name: Option<String>,
     /// Time zone of the org's days.
     pub timezone: Zone,
@@ -49,13 +45,10 @@ pub struct EffectiveConfig {
     /// Fields that the app inherits from its org.
     pub inherited_fields: Vec<&'static str>,
     /// When the app (or org) was created, in seconds since 1970.
-    #[serde(skip)]
     pub created_at_epoch: i64,
     /// Time zone and quota scope that take effect at the next midnight.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pending: Option<PendingChange>,
     /// Earlier time zones and quota scopes, the oldest first, for late submissions.
-    #[serde(skip)]
     pub past: Vec<PastSettings>,
 }
 

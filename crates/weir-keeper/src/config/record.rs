@@ -6,8 +6,6 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-
 use super::{AppConfig, OrgConfig, PastSettings, QuotaScope};
 use crate::bounds::PAST_RETENTION_MS;
 use crate::day::Zone;
@@ -33,7 +31,7 @@ pub struct OrgRecord {
 }
 
 /// A time zone and quota scope that take effect later.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingChange {
     /// The new time zone.
     pub timezone: Zone,

@@ -2,15 +2,12 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
-
 use super::guidance::Guidance;
 use crate::ids::Label;
 use crate::money::{MicroUsd, Percent};
 
 /// How close a model is to its quota.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// Below the threshold.
     Normal,
@@ -21,8 +18,7 @@ pub enum Status {
 }
 
 /// How closely clients should watch the quota.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// The current model is below its threshold.
     Normal,
@@ -80,12 +76,6 @@ impl fmt::Display for Reason {
             Reason::ManualOverride => f.write_str("MANUAL_OVERRIDE"),
             Reason::AllQuotasExceeded => f.write_str("ALL_QUOTAS_EXCEEDED"),
         }
-    }
-}
-
-impl Serialize for Reason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

@@ -1,11 +1,9 @@
 //! How often a client should check again, and how long it may cache a decision.
 
-use serde::Serialize;
-
 use super::{DecisionInput, Mode};
 
 /// Seconds between two checks of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refresh {
     /// Interval while the current model is below its threshold.
     pub normal_secs: u32,
@@ -25,7 +23,7 @@ impl Refresh {
 }
 
 /// How clients should act on a decision.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guidance {
     /// How often to check again: `PERIODIC_300S`.
     pub check_frequency: String,

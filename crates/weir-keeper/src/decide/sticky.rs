@@ -1,12 +1,9 @@
 //! The recorded state of a sticky fallback.
 
-use serde::Serialize;
-
 use crate::ids::Label;
 
 /// Why a scope is not at the first model of its chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StickyReason {
     /// A quota was exceeded.
     QuotaExceeded,

@@ -1,5 +1,6 @@
 //! Reads and lists orgs.
 
+use weir_table::retry::Listed;
 use weir_table::{Backend, Get, Query};
 
 use crate::config::{EffectiveConfig, OrgRecord};
@@ -7,7 +8,6 @@ use crate::error::Result;
 use crate::ids::OrgId;
 use crate::keeper::Keeper;
 use crate::keys;
-use crate::paging::Page;
 
 impl<B: Backend> Keeper<B> {
     /// The configuration of an org in force now, read from the store.
@@ -28,7 +28,7 @@ impl<B: Backend> Keeper<B> {
         &self,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<Page<EffectiveConfig>> {
+    ) -> Result<Listed<EffectiveConfig>> {
         let now_ms = self.now_ms();
         let table = &self.tables().config;
         let page =
@@ -45,6 +45,6 @@ impl<B: Backend> Keeper<B> {
                 items.push(EffectiveConfig::for_org(&OrgRecord::decode(org, &item)?, now_ms));
             }
         }
-        Ok(Page { items, cursor: page.cursor })
+        Ok(Listed { items, cursor: page.cursor })
     }
 }

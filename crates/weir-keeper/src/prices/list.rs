@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use compact_str::CompactString;
-use serde::Serialize;
 use weir_table::{Backend, Query};
 
 use super::edition::Edition;
@@ -17,10 +16,9 @@ use crate::keeper::Keeper;
 use crate::keys;
 
 /// A price in force on a day, with its source.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedPrice {
     /// The price.
-    #[serde(flatten)]
     pub row: PriceRow,
     /// Source of the price.
     pub source: PriceSource,

@@ -15,8 +15,6 @@ mod model_names;
 mod price_book;
 mod refresh;
 
-use serde::Serialize;
-
 pub(crate) use self::cache::PriceCache;
 pub use self::diff::{PriceChange, diff};
 pub use self::import_list::PriceImport;
@@ -28,8 +26,7 @@ use crate::ids::ModelId;
 use crate::money::Price;
 
 /// Source of a price.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriceSource {
     /// Fetched today.
     PricingApi,

@@ -4,8 +4,8 @@ mod cache;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use weir_table::expr::attr;
+use weir_table::retry::Listed;
 use weir_table::{Backend, Get, Item, Query, Write};
 
 pub(crate) use self::cache::ProfileCache;
@@ -15,7 +15,6 @@ use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, ModelId, OrgId, Scope, shown};
 use crate::keeper::Keeper;
 use crate::keys;
-use crate::paging::Page;
 use crate::retry::pause;
 
 const LABEL: &str = "profile_label";
@@ -25,20 +24,18 @@ const CREATED: &str = "created_at_epoch";
 const UPDATED: &str = "updated_at_epoch";
 
 /// The request to register an inference profile.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PutProfile {
     /// Label that the app uses for it.
     pub profile_label: String,
     /// ARN of the profile.
     pub inference_profile_arn: String,
     /// Description of the profile.
-    #[serde(default)]
     pub description: String,
 }
 
 /// An inference profile of an app.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InferenceProfile {
     /// Label that the app uses for it.
     pub profile_label: Label,
@@ -174,11 +171,11 @@ impl<B: Backend> Keeper<B> {
         app: &AppId,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<Page<InferenceProfile>> {
+    ) -> Result<Listed<InferenceProfile>> {
         self.effective_config(org, Some(app)).await?;
         let page = self.store().page(self.profiles_of(org, app), limit, cursor).await?;
         let items = page.items.iter().map(InferenceProfile::decode).collect::<Result<_>>()?;
-        Ok(Page { items, cursor: page.cursor })
+        Ok(Listed { items, cursor: page.cursor })
     }
 
     /// The labels of an app's profiles.

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-
 use crate::config::{EffectiveConfig, QuotaScope};
 use crate::day::{OrgDay, rfc3339};
 use crate::decide::{Decision, Guidance, Mode, ModelStatus, Reason, Status};
@@ -12,15 +10,13 @@ use crate::money::{MicroUsd, Percent, Price};
 use crate::prices::{PriceSource, ResolvedPrice};
 
 /// The response to a selection. It recommends no model when all quotas are exceeded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectionResponse {
     /// The recommended model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub recommended_model: Option<RecommendedModel>,
     /// State of the quotas.
     pub quota_status: QuotaStatus,
     /// Price of the recommended model.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pricing: Option<Pricing>,
     /// How often to check again, and how long to cache this response.
     pub client_guidance: Guidance,
@@ -33,7 +29,7 @@ pub struct SelectionResponse {
 }
 
 /// A recommended model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecommendedModel {
     /// The model label.
     pub label: Label,
@@ -46,7 +42,7 @@ pub struct RecommendedModel {
 }
 
 /// State of the quotas of a scope.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotaStatus {
     /// Whether quotas apply to the org or to each app.
     pub scope: QuotaScope,
@@ -69,7 +65,7 @@ pub struct QuotaStatus {
 }
 
 /// State of the quota of one model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelQuota {
     /// Spend on the model today, in micro-USD.
     pub spend_usd_micros: MicroUsd,
@@ -82,10 +78,9 @@ pub struct ModelQuota {
 }
 
 /// Price of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pricing {
     /// The price.
-    #[serde(flatten)]
     pub price: Price,
     /// Edition of the price: its date, or `config`.
     pub version: String,
@@ -150,78 +145,5 @@ impl SelectionResponse {
             org_day: config.timezone.day_of(now_ms),
             org_local_time: config.timezone.local_time(now_ms),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::catalog::ModelCatalog;
-    use crate::config::{OrgRecord, PutOrg};
-    use crate::decide::decide;
-    use crate::ids::OrgId;
-
-    /// 09:00 in New York on 2026-01-23.
-    const NOW_MS: i64 = 1_769_176_800_000;
-
-    #[test]
-    fn the_response_has_the_fields_that_clients_read() {
-        let request = json!({
-            "org_name": "o", "timezone": "America/New_York", "quota_scope": "ORG",
-            "model_ordering": ["premium", "standard"],
-            "quotas": {"premium": 1_000_000, "standard": 5_000_000},
-        });
-        let labels = ModelCatalog::default();
-        let request = serde_json::from_value::<PutOrg>(request).unwrap();
-        let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
-        let record = OrgRecord::new(org, request.check(&labels, None).unwrap(), NOW_MS);
-        let config = EffectiveConfig::for_org(&record, NOW_MS);
-        let chain = config.chain(|label| {
-            MicroUsd(if label.as_str() == "premium" { 1_000_000 } else { 2_000_000 })
-        });
-        let decision = decide(&config.decision_input(&chain, None, NOW_MS));
-        let def = labels.get(&decision.model().unwrap().label).unwrap();
-        let model = (def.bedrock_model_id.clone(), def.description.clone());
-        let priced = ResolvedPrice {
-            price: Price::new(1_000_000, 5_000_000),
-            source: PriceSource::PriceBook,
-            version: "2026-11".into(),
-        };
-        let response =
-            SelectionResponse::new(&config, &decision, Some(model), Some(priced), NOW_MS);
-        assert_eq!(
-            serde_json::to_value(response).unwrap(),
-            json!({
-                "recommended_model": {
-                    "label": "standard",
-                    "bedrock_model_id": "anthropic.claude-haiku-4-5-20251001-v1:0",
-                    "reason": "QUOTA_EXCEEDED_premium",
-                    "description": "Claude Haiku 4.5: fast, for everyday work",
-                },
-                "quota_status": {
-                    "scope": "ORG", "mode": "NORMAL", "current_model": "standard",
-                    "spend_usd_micros": 2_000_000, "quota_usd_micros": 5_000_000, "quota_pct": 40.0,
-                    "sticky_fallback_active": true,
-                    "projected_exhaustion_at": "2026-01-24T03:30:00Z",
-                    "models_status": {
-                        "premium": {"spend_usd_micros": 1_000_000, "quota_usd_micros": 1_000_000, "quota_pct": 100.0, "status": "EXCEEDED"},
-                        "standard": {"spend_usd_micros": 2_000_000, "quota_usd_micros": 5_000_000, "quota_pct": 40.0, "status": "NORMAL"},
-                    },
-                },
-                "pricing": {
-                    "input_price_usd_micros_per_1m": 1_000_000, "output_price_usd_micros_per_1m": 5_000_000,
-                    "version": "2026-11", "source": "PRICE_BOOK",
-                },
-                "client_guidance": {
-                    "check_frequency": "PERIODIC_300S", "cache_duration_secs": 300,
-                    "explanation": "There is room in the quota; check every 300 s.",
-                },
-                "checked_at": "2026-01-23T14:00:00Z",
-                "org_day": "2026-01-23",
-                "org_local_time": "2026-01-23T09:00:00-05:00",
-            })
-        );
     }
 }

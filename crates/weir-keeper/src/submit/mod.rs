@@ -17,7 +17,7 @@ mod response;
 mod single;
 mod transaction;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub(crate) use self::plan::retained_until_ms;
 pub use self::response::{Accepted, DailyTotal, Processing};
@@ -28,7 +28,7 @@ use crate::ids::{AppId, ModelId, OrgId, RequestId, shown};
 use crate::money::{MicroUsd, TokenUse};
 
 /// Outcome of the model call. A failed call is metered like any other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum CallStatus {
     /// The call succeeded.
@@ -38,7 +38,7 @@ pub enum CallStatus {
 }
 
 /// A submission as a client sends it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SubmissionRequest {
     /// UUID made by the client: the idempotency key of the submission.
@@ -52,16 +52,16 @@ pub struct SubmissionRequest {
     /// Output tokens.
     pub output_tokens: u64,
     /// Tokens read from the prompt cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub cached_read_tokens: Option<u64>,
     /// Tokens written to the prompt cache.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub cached_write_tokens: Option<u64>,
     /// Region of the call; required when the label is an inference profile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub calling_region: Option<String>,
     /// Cost in micro-USD, where the client knows it; it overrides the computed cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub cost_usd_micros: Option<u64>,
     /// Outcome of the call.
     pub status: CallStatus,

@@ -12,7 +12,7 @@ use crate::ids::{Label, ModelId};
 use crate::money::{MicroUsd, Percent};
 
 /// Usage and spend of a day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DayTotals {
     /// The org's day.
     pub date: OrgDay,
@@ -25,13 +25,10 @@ pub struct DayTotals {
     /// Sum over all models.
     pub totals: UsageTotals,
     /// The day's fallback or override.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub sticky: Option<StickyView>,
     /// When a total was last updated, as RFC 3339; absent without usage.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<String>,
     /// When a total was last updated, in seconds since 1970.
-    #[serde(skip)]
     pub updated_at_epoch: Option<i64>,
 }
 
@@ -53,10 +50,9 @@ pub struct UsageTotals {
 }
 
 /// Usage and spend of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelTotals {
     /// Usage and spend.
-    #[serde(flatten)]
     pub sum: UsageTotals,
     /// Daily quota, in micro-USD.
     pub quota_usd_micros: MicroUsd,
@@ -67,17 +63,15 @@ pub struct ModelTotals {
     /// Average cost of a submission, in micro-USD, rounded up.
     pub average_cost_per_request: MicroUsd,
     /// The Bedrock model id or ARN.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub bedrock_model_id: Option<ModelId>,
 }
 
 /// The fallback or override of a day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StickyView {
     /// The model in use.
     pub active_model_label: Label,
     /// The model before it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_model_label: Option<Label>,
     /// Why this model is in use.
     pub reason: StickyReason,

@@ -72,7 +72,7 @@ impl WebhookEvent {
                     "type": "model.fallback",
                     "model_label": sticky.label,
                     "previous_model_label": sticky.previous.as_ref().map(Label::as_str),
-                    "reason": sticky.reason,
+                    "reason": sticky.reason.as_str(),
                 }),
             ),
         };

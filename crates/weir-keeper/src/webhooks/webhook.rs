@@ -1,6 +1,5 @@
 //! A webhook: the request to set it, its validation, and its stored form.
 
-use serde::{Deserialize, Serialize};
 use weir_table::expr::{Condition, attr};
 use weir_table::{Item, Value};
 
@@ -18,24 +17,20 @@ const CREATED: &str = "created_at_epoch";
 const UPDATED: &str = "updated_at_epoch";
 
 /// The request to create or change a webhook.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PutWebhook {
     /// URL to post to: `https://` or `http://`.
     pub url: String,
     /// Thresholds to notify, of 50, 80, 95 and 100 percent; all by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thresholds_pct: Option<Vec<u8>>,
     /// Whether to notify fallbacks; true by default.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flips: Option<bool>,
     /// Whether to rotate the signing secret; the old one is not used any more.
-    #[serde(default)]
     pub rotate_secret: bool,
 }
 
 /// A webhook. Its signing secret is derived from a key of the store and never stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
     /// The webhook id.
     pub id: WebhookId,
@@ -46,7 +41,6 @@ pub struct Webhook {
     /// Whether fallbacks are notified.
     pub flips: bool,
     /// Random input of the derived secret; a rotation replaces it.
-    #[serde(skip)]
     pub(super) generation: String,
     /// When it was created, in seconds since 1970.
     pub created_at_epoch: i64,

@@ -1,9 +1,9 @@
 //! Credentials: rotated, retrieved once, verified, replaced.
 
-use weir_keeper::audit::AuditFilter;
 use weir_keeper::credentials::RetrievalOutcome;
 use weir_keeper::ids::Scope;
 use weir_keeper::{Error, Keeper};
+use weir_table::audit::EventRange;
 use weir_table::expr::set;
 use weir_table::{Get, Query, Write};
 use weir_testkit::watched::Calls;
@@ -261,7 +261,7 @@ async fn secrets_and_hashes_are_never_shown(scene: &Scene) {
         scene.keeper,
         scene.keeper.get_org(&org(1)).await.unwrap(),
         scene.keeper.list_orgs(9, None).await.unwrap(),
-        scene.keeper.audit_events(&AuditFilter::new(Scope::Org(org(1)))).await.unwrap(),
+        scene.keeper.audit_events(&Scope::Org(org(1)), &EventRange::default()).await.unwrap(),
     );
     for secret in
         [token.reveal(), rotation.retrieval.token.reveal(), client_secret.expose(), "$2b$"]

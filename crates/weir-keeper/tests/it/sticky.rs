@@ -1,11 +1,11 @@
 //! Model selection and sticky fallbacks.
 
 use weir_keeper::Error;
-use weir_keeper::audit::AuditFilter;
 use weir_keeper::config::{Overrides, PutApp, PutOrg};
 use weir_keeper::decide::StickyReason;
 use weir_keeper::ids::Scope;
 use weir_keeper::select::Selection;
+use weir_table::audit::EventRange;
 use weir_testkit::watched::Strike;
 
 use crate::scene::Scene;
@@ -192,7 +192,7 @@ async fn an_administrator_overrides_and_resets(scene: &Scene) {
     assert!(matches!(error.unwrap_err(), Error::Invalid { .. }));
     let events = scene
         .keeper
-        .audit_events(&AuditFilter::new(Scope::Org(who.org.clone())))
+        .audit_events(&Scope::Org(who.org.clone()), &EventRange::default())
         .await
         .unwrap()
         .items;

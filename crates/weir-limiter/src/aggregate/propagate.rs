@@ -1,5 +1,6 @@
 //! Runs propagation tasks: brings live buckets to the limits and the parent that apply to them.
 
+use weir_table::retry::Listed;
 use weir_table::{Backend, Get, Key, Query, SortRange};
 
 use super::propagation_task::{self, PropagationScope, PropagationTask};
@@ -55,7 +56,7 @@ impl<B: Backend> Limiter<B> {
         &self,
         cursor: Option<String>,
     ) -> Result<(u64, Option<String>)> {
-        let (namespaces, cursor) = self.namespaces(NAMESPACES_PAGE, cursor).await?;
+        let Listed { items: namespaces, cursor } = self.namespaces(NAMESPACES_PAGE, cursor).await?;
         let now_ms = self.now_ms();
         for namespace in &namespaces {
             let scope = PropagationScope::Namespace;

@@ -7,69 +7,40 @@ pub mod archive;
 mod item;
 mod json;
 
-use weir_table::{Backend, Query, Write, event_ids};
+use weir_table::audit::{EventRange, checked_actor, expiry};
+use weir_table::retry::Listed;
+use weir_table::{Backend, Query, Write, audit_actions};
 
 use crate::bounds::ARCHIVE_GRACE_DAYS;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::keys;
 use crate::limiter::{Limiter, Namespace};
 
-const DAY_SECONDS: i64 = 86_400;
-
-/// The action that an event records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+audit_actions! { Action:
     /// An entity was created.
-    EntityCreated,
+    EntityCreated = "entity_created",
     /// An entity was updated.
-    EntityUpdated,
+    EntityUpdated = "entity_updated",
     /// An entity was deleted.
-    EntityDeleted,
+    EntityDeleted = "entity_deleted",
     /// An entity got another parent.
-    EntityParentChanged,
+    EntityParentChanged = "entity_parent_changed",
     /// The limits of a config level were set.
-    LimitsSet,
+    LimitsSet = "limits_set",
     /// A config level was deleted.
-    LimitsDeleted,
+    LimitsDeleted = "limits_deleted",
     /// A namespace was created.
-    NamespaceCreated,
+    NamespaceCreated = "namespace_created",
     /// A namespace was deleted; its data remains.
-    NamespaceDeleted,
+    NamespaceDeleted = "namespace_deleted",
     /// A deleted namespace was recovered.
-    NamespaceRecovered,
+    NamespaceRecovered = "namespace_recovered",
     /// A purge of a namespace's data was started.
-    NamespacePurged,
+    NamespacePurged = "namespace_purged",
     /// An operator refilled a bucket completely.
-    BucketReset,
+    BucketReset = "bucket_reset",
     /// An operator added tokens to a bucket.
-    BucketToppedUp,
-}
-
-const ACTIONS: [(Action, &str); 12] = [
-    (Action::EntityCreated, "entity_created"),
-    (Action::EntityUpdated, "entity_updated"),
-    (Action::EntityDeleted, "entity_deleted"),
-    (Action::EntityParentChanged, "entity_parent_changed"),
-    (Action::LimitsSet, "limits_set"),
-    (Action::LimitsDeleted, "limits_deleted"),
-    (Action::NamespaceCreated, "namespace_created"),
-    (Action::NamespaceDeleted, "namespace_deleted"),
-    (Action::NamespaceRecovered, "namespace_recovered"),
-    (Action::NamespacePurged, "namespace_purged"),
-    (Action::BucketReset, "bucket_reset"),
-    (Action::BucketToppedUp, "bucket_topped_up"),
-];
-
-impl Action {
-    /// The stored text.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        ACTIONS.iter().find(|(action, _)| *action == self).map_or("", |(_, text)| text)
-    }
-
-    fn parse(text: &str) -> Option<Action> {
-        ACTIONS.iter().find(|(_, stored)| *stored == text).map(|(action, _)| *action)
-    }
+    BucketToppedUp = "bucket_topped_up",
 }
 
 /// An audit event.
@@ -106,57 +77,40 @@ pub(crate) struct NewEvent<'a> {
 
 impl<B: Backend> Limiter<B> {
     /// The write of an audit event, for the transaction of the change it records. `ns` is a namespace's id, or `_`.
-    pub(crate) fn audit_write(&self, ns: &str, event: NewEvent<'_>, now_ms: i64) -> Write {
+    ///
+    /// # Errors
+    /// The actor is empty, too long or has control characters.
+    pub(crate) fn audit_write(&self, ns: &str, event: NewEvent<'_>, now_ms: i64) -> Result<Write> {
+        checked_actor(event.actor).map_err(|problem| Error::invalid("actor", problem))?;
         let id = self.inner.event_ids.next(now_ms);
         let settings = &self.inner.settings;
         // An archive copies events after their retention, so they must outlive it.
         let grace = if settings.archive { ARCHIVE_GRACE_DAYS } else { 0 };
-        let days = i64::from(settings.audit_retention_days) + i64::from(grace);
-        let expires = now_ms / 1000 + days * DAY_SECONDS;
-        Write::put(self.table(), item::encode(ns, id, &event, now_ms, expires))
+        let expires = expiry(now_ms, settings.audit_retention_days.saturating_add(grace));
+        Ok(Write::put(self.table(), item::encode(ns, id, &event, now_ms, expires)))
     }
 
-    /// Lists events of the registry of namespaces.
+    /// Lists events of a namespace in the registry.
     ///
     /// # Errors
     /// As [`Namespace::audit`].
-    pub async fn registry_audit(&self, filter: &Filter) -> Result<(Vec<Event>, Option<String>)> {
-        self.events(keys::REGISTRY, filter).await
+    pub async fn registry_audit(&self, name: &str, range: &EventRange) -> Result<Listed<Event>> {
+        self.events(keys::REGISTRY, name, range).await
     }
 
-    async fn events(&self, ns: &str, filter: &Filter) -> Result<(Vec<Event>, Option<String>)> {
-        let Some((first, last)) = event_ids::bounds(filter.from_ms, filter.to_ms) else {
-            return Ok((Vec::new(), None));
-        };
-        let query = Query::partition(self.table(), keys::audit_partition(ns, &filter.subject))
-            .between(keys::audit_sort(&first), keys::audit_sort(&last))
-            .reverse();
-        let page = self.store().page(query, filter.limit, filter.cursor.clone()).await?;
-        Ok((page.items.iter().filter_map(item::decode).collect(), page.cursor))
+    async fn events(&self, ns: &str, subject: &str, range: &EventRange) -> Result<Listed<Event>> {
+        let query = Query::partition(self.table(), keys::audit_partition(ns, subject));
+        let now_ms = self.now_ms();
+        Ok(self.store().events(query, keys::audit_sort, range, now_ms, item::decode).await?)
     }
-}
-
-/// Selects audit events.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// The subject: an entity, `$SYSTEM`, `$RESOURCE:{name}`.
-    pub subject: String,
-    /// Start of the time range, in milliseconds since 1970.
-    pub from_ms: Option<i64>,
-    /// End of the time range, exclusive.
-    pub to_ms: Option<i64>,
-    /// Most events to return.
-    pub limit: u32,
-    /// The cursor of the previous page.
-    pub cursor: Option<String>,
 }
 
 impl<B: Backend> Namespace<B> {
-    /// Lists events of a subject, newest first. Returns a cursor if there are more.
+    /// Lists events of a subject (an entity, `$SYSTEM`, `$RESOURCE:{name}`) as [`weir_table::Store::events`] does.
     ///
     /// # Errors
     /// The cursor belongs to another list, or the store fails.
-    pub async fn audit(&self, filter: &Filter) -> Result<(Vec<Event>, Option<String>)> {
-        self.limiter.events(self.id.as_str(), filter).await
+    pub async fn audit(&self, subject: &str, range: &EventRange) -> Result<Listed<Event>> {
+        self.limiter.events(self.id.as_str(), subject, range).await
     }
 }

@@ -129,7 +129,7 @@ impl<B: Backend> Namespace<B> {
             check_limits(operation, &before)?;
             let (mut writes, new) = self.changes(id, operation, &old, now_ms);
             let after = view(id, &new, now_ms).ok_or_else(missing)?;
-            writes.push(self.operation_event(operation, &before, &after, actor, now_ms));
+            writes.push(self.operation_event(operation, &before, &after, actor, now_ms)?);
             writes.extend(idempotency.as_ref().map(|key| self.completion_write(key, now_ms)));
             let written = self.limiter.try_transact(writes).await;
             self.invalidate_bucket(&id.entity, &id.resource);
@@ -166,7 +166,7 @@ impl<B: Backend> Namespace<B> {
         after: &BucketView,
         actor: &str,
         now_ms: i64,
-    ) -> Write {
+    ) -> Result<Write> {
         let event = NewEvent {
             action: operation.action(),
             subject: before.entity.as_str(),

@@ -4,6 +4,7 @@
 //! resource's name in `#ENTITY_CONFIG_RESOURCES`. The registry changes in the transaction that creates or deletes the item.
 
 use weir_table::expr::{Update, attr};
+use weir_table::retry::Listed;
 use weir_table::{Backend, Get, Item, Key, Name, Query, Value, Write};
 
 use super::level::LevelRef;
@@ -105,11 +106,10 @@ impl<B: Backend> Namespace<B> {
         resource: Option<&Resource>,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<(Vec<EntityId>, Option<String>)> {
+    ) -> Result<Listed<EntityId>> {
         let partition = keys::gsi3_entity_config(&self.id, resource);
         let query = Query::partition(self.limiter.table(), partition).index(GSI3);
         let page = self.limiter.store().page(query, limit, cursor).await?;
-        let ids = page.items.iter().filter_map(|item| item.s("GSI3SK")).map(EntityId::stored);
-        Ok((ids.collect(), page.cursor))
+        Ok(page.listed(|item| item.s("GSI3SK").map(EntityId::stored)))
     }
 }

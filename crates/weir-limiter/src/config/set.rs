@@ -46,7 +46,7 @@ impl<B: Backend> Namespace<B> {
             if change.before.is_none() && change.after.is_none() {
                 return Ok(change);
             }
-            let writes = self.level_writes(at, old.as_ref(), &registry, &change, actor, now_ms);
+            let writes = self.level_writes(at, old.as_ref(), &registry, &change, actor, now_ms)?;
             let written = self.limiter.try_transact(writes).await;
             if written.is_err() {
                 // The write may have happened.
@@ -77,7 +77,7 @@ impl<B: Backend> Namespace<B> {
         change: &Change,
         actor: &str,
         now_ms: i64,
-    ) -> Vec<Write> {
+    ) -> Result<Vec<Write>> {
         let table = || self.limiter.table();
         let unchanged = match old {
             None => attr("PK").absent(),
@@ -100,8 +100,8 @@ impl<B: Backend> Namespace<B> {
         };
         let mut writes = vec![write.when(unchanged)];
         writes.extend(registry.write(table(), at, change.before.is_some(), change.after.is_some()));
-        writes.push(self.limiter.audit_write(self.id.as_str(), event, now_ms));
-        writes
+        writes.push(self.limiter.audit_write(self.id.as_str(), event, now_ms)?);
+        Ok(writes)
     }
 }
 

@@ -73,7 +73,7 @@ impl<B: Backend> Namespace<B> {
         let own = Write::delete(table.clone(), record::key(&self.id, id));
         let mut writes = vec![own.when(stored.unchanged().and(childless))];
         writes.extend(parents::writes(&table, &self.id, parent.as_ref(), None, now_ms));
-        writes.push(self.limiter.audit_write(self.id.as_str(), event, now_ms));
+        writes.push(self.limiter.audit_write(self.id.as_str(), event, now_ms)?);
         Ok(writes)
     }
 

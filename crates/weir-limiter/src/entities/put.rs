@@ -115,11 +115,11 @@ impl<B: Backend> Namespace<B> {
         let mut writes = vec![Write::update(table.clone(), key, update).when(unchanged)];
         let new_parent = new_parent.as_ref().map(|stored| &stored.entity);
         writes.extend(parents::writes(&table, &self.id, old_parent.as_ref(), new_parent, now_ms));
-        writes.extend(self.entity_events(change));
+        writes.extend(self.entity_events(change)?);
         Ok(writes)
     }
 
-    fn entity_events(&self, change: Change<'_>) -> Vec<Write> {
+    fn entity_events(&self, change: Change<'_>) -> Result<Vec<Write>> {
         let Change { old, after, action, actor, now_ms } = change;
         let event = |action| {
             let event = NewEvent {
@@ -132,7 +132,7 @@ impl<B: Backend> Namespace<B> {
             };
             self.limiter.audit_write(self.id.as_str(), event, now_ms)
         };
-        let Some(stored) = old else { return vec![event(Action::EntityCreated)] };
+        let Some(stored) = old else { return Ok(vec![event(Action::EntityCreated)?]) };
         let moved = stored.entity.parent != after.parent && action != Action::EntityParentChanged;
         let moved = moved.then(|| event(Action::EntityParentChanged));
         [event(action)].into_iter().chain(moved).collect()

@@ -1,6 +1,7 @@
 //! Reads and lists entities.
 
 use weir_table::expr::attr;
+use weir_table::retry::Listed;
 use weir_table::{Backend, Get, Item, Query, Value, limits};
 
 use super::record::{self, StoredEntity};
@@ -31,23 +32,19 @@ impl<B: Backend> Namespace<B> {
     ///
     /// # Errors
     /// The cursor belongs to another list, or the store fails.
-    pub async fn entities(
-        &self,
-        limit: u32,
-        cursor: Option<String>,
-    ) -> Result<(Vec<Entity>, Option<String>)> {
+    pub async fn entities(&self, limit: u32, cursor: Option<String>) -> Result<Listed<Entity>> {
         let page = self.limiter.store().page(self.all_entities(), limit, cursor).await?;
         let gets: Vec<Get> = page
             .items
             .iter()
             .filter_map(|item| Some(Get::new(self.limiter.table(), key_of(item)?)))
             .collect();
-        if gets.is_empty() {
-            return Ok((Vec::new(), page.cursor));
-        }
-        let found = self.limiter.store().batch_get(&gets).await?;
-        let entities = found.iter().flatten().filter_map(decode).collect();
-        Ok((entities, page.cursor))
+        let found = match gets.is_empty() {
+            true => Vec::new(),
+            false => self.limiter.store().batch_get(&gets).await?,
+        };
+        let items = found.iter().flatten().filter_map(decode).collect();
+        Ok(Listed { items, cursor: page.cursor })
     }
 
     /// The keys of all entities. Entities of zae-limiter are not in our index, so in a shared table everything that belongs to
@@ -72,9 +69,9 @@ impl<B: Backend> Namespace<B> {
         id: &EntityId,
         limit: u32,
         cursor: Option<String>,
-    ) -> Result<(Vec<Entity>, Option<String>)> {
+    ) -> Result<Listed<Entity>> {
         let page = self.limiter.store().page(self.all_children(id), limit, cursor).await?;
-        Ok((page.items.iter().filter_map(decode).collect(), page.cursor))
+        Ok(page.listed(decode))
     }
 
     fn all_children(&self, id: &EntityId) -> Query {

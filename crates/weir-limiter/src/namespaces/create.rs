@@ -55,7 +55,7 @@ impl<B: Backend> Limiter<B> {
             let writes = vec![
                 Write::put(self.table(), record.by_name()).when(absent()),
                 Write::put(self.table(), record.by_id()).when(absent()),
-                self.namespace_event(Action::NamespaceCreated, None, &record, actor, now_ms),
+                self.namespace_event(Action::NamespaceCreated, None, &record, actor, now_ms)?,
             ];
             if self.try_transact(writes).await? {
                 return Ok((record, true));
@@ -72,7 +72,7 @@ impl<B: Backend> Limiter<B> {
         after: &Record,
         actor: &str,
         now_ms: i64,
-    ) -> Write {
+    ) -> Result<Write> {
         let event = NewEvent {
             action,
             subject: after.name.as_str(),

@@ -43,7 +43,7 @@ impl<B: Backend> Limiter<B> {
                 Write::delete(self.table(), keys::namespace(name))
                     .when(attr(ID).eq(active.id.as_str())),
                 Write::update(self.table(), keys::namespace_id(&active.id), mark).when(is_active),
-                self.namespace_event(event, Some(&active), &deleted, actor, now_ms),
+                self.namespace_event(event, Some(&active), &deleted, actor, now_ms)?,
             ];
             let written = self.try_transact(writes).await;
             // Also if the response was lost: the write may have happened.
@@ -79,7 +79,7 @@ impl<B: Backend> Limiter<B> {
             let writes = vec![
                 Write::put(self.table(), active.by_name()).when(attr("PK").absent()),
                 Write::update(self.table(), keys::namespace_id(&active.id), mark).when(is_deleted),
-                self.namespace_event(event, Some(&deleted), &active, actor, now_ms),
+                self.namespace_event(event, Some(&deleted), &active, actor, now_ms)?,
             ];
             if self.try_transact(writes).await? {
                 return Ok(active);

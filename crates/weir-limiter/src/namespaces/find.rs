@@ -1,6 +1,7 @@
 //! Finds and lists namespaces.
 
 use weir_table::expr::{Condition, attr};
+use weir_table::retry::Listed;
 use weir_table::{Backend, Get, Query};
 
 use super::record::{NAME, STATUS};
@@ -48,13 +49,9 @@ impl<B: Backend> Limiter<B> {
     ///
     /// # Errors
     /// The cursor belongs to another list, or the store fails.
-    pub async fn namespaces(
-        &self,
-        limit: u32,
-        cursor: Option<String>,
-    ) -> Result<(Vec<Record>, Option<String>)> {
+    pub async fn namespaces(&self, limit: u32, cursor: Option<String>) -> Result<Listed<Record>> {
         let page = self.store().page(self.all_by_id(), limit, cursor).await?;
-        Ok((page.items.iter().filter_map(Record::decode).collect(), page.cursor))
+        Ok(page.listed(Record::decode))
     }
 
     /// Reads an active namespace, strongly consistent.

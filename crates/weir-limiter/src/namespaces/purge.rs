@@ -45,7 +45,13 @@ impl<B: Backend> Limiter<B> {
             let mut writes = vec![Write::update(self.table(), key, mark).when(unchanged)];
             if removed.state == State::Deleted {
                 let event = Action::NamespacePurged;
-                writes.push(self.namespace_event(event, Some(&removed), &purging, actor, now_ms));
+                writes.push(self.namespace_event(
+                    event,
+                    Some(&removed),
+                    &purging,
+                    actor,
+                    now_ms,
+                )?);
             }
             if self.try_transact(writes).await? {
                 return Ok(purging);

@@ -1,6 +1,7 @@
 //! Lists snapshots, sorted by time.
 
 use weir_table::Backend;
+use weir_table::retry::Listed;
 
 use super::{Filter, Snapshot, by_entity, by_resource};
 use crate::error::{Error, Result};
@@ -19,11 +20,11 @@ pub(super) fn span(filter: &Filter) -> Option<(i64, i64)> {
 pub(super) async fn page<B: Backend>(
     ns: &Namespace<B>,
     filter: &Filter,
-) -> Result<(Vec<Snapshot>, Option<String>)> {
+) -> Result<Listed<Snapshot>> {
     let limit = filter.limit.clamp(1, PAGE_MAX);
     let after = super::cursor::decode(filter)?;
-    let Some(span) = span(filter) else { return Ok((Vec::new(), None)) };
-    let (found, after) = match (&filter.entity, &filter.resource) {
+    let Some(span) = span(filter) else { return Ok(Listed { items: Vec::new(), cursor: None }) };
+    let (items, after) = match (&filter.entity, &filter.resource) {
         (Some(entity), _) => by_entity::page(ns, entity, filter, span, limit, after).await?,
         (None, Some(resource)) => {
             by_resource::page(ns, resource, filter, span, limit, after).await?
@@ -34,5 +35,5 @@ pub(super) async fn page<B: Backend>(
         }
     };
     let cursor = after.and_then(|after| super::cursor::encode(filter, &after));
-    Ok((found, cursor))
+    Ok(Listed { items, cursor })
 }

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use weir_table::Backend;
+use weir_table::retry::Listed;
 
 use crate::error::Result;
 use crate::ids::{EntityId, LimitName, Resource};
@@ -93,7 +94,7 @@ impl<B: Backend> Namespace<B> {
     /// # Errors
     /// Neither an entity nor a resource is given, the cursor belongs to another list, the entity used too many resources to
     /// list them together, or the store fails.
-    pub async fn usage(&self, filter: &Filter) -> Result<(Vec<Snapshot>, Option<String>)> {
+    pub async fn usage(&self, filter: &Filter) -> Result<Listed<Snapshot>> {
         list::page(self, filter).await
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use weir_table::Backend;
+use weir_table::retry::Listed;
 
 use super::{Filter, Snapshot, Summary, list};
 use crate::bucket::MILLI;
@@ -19,8 +20,8 @@ pub(super) async fn summarize<B: Backend>(ns: &Namespace<B>, filter: &Filter) ->
     let mut filter = Filter { limit: list::PAGE_MAX, cursor: None, ..filter.clone() };
     let mut sums = Sums::default();
     for _ in 0..PAGES_MAX {
-        let (snapshots, cursor) = list::page(ns, &filter).await?;
-        for snapshot in &snapshots {
+        let Listed { items, cursor } = list::page(ns, &filter).await?;
+        for snapshot in &items {
             sums.add(snapshot);
         }
         if cursor.is_none() {

@@ -1,8 +1,10 @@
 //! The audit trail.
 
 use weir_limiter::Error;
-use weir_limiter::audit::{Action, Event, Filter};
+use weir_limiter::audit::{Action, Event};
 use weir_limiter::entities::NewEntity;
+use weir_table::audit::EventRange;
+use weir_table::retry::Listed;
 use weir_table::{Get, Item, Query, Value, Write};
 
 use crate::scene::{NOON_MS, Scene, entity};
@@ -19,8 +21,12 @@ async fn named(scene: &Scene, name: &str) {
     scene.ns.put_entity(&entity("user-1"), new, "ann").await.unwrap();
 }
 
-fn all() -> Filter {
-    Filter { subject: "user-1".to_owned(), limit: 100, ..Filter::default() }
+async fn page(scene: &Scene, range: &EventRange) -> Listed<Event> {
+    scene.ns.audit("user-1", range).await.unwrap()
+}
+
+async fn all(scene: &Scene) -> Vec<Event> {
+    page(scene, &EventRange::default()).await.items
 }
 
 fn names(events: &[Event]) -> Vec<&str> {
@@ -32,7 +38,7 @@ async fn events_are_listed_newest_first(scene: &Scene) {
         named(scene, name).await;
         scene.clock.advance_ms(if name < "c" { 0 } else { 1000 });
     }
-    let (events, _) = scene.ns.audit(&all()).await.unwrap();
+    let events = all(scene).await;
     assert_eq!(names(&events), ["e", "d", "c", "b", "a"]);
     let noon = i64::try_from(NOON_MS).unwrap();
     let times: Vec<_> = events.iter().map(|event| event.at_ms - noon).collect();
@@ -45,18 +51,21 @@ async fn events_are_listed_newest_first(scene: &Scene) {
         (Some(1000), Some(1000), &[]),
     ] {
         let [from_ms, to_ms] = [from, to].map(|ms: Option<i64>| ms.map(|ms| noon + ms));
-        let (events, _) = scene.ns.audit(&Filter { from_ms, to_ms, ..all() }).await.unwrap();
-        assert_eq!(names(&events), expected, "{from:?} {to:?}");
+        let range = EventRange { from_ms, to_ms, ..EventRange::default() };
+        assert_eq!(names(&page(scene, &range).await.items), expected, "{from:?} {to:?}");
     }
-    let (first, cursor) = scene.ns.audit(&Filter { limit: 3, ..all() }).await.unwrap();
-    assert!(cursor.is_some());
-    let (second, _) = scene.ns.audit(&Filter { limit: 3, cursor, ..all() }).await.unwrap();
-    assert_eq!((names(&first), names(&second)), (vec!["e", "d", "c"], vec!["b", "a"]));
-    let forged = Filter { cursor: Some("forged".to_owned()), ..all() };
-    let error = scene.ns.audit(&forged).await.unwrap_err();
+    let mut range = EventRange { limit: 3, ..EventRange::default() };
+    let first = page(scene, &range).await;
+    assert!(first.cursor.is_some());
+    range.cursor = first.cursor;
+    let second = page(scene, &range).await;
+    let found = (names(&first.items), names(&second.items));
+    assert_eq!(found, (vec!["e", "d", "c"], vec!["b", "a"]));
+    range.cursor = Some("forged".to_owned());
+    let error = scene.ns.audit("user-1", &range).await.unwrap_err();
     assert!(matches!(error, Error::Invalid { ref field, .. } if field == "cursor"), "{error:?}");
-    let other = Filter { subject: "user-2".to_owned(), ..all() };
-    assert_eq!(scene.ns.audit(&other).await.unwrap(), (vec![], None));
+    let other = scene.ns.audit("user-2", &EventRange::default()).await.unwrap();
+    assert_eq!(other, Listed { items: vec![], cursor: None });
 }
 
 /// The events of `user-1` as they are stored.
@@ -68,7 +77,7 @@ async fn stored(scene: &Scene) -> Vec<Item> {
 
 async fn an_event_item_matches_zae_limiter(scene: &Scene) {
     named(scene, "Ann").await;
-    let (events, _) = scene.ns.audit(&all()).await.unwrap();
+    let events = all(scene).await;
     let item = stored(scene).await.remove(0);
     let pk = format!("{}/AUDIT#user-1", scene.ns.id());
     for (attribute, text) in [
@@ -105,7 +114,7 @@ async fn events_of_zae_limiter_are_read_or_ignored(scene: &Scene) {
     for item in [theirs(1, "entity_created"), theirs(2, "entity_teleported")] {
         scene.store.write(Write::put(table, item)).await.unwrap();
     }
-    let (events, _) = scene.ns.audit(&all()).await.unwrap();
+    let events = all(scene).await;
     let told: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
     assert_eq!(told.len(), 2);
     assert!(told.contains(&(Action::EntityCreated, "")));

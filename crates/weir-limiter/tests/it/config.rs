@@ -241,9 +241,9 @@ async fn entities_with_limits_are_listed_by_page(scene: &Scene) {
         let (mut all, mut cursor) = (Vec::new(), None);
         loop {
             let page = scene.ns.entities_with_limits(Some(&gpt), 2, cursor).await.unwrap();
-            assert!(page.0.len() <= 2);
-            all.extend(page.0);
-            cursor = page.1;
+            assert!(page.items.len() <= 2);
+            all.extend(page.items);
+            cursor = page.cursor;
             if cursor.is_none() {
                 return (all.len() == 5).then_some(all);
             }
@@ -252,7 +252,7 @@ async fn entities_with_limits_are_listed_by_page(scene: &Scene) {
     .await;
     assert_eq!(all, names);
     eventually_eq(vec![entity("other")], async || {
-        scene.ns.entities_with_limits(None, 100, None).await.unwrap().0
+        scene.ns.entities_with_limits(None, 100, None).await.unwrap().items
     })
     .await;
     scene.ns.entities_with_limits(None, 100, Some("nonsense".to_owned())).await.unwrap_err();

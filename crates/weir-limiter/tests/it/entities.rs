@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use weir_limiter::audit::{Action, Filter};
+use weir_limiter::audit::Action;
 use weir_limiter::bucket::Bucket;
 use weir_limiter::config::{Level, LevelConfig};
 use weir_limiter::entities::{Entity, NewEntity};
 use weir_limiter::ids::EntityId;
 use weir_limiter::item::{self, BucketId};
 use weir_limiter::{Compat, Error, Limiter, Namespace, keys};
+use weir_table::audit::EventRange;
+use weir_table::retry::Listed;
 use weir_table::{Get, Item, Query, Value, Write};
 
 use crate::scene::{Scene, entity, eventually, per_minute, resource};
@@ -82,8 +84,7 @@ async fn an_entity_is_created_and_replaced(scene: &Scene) {
     scene.clock.advance_ms(1_000);
     let (same, new) = scene.ns.put_entity(&id, named, "bob").await.unwrap();
     assert_eq!((same, new), (second, false), "nothing changed, so nothing was written");
-    let filter = Filter { subject: "user-1".to_owned(), limit: 10, ..Filter::default() };
-    let (events, _) = scene.ns.audit(&filter).await.unwrap();
+    let events = scene.ns.audit("user-1", &EventRange::default()).await.unwrap().items;
     let actions: Vec<_> = events.iter().map(|e| (e.action, e.actor.as_str())).collect();
     assert_eq!(actions, [(Action::EntityUpdated, "bob"), (Action::EntityCreated, "ann")]);
     assert_eq!(events[0].before.as_ref().unwrap()["name"], "user-1");
@@ -151,8 +152,7 @@ async fn a_hierarchy_has_at_most_two_levels(scene: &Scene) {
     let alone = ns.set_parent(&entity("child"), None, "ann").await.unwrap();
     assert_eq!((alone.parent, alone.cascade, alone.version), (None, false, 3));
     put(ns, "top", with_parent("child", false)).await;
-    let filter = Filter { subject: "child".to_owned(), limit: 10, ..Filter::default() };
-    let (events, _) = ns.audit(&filter).await.unwrap();
+    let events = ns.audit("child", &EventRange::default()).await.unwrap().items;
     let actions: Vec<_> = events.iter().map(|event| event.action).collect();
     use Action::{EntityCreated, EntityParentChanged};
     assert_eq!(actions, [EntityParentChanged, EntityParentChanged, EntityCreated]);
@@ -232,8 +232,9 @@ async fn all_entities_are_listed_without_reading_usage(scene: &Scene) {
         scene.store.write(Write::put(table(scene), usage)).await.unwrap();
     }
     let pages = eventually(async || {
-        let (first, cursor) = scene.ns.entities(4, None).await.unwrap();
-        let (second, end) = scene.ns.entities(4, Some(cursor?)).await.unwrap();
+        let Listed { items: first, cursor } = scene.ns.entities(4, None).await.unwrap();
+        let second = scene.ns.entities(4, Some(cursor?)).await.unwrap();
+        let (second, end) = (second.items, second.cursor);
         (first.len() + second.len() == 7 && end.is_none()).then_some((first, second))
     })
     .await;
@@ -241,7 +242,8 @@ async fn all_entities_are_listed_without_reading_usage(scene: &Scene) {
     assert_eq!(found, ids);
     let empty = scene.limiter.create_namespace(&"empty".parse().unwrap(), "ann").await.unwrap();
     let empty = scene.limiter.namespace(&empty.0.name).await.unwrap();
-    assert_eq!(empty.entities(4, None).await.unwrap(), (Vec::new(), None));
+    let none = Listed { items: Vec::new(), cursor: None };
+    assert_eq!(empty.entities(4, None).await.unwrap(), none);
 }
 
 async fn children_are_listed(scene: &Scene) {
@@ -251,13 +253,14 @@ async fn children_are_listed(scene: &Scene) {
         made.push(put(&scene.ns, &format!("child-{n}"), with_parent("top", n == 1)).await);
     }
     let found = eventually(async || {
-        let (first, cursor) = scene.ns.children(&entity("top"), 2, None).await.unwrap();
-        let (second, _) = scene.ns.children(&entity("top"), 2, Some(cursor?)).await.unwrap();
+        let Listed { items: first, cursor } =
+            scene.ns.children(&entity("top"), 2, None).await.unwrap();
+        let second = scene.ns.children(&entity("top"), 2, Some(cursor?)).await.unwrap().items;
         (second.len() == 1).then(|| [first, second].concat())
     })
     .await;
     assert_eq!(found, made);
-    assert_eq!(scene.ns.children(&entity("alone"), 2, None).await.unwrap().0, []);
+    assert_eq!(scene.ns.children(&entity("alone"), 2, None).await.unwrap().items, []);
 }
 
 /// Puts a bucket with so many shards and waits until the index shows them.
@@ -337,8 +340,7 @@ async fn a_deleted_entity_leaves_only_usage_and_audit(scene: &Scene) {
     let counts = scene.store.get(&counts).await.unwrap().unwrap();
     assert_eq!((counts.i64("gpt"), counts.i64("_default_")), (Some(1), None));
     assert!(scene.store.get(&Get::new(table(scene), key)).await.unwrap().is_some());
-    let filter = Filter { subject: "user-1".to_owned(), limit: 1, ..Filter::default() };
-    let (events, _) = scene.ns.audit(&filter).await.unwrap();
+    let events = scene.ns.audit("user-1", &EventRange::default()).await.unwrap().items;
     assert_eq!((events[0].action, &events[0].after), (Action::EntityDeleted, &None));
     assert_eq!(events[0].before.as_ref().unwrap()["name"], "user-1");
 }
@@ -412,7 +414,7 @@ async fn entities_of_zae_limiter_count_as_children(scene: &Scene) {
         .with("GSI4SK", pk.as_str());
     scene.store.write(Write::put(table(scene), theirs)).await.unwrap();
     let found = eventually(async || {
-        let (found, _) = ns.entities(50, None).await.unwrap();
+        let found = ns.entities(50, None).await.unwrap().items;
         (found.len() == 3).then(|| found.iter().map(|e| e.id.to_string()).collect::<Vec<_>>())
     })
     .await;

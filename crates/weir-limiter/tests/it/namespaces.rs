@@ -1,11 +1,13 @@
 //! Namespaces: created, used, deleted, recovered, purged.
 
 use weir_limiter::Error;
-use weir_limiter::audit::{Action, Filter};
+use weir_limiter::audit::Action;
 use weir_limiter::bounds::{NAMESPACE_TTL_MS, PURGE_QUIET_MS};
 use weir_limiter::entities::NewEntity;
 use weir_limiter::ids::NamespaceName;
 use weir_limiter::namespaces::{Record, State};
+use weir_table::audit::EventRange;
+use weir_table::retry::Listed;
 use weir_table::{Item, Query, Write};
 
 use crate::scene::{Scene, entity, eventually};
@@ -112,8 +114,7 @@ async fn a_deleted_namespace_is_recovered_with_its_data(scene: &Scene) {
     let used = scene.limiter.namespace(&team).await.unwrap();
     used.entity(&user).await.unwrap();
     assert!(is_missing(scene.limiter.recover_namespace(&name("none"), "ann").await));
-    let filter = Filter { subject: "team".to_owned(), limit: 10, ..Filter::default() };
-    let (events, _) = scene.limiter.registry_audit(&filter).await.unwrap();
+    let events = scene.limiter.registry_audit("team", &EventRange::default()).await.unwrap().items;
     let actions: Vec<_> = events.iter().map(|event| event.action).collect();
     use Action::{NamespaceCreated, NamespaceDeleted, NamespaceRecovered};
     assert_eq!(actions, [NamespaceRecovered, NamespaceDeleted, NamespaceCreated]);
@@ -145,7 +146,8 @@ async fn namespaces_in_every_state_are_listed(scene: &Scene) {
     scene.store.write(Write::put(scene.limiter.settings().table.as_str(), odd)).await.unwrap();
     let (mut found, mut cursor) = (Vec::new(), None);
     for _ in 0..10 {
-        let (page, next) = scene.limiter.namespaces(2, cursor).await.unwrap();
+        let Listed { items: page, cursor: next } =
+            scene.limiter.namespaces(2, cursor).await.unwrap();
         found.extend(page.into_iter().map(|record| (record.name.to_string(), record.state)));
         cursor = next;
         if cursor.is_none() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use weir_limiter::bucket::Bucket;
 use weir_limiter::item::BucketId;
 use weir_limiter::usage::{Filter, Snapshot, Window};
+use weir_table::retry::Listed;
 use weir_table::{Transaction, Write};
 
 use crate::fed::{self, Aggregator, bucket_id, key, put, take, used};
@@ -77,7 +78,7 @@ async fn all(scene: &Scene, filter: &Filter) -> Vec<Snapshot> {
     let mut filter = filter.clone();
     let mut found = Vec::new();
     for _ in 0..100 {
-        let (page, cursor) = scene.ns.usage(&filter).await.unwrap();
+        let Listed { items: page, cursor } = scene.ns.usage(&filter).await.unwrap();
         assert!(page.len() <= filter.limit as usize);
         found.extend(page);
         match cursor {
@@ -104,7 +105,7 @@ async fn first_takes_later_takes_and_refunds_are_recorded(scene: &Scene) {
     })
     .await;
     assert_eq!(rpm_of(scene, "user-1").await, 6);
-    let (days, _) = scene.ns.usage(&of("user-1", Window::Daily)).await.unwrap();
+    let days = scene.ns.usage(&of("user-1", Window::Daily)).await.unwrap().items;
     assert_eq!(days[0].used[&limit_name("tpm")], 700);
     assert_eq!((days[0].window, &days[0].resource), (Window::Daily, &resource("gpt-4")));
     // A removed item counts nothing, and one that is made again counts from zero.
@@ -314,7 +315,7 @@ async fn an_invalid_filter_is_refused_by_field(scene: &Scene) {
     let id = bucket_id(scene, "user-1", "gpt-4");
     count(scene, &[use_at(&id, scene.now_ms(), 1), use_at(&id, scene.now_ms() + HOUR_MS, 1)]).await;
     let filter = Filter { limit: 1, ..of("user-1", Window::Hourly) };
-    let (_, cursor) = scene.ns.usage(&filter).await.unwrap();
+    let cursor = scene.ns.usage(&filter).await.unwrap().cursor;
     for wrong in [
         Filter { cursor: cursor.clone(), ..of("user-2", Window::Hourly) },
         Filter { cursor, ..of("user-1", Window::Daily) },
@@ -324,7 +325,8 @@ async fn an_invalid_filter_is_refused_by_field(scene: &Scene) {
         assert!(error.contains("cursor"), "{error}");
     }
     let empty = Filter { from_ms: 5, to_ms: 5, ..of("user-1", Window::Hourly) };
-    assert_eq!(scene.ns.usage(&empty).await.unwrap(), (Vec::new(), None));
+    let none = Listed { items: Vec::new(), cursor: None };
+    assert_eq!(scene.ns.usage(&empty).await.unwrap(), none);
 }
 
 async fn a_shared_table_gets_whole_numbers_and_no_other(scene: &Scene) {

@@ -1,56 +1,36 @@
 //! Routes of audit events.
 
-use axum::Json;
 use axum::extract::State;
 use weir_api::keeper::{AppParam, OrgAuditEvent, OrgParam};
-use weir_keeper::audit::AuditFilter;
 
 use super::convert;
 use super::error::Reply;
 use super::path::{TargetPath, keeper};
+use super::twin::twin_routes;
 use weir_framework::app::App;
 use weir_framework::extract::QueryParts;
-use weir_framework::page::{Page, PageLimit as _, PageParams, TimeRange as _, TimeRangeParams};
+use weir_framework::page::{Page, PageParams, TimeRangeParams, event_range, page_response};
 
 type AuditQuery = QueryParts<(PageParams, TimeRangeParams)>;
 
+twin_routes! {
+    get(PageParams, TimeRangeParams) => list(query: AuditQuery) -> Reply<Page<OrgAuditEvent>>,
+    described by (tag = "audit", responses((status = 200, body = Page<OrgAuditEvent>)));
+    /// Lists changes of an org and its apps, newest first
+    of_org = "/api/v1/orgs/{org}/audit";
+    /// Lists changes of an app, newest first
+    ///
+    /// A page can be short or empty although more pages follow, because it skips the changes of other apps.
+    of_app = "/api/v1/orgs/{org}/apps/{app}/audit";
+}
+
 async fn list(
-    app: &App,
+    State(app): State<App>,
     TargetPath(scope): TargetPath,
     QueryParts((page, range)): AuditQuery,
 ) -> Reply<Page<OrgAuditEvent>> {
-    let keeper = keeper(app)?;
+    let keeper = keeper(&app)?;
     keeper.effective_config(scope.org(), scope.app()).await?;
-    let (from_ms, to_ms) = range.parsed()?;
-    let limit = page.checked_limit()?;
-    let filter = AuditFilter { scope, from_ms, to_ms, limit, cursor: page.cursor };
-    let found = keeper.audit_events(&filter).await?;
-    let items = found.items.into_iter().map(convert::audit_event).collect();
-    Ok(Json(Page { items, next_cursor: found.cursor }))
-}
-
-/// Lists changes of an org and its apps, newest first
-#[utoipa::path(get, path = "/api/v1/orgs/{org}/audit", tag = "audit",
-    params(OrgParam, PageParams, TimeRangeParams),
-    responses((status = 200, body = Page<OrgAuditEvent>)))]
-pub(crate) async fn of_org(
-    State(app): State<App>,
-    path: TargetPath,
-    query: AuditQuery,
-) -> Reply<Page<OrgAuditEvent>> {
-    list(&app, path, query).await
-}
-
-/// Lists changes of an app, newest first
-///
-/// A page can be short or empty although more pages follow, because it skips the changes of other apps.
-#[utoipa::path(get, path = "/api/v1/orgs/{org}/apps/{app}/audit", tag = "audit",
-    params(OrgParam, AppParam, PageParams, TimeRangeParams),
-    responses((status = 200, body = Page<OrgAuditEvent>)))]
-pub(crate) async fn of_app(
-    State(app): State<App>,
-    path: TargetPath,
-    query: AuditQuery,
-) -> Reply<Page<OrgAuditEvent>> {
-    list(&app, path, query).await
+    let events = keeper.audit_events(&scope, &event_range(page, &range)?).await?;
+    Ok(page_response(events, convert::audit_event))
 }

@@ -1,55 +1,13 @@
 //! Errors of the keeper as errors of the API.
 
-use axum::Json;
-use axum::response::{IntoResponse, Response};
 use weir_keeper::Error;
 
-use weir_framework::{ApiError, Code};
+use weir_framework::{ApiError, Code, domain_error};
 
 use super::codes;
-use weir_framework::limits::retry_after;
+use weir_framework::limits::contended;
 
-/// Seconds to wait after a write that lost to concurrent ones.
-const CONTENDED_SECS: u64 = 1;
-
-/// An error of the keeper on its way to the client.
-///
-/// Handlers return it instead of [`ApiError`] so that `?` works on the domain's results.
-#[derive(Debug)]
-pub(crate) struct KeeperError(ApiError);
-
-/// The JSON response of a handler, or its error.
-pub(crate) type Reply<T> = Result<Json<T>, KeeperError>;
-
-impl From<ApiError> for KeeperError {
-    fn from(error: ApiError) -> KeeperError {
-        KeeperError(error)
-    }
-}
-
-impl From<KeeperError> for ApiError {
-    fn from(error: KeeperError) -> ApiError {
-        error.0
-    }
-}
-
-impl From<weir_table::Error> for KeeperError {
-    fn from(error: weir_table::Error) -> KeeperError {
-        KeeperError(error.into())
-    }
-}
-
-impl IntoResponse for KeeperError {
-    fn into_response(self) -> Response {
-        self.0.into_response()
-    }
-}
-
-impl From<Error> for KeeperError {
-    fn from(error: Error) -> KeeperError {
-        KeeperError(api_error(error))
-    }
-}
+domain_error!(KeeperError, Error, api_error);
 
 /// The mapping of the domain's errors to codes of the API.
 pub(crate) fn api_error(error: Error) -> ApiError {
@@ -71,10 +29,7 @@ pub(crate) fn api_error(error: Error) -> ApiError {
         Error::Overflow(_) => ApiError::new(Code::INVALID_REQUEST, text),
         Error::Unauthorized(_) => ApiError::new(Code::UNAUTHORIZED, text),
         Error::Forbidden(_) => ApiError::new(Code::FORBIDDEN, text),
-        Error::Contended | Error::Busy(_) => {
-            let error = ApiError::new(Code::SERVICE_UNAVAILABLE, text).with("kind", "contended");
-            retry_after(error, CONTENDED_SECS)
-        }
+        Error::Contended | Error::Busy(_) => contended(text),
         // The same request can succeed later.
         Error::Store(weir_table::Error::Conflict) => api_error(Error::Contended),
         Error::Store(error) => error.into(),

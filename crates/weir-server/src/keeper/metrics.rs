@@ -16,7 +16,7 @@ use weir_keeper::aggregate::AggregateReport;
 use weir_table::AnyBackend;
 
 use weir_framework::metrics::{ServiceMetrics, set};
-use weir_framework::{ApiError, App, Code};
+use weir_framework::{ApiError, App};
 
 /// How many orgs and apps are reported.
 const RANKS: usize = 10;
@@ -181,6 +181,5 @@ impl ServiceMetrics for KeeperMetrics {
 
 /// The metrics of the running service.
 pub(crate) fn metrics(app: &App) -> Result<&KeeperMetrics, ApiError> {
-    let missing = || ApiError::new(Code::INTERNAL_ERROR, "the keeper is not open");
-    app.kept::<Arc<KeeperMetrics>>().map(Arc::as_ref).ok_or_else(missing)
+    app.kept_by::<Arc<KeeperMetrics>>("keeper").map(Arc::as_ref)
 }

@@ -33,6 +33,7 @@ mod settings;
 mod sticky;
 mod submissions;
 mod summing;
+mod twin;
 mod webhooks;
 
 use std::sync::Arc;

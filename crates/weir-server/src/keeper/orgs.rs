@@ -7,15 +7,16 @@ use axum::response::{IntoResponse as _, Response};
 use weir_api::keeper::{ConfigResponse, EffectiveConfig, OrgConfig, OrgParam};
 use weir_keeper::config;
 use weir_keeper::ids::Scope;
-use weir_keeper::{Page as Found, PutOutcome};
+use weir_keeper::{Listed, PutOutcome};
 
 use super::convert;
 use super::error::{KeeperError, Reply};
-use super::path::{Actor, OrgPath, keeper};
+use super::path::{OrgPath, keeper};
 use super::rates::allowances;
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
-use weir_framework::page::{Page, PageLimit as _, PageParams};
+use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};
 
 /// Creates or changes an org
 ///
@@ -59,7 +60,6 @@ pub(super) fn put_response(put: &PutOutcome, scope: &Scope) -> Response {
     (status, [(header::CACHE_CONTROL, "no-store")], body).into_response()
 }
 
-pub(super) fn config_page(found: Found<config::EffectiveConfig>) -> Json<Page<EffectiveConfig>> {
-    let items = found.items.iter().map(convert::effective_config).collect();
-    Json(Page { items, next_cursor: found.cursor })
+pub(super) fn config_page(found: Listed<config::EffectiveConfig>) -> Json<Page<EffectiveConfig>> {
+    page_response(found, |config| convert::effective_config(&config))
 }

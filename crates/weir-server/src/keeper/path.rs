@@ -1,7 +1,6 @@
-//! The org, app or webhook that a path names, and the caller that a request comes from.
+//! The org, app or webhook that a path names, and the address that a request comes from.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
@@ -11,15 +10,11 @@ use weir_table::AnyBackend;
 
 use super::error::KeeperError;
 use weir_framework::app::App;
-use weir_framework::auth::Identity;
-use weir_framework::authorize::{Caller, Local};
 use weir_framework::path::{optional_param, param};
-use weir_framework::{ApiError, Code};
 
 /// The keeper of the running server.
 pub(crate) fn keeper(app: &App) -> Result<&Keeper<AnyBackend>, KeeperError> {
-    let missing = || ApiError::new(Code::INTERNAL_ERROR, "the keeper is not open");
-    Ok(app.kept().ok_or_else(missing)?)
+    Ok(app.kept_by("keeper")?)
 }
 
 async fn org(parts: &mut Parts) -> Result<OrgId, KeeperError> {
@@ -75,38 +70,6 @@ impl FromRequestParts<App> for WebhookPath {
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<WebhookPath, KeeperError> {
         let org = org(parts).await?;
         param(parts, "id", |text| WebhookId::new(text)).await.map(|id| WebhookPath(org, id))
-    }
-}
-
-/// The caller of a request.
-pub(crate) struct Actor {
-    identity: Arc<Identity>,
-    is_local: bool,
-}
-
-impl Actor {
-    /// The name that audit events show and rate limits apply to.
-    pub(crate) fn name(&self) -> &str {
-        &self.identity.subject
-    }
-
-    /// Whether rate limits of clients apply to the caller: not to the operator.
-    pub(crate) fn is_client(&self) -> bool {
-        !self.identity.grants.is_admin()
-    }
-
-    /// Whether the request came through the socket of the data folder.
-    pub(crate) fn is_local(&self) -> bool {
-        self.is_local
-    }
-}
-
-impl FromRequestParts<App> for Actor {
-    type Rejection = KeeperError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Actor, KeeperError> {
-        let Caller(identity) = Caller::from_request_parts(parts, app).await?;
-        Ok(Actor { identity, is_local: parts.extensions.get::<Local>().is_some() })
     }
 }
 

@@ -12,8 +12,9 @@ use weir_keeper::prices::{ListedPrice, PriceRow};
 
 use super::convert;
 use super::error::{KeeperError, Reply};
-use super::path::{Actor, keeper};
+use super::path::keeper;
 use super::rates::allowances;
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::error::ApiError;
 use weir_framework::extract::{Body, Path, Query};

@@ -7,11 +7,12 @@ use weir_api::keeper::{AppParam, InferenceProfile, InferenceProfileRequest, OrgP
 
 use super::convert;
 use super::error::{KeeperError, Reply};
-use super::path::{Actor, AppPath, keeper};
+use super::path::{AppPath, keeper};
 use super::rates::allowances;
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
-use weir_framework::page::{Page, PageLimit as _, PageParams};
+use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};
 use weir_framework::prelude::Created;
 
 /// Registers an inference profile
@@ -43,6 +44,5 @@ pub(crate) async fn list(
     Query(page): Query<PageParams>,
 ) -> Reply<Page<InferenceProfile>> {
     let found = keeper(&app)?.list_profiles(&org, &id, page.checked_limit()?, page.cursor).await?;
-    let items = found.items.into_iter().map(convert::inference_profile).collect();
-    Ok(Json(Page { items, next_cursor: found.cursor }))
+    Ok(page_response(found, convert::inference_profile))
 }

@@ -9,10 +9,10 @@ use weir_keeper::ids::{OrgId, Scope};
 
 use super::Settings;
 use super::error::KeeperError;
-use super::path::Actor;
 use crate::allowance::{Allowance, Rate};
+use weir_framework::ApiError;
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
-use weir_framework::{ApiError, Code};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
@@ -134,8 +134,7 @@ async fn spend(
 
 /// The allowances of the running server.
 pub(crate) fn allowances(app: &App) -> Result<&Allowances, KeeperError> {
-    let missing = || ApiError::new(Code::INTERNAL_ERROR, "the keeper is not open");
-    Ok(app.kept().ok_or_else(missing)?)
+    Ok(app.kept_by("keeper")?)
 }
 
 /// The entity of an address: an IPv6 site shares one, because it can use all of its addresses.

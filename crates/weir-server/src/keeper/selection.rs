@@ -9,9 +9,10 @@ use weir_keeper::select::Selection;
 
 use super::error::KeeperError;
 use super::metrics::metrics;
-use super::path::{Actor, AppPath, keeper};
+use super::path::{AppPath, keeper};
 use super::rates::allowances;
 use super::{codes, convert};
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::Query;
 use weir_framework::limits::retry_after;

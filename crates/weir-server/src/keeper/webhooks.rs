@@ -8,7 +8,8 @@ use weir_api::keeper::{OrgParam, Webhook, WebhookConfig, WebhookParam};
 
 use super::convert;
 use super::error::{KeeperError, Reply};
-use super::path::{Actor, OrgPath, WebhookPath, keeper};
+use super::path::{OrgPath, WebhookPath, keeper};
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::Body;
 use weir_framework::page::Page;

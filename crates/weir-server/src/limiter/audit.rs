@@ -1,9 +1,7 @@
 //! The audit log: every change, with its actor and time.
 
-use axum::Json;
 use axum::extract::State;
 use weir_api::limiter::{LimiterAuditEvent, LimiterAuditParams};
-use weir_limiter::audit::Filter;
 use weir_limiter::ids::{EntityId, Resource};
 
 use super::convert;
@@ -11,7 +9,7 @@ use super::path::{NamespaceNamePath, limiter};
 use crate::limiter::error::{LimiterError, Reply};
 use weir_framework::app::App;
 use weir_framework::extract::QueryParts;
-use weir_framework::page::{Page, PageLimit as _, PageParams, TimeRange as _, TimeRangeParams};
+use weir_framework::page::{Page, PageParams, TimeRangeParams, event_range, page_response};
 
 const SYSTEM: &str = "$SYSTEM";
 const RESOURCE: &str = "$RESOURCE:";
@@ -31,19 +29,16 @@ pub(crate) async fn list(
         LimiterAuditParams,
     )>,
 ) -> Reply<Page<LimiterAuditEvent>> {
-    let (from_ms, to_ms) = range.parsed()?;
-    let limit = page.checked_limit()?;
-    let filter = |subject| Filter { subject, from_ms, to_ms, limit, cursor: page.cursor };
+    let range = event_range(page, &range)?;
     let limiter = limiter(&app)?;
-    let (events, next_cursor) = match params.entity {
+    let events = match params.entity {
         Some(subject) => {
             check_subject(&subject)?;
-            limiter.namespace(&name).await?.audit(&filter(subject)).await?
+            limiter.namespace(&name).await?.audit(&subject, &range).await?
         }
-        None => limiter.registry_audit(&filter(name.to_string())).await?,
+        None => limiter.registry_audit(name.as_str(), &range).await?,
     };
-    let items = events.into_iter().map(convert::audit_event).collect();
-    Ok(Json(Page { items, next_cursor }))
+    Ok(page_response(events, convert::audit_event))
 }
 
 /// Refuses a subject that cannot exist.

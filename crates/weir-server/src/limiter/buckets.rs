@@ -4,8 +4,9 @@ use axum::Json;
 use weir_api::limiter::{BucketResponse, CapacityLimit, CapacityResponse, TopUpRequest};
 
 use super::convert::{self, bucket_response};
-use super::path::{Actor, EntityPath, IdempotencyKey, NamespacePath, ResourcePath};
+use super::path::{EntityPath, IdempotencyKey, NamespacePath, ResourcePath};
 use crate::limiter::error::Reply;
+use weir_framework::actor::Actor;
 use weir_framework::extract::{Body, Query};
 use weir_framework::page::{Page, PageLimit as _, PageParams};
 
@@ -54,9 +55,9 @@ pub(crate) async fn reset(
     EntityPath(id): EntityPath,
     ResourcePath(resource): ResourcePath,
     key: IdempotencyKey,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Reply<BucketResponse> {
-    let bucket = ns.reset_bucket(&id, &resource, key.as_str(), &actor).await?;
+    let bucket = ns.reset_bucket(&id, &resource, key.as_str(), actor.name()).await?;
     Ok(Json(bucket_response(bucket)))
 }
 
@@ -71,10 +72,10 @@ pub(crate) async fn top_up(
     EntityPath(id): EntityPath,
     ResourcePath(resource): ResourcePath,
     key: IdempotencyKey,
-    Actor(actor): Actor,
+    actor: Actor,
     Body(request): Body<TopUpRequest>,
 ) -> Reply<BucketResponse> {
     let amounts = convert::amounts("amounts", request.amounts)?;
-    let bucket = ns.top_up_bucket(&id, &resource, &amounts, key.as_str(), &actor).await?;
+    let bucket = ns.top_up_bucket(&id, &resource, &amounts, key.as_str(), actor.name()).await?;
     Ok(Json(bucket_response(bucket)))
 }

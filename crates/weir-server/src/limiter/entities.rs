@@ -4,18 +4,14 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use weir_api::limiter::{EntityResponse, PutEntityRequest, SetParentRequest};
-use weir_limiter::entities::Entity;
 
 use super::convert::{self, entity_response};
-use super::path::{Actor, EntityPath, NamespacePath};
+use super::path::{EntityPath, NamespacePath};
 use crate::limiter::error::{LimiterError, Reply};
+use weir_framework::actor::Actor;
 use weir_framework::extract::{Body, Query};
-use weir_framework::page::{Page, PageLimit as _, PageParams};
+use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};
 use weir_framework::prelude::Created;
-
-fn page((entities, next_cursor): (Vec<Entity>, Option<String>)) -> Json<Page<EntityResponse>> {
-    Json(Page { items: entities.into_iter().map(entity_response).collect(), next_cursor })
-}
 
 /// Creates or replaces an entity
 #[utoipa::path(put, path = "/v1/namespaces/{ns}/entities/{id}", tag = "entities",
@@ -25,11 +21,11 @@ fn page((entities, next_cursor): (Vec<Entity>, Option<String>)) -> Json<Page<Ent
 pub(crate) async fn put(
     NamespacePath(ns): NamespacePath,
     EntityPath(id): EntityPath,
-    Actor(actor): Actor,
+    actor: Actor,
     Body(request): Body<PutEntityRequest>,
 ) -> Result<Response, LimiterError> {
     let new = convert::new_entity(&id, request)?;
-    let (entity, is_new) = ns.put_entity(&id, new, &actor).await?;
+    let (entity, is_new) = ns.put_entity(&id, new, actor.name()).await?;
     let entity = entity_response(entity);
     Ok(if is_new { Created(entity).into_response() } else { Json(entity).into_response() })
 }
@@ -52,9 +48,9 @@ pub(crate) async fn get(
 pub(crate) async fn remove(
     NamespacePath(ns): NamespacePath,
     EntityPath(id): EntityPath,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Result<StatusCode, LimiterError> {
-    ns.delete_entity(&id, &actor).await?;
+    ns.delete_entity(&id, actor.name()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -65,7 +61,8 @@ pub(crate) async fn list(
     NamespacePath(ns): NamespacePath,
     Query(params): Query<PageParams>,
 ) -> Reply<Page<EntityResponse>> {
-    Ok(page(ns.entities(params.checked_limit()?, params.cursor).await?))
+    let found = ns.entities(params.checked_limit()?, params.cursor).await?;
+    Ok(page_response(found, entity_response))
 }
 
 /// Lists the children of an entity
@@ -77,7 +74,8 @@ pub(crate) async fn children(
     EntityPath(id): EntityPath,
     Query(params): Query<PageParams>,
 ) -> Reply<Page<EntityResponse>> {
-    Ok(page(ns.children(&id, params.checked_limit()?, params.cursor).await?))
+    let found = ns.children(&id, params.checked_limit()?, params.cursor).await?;
+    Ok(page_response(found, entity_response))
 }
 
 /// Sets or removes the parent of an entity
@@ -87,9 +85,9 @@ pub(crate) async fn children(
 pub(crate) async fn set_parent(
     NamespacePath(ns): NamespacePath,
     EntityPath(id): EntityPath,
-    Actor(actor): Actor,
+    actor: Actor,
     Body(request): Body<SetParentRequest>,
 ) -> Reply<EntityResponse> {
     let parent = convert::parent(request.parent.as_deref())?;
-    Ok(Json(entity_response(ns.set_parent(&id, parent.as_ref(), &actor).await?)))
+    Ok(Json(entity_response(ns.set_parent(&id, parent.as_ref(), actor.name()).await?)))
 }

@@ -9,8 +9,9 @@ use weir_limiter::config::{Level, LevelConfig};
 use weir_table::AnyBackend;
 
 use super::convert::{level_config, limits_response, system_config};
-use super::path::{Actor, EntityPath, NamespacePath, ResourceOrAllPath, ResourcePath};
+use super::path::{EntityPath, NamespacePath, ResourceOrAllPath, ResourcePath};
 use crate::limiter::error::{LimiterError, Reply};
+use weir_framework::actor::Actor;
 use weir_framework::extract::Body;
 use weir_framework::prelude::Created;
 use weir_framework::{ApiError, Code};
@@ -66,10 +67,10 @@ fn not_configured(level: &Level) -> ApiError {
         (status = 201, description = "The limits were created", body = LimitsResponse)))]
 pub(crate) async fn put_system(
     NamespacePath(ns): NamespacePath,
-    Actor(actor): Actor,
+    actor: Actor,
     Body(request): Body<SetSystemLimitsRequest>,
 ) -> Result<Response, LimiterError> {
-    set(&ns, &Level::System, system_config(request)?, &actor).await
+    set(&ns, &Level::System, system_config(request)?, actor.name()).await
 }
 
 /// Returns the limits of the system
@@ -84,9 +85,9 @@ pub(crate) async fn get_system(NamespacePath(ns): NamespacePath) -> Reply<Limits
     params(NamespacePath), responses((status = 204)))]
 pub(crate) async fn remove_system(
     NamespacePath(ns): NamespacePath,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Result<StatusCode, LimiterError> {
-    remove(&ns, &Level::System, &actor).await
+    remove(&ns, &Level::System, actor.name()).await
 }
 
 /// Sets the limits of a resource
@@ -99,10 +100,10 @@ pub(crate) async fn remove_system(
 pub(crate) async fn put_resource(
     NamespacePath(ns): NamespacePath,
     ResourcePath(resource): ResourcePath,
-    Actor(actor): Actor,
+    actor: Actor,
     Body(request): Body<SetLimitsRequest>,
 ) -> Result<Response, LimiterError> {
-    set(&ns, &Level::Resource(resource), level_config(request)?, &actor).await
+    set(&ns, &Level::Resource(resource), level_config(request)?, actor.name()).await
 }
 
 /// Returns the limits of a resource
@@ -121,9 +122,9 @@ pub(crate) async fn get_resource(
 pub(crate) async fn remove_resource(
     NamespacePath(ns): NamespacePath,
     ResourcePath(resource): ResourcePath,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Result<StatusCode, LimiterError> {
-    remove(&ns, &Level::Resource(resource), &actor).await
+    remove(&ns, &Level::Resource(resource), actor.name()).await
 }
 
 /// Sets the limits of an entity
@@ -138,10 +139,10 @@ pub(crate) async fn put_entity(
     NamespacePath(ns): NamespacePath,
     EntityPath(entity): EntityPath,
     ResourceOrAllPath(resource): ResourceOrAllPath,
-    Actor(actor): Actor,
+    actor: Actor,
     Body(request): Body<SetLimitsRequest>,
 ) -> Result<Response, LimiterError> {
-    set(&ns, &Level::Entity(entity, resource), level_config(request)?, &actor).await
+    set(&ns, &Level::Entity(entity, resource), level_config(request)?, actor.name()).await
 }
 
 /// Returns the limits of an entity
@@ -162,7 +163,7 @@ pub(crate) async fn remove_entity(
     NamespacePath(ns): NamespacePath,
     EntityPath(entity): EntityPath,
     ResourceOrAllPath(resource): ResourceOrAllPath,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Result<StatusCode, LimiterError> {
-    remove(&ns, &Level::Entity(entity, resource), &actor).await
+    remove(&ns, &Level::Entity(entity, resource), actor.name()).await
 }

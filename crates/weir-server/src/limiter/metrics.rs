@@ -11,7 +11,7 @@ use weir_limiter::Limiter;
 use weir_table::AnyBackend;
 
 use weir_framework::metrics::{ServiceMetrics, set};
-use weir_framework::{ApiError, App, Code};
+use weir_framework::{ApiError, App};
 
 /// The outcome of an acquire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +96,5 @@ impl ServiceMetrics for LimiterMetrics {
 
 /// The metrics of the running service.
 pub(crate) fn metrics(app: &App) -> Result<&LimiterMetrics, ApiError> {
-    let missing = || ApiError::new(Code::INTERNAL_ERROR, "the limiter is not open");
-    app.kept::<Arc<LimiterMetrics>>().map(Arc::as_ref).ok_or_else(missing)
+    app.kept_by::<Arc<LimiterMetrics>>("limiter").map(Arc::as_ref)
 }

@@ -6,11 +6,12 @@ use axum::response::{IntoResponse as _, Response};
 use weir_api::limiter::NamespaceResponse;
 
 use super::convert::namespace_response;
-use super::path::{Actor, NamespaceNamePath, limiter};
+use super::path::{NamespaceNamePath, limiter};
 use crate::limiter::error::{LimiterError, Reply};
+use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::Query;
-use weir_framework::page::{Page, PageLimit as _, PageParams};
+use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};
 use weir_framework::prelude::Created;
 
 /// Creates a namespace
@@ -23,9 +24,9 @@ use weir_framework::prelude::Created;
 pub(crate) async fn put(
     State(app): State<App>,
     NamespaceNamePath(name): NamespaceNamePath,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Result<Response, LimiterError> {
-    let (record, is_new) = limiter(&app)?.create_namespace(&name, &actor).await?;
+    let (record, is_new) = limiter(&app)?.create_namespace(&name, actor.name()).await?;
     let namespace = namespace_response(record);
     Ok(if is_new { Created(namespace).into_response() } else { Json(namespace).into_response() })
 }
@@ -47,10 +48,8 @@ pub(crate) async fn list(
     State(app): State<App>,
     Query(page): Query<PageParams>,
 ) -> Reply<Page<NamespaceResponse>> {
-    let (records, next_cursor) =
-        limiter(&app)?.namespaces(page.checked_limit()?, page.cursor).await?;
-    let items = records.into_iter().map(namespace_response).collect();
-    Ok(Json(Page { items, next_cursor }))
+    let found = limiter(&app)?.namespaces(page.checked_limit()?, page.cursor).await?;
+    Ok(page_response(found, namespace_response))
 }
 
 /// Deletes a namespace
@@ -62,9 +61,9 @@ pub(crate) async fn list(
 pub(crate) async fn remove(
     State(app): State<App>,
     NamespaceNamePath(name): NamespaceNamePath,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Reply<NamespaceResponse> {
-    Ok(Json(namespace_response(limiter(&app)?.delete_namespace(&name, &actor).await?)))
+    Ok(Json(namespace_response(limiter(&app)?.delete_namespace(&name, actor.name()).await?)))
 }
 
 /// Recovers a deleted namespace
@@ -73,9 +72,9 @@ pub(crate) async fn remove(
 pub(crate) async fn recover(
     State(app): State<App>,
     NamespaceNamePath(name): NamespaceNamePath,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Reply<NamespaceResponse> {
-    Ok(Json(namespace_response(limiter(&app)?.recover_namespace(&name, &actor).await?)))
+    Ok(Json(namespace_response(limiter(&app)?.recover_namespace(&name, actor.name()).await?)))
 }
 
 /// Purges a deleted namespace
@@ -86,7 +85,7 @@ pub(crate) async fn recover(
 pub(crate) async fn purge(
     State(app): State<App>,
     NamespaceNamePath(name): NamespaceNamePath,
-    Actor(actor): Actor,
+    actor: Actor,
 ) -> Reply<NamespaceResponse> {
-    Ok(Json(namespace_response(limiter(&app)?.purge_namespace(&name, &actor).await?)))
+    Ok(Json(namespace_response(limiter(&app)?.purge_namespace(&name, actor.name()).await?)))
 }

@@ -1,4 +1,4 @@
-//! Path parameters, the caller and the idempotency key of a request, parsed and checked.
+//! Path parameters and the idempotency key of a request, parsed and checked.
 //!
 //! Each extractor also describes its parameter for OpenAPI, so a route names it once in `params(…)` and once as an argument.
 
@@ -13,16 +13,14 @@ use weir_table::AnyBackend;
 
 use super::convert::resource_or_all;
 use crate::limiter::error::LimiterError;
+use weir_framework::ApiError;
 use weir_framework::app::App;
-use weir_framework::authorize::Caller;
 use weir_framework::once::{IDEMPOTENCY_KEY, NotAKey, OnceKey};
 use weir_framework::path::param;
-use weir_framework::{ApiError, Code};
 
 /// The limiter that the server opened.
 pub(super) fn limiter(app: &App) -> Result<&Limiter<AnyBackend>, LimiterError> {
-    let missing = || ApiError::new(Code::INTERNAL_ERROR, "the limiter is not open");
-    Ok(app.kept().ok_or_else(missing)?)
+    Ok(app.kept_by("limiter")?)
 }
 
 /// The active namespace `{ns}`.
@@ -125,18 +123,6 @@ impl FromRequestParts<App> for LeasePath {
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, LimiterError> {
         param(parts, "lease", |text| Ok::<_, ApiError>(text.to_owned())).await.map(Self)
-    }
-}
-
-/// The caller, as the audit log names it.
-pub(crate) struct Actor(pub(crate) String);
-
-impl FromRequestParts<App> for Actor {
-    type Rejection = LimiterError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Actor, LimiterError> {
-        let Caller(identity) = Caller::from_request_parts(parts, app).await?;
-        Ok(Actor(identity.subject.clone()))
     }
 }
 

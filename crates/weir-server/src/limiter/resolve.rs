@@ -10,7 +10,7 @@ use super::convert;
 use super::path::NamespacePath;
 use crate::limiter::error::Reply;
 use weir_framework::extract::{Query, QueryParts};
-use weir_framework::page::{Page, PageLimit as _, PageParams};
+use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};
 
 /// Returns the limits in force for an entity on a resource
 #[utoipa::path(get, path = "/v1/namespaces/{ns}/limits/resolve", tag = "limits",
@@ -51,8 +51,6 @@ pub(crate) async fn entities(
 ) -> Reply<Page<String>> {
     let resource = params.resource.as_deref().map(convert::resource_or_all).transpose()?.flatten();
     let limit = page.checked_limit()?;
-    let (entities, next_cursor) =
-        ns.entities_with_limits(resource.as_ref(), limit, page.cursor).await?;
-    let items = entities.iter().map(ToString::to_string).collect();
-    Ok(Json(Page { items, next_cursor }))
+    let entities = ns.entities_with_limits(resource.as_ref(), limit, page.cursor).await?;
+    Ok(page_response(entities, |entity| entity.to_string()))
 }

@@ -10,7 +10,9 @@ use super::path::NamespacePath;
 use crate::limiter::error::{LimiterError, Reply};
 use weir_framework::app::App;
 use weir_framework::extract::QueryParts;
-use weir_framework::page::{Page, PageLimit as _, PageParams, TimeRange as _, TimeRangeParams};
+use weir_framework::page::{
+    Page, PageLimit as _, PageParams, TimeRange as _, TimeRangeParams, page_response,
+};
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -54,9 +56,7 @@ pub(crate) async fn list(
     NamespacePath(ns): NamespacePath,
     params: Params,
 ) -> Reply<Page<UsageSnapshot>> {
-    let (snapshots, next_cursor) = ns.usage(&filter(&app, params)?).await?;
-    let items = snapshots.into_iter().map(convert::usage_snapshot).collect();
-    Ok(Json(Page { items, next_cursor }))
+    Ok(page_response(ns.usage(&filter(&app, params)?).await?, convert::usage_snapshot))
 }
 
 /// Sums usage over a time range

@@ -1,8 +1,8 @@
 //! `weir admin-key` and `weir signing-key`: replacing the operator's keys.
 
 use clap::{Args, Subcommand};
+use weir_api::server::{NewAdminKey, NewSigningKey};
 use weir_framework::auth::Secret;
-use weir_framework::routes::admin::{NewAdminKey, NewSigningKey};
 
 use crate::api::{Api, ApiFlags};
 use crate::config::Source;

@@ -1,8 +1,9 @@
 //! The context that all verbs of a service's command share: the API, the root of its paths, and how to print a response.
 
+use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use weir_api::page::{LIMIT_MAX, Page, PageParams};
+use weir_api::page::{LIMIT_MAX, Page, PageParams, TimeRangeParams};
 
 use crate::api::{Api, part};
 use crate::failure::Failure;
@@ -123,6 +124,33 @@ pub(super) fn with_params(path: &str, params: &impl Serialize) -> Result<String,
 /// The names of a table's columns.
 pub(super) fn header<const N: usize>(names: [&str; N]) -> Vec<String> {
     names.map(str::to_owned).to_vec()
+}
+
+/// The time range that a verb lists.
+#[derive(Debug, Args)]
+pub(super) struct TimeRangeArgs {
+    /// Start of the time range, inclusive, for example 2026-01-15T12:00:00Z
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// End of the time range, exclusive, for example 2026-01-16T00:00:00Z
+    #[arg(long, value_name = "TIME")]
+    to: Option<String>,
+}
+
+impl From<TimeRangeArgs> for TimeRangeParams {
+    fn from(args: TimeRangeArgs) -> TimeRangeParams {
+        TimeRangeParams { from: args.from, to: args.to }
+    }
+}
+
+/// A column of a table: its name, and its text for an item.
+type Column<T> = (&'static str, fn(&T) -> String);
+
+/// Prints a table with a row for each item.
+pub(super) fn rows<T>(items: &[T], columns: &[Column<T>]) -> std::io::Result<()> {
+    let names = columns.iter().map(|(name, _)| (*name).to_owned());
+    let row = |item| columns.iter().map(|(_, text)| text(item)).collect();
+    output::table(names.collect(), items.iter().map(row), &[])
 }
 
 /// A signed number with thousands separators.

@@ -1,8 +1,8 @@
 //! `weir jobs`: the status of background jobs, and running one now.
 
 use clap::{Args, Subcommand};
+use weir_api::server::{Job, Run};
 use weir_framework::page::Page;
-use weir_framework::routes::jobs::{Job, Run};
 
 use crate::api::{Api, ApiFlags, part};
 use crate::config::Source;

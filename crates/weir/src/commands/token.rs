@@ -1,8 +1,8 @@
 //! `weir token`: tokens for operators and programs.
 
 use clap::{Args, Subcommand};
+use weir_api::server::{MadeToken, NewToken, Token};
 use weir_framework::page::Page;
-use weir_framework::routes::tokens::{MadeToken, NewToken, Token};
 
 use crate::api::{Api, ApiFlags, part};
 use crate::config::Source;

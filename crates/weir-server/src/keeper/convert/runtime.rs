@@ -177,3 +177,80 @@ fn usage_sum(sum: totals::UsageTotals) -> wire::UsageSum {
         requests: sum.requests,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use weir_keeper::catalog::ModelCatalog;
+    use weir_keeper::config::{EffectiveConfig, OrgRecord, PutOrg};
+    use weir_keeper::decide::decide;
+    use weir_keeper::ids::OrgId;
+    use weir_keeper::money::{MicroUsd, Price};
+    use weir_keeper::prices::{PriceSource, ResolvedPrice};
+    use weir_keeper::select::SelectionResponse;
+
+    use super::*;
+
+    /// 09:00 in New York on 2026-01-23.
+    const NOW_MS: i64 = 1_769_176_800_000;
+
+    #[test]
+    fn the_response_has_the_fields_that_clients_read() {
+        let request = json!({
+            "org_name": "o", "timezone": "America/New_York", "quota_scope": "ORG",
+            "model_ordering": ["premium", "standard"],
+            "quotas": {"premium": 1_000_000, "standard": 5_000_000},
+        });
+        let labels = ModelCatalog::default();
+        let request = serde_json::from_value::<PutOrg>(request).unwrap();
+        let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
+        let record = OrgRecord::new(org, request.check(&labels, None).unwrap(), NOW_MS);
+        let config = EffectiveConfig::for_org(&record, NOW_MS);
+        let chain = config.chain(|label| {
+            MicroUsd(if label.as_str() == "premium" { 1_000_000 } else { 2_000_000 })
+        });
+        let decision = decide(&config.decision_input(&chain, None, NOW_MS));
+        let def = labels.get(&decision.model().unwrap().label).unwrap();
+        let model = (def.bedrock_model_id.clone(), def.description.clone());
+        let priced = ResolvedPrice {
+            price: Price::new(1_000_000, 5_000_000),
+            source: PriceSource::PriceBook,
+            version: "2026-11".into(),
+        };
+        let response =
+            SelectionResponse::new(&config, &decision, Some(model), Some(priced), NOW_MS);
+        assert_eq!(
+            serde_json::to_value(model_selection(&response)).unwrap(),
+            json!({
+                "recommended_model": {
+                    "label": "standard",
+                    "bedrock_model_id": "anthropic.claude-haiku-4-5-20251001-v1:0",
+                    "reason": "QUOTA_EXCEEDED_premium",
+                    "description": "Claude Haiku 4.5: fast, for everyday work",
+                },
+                "quota_status": {
+                    "scope": "ORG", "mode": "NORMAL", "current_model": "standard",
+                    "spend_usd_micros": 2_000_000, "quota_usd_micros": 5_000_000, "quota_pct": 40.0,
+                    "sticky_fallback_active": true,
+                    "projected_exhaustion_at": "2026-01-24T03:30:00Z",
+                    "models_status": {
+                        "premium": {"spend_usd_micros": 1_000_000, "quota_usd_micros": 1_000_000, "quota_pct": 100.0, "status": "EXCEEDED"},
+                        "standard": {"spend_usd_micros": 2_000_000, "quota_usd_micros": 5_000_000, "quota_pct": 40.0, "status": "NORMAL"},
+                    },
+                },
+                "pricing": {
+                    "input_price_usd_micros_per_1m": 1_000_000, "output_price_usd_micros_per_1m": 5_000_000,
+                    "version": "2026-11", "source": "PRICE_BOOK",
+                },
+                "client_guidance": {
+                    "check_frequency": "PERIODIC_300S", "cache_duration_secs": 300,
+                    "explanation": "There is room in the quota; check every 300 s.",
+                },
+                "checked_at": "2026-01-23T14:00:00Z",
+                "org_day": "2026-01-23",
+                "org_local_time": "2026-01-23T09:00:00-05:00",
+            })
+        );
+    }
+}

@@ -1,10 +1,11 @@
 //! `weir keeper audit`: changes of orgs and apps.
 
 use clap::Args;
+use weir_api::TimeRangeParams;
 use weir_api::keeper::OrgAuditEvent;
 
 use super::target::TargetArgs;
-use crate::commands::api_context::{ApiContext, header, with_query};
+use crate::commands::api_context::{ApiContext, TimeRangeArgs, rows, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -15,12 +16,8 @@ pub(super) struct AuditArgs {
     /// Only changes of this app [default: of the org and all its apps]
     #[arg(long, value_name = "ID")]
     app: Option<String>,
-    /// Start of the time range, like 2026-01-15T12:00:00Z
-    #[arg(long, value_name = "TIME")]
-    from: Option<String>,
-    /// End of the time range
-    #[arg(long, value_name = "TIME")]
-    to: Option<String>,
+    #[command(flatten)]
+    range: TimeRangeArgs,
     /// Largest number of events
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
@@ -28,8 +25,8 @@ pub(super) struct AuditArgs {
 
 pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(), Failure> {
     let target = TargetArgs { org: args.org, app: args.app };
-    let time = [("from", args.from.as_deref()), ("to", args.to.as_deref())];
-    let path = with_query(&target.path(context, &["audit"]), &time);
+    let range = TimeRangeParams::from(args.range);
+    let path = with_params(&target.path(context, &["audit"]), &range)?;
     let (events, more) = context.first::<OrgAuditEvent>(&path, args.limit as usize).await?;
     context.print(&events, |events| table(events))?;
     if more {
@@ -39,14 +36,14 @@ pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(),
 }
 
 fn table(events: &[OrgAuditEvent]) -> std::io::Result<()> {
-    let rows = events.iter().map(|event| {
-        vec![
-            event.at.clone(),
-            event.action.clone(),
-            output::printable(&event.subject),
-            output::printable(&event.actor),
-            output::printable(event.detail.as_deref().unwrap_or_default()),
-        ]
-    });
-    output::table(header(["at", "action", "subject", "actor", "detail"]), rows, &[])
+    rows(
+        events,
+        &[
+            ("at", |event| event.at.clone()),
+            ("action", |event| event.action.clone()),
+            ("subject", |event| output::printable(&event.subject)),
+            ("actor", |event| output::printable(&event.actor)),
+            ("detail", |event| output::printable(event.detail.as_deref().unwrap_or_default())),
+        ],
+    )
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use weir_api::TimeRangeParams;
 use weir_api::limiter::{LimiterAuditEvent, LimiterAuditParams};
 
-use crate::commands::api_context::{ApiContext, header, with_params};
+use crate::commands::api_context::{ApiContext, TimeRangeArgs, rows, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -23,36 +23,32 @@ pub(super) struct AuditArgs {
     /// Resource whose changes to show, for example gpt-4
     #[arg(long, value_name = "NAME", conflicts_with_all = ["entity", "system"])]
     resource: Option<String>,
-    /// Start of the time range, inclusive, for example 2026-01-15T12:00:00Z
-    #[arg(long, value_name = "TIME")]
-    from: Option<String>,
-    /// End of the time range, exclusive, for example 2026-01-16T00:00:00Z
-    #[arg(long, value_name = "TIME")]
-    to: Option<String>,
+    #[command(flatten)]
+    range: TimeRangeArgs,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(), Failure> {
     let resource = args.resource.map(|resource| format!("$RESOURCE:{resource}"));
     let system = args.system.then(|| "$SYSTEM".to_owned());
     let params = LimiterAuditParams { entity: args.entity.or(resource).or(system) };
-    let range = TimeRangeParams { from: args.from, to: args.to };
+    let range = TimeRangeParams::from(args.range);
     let path = with_params(&with_params(&context.path(&["audit"]), &params)?, &range)?;
     let events: Vec<LimiterAuditEvent> = context.all(&path).await?;
     context.print(&events, |events| table(events))
 }
 
 fn table(events: &[LimiterAuditEvent]) -> std::io::Result<()> {
-    let rows = events.iter().map(|event| {
-        vec![
-            event.at.clone(),
-            event.action.clone(),
-            output::printable(&event.subject),
-            output::printable(event.resource.as_deref().unwrap_or_default()),
-            output::printable(&event.principal),
-            change(event.before.as_ref(), event.after.as_ref()),
-        ]
-    });
-    output::table(header(["at", "action", "subject", "resource", "actor", "change"]), rows, &[])
+    rows(
+        events,
+        &[
+            ("at", |event| event.at.clone()),
+            ("action", |event| event.action.clone()),
+            ("subject", |event| output::printable(&event.subject)),
+            ("resource", |event| output::printable(event.resource.as_deref().unwrap_or_default())),
+            ("actor", |event| output::printable(&event.principal)),
+            ("change", |event| change(event.before.as_ref(), event.after.as_ref())),
+        ],
+    )
 }
 
 fn change(before: Option<&Value>, after: Option<&Value>) -> String {

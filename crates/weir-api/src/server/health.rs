@@ -1,0 +1,29 @@
+//! Health of the server: `/healthz`, `/readyz`, `/health`.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The process is running.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Alive {
+    /// Always `ok`.
+    pub status: String,
+    /// Version of the server.
+    pub version: String,
+}
+
+/// Readiness of the server.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct Readiness {
+    /// `ready` or `not_ready`.
+    pub status: String,
+    /// Version of the server.
+    pub version: String,
+    /// Kind of store.
+    pub store: String,
+    /// Response time of the store in milliseconds.
+    pub latency_ms: f64,
+    /// Reason why the server is not ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}

@@ -1,0 +1,11 @@
+//! Responses and requests of the server's own routes, which every service has beside its own.
+
+mod health;
+mod jobs;
+mod keys;
+mod tokens;
+
+pub use self::health::{Alive, Readiness};
+pub use self::jobs::{Job, JobKind, JobOutcome, JobState, Run};
+pub use self::keys::{NewAdminKey, NewSigningKey};
+pub use self::tokens::{MadeToken, NewToken, Token, Whoami};
