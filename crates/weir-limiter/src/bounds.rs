@@ -23,6 +23,8 @@ pub(crate) const PREPARED_TAKES_MAX: usize = 1_000;
 pub const EXPIRY_FILLS: i64 = 7;
 /// Expiries are rounded up to this, so that the expiry of a hot bucket rarely changes.
 pub const EXPIRY_STEP_SECONDS: i64 = 300;
+/// How far ahead of now a bucket may have been refilled, because clocks differ. Beyond it the clock was wrong.
+pub const CLOCK_AHEAD_MAX_MS: i64 = 60_000;
 /// How long a lease can be settled by default.
 pub const LEASE_TTL_DEFAULT_MS: i64 = 600_000;
 /// Longest time that a lease can be settled: a day.

@@ -3,7 +3,7 @@
 use compact_str::CompactString;
 use weir_table::{Item, Name, Number, Value};
 
-use crate::bucket::{Bucket, Level, Meter, Rate};
+use crate::bucket::{Bucket, Level, Meter, Origin, Rate, Retired};
 use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
 use crate::keys;
 
@@ -17,6 +17,13 @@ pub const SHARD_COUNT: &str = "shard_count";
 pub const CASCADE: &str = "cascade";
 /// The parent entity.
 pub const PARENT: &str = "parent_id";
+
+/// The time until which refills were granted, if it is later than `rf`, in milliseconds since 1970.
+pub const GRANTED_UNTIL: &str = "rf_max";
+/// Where the limits come from; missing if it is the config.
+pub const ORIGIN: &str = "limits_from";
+/// Limits that were removed: the balance, rate, remainder and last refill of each. Their counters stay where they were.
+pub const RETIRED: &str = "retired";
 
 /// One number of a limit in a bucket item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +108,11 @@ pub struct BucketId {
 
 /// Whether [`decode`] reads an attribute. Keys are left out: whoever requests a bucket's item knows its shard.
 pub(crate) fn is_decoded(attribute: &str) -> bool {
-    attribute.starts_with("b_") || matches!(attribute, RF | TTL | SHARD_COUNT | CASCADE | PARENT)
+    attribute.starts_with("b_")
+        || matches!(
+            attribute,
+            RF | TTL | SHARD_COUNT | CASCADE | PARENT | GRANTED_UNTIL | ORIGIN | RETIRED
+        )
 }
 
 /// Decodes a bucket item. Ignores attributes that no bucket has.
@@ -139,6 +150,10 @@ pub fn decode(item: &Item) -> Bucket {
             Field::Remainder => meter.level.remainder = value,
         }
     }
+    for retired in &mut bucket.retired {
+        let counter = meters.iter().find(|meter| meter.name == retired.meter.name);
+        retired.meter.consumed = counter.map_or(0, |counter| counter.consumed);
+    }
     meters.retain(|meter| {
         let is_complete = meter.rate.period_ms > 0 && meter.rate.refill > 0;
         // A balance other than zero was certainly stored.
@@ -165,7 +180,10 @@ impl Bucket {
             shard: 0,
             shard_count: 1,
             refilled_ms: 0,
+            granted_until_ms: None,
             meters: Vec::new(),
+            retired: Vec::new(),
+            origin: Origin::Config,
             expires: None,
             cascade: false,
             parent: None,
@@ -187,9 +205,59 @@ impl Bucket {
             TTL => self.expires = value.as_i64(),
             CASCADE => self.cascade = value.as_bool().unwrap_or_default(),
             PARENT => self.parent = value.as_s().map(EntityId::stored),
+            GRANTED_UNTIL => self.granted_until_ms = value.as_i64(),
+            ORIGIN => self.origin = value.as_s().map(origin).unwrap_or_default(),
+            RETIRED => self.retired = decode_retired(value),
             _ => {}
         }
     }
+}
+
+/// Where the limits come from, as text; none if it is the config.
+pub(crate) fn origin_text(origin: Origin) -> Option<&'static str> {
+    match origin {
+        Origin::Config => None,
+        Origin::Caller => Some("caller"),
+        Origin::Nowhere => Some("nowhere"),
+    }
+}
+
+fn origin(text: &str) -> Origin {
+    let all = [Origin::Caller, Origin::Nowhere];
+    all.into_iter().find(|origin| origin_text(*origin) == Some(text)).unwrap_or_default()
+}
+
+/// Encodes the limits that were removed; none if there are none.
+pub(crate) fn encode_retired(retired: &[Retired]) -> Option<Value> {
+    let encode = |Retired { meter, refilled_ms }: &Retired| {
+        let numbers = [
+            meter.level.tokens,
+            meter.rate.capacity,
+            meter.rate.refill,
+            meter.rate.period_ms,
+            meter.level.remainder,
+            *refilled_ms,
+        ];
+        (Name::from(meter.name.as_str()), Value::L(numbers.map(Value::from).into()))
+    };
+    (!retired.is_empty()).then(|| Value::map(retired.iter().map(encode)))
+}
+
+/// Decodes the limits that were removed, without their counters.
+fn decode_retired(value: &Value) -> Vec<Retired> {
+    let Value::M(limits) = value else { return Vec::new() };
+    let decode = |(name, numbers): (&Name, &Value)| {
+        let Value::L(numbers) = numbers else { return None };
+        let numbers: Vec<i64> = numbers.iter().map(Value::as_i64).collect::<Option<_>>()?;
+        let [tokens, capacity, refill, period_ms, remainder, refilled_ms] = *numbers.as_slice()
+        else {
+            return None;
+        };
+        let rate = Rate { capacity, refill, period_ms };
+        let (name, level) = (LimitName::stored(name), Level { tokens, remainder });
+        Some(Retired { meter: Meter { name, rate, level, consumed: 0 }, refilled_ms })
+    };
+    limits.iter().filter_map(decode).collect()
 }
 
 /// Encodes a bucket as an item.
@@ -214,6 +282,18 @@ pub fn encode(id: &BucketId, bucket: &Bucket) -> Item {
     }
     if let Some(expires) = bucket.expires {
         item.set(TTL, expires);
+    }
+    if let Some(until) = bucket.granted_until_ms {
+        item.set(GRANTED_UNTIL, until);
+    }
+    if let Some(origin) = origin_text(bucket.origin) {
+        item.set(ORIGIN, origin);
+    }
+    if let Some(retired) = encode_retired(&bucket.retired) {
+        item.set(RETIRED, retired);
+    }
+    for Retired { meter, .. } in &bucket.retired {
+        item.set(Field::Consumed.of(&meter.name), meter.consumed);
     }
     for meter in &bucket.meters {
         for (field, value) in numbers(meter) {
@@ -268,6 +348,13 @@ mod tests {
         bucket.parent = Some(EntityId::new("team").unwrap());
         bucket.cascade = true;
         bucket.take(&limits[0].name, 9_000);
+        bucket.origin = Origin::Caller;
+        bucket.granted_until_ms = Some(1_768_478_500_000);
+        let other = Limit::per_minute(LimitName::new("once").unwrap(), 9);
+        let once = Bucket::full(std::slice::from_ref(&other), 2, 4, 7);
+        let removed = once.with_limits(&[]).retired;
+        let item = encode(&id, &Bucket { retired: removed.clone(), ..bucket.clone() });
+        assert_eq!(decode(&item), Bucket { retired: removed, ..bucket.clone() });
         let item = encode(&id, &bucket);
         assert_eq!(decode(&item), bucket);
         assert_eq!(item.s("PK"), Some("abcdefghijk/BUCKET#user-1#gpt-4#2"));

@@ -9,7 +9,9 @@ use weir_table::expr::{Condition, Update, attr};
 use weir_table::{Name, Value, Write};
 
 use crate::bucket::{Bucket, Meter};
-use crate::item::{self, BucketId, CASCADE, Field, PARENT, RF, SHARD_COUNT, TTL};
+use crate::item::{
+    self, BucketId, CASCADE, Field, GRANTED_UNTIL, ORIGIN, PARENT, RETIRED, RF, SHARD_COUNT, TTL,
+};
 use crate::keys;
 
 /// Whether the balances must cover what a change takes.
@@ -68,6 +70,10 @@ pub(crate) fn change(
     if old.shard_count != new.shard_count {
         conditions.push(attr(SHARD_COUNT).eq(old.shard_count));
     }
+    // Others may have set a later expiry meanwhile.
+    if let Some(expires) = new.expires.filter(|_| old.expires != new.expires) {
+        conditions.push(attr(TTL).absent().or(attr(TTL).le(expires)));
+    }
     let key = keys::bucket(&id.ns, &id.entity, &id.resource, new.shard);
     Write::update(table, key, update).when(Condition::And(conditions)).flushed()
 }
@@ -111,7 +117,9 @@ fn meter_conditions(
     if refilled || growth > 0 {
         conditions.push(attr(tokens.clone()).le(before.level.tokens));
     }
-    if cover == Cover::Required && growth < 0 {
+    // What is taken must be there after the refill, also if others took meanwhile.
+    let is_taken = after.consumed > before.consumed;
+    if cover == Cover::Required && (growth < 0 || is_taken) {
         conditions.push(attr(tokens).ge(growth.saturating_neg()));
     }
 }
@@ -141,8 +149,9 @@ fn set_all(update: Update, meter: &Meter) -> Update {
     numbers.fold(update, |update, (field, value)| update.set(field.of(&meter.name), value))
 }
 
+/// Removes a limit. Its counter stays, so that usage does not run backwards when the limit is added again.
 fn remove_all(update: Update, meter: &Meter) -> Update {
-    let numbers = item::numbers(meter).into_iter();
+    let numbers = item::numbers(meter).into_iter().filter(|(field, _)| *field != Field::Consumed);
     numbers.fold(update, |update, (field, _)| update.remove(field.of(&meter.name)))
 }
 
@@ -159,6 +168,15 @@ fn bucket_attributes(mut update: Update, old: &Bucket, new: &Bucket) -> Update {
     }
     if old.expires != new.expires {
         update = set_or_remove(update, TTL, new.expires.map(Value::from));
+    }
+    if old.granted_until_ms != new.granted_until_ms {
+        update = set_or_remove(update, GRANTED_UNTIL, new.granted_until_ms.map(Value::from));
+    }
+    if old.origin != new.origin {
+        update = set_or_remove(update, ORIGIN, item::origin_text(new.origin).map(Value::from));
+    }
+    if old.retired != new.retired {
+        update = set_or_remove(update, RETIRED, item::encode_retired(&new.retired));
     }
     update
 }

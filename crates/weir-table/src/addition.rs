@@ -21,8 +21,16 @@ use crate::value::{Kind, Name, Value};
 pub enum Guard {
     /// The attribute is at least a number of the request.
     AtLeast(Name),
+    /// The attribute is at most a number of the request.
+    AtMost(Name),
+    /// The attribute equals a number of the request.
+    Equals(Name),
+    /// The attribute is missing, or equals a number of the request.
+    AbsentOrEquals(Name),
     /// The attribute is missing, or greater than a number of the request.
     AbsentOrOver(Name),
+    /// The attribute is missing.
+    Absent(Name),
     /// The attribute equals this value.
     Is(Name, Value),
 }
@@ -31,21 +39,33 @@ impl Guard {
     /// The attribute that the guard reads.
     pub(crate) fn name(&self) -> &Name {
         match self {
-            Guard::AtLeast(name) | Guard::AbsentOrOver(name) | Guard::Is(name, _) => name,
+            Guard::AtLeast(name)
+            | Guard::AtMost(name)
+            | Guard::Equals(name)
+            | Guard::AbsentOrEquals(name)
+            | Guard::AbsentOrOver(name)
+            | Guard::Absent(name)
+            | Guard::Is(name, _) => name,
         }
     }
 
     /// Whether the guard compares with a number of the request.
     pub(crate) fn compares(&self) -> bool {
-        matches!(self, Guard::AtLeast(_) | Guard::AbsentOrOver(_))
+        !matches!(self, Guard::Absent(_) | Guard::Is(..))
     }
 
     fn condition(&self, than: i64) -> Condition {
         match self {
             Guard::AtLeast(name) => attr(name.clone()).ge(than),
+            Guard::AtMost(name) => attr(name.clone()).le(than),
+            Guard::Equals(name) => attr(name.clone()).eq(than),
+            Guard::AbsentOrEquals(name) => {
+                attr(name.clone()).absent().or(attr(name.clone()).eq(than))
+            }
             Guard::AbsentOrOver(name) => {
                 attr(name.clone()).absent().or(attr(name.clone()).gt(than))
             }
+            Guard::Absent(name) => attr(name.clone()).absent(),
             Guard::Is(name, value) => attr(name.clone()).eq(value.clone()),
         }
     }

@@ -49,11 +49,17 @@ fn additions() -> Vec<Addition> {
     let at_least = |name: &str| Guard::AtLeast(name.into());
     let lives = || Guard::AbsentOrOver("ttl".into());
     let is_x = || Guard::Is("c".into(), "x".into());
+    let at_most = |name: &str| Guard::AtMost(name.into());
+    let equals = |name: &str| Guard::Equals(name.into());
+    let absent_or_equals = |name: &str| Guard::AbsentOrEquals(name.into());
+    let no_team = || Guard::Absent("team".into());
     vec![
         of(["a", "b"], vec![at_least("a"), lives()], Durability::Flushed),
         of(["longer_than_others", "a"], vec![is_x(), at_least("b"), lives()], Durability::Flushed),
         of(["b", "c"], vec![at_least("b"), at_least("c")], Durability::Synced),
         of(["ttl", "a"], vec![lives(), at_least("a")], Durability::Flushed),
+        of(["a", "b"], vec![at_most("a"), absent_or_equals("c"), no_team()], Durability::Flushed),
+        of(["a", "b"], vec![equals("a"), at_most("b")], Durability::Flushed),
     ]
 }
 
@@ -83,9 +89,9 @@ fn named() -> impl Strategy<Value = (usize, Value)> {
 
 fn step() -> impl Strategy<Value = Step> {
     let number = || prop_oneof![6 => -3i64..4, 3 => -100_000i64..100_000, 1 => Just(i64::MAX)];
-    let than = || prop_oneof![4 => Just(i64::MIN), 1 => -3i64..4];
+    let than = || prop_oneof![4 => Just(i64::MIN), 2 => Just(i64::MAX), 2 => -3i64..4];
     let numbers = ([number(), number()], [than(), than()]);
-    let add = (0..4usize, 0..KEYS, numbers, 1..6usize);
+    let add = (0..6usize, 0..KEYS, numbers, 1..6usize);
     prop_oneof![
         30 => add.prop_map(|(which, key, (add, than), often)| Step::Add(which, key, add, than, often)),
         6 => (0..KEYS, prop::collection::vec(named(), 0..6)).prop_map(|(key, all)| Step::Put(key, all)),
@@ -161,7 +167,11 @@ impl Side {
     }
 
     async fn add(&self, prepared: &Arc<Prepared>, key: &Key, add: &[i64], than: &[i64]) -> String {
-        let compared = prepared.addition().guards.iter().filter(|g| !matches!(g, Guard::Is(..)));
+        let compared = prepared
+            .addition()
+            .guards
+            .iter()
+            .filter(|g| !matches!(g, Guard::Is(..) | Guard::Absent(_)));
         let add = Add { prepared, key, add, than: &than[..compared.count()] };
         let returned = |item: &Item| item.get("b").cloned();
         let added = if self.adds {
@@ -228,10 +238,10 @@ async fn plain_additions_are_made_in_place() {
     }
     assert_eq!(additions_of(&adding), (27, 3));
     assert_eq!(additions_of(&updating), (0, 0));
-    // A guard that is false, a sum of zero and an attribute that an index or the expiry depends on are not plain.
+    // A guard that is false, sums that change nothing and an attribute that an index or the expiry depends on are not plain.
     for step in [
         Step::Add(0, 0, [1, 3], [i64::MAX; 2], 2),
-        Step::Add(0, 1, [0, 3], [i64::MIN; 2], 2),
+        Step::Add(0, 1, [0, 0], [i64::MIN; 2], 2),
         Step::Add(3, 2, [1, 1], [i64::MIN; 2], 2),
     ] {
         let before = additions_of(&adding);

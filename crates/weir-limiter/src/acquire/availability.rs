@@ -53,7 +53,7 @@ impl<B: Backend> Namespace<B> {
         }
         let statuses = |plan: &BucketPlan| {
             let whole = bucket::combine(&plan.current_shards(context))?;
-            Some(refusal::limit_statuses(&plan.id.entity, &whole, &plan.amounts))
+            Some(refusal::limit_statuses(&plan.id.entity, &whole, &plan.amounts, request.now_ms))
         };
         Ok(plans.iter().filter_map(statuses).flatten().collect())
     }

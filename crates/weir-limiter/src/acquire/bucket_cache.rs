@@ -1,9 +1,7 @@
-//! The buckets that a process remembers: enough to take from one without reading it first, and its last refusal.
+//! The buckets that a process remembers: the shards as last observed, and the last refusal.
 //!
-//! An entry is a guess. Whatever can be wrong in it (cascade, shards, limits) is a condition of the write, or shows in the
-//! item that the write returns.
+//! An entry is a guess. Whatever a take relies on in it is a condition of the write, and a refused write returns the item.
 
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -13,92 +11,81 @@ use weir_table::Key;
 use super::prepared::PreparedTake;
 use super::refusal::CachedRefusal;
 use super::take::TakeShape;
-use crate::bounds::{CACHED_BUCKETS_MAX, EXPIRY_FILLS, PREPARED_TAKES_MAX};
-use crate::bucket::{Bucket, MILLI, expiry_after};
-use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
+use crate::bounds::{CACHED_BUCKETS_MAX, PREPARED_TAKES_MAX};
+use crate::bucket::Bucket;
+use crate::ids::{EntityId, NamespaceId, Resource};
 use crate::item::BucketId;
 
-/// A bucket as this process last observed it, without its balances.
+/// A bucket as this process last observed it.
 #[derive(Debug)]
 pub(crate) struct CachedBucket {
-    /// Whether the parent pays too.
-    pub(crate) cascade: bool,
-    /// The parent entity.
-    pub(crate) parent: Option<EntityId>,
-    /// Number of shards.
-    pub(crate) shard_count: u32,
-    /// Names of the limits, without the write limit.
-    pub(crate) limits: Vec<LimitName>,
-    /// How long the bucket lives unused; none if it never expires.
-    pub(crate) lifetime_ms: Option<i64>,
-    /// When the bucket expires, in seconds since 1970.
-    pub(crate) expires: Option<i64>,
-    /// When `refusal` stops to apply; read without the lock.
-    refusing_until_ms: AtomicI64,
+    observed: Mutex<Observed>,
     refusal: Mutex<Option<Arc<CachedRefusal>>>,
-    /// The prepared take that was last used on this bucket.
-    pub(super) prepared_take: Mutex<Option<Arc<PreparedTake>>>,
+    /// The prepared takes that were last used on this bucket, without and with a refill.
+    pub(super) prepared_takes: Mutex<[Option<Arc<PreparedTake>>; 2]>,
     /// The key of the first shard.
     pub(super) key: OnceLock<Key>,
 }
 
+#[derive(Debug)]
+struct Observed {
+    /// The shard that was observed last.
+    latest: Arc<Bucket>,
+    /// The shards by number, as far as they were observed with the same count.
+    shards: Vec<Option<Arc<Bucket>>>,
+    /// Counts the changes that this process made or observed.
+    version: u64,
+}
+
+impl Observed {
+    fn set(&mut self, bucket: Arc<Bucket>) {
+        if bucket.shard_count != self.latest.shard_count {
+            self.shards.clear();
+        }
+        let shard = bucket.shard as usize;
+        if self.shards.len() <= shard {
+            self.shards.resize(shard + 1, None);
+        }
+        if let Some(known) = self.shards.get_mut(shard) {
+            *known = Some(Arc::clone(&bucket));
+        }
+        self.latest = bucket;
+        self.version += 1;
+    }
+}
+
 impl CachedBucket {
-    fn new(bucket: &Bucket) -> CachedBucket {
-        let limits = bucket.meters.iter().map(|meter| &meter.name);
+    fn new(bucket: Arc<Bucket>) -> CachedBucket {
+        let latest = Arc::clone(&bucket);
+        let mut observed = Observed { latest, shards: Vec::new(), version: 0 };
+        observed.set(bucket);
         CachedBucket {
-            cascade: bucket.cascade,
-            parent: bucket.parent.clone(),
-            shard_count: bucket.shard_count,
-            limits: limits.filter(|name| !name.is_wcu()).cloned().collect(),
-            lifetime_ms: bucket.expires.map(|_| lifetime_ms(bucket)),
-            expires: bucket.expires,
-            refusing_until_ms: AtomicI64::new(i64::MIN),
+            observed: Mutex::new(observed),
             refusal: Mutex::new(None),
-            prepared_take: Mutex::new(None),
+            prepared_takes: Mutex::default(),
             key: OnceLock::new(),
         }
     }
 
-    fn matches(&self, bucket: &Bucket) -> bool {
-        let names = bucket.meters.iter().map(|meter| &meter.name).filter(|name| !name.is_wcu());
-        self.cascade == bucket.cascade
-            && self.parent == bucket.parent
-            && self.shard_count == bucket.shard_count
-            && self.expires == bucket.expires
-            && self.limits.iter().eq(names)
+    /// The shard that was observed last.
+    pub(crate) fn latest(&self) -> Arc<Bucket> {
+        Arc::clone(&self.observed.lock().latest)
     }
 
-    /// The expiry that a use at `now_ms` gives the shard, if it differs from the one it has.
-    pub(crate) fn new_expiry(&self, shard: u32, now_ms: i64) -> Option<i64> {
-        let lifetime_ms = self.lifetime_ms?;
-        if shard == 0 && self.shard_count > 1 {
-            return None;
-        }
-        let expires = expiry_after(lifetime_ms, now_ms);
-        (self.shard_count > 1 || self.expires != Some(expires)).then_some(expires)
+    /// A shard as it was last observed.
+    pub(crate) fn shard(&self, shard: u32) -> Option<Arc<Bucket>> {
+        self.observed.lock().shards.get(shard as usize)?.clone()
     }
 
-    /// The last refusal, while it applies.
-    pub(crate) fn refusal(&self, now_ms: i64) -> Option<Arc<CachedRefusal>> {
-        if self.refusing_until_ms.load(Ordering::Acquire) <= now_ms {
-            return None;
-        }
+    /// Changes whenever this process changes the bucket or observes a change.
+    pub(crate) fn version(&self) -> u64 {
+        self.observed.lock().version
+    }
+
+    /// The last refusal.
+    pub(crate) fn refusal(&self) -> Option<Arc<CachedRefusal>> {
         self.refusal.lock().clone()
     }
-
-    fn set_refusal(&self, refusal: Option<CachedRefusal>) {
-        let until = refusal.as_ref().map_or(i64::MIN, CachedRefusal::until_ms);
-        let mut last = self.refusal.lock();
-        self.refusing_until_ms.store(until, Ordering::Release);
-        *last = refusal.map(Arc::new);
-    }
-}
-
-/// How long a bucket lives unused.
-fn lifetime_ms(bucket: &Bucket) -> i64 {
-    let meters = bucket.meters.iter().filter(|meter| !meter.name.is_wcu());
-    let slowest_ms = meters.map(|meter| meter.rate.fill_ms()).max().unwrap_or(MILLI);
-    slowest_ms.saturating_mul(EXPIRY_FILLS)
 }
 
 /// The buckets that a process remembers, and the takes it has prepared.
@@ -120,25 +107,28 @@ impl BucketCache {
         self.buckets.get(id)
     }
 
-    /// Remembers a shard that was read or written. `cached` is the present entry, which stays if nothing changed.
-    pub(crate) fn observe(&self, id: &BucketId, cached: Option<&CachedBucket>, bucket: &Bucket) {
-        if cached.is_some_and(|cached| cached.matches(bucket)) {
-            return;
+    /// Remembers a shard that was read or written.
+    pub(crate) fn observe(&self, id: &BucketId, bucket: impl Into<Arc<Bucket>>) {
+        match self.buckets.get(id) {
+            Some(cached) => cached.observed.lock().set(bucket.into()),
+            None => {
+                let cached = CachedBucket::new(bucket.into());
+                self.buckets.insert(id.clone(), Arc::new(cached));
+            }
         }
-        self.buckets.insert(id.clone(), Arc::new(CachedBucket::new(bucket)));
+    }
+
+    /// Notes that this process may have changed a bucket, so that no remembered refusal of it applies any more.
+    pub(crate) fn changed(&self, id: &BucketId) {
+        if let Some(cached) = self.buckets.get(id) {
+            cached.observed.lock().version += 1;
+        }
     }
 
     /// Remembers a refusal, so that repeats are refused without the store.
     pub(crate) fn remember_refusal(&self, id: &BucketId, refusal: CachedRefusal) {
         if let Some(cached) = self.buckets.get(id) {
-            cached.set_refusal(Some(refusal));
-        }
-    }
-
-    /// Drops the refusal of a bucket whose tokens were refunded.
-    pub(crate) fn clear_refusal(&self, id: &BucketId) {
-        if let Some(cached) = self.buckets.get(id) {
-            cached.set_refusal(None);
+            *cached.refusal.lock() = Some(Arc::new(refusal));
         }
     }
 

@@ -41,6 +41,14 @@ impl ShardState {
         }
     }
 
+    /// The shard, if it is in use.
+    pub(crate) fn live(&self) -> Option<&Bucket> {
+        match self {
+            ShardState::Live(bucket) => Some(bucket),
+            ShardState::Missing | ShardState::Incomplete | ShardState::Expired(_) => None,
+        }
+    }
+
     pub(crate) fn bucket(&self) -> Option<&Bucket> {
         match self {
             ShardState::Missing | ShardState::Incomplete => None,
@@ -193,7 +201,8 @@ impl BucketPlan {
             }
         }
         let stays = !self.resolved.expires() || (shard == 0 && count > 1);
-        bucket.expires = (!stays).then(|| bucket::expiry_seconds(limits, now_ms));
+        bucket.keep_alive(stays, now_ms);
+        bucket.origin = self.resolved.origin();
         bucket.cascade = self.cascade;
         bucket.parent = self.parent.clone();
         bucket

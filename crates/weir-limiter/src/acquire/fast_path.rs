@@ -1,18 +1,20 @@
 //! The entry of an acquire: the fast path with its retries, and the hand-over to the slow path.
 
-use weir_table::{Added, Backend, Item, Written};
+use std::sync::Arc;
+
+use weir_table::{Added, Backend, Written};
 
 use super::bucket_cache::CachedBucket;
 use super::next_step::{Next, next_step};
-use super::refusal::{self, CachedRefusal};
-use super::request::CheckedRequest;
+use super::refusal::{self, CachedRefusal, Payer, limit_statuses};
+use super::request::{CheckedRequest, restricted_to};
 use super::take::{Take, Wcu};
 use super::{Acquire, Acquired, Granted, Refused};
 use crate::bounds::TRIES_MAX;
 use crate::bucket::{Bucket, ShardTake};
 use crate::config::OnUnavailable;
 use crate::error::{Error, Result};
-use crate::ids::{EntityId, zae};
+use crate::ids::zae;
 use crate::item::BucketId;
 use crate::lease::{EntityTake, Grant, OnExpiry};
 use crate::limiter::Namespace;
@@ -35,7 +37,7 @@ pub(super) enum Attempt {
 #[derive(Debug)]
 pub(super) enum TakeResult {
     /// The amounts were taken; the shard afterwards.
-    Taken(Bucket),
+    Taken(Arc<Bucket>),
     /// The condition failed; the shard, if it exists.
     Refused(Option<Bucket>),
     /// A transaction was in progress on the item.
@@ -69,38 +71,49 @@ impl<B: Backend> Namespace<B> {
 
     /// Takes with a prepared take where possible. The rarer branches are boxed, which keeps this future small.
     async fn take(&self, request: &CheckedRequest<'_>) -> Result<Acquired> {
-        let cached = self.limiter.inner.bucket_cache.get(&request.id);
-        let preparable = cached.as_deref().filter(|cached| self.is_preparable(request, cached));
-        let Some(cached) = preparable else {
-            return Box::pin(self.take_with_retries(request)).await;
+        let Some(cached) = self.limiter.inner.bucket_cache.get(&request.id) else {
+            return Box::pin(self.acquire_slow(request)).await;
         };
-        if let Some(refused) = self.cached_refusal(request, cached) {
+        let image = cached.latest();
+        if !request.may_take_from(&image) {
+            return Box::pin(self.acquire_slow(request)).await;
+        }
+        if let Some(refused) = self.cached_refusal(request, &cached) {
             return Ok(refused);
         }
-        let take = self.prepared_take(request, cached).await?;
-        match self.take_prepared(request, cached, &take).await {
+        let take = self.child_take(request, &image, Wcu::None);
+        if !self.is_preparable(request, &image) || take.new_expiry().is_some() {
+            return Box::pin(self.take_with_retries(request)).await;
+        }
+        match self.take_prepared(&cached, &take).await {
             Ok(Added::Done(bucket)) => {
-                self.limiter.inner.bucket_cache.observe(&request.id, Some(cached), &bucket);
-                Ok(self.granted(request, [(&request.id, bucket.shard, bucket)]))
+                let bucket = Arc::new(bucket);
+                self.limiter.inner.bucket_cache.observe(&request.id, Arc::clone(&bucket));
+                Ok(self.granted(request, [(&request.id, &*bucket)]))
             }
             Ok(Added::Refused(found)) => {
-                Box::pin(self.after_refused_prepared(request, cached, found)).await
+                let found = found.as_ref().map(|item| take.decode(item));
+                Box::pin(self.after_refused_prepared(request, &take, found)).await
             }
-            Err(weir_table::Error::Conflict) => Box::pin(self.take_with_retries(request)).await,
-            Err(error) => Err(error.into()),
+            Err(Error::Store(weir_table::Error::Conflict)) => {
+                Box::pin(self.take_with_retries(request)).await
+            }
+            Err(error) => {
+                // The store may have applied the take all the same.
+                self.limiter.inner.bucket_cache.changed(&request.id);
+                Err(error)
+            }
         }
     }
 
-    /// Continues after a prepared take was refused by the item `found`.
+    /// Continues after a prepared take was refused by the shard `found`.
     async fn after_refused_prepared(
         &self,
         request: &CheckedRequest<'_>,
-        cached: &CachedBucket,
-        found: Option<Item>,
+        take: &Take<'_>,
+        found: Option<Bucket>,
     ) -> Result<Acquired> {
-        let take = self.child_take(request, pick_shard(Some(cached)), Some(cached), Wcu::None);
-        let found = found.as_ref().map(|item| take.decode(item));
-        match self.after_refused_take(request, &take, found).await? {
+        match self.after_refused_take(request, take, found).await? {
             Attempt::Done(acquired) => Ok(acquired),
             Attempt::SlowPath => self.acquire_slow(request).await,
             Attempt::Retry | Attempt::RetryUnmetered => self.take_with_retries(request).await,
@@ -109,37 +122,10 @@ impl<B: Backend> Namespace<B> {
 
     async fn take_with_retries(&self, request: &CheckedRequest<'_>) -> Result<Acquired> {
         let sharded = self.limiter.settings().sharded;
-        let stores_lease = request.acquire.on_expiry == OnExpiry::Rollback;
         let mut wcu = if sharded { Wcu::Charged } else { Wcu::None };
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
-            let cached = self.limiter.inner.bucket_cache.get(&request.id);
-            let attempt = match cached.as_deref() {
-                Some(cached) => {
-                    if let Some(refused) = self.cached_refusal(request, cached) {
-                        return Ok(refused);
-                    }
-                    match &cached.parent {
-                        Some(parent) if cached.cascade && sharded && !stores_lease => {
-                            Box::pin(self.take_in_parallel(request, cached, parent, wcu)).await?
-                        }
-                        Some(parent) if cached.cascade => {
-                            let parent = Some(parent);
-                            Box::pin(self.take_in_transaction(request, cached, parent, wcu)).await?
-                        }
-                        _ if stores_lease => {
-                            Box::pin(self.take_in_transaction(request, cached, None, wcu)).await?
-                        }
-                        _ => self.take_from_child(request, Some(cached), wcu).await?,
-                    }
-                }
-                // The written item shows whether a parent pays too: that is too late for one transaction.
-                None if sharded && !stores_lease => {
-                    self.take_from_child(request, None, wcu).await?
-                }
-                None => Attempt::SlowPath,
-            };
-            match attempt {
+            match self.try_fast(request, wcu).await? {
                 Attempt::Done(acquired) => return Ok(acquired),
                 Attempt::Retry => {}
                 Attempt::RetryUnmetered => wcu = Wcu::Unmetered,
@@ -149,26 +135,43 @@ impl<B: Backend> Namespace<B> {
         Err(Error::Contended)
     }
 
-    /// Takes from the entity's own bucket, and then from the parent if the written item shows one.
+    /// One attempt without a read. What needs a transaction reads first: that costs no more than to read afterwards.
+    async fn try_fast(&self, request: &CheckedRequest<'_>, wcu: Wcu) -> Result<Attempt> {
+        let Some(cached) = self.limiter.inner.bucket_cache.get(&request.id) else {
+            return Ok(Attempt::SlowPath);
+        };
+        let latest = cached.latest();
+        if !request.may_take_from(&latest) || request.acquire.on_expiry == OnExpiry::Rollback {
+            return Ok(Attempt::SlowPath);
+        }
+        if let Some(refused) = self.cached_refusal(request, &cached) {
+            return Ok(Attempt::Done(refused));
+        }
+        let Some(image) = cached.shard(pick_shard(latest.shard_count)) else {
+            return Ok(Attempt::SlowPath);
+        };
+        match &image.parent {
+            Some(_) if image.cascade && wcu == Wcu::None => Ok(Attempt::SlowPath),
+            Some(parent) if image.cascade => {
+                Box::pin(self.take_in_parallel(request, &image, parent, wcu)).await
+            }
+            _ => self.take_from_child(request, &image, wcu).await,
+        }
+    }
+
+    /// Takes from the entity's own bucket.
     async fn take_from_child(
         &self,
         request: &CheckedRequest<'_>,
-        cached: Option<&CachedBucket>,
+        image: &Bucket,
         wcu: Wcu,
     ) -> Result<Attempt> {
-        let shard = pick_shard(cached);
-        let take = self.child_take(request, shard, cached, wcu);
+        let take = self.child_take(request, image, wcu);
         match self.try_take(&take).await? {
             TakeResult::Conflict => Ok(Attempt::Retry),
             TakeResult::Taken(bucket) => {
-                self.limiter.inner.bucket_cache.observe(&request.id, cached, &bucket);
-                match &bucket.parent {
-                    Some(parent) if bucket.cascade && cached.is_none() => {
-                        Box::pin(self.charge_parent_next(request, shard, &bucket, parent, wcu))
-                            .await
-                    }
-                    _ => Ok(Attempt::Done(self.granted(request, [(&request.id, shard, bucket)]))),
-                }
+                let granted = self.granted(request, [(&request.id, &bucket)]);
+                Ok(Attempt::Done(granted))
             }
             TakeResult::Refused(found) => {
                 Box::pin(self.after_refused_take(request, &take, found)).await
@@ -180,33 +183,33 @@ impl<B: Backend> Namespace<B> {
     pub(super) fn child_take<'t>(
         &self,
         request: &'t CheckedRequest<'_>,
-        shard: u32,
-        cached: Option<&'t CachedBucket>,
+        image: &'t Bucket,
         wcu: Wcu,
     ) -> Take<'t> {
         Take {
-            id: &request.id,
-            shard,
-            amounts: &request.amounts,
-            wcu,
-            cached,
-            same_cascade: cached.is_some(),
-            absent_limits: &[],
+            same_cascade: true,
             shared: self.limiter.settings().is_shared(),
-            now_ms: request.now_ms,
+            ..Take::new(&request.id, image, &request.amounts, wcu, request.now_ms)
         }
     }
 
     pub(super) async fn try_take(&self, take: &Take<'_>) -> Result<TakeResult> {
+        let cache = &self.limiter.inner.bucket_cache;
         match self.limiter.store().write(take.write(self.limiter.table())).await {
             Ok(Written::Applied(item)) => {
-                Ok(TakeResult::Taken(take.decode(&item.unwrap_or_default())))
+                let bucket = Arc::new(take.decode(&item.unwrap_or_default()));
+                cache.observe(take.id, Arc::clone(&bucket));
+                Ok(TakeResult::Taken(bucket))
             }
             Ok(Written::Refused(item)) => {
                 Ok(TakeResult::Refused(item.as_ref().map(|item| take.decode(item))))
             }
             Err(weir_table::Error::Conflict) => Ok(TakeResult::Conflict),
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                // The store may have applied the take all the same.
+                cache.changed(take.id);
+                Err(error.into())
+            }
         }
     }
 
@@ -217,56 +220,52 @@ impl<B: Backend> Namespace<B> {
         take: &Take<'_>,
         found: Option<Bucket>,
     ) -> Result<Attempt> {
-        let cache = &self.limiter.inner.bucket_cache;
         let splits = self.plan_context(request.now_ms).splits;
-        let expected = take.cached.filter(|_| take.same_cascade);
-        let (amounts, absent_limits) = (take.amounts, take.absent_limits);
-        let next = next_step(
-            found.as_ref(),
-            expected,
-            amounts,
-            absent_limits,
-            take.wcu,
-            splits,
-            request.now_ms,
-        );
+        let next = next_step(found.as_ref(), take, splits, request.now_ms);
         if let Some(found) = found.filter(|found| found.refilled_ms != 0) {
-            cache.observe(take.id, take.cached, &found);
+            self.limiter.inner.bucket_cache.observe(take.id, found);
         }
         Ok(match next {
             Next::SlowPath => Attempt::SlowPath,
             Next::Retry => Attempt::Retry,
             Next::RetryUnmetered => Attempt::RetryUnmetered,
             Next::Split(count) => {
-                self.double_shards(&take.id.entity, &take.id.resource, count).await?;
+                let BucketId { entity, resource, .. } = take.id;
+                self.double_shards(entity, resource, count).await?;
                 Attempt::Retry
             }
-            Next::Refuse(now) => {
-                let limits = refusal::limit_statuses(&take.id.entity, &now, amounts);
-                let refusal = CachedRefusal::new(now, amounts, request.now_ms);
-                cache.remember_refusal(take.id, refusal);
-                Attempt::Done(Acquired::Refused(Refused::new(limits)))
+            Next::Refuse(whole) => {
+                let payers = vec![Payer { id: take.id.clone(), whole }];
+                Attempt::Done(Acquired::Refused(self.refused_by(request, payers)))
             }
         })
     }
 
-    /// Refuses a repeated request, if the last refusal of the entity or its parent still applies.
+    /// The refusal by these buckets, which this process remembers. They are refilled to now, the entity's own first.
+    pub(super) fn refused_by(&self, request: &CheckedRequest<'_>, payers: Vec<Payer>) -> Refused {
+        let cache = &self.limiter.inner.bucket_cache;
+        let mut limits = Vec::new();
+        for (number, Payer { id, whole }) in payers.iter().enumerate() {
+            let amounts =
+                restricted_to(&request.amounts, |name| number == 0 || whole.meter(name).is_some());
+            limits.extend(limit_statuses(&id.entity, whole, &amounts, request.now_ms));
+        }
+        let versions = payers.iter().map(|payer| Some(cache.get(&payer.id)?.version()));
+        if let Some(versions) = versions.collect::<Option<Vec<u64>>>() {
+            let payers = payers.into_iter().zip(versions).collect();
+            cache.remember_refusal(&request.id, CachedRefusal::new(payers, request.now_ms));
+        }
+        Refused::new(limits)
+    }
+
+    /// Refuses a repeated request, if the last refusal still applies.
     fn cached_refusal(
         &self,
         request: &CheckedRequest<'_>,
         cached: &CachedBucket,
     ) -> Option<Acquired> {
-        let CheckedRequest { amounts, now_ms, .. } = request;
-        let refuses = |entity: &EntityId, cached: &CachedBucket| {
-            let refusal = cached.refusal(*now_ms)?;
-            let limits = || refusal::limit_statuses(entity, &refusal.bucket(*now_ms), amounts);
-            refusal.refuses(amounts, *now_ms).then(limits)
-        };
-        let limits = refuses(&request.id.entity, cached).or_else(|| {
-            let parent = cached.parent.as_ref().filter(|_| cached.cascade)?;
-            let id = BucketId { entity: parent.clone(), ..request.id.clone() };
-            refuses(parent, &*self.limiter.inner.bucket_cache.get(&id)?)
-        })?;
+        let version = |id: &BucketId| Some(self.limiter.inner.bucket_cache.get(id)?.version());
+        let limits = cached.refusal()?.response(&request.amounts, request.now_ms, version)?;
         Some(Acquired::Refused(Refused::new(limits)))
     }
 
@@ -274,19 +273,21 @@ impl<B: Backend> Namespace<B> {
     pub(super) fn granted<const N: usize>(
         &self,
         request: &CheckedRequest<'_>,
-        from: [(&BucketId, u32, Bucket); N],
+        from: [(&BucketId, &Bucket); N],
     ) -> Acquired {
         let mut limits = Vec::with_capacity(request.amounts.len() * N);
         let mut takes = Vec::with_capacity(N);
-        for (id, shard, mut bucket) in from {
+        for (id, bucket) in from {
             let has = |name: &_| bucket.meter(name).is_some();
             let amounts = request.amounts.iter().filter(|(name, _)| has(name)).cloned().collect();
             takes.push(EntityTake {
                 entity: id.entity.clone(),
-                shards: vec![ShardTake { shard, amounts }],
+                shards: vec![ShardTake { shard: bucket.shard, amounts }],
             });
-            bucket.refill(request.now_ms);
-            limits.extend(refusal::limit_statuses(&id.entity, &bucket, &request.amounts));
+            let refilled =
+                (bucket.refilled_ms < request.now_ms).then(|| bucket.refilled(request.now_ms));
+            let now = refilled.as_ref().unwrap_or(bucket);
+            limits.extend(limit_statuses(&id.entity, now, &request.amounts, request.now_ms));
         }
         let limits = refusal::granted(limits);
         Acquired::Granted(Granted { grant: self.grant(request, takes), limits })
@@ -317,9 +318,6 @@ impl<B: Backend> Namespace<B> {
 }
 
 /// Picks the shard to take from, at random.
-pub(super) fn pick_shard(cached: Option<&CachedBucket>) -> u32 {
-    match cached.map_or(1, |cached| cached.shard_count) {
-        0 | 1 => 0,
-        count => fastrand::u32(..count),
-    }
+pub(super) fn pick_shard(count: u32) -> u32 {
+    if count <= 1 { 0 } else { fastrand::u32(..count) }
 }

@@ -1,9 +1,8 @@
 //! The next step after the fast path's condition failed: a pure function of the cached bucket and the one in the table.
 
-use super::bucket_cache::CachedBucket;
 use super::bucket_plan::is_out_of_writes;
-use super::request::{Amounts, covers};
-use super::take::Wcu;
+use super::request::covers;
+use super::take::Take;
 use crate::bounds::SHARDS_MAX;
 use crate::bucket::{Bucket, MILLI};
 use crate::ids::LimitName;
@@ -23,13 +22,10 @@ pub(crate) enum Next {
     Refuse(Bucket),
 }
 
-/// Decides how to continue after a take of `amounts` was refused by `found`.
+/// Decides how to continue after a take was refused by `found`.
 pub(crate) fn next_step(
     found: Option<&Bucket>,
-    cached: Option<&CachedBucket>,
-    amounts: &Amounts,
-    absent_limits: &[LimitName],
-    wcu: Wcu,
+    take: &Take<'_>,
     splits: bool,
     now_ms: i64,
 ) -> Next {
@@ -37,12 +33,12 @@ pub(crate) fn next_step(
     else {
         return Next::SlowPath;
     };
-    let is_stale =
-        |cached: &CachedBucket| cached.cascade != found.cascade || cached.parent != found.parent;
-    let has_absent = absent_limits.iter().any(|name| found.meter(name).is_some());
-    if cached.is_some_and(is_stale) || has_absent {
+    let is_stale = |image: &Bucket| image.cascade != found.cascade || image.parent != found.parent;
+    let has_absent = take.absent_limits.iter().any(|name| found.meter(name).is_some());
+    if take.expected().is_some_and(is_stale) || has_absent {
         return Next::Retry;
     }
+    let amounts = take.amounts;
     let can_ever = |(name, amount): &(LimitName, i64)| {
         found.meter(name).is_some_and(|meter| *amount <= meter.rate.capacity)
     };
@@ -50,7 +46,7 @@ pub(crate) fn next_step(
         return Next::SlowPath;
     }
     let now = found.refilled(now_ms);
-    if wcu == Wcu::Charged {
+    if take.is_metered() {
         if found.meter(&LimitName::wcu()).is_none() {
             return Next::SlowPath;
         }
@@ -63,7 +59,10 @@ pub(crate) fn next_step(
             };
         }
     }
-    if covers(&now, amounts) || found.shard_count > 1 {
+    if covers(&now, amounts) {
+        return Next::Retry;
+    }
+    if found.shard_count > 1 {
         return Next::SlowPath;
     }
     debug_assert!(now.meters.iter().all(|meter| meter.rate.period_ms >= MILLI));
@@ -72,8 +71,12 @@ pub(crate) fn next_step(
 
 #[cfg(test)]
 mod tests {
+    use super::super::request::Amounts;
+    use super::super::take::Wcu;
     use super::*;
     use crate::bucket::Limit;
+    use crate::ids::{EntityId, NamespaceId, Resource};
+    use crate::item::BucketId;
 
     fn name(text: &str) -> LimitName {
         LimitName::new(text).unwrap()
@@ -91,7 +94,19 @@ mod tests {
     }
 
     fn next(found: Option<&Bucket>, requested: &Amounts, wcu: Wcu, now_ms: i64) -> Next {
-        next_step(found, None, requested, &[], wcu, true, now_ms)
+        next_of(found, &Take::new(&id(), &bucket(0), requested, wcu, now_ms), now_ms)
+    }
+
+    fn next_of(found: Option<&Bucket>, take: &Take<'_>, now_ms: i64) -> Next {
+        next_step(found, take, true, now_ms)
+    }
+
+    fn id() -> BucketId {
+        BucketId {
+            ns: NamespaceId::new("abcdefghijk").unwrap(),
+            entity: EntityId::new("e").unwrap(),
+            resource: Resource::new("r").unwrap(),
+        }
     }
 
     #[test]
@@ -101,11 +116,7 @@ mod tests {
         let one = amounts("rpm", 1);
         assert_eq!(next(None, &one, Wcu::None, now), Next::SlowPath, "no bucket");
         assert_eq!(next(Some(&empty), &one, Wcu::None, now), Next::Refuse(empty.clone()));
-        assert_eq!(
-            next(Some(&empty), &one, Wcu::None, now + 1_000),
-            Next::SlowPath,
-            "a refill helps"
-        );
+        assert_eq!(next(Some(&empty), &one, Wcu::None, now + 1_000), Next::Retry, "a refill helps");
         assert_eq!(
             next(Some(&empty), &amounts("tpm", 1), Wcu::None, now),
             Next::SlowPath,
@@ -127,16 +138,13 @@ mod tests {
         let mut hot = bucket(0);
         hot.take(&LimitName::wcu(), 1_000 * MILLI);
         assert_eq!(next(Some(&hot), &one, Wcu::Charged, now), Next::Split(1));
-        assert_eq!(
-            next(Some(&hot), &one, Wcu::Charged, now + 1),
-            Next::SlowPath,
-            "refilled writes"
-        );
+        assert_eq!(next(Some(&hot), &one, Wcu::Charged, now + 1), Next::Retry, "refilled writes");
         let most = Bucket { shard_count: SHARDS_MAX, ..hot };
         assert_eq!(next(Some(&most), &one, Wcu::Charged, now), Next::RetryUnmetered);
         let absent_limits = [name("rpm")];
-        let other =
-            next_step(Some(&empty), None, &amounts("tpm", 1), &absent_limits, Wcu::None, true, now);
-        assert_eq!(other, Next::Retry, "the bucket has the limit now");
+        let (id, image, requested) = (id(), bucket(0), amounts("tpm", 1));
+        let take = Take::new(&id, &image, &requested, Wcu::None, now);
+        let take = Take { absent_limits: &absent_limits, ..take };
+        assert_eq!(next_of(Some(&empty), &take, now), Next::Retry, "the bucket has the limit now");
     }
 }

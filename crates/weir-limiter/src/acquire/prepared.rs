@@ -1,4 +1,4 @@
-//! Prepared takes: on the embedded store nearly every request subtracts from a bucket that pays alone and keeps its expiry.
+//! Prepared takes: on the embedded store nearly every request takes from a bucket that pays alone and keeps its expiry.
 //! Such takes differ only in their numbers, so the store checks each shape once.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use weir_table::{Add, Added, Backend, Prepared};
 
 use super::bucket_cache::CachedBucket;
 use super::request::CheckedRequest;
-use super::take::{TakeNumbers, TakeShape};
+use super::take::{Take, TakeShape};
 use crate::bucket::Bucket;
 use crate::error::Result;
 use crate::item;
@@ -25,76 +25,52 @@ pub(super) struct PreparedTake {
     prepared: Arc<Prepared>,
 }
 
-impl PreparedTake {
-    fn is_for(&self, request: &CheckedRequest<'_>, cached: &CachedBucket) -> bool {
-        self.shape.is(request.amounts.iter().map(|(name, _)| name), Some(cached.cascade))
-    }
-}
-
 impl<B: Backend> Namespace<B> {
-    /// Whether a request only takes, from an embedded bucket that pays alone and keeps its expiry.
-    pub(super) fn is_preparable(
-        &self,
-        request: &CheckedRequest<'_>,
-        cached: &CachedBucket,
-    ) -> bool {
+    /// Whether a request only takes, from an embedded bucket that pays alone.
+    pub(super) fn is_preparable(&self, request: &CheckedRequest<'_>, image: &Bucket) -> bool {
         let settings = self.limiter.settings();
         let is_embedded = !settings.sharded && !settings.is_shared();
-        let pays_alone = !cached.cascade || cached.parent.is_none();
-        let keeps_expiry =
-            cached.shard_count <= 1 && cached.new_expiry(SHARD, request.now_ms).is_none();
+        let pays_alone = !image.cascade || image.parent.is_none();
         let no_lease_item = request.acquire.on_expiry == OnExpiry::Keep;
-        is_embedded && pays_alone && keeps_expiry && no_lease_item
+        is_embedded && pays_alone && no_lease_item && image.shard_count <= 1
     }
 
-    /// The prepared take for a request; prepares it if nobody has.
-    pub(super) async fn prepared_take(
+    /// Takes with a prepared take; prepares it if nobody has.
+    pub(super) async fn take_prepared(
         &self,
-        request: &CheckedRequest<'_>,
         cached: &CachedBucket,
-    ) -> Result<Arc<PreparedTake>> {
-        let last = cached.prepared_take.lock().clone();
-        match last.filter(|prepared| prepared.is_for(request, cached)) {
-            Some(prepared) => Ok(prepared),
-            None => Box::pin(self.prepare(request, cached)).await,
-        }
+        take: &Take<'_>,
+    ) -> Result<Added<Bucket>> {
+        let last = cached.prepared_takes.lock().get(usize::from(take.refills())).cloned().flatten();
+        let prepared = match last.filter(|prepared| prepared.shape.is_of(take)) {
+            Some(prepared) => prepared,
+            None => Box::pin(self.prepare(cached, take)).await?,
+        };
+        let numbers = take.numbers();
+        let id = take.id;
+        let make = || keys::bucket(&id.ns, &id.entity, &id.resource, SHARD);
+        let key = cached.key.get_or_init(make);
+        let prepared = &prepared.prepared;
+        let add = Add { prepared, key, add: &numbers.add, than: &numbers.compare };
+        Ok(self.limiter.store().add(add, item::decode).await?)
     }
 
-    async fn prepare(
-        &self,
-        request: &CheckedRequest<'_>,
-        cached: &CachedBucket,
-    ) -> Result<Arc<PreparedTake>> {
-        let shape =
-            TakeShape::new(request.amounts.iter().map(|(name, _)| name), Some(cached.cascade));
+    async fn prepare(&self, cached: &CachedBucket, take: &Take<'_>) -> Result<Arc<PreparedTake>> {
+        let shape = take.shape();
         let prepared_takes = &self.limiter.inner.bucket_cache.prepared_takes;
-        let take = match prepared_takes.get(&shape) {
-            Some(take) => take,
+        let prepared = match prepared_takes.get(&shape) {
+            Some(prepared) => prepared,
             None => {
                 let addition = shape.addition(self.limiter.table());
                 let prepared = self.limiter.store().prepare(addition).await?;
-                let take = Arc::new(PreparedTake { shape: shape.clone(), prepared });
-                prepared_takes.insert(shape, Arc::clone(&take));
-                take
+                let prepared = Arc::new(PreparedTake { shape: shape.clone(), prepared });
+                prepared_takes.insert(shape, Arc::clone(&prepared));
+                prepared
             }
         };
-        *cached.prepared_take.lock() = Some(Arc::clone(&take));
-        Ok(take)
-    }
-
-    /// Takes with a prepared take.
-    pub(super) async fn take_prepared(
-        &self,
-        request: &CheckedRequest<'_>,
-        cached: &CachedBucket,
-        take: &PreparedTake,
-    ) -> weir_table::Result<Added<Bucket>> {
-        let amounts = request.amounts.iter().map(|(_, amount)| *amount);
-        let numbers = TakeNumbers::new(amounts, request.now_ms);
-        let id = &request.id;
-        let make = || keys::bucket(&id.ns, &id.entity, &id.resource, SHARD);
-        let key = cached.key.get_or_init(make);
-        let add = Add { prepared: &take.prepared, key, add: &numbers.add, than: &numbers.compare };
-        self.limiter.store().add(add, item::decode).await
+        if let Some(last) = cached.prepared_takes.lock().get_mut(usize::from(take.refills())) {
+            *last = Some(Arc::clone(&prepared));
+        }
+        Ok(prepared)
     }
 }

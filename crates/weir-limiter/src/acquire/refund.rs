@@ -4,7 +4,6 @@ use weir_table::{Backend, Transacted, Transaction, Verdict};
 
 use super::request::CheckedRequest;
 use super::take::Take;
-use super::{LimitStatus, refusal};
 use crate::bounds::TRIES_MAX;
 use crate::bucket::Bucket;
 use crate::item;
@@ -21,6 +20,7 @@ impl<B: Backend> Namespace<B> {
         let mut found = after;
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
+            // What a full bucket would have dropped must not come back: see `take`.
             let mut new = found.clone();
             for (name, amount) in take.amounts {
                 new.take(name, -amount);
@@ -30,7 +30,7 @@ impl<B: Backend> Namespace<B> {
             let token = format!("{:032x}", fastrand::u128(..));
             match self.limiter.store().transact(Transaction::new([write]).token(token)).await {
                 Ok(Transacted::Applied) => {
-                    return self.limiter.inner.bucket_cache.clear_refusal(take.id);
+                    return self.limiter.inner.bucket_cache.observe(take.id, new);
                 }
                 Ok(Transacted::Refused(verdicts)) => match verdicts.into_iter().next() {
                     Some(Verdict::Failed(Some(item))) => found = item::decode(&item),
@@ -38,6 +38,7 @@ impl<B: Backend> Namespace<B> {
                 },
                 Err(weir_table::Error::Conflict) => {}
                 Err(error) => {
+                    self.limiter.inner.bucket_cache.changed(take.id);
                     tracing::warn!(entity.id = %take.id.entity, %error, "a cascade was refused and its refund failed");
                     return;
                 }
@@ -47,15 +48,11 @@ impl<B: Backend> Namespace<B> {
     }
 }
 
-/// The status of a bucket's limits without a take that was refunded.
-pub(super) fn statuses_before_take(
-    request: &CheckedRequest<'_>,
-    take: &Take<'_>,
-    after: &Bucket,
-) -> Vec<LimitStatus> {
+/// A bucket refilled to now, without a take that was refunded.
+pub(super) fn before_take(request: &CheckedRequest<'_>, take: &Take<'_>, after: &Bucket) -> Bucket {
     let mut before = after.refilled(request.now_ms);
     for (name, amount) in take.amounts {
         before.take(name, -amount);
     }
-    refusal::limit_statuses(&take.id.entity, &before, take.amounts)
+    before
 }

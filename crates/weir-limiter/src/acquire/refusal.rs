@@ -1,52 +1,68 @@
 //! Refusals: the status of every requested limit with its `retry_after_ms`, and a short memory of refusals.
 //!
-//! A request that repeats a refused one, for at least as much and before a refill can help, is refused without the store.
-//! Other processes may refund tokens meanwhile, so a refusal is remembered for a second at most.
+//! A repeated request is refused without the store, if this process has changed none of the buckets since and they would
+//! still refuse it. The response is computed from the same buckets, so it is the store's. Other processes may refund tokens
+//! meanwhile, so a refusal is remembered for a second at most.
 
-use super::request::Amounts;
+use super::request::{Amounts, restricted_to};
 use super::{LimitStatus, Refused};
 use crate::bounds::REFUSAL_MEMORY_MS;
 use crate::bucket::{Bucket, Limit, MILLI};
 use crate::ids::{EntityId, LimitName};
+use crate::item::BucketId;
+
+/// A bucket that pays for a request: all shards combined.
+#[derive(Debug)]
+pub(crate) struct Payer {
+    pub(crate) id: BucketId,
+    pub(crate) whole: Bucket,
+}
 
 /// A refusal that this process remembers.
 #[derive(Debug)]
 pub(crate) struct CachedRefusal {
-    /// The bucket when it refused, all shards combined.
-    bucket: Bucket,
-    /// The limits that fell short: millitokens requested, and the time before which a refill cannot help.
-    short: Vec<(LimitName, i64, i64)>,
+    /// The buckets when they refused: the entity's own and, if it cascades, its parent's; each with its version.
+    payers: Vec<(Payer, u64)>,
+    at_ms: i64,
 }
 
 impl CachedRefusal {
-    /// The refusal of `requested` by `bucket`, which is refilled to `now_ms`.
-    pub(crate) fn new(bucket: Bucket, requested: &Amounts, now_ms: i64) -> CachedRefusal {
-        let short = requested.iter().filter_map(|(name, amount)| {
-            let meter = bucket.meter(name)?;
-            let wait_ms = meter.level.wait_ms(meter.rate, *amount)?;
-            let until = now_ms.saturating_add(wait_ms.min(REFUSAL_MEMORY_MS));
-            (wait_ms > 0).then(|| (name.clone(), *amount, until))
-        });
-        CachedRefusal { short: short.collect(), bucket }
+    /// The refusal at `now_ms` by these buckets.
+    pub(crate) fn new(payers: Vec<(Payer, u64)>, now_ms: i64) -> CachedRefusal {
+        CachedRefusal { payers, at_ms: now_ms }
     }
 
-    /// When the refusal stops to apply.
-    pub(crate) fn until_ms(&self) -> i64 {
-        self.short.iter().map(|(_, _, until)| *until).max().unwrap_or(i64::MIN)
-    }
-
-    /// Whether `requested` is refused for the same reason.
-    pub(crate) fn refuses(&self, requested: &Amounts, now_ms: i64) -> bool {
-        let repeats = |(name, refused, until): &(LimitName, i64, i64)| {
-            now_ms < *until
-                && requested.iter().any(|(other, amount)| other == name && amount >= refused)
-        };
-        self.short.iter().any(repeats)
-    }
-
-    /// The bucket refilled to `now_ms`, as if nobody had used it since.
-    pub(crate) fn bucket(&self, now_ms: i64) -> Bucket {
-        self.bucket.refilled(now_ms)
+    /// The response to a request for `amounts`. None, if the store has to decide.
+    pub(crate) fn response(
+        &self,
+        amounts: &Amounts,
+        now_ms: i64,
+        version: impl Fn(&BucketId) -> Option<u64>,
+    ) -> Option<Vec<LimitStatus>> {
+        let age_ms = now_ms.saturating_sub(self.at_ms);
+        if !(0..REFUSAL_MEMORY_MS).contains(&age_ms) {
+            return None;
+        }
+        let (mut limits, mut is_short) = (Vec::new(), false);
+        for (number, (payer, seen)) in self.payers.iter().enumerate() {
+            if version(&payer.id) != Some(*seen) {
+                return None;
+            }
+            let now = payer.whole.refilled(now_ms);
+            let has = |name: &LimitName| now.meter(name).is_some();
+            // A parent pays only for limits that it has; the entity must have them all.
+            let amounts = restricted_to(amounts, |name| number == 0 || has(name));
+            let can_ever = |(name, amount): &(LimitName, i64)| {
+                now.meter(name).is_some_and(|meter| *amount <= meter.rate.capacity)
+            };
+            if !amounts.iter().all(can_ever) {
+                return None;
+            }
+            let statuses = limit_statuses(&payer.id.entity, &now, &amounts, now_ms);
+            is_short |= statuses.iter().any(|status| status.deficit_milli > 0);
+            limits.extend(statuses);
+        }
+        is_short.then_some(limits)
     }
 }
 
@@ -55,7 +71,10 @@ pub(crate) fn limit_statuses(
     entity: &EntityId,
     bucket: &Bucket,
     requested: &Amounts,
+    now_ms: i64,
 ) -> Vec<LimitStatus> {
+    // A clock that is ahead has left the last refill in the future: until then nothing is refilled.
+    let ahead_ms = bucket.refilled_ms.saturating_sub(now_ms).max(0);
     let status = |(name, amount): &(LimitName, i64)| {
         let meter = bucket.meter(name)?;
         // From one shard alone the total is estimated: the others are assumed to be alike.
@@ -65,13 +84,18 @@ pub(crate) fn limit_statuses(
             let scaled = meter.level.tokens.saturating_mul(i64::from(bucket.shard_count));
             scaled.min(meter.rate.capacity)
         };
+        let retry_after_ms = match meter.level.wait_ms(meter.rate, *amount) {
+            Some(0) => 0,
+            Some(wait_ms) => wait_ms.saturating_add(ahead_ms),
+            None => i64::MAX,
+        };
         Some(LimitStatus {
             entity: entity.clone(),
             limit: Limit::from_rate(name.clone(), meter.rate),
             available_milli: available,
             requested: amount / MILLI,
             deficit_milli: amount.saturating_sub(available).max(0),
-            retry_after_ms: meter.level.wait_ms(meter.rate, *amount).unwrap_or(i64::MAX),
+            retry_after_ms,
         })
     };
     requested.iter().filter_map(status).collect()

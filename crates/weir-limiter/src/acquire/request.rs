@@ -2,7 +2,7 @@
 
 use super::Acquire;
 use crate::bounds::{LEASE_TTL_MAX_MS, LIMITS_MAX, TOKENS_MAX};
-use crate::bucket::{Bucket, Limit, MILLI};
+use crate::bucket::{Bucket, Limit, MILLI, Origin};
 use crate::config::Resolved;
 use crate::error::{Error, Result};
 use crate::ids::{EntityId, LimitName, NamespaceId};
@@ -47,6 +47,19 @@ impl<'a> CheckedRequest<'a> {
             resource: acquire.resource.clone(),
         };
         Ok(CheckedRequest { id, amounts, acquire, now_ms })
+    }
+
+    /// Whether the request may take from a bucket without reading it first. The caller's own limits hold for one request: a
+    /// bucket that has them is used only by requests that bring the same. A clock that jumped is left to the slow path.
+    pub(crate) fn may_take_from(&self, bucket: &Bucket) -> bool {
+        if bucket.granted_until_ms.is_some() || bucket.is_ahead(self.now_ms) {
+            return false;
+        }
+        match bucket.origin {
+            Origin::Config => true,
+            Origin::Caller => self.caller_limits().is_some_and(|limits| bucket.has_limits(limits)),
+            Origin::Nowhere => false,
+        }
     }
 
     /// The limits that the caller sent along.

@@ -6,17 +6,17 @@
 use weir_table::{Backend, Write};
 
 use super::bucket_plan::{BucketPlan, Decision, PlanContext, ShardState};
-use super::refusal::{self, CachedRefusal};
+use super::refusal::{self, Payer, limit_statuses};
 use super::request::{CheckedRequest, check_capacity, restricted_to};
 use super::{Acquired, Granted, LimitStatus, Refused};
 use crate::bounds::{SHARDS_MAX, TRIES_MAX};
-use crate::bucket::Bucket;
 use crate::error::{Error, Result};
 use crate::ids::EntityId;
 use crate::item::BucketId;
 use crate::lease::{EntityTake, Grant, OnExpiry};
 use crate::limiter::Namespace;
 use crate::retry::pause;
+use crate::writes::{self, Cover};
 
 /// The entities whose buckets the slow path takes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,16 +74,32 @@ impl<B: Backend> Namespace<B> {
                 continue;
             }
             if decisions.iter().any(|decision| matches!(decision, Decision::Refuse(_))) {
-                return Ok(SlowOutcome::Refused(self.refuse(request, &plans, &decisions)));
+                self.set_back(&plans, request.now_ms).await?;
+                return Ok(SlowOutcome::Refused(self.refuse(request, payers, &plans, &decisions)));
             }
             if self.split_hot_buckets(&plans, &decisions).await? {
                 continue;
             }
             if self.write_takes(&plans, &decisions, grant).await? {
-                return Ok(self.taken(&plans, decisions));
+                return Ok(self.taken(&plans, decisions, request.now_ms));
             }
         }
         Err(Error::Contended)
+    }
+
+    /// Sets back the last refill of shards that a clock left in the future, so that they refill from now on although nobody
+    /// takes from them.
+    async fn set_back(&self, plans: &[BucketPlan], now_ms: i64) -> Result<()> {
+        for plan in plans {
+            let live = plan.shards.iter().filter_map(ShardState::live);
+            for old in live.filter(|shard| shard.is_ahead(now_ms)) {
+                let (table, new) = (self.limiter.table(), old.refilled(now_ms));
+                let write = writes::change(table, &plan.id, old, &new, Cover::NotRequired);
+                // A refused write means that somebody else did it.
+                self.limiter.try_write(write).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Splits the buckets that need it. Returns whether there were any.
@@ -133,7 +149,11 @@ impl<B: Backend> Namespace<B> {
         };
         if let Some(parent) = parent {
             let id = BucketId { entity: parent, ..request.id.clone() };
-            let mut plan = self.bucket_plan(request, id, reload_config).await?;
+            let mut plan = match self.bucket_plan(request, id, reload_config).await {
+                // A parent without limits limits nothing.
+                Err(Error::NoLimits { .. }) => return Ok(plans),
+                plan => plan?,
+            };
             let has = |name: &_| plan.resolved.limits.iter().any(|limit| limit.name == *name);
             plan.amounts = restricted_to(&request.amounts, has);
             check_capacity(&plan.resolved, &plan.amounts, Some(&plan.id.entity))?;
@@ -152,18 +172,17 @@ impl<B: Backend> Namespace<B> {
         reload_config: bool,
     ) -> Result<BucketPlan> {
         let (entity, resource) = (&id.entity, &id.resource);
+        // The caller's own limits are those of the requesting entity, never its parent's.
+        let caller_limits = request.caller_limits().filter(|_| id.entity == request.id.entity);
         let resolved = if reload_config {
-            self.resolve_from_store(entity, resource, request.caller_limits()).await?
+            self.resolve_from_store(entity, resource, caller_limits).await?
         } else {
-            self.resolve(entity, resource, request.caller_limits()).await?
+            self.resolve(entity, resource, caller_limits).await?
         };
         let cached = self.limiter.inner.bucket_cache.get(&id);
-        let expected_count = cached.map_or(1, |cached| cached.shard_count);
+        let expected_count = cached.map_or(1, |cached| cached.latest().shard_count);
         let shards = self.read_shard_states(&id, expected_count, request.now_ms).await?;
-        let live = shards.iter().find_map(|state| match state {
-            ShardState::Live(bucket) => Some(bucket),
-            _ => None,
-        });
+        let live = shards.iter().find_map(ShardState::live);
         let (cascade, parent) = match live {
             Some(bucket) => (bucket.cascade, bucket.parent.clone()),
             None => self.cascade_of(entity).await?,
@@ -238,13 +257,14 @@ impl<B: Backend> Namespace<B> {
         }
     }
 
-    fn taken(&self, plans: &[BucketPlan], decisions: Vec<Decision>) -> SlowOutcome {
+    fn taken(&self, plans: &[BucketPlan], decisions: Vec<Decision>, now_ms: i64) -> SlowOutcome {
         let takes = entity_takes(plans, &decisions);
         let mut limits = Vec::new();
         for (plan, decision) in plans.iter().zip(decisions) {
             if let Decision::Take { after, observed, .. } = decision {
-                self.limiter.inner.bucket_cache.observe(&plan.id, None, &observed);
-                limits.extend(refusal::limit_statuses(&plan.id.entity, &after, &plan.amounts));
+                self.observe_shards(plan);
+                self.limiter.inner.bucket_cache.observe(&plan.id, observed);
+                limits.extend(limit_statuses(&plan.id.entity, &after, &plan.amounts, now_ms));
             }
         }
         SlowOutcome::Taken(takes, refusal::granted(limits))
@@ -253,38 +273,41 @@ impl<B: Backend> Namespace<B> {
     fn refuse(
         &self,
         request: &CheckedRequest<'_>,
+        payers: Payers<'_>,
         plans: &[BucketPlan],
         decisions: &[Decision],
     ) -> Vec<LimitStatus> {
-        let mut limits = Vec::new();
+        let mut refusing = Vec::with_capacity(plans.len());
         for (plan, decision) in plans.iter().zip(decisions) {
-            let entity = &plan.id.entity;
-            match decision {
-                Decision::Refuse(whole) => {
-                    limits.extend(refusal::limit_statuses(entity, whole, &plan.amounts));
-                    self.remember_refusal(plan, whole.clone(), request);
-                }
+            let whole = match decision {
+                Decision::Refuse(whole) => whole.clone(),
                 Decision::Take { after, .. } => {
                     // The other bucket refuses, so nothing is taken from this one.
                     let mut whole = after.clone();
                     for (name, amount) in &plan.amounts {
                         whole.take(name, -amount);
                     }
-                    limits.extend(refusal::limit_statuses(entity, &whole, &plan.amounts));
+                    whole
                 }
-                Decision::ReloadConfig | Decision::Split(_) => {}
-            }
+                Decision::ReloadConfig | Decision::Split(_) => continue,
+            };
+            self.observe_shards(plan);
+            refusing.push(Payer { id: plan.id.clone(), whole });
         }
-        limits
+        if payers == Payers::ChildAndParent {
+            return self.refused_by(request, refusing).limits;
+        }
+        let statuses = refusing.iter().zip(plans).map(|(payer, plan)| {
+            limit_statuses(&payer.id.entity, &payer.whole, &plan.amounts, request.now_ms)
+        });
+        statuses.flatten().collect()
     }
 
-    fn remember_refusal(&self, plan: &BucketPlan, whole: Bucket, request: &CheckedRequest<'_>) {
-        let cache = &self.limiter.inner.bucket_cache;
-        if let Some(ShardState::Live(bucket)) = plan.shards.last() {
-            cache.observe(&plan.id, cache.get(&plan.id).as_deref(), bucket);
+    /// Remembers the shards that were read.
+    fn observe_shards(&self, plan: &BucketPlan) {
+        for bucket in plan.shards.iter().filter_map(ShardState::live) {
+            self.limiter.inner.bucket_cache.observe(&plan.id, bucket.clone());
         }
-        let refusal = CachedRefusal::new(whole, &request.amounts, request.now_ms);
-        cache.remember_refusal(&plan.id, refusal);
     }
 }
 

@@ -33,14 +33,15 @@ impl<B: Backend> Namespace<B> {
             let count = u32::try_from(shards.len()).unwrap_or(SHARDS_MAX);
             let Some(first) = shards.first().and_then(ShardState::bucket) else { return Ok(1) };
             if count > observed || count >= SHARDS_MAX {
-                cache.observe(&id, None, first);
+                cache.observe(&id, first.clone());
                 return Ok(count);
             }
             let leftover = self.read_shard_range(&id, count, count * 2, now_ms).await?;
-            let writes = self.split_writes(&id, &shards, &leftover, first, now_ms);
+            let doubled = doubled(&shards, first, now_ms);
+            let writes = self.split_writes(&id, &shards, &leftover, &doubled);
             match self.limiter.store().transact(Transaction::new(writes)).await {
                 Ok(Transacted::Applied) => {
-                    cache.invalidate(&id.ns, &id.entity, Some(&id.resource));
+                    doubled.into_iter().for_each(|shard| cache.observe(&id, shard));
                     tracing::info!(entity.id = %id.entity, resource = %id.resource, shards = count * 2, "a hot bucket was split");
                     return Ok(count * 2);
                 }
@@ -51,7 +52,7 @@ impl<B: Backend> Namespace<B> {
         Err(Error::Contended)
     }
 
-    /// The writes that double the shards, after all were refilled to the same moment.
+    /// The writes that double the shards.
     ///
     /// `leftover` are items at the keys of the new shards, from a bucket that was removed before.
     fn split_writes(
@@ -59,27 +60,8 @@ impl<B: Backend> Namespace<B> {
         id: &BucketId,
         shards: &[ShardState],
         leftover: &[ShardState],
-        first: &Bucket,
-        now_ms: i64,
+        doubled: &[Bucket],
     ) -> Vec<Write> {
-        let count = u32::try_from(shards.len()).unwrap_or(SHARDS_MAX);
-        let limits = first.limits();
-        let full = |shard| Bucket {
-            expires: first.expires,
-            cascade: first.cascade,
-            parent: first.parent.clone(),
-            ..Bucket::full(&limits, shard, count, now_ms).with_wcu()
-        };
-        let now: Vec<Bucket> = (0..)
-            .zip(shards)
-            .map(|(shard, state)| match state {
-                ShardState::Live(bucket) => {
-                    Bucket { shard_count: count, ..bucket.refilled(now_ms) }
-                }
-                ShardState::Expired(old) => full(shard).replacing(old),
-                ShardState::Missing | ShardState::Incomplete => full(shard),
-            })
-            .collect();
         let table = self.limiter.table();
         let is_old = |new: &Bucket| (new.shard as usize) < shards.len();
         let write = |new: &Bucket| match shards.iter().chain(leftover).nth(new.shard as usize) {
@@ -92,6 +74,28 @@ impl<B: Backend> Namespace<B> {
             Some(ShardState::Incomplete) => writes::replace_incomplete(table.clone(), id, new),
             Some(ShardState::Missing) | None => writes::create(table.clone(), id, new),
         };
-        bucket::double(&now).iter().map(write).collect()
+        doubled.iter().map(write).collect()
     }
+}
+
+/// Twice as many shards, after all were refilled to the same moment.
+fn doubled(shards: &[ShardState], first: &Bucket, now_ms: i64) -> Vec<Bucket> {
+    let count = u32::try_from(shards.len()).unwrap_or(SHARDS_MAX);
+    let limits = first.limits();
+    let full = |shard| Bucket {
+        origin: first.origin,
+        expires: first.expires,
+        cascade: first.cascade,
+        parent: first.parent.clone(),
+        ..Bucket::full(&limits, shard, count, now_ms).with_wcu()
+    };
+    let now: Vec<Bucket> = (0..)
+        .zip(shards)
+        .map(|(shard, state)| match state {
+            ShardState::Live(bucket) => Bucket { shard_count: count, ..bucket.refilled(now_ms) },
+            ShardState::Expired(old) => full(shard).replacing(old),
+            ShardState::Missing | ShardState::Incomplete => full(shard),
+        })
+        .collect();
+    bucket::double(&now)
 }

@@ -1,4 +1,7 @@
-//! What a take writes: one conditional update of one shard that subtracts the amounts, without a read.
+//! What a take writes: one conditional update of one shard, computed from the shard as it was last observed, without a read.
+//!
+//! A bucket drops what exceeds its capacity at every moment. So a take refills first, unless none of its limits can have been
+//! full since the last refill; then the refill can wait, and takes of several processes do not disturb each other.
 //!
 //! [`TakeShape`] is the only definition. [`Take::write`] turns it into an update, with further conditions for buckets that
 //! cascade or live in a shared table; `prepared` hands the same shape to the store once and later sends only numbers.
@@ -6,54 +9,80 @@
 use weir_table::expr::{Condition, attr};
 use weir_table::{Addition, Durability, Guard, Item, Name, ReturnAttributes, Write};
 
-use super::bucket_cache::CachedBucket;
-use super::request::Amounts;
-use crate::bucket::{Bucket, MILLI, ShardTake};
+use super::bucket_plan::is_out_of_writes;
+use super::request::{Amounts, covers};
+use crate::bucket::{Bucket, MILLI, Meter, Origin, ShardTake, expiry_after};
 use crate::ids::LimitName;
-use crate::item::{self, BucketId, CASCADE, Field, PARENT, RF, TTL};
+use crate::item::{self, BucketId, CASCADE, Field, ORIGIN, PARENT, RF, SHARD_COUNT, TTL};
 use crate::keys;
 use crate::lease::EntityTake;
 
-/// The limits that a take subtracts from, and the cascade flag that it relies on. Takes of one shape differ only in numbers.
+/// The attributes that a take changes and those it relies on. Takes of one shape differ only in numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct TakeShape {
+    /// The limits it takes from.
     limits: Vec<LimitName>,
+    /// All limits of the bucket, if it refills first.
+    refilled: Vec<LimitName>,
     /// The bucket's cascade flag must still be this.
     cascade: Option<bool>,
+    /// The limits must still come from the caller; otherwise, from the config.
+    from_caller: bool,
 }
 
 impl TakeShape {
-    pub(super) fn new<'a>(
-        limits: impl Iterator<Item = &'a LimitName>,
-        cascade: Option<bool>,
-    ) -> TakeShape {
-        TakeShape { limits: limits.cloned().collect(), cascade }
+    /// Whether `take` has this shape, without making its own.
+    pub(super) fn is_of(&self, take: &Take<'_>) -> bool {
+        self.from_caller == take.is_from_caller()
+            && self.cascade == take.cascade()
+            && self.limits.iter().eq(take.taken().map(|(name, _)| name))
+            && self.refilled.iter().eq(take.refilled().map(|meter| &meter.name))
     }
 
-    /// Whether [`TakeShape::new`] would make this shape, without making it.
-    pub(super) fn is<'a>(
-        &self,
-        limits: impl Iterator<Item = &'a LimitName>,
-        cascade: Option<bool>,
-    ) -> bool {
-        self.cascade == cascade && self.limits.iter().eq(limits)
-    }
-
-    /// Subtracts from the balances and adds to the consumption counters, if every balance suffices and the bucket lives.
+    /// Changes the balances and the counters, if every balance suffices, the bucket lives and nothing else has changed.
     pub(super) fn addition(&self, table: Name) -> Addition {
-        let adds =
-            self.limits.iter().flat_map(|name| [Field::Tokens.of(name), Field::Consumed.of(name)]);
-        let enough = self.limits.iter().map(|name| Guard::AtLeast(Field::Tokens.of(name)));
-        let lives = Guard::AbsentOrOver(TTL.into());
-        let cascade = self.cascade.map(|cascade| Guard::Is(CASCADE.into(), cascade.into()));
+        let taken = self.limits.iter();
+        let (mut adds, mut guards) = (Vec::new(), Vec::new());
+        if self.refilled.is_empty() {
+            guards.push(Guard::AtLeast(RF.into()));
+            adds.extend(taken.clone().map(|name| Field::Tokens.of(name)));
+            guards.extend(taken.clone().map(|name| Guard::AtMost(Field::Tokens.of(name))));
+            taken.clone().for_each(|name| guards.extend(same_rate(name)));
+        } else {
+            adds.push(RF.into());
+            guards.push(Guard::Equals(RF.into()));
+            for name in &self.refilled {
+                adds.extend([Field::Tokens.of(name), Field::Remainder.of(name)]);
+                guards.push(Guard::AtMost(Field::Tokens.of(name)));
+                guards.push(Guard::AbsentOrEquals(Field::Remainder.of(name)));
+                guards.extend(same_rate(name));
+            }
+        }
+        adds.extend(taken.clone().map(|name| Field::Consumed.of(name)));
+        guards.extend(taken.map(|name| Guard::AtLeast(Field::Tokens.of(name))));
+        guards.push(Guard::AbsentOrOver(TTL.into()));
+        guards.extend(self.cascade.map(|cascade| Guard::Is(CASCADE.into(), cascade.into())));
+        let caller = item::origin_text(Origin::Caller).filter(|_| self.from_caller);
+        guards.push(match caller {
+            Some(caller) => Guard::Is(ORIGIN.into(), caller.into()),
+            None => Guard::Absent(ORIGIN.into()),
+        });
         Addition {
             table,
-            adds: adds.collect(),
-            guards: enough.chain([lives]).chain(cascade).collect(),
+            adds,
+            guards,
             durability: Durability::Flushed,
             returned: ReturnAttributes(item::is_decoded),
         }
     }
+}
+
+fn same_rate(name: &LimitName) -> [Guard; 3] {
+    [Field::Capacity, Field::Refill, Field::Period].map(|field| Guard::Equals(field.of(name)))
+}
+
+fn rate_numbers(meter: &Meter) -> [i64; 3] {
+    [meter.rate.capacity, meter.rate.refill, meter.rate.period_ms]
 }
 
 /// The numbers of one take, in the order of the shape's additions and comparisons.
@@ -61,15 +90,6 @@ impl TakeShape {
 pub(super) struct TakeNumbers {
     pub(super) add: Vec<i64>,
     pub(super) compare: Vec<i64>,
-}
-
-impl TakeNumbers {
-    pub(super) fn new(amounts: impl Iterator<Item = i64> + Clone, now_ms: i64) -> TakeNumbers {
-        TakeNumbers {
-            add: amounts.clone().flat_map(|amount| [-amount, amount]).collect(),
-            compare: amounts.chain([now_ms / MILLI]).collect(),
-        }
-    }
 }
 
 /// Whether a take is metered as a write of its shard (one write capacity unit).
@@ -86,60 +106,182 @@ pub(crate) enum Wcu {
 /// A take from one shard of one bucket.
 #[derive(Debug)]
 pub(crate) struct Take<'a> {
-    pub(crate) id: &'a BucketId,
-    pub(crate) shard: u32,
-    pub(crate) amounts: &'a Amounts,
-    pub(crate) wcu: Wcu,
-    /// The bucket as this process remembers it.
-    pub(crate) cached: Option<&'a CachedBucket>,
-    /// Whether the bucket must still have the cached parent and cascade flag.
+    pub(super) id: &'a BucketId,
+    /// The shard as this process last observed it.
+    pub(super) image: &'a Bucket,
+    /// The shard refilled to now, if the take refills first.
+    pub(super) now: Option<Bucket>,
+    pub(super) amounts: &'a Amounts,
+    pub(super) wcu: Option<(LimitName, i64)>,
+    pub(super) now_ms: i64,
+    /// Whether the bucket must still have the observed parent and cascade flag.
     pub(crate) same_cascade: bool,
     /// Limits requested of the child that this bucket is believed not to have.
     pub(crate) absent_limits: &'a [LimitName],
     /// Whether the table is shared with a program that leaves incomplete items.
     pub(crate) shared: bool,
-    pub(crate) now_ms: i64,
+    /// Whether the bucket may have several shards.
+    pub(crate) sharded: bool,
 }
 
-impl Take<'_> {
+impl<'a> Take<'a> {
+    pub(crate) fn new(
+        id: &'a BucketId,
+        image: &'a Bucket,
+        amounts: &'a Amounts,
+        wcu: Wcu,
+        now_ms: i64,
+    ) -> Take<'a> {
+        // The write limit only shows how hot a shard is: it need not be exact.
+        let names = amounts.iter().map(|(name, _)| name);
+        let is_short = !covers(image, amounts) || (wcu == Wcu::Charged && is_out_of_writes(image));
+        let refills = is_short || !image.may_refill_later(names, now_ms);
+        let now = refills.then(|| image.refilled(now_ms));
+        // Without a time that is later than the last refill there is nothing to refill.
+        let now = now.filter(|now| now.refilled_ms != image.refilled_ms);
+        Take {
+            id,
+            image,
+            now,
+            amounts,
+            wcu: (wcu == Wcu::Charged).then(|| (LimitName::wcu(), MILLI)),
+            now_ms,
+            same_cascade: false,
+            absent_limits: &[],
+            shared: false,
+            sharded: wcu != Wcu::None,
+        }
+    }
+
+    pub(crate) fn shard(&self) -> u32 {
+        self.image.shard
+    }
+
+    /// Whether the take charges the shard's write limit.
+    pub(crate) fn is_metered(&self) -> bool {
+        self.wcu.is_some()
+    }
+
+    /// The parent and cascade flag that the bucket must still have.
+    pub(crate) fn expected(&self) -> Option<&'a Bucket> {
+        self.same_cascade.then_some(self.image)
+    }
+
+    /// Whether the take refills first.
+    pub(super) fn refills(&self) -> bool {
+        self.now.is_some()
+    }
+
+    fn is_from_caller(&self) -> bool {
+        self.image.origin == Origin::Caller
+    }
+
+    fn cascade(&self) -> Option<bool> {
+        self.same_cascade.then_some(self.image.cascade)
+    }
+
+    /// Millitokens to take of each limit, the write limit included.
+    fn taken(&self) -> impl Iterator<Item = &(LimitName, i64)> + Clone {
+        self.amounts.iter().chain(&self.wcu)
+    }
+
+    /// The limits that are refilled first: all or none.
+    fn refilled(&self) -> impl Iterator<Item = &Meter> {
+        self.now.iter().flat_map(|now| &now.meters)
+    }
+
+    pub(super) fn shape(&self) -> TakeShape {
+        TakeShape {
+            limits: self.taken().map(|(name, _)| name.clone()).collect(),
+            refilled: self.refilled().map(|meter| meter.name.clone()).collect(),
+            cascade: self.cascade(),
+            from_caller: self.is_from_caller(),
+        }
+    }
+
+    pub(super) fn numbers(&self) -> TakeNumbers {
+        let (mut add, mut compare) = (Vec::with_capacity(16), Vec::with_capacity(24));
+        compare.push(self.image.refilled_ms);
+        match &self.now {
+            None => {
+                add.extend(self.taken().map(|(_, amount)| -amount));
+                let most = |meter| self.image.most_without_refill(meter, self.now_ms);
+                let meters = || self.taken().map(|(name, _)| self.image.meter(name));
+                compare.extend(meters().map(|meter| match meter {
+                    Some(meter) if !meter.name.is_wcu() => most(meter).unwrap_or(i64::MAX),
+                    _ => i64::MAX,
+                }));
+                compare.extend(meters().flat_map(|meter| meter.map_or([0; 3], rate_numbers)));
+            }
+            Some(now) => {
+                add.push(now.refilled_ms.saturating_sub(self.image.refilled_ms));
+                for (before, after) in self.image.meters.iter().zip(&now.meters) {
+                    let growth = after.level.tokens.saturating_sub(before.level.tokens);
+                    add.push(growth.saturating_sub(self.amount(&before.name)));
+                    add.push(after.level.remainder - before.level.remainder);
+                    compare.extend([before.level.tokens, before.level.remainder]);
+                    compare.extend(rate_numbers(before));
+                }
+            }
+        }
+        add.extend(self.taken().map(|(_, amount)| *amount));
+        compare.extend(self.taken().map(|(name, amount)| amount - self.refill_of(name)));
+        compare.push(self.now_ms / MILLI);
+        TakeNumbers { add, compare }
+    }
+
+    fn amount(&self, name: &LimitName) -> i64 {
+        self.taken().find(|(taken, _)| taken == name).map_or(0, |(_, amount)| *amount)
+    }
+
+    /// Millitokens that the refill adds to a limit.
+    fn refill_of(&self, name: &LimitName) -> i64 {
+        let tokens = |bucket: &Bucket| bucket.meter(name).map_or(0, |meter| meter.level.tokens);
+        self.now.as_ref().map_or(0, |now| tokens(now).saturating_sub(tokens(self.image)))
+    }
+
+    /// The expiry that the use gives the shard, if it is later than the one it has.
+    pub(super) fn new_expiry(&self) -> Option<i64> {
+        let image = self.image;
+        // The first of several shards stores their number, so it never expires.
+        let expires = image.expires.filter(|_| image.shard_count == 1 || image.shard > 0)?;
+        let needed = expiry_after(image.lifetime_ms(self.now_ms), self.now_ms);
+        (needed > expires).then_some(needed)
+    }
+
     /// Decodes the shard from an item, which may come without its key.
     pub(super) fn decode(&self, item: &Item) -> Bucket {
-        Bucket { shard: self.shard, ..item::decode(item) }
+        Bucket { shard: self.image.shard, ..item::decode(item) }
     }
 
     /// The take as part of a grant.
     pub(super) fn entity_take(&self) -> EntityTake {
         let amounts = self.amounts.iter().cloned().collect();
-        let shards = vec![ShardTake { shard: self.shard, amounts }];
+        let shards = vec![ShardTake { shard: self.image.shard, amounts }];
         EntityTake { entity: self.id.entity.clone(), shards }
     }
 
     /// The take as a conditional update.
     pub(crate) fn write(&self, table: Name) -> Write {
-        let wcu = (self.wcu == Wcu::Charged).then(|| (LimitName::wcu(), MILLI));
-        let amounts = self.amounts.iter().chain(&wcu);
-        let expected = self.cached.filter(|_| self.same_cascade);
-        let shape = TakeShape::new(
-            amounts.clone().map(|(name, _)| name),
-            expected.map(|cached| cached.cascade),
-        );
-        let numbers = TakeNumbers::new(amounts.map(|(_, amount)| *amount), self.now_ms);
-        let addition = shape.addition(table.clone());
+        let numbers = self.numbers();
+        let addition = self.shape().addition(table.clone());
         let (mut update, mut conditions) = addition.expressions(&numbers.add, &numbers.compare);
         if self.shared {
             conditions.push(attr(RF).exists());
         }
+        if self.sharded {
+            conditions.push(attr(SHARD_COUNT).eq(self.image.shard_count));
+        }
         conditions
             .extend(self.absent_limits.iter().map(|name| attr(Field::Tokens.of(name)).absent()));
-        let parent =
-            expected.filter(|cached| cached.cascade).and_then(|cached| cached.parent.as_ref());
+        let parent = self.expected().filter(|image| image.cascade);
+        let parent = parent.and_then(|image| image.parent.as_ref());
         conditions.extend(parent.map(|parent| attr(PARENT).eq(parent.as_str())));
-        if let Some(expires) =
-            self.cached.and_then(|cached| cached.new_expiry(self.shard, self.now_ms))
-        {
+        if let Some(expires) = self.new_expiry() {
             update = update.set(TTL, expires);
+            conditions.push(attr(TTL).le(expires));
         }
-        let key = keys::bucket(&self.id.ns, &self.id.entity, &self.id.resource, self.shard);
+        let key = keys::bucket(&self.id.ns, &self.id.entity, &self.id.resource, self.shard());
         let write = Write::update(table, key, update).when(Condition::And(conditions));
         Write { durability: addition.durability, returned: Some(addition.returned), ..write }
     }

@@ -52,7 +52,9 @@ impl<B: Backend> Limiter<B> {
             let Some(new) = refill_if_low(&old, &shard.used, now_ms) else { continue };
             let write = writes::change(self.table(), &shard.id, &old, &new, Cover::NotRequired);
             // A refused write means that somebody else refilled the shard.
-            written += u64::from(self.try_write(write).await?);
+            let is_written = self.try_write(write).await;
+            self.inner.bucket_cache.changed(&shard.id);
+            written += u64::from(is_written?);
         }
         Ok(written)
     }

@@ -12,4 +12,5 @@ mod state;
 pub use limit::{Limit, MILLI};
 pub use rate::{Level, Rate};
 pub use shards::{ShardTake, combine, double, gather};
-pub use state::{Bucket, Meter, Shortfall, expiry_after, expiry_seconds};
+pub(crate) use state::expiry_after;
+pub use state::{Bucket, Meter, Origin, Retired, Shortfall};

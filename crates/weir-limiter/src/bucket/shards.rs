@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::rate::Level;
-use super::state::{Bucket, Meter};
+use super::state::{Bucket, Meter, Retired};
 use crate::ids::LimitName;
 
 /// Millitokens to take from one shard.
@@ -26,9 +26,13 @@ pub fn double(shards: &[Bucket]) -> Vec<Bucket> {
     let split = |shard: &Bucket| -> (Vec<Meter>, Vec<Meter>) {
         shard.meters.iter().map(|meter| split(meter, shard.shard, doubled)).unzip()
     };
+    let split_retired = |shard: &Bucket| -> (Vec<Retired>, Vec<Retired>) {
+        shard.retired.iter().map(|retired| split_retired(retired, shard.shard, doubled)).unzip()
+    };
     let kept = |shard: &Bucket| Bucket {
         shard_count: doubled,
         meters: split(shard).0,
+        retired: split_retired(shard).0,
         // The first shard stores their number, so it never expires.
         expires: shard.expires.filter(|_| shard.shard != 0),
         ..shard.clone()
@@ -37,6 +41,7 @@ pub fn double(shards: &[Bucket]) -> Vec<Bucket> {
         shard: shard.shard + count,
         shard_count: doubled,
         meters: split(shard).1,
+        retired: split_retired(shard).1,
         ..shard.clone()
     };
     shards.iter().map(kept).chain(shards.iter().map(added)).collect()
@@ -62,6 +67,13 @@ fn split(meter: &Meter, shard: u32, doubled: u32) -> (Meter, Meter) {
     debug_assert!(kept.level.tokens <= ceiling);
     debug_assert!(moved.level.tokens <= meter.share(shard + doubled / 2, doubled).capacity);
     (kept, moved)
+}
+
+/// Splits a limit that was removed, like those that are in use.
+fn split_retired(retired: &Retired, shard: u32, doubled: u32) -> (Retired, Retired) {
+    let (kept, moved) = split(&retired.meter, shard, doubled);
+    let refilled_ms = retired.refilled_ms;
+    (Retired { meter: kept, refilled_ms }, Retired { meter: moved, refilled_ms })
 }
 
 /// How to take `amounts` when no single shard covers them: from the fullest first. None, if all shards together do not

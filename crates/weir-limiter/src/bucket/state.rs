@@ -2,7 +2,7 @@
 
 use super::rate::{Level, Rate};
 use super::{Limit, MILLI};
-use crate::bounds::{EXPIRY_FILLS, EXPIRY_STEP_SECONDS};
+use crate::bounds::{CLOCK_AHEAD_MAX_MS, EXPIRY_FILLS, EXPIRY_STEP_SECONDS, LIMITS_MAX};
 use crate::ids::{EntityId, LimitName};
 
 /// One limit of a bucket.
@@ -18,6 +18,27 @@ pub struct Meter {
     pub consumed: i64,
 }
 
+/// A limit that the bucket had once. When it is added again, its balance and its counter continue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retired {
+    /// The limit as it was removed.
+    pub meter: Meter,
+    /// When it was last refilled, in milliseconds since 1970.
+    pub refilled_ms: i64,
+}
+
+/// Where the limits of a bucket come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// A level of the config.
+    #[default]
+    Config,
+    /// The request that was last granted.
+    Caller,
+    /// The config had them and has none any more.
+    Nowhere,
+}
+
 /// A shard of a bucket. With one shard it is the bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
@@ -27,8 +48,14 @@ pub struct Bucket {
     pub shard_count: u32,
     /// When all meters were last refilled, in milliseconds since 1970.
     pub refilled_ms: i64,
+    /// The time until which refills were granted, if it is later: a clock went back since.
+    pub granted_until_ms: Option<i64>,
     /// The limits, sorted by name.
     pub meters: Vec<Meter>,
+    /// Limits that were removed, sorted by name.
+    pub retired: Vec<Retired>,
+    /// Where the limits come from.
+    pub origin: Origin,
     /// When the bucket expires, in seconds since 1970.
     pub expires: Option<i64>,
     /// Whether the parent pays too.
@@ -54,7 +81,10 @@ impl Bucket {
             shard,
             shard_count,
             refilled_ms: now_ms,
+            granted_until_ms: None,
             meters: limits.iter().map(|limit| Meter::full(limit, shard, shard_count)).collect(),
+            retired: Vec::new(),
+            origin: Origin::Config,
             expires: None,
             cascade: false,
             parent: None,
@@ -96,41 +126,59 @@ impl Bucket {
         bucket
     }
 
-    /// Refills in place.
+    /// Refills in place. If the last refill is further in the future than clocks differ, a clock was ahead or went back: the
+    /// last refill is set back to now, and the time until then is noted as granted.
     pub(crate) fn refill(&mut self, now_ms: i64) {
-        let elapsed = now_ms.saturating_sub(self.refilled_ms);
+        if self.is_ahead(now_ms) {
+            let granted = self.granted_until_ms.unwrap_or(self.refilled_ms);
+            self.granted_until_ms = Some(granted.max(self.refilled_ms));
+            self.refilled_ms = now_ms;
+            return;
+        }
+        let elapsed = self.elapsed_ms(now_ms);
         for meter in &mut self.meters {
             meter.level = meter.level.refilled(meter.share(self.shard, self.shard_count), elapsed);
         }
         self.refilled_ms = self.refilled_ms.max(now_ms);
+        self.granted_until_ms = self.granted_until_ms.filter(|until| *until > self.refilled_ms);
     }
 
-    /// The bucket with new limits. Balances stay, up to the new capacity: a change of capacity never mints. A limit that is new
-    /// starts full.
+    /// Whether the last refill is further in the future than clocks differ.
+    pub(crate) fn is_ahead(&self, now_ms: i64) -> bool {
+        self.refilled_ms.saturating_sub(now_ms) > CLOCK_AHEAD_MAX_MS
+    }
+
+    /// The time since the last refill for which a refill is due. Time that was granted before is granted again in small steps
+    /// only: that is how a corrected clock goes on, while one that went back and returns jumps.
+    fn elapsed_ms(&self, now_ms: i64) -> i64 {
+        let elapsed = now_ms.saturating_sub(self.refilled_ms);
+        let until = self.granted_until_ms.unwrap_or(i64::MIN).min(now_ms);
+        let again = until.saturating_sub(self.refilled_ms);
+        if again > CLOCK_AHEAD_MAX_MS { elapsed - again } else { elapsed }
+    }
+
+    /// The bucket with new limits. Balances stay, up to the new capacity: a change of capacity never mints. A limit that the
+    /// bucket had once continues; one that is new starts full.
     ///
     /// Refill first, so that the time until now is refilled at the old rate.
     #[must_use]
     pub fn with_limits(&self, limits: &[Limit]) -> Bucket {
         let mut bucket = Bucket::full(limits, self.shard, self.shard_count, self.refilled_ms);
         for meter in &mut bucket.meters {
+            let share = meter.share(self.shard, self.shard_count);
             if let Some(old) = self.meter(&meter.name) {
-                let share = meter.share(self.shard, self.shard_count);
-                // A remainder is a fraction of its period, so it means nothing in another one.
-                let remainder = if old.rate.period_ms == meter.rate.period_ms {
-                    old.level.remainder
-                } else {
-                    0
-                };
-                let tokens = old.level.tokens.min(share.capacity);
-                let remainder = if tokens == share.capacity { 0 } else { remainder };
-                meter.level = Level { tokens, remainder };
-                meter.consumed = old.consumed;
+                meter.continue_from(old, share);
+            } else if let Some(retired) = self.retired(&meter.name) {
+                meter.continue_from(&retired.refilled(self), share);
             }
         }
         // The write limit is not part of the config, so the config cannot remove it.
         bucket.meters.extend(self.meters.iter().filter(|meter| meter.name.is_wcu()).cloned());
         bucket.meters.sort_by(|a, b| a.name.cmp(&b.name));
+        bucket.retired = self.retired_beside(&bucket.meters);
         Bucket {
+            granted_until_ms: self.granted_until_ms,
+            origin: self.origin,
             expires: self.expires,
             cascade: self.cascade,
             parent: self.parent.clone(),
@@ -138,12 +186,90 @@ impl Bucket {
         }
     }
 
-    /// This full bucket in place of an expired one: the counters continue, and time does not go back.
+    fn retired(&self, name: &LimitName) -> Option<&Retired> {
+        self.retired.iter().find(|retired| retired.meter.name == *name)
+    }
+
+    /// The limits that the bucket had once or has now, and that are not among `meters`. If there are too many, those that
+    /// have been refilled longest are forgotten: they are the first to be full.
+    fn retired_beside(&self, meters: &[Meter]) -> Vec<Retired> {
+        let removed = self.meters.iter().map(|meter| {
+            let (meter, refilled_ms) = (meter.clone(), self.refilled_ms);
+            Retired { meter, refilled_ms }
+        });
+        let is_gone =
+            |retired: &Retired| meters.iter().all(|meter| meter.name != retired.meter.name);
+        let mut retired: Vec<Retired> =
+            removed.chain(self.retired.iter().cloned()).filter(is_gone).collect();
+        retired.sort_by_key(|retired| std::cmp::Reverse(retired.refilled_ms));
+        retired.truncate(LIMITS_MAX);
+        retired.sort_by(|a, b| a.meter.name.cmp(&b.meter.name));
+        retired
+    }
+
+    /// The most millitokens with which a take may leave the refill until later. Above it, the limit has been full since the
+    /// last refill, and what a full bucket drops must not come back with a later refill. None, if any number may be there.
+    pub(crate) fn most_without_refill(&self, meter: &Meter, now_ms: i64) -> Option<i64> {
+        let elapsed = self.elapsed_ms(now_ms);
+        if elapsed <= 0 {
+            return None;
+        }
+        let share = self.share(meter);
+        let empty = Level { tokens: 0, remainder: meter.level.remainder };
+        let unlimited = Rate { capacity: i64::MAX, ..share };
+        let refilled = empty.refilled(unlimited, elapsed).tokens;
+        Some(share.capacity.saturating_sub(refilled).saturating_sub(1))
+    }
+
+    /// Whether takes of these limits may leave the refill until later.
+    pub(crate) fn may_refill_later<'a>(
+        &self,
+        mut names: impl Iterator<Item = &'a LimitName>,
+        now_ms: i64,
+    ) -> bool {
+        names.all(|name| {
+            self.meter(name).is_none_or(|meter| {
+                let most = self.most_without_refill(meter, now_ms);
+                most.is_none_or(|most| meter.level.tokens <= most)
+            })
+        })
+    }
+
+    /// Sets the expiry of a bucket with default limits that is used now, in seconds since 1970: never before every limit is
+    /// full again, debts included, and never earlier than it was. `stays` is set for a bucket that does not expire.
+    pub(crate) fn keep_alive(&mut self, stays: bool, now_ms: i64) {
+        let needed = expiry_after(self.lifetime_ms(now_ms), now_ms);
+        let expires = self.expires.map_or(needed, |expires| expires.max(needed));
+        self.expires = (!stays).then_some(expires);
+    }
+
+    /// How long the bucket must live if it is not used: a multiple of its slowest fill, and until every limit is full.
+    pub(crate) fn lifetime_ms(&self, now_ms: i64) -> i64 {
+        let ahead = self.refilled_ms.saturating_sub(now_ms).max(0);
+        let of = |meter: &Meter, refilled_ms: i64| {
+            let share = self.share(meter);
+            let full = meter.level.wait_ms(share, share.capacity).unwrap_or_default();
+            let since = now_ms.saturating_sub(refilled_ms).max(0);
+            let fills = meter.rate.fill_ms().saturating_mul(EXPIRY_FILLS);
+            fills.max(full.saturating_sub(since).saturating_add(ahead))
+        };
+        let meters = self.meters.iter().filter(|meter| !meter.name.is_wcu());
+        let meters = meters.map(|meter| of(meter, self.refilled_ms));
+        let retired = self.retired.iter().map(|retired| of(&retired.meter, retired.refilled_ms));
+        meters.chain(retired).max().unwrap_or(MILLI)
+    }
+
+    /// This full bucket in place of an expired one: the counters continue, and neither the last refill nor the expiry goes
+    /// back.
     pub(crate) fn replacing(mut self, expired: &Bucket) -> Bucket {
         for meter in &mut self.meters {
-            meter.consumed = expired.meter(&meter.name).map_or(0, |old| old.consumed);
+            let old = expired.meter(&meter.name);
+            let old = old.or_else(|| Some(&expired.retired(&meter.name)?.meter));
+            meter.consumed = old.map_or(0, |old| old.consumed);
         }
+        self.retired = expired.retired_beside(&self.meters);
         self.refilled_ms = self.refilled_ms.max(expired.refilled_ms);
+        self.expires = expired.expires;
         self
     }
 
@@ -208,7 +334,27 @@ impl Bucket {
     }
 }
 
+impl Retired {
+    /// The limit refilled to the last refill of `bucket`, to which it belonged.
+    fn refilled(&self, bucket: &Bucket) -> Meter {
+        let elapsed = bucket.refilled_ms.saturating_sub(self.refilled_ms);
+        let share = bucket.share(&self.meter);
+        Meter { level: self.meter.level.refilled(share, elapsed), ..self.meter.clone() }
+    }
+}
+
 impl Meter {
+    /// Takes over the balance of `old`, up to the new share, and its counter.
+    fn continue_from(&mut self, old: &Meter, share: Rate) {
+        // A remainder is a fraction of its period, so it means nothing in another one.
+        let remainder =
+            if old.rate.period_ms == self.rate.period_ms { old.level.remainder } else { 0 };
+        let tokens = old.level.tokens.min(share.capacity);
+        let remainder = if tokens == share.capacity { 0 } else { remainder };
+        self.level = Level { tokens, remainder };
+        self.consumed = old.consumed;
+    }
+
     fn full(limit: &Limit, shard: u32, shard_count: u32) -> Meter {
         let mut meter = Meter {
             name: limit.name.clone(),
@@ -227,17 +373,10 @@ impl Meter {
     }
 }
 
-/// When a bucket with default limits that is used at `now_ms` expires, in seconds since 1970: a multiple of its slowest
-/// fill time later, rounded up so that it rarely changes.
+/// When a bucket that lives `lifetime_ms` unused and is used at `now_ms` expires, in seconds since 1970, rounded up so that
+/// it rarely changes.
 #[must_use]
-pub fn expiry_seconds(limits: &[Limit], now_ms: i64) -> i64 {
-    let slowest_ms = limits.iter().map(|limit| limit.rate().fill_ms()).max().unwrap_or_default();
-    expiry_after(slowest_ms.saturating_mul(EXPIRY_FILLS), now_ms)
-}
-
-/// When a bucket that lives `lifetime_ms` unused and is used at `now_ms` expires.
-#[must_use]
-pub fn expiry_after(lifetime_ms: i64, now_ms: i64) -> i64 {
+pub(crate) fn expiry_after(lifetime_ms: i64, now_ms: i64) -> i64 {
     let steps = now_ms.saturating_add(lifetime_ms).div_euclid(EXPIRY_STEP_SECONDS * MILLI);
     (steps + 1).saturating_mul(EXPIRY_STEP_SECONDS)
 }
@@ -277,11 +416,82 @@ mod tests {
     }
 
     #[test]
-    fn expiry_moves_in_steps() {
+    fn expiry_moves_in_steps_and_never_back() {
         let limits = [limit("rpm", 60), Limit { refill_amount: 1, ..limit("slow", 60) }];
+        let mut bucket = Bucket::full(&limits, 0, 1, 0);
+        let mut expiry_at = |now_ms| {
+            bucket.keep_alive(false, now_ms);
+            bucket.expires.unwrap()
+        };
         // The slow one takes an hour: seven hours, rounded up to the next five minutes.
-        assert_eq!(expiry_seconds(&limits, 0), 25_200 + 300);
-        assert_eq!(expiry_seconds(&limits, 299_999), 25_200 + 300);
-        assert_eq!(expiry_seconds(&limits, 300_000), 25_200 + 600);
+        assert_eq!(expiry_at(0), 25_200 + 300);
+        assert_eq!(expiry_at(299_999), 25_200 + 300);
+        assert_eq!(expiry_at(300_000), 25_200 + 600);
+        assert_eq!(expiry_at(-3_600_000), 25_200 + 600, "the clock went back");
+        bucket.keep_alive(true, 0);
+        assert_eq!(bucket.expires, None);
+    }
+
+    #[test]
+    fn a_debt_is_not_forgotten_before_it_is_repaid() {
+        let mut bucket = Bucket::full(&[limit("rpm", 1000)], 0, 1, 0);
+        bucket.take(&name("rpm"), 61_000_000);
+        bucket.keep_alive(false, 0);
+        // Sixty thousand tokens of debt and a thousand of capacity, at a thousand a minute.
+        assert_eq!(bucket.expires, Some(61 * 60 + 240));
+        let full = bucket.refilled(bucket.expires.unwrap() * MILLI);
+        assert_eq!(full.meter(&name("rpm")).unwrap().level.tokens, 1_000_000);
+    }
+
+    #[test]
+    fn a_limit_that_is_removed_and_added_again_continues() {
+        let (rpm, tpm) = (limit("rpm", 60), limit("tpm", 60));
+        let mut bucket = Bucket::full(&[rpm.clone(), tpm.clone()], 0, 1, 0);
+        bucket.take(&name("rpm"), 90_000);
+        let without = bucket.with_limits(std::slice::from_ref(&tpm)).refilled(10_000);
+        assert!(without.meter(&name("rpm")).is_none());
+        let again = without.with_limits(&[rpm, tpm]);
+        let meter = again.meter(&name("rpm")).unwrap();
+        assert_eq!((meter.level.tokens, meter.consumed), (-20_000, 90_000));
+        assert!(again.retired.is_empty());
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_is_set_back_and_grants_nothing() {
+        let mut bucket = Bucket::full(&[limit("rpm", 60)], 0, 1, 3_600_000);
+        bucket.take(&name("rpm"), 60_000);
+        let back = bucket.refilled(0);
+        assert_eq!((back.refilled_ms, back.meter(&name("rpm")).unwrap().level.tokens), (0, 0));
+        assert_eq!(back.refilled(1_000).meter(&name("rpm")).unwrap().level.tokens, 1_000);
+        // Clocks differ a little: that is left alone.
+        assert_eq!(bucket.refilled(3_540_000).refilled_ms, 3_600_000);
+    }
+
+    #[test]
+    fn a_clock_that_goes_back_and_returns_mints_nothing() {
+        let tokens = |bucket: &Bucket| bucket.meter(&name("rpm")).unwrap().level.tokens;
+        let mut bucket = Bucket::full(&[limit("rpm", 60)], 0, 1, 3_600_000);
+        bucket.take(&name("rpm"), 50_000);
+        let back = bucket.refilled(0);
+        assert_eq!((tokens(&back), back.granted_until_ms), (10_000, Some(3_600_000)));
+        let returned = back.refilled(3_600_000);
+        assert_eq!((tokens(&returned), returned.granted_until_ms), (10_000, None));
+        assert_eq!(tokens(&back.refilled(3_610_000)), 20_000, "ten seconds are new");
+        // A clock that was ahead and is corrected goes on in small steps, and refills.
+        let corrected = (1..=30).fold(back, |bucket, step| bucket.refilled(step * 1_000));
+        assert_eq!((tokens(&corrected), corrected.granted_until_ms), (40_000, Some(3_600_000)));
+    }
+
+    #[test]
+    fn a_take_refills_first_once_the_bucket_has_been_full() {
+        let rate = Limit { refill_amount: 20, refill_period_seconds: 1, ..limit("rpm", 100) };
+        let mut bucket = Bucket::full(&[rate], 0, 1, 0);
+        bucket.take(&name("rpm"), 50_000);
+        let names = [name("rpm")];
+        let may = |bucket: &Bucket, now_ms| bucket.may_refill_later(names.iter(), now_ms);
+        assert!(may(&bucket, 0) && may(&bucket, 2_499) && may(&bucket, -60_000));
+        assert!(!may(&bucket, 2_500) && !may(&bucket, 60_000));
+        let full = Bucket::full(&bucket.limits(), 0, 1, 0);
+        assert!(may(&full, 0) && !may(&full, 1));
     }
 }

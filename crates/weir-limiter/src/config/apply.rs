@@ -1,7 +1,8 @@
 //! Brings live buckets to the limits that apply to them.
 //!
 //! Each shard is changed on its own: its balance stays, up to its new share, so no step mints, and a hot bucket with many
-//! shards need not stand still as a whole. A bucket to which no limits apply any more keeps the ones it has.
+//! shards need not stand still as a whole. A bucket to which no limits apply any more is marked, so that requests get the
+//! error that they would get without it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,7 +13,7 @@ use super::level::LevelRef;
 use super::resolve::resolve_levels;
 use super::{Level, Resolved};
 use crate::bounds::{APPLY_PAGE, ENTITY_BUCKETS_MAX, TRIES_MAX};
-use crate::bucket::{Bucket, expiry_seconds};
+use crate::bucket::{Bucket, Origin};
 use crate::buckets::decode_bucket;
 use crate::error::{Error, Result};
 use crate::ids::{EntityId, Resource};
@@ -34,15 +35,24 @@ fn with_resolved_limits(
     // The first of several shards stores their number, so it never expires.
     let stays = !resolved.expires() || (old.shard == 0 && old.shard_count > 1);
     let has_limits = old.has_limits(limits);
-    if has_limits && old.expires.is_none() == stays {
+    if has_limits && old.expires.is_none() == stays && old.origin == Origin::Config {
         return None;
     }
     let mut new = if has_limits { old.clone() } else { old.refilled(now_ms).with_limits(limits) };
     if meters_writes {
         new = new.with_wcu();
     }
-    new.expires = (!stays).then(|| expiry_seconds(limits, now_ms));
+    new.keep_alive(stays, now_ms);
+    new.origin = Origin::Config;
     Some(new)
+}
+
+/// The shard of a bucket to which no limits of the config apply any more, if it had some: nobody may take from it, and it
+/// remembers its balances until they are full.
+fn without_limits(old: &Bucket, now_ms: i64) -> Option<Bucket> {
+    let mut new = Bucket { origin: Origin::Nowhere, ..old.clone() };
+    new.keep_alive(old.shard == 0 && old.shard_count > 1, now_ms);
+    (old.origin == Origin::Config).then_some(new)
 }
 
 impl<B: Backend> Namespace<B> {
@@ -80,13 +90,13 @@ impl<B: Backend> Namespace<B> {
         let mut changed = 0;
         for _ in 0..TRIES_MAX {
             let resolved = match self.resolve_from_store(entity, resource, None).await {
-                Ok(resolved) => resolved,
-                Err(Error::NoLimits { .. }) => return Ok(changed),
+                Ok(resolved) => Some(resolved),
+                Err(Error::NoLimits { .. }) => None,
                 Err(error) => return Err(error),
             };
             let mut updated = 0;
             for shard in self.read_bucket(&id).await? {
-                updated += u64::from(self.apply_to_shard(&id, shard, &resolved).await?);
+                updated += u64::from(self.apply_to_shard(&id, shard, resolved.as_ref()).await?);
             }
             if updated == 0 {
                 return Ok(changed);
@@ -143,8 +153,9 @@ impl<B: Backend> Namespace<B> {
         for ((id, _), shard) in shards.iter().zip(self.read_shards(gets).await?) {
             let stored = LevelRef::lookup_order(&id.ns, &id.entity, &id.resource)
                 .map(|level| levels.get(&level).cloned().flatten());
-            if let (Some(shard), Some(resolved)) = (shard, resolve_levels(&stored, None)) {
-                changed += u64::from(self.apply_to_shard(id, shard, &resolved).await?);
+            let resolved = resolve_levels(&stored, None);
+            if let Some(shard) = shard {
+                changed += u64::from(self.apply_to_shard(id, shard, resolved.as_ref()).await?);
             }
         }
         Ok((changed, page.cursor))
@@ -171,7 +182,7 @@ impl<B: Backend> Namespace<B> {
         &self,
         id: &BucketId,
         shard: Bucket,
-        resolved: &Resolved,
+        resolved: Option<&Resolved>,
     ) -> Result<bool> {
         let meters_writes = self.limiter.settings().sharded;
         let number = shard.shard;
@@ -186,9 +197,11 @@ impl<B: Backend> Namespace<B> {
             let Some(old) = read.take().filter(|shard| !shard.is_expired(now_ms)) else {
                 return Ok(false);
             };
-            let Some(new) = with_resolved_limits(&old, resolved, meters_writes, now_ms) else {
-                return Ok(false);
+            let new = match resolved {
+                Some(resolved) => with_resolved_limits(&old, resolved, meters_writes, now_ms),
+                None => without_limits(&old, now_ms),
             };
+            let Some(new) = new else { return Ok(false) };
             // A lower capacity cuts off only tokens that are still available: it never causes a debt.
             let write = writes::change(self.limiter.table(), id, &old, &new, Cover::Required);
             if self.limiter.try_write(write).await? {

@@ -20,7 +20,7 @@ use weir_table::{Backend, Get};
 pub use cache::CacheStatistics;
 pub(crate) use cache::ConfigCache;
 
-use crate::bucket::Limit;
+use crate::bucket::{Limit, Origin};
 use crate::error::Result;
 use crate::ids::{EntityId, Resource};
 use crate::limiter::Namespace;
@@ -105,6 +105,11 @@ impl Resolved {
     #[must_use]
     pub fn expires(&self) -> bool {
         !matches!(self.limits_from, Source::Entity | Source::EntityDefault)
+    }
+
+    /// Where the limits of a bucket come from that has these.
+    pub(crate) fn origin(&self) -> Origin {
+        if self.limits_from == Source::Caller { Origin::Caller } else { Origin::Config }
     }
 }
 

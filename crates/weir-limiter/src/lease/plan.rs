@@ -39,8 +39,6 @@ pub(super) struct Change {
     pub(super) buckets: Vec<(usize, Bucket, Bucket)>,
     /// Whether the balances must cover what is taken.
     pub(super) cover: Cover,
-    /// Whether tokens are refunded.
-    pub(super) refunds: bool,
 }
 
 /// The result of a request that was completed before. An error, if it is no longer possible.
@@ -199,7 +197,7 @@ impl Draft {
                 Source::Short => is_short = true,
             }
             let requested: Vec<(LimitName, i64)> = requested.into_iter().collect();
-            limits.extend(limit_statuses(&holding.entity, &whole, &requested));
+            limits.extend(limit_statuses(&holding.entity, &whole, &requested, now_ms));
         }
         if !unread_shards.is_empty() {
             return Ok(Some(Plan::ReadShards(unread_shards)));
@@ -208,7 +206,6 @@ impl Draft {
     }
 
     fn finish(self, kind: SettleKind, images: &ShardImages, now_ms: i64) -> Change {
-        let refunds = self.changes.values().flat_map(Amounts::values).any(|amount| *amount < 0);
         let cover = if kind == SettleKind::Consume { Cover::Required } else { Cover::NotRequired };
         let changed = self.changes.iter().filter_map(|(shard, amounts)| {
             let old = images.get(shard)?.as_ref()?;
@@ -217,21 +214,20 @@ impl Draft {
                 Cover::NotRequired => refilled_if_full(old, amounts, now_ms),
             };
             amounts.iter().for_each(|(name, amount)| new.take(name, *amount));
+            // The bucket must live until a new debt is repaid.
+            new.keep_alive(old.expires.is_none(), now_ms);
             (*old != new).then(|| (shard.0, old.clone(), new))
         });
-        Change { buckets: changed.collect(), cover, refunds, record: self.record }
+        Change { buckets: changed.collect(), cover, record: self.record }
     }
 }
 
-/// Refills first if that fills the bucket, or a debt made before the refill would vanish in it. Otherwise the order does not
-/// matter, and a change that leaves `rf` alone conflicts with nobody.
+/// Refills first if a limit may have been full since the last refill: a debt made before the refill would vanish in it, and
+/// what is refunded to a full bucket is dropped. Otherwise the order does not matter, and a change that leaves `rf` alone
+/// conflicts with nobody.
 fn refilled_if_full(bucket: &Bucket, amounts: &Amounts, now_ms: i64) -> Bucket {
-    let refilled = bucket.refilled(now_ms);
-    let fills = amounts.iter().filter(|(_, amount)| **amount > 0).any(|(name, _)| {
-        let meter = refilled.meter(name);
-        meter.is_some_and(|meter| meter.level.tokens >= refilled.share(meter).capacity)
-    });
-    if fills { refilled } else { bucket.clone() }
+    let may_wait = bucket.may_refill_later(amounts.keys(), now_ms);
+    if may_wait { bucket.clone() } else { bucket.refilled(now_ms) }
 }
 
 /// The first shard of a holding that exists.

@@ -127,15 +127,14 @@ impl<B: Backend> Limiter<B> {
 
     /// Writes a change. Returns false if others were faster, or if the store did not respond and it may have happened.
     async fn write_change(&self, change: Change) -> Result<bool> {
-        let Change { record, buckets, cover, refunds } = change;
-        let refunded: Vec<BucketId> =
-            if refunds { bucket_ids(&record).collect() } else { Vec::new() };
+        let Change { record, buckets, cover } = change;
         let mut all: Vec<Write> = Vec::with_capacity(buckets.len() + 1);
         for (payer, old, new) in &buckets {
             if let Some(id) = bucket_ids(&record).nth(*payer) {
                 all.push(writes::change(self.table(), &id, old, new, cover));
             }
         }
+        let ids: Vec<BucketId> = bucket_ids(&record).collect();
         let lease = record.write(self.table());
         let written = if all.is_empty() {
             self.try_write(lease).await
@@ -143,8 +142,12 @@ impl<B: Backend> Limiter<B> {
             all.push(lease);
             self.try_transact(all).await
         };
-        for id in &refunded {
-            self.inner.bucket_cache.clear_refusal(id);
+        for (payer, _, new) in buckets {
+            match (ids.get(payer), &written) {
+                (Some(id), Ok(true)) => self.inner.bucket_cache.observe(id, new),
+                (Some(id), _) => self.inner.bucket_cache.changed(id),
+                (None, _) => {}
+            }
         }
         match written {
             Err(Error::Store(weir_table::Error::Unavailable(_))) => Ok(false),

@@ -123,8 +123,8 @@ async fn a_warm_cascade_is_two_writes_or_one_transaction(scene: &Scene) {
     let expected = if scene.sharded {
         Calls { writes: 10, ..Calls::default() }
     } else {
-        // Balances after a transaction are read back from memory.
-        Calls { transactions: 5, batch_gets: 5, ..Calls::default() }
+        // Child and parent are read from memory.
+        Calls { transactions: 5, batch_gets: 10, ..Calls::default() }
     };
     assert_eq!(scene.watch.calls(), expected);
 }

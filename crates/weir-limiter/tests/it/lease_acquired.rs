@@ -2,11 +2,12 @@
 
 use weir_limiter::acquire::{Acquire, Acquired};
 use weir_limiter::bounds::LEASE_TTL_DEFAULT_MS;
+use weir_limiter::config::{Level, LevelConfig};
 use weir_limiter::entities::NewEntity;
 use weir_limiter::lease::{Grant, Lease, Leased, OnExpiry, Settle};
 
 use crate::lease::{amounts, balance, lease_item, limits};
-use crate::scene::{Scene, entity, eventually, resource};
+use crate::scene::{Scene, entity, eventually, per_minute, resource};
 use crate::watched::Watched;
 
 scenes!(
@@ -72,6 +73,8 @@ async fn a_release_ends_a_refusal_at_once(scene: &Scene) {
 
 /// A child whose parent pays too.
 async fn cascading(scene: &Scene) {
+    let config = LevelConfig { limits: vec![per_minute("rpm", 100)], ..LevelConfig::default() };
+    scene.ns.set_limits(&Level::System, config, "test").await.unwrap();
     let team = NewEntity::default();
     scene.ns.put_entity(&entity("team"), team.clone(), "test").await.unwrap();
     let user = NewEntity { parent: Some(entity("team")), cascade: true, ..team };

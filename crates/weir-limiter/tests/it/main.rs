@@ -23,6 +23,7 @@ mod cache;
 mod cascade;
 mod config;
 mod cost;
+mod edges;
 mod entities;
 mod fed;
 mod feed_windows;

@@ -91,15 +91,21 @@ impl NumberSlots {
             let than = Number::from(than.unwrap_or_default());
             match (guard, position.and_then(|position| attrs.at(position))) {
                 (Guard::AtLeast(_), Some(Value::N(number))) => *number >= than,
+                (Guard::AtMost(_), Some(Value::N(number))) => *number <= than,
+                (Guard::Equals(_) | Guard::AbsentOrEquals(_), Some(Value::N(number))) => {
+                    *number == than
+                }
                 (Guard::AbsentOrOver(_), Some(Value::N(number))) => *number > than,
-                (Guard::AbsentOrOver(_), None) => true,
+                (Guard::AbsentOrOver(_) | Guard::AbsentOrEquals(_) | Guard::Absent(_), None) => {
+                    true
+                }
                 (Guard::Is(_, value), Some(found)) => found == value,
                 _ => false,
             }
         })
     }
 
-    /// Writes the new encoding to `new` and the old values to `delta`. `None` if a sum overflows or changes nothing.
+    /// Writes the new encoding to `new` and the old values to `delta`. `None` if a sum overflows or nothing changes.
     pub(super) fn sums(
         &self,
         attrs: &Attrs,
@@ -108,11 +114,14 @@ impl NumberSlots {
         new: &mut Vec<u8>,
         delta: &mut Vec<u8>,
     ) -> Option<Vec<Sum>> {
+        if add.iter().all(|add| *add == 0) {
+            return None;
+        }
         let mut sums = Vec::with_capacity(self.adds.len());
         let mut copied = 0;
         codec::put_unlost(delta, self.adds.len());
         for slot in &self.adds {
-            let add = *add.get(slot.number).filter(|add| **add != 0)?;
+            let add = *add.get(slot.number)?;
             let number = attrs.at(slot.position)?.as_n()?;
             let sum = number.checked_add(Number::from(add)).ok()?;
             new.extend_from_slice(old.get(copied..slot.start)?);
