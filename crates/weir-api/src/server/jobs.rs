@@ -3,79 +3,79 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How a job is.
+/// The state of a background job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Job {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// What drives it.
+    /// Trigger of the job.
     pub kind: JobKind,
-    /// How long after the end of a run the next one begins.
+    /// Pause between the end of a run and the next one.
     pub every_secs: u64,
-    /// What it does right now.
+    /// Present state on this instance.
     pub state: JobState,
-    /// When it last began.
+    /// Start of the last run.
     #[schema(format = DateTime)]
     pub last_started_at: Option<String>,
-    /// When it last ended.
+    /// End of the last run.
     #[schema(format = DateTime)]
     pub last_finished_at: Option<String>,
-    /// How long it then took.
+    /// Duration of the last run.
     pub last_duration_ms: Option<u64>,
-    /// How it ended.
+    /// Outcome of the last run.
     pub last_outcome: Option<JobOutcome>,
-    /// How many things it worked on.
+    /// Items that the last run processed.
     pub last_items: Option<u64>,
-    /// Why it failed.
+    /// Error of the last run, if it failed.
     pub last_error: Option<String>,
     /// Further details of the last run.
     pub last_detail: Option<String>,
-    /// How often it ran, on all instances.
+    /// Number of runs on all instances.
     pub runs: u64,
-    /// How often it failed.
+    /// Number of failed runs on all instances.
     pub failures: u64,
-    /// How far it is behind.
+    /// Delay behind the changes that the job follows.
     pub lag_ms: u64,
-    /// The instance that has it.
+    /// Instance that holds the job's lease.
     pub leased_by: Option<String>,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Run {
-    /// The job.
+    /// Name of the job.
     pub name: String,
     /// `done`, or `elsewhere` when another instance has the job's lease.
     pub outcome: String,
-    /// How many things it worked on.
+    /// Items that the last run processed.
     pub items: u64,
     /// Further details of the last run.
     pub detail: Option<String>,
 }
 
-/// What drives a job.
+/// The trigger of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobKind {
-    /// Time.
+    /// A schedule.
     Periodic,
     /// The changes of a table.
     Feed,
 }
 
-/// What a job does right now on this instance.
+/// The present state of a job on this instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It waits until it is due.
+    /// The next run is not due yet.
     Idle,
-    /// It runs.
+    /// A run is in progress.
     Running,
-    /// It is due, and another instance runs it.
+    /// The job is due, and another instance runs it.
     WaitingForLease,
-    /// The last run failed; the next one comes after a while.
+    /// The last run failed; the job waits before it tries again.
     Failed,
-    /// The driver is stopping, or has stopped.
+    /// The server is stopping.
     Stopping,
 }
 
@@ -83,8 +83,8 @@ pub enum JobState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JobOutcome {
-    /// It did what it was to do.
+    /// The run succeeded.
     Ok,
-    /// It did not; the error says why.
+    /// The run failed; the error says why.
     Failed,
 }

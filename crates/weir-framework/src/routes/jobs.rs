@@ -10,14 +10,14 @@ use crate::jobs::{self, RunResult};
 use crate::page::Page;
 use crate::{ApiError, Code};
 
-/// Tells how every job is
+/// Lists background jobs and their state
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", responses((status = 200, body = Page<Job>)))]
 pub(crate) async fn list(State(app): State<App>) -> Json<Page<Job>> {
     let items = app.jobs().map(jobs::Running::statuses).unwrap_or_default();
     Json(Page { items, next_cursor: None })
 }
 
-/// Runs a job now and tells what came of it
+/// Runs a job now and returns the result
 #[utoipa::path(post, path = "/v1/jobs/{name}/run", tag = "jobs",
     params(("name" = String, Path, description = "The job's name", min_length = 1, max_length = 64, pattern = "^[a-z0-9_-]+$")),
     responses((status = 200, body = Run)))]

@@ -68,7 +68,7 @@ fn credentials(kind: &'static ScopeKind) -> Vec<Credentials> {
 fn scope(kind: &ScopeKind, depth: usize, ids: [&str; 2], action: Option<&str>) -> String {
     let id = |level: usize| {
         let ids = if level + 1 == depth { ids } else { MINE };
-        id(kind.levels[level].parameter, ids)
+        id(kind.levels.get(level).unwrap().parameter, ids)
     };
     let tenant = match (depth, kind.inner) {
         (0, _) => kind.name.to_owned(),
