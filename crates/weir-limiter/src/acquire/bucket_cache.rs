@@ -67,6 +67,11 @@ impl CachedBucket {
         }
     }
 
+    /// Remembers a shard that was read or written.
+    pub(crate) fn observe(&self, bucket: Arc<Bucket>) {
+        self.observed.lock().set(bucket);
+    }
+
     /// The shard that was observed last.
     pub(crate) fn latest(&self) -> Arc<Bucket> {
         Arc::clone(&self.observed.lock().latest)
@@ -110,7 +115,7 @@ impl BucketCache {
     /// Remembers a shard that was read or written.
     pub(crate) fn observe(&self, id: &BucketId, bucket: impl Into<Arc<Bucket>>) {
         match self.buckets.get(id) {
-            Some(cached) => cached.observed.lock().set(bucket.into()),
+            Some(cached) => cached.observe(bucket.into()),
             None => {
                 let cached = CachedBucket::new(bucket.into());
                 self.buckets.insert(id.clone(), Arc::new(cached));

@@ -88,7 +88,7 @@ impl<B: Backend> Namespace<B> {
         match self.take_prepared(&cached, &take).await {
             Ok(Added::Done(bucket)) => {
                 let bucket = Arc::new(bucket);
-                self.limiter.inner.bucket_cache.observe(&request.id, Arc::clone(&bucket));
+                cached.observe(Arc::clone(&bucket));
                 Ok(self.granted(request, [(&request.id, &*bucket)]))
             }
             Ok(Added::Refused(found)) => {

@@ -245,7 +245,8 @@ impl<'a> Take<'a> {
         let image = self.image;
         // The first of several shards stores their number, so it never expires.
         let expires = image.expires.filter(|_| image.shard_count == 1 || image.shard > 0)?;
-        let needed = expiry_after(image.lifetime_ms(self.now_ms), self.now_ms);
+        // A take makes no debt, and the bucket lives long enough for those that it has.
+        let needed = expiry_after(image.idle_lifetime_ms(), self.now_ms);
         (needed > expires).then_some(needed)
     }
 

@@ -243,20 +243,26 @@ impl Bucket {
         self.expires = (!stays).then_some(expires);
     }
 
-    /// How long the bucket must live if it is not used: a multiple of its slowest fill, and until every limit is full.
-    pub(crate) fn lifetime_ms(&self, now_ms: i64) -> i64 {
+    /// How long a bucket without debts must live if it is not used: a multiple of its slowest fill.
+    pub(crate) fn idle_lifetime_ms(&self) -> i64 {
+        let meters = self.meters.iter().filter(|meter| !meter.name.is_wcu());
+        let slowest = meters.map(|meter| meter.rate.fill_ms()).max().unwrap_or(MILLI);
+        slowest.saturating_mul(EXPIRY_FILLS)
+    }
+
+    /// How long the bucket must live if it is not used: also until every limit is full.
+    fn lifetime_ms(&self, now_ms: i64) -> i64 {
         let ahead = self.refilled_ms.saturating_sub(now_ms).max(0);
         let of = |meter: &Meter, refilled_ms: i64| {
             let share = self.share(meter);
             let full = meter.level.wait_ms(share, share.capacity).unwrap_or_default();
             let since = now_ms.saturating_sub(refilled_ms).max(0);
-            let fills = meter.rate.fill_ms().saturating_mul(EXPIRY_FILLS);
-            fills.max(full.saturating_sub(since).saturating_add(ahead))
+            full.saturating_sub(since).saturating_add(ahead)
         };
         let meters = self.meters.iter().filter(|meter| !meter.name.is_wcu());
         let meters = meters.map(|meter| of(meter, self.refilled_ms));
         let retired = self.retired.iter().map(|retired| of(&retired.meter, retired.refilled_ms));
-        meters.chain(retired).max().unwrap_or(MILLI)
+        meters.chain(retired).fold(self.idle_lifetime_ms(), i64::max)
     }
 
     /// This full bucket in place of an expired one: the counters continue, and neither the last refill nor the expiry goes
