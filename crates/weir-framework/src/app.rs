@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use weir_table::clock::Clock;
-use weir_table::{AnyBackend, Error, Result, Store, TableSpec};
+use weir_table::{AnyBackend, Result, Store, TableSpec};
 
 use crate::api::Api;
 use crate::auth::admin_key::Ensured;
@@ -151,7 +151,7 @@ impl App {
             jobs::table_spec(),
             weir_table::feed::positions_spec(weir_table::feed::POSITIONS_TABLE),
         ]) {
-            app.ensure_table(&spec).await?;
+            app.store().ensure_table(&spec).await?;
         }
         let mut opened = Opened::default();
         for service in services {
@@ -173,13 +173,6 @@ impl App {
             app.0.jobs.set(jobs.start()?).ok();
         }
         Ok(app)
-    }
-
-    async fn ensure_table(&self, spec: &TableSpec) -> Result<()> {
-        match self.store().verify_table(spec).await {
-            Err(Error::NoSuchTable(_)) => self.store().create_table(spec).await,
-            verified => verified,
-        }
     }
 
     /// The store.

@@ -59,12 +59,7 @@ impl<B: Backend> Keeper<B> {
     pub async fn open(store: Store<B>, clock: Clock, settings: Settings) -> Result<Keeper<B>> {
         let keeper = Keeper::new(store, clock, settings)?;
         for spec in keeper.tables().specs() {
-            match keeper.store().verify_table(&spec).await {
-                Err(weir_table::Error::NoSuchTable(_)) => {
-                    keeper.store().create_table(&spec).await?;
-                }
-                verified => verified?,
-            }
+            keeper.store().ensure_table(&spec).await?;
         }
         Ok(keeper)
     }

@@ -60,10 +60,7 @@ impl<B: Backend> Limiter<B> {
     /// The table has another shape, its schema is newer than this version supports, or the store fails.
     pub async fn open(store: Store<B>, clock: Clock, settings: Settings) -> Result<Limiter<B>> {
         let spec = table::spec(&settings.table, settings.is_shared());
-        match store.verify_table(&spec).await {
-            Err(weir_table::Error::NoSuchTable(_)) => store.create_table(&spec).await?,
-            verified => verified?,
-        }
+        store.ensure_table(&spec).await?;
         let limiter = Limiter::new(store, clock, settings);
         migrations::run(&limiter).await?;
         limiter.ensure_default_namespace().await?;

@@ -85,6 +85,29 @@ impl<B: Backend> Store<B> {
         Ok(())
     }
 
+    /// Creates a table unless it exists, and waits until it is ready. Several instances may do so at once: one that comes
+    /// second waits for the first, and a table whose expiry attribute was never set gets it.
+    ///
+    /// # Errors
+    /// The table has another shape, or the back-end fails.
+    pub async fn ensure_table(&self, spec: &TableSpec) -> Result<()> {
+        match self.verify_table(spec).await {
+            Err(Error::NoSuchTable(_)) => {}
+            Err(Error::SpecMismatch { .. }) if self.lacks_only_ttl(spec).await? => {}
+            verified => return verified,
+        }
+        self.create_table(spec).await?;
+        self.verify_table(spec).await
+    }
+
+    async fn lacks_only_ttl(&self, spec: &TableSpec) -> Result<bool> {
+        let found = self.inner.backend.describe(&spec.name).await?;
+        Ok(found.is_none_or(|found| {
+            let with_ttl = TableSpec { ttl: spec.ttl.clone(), ..found.clone() };
+            found.ttl.is_none() && spec.differences(&with_ttl).is_empty()
+        }))
+    }
+
     /// Deletes a table with all its items.
     ///
     /// # Errors

@@ -98,10 +98,7 @@ impl<B: Backend> Auth<B> {
             None => configured_keys(settings)?,
         };
         for spec in keys::tables() {
-            match store.verify_table(&spec).await {
-                Err(Error::NoSuchTable(_)) => store.create_table(&spec).await?,
-                verified => verified?,
-            }
+            store.ensure_table(&spec).await?;
         }
         let admin = Identity { subject: "admin".to_owned(), grants: Grants::admin(), claims: None };
         Ok(Auth {

@@ -56,6 +56,19 @@ async fn is_let_in(scene: &Scene, client: &Client) -> bool {
     scene.read(client, &format!("/apps/{APP}")).await.status == 200
 }
 
+/// Starts of two instances at once, each on tables that nobody has made.
+const STARTS: usize = 5;
+
+#[tokio::test]
+async fn two_instances_start_at_once_on_an_empty_store_on_dynamodb_local() {
+    for start in 0..STARTS {
+        let shared = Shared::new(&format!("starts{start}"));
+        let (one, two) = tokio::join!(shared.start(), shared.start());
+        one.org(ORG).await;
+        assert_eq!(two.app.get("/v1/namespaces/default").admin().send().await.status, 200);
+    }
+}
+
 #[tokio::test]
 async fn a_token_taken_back_on_one_instance_is_refused_on_all_on_dynamodb_local() {
     let shared = Shared::new("instances");

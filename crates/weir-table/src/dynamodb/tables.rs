@@ -219,7 +219,8 @@ pub(super) async fn describe(dynamo: &Dynamo, table: &str) -> Result<Option<Tabl
     let Some(found) = look(dynamo, table).await? else {
         return Ok(None);
     };
-    if found.table_status() == Some(&TableStatus::Deleting) {
+    // A table that another instance is creating is not there yet: who needs it creates it too, and waits.
+    if let Some(TableStatus::Creating | TableStatus::Deleting) = found.table_status() {
         return Ok(None);
     }
     let mut spec = shape(table, &found)?;

@@ -13,6 +13,7 @@ contract! {
     verifying_a_table_that_is_not_there_is_told,
     verifying_the_same_shape_is_fine,
     the_order_of_indexes_makes_no_difference,
+    many_at_once_ensure_a_table,
     table_names_are_listed_in_order,
     a_removed_table_is_gone,
     removing_an_unknown_table_is_told,
@@ -117,6 +118,18 @@ async fn the_order_of_indexes_makes_no_difference<B: Backend>(t: &Fixture<B>) {
     let mut turned = full("full");
     turned.indexes.reverse();
     t.store.verify_table(&turned).await.unwrap();
+}
+
+async fn many_at_once_ensure_a_table<B: Backend>(t: &Fixture<B>) {
+    let full = full("full");
+    let ensure = || t.store.ensure_table(&full);
+    let (a, b, c, d) = tokio::join!(ensure(), ensure(), ensure(), ensure());
+    for ensured in [a, b, c, d] {
+        ensured.unwrap();
+    }
+    t.store.verify_table(&full).await.unwrap();
+    let other = TableSpec { feed: !full.feed, ..full };
+    assert!(matches!(t.store.ensure_table(&other).await, Err(Error::SpecMismatch { .. })));
 }
 
 async fn table_names_are_listed_in_order<B: Backend>(t: &Fixture<B>) {
