@@ -21,6 +21,8 @@ use crate::item::BucketId;
 pub(crate) struct CachedBucket {
     observed: Mutex<Observed>,
     refusal: Mutex<Option<Arc<CachedRefusal>>>,
+    /// Held by who refills the bucket, so that others of this process wait for the refill instead of failing because of it.
+    pub(super) refilling: tokio::sync::Mutex<()>,
     /// The prepared takes that were last used on this bucket, without and with a refill.
     pub(super) prepared_takes: Mutex<[Option<Arc<PreparedTake>>; 2]>,
     /// The key of the first shard.
@@ -62,6 +64,7 @@ impl CachedBucket {
         CachedBucket {
             observed: Mutex::new(observed),
             refusal: Mutex::new(None),
+            refilling: tokio::sync::Mutex::default(),
             prepared_takes: Mutex::default(),
             key: OnceLock::new(),
         }

@@ -156,12 +156,24 @@ impl BucketPlan {
             let (Some(shard), Some(state)) = (after.get_mut(index), self.shards.get(index)) else {
                 continue;
             };
-            for (name, amount) in &take.amounts {
-                shard.take(name, *amount);
+            let (taken, metered) =
+                (&take.amounts, context.meters_writes && !is_out_of_writes(shard));
+            // Without a refill the write disturbs nobody else's.
+            let mut written = match state {
+                ShardState::Live(old) if may_refill_later(old, shard, taken, context) => Bucket {
+                    refilled_ms: old.refilled_ms,
+                    meters: old.meters.clone(),
+                    ..shard.clone()
+                },
+                _ => shard.clone(),
+            };
+            for changed in [&mut *shard, &mut written] {
+                taken.iter().for_each(|(name, amount)| changed.take(name, *amount));
+                if metered {
+                    changed.take(&LimitName::wcu(), MILLI);
+                }
             }
-            if context.meters_writes && !is_out_of_writes(shard) {
-                shard.take(&LimitName::wcu(), MILLI);
-            }
+            let shard = &written;
             writes.push(match state {
                 ShardState::Missing => writes::create(table.clone(), &self.id, shard),
                 ShardState::Incomplete => {
@@ -207,6 +219,31 @@ impl BucketPlan {
         bucket.parent = self.parent.clone();
         bucket
     }
+}
+
+/// Whether a take of `amounts` from the shard `old`, which is `now` after a refill, may leave the refill until later.
+fn may_refill_later(
+    old: &Bucket,
+    now: &Bucket,
+    amounts: &BTreeMap<LimitName, i64>,
+    context: PlanContext,
+) -> bool {
+    let covers = |(name, amount): (&LimitName, &i64)| {
+        old.meter(name).is_some_and(|meter| meter.level.tokens >= *amount)
+    };
+    let same_limits = old.meters.len() == now.meters.len()
+        && old
+            .meters
+            .iter()
+            .zip(&now.meters)
+            .all(|(old, now)| (&old.name, old.rate) == (&now.name, now.rate));
+    let has_writes = !context.meters_writes || !is_out_of_writes(old);
+    same_limits
+        && has_writes
+        && old.granted_until_ms.is_none()
+        && !old.is_ahead(context.now_ms)
+        && amounts.iter().all(covers)
+        && old.may_refill_later(amounts.keys(), context.now_ms)
 }
 
 /// Whether a refilled shard has no write left: it is hot.

@@ -147,16 +147,29 @@ impl<B: Backend> Namespace<B> {
         if let Some(refused) = self.cached_refusal(request, &cached) {
             return Ok(Attempt::Done(refused));
         }
-        let Some(image) = cached.shard(pick_shard(latest.shard_count)) else {
+        let shard = pick_shard(latest.shard_count);
+        let Some(image) = cached.shard(shard) else {
             return Ok(Attempt::SlowPath);
         };
         match &image.parent {
-            Some(_) if image.cascade && wcu == Wcu::None => Ok(Attempt::SlowPath),
+            Some(_) if image.cascade && wcu == Wcu::None => return Ok(Attempt::SlowPath),
             Some(parent) if image.cascade => {
-                Box::pin(self.take_in_parallel(request, &image, parent, wcu)).await
+                return Box::pin(self.take_in_parallel(request, &image, parent, wcu)).await;
             }
-            _ => self.take_from_child(request, &image, wcu).await,
+            _ => {}
         }
+        if !self.child_take(request, &image, wcu).refills() {
+            return self.take_from_child(request, &image, wcu).await;
+        }
+        // Who waited for a refill takes from the bucket as it is afterwards, together with others who waited.
+        let refilling = cached.refilling.lock().await;
+        let Some(image) = cached.shard(shard) else {
+            return Ok(Attempt::SlowPath);
+        };
+        if !self.child_take(request, &image, wcu).refills() {
+            drop(refilling);
+        }
+        self.take_from_child(request, &image, wcu).await
     }
 
     /// Takes from the entity's own bucket.

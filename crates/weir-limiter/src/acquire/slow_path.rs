@@ -3,8 +3,11 @@
 //! That is one write for one bucket, and a transaction when the parent pays too, when several shards pay, or when the lease
 //! is stored. If another process was faster, the write's condition fails and everything is read again.
 
+use std::sync::Arc;
+
 use weir_table::{Backend, Write};
 
+use super::bucket_cache::CachedBucket;
 use super::bucket_plan::{BucketPlan, Decision, PlanContext, ShardState};
 use super::refusal::{self, Payer, limit_statuses};
 use super::request::{CheckedRequest, check_capacity, restricted_to};
@@ -54,6 +57,11 @@ impl<B: Backend> Namespace<B> {
         payers: Payers<'_>,
         grant: &Grant,
     ) -> Result<SlowOutcome> {
+        let contended = self.contended_bucket(request, payers);
+        let _turn = match &contended {
+            Some(bucket) => Some(bucket.refilling.lock().await),
+            None => None,
+        };
         let mut reload_config = false;
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
@@ -85,6 +93,27 @@ impl<B: Backend> Namespace<B> {
             }
         }
         Err(Error::Contended)
+    }
+
+    /// The bucket that most requests like this one write: the parent's, if there is one. None, if it is not remembered, or
+    /// if the store is remote: then requests that wait for each other would add up their round trips.
+    fn contended_bucket(
+        &self,
+        request: &CheckedRequest<'_>,
+        payers: Payers<'_>,
+    ) -> Option<Arc<CachedBucket>> {
+        if self.limiter.settings().sharded {
+            return None;
+        }
+        let cache = &self.limiter.inner.bucket_cache;
+        let child = cache.get(&request.id)?;
+        let latest = child.latest();
+        let parent = match payers {
+            Payers::ParentOnly(parent) => Some(parent),
+            Payers::ChildAndParent => latest.parent.as_ref().filter(|_| latest.cascade),
+        };
+        let parent = parent.map(|entity| BucketId { entity: entity.clone(), ..request.id.clone() });
+        parent.and_then(|id| cache.get(&id)).or(Some(child))
     }
 
     /// Sets back the last refill of shards that a clock left in the future, so that they refill from now on although nobody
