@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run setup build-setup check fmt clippy doc deny unused-deps typos \
-        test tests doc-tests test-all audit bench-table bench-table-long bench-edge bench-limiter bench-keeper clean
+        test tests doc-tests test-all sim sim-faults audit bench-table bench-table-long bench-edge bench-limiter bench-keeper clean
 # Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
 .NOTPARALLEL:
 
@@ -63,6 +63,14 @@ test-all: setup ## Run the tests at full length (hours): more rounds, more data,
 	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --no-run
 	@WEIR_TEST_ALL=1 $(STEP) "tests at full length" \
 		$(WITH_SERVERS) cargo nextest run --workspace --locked --profile all $(ARGS)
+
+sim: build-setup ## Simulate instances, clocks and faults from a seed (SEED=7 STEPS=10000, ARGS="--seeds 100")
+	@$(STEP) "build" cargo build --release --package weir-sim
+	$(TARGET)/release/weir-sim --seed $(or $(SEED),1) --steps $(or $(STEPS),10000) $(ARGS)
+
+sim-faults: build-setup ## Inject known faults into the simulation, and print which seed and step finds each
+	@$(STEP) "build" cargo build --release --package weir-sim
+	$(TARGET)/release/weir-sim --faults --seeds 100 --steps $(or $(STEPS),2000) $(ARGS)
 
 audit: setup ## Look dependencies up in the RustSec advisories (needs access to GitHub)
 	@$(STEP) "dependencies: advisories" cargo deny --locked check advisories

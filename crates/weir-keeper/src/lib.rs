@@ -23,6 +23,7 @@ mod day_checkpoint;
 pub mod decide;
 mod error;
 pub mod export;
+pub mod faults;
 pub mod ids;
 mod item_diff;
 mod keeper;

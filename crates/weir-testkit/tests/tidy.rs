@@ -29,6 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-keeper", &["weir-table"]),
     ("weir-server", &["weir-api", "weir-framework", "weir-keeper", "weir-limiter", "weir-table"]),
     ("weir-testkit", &["weir-table"]),
+    ("weir-sim", &["weir-keeper", "weir-limiter", "weir-table"]),
 ];
 
 /// Dependencies that only some crates may have.
@@ -172,7 +173,9 @@ fn root() -> PathBuf {
 /// The folders of all crates.
 fn crates() -> Vec<PathBuf> {
     let folders = fs::read_dir(root().join("crates")).unwrap();
-    let folders = folders.map(|entry| entry.unwrap().path()).chain([root().join("bench")]);
+    let folders = folders
+        .map(|entry| entry.unwrap().path())
+        .chain(["bench", "sim"].map(|folder| root().join(folder)));
     folders.filter(|folder| folder.join("Cargo.toml").exists()).collect()
 }
 

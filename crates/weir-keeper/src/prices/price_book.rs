@@ -5,6 +5,7 @@
 //! a guess.
 
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use compact_str::CompactString;
 use serde::Deserialize;
@@ -24,7 +25,7 @@ pub struct PriceBook {
     source: String,
     as_of: String,
     /// By model, then by region; `None` is all regions.
-    prices: HashMap<CompactString, HashMap<Option<CompactString>, Price>>,
+    prices: Arc<HashMap<CompactString, HashMap<Option<CompactString>, Price>>>,
 }
 
 /// A price of the book.
@@ -61,12 +62,17 @@ struct RawEntry {
 }
 
 impl PriceBook {
-    /// The price book in this binary.
+    /// The price book in this binary, parsed once in a process.
     ///
     /// # Errors
     /// The price book is invalid.
     pub fn shipped() -> Result<PriceBook> {
-        PriceBook::parse(SHIPPED)
+        static BOOK: OnceLock<PriceBook> = OnceLock::new();
+        if let Some(book) = BOOK.get() {
+            return Ok(book.clone());
+        }
+        let book = PriceBook::parse(SHIPPED)?;
+        Ok(BOOK.get_or_init(|| book).clone())
     }
 
     /// Parses a price book.
@@ -85,7 +91,7 @@ impl PriceBook {
         if raw.entries.len() > BOOK_ENTRIES_MAX {
             return Err(wrong(format!("it has more than {BOOK_ENTRIES_MAX} entries")));
         }
-        let mut book = PriceBook { source: raw.source, as_of: raw.as_of, prices: HashMap::new() };
+        let mut book = PriceBook { source: raw.source, as_of: raw.as_of, prices: Arc::default() };
         for entry in raw.entries {
             let (model, region) = (entry.model_id.clone(), entry.region.clone());
             book.add(entry).map_err(|problem| {
@@ -100,7 +106,11 @@ impl PriceBook {
         let RawEntry { model_id, region, input, output, cache_read, cache_write } = entry;
         let price = Price { input, output, cache_read, cache_write };
         price.check().map_err(|error| format!("has an invalid price: {error}"))?;
-        match self.prices.entry(model_id.into()).or_default().insert(region, price) {
+        match Arc::make_mut(&mut self.prices)
+            .entry(model_id.into())
+            .or_default()
+            .insert(region, price)
+        {
             None => Ok(()),
             Some(_) => Err("occurs twice".to_owned()),
         }
@@ -147,7 +157,7 @@ impl PriceBook {
     #[must_use]
     pub fn list(&self) -> Vec<BookPrice<'_>> {
         let mut all: Vec<BookPrice<'_>> = Vec::with_capacity(self.len());
-        for (model, prices) in &self.prices {
+        for (model, prices) in &*self.prices {
             for (region, price) in prices {
                 all.push(BookPrice { price: *price, model, region: region.as_deref() });
             }

@@ -3,7 +3,7 @@
 //! Of each bucket only the image before the first change and the one after the last are retained, undecoded: the difference
 //! of their counters is what was used in between.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_table::feed::{Change, Image};
 
@@ -18,7 +18,7 @@ use crate::usage::accumulate;
 #[derive(Debug, Default)]
 pub struct ObservedChanges {
     /// Shards by partition key; none if the item was deleted.
-    buckets: HashMap<String, Option<ShardImages>>,
+    buckets: BTreeMap<String, Option<ShardImages>>,
     /// The buckets that changed settings must be propagated to.
     pub(super) propagation: BTreeSet<(NamespaceId, PropagationScope)>,
 }

@@ -1,0 +1,72 @@
+//! What happens to clocks, instances and the store.
+
+use super::{Op, Outcome, Simulation};
+use crate::check::Violation;
+use crate::store::FaultRates;
+use crate::task::Task;
+
+impl Simulation {
+    pub(super) fn advance(&mut self) -> Result<(), Violation> {
+        const LONG: [(u32, i64); 4] =
+            [(6, 10_000), (5, 1_800_000), (4, 30_000_000), (1, 400_000_000)];
+        let longest = self.random.weighted(&LONG);
+        let ms = self.random.duration_ms(longest);
+        let tasks = &self.tasks;
+        self.clocks.advance(ms, &mut self.random, |instance| is_held(tasks, instance));
+        let now_ms = self.clocks.true_ms();
+        self.store.with(|state| state.now_ms = now_ms.unsigned_abs());
+        self.trace.say(format_args!("{ms} ms pass"));
+        Ok(())
+    }
+
+    pub(super) fn jump(&mut self, instance: usize) -> Result<(), Violation> {
+        if is_held(&self.tasks, instance) {
+            return Ok(());
+        }
+        let offset = self.clocks.jump(instance, &mut self.random);
+        self.trace.say(format_args!("the clock of {instance} is set to be off by {offset} ms"));
+        Ok(())
+    }
+
+    pub(super) fn restart(&mut self, instance: usize) -> Result<(), Violation> {
+        self.tasks.retain(|task| task.instance != instance);
+        self.instances[instance] = self.start_instance(instance);
+        self.trace.say(format_args!("instance {instance} dies and returns"));
+        Ok(())
+    }
+
+    pub(super) fn change_weather(&mut self) -> Result<(), Violation> {
+        let random = &mut self.random;
+        let rates = if random.percent(50) {
+            FaultRates::default()
+        } else {
+            FaultRates {
+                before: *random.pick(&[0, 5, 30]),
+                after: *random.pick(&[0, 5, 20]),
+                conflict: *random.pick(&[0, 5, 20]),
+                stale: *random.pick(&[0, 30]),
+                index_lag: 0,
+            }
+        };
+        self.store.with(|state| state.rates = rates);
+        self.trace.say(format_args!("the store changes: {rates:?}"));
+        Ok(())
+    }
+
+    /// Removes expired records of submissions and fallbacks, by the true time.
+    pub(super) fn sweep(&mut self) -> Result<(), Violation> {
+        let now_ms = self.clocks.true_ms();
+        let tables = self.settings.tables.clone();
+        let mut count = 0;
+        for table in [&tables.request_dedup, &tables.sticky_state] {
+            count += self.store.sweep(table, now_ms, 200).len();
+        }
+        self.trace.say(format_args!("{count} expired items are removed"));
+        Ok(())
+    }
+}
+
+/// Whether a request is in flight that reads the clock more than once.
+fn is_held(tasks: &[Task<Op, Outcome>], instance: usize) -> bool {
+    tasks.iter().any(|task| task.instance == instance && matches!(task.op, Op::FullPass))
+}

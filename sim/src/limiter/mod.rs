@@ -1,0 +1,390 @@
+//! Several limiters on one store.
+//!
+//! A step starts a request, lets one go on, or lets something happen to an instance, a clock or the store. `clients` makes the
+//! requests, `commits` and `buckets` check every write of a bucket, `responses` checks every response, `jobs` are the background work.
+
+mod buckets;
+mod clients;
+mod commits;
+mod events;
+mod jobs;
+mod responses;
+
+use std::collections::BTreeMap;
+
+use weir_limiter::acquire::{Acquire, Acquired};
+use weir_limiter::bucket::Limit;
+use weir_limiter::config::Level;
+use weir_limiter::ids::{LimitName, NamespaceName};
+use weir_limiter::lease::{Settle, Settled};
+use weir_limiter::{Limiter, Namespace, Settings};
+use weir_table::Store;
+use weir_table::clock::Clock;
+use weir_table::cursor::CursorKey;
+use weir_table::feed::{POSITIONS_TABLE, positions_spec};
+
+use crate::check::{Checks, Violation};
+use crate::clocks::Clocks;
+use crate::model::lease::Lease;
+use crate::random::Random;
+use crate::store::Memory;
+use crate::task::{Task, Work, at_once, on_paused_runtime};
+use crate::trace::{Domain, Failure, Passed, Trace};
+use buckets::{BucketName, Buckets, Deltas};
+
+/// Noon on some day, in milliseconds since 1970.
+const NOON_MS: i64 = 2_115_633_600_000;
+/// Most requests in flight.
+const TASKS_MAX: usize = 6;
+/// Leases that clients remember.
+const LEASES_MAX: usize = 24;
+const KEY: [u8; 32] = [7; 32];
+
+/// A request in flight.
+enum Op {
+    Acquire {
+        request: Acquire,
+        /// Takes less refunds, of each bucket.
+        paid: BTreeMap<BucketName, i64>,
+    },
+    Settle {
+        lease: usize,
+        settle: Settle,
+        key: Option<String>,
+    },
+    Reset,
+    TopUp(Deltas),
+    /// Config, entities and jobs.
+    Upkeep,
+}
+
+/// Its result.
+enum Outcome {
+    Acquired(weir_limiter::Result<Acquired>),
+    Settled(weir_limiter::Result<Settled>),
+    Done(String),
+}
+
+/// A process with a limiter.
+struct Instance {
+    limiter: Limiter<Memory>,
+    ns: Namespace<Memory>,
+    /// Commits of all before it started.
+    started_at: u64,
+    /// Commits of all when this process last asked the store about a bucket.
+    asked: BTreeMap<BucketName, u64>,
+}
+
+/// A run.
+struct Simulation {
+    random: Random,
+    store: Memory,
+    clocks: Clocks,
+    settings: Settings,
+    instances: Vec<Instance>,
+    /// Sees the store as it is, by the clock it is given.
+    observer: Namespace<Memory>,
+    observer_clock: Clock,
+    tasks: Vec<Task<Op, Outcome>>,
+    next_task: u64,
+    commits: u64,
+    has_system: bool,
+    buckets: Buckets,
+    leases: Vec<Lease>,
+    /// Takes that are given back when their lease expires, and whose response never arrived.
+    unanswered: Vec<(BucketName, Deltas)>,
+    /// Every set of limits that a level ever had.
+    levels: Vec<(Level, Vec<Limit>)>,
+    /// The last commit of each instance on each bucket, and on config and entities.
+    bucket_writes: BTreeMap<(BucketName, usize), u64>,
+    config_writes: BTreeMap<usize, u64>,
+    checks: Checks,
+    trace: Trace,
+}
+
+/// Runs a seed for so many steps.
+///
+/// # Errors
+/// A rule was broken.
+pub fn run(seed: u64, steps: u64, checks: &Checks) -> Result<Passed, Box<Failure>> {
+    fastrand::seed(seed);
+    on_paused_runtime(async {
+        let mut simulation = Simulation::new(seed, checks.clone()).await;
+        let done = simulation.play(steps).await;
+        let Simulation { trace, .. } = &simulation;
+        match done {
+            Ok(()) => Ok(Passed { hash: trace.hash(), steps: trace.step() }),
+            Err(violation) => Err(Box::new(Failure {
+                domain: Domain::Limiter,
+                seed,
+                step: trace.step(),
+                violation,
+                last: trace.last(),
+            })),
+        }
+    })
+}
+
+/// A limiter on the store as `store` calls it.
+fn open(store: &Memory, clock: Clock, settings: &Settings) -> (Limiter<Memory>, Namespace<Memory>) {
+    let limiter =
+        Limiter::new(Store::new(store.clone(), CursorKey::new(KEY)), clock, settings.clone());
+    let name = NamespaceName::new("default").expect("a valid name");
+    store.with(|state| state.is_calm = true);
+    let ns = at_once(limiter.namespace(&name)).expect("the namespace exists");
+    store.with(|state| state.is_calm = false);
+    (limiter, ns)
+}
+
+impl Simulation {
+    async fn new(seed: u64, checks: Checks) -> Simulation {
+        let mut random = Random::new(seed);
+        let store = Memory::new(seed ^ 0x5eed, NOON_MS.unsigned_abs());
+        let count = random.number(1..=3).unsigned_abs() as usize;
+        let clocks = Clocks::new(count, NOON_MS);
+        let mut settings = Settings::new(random.percent(40), KEY);
+        if random.percent(50) {
+            settings.config_ttl_ms = 0;
+        }
+        let observer_clock = Clock::manual(NOON_MS.unsigned_abs());
+        let quiet = Settings { config_ttl_ms: 0, ..settings.clone() };
+        let calm = Store::new(store.clone(), CursorKey::new(KEY));
+        calm.create_table(&positions_spec(POSITIONS_TABLE)).await.expect("a table");
+        Limiter::open(calm, observer_clock.clone(), settings.clone()).await.expect("a limiter");
+        let (_, observer) = open(&store, observer_clock.clone(), &quiet);
+        let mut simulation = Simulation {
+            has_system: random.percent(30),
+            random,
+            clocks,
+            settings,
+            instances: Vec::new(),
+            observer,
+            observer_clock,
+            tasks: Vec::new(),
+            next_task: 1,
+            commits: 0,
+            buckets: Buckets::default(),
+            leases: Vec::new(),
+            unanswered: Vec::new(),
+            levels: Vec::new(),
+            bucket_writes: BTreeMap::new(),
+            config_writes: BTreeMap::new(),
+            checks,
+            trace: Trace::default(),
+            store,
+        };
+        for id in clients::parents() {
+            let parent = simulation.observer.put_entity(&id, Default::default(), "sim");
+            parent.await.expect("a parent");
+        }
+        simulation.store.with(|state| state.commits.clear());
+        for instance in 0..count {
+            let started = simulation.start_instance(instance);
+            simulation.instances.push(started);
+        }
+        simulation
+    }
+
+    fn start_instance(&self, instance: usize) -> Instance {
+        let store = self.store.of_instance(instance);
+        let (limiter, ns) = open(&store, self.clocks.clock(instance), &self.settings);
+        Instance { limiter, ns, started_at: self.commits, asked: BTreeMap::new() }
+    }
+
+    async fn play(&mut self, steps: u64) -> Result<(), Violation> {
+        for _ in 0..steps {
+            self.trace.next_step();
+            self.step().await?;
+        }
+        self.trace.next_step();
+        self.finish().await
+    }
+
+    async fn step(&mut self) -> Result<(), Violation> {
+        let is_busy = self.tasks.len() >= TASKS_MAX;
+        if !self.tasks.is_empty() && (is_busy || self.random.percent(55)) {
+            let task = self.random.index(self.tasks.len());
+            return self.go_on(task).await;
+        }
+        let instance = self.random.index(self.instances.len());
+        match self.random.number(0..=99) {
+            0..=41 => self.acquire(instance).await,
+            42..=59 => self.settle(instance).await,
+            60..=75 => {
+                self.advance();
+                Ok(())
+            }
+            76..=79 => {
+                self.jump(instance);
+                Ok(())
+            }
+            80..=84 => self.change_config(instance).await,
+            85..=87 => self.change_entity(instance).await,
+            88 | 89 => {
+                self.restart(instance);
+                Ok(())
+            }
+            90..=93 => self.job(instance).await,
+            94 | 95 => self.sweep(instance),
+            96 | 97 => {
+                self.change_weather();
+                Ok(())
+            }
+            _ => self.operate(instance).await,
+        }
+    }
+
+    /// Starts a request. Half of them run to their end at once.
+    async fn start(
+        &mut self,
+        instance: usize,
+        op: Op,
+        work: Work<Outcome>,
+    ) -> Result<(), Violation> {
+        let began = (self.clocks.now_ms(instance), self.commits);
+        self.tasks.push(Task::new(self.next_task, instance, op, began, work));
+        self.next_task += 1;
+        let index = self.tasks.len() - 1;
+        let count = self.tasks.len();
+        let is_patient = self.random.percent(50);
+        // It begins at once, because it reads the clock when it begins.
+        self.go_on(index).await?;
+        while is_patient && self.tasks.len() == count {
+            self.go_on(index).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets a request go on, and checks what it wrote and answered.
+    async fn go_on(&mut self, index: usize) -> Result<(), Violation> {
+        let outcome = self.tasks[index].go_on(&self.store).await;
+        let commits = self.store.with(|state| std::mem::take(&mut state.commits));
+        for commit in &commits {
+            self.commits += 1;
+            self.tasks[index].commits += 1;
+            let violations = self.committed(index, commit);
+            self.report(violations)?;
+        }
+        if let Some(outcome) = outcome {
+            let task = self.tasks.swap_remove(index);
+            let violations = self.answered(task, outcome);
+            self.report(violations)?;
+        }
+        Ok(())
+    }
+
+    fn report(&self, violations: Vec<Violation>) -> Result<(), Violation> {
+        let mut violations = violations.into_iter();
+        violations.find(|violation| self.checks.is_on(violation.check)).map_or(Ok(()), Err)
+    }
+
+    async fn acquire(&mut self, instance: usize) -> Result<(), Violation> {
+        let request = clients::acquire(&mut self.random);
+        let now_ms = self.clocks.now_ms(instance);
+        let task = self.next_task;
+        let Acquire { entity, resource, consume, limits, .. } = &request;
+        let own = if limits.is_some() { ", with limits of its own" } else { "" };
+        self.trace.say(format_args!(
+            "task {task} on {instance} at {now_ms}: {entity} acquires {consume:?} of {resource}{own}"
+        ));
+        let ns = self.instances[instance].ns.clone();
+        let op = Op::Acquire { request: request.clone(), paid: BTreeMap::new() };
+        let work = Box::pin(async move { Outcome::Acquired(ns.acquire(&request).await) });
+        self.start(instance, op, work).await
+    }
+
+    async fn settle(&mut self, instance: usize) -> Result<(), Violation> {
+        if self.leases.is_empty() {
+            return Ok(());
+        }
+        let first = self.leases.len().saturating_sub(LEASES_MAX);
+        let lease = first + self.random.index(self.leases.len() - first);
+        let held = self.leases[lease].net();
+        let settle = clients::settle(&mut self.random, &held);
+        let grant = self.leases[lease].grant.clone();
+        // A client repeats a call with the same key; two clients never share one.
+        let again = self.tasks.iter().find_map(|task| match &task.op {
+            Op::Settle { lease: of, settle, key: Some(key) } if *of == lease => {
+                Some((settle.clone(), Some(key.clone())))
+            }
+            _ => None,
+        });
+        let (settle, key) = match again.filter(|_| self.random.percent(50)) {
+            Some(again) => again,
+            None => (settle, self.random.percent(60).then(|| format!("key-{}", self.next_task))),
+        };
+        let now_ms = self.clocks.now_ms(instance);
+        self.trace.say(format_args!(
+            "task {} on {instance} at {now_ms}: lease {lease}: {settle:?} ({key:?})",
+            self.next_task
+        ));
+        let ns = self.instances[instance].ns.clone();
+        let op = Op::Settle { lease, settle: settle.clone(), key: key.clone() };
+        let work =
+            Box::pin(
+                async move { Outcome::Settled(ns.settle(&grant, &settle, key.as_deref()).await) },
+            );
+        self.start(instance, op, work).await
+    }
+
+    async fn change_config(&mut self, instance: usize) -> Result<(), Violation> {
+        let (level, config) = clients::config(&mut self.random, self.has_system);
+        self.trace.say(format_args!(
+            "task {} on {instance}: {level:?} becomes {config:?}",
+            self.next_task
+        ));
+        if let Some(config) = &config {
+            self.levels.push((level.clone(), config.limits.clone()));
+        }
+        let ns = self.instances[instance].ns.clone();
+        let work = Box::pin(async move {
+            let done = match config {
+                Some(config) => ns.set_limits(&level, config, "sim").await.map(|_| ()),
+                None => ns.delete_limits(&level, "sim").await.map(|_| ()),
+            };
+            Outcome::Done(responses::kind(&done))
+        });
+        self.start(instance, Op::Upkeep, work).await
+    }
+
+    async fn change_entity(&mut self, instance: usize) -> Result<(), Violation> {
+        let (id, child) = clients::child(&mut self.random);
+        self.trace.say(format_args!(
+            "task {} on {instance}: {id} gets parent {:?}, cascade {}",
+            self.next_task, child.parent, child.cascade
+        ));
+        let ns = self.instances[instance].ns.clone();
+        let work = Box::pin(async move {
+            let done = ns.put_entity(&id, child, "sim").await;
+            Outcome::Done(responses::kind(&done))
+        });
+        self.start(instance, Op::Upkeep, work).await
+    }
+
+    async fn operate(&mut self, instance: usize) -> Result<(), Violation> {
+        let Acquire { entity, resource, .. } = clients::acquire(&mut self.random);
+        let ns = self.instances[instance].ns.clone();
+        let amounts: BTreeMap<LimitName, i64> =
+            clients::limit_names().into_iter().take(1).map(|name| (name, 2)).collect();
+        let is_reset = self.random.percent(50);
+        let op = match is_reset {
+            true => Op::Reset,
+            false => {
+                Op::TopUp(amounts.iter().map(|(name, by)| (name.clone(), by * 1000)).collect())
+            }
+        };
+        let what = if is_reset { "reset" } else { "topped up" };
+        self.trace.say(format_args!(
+            "task {} on {instance}: {entity} on {resource} is {what}",
+            self.next_task
+        ));
+        let work = Box::pin(async move {
+            let done = match is_reset {
+                true => ns.reset_bucket(&entity, &resource, None, "sim").await,
+                false => ns.top_up_bucket(&entity, &resource, &amounts, None, "sim").await,
+            };
+            Outcome::Done(responses::kind(&done))
+        });
+        self.start(instance, op, work).await
+    }
+}

@@ -1,0 +1,290 @@
+//! Compares every response with what was written, with the model, and with what a fresh instance would answer.
+
+use std::collections::BTreeMap;
+
+use weir_limiter::Error;
+use weir_limiter::acquire::{Acquire, Acquired, Granted, LimitStatus, Refused};
+use weir_limiter::ids::EntityId;
+use weir_limiter::lease::{LeaseState, Settled};
+use weir_table::clock::Clock;
+
+use super::buckets::{BucketName, rates};
+use super::{Op, Outcome, Simulation};
+use crate::check::{Check, Violation};
+use crate::model::lease::Lease;
+use crate::task::{Task, at_once};
+
+/// A result in a word.
+pub(super) fn kind<T>(result: &weir_limiter::Result<T>) -> String {
+    match result {
+        Ok(_) => "done".to_owned(),
+        Err(error) => error_kind(error),
+    }
+}
+
+/// An error without the ids in it, which are random.
+fn error_kind(error: &Error) -> String {
+    match error {
+        Error::Invalid { field, .. } => format!("invalid {field}"),
+        Error::NotFound { kind, .. } => format!("no such {kind}"),
+        Error::NoLimits { .. } => "no limits".to_owned(),
+        Error::Conflict(_) => "conflict".to_owned(),
+        Error::LeaseExpired { .. } => "lease expired".to_owned(),
+        Error::Contended => "contended".to_owned(),
+        Error::Store(error) => format!("store: {error}"),
+        other => other.to_string(),
+    }
+}
+
+impl Simulation {
+    /// Checks the response to a request.
+    pub(super) fn answered(&mut self, task: Task<Op, Outcome>, outcome: Outcome) -> Vec<Violation> {
+        let is_alone = self.commits - task.began_at == task.commits;
+        match (outcome, &task.op) {
+            (Outcome::Acquired(result), Op::Acquire { request, paid }) => {
+                self.trace.say(format_args!("  task {}: {}", task.id, say(&result)));
+                let child = (request.entity.clone(), request.resource.clone());
+                let mut violations = self.check_payment(&task, request, paid, &result);
+                violations.extend(self.check_config(request, &result));
+                if !matches!(result, Ok(Acquired::Granted(_))) {
+                    violations.extend(self.check_refusal(&task, request, &result, is_alone));
+                }
+                if task.calls > 0 {
+                    self.instances[task.instance].asked.insert(child, task.began_at);
+                }
+                match result {
+                    Ok(Acquired::Granted(Granted { grant, .. })) if !grant.takes.is_empty() => {
+                        self.leases.push(Lease::new(grant));
+                    }
+                    _ => self.remember_unanswered(&task),
+                }
+                violations
+            }
+            (Outcome::Settled(result), Op::Settle { lease, .. }) => {
+                self.trace.say(format_args!("  task {}: {}", task.id, kind(&result)));
+                let others = self
+                    .tasks
+                    .iter()
+                    .any(|other| matches!(&other.op, Op::Settle { lease: of, .. } if of == lease));
+                match result {
+                    Ok(settled) if is_alone && !others => self.check_settled(*lease, &settled),
+                    _ => Vec::new(),
+                }
+            }
+            (Outcome::Done(what), _) => {
+                self.trace.say(format_args!("  task {}: {what}", task.id));
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whoever was granted has paid once, and whoever was not has not.
+    fn check_payment(
+        &self,
+        task: &Task<Op, Outcome>,
+        request: &Acquire,
+        paid: &BTreeMap<BucketName, i64>,
+        result: &weir_limiter::Result<Acquired>,
+    ) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        let mut wrong = |found: String| violations.push(Violation::new(Check::Response, found));
+        let payers: Vec<&EntityId> = match result {
+            Ok(Acquired::Granted(granted)) => {
+                if granted.grant.degraded && task.faults == 0 {
+                    wrong(format!("task {} was granted without the store, which works", task.id));
+                }
+                granted.grant.takes.iter().map(|take| &take.entity).collect()
+            }
+            _ => Vec::new(),
+        };
+        let expects_nothing = matches!(result, Ok(Acquired::Granted(granted)) if granted.grant.degraded)
+            || result.is_err();
+        for (name, count) in paid {
+            let expected = i64::from(payers.contains(&&name.0));
+            let may_differ = task.faults > 0 && (expects_nothing || *count >= expected);
+            if *count != expected && !may_differ {
+                wrong(format!("task {} paid {count} times from {name:?}, not {expected}", task.id));
+            }
+        }
+        for payer in payers {
+            let name = (payer.clone(), request.resource.clone());
+            if !paid.contains_key(&name) {
+                wrong(format!("task {} says that {name:?} paid, which did not", task.id));
+            }
+        }
+        violations
+    }
+
+    /// Without config and without limits of its own, a request is refused as one of a fresh entity is.
+    fn check_config(
+        &self,
+        request: &Acquire,
+        result: &weir_limiter::Result<Acquired>,
+    ) -> Option<Violation> {
+        let is_configured = self.limits_of(&request.entity, &request.resource).next().is_some();
+        if is_configured || request.limits.is_some() {
+            return None;
+        }
+        let is_right = match result {
+            Ok(Acquired::Granted(granted)) => granted.grant.degraded,
+            Ok(Acquired::Refused(_)) => false,
+            Err(Error::Invalid { .. }) => false,
+            Err(_) => true,
+        };
+        let found = format!(
+            "nothing limits {} on {}, and the response is {}",
+            request.entity,
+            request.resource,
+            say(result)
+        );
+        (!is_right).then(|| Violation::new(Check::CallerLimits, found))
+    }
+
+    /// A refusal is what a fresh instance would answer by the same clock.
+    fn check_refusal(
+        &mut self,
+        task: &Task<Op, Outcome>,
+        request: &Acquire,
+        result: &weir_limiter::Result<Acquired>,
+        is_alone: bool,
+    ) -> Vec<Violation> {
+        let is_answer = match result {
+            Ok(_) | Err(Error::Invalid { .. } | Error::NoLimits { .. }) => true,
+            Err(_) => false,
+        };
+        if !is_answer || !self.is_comparable(task, request, is_alone) {
+            return Vec::new();
+        }
+        if let Clock::Manual(now) = &self.observer_clock {
+            now.store(task.now_ms.unsigned_abs(), std::sync::atomic::Ordering::SeqCst);
+        }
+        let dry = Acquire { dry_run: true, ..request.clone() };
+        let fresh = at_once(self.observer.acquire(&dry));
+        if !self.has_resolved_limits(&fresh) {
+            return Vec::new();
+        }
+        if say(&fresh) != say(result) {
+            let found =
+                format!("task {}: {}; a fresh instance: {}", task.id, say(result), say(&fresh));
+            return vec![Violation::new(Check::Refusal, found)];
+        }
+        match result {
+            Ok(Acquired::Refused(refused)) => self.check_retry_after(task, request, refused),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether nobody else can have changed the answer since this instance last asked the store.
+    fn is_comparable(&self, task: &Task<Op, Outcome>, request: &Acquire, is_alone: bool) -> bool {
+        let instance = &self.instances[task.instance];
+        let child = (request.entity.clone(), request.resource.clone());
+        let since = match task.calls {
+            0 => instance.asked.get(&child).copied().unwrap_or_default(),
+            _ => task.began_at,
+        };
+        let (is_uncached, is_stale) =
+            (self.settings.config_ttl_ms == 0, self.store.with(|state| state.rates.stale > 0));
+        let mut config = self.config_writes.iter().filter(|(by, at)| {
+            let is_other = **by != task.instance;
+            **at > instance.started_at && (is_stale || is_other) && (is_stale || !is_uncached)
+                || (**at > since && is_other)
+        });
+        let mut others = self.bucket_writes.iter().filter(|((bucket, by), at)| {
+            let is_other = *by != task.instance;
+            bucket.1 == request.resource && **at > since && is_other
+        });
+        is_alone && task.faults == 0 && config.next().is_none() && others.next().is_none()
+    }
+
+    /// Whether the stored buckets have the limits that apply: a change of config reaches them a little later.
+    fn has_resolved_limits(&self, fresh: &weir_limiter::Result<Acquired>) -> bool {
+        let (Ok(Acquired::Refused(Refused { limits, .. }))
+        | Ok(Acquired::Granted(Granted { limits, .. }))) = fresh
+        else {
+            return true;
+        };
+        let (ns, table) = (self.observer.id(), &self.settings.table);
+        limits.iter().all(|status| {
+            let resources = super::clients::resources();
+            let stored = resources.iter().filter_map(|resource| {
+                let key = weir_limiter::keys::bucket(ns, &status.entity, resource, 0);
+                Some(rates(&weir_limiter::item::decode(&self.store.item(table, &key)?)))
+            });
+            let mut stored = stored.filter(|stored| stored.contains_key(&status.limit.name));
+            stored.all(|stored| stored.get(&status.limit.name) == Some(&status.limit.rate()))
+        })
+    }
+
+    /// At its retry-after a request would be granted, and a millisecond before not.
+    fn check_retry_after(
+        &self,
+        task: &Task<Op, Outcome>,
+        request: &Acquire,
+        refused: &Refused,
+    ) -> Vec<Violation> {
+        let available = |status: &LimitStatus, at_ms: i64| {
+            let bucket = self.buckets.get(&(status.entity.clone(), request.resource.clone()))?;
+            bucket.available(&status.limit.name, at_ms)
+        };
+        let covers = |at_ms: i64| {
+            refused.limits.iter().all(|status| {
+                available(status, at_ms).is_none_or(|has| has >= status.requested * 1000)
+            })
+        };
+        let at_ms = task.now_ms.saturating_add(refused.retry_after_ms);
+        if covers(at_ms) && !covers(at_ms - 1) {
+            return Vec::new();
+        }
+        let found = format!(
+            "task {} is to wait {} ms from {}; then {} of the model cover it, before {}",
+            task.id,
+            refused.retry_after_ms,
+            task.now_ms,
+            covers(at_ms),
+            covers(at_ms - 1)
+        );
+        vec![Violation::new(Check::RetryAfter, found)]
+    }
+
+    /// A lease holds what the model's does.
+    fn check_settled(&self, lease: usize, settled: &Settled) -> Vec<Violation> {
+        let model = &self.leases[lease];
+        let is_same = |state: LeaseState| state == settled.state;
+        let net: BTreeMap<_, _> = settled.net.iter().filter(|(_, by)| **by != 0).collect();
+        let model_net = model.net();
+        let expected: BTreeMap<_, _> = model_net.iter().filter(|(_, by)| **by != 0).collect();
+        if is_same(model.state) && net == expected {
+            return Vec::new();
+        }
+        let found = format!(
+            "lease {lease} is {:?} with {net:?}; the model is {:?} with {expected:?}",
+            settled.state, model.state
+        );
+        vec![Violation::new(Check::Settlement, found)]
+    }
+}
+
+/// A response in words, without ids.
+fn say(result: &weir_limiter::Result<Acquired>) -> String {
+    match result {
+        Ok(Acquired::Granted(granted)) if granted.grant.degraded => {
+            "granted without the store".into()
+        }
+        Ok(Acquired::Granted(granted)) => {
+            let payers: Vec<&str> =
+                granted.grant.takes.iter().map(|take| take.entity.as_str()).collect();
+            format!("granted, paid by {}", payers.join(" and "))
+        }
+        Ok(Acquired::Refused(refused)) => {
+            let limits: Vec<String> = refused.limits.iter().map(say_status).collect();
+            format!("refused for {} ms: {}", refused.retry_after_ms, limits.join("; "))
+        }
+        Err(error) => error_kind(error),
+    }
+}
+
+fn say_status(status: &LimitStatus) -> String {
+    let LimitStatus { entity, limit, available_milli, retry_after_ms, .. } = status;
+    format!("{entity} {} has {available_milli}, {retry_after_ms} ms", limit.name)
+}
