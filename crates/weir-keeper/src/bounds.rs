@@ -2,8 +2,14 @@
 
 pub use weir_table::retry::{PAGE_MAX, TRIES_MAX};
 
-/// Largest quota, and largest cost a client may state, in micro-USD: a billion dollars a day.
+/// Largest quota, in micro-USD: a billion dollars a day.
 pub const USD_MICROS_MAX: u64 = 1_000_000_000_000_000;
+/// Largest cost of one submission, in micro-USD: a million dollars.
+pub const SUBMISSION_USD_MICROS_MAX: u64 = 1_000_000_000_000;
+/// Largest spend of a day, in micro-USD. A sum stops there, and is at least any quota.
+pub const DAY_USD_MICROS_MAX: u64 = USD_MICROS_MAX;
+/// Most totals a process remembers as impossible to sum.
+pub const UNSUMMED_MAX: usize = 1_000;
 /// Most tokens of one kind in a submission: 100 000 times the largest context window.
 pub const TOKENS_MAX: u64 = 1_000_000_000_000;
 /// Highest price per million tokens, in micro-USD: a dollar per token.
@@ -127,7 +133,8 @@ pub const ACTOR_MAX: usize = 256;
 
 // Sums of a day's submissions, and percentages of any spend, fit their types.
 const _: () = assert!(USD_MICROS_MAX < u64::MAX / 10_000);
-const _: () = assert!(USD_MICROS_MAX < u64::MAX / BATCH_MAX as u64);
+const _: () = assert!(DAY_USD_MICROS_MAX >= USD_MICROS_MAX);
+const _: () = assert!(SUBMISSION_USD_MICROS_MAX <= DAY_USD_MICROS_MAX / BATCH_MAX as u64);
 const _: () =
     assert!(DELIVERY_BACKOFF_MAX_MS * (DELIVERY_TRIES_MAX as i64) < DELIVERY_RETENTION_MS);
 const _: () = assert!(CHAIN_MAX * 2 <= 100);

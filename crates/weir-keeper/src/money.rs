@@ -1,13 +1,14 @@
 //! Computes the cost of a submission, in micro-USD.
 //!
 //! Prices are per million tokens, so tokens times price is in millionths of a micro-USD. The products of a submission
-//! are added exactly and rounded up once. Overflow is an error; nothing wraps or saturates.
+//! are added exactly and rounded up once. A cost beyond the bound of a submission is an error. A sum of costs stops at the
+//! bound of a day, which is above every quota: what cannot be counted any more is spent, never free.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::{PRICE_MAX, TOKENS_MAX, USD_MICROS_MAX};
+use crate::bounds::{DAY_USD_MICROS_MAX, PRICE_MAX, SUBMISSION_USD_MICROS_MAX, TOKENS_MAX};
 use crate::error::{Error, Result};
 
 /// Number of tokens that a price is for.
@@ -24,12 +25,34 @@ impl MicroUsd {
     /// Zero.
     pub const ZERO: MicroUsd = MicroUsd(0);
 
-    /// The sum of both.
+    /// The largest spend of a day: sums stop here.
+    pub const SATURATED: MicroUsd = MicroUsd(DAY_USD_MICROS_MAX);
+
+    /// The sum of both, [`MicroUsd::SATURATED`] at most.
+    #[must_use]
+    pub fn saturating_add(self, other: MicroUsd) -> MicroUsd {
+        MicroUsd(self.0.saturating_add(other.0)).min(MicroUsd::SATURATED)
+    }
+
+    /// Whether this is a sum that stopped at its bound, or is beyond it.
+    #[must_use]
+    pub fn is_saturated(self) -> bool {
+        self >= MicroUsd::SATURATED
+    }
+
+    /// The same amount, as the cost of one submission.
     ///
     /// # Errors
-    /// The sum overflows.
-    pub fn checked_add(self, other: MicroUsd) -> Result<MicroUsd> {
-        self.0.checked_add(other.0).map(MicroUsd).ok_or(Error::Overflow("the sum of costs"))
+    /// It exceeds [`SUBMISSION_USD_MICROS_MAX`].
+    pub fn check_submission(self) -> Result<MicroUsd> {
+        if self.0 <= SUBMISSION_USD_MICROS_MAX {
+            return Ok(self);
+        }
+        let problem = format!(
+            "is {}; one submission costs at most {SUBMISSION_USD_MICROS_MAX} micro-USD",
+            self.0
+        );
+        Err(Error::invalid("cost_usd_micros", problem))
     }
 
     /// The difference, or zero when `other` is larger.
@@ -105,7 +128,7 @@ impl Price {
     /// The cost of these tokens, rounded up once.
     ///
     /// # Errors
-    /// The cost exceeds [`USD_MICROS_MAX`].
+    /// The cost exceeds [`SUBMISSION_USD_MICROS_MAX`].
     pub fn cost(&self, tokens: &TokenUse) -> Result<MicroUsd> {
         let parts = [
             (tokens.input, self.input),
@@ -118,9 +141,7 @@ impl Price {
         });
         let rounded = exact.and_then(|exact| exact.checked_add(PRICED_TOKENS - 1));
         let cost = rounded.and_then(|rounded| u64::try_from(rounded / PRICED_TOKENS).ok());
-        cost.filter(|cost| *cost <= USD_MICROS_MAX)
-            .map(MicroUsd)
-            .ok_or(Error::Overflow("the cost of the submission"))
+        MicroUsd(cost.unwrap_or(u64::MAX)).check_submission()
     }
 }
 
@@ -229,16 +250,29 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_that_overflows_is_an_error() {
+    fn the_cost_of_a_submission_is_bounded() {
         let all = tokens(u64::MAX, u64::MAX, u64::MAX, u64::MAX);
         let expensive = Price::new(u64::MAX, u64::MAX);
-        assert!(matches!(expensive.cost(&all), Err(Error::Overflow(_))));
-        assert!(matches!(Price::new(1, 1).cost(&all), Ok(MicroUsd(73_786_976_294_839))));
-        let edge = Price::new(1_000_000, 0);
-        assert_eq!(edge.cost(&tokens(USD_MICROS_MAX, 0, 0, 0)).unwrap().0, USD_MICROS_MAX);
-        assert!(edge.cost(&tokens(USD_MICROS_MAX + 1, 0, 0, 0)).is_err());
-        assert!(MicroUsd(u64::MAX).checked_add(MicroUsd(1)).is_err());
+        assert!(matches!(expensive.cost(&all), Err(Error::Invalid { .. })));
+        let (edge, most) = (Price::new(1_000_000, 0), SUBMISSION_USD_MICROS_MAX);
+        assert_eq!(edge.cost(&tokens(most, 0, 0, 0)).unwrap().0, most);
+        let error = edge.cost(&tokens(most + 1, 0, 0, 0)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cost_usd_micros: is 1000000000001; one submission costs at most 1000000000000 micro-USD"
+        );
         assert_eq!(MicroUsd(1).saturating_sub(MicroUsd(2)), MicroUsd::ZERO);
+    }
+
+    #[test]
+    fn a_sum_stops_at_the_bound_of_a_day() {
+        let most = MicroUsd::SATURATED;
+        assert_eq!(MicroUsd(1).saturating_add(MicroUsd(2)), MicroUsd(3));
+        for (one, other) in [(most, MicroUsd(1)), (MicroUsd(u64::MAX), most), (most, most)] {
+            assert_eq!(one.saturating_add(other), most);
+            assert!(one.saturating_add(other).is_saturated());
+        }
+        assert!(!MicroUsd(most.0 - 1).is_saturated());
     }
 
     #[test]

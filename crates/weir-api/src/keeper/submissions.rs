@@ -50,9 +50,10 @@ pub struct SubmissionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<AwsRegion>)]
     pub calling_region: Option<String>,
-    /// Cost of the call in micro-USD, when the client knows it. It replaces the computed cost.
+    /// Cost of the call in micro-USD, when the client knows it. It replaces the computed cost. Neither may be more than
+    /// a million dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(maximum = 1_000_000_000_000_000_u64)]
+    #[schema(maximum = 1_000_000_000_000_u64)]
     pub cost_usd_micros: Option<u64>,
     /// Outcome of the call.
     pub status: CallStatus,

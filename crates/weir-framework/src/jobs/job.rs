@@ -9,7 +9,7 @@ use std::time::Duration;
 use weir_table::Write;
 use weir_table::feed::{Change, Merge, Position};
 
-use super::failure::Result;
+use super::failure::{Failure, Result};
 use super::run_context::RunContext;
 
 /// Where a periodic job runs.
@@ -127,6 +127,12 @@ pub trait FeedJob: Send + Sync + 'static {
         accumulator: Self::Accumulator,
         run: &RunContext,
     ) -> impl Future<Output = Result<Vec<Write>>> + Send;
+
+    /// What is wrong with the job's data although its runs end well, such as a part that it could not handle and has set
+    /// aside; asked after each run. The job counts as failed until there is nothing, and follows the feed all the same.
+    fn fault(&self) -> Option<Failure> {
+        None
+    }
 
     /// Makes up for changes that the feed no longer had. The feed has been restarted by then, so changes made during the
     /// pass are also folded, maybe on another instance at the same time. What was written of a trimmed window stays.

@@ -215,7 +215,7 @@ impl EffectiveConfig {
         self.model_ordering.iter().map(entry).collect()
     }
 
-    /// The input of the decision which model to use now.
+    /// The input of the decision which model to use now, on spend that is known.
     #[must_use]
     pub fn decision_input<'a>(
         &self,
@@ -225,6 +225,7 @@ impl EffectiveConfig {
     ) -> DecisionInput<'a> {
         DecisionInput {
             chain,
+            is_summed: true,
             threshold_pct: self.tight_mode_threshold_pct,
             is_sticky: self.sticky_fallback_enabled,
             sticky,

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 use weir_table::Backend;
 
-pub(crate) use self::chain_spend::SpendRead;
+pub(crate) use self::chain_spend::{ChainSpend, SpendRead};
 pub use self::response::{ModelQuota, Pricing, QuotaStatus, RecommendedModel, SelectionResponse};
 use crate::bounds::TRIES_MAX;
 use crate::config::EffectiveConfig;
@@ -78,9 +78,8 @@ impl<B: Backend> Keeper<B> {
                 (false, 0) => SpendRead::EventualTotals,
                 (false, _) => SpendRead::StrongTotals,
             };
-            let (chain, sticky) =
-                self.chain_spend(effective, &scope, today.day, read, now_ms).await?;
-            let decision = decide(&effective.decision_input(&chain, sticky.as_ref(), now_ms));
+            let chain = self.chain_spend(effective, &scope, today.day, read, now_ms).await?;
+            let decision = decide(&chain.decision_input(effective, now_ms));
             let is_recorded = match &decision.fallback {
                 Some(fallback) => self.record_fallback(effective, fallback, today, now_ms).await?,
                 None => true,

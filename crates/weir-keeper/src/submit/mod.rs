@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::plan::retained_until_ms;
 pub use self::response::{Accepted, DailyTotal, Processing};
-use crate::bounds::USD_MICROS_MAX;
 use crate::day::parse_rfc3339;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, ModelId, OrgId, RequestId, shown};
@@ -109,12 +108,8 @@ impl SubmissionRequest {
             cached_write: self.cached_write_tokens.unwrap_or_default(),
         };
         tokens.check()?;
-        if self.cost_usd_micros.is_some_and(|cost| cost > USD_MICROS_MAX) {
-            return Err(Error::invalid(
-                "cost_usd_micros",
-                format!("must be at most {USD_MICROS_MAX}"),
-            ));
-        }
+        let stated_cost =
+            self.cost_usd_micros.map(|cost| MicroUsd(cost).check_submission()).transpose()?;
         let is_region = |text: &&String| {
             let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
             (1..=REGION_MAX).contains(&text.len()) && text.bytes().all(good)
@@ -129,7 +124,7 @@ impl SubmissionRequest {
             model: ModelId::new(&self.bedrock_model_id)?,
             tokens,
             region: self.calling_region.clone(),
-            stated_cost: self.cost_usd_micros.map(MicroUsd),
+            stated_cost,
             status: self.status,
             at_ms: parse_rfc3339("timestamp", &self.timestamp)?,
         })
@@ -188,8 +183,8 @@ mod tests {
             (json!({"bedrock_model_id": ""}), "bedrock_model_id: "),
             (json!({"input_tokens": 1_000_000_000_001_u64}), "input_tokens: must be at most"),
             (
-                json!({"cost_usd_micros": 1_000_000_000_000_001_u64}),
-                "cost_usd_micros: must be at most",
+                json!({"cost_usd_micros": 1_000_000_000_001_u64}),
+                "cost_usd_micros: is 1000000000001; one submission costs at most 1000000000000",
             ),
             (json!({"calling_region": "EU"}), "calling_region: \"EU\" is not a region"),
             (

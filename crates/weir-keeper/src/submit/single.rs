@@ -115,7 +115,7 @@ impl<B: Backend> Keeper<B> {
         let key = keys::total(scope, &record.label, record.day);
         let get = Get::new(self.tables().daily_total.clone(), key).eventual();
         let item = self.store().get(&get).await?;
-        Ok(item.map_or(MicroUsd::ZERO, |item| Counters::decode(&item).cost))
+        Ok(Counters::spend_of_total(item.as_ref()))
     }
 
     /// The response to a submission.

@@ -144,8 +144,8 @@ impl DayTotals {
         usage: &DayUsage,
         quota: impl Fn(&Label) -> MicroUsd,
         model: impl Fn(&Label) -> Option<ModelId>,
-    ) -> crate::error::Result<DayTotals> {
-        let totals = Counters::sum(usage.models.values().copied())?;
+    ) -> DayTotals {
+        let totals = Counters::sum(usage.models.values().copied());
         let mut models = usage.models.clone();
         for label in &effective.model_ordering {
             models.entry(label.clone()).or_default();
@@ -155,7 +155,7 @@ impl DayTotals {
             let totals = ModelTotals::new(counters, quota(&label), threshold_pct, model(&label));
             (label, totals)
         });
-        Ok(DayTotals {
+        DayTotals {
             date,
             timezone: effective.timezone.clone(),
             quota_scope: effective.quota_scope,
@@ -164,22 +164,18 @@ impl DayTotals {
             sticky: None,
             updated_at: usage.updated_at_epoch.map(|at| rfc3339(at.saturating_mul(1000))),
             updated_at_epoch: usage.updated_at_epoch,
-        })
+        }
     }
 }
 
 impl DayUsage {
-    /// Adds the stored total of a model.
-    pub(super) fn add(
-        &mut self,
-        label: &Label,
-        item: &weir_table::Item,
-    ) -> crate::error::Result<()> {
-        let more = Counters::decode(item);
+    /// Adds the stored total of a model. One that cannot be read counts as all spent, as it does in a decision.
+    pub(super) fn add(&mut self, label: &Label, item: &weir_table::Item) {
+        let numbers = Counters::decode_numbers(item).unwrap_or_default();
+        let more = Counters { cost: Counters::spend_of_total(Some(item)), ..numbers };
         let sum = self.models.entry(label.clone()).or_default();
-        *sum = sum.plus(more)?;
+        *sum = sum.plus(more);
         let at = item.i64(crate::counters::UPDATED);
         self.updated_at_epoch = self.updated_at_epoch.max(at);
-        Ok(())
     }
 }

@@ -142,7 +142,7 @@ pub(crate) async fn total(scene: &Scene, scope: &Scope, model: &str, on: OrgDay)
     let key = weir_keeper::keys::total(scope, &label(model), on);
     let get = weir_table::Get::new(scene.keeper.tables().daily_total.clone(), key);
     let item = scene.store.get(&get).await.unwrap();
-    let counters = item.as_ref().map(Counters::decode).unwrap_or_default();
+    let counters = item.as_ref().map(|item| Counters::decode(item).unwrap()).unwrap_or_default();
     (counters.requests, counters.cost.0)
 }
 
