@@ -116,8 +116,6 @@ pub const PRICES_CACHED_MAX: usize = 10_000;
 pub const PRICE_TTL_MS: i64 = 60_000;
 /// Days that a fetched price is retained.
 pub const PRICE_RETENTION_DAYS: i64 = 3;
-/// Most editions of a model's prices searched for a price in the region.
-pub const PRICE_EDITIONS_MAX: u32 = 32;
 /// Most price imports: all are listed in one item.
 pub const IMPORTS_MAX: usize = 1_000;
 /// How long an import in several parts may stay open.

@@ -148,7 +148,7 @@ const fn cached(input: u64, output: u64, read: u64, write: u64) -> Price {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prices::PriceBook;
+    use crate::prices::{PriceBook, resolve};
 
     #[test]
     fn the_price_book_has_every_default_label() {
@@ -156,7 +156,7 @@ mod tests {
         let names: Vec<&str> = catalogue.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!(names, ["economy", "premium", "standard", "ultra_premium"]);
         for (label, def) in catalogue.iter() {
-            let found = book.find(&def.bedrock_model_id, None).unwrap();
+            let found = resolve(&book, &def.bedrock_model_id, None, None).unwrap();
             assert_eq!(Some(found.price), def.price, "{label}");
         }
         assert_eq!(ModelCatalog::new(catalogue.labels.clone()).unwrap(), catalogue);

@@ -232,12 +232,6 @@ pub fn imported_price(model: &ModelId, from: OrgDay, import: &EventId) -> Key {
     Key::new(model.as_str(), format!("{IMPORT_PREFIX}{from}#{import}"))
 }
 
-/// Sorts after all prices imported for a day or earlier, and before those of later days.
-#[must_use]
-pub fn imports_until(day: OrgDay) -> String {
-    format!("{IMPORT_PREFIX}{day}$")
-}
-
 /// Parses the sort key of a price: its day, and its import, if any.
 #[must_use]
 pub fn parse_price_sort(sk: &str) -> Option<(OrgDay, Option<EventId>)> {
@@ -386,8 +380,6 @@ mod tests {
         }
         assert_eq!(parse_price_sort("2026-01-23"), Some((on, None)));
         assert_eq!(parse_price_sort("FROM#2026-01-23#01J"), Some((on, Some(import))));
-        assert!("FROM#2026-01-23#01J" < imports_until(on).as_str());
-        assert!(imports_until(on).as_str() < "FROM#2026-01-24#");
         assert_eq!(parse_price_sort("UNTIL#2026-01-23"), None);
     }
 

@@ -14,6 +14,8 @@ use crate::profiles::InferenceProfile;
 pub(crate) struct ResolvedModel {
     pub(crate) model: ModelId,
     pub(crate) description: String,
+    /// The inference profile, where the label is one.
+    pub(crate) profile: Option<Arc<InferenceProfile>>,
 }
 
 impl<B: Backend> Keeper<B> {
@@ -49,12 +51,13 @@ impl<B: Backend> Keeper<B> {
     ) -> Result<Option<ResolvedModel>> {
         if let Some(def) = self.catalog().get(label) {
             let (model, description) = (def.bedrock_model_id.clone(), def.description.clone());
-            return Ok(Some(ResolvedModel { model, description }));
+            return Ok(Some(ResolvedModel { model, description, profile: None }));
         }
         let profile = self.profile(org, app, label).await?;
         Ok(profile.map(|profile| ResolvedModel {
             model: profile.inference_profile_arn.clone(),
             description: profile.description.clone(),
+            profile: Some(profile),
         }))
     }
 

@@ -8,8 +8,8 @@ use compact_str::CompactString;
 use parking_lot::RwLock;
 use quick_cache::{Equivalent, sync};
 
+use super::ResolvedPrice;
 use super::import_list::ImportList;
-use super::{PriceSource, ResolvedPrice};
 use crate::bounds::{PRICE_TTL_MS, PRICES_CACHED_MAX};
 use crate::catalog::ModelCatalog;
 use crate::ids::{Label, ModelId};
@@ -54,9 +54,7 @@ impl PriceCache {
     /// A cache with only the prices of labels.
     pub(crate) fn new(labels: &ModelCatalog) -> PriceCache {
         let priced = |(label, def): (&Label, &crate::catalog::ModelDefinition)| {
-            let source = PriceSource::ConfigFallback;
-            let priced = ResolvedPrice { price: def.price?, source, version: "config".to_owned() };
-            Some((label.clone(), Arc::new(priced)))
+            Some((label.clone(), Arc::new(ResolvedPrice::from_label(def.price?))))
         };
         PriceCache {
             entries: sync::Cache::new(PRICES_CACHED_MAX),

@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use weir_table::item::Attrs;
 use weir_table::{Item, Name, Value};
 
-use super::{PriceSource, ResolvedPrice};
+use super::PriceSource;
 use crate::catalog::{ModelCatalog, ModelDefinition};
 use crate::day::OrgDay;
 use crate::error::{Error, Result};
@@ -39,17 +39,11 @@ pub(super) struct Edition {
 }
 
 impl Edition {
-    /// The price in a region, if the edition has one.
-    pub(super) fn price(&self, region: Option<&str>) -> Option<Price> {
-        let local = region.and_then(|region| self.prices.get(&Some(region.into())));
-        local.or_else(|| self.prices.get(&None)).copied()
-    }
-
-    /// A price of this edition, resolved on a day.
-    pub(super) fn resolve(&self, price: Price, on: OrgDay) -> ResolvedPrice {
+    /// A price of this edition on a day, with its source and version.
+    pub(super) fn resolve(&self, price: Price, on: OrgDay) -> (Price, PriceSource, String) {
         let is_todays = self.import.is_none() && self.from == on;
         let source = if is_todays { PriceSource::PricingApi } else { PriceSource::Cached };
-        ResolvedPrice { price, source, version: self.from.to_string() }
+        (price, source, self.from.to_string())
     }
 
     /// Whether it is unexpired: the store may still return expired items.
@@ -157,16 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn a_region_has_its_own_price_or_the_general_one() {
+    fn an_edition_expires() {
         let edition = Edition {
             model: ModelId::new("m").unwrap(),
             from: OrgDay::new(2026, 1, 23).unwrap(),
             import: None,
-            prices: BTreeMap::from([(Some("eu-west-1".into()), Price::new(5, 6))]),
+            prices: ByRegion::new(),
             expires_at_epoch: Some(10),
         };
-        assert_eq!(edition.price(Some("eu-west-1")), Some(Price::new(5, 6)));
-        assert_eq!((edition.price(Some("us-east-1")), edition.price(None)), (None, None));
         assert_eq!((edition.is_unexpired(9_999), edition.is_unexpired(10_000)), (true, false));
     }
 }

@@ -1,4 +1,5 @@
-//! Prices of models: an imported price, else the one last fetched, else the price book's, else the label's own.
+//! Prices of models: the most specific price wins, whoever set it; for one model and region an imported price, else the
+//! one last fetched, else the price book's. A model without any has the price of its label.
 //!
 //! A price is in force from a day on. Imports take effect atomically and last until a later import. Fetched prices are
 //! written every day and expire after three, so that a failing refresh keeps the old ones for a while. The cost of a
@@ -15,6 +16,7 @@ mod model_names;
 mod price_book;
 mod refresh;
 
+use compact_str::CompactString;
 use serde::Serialize;
 
 pub(crate) use self::cache::PriceCache;
@@ -24,6 +26,7 @@ pub use self::list::ListedPrice;
 pub use self::model_names::PROFILE_PREFIXES;
 pub use self::price_book::{BookPrice, PriceBook};
 pub use self::refresh::PriceRow;
+use crate::day::Zone;
 use crate::ids::ModelId;
 use crate::money::Price;
 
@@ -63,6 +66,10 @@ pub struct ResolvedPrice {
     pub source: PriceSource,
     /// Edition of the price: the day it was fetched or imported for, or the date of the price book.
     pub version: String,
+    /// The name that the price is listed under; empty for the price of a label.
+    pub listed_as: CompactString,
+    /// The region that the price is listed for; `None` for all regions.
+    pub region: Option<CompactString>,
 }
 
 /// The price of a model in a region: the price book's, else the `fallback` of its label; `None` when unknown.
@@ -73,16 +80,17 @@ pub fn resolve(
     region: Option<&str>,
     fallback: Option<Price>,
 ) -> Option<ResolvedPrice> {
-    let from_book = || {
-        let price = book.find(model, region)?.price;
-        let version = book.as_of().to_owned();
-        Some(ResolvedPrice { price, source: PriceSource::PriceBook, version })
-    };
-    let from_label = || {
+    // A price of the book has no day.
+    let found = lookup::find(model, region, Zone::utc().day_of(0), book, |_| None);
+    found.or_else(|| fallback.map(ResolvedPrice::from_label))
+}
+
+impl ResolvedPrice {
+    /// The price of a label.
+    fn from_label(price: Price) -> ResolvedPrice {
         let (source, version) = (PriceSource::ConfigFallback, "config".to_owned());
-        fallback.map(|price| ResolvedPrice { price, source, version })
-    };
-    from_book().or_else(from_label)
+        ResolvedPrice { price, source, version, listed_as: "".into(), region: None }
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,12 @@
 //! The price book: prices by model and region.
 //!
-//! A lookup tries each name of the model, the most specific first (an inference profile's own price, then its model's),
-//! and for each name the region, then all regions. A model that only has prices for other regions has none: it would be
-//! a guess.
+//! A model that only has prices for other regions has none: it would be a guess.
 
 use std::collections::HashMap;
 
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::model_names::names;
 use crate::bounds::{BOOK_BYTES_MAX, BOOK_ENTRIES_MAX};
 use crate::error::{Error, Result};
 use crate::ids::ModelId;
@@ -106,17 +103,10 @@ impl PriceBook {
         }
     }
 
-    /// The price of a model in a region; for an ARN without a given region, in that of the ARN.
+    /// The price listed for exactly this name and region; `None` is all regions.
     #[must_use]
-    pub fn find<'a>(&'a self, model: &'a ModelId, region: Option<&str>) -> Option<BookPrice<'a>> {
-        let (names, arn_region) = names(model.as_str());
-        let region = region.or(arn_region).map(CompactString::from);
-        names.into_iter().find_map(|name| {
-            let prices = self.prices.get(name)?;
-            let local = region.is_some().then(|| prices.get_key_value(&region)).flatten();
-            let (region, price) = local.or_else(|| prices.get_key_value(&None))?;
-            Some(BookPrice { price: *price, model: name, region: region.as_deref() })
-        })
+    pub fn get(&self, name: &str, region: &Option<CompactString>) -> Option<Price> {
+        self.prices.get(name)?.get(region).copied()
     }
 
     /// Number of prices.
@@ -163,8 +153,8 @@ mod tests {
 
     fn input(book: &PriceBook, model: &str, region: Option<&str>) -> Option<(u64, Option<String>)> {
         let model = ModelId::new(model).unwrap();
-        let found = book.find(&model, region)?;
-        Some((found.price.input, found.region.map(str::to_owned)))
+        let found = crate::prices::resolve(book, &model, region, None)?;
+        Some((found.price.input, found.region.map(String::from)))
     }
 
     #[test]
@@ -175,8 +165,9 @@ mod tests {
         // Each entry is found by its own name.
         for entry in book.list() {
             let model = ModelId::new(entry.model).unwrap();
-            let found = book.find(&model, entry.region).unwrap();
-            assert_eq!((found.price, found.region), (entry.price, entry.region), "{model}");
+            let found = crate::prices::resolve(&book, &model, entry.region, None).unwrap();
+            let found = (found.price, found.region.as_deref());
+            assert_eq!(found, (entry.price, entry.region), "{model}");
         }
         // Everything before the first dot is a known prefix or a vendor.
         let vendors = [

@@ -54,7 +54,8 @@ impl<B: Backend> Keeper<B> {
         if let Some(chosen) = decision.model()
             && let Some(resolved) = self.model_for_label((org, app), &chosen.label).await?
         {
-            let found = self.price(&resolved.model, Some(&chosen.label), None, now_ms).await?;
+            let label = (&chosen.label, resolved.profile.as_deref());
+            let found = self.price_by_label(&resolved.model, label, None, now_ms).await?;
             price = found.map(|price| (*price).clone());
             model = Some((resolved.model, resolved.description));
         }

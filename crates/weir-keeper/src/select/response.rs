@@ -136,7 +136,7 @@ impl SelectionResponse {
             reason: decision.reason.clone(),
             description,
         });
-        let pricing = priced.map(|ResolvedPrice { price, source, version }| Pricing {
+        let pricing = priced.map(|ResolvedPrice { price, source, version, .. }| Pricing {
             price,
             version,
             source,
@@ -188,6 +188,8 @@ mod tests {
             price: Price::new(1_000_000, 5_000_000),
             source: PriceSource::PriceBook,
             version: "2026-11".into(),
+            listed_as: def.bedrock_model_id.as_str().into(),
+            region: None,
         };
         let response =
             SelectionResponse::new(&config, &decision, Some(model), Some(priced), NOW_MS);

@@ -74,7 +74,8 @@ impl<B: Backend> Keeper<B> {
         let region = submission.region.as_deref();
         // A late submission costs what it would have cost then.
         let at_ms = submission.at_ms.min(now_ms);
-        let price = self.price(&submission.model, Some(&label), region, at_ms).await?;
+        let by = (&label, profile.as_deref());
+        let price = self.price_by_label(&submission.model, by, region, at_ms).await?;
         let price = price.as_ref().map(|resolved| &resolved.price);
         let retention_days = self.settings().retention_days;
         PlannedSubmission::new(submission, label, effective, price, retention_days, now_ms)

@@ -10,7 +10,8 @@ use weir_testkit::watched::{Calls, Strike};
 use crate::scene::Scene;
 
 scenes!(
-    the_most_specific_price_wins,
+    an_imported_price_precedes_a_fetched_one_and_that_the_book,
+    an_import_replaces_no_more_specific_price,
     fetched_prices_expire_and_the_price_book_applies_again,
     a_failed_refresh_keeps_the_old_prices,
     an_import_applies_from_its_day_on,
@@ -61,7 +62,7 @@ async fn now(
     Some((found.price.input, found.source, found.version.clone()))
 }
 
-async fn the_most_specific_price_wins(scene: &Scene) {
+async fn an_imported_price_precedes_a_fetched_one_and_that_the_book(scene: &Scene) {
     let book = Some((60_000, PriceSource::PriceBook, "2026-11".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, book);
     let fallback = Some((60_000, PriceSource::ConfigFallback, "config".to_owned()));
@@ -77,6 +78,52 @@ async fn the_most_specific_price_wins(scene: &Scene) {
     let imported = Some((8, PriceSource::Cached, "2037-01-23".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, imported);
     assert_eq!(scene.another().await.list_prices(today).await.unwrap().len(), 448);
+}
+
+/// Every listed price is the one that counting uses.
+async fn agree(scene: &Scene) {
+    let today = OrgDay::new(2037, 1, 23).unwrap();
+    for listed in scene.keeper.list_prices(today).await.unwrap() {
+        let (model, region) = (listed.row.model_id, listed.row.region);
+        let now_ms = scene.keeper.now_ms();
+        let found = scene.keeper.price(&model, None, region.as_deref(), now_ms).await.unwrap();
+        let found = found.map(|found| (found.price, found.source, found.version.clone()));
+        assert_eq!(found, Some((listed.row.price, listed.source, listed.version)), "{model}");
+    }
+}
+
+async fn an_import_replaces_no_more_specific_price(scene: &Scene) {
+    let (us, gov) = ("us.amazon.nova-lite-v1:0", Some("us-gov-west-1"));
+    let today = OrgDay::new(2037, 1, 23).unwrap();
+    let (own, named) = (
+        "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3",
+        "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0",
+    );
+    assert_eq!(now(scene, own, None).await.unwrap().1, PriceSource::ConfigFallback);
+    let cheap = vec![row(NOVA, None, 5), row(own, None, 6)];
+    scene.keeper.import_prices(cheap, today, "ann").await.unwrap();
+    for (text, region, input) in [
+        (NOVA, None, 5),
+        (NOVA, Some("eu-west-1"), 5),
+        (NOVA, gov, 72_000),
+        (us, None, 60_000),
+        ("eu.amazon.nova-lite-v1:0", None, 78_000),
+        ("ca.amazon.nova-lite-v1:0", None, 5),
+        (named, None, 60_000),
+        (own, None, 6),
+        (own, gov, 6),
+    ] {
+        assert_eq!(now(scene, text, region).await.unwrap().0, input, "{text} {region:?}");
+    }
+    agree(scene).await;
+    let dear = vec![row(us, Some("us-east-1"), 7), row(named, None, 8), row(NOVA, gov, 9)];
+    scene.keeper.import_prices(dear, today, "ann").await.unwrap();
+    assert_eq!(now(scene, us, Some("us-east-1")).await.unwrap().0, 7);
+    assert_eq!(now(scene, us, Some("us-west-2")).await.unwrap().0, 60_000);
+    assert_eq!(now(scene, named, None).await.unwrap().0, 8);
+    assert_eq!(now(scene, NOVA, gov).await.unwrap().0, 9);
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 5);
+    agree(scene).await;
 }
 
 async fn fetched_prices_expire_and_the_price_book_applies_again(scene: &Scene) {
@@ -134,7 +181,9 @@ async fn prices_are_found_by_region_and_profile(scene: &Scene) {
         (NOVA, None, 1),
         (NOVA, Some("us-east-1"), 1),
         (NOVA, Some("eu-west-1"), 2),
-        ("eu.amazon.nova-lite-v1:0", Some("eu-west-1"), 2),
+        ("ca.amazon.nova-lite-v1:0", Some("eu-west-1"), 2),
+        // The book has a price for this profile.
+        ("eu.amazon.nova-lite-v1:0", Some("eu-west-1"), 78_000),
         ("us.amazon.nova-lite-v1:0", Some("eu-west-1"), 3),
         (arn.as_str(), None, 2),
         (arn.as_str(), Some("us-east-1"), 1),
@@ -161,7 +210,7 @@ async fn prices_are_cached(scene: &Scene) {
         now(scene, NOVA, None).await;
         now(scene, "acme.model", Some("eu-west-1")).await;
     }
-    assert_eq!(scene.watch.calls(), Calls { gets: 1, queries: 4, ..Calls::default() });
+    assert_eq!(scene.watch.calls(), Calls { gets: 1, queries: 2, ..Calls::default() });
     // A write of another process is visible a minute later.
     let other = scene.another().await;
     other.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
@@ -190,9 +239,8 @@ async fn all_prices_of_a_day_are_listed(scene: &Scene) {
         told.map(|change| (change.model_id.to_string(), change.new.map(|new| new.input))).collect()
     };
     let after = rows(today).await;
-    // The book has a regional price; a fetched price for all regions takes precedence.
-    let nova = (NOVA.to_owned(), Some(7));
-    let expected = [("acme.model".to_owned(), Some(1)), nova.clone(), nova];
+    // The book has a regional price, which a fetched price for all regions does not replace.
+    let expected = [("acme.model".to_owned(), Some(1)), (NOVA.to_owned(), Some(7))];
     assert_eq!(changes(&before, &after), expected);
     assert_eq!(changes(&after, &rows(tomorrow).await), [(NOVA.to_owned(), Some(9))]);
     let listed = scene.keeper.list_prices(today).await.unwrap();

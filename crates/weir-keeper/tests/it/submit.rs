@@ -335,6 +335,7 @@ async fn a_profile_requires_a_region(scene: &Scene) {
         profile_label: "ours".into(),
         inference_profile_arn:
             "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3".into(),
+        model_id: Some("amazon.nova-lite-v1:0".into()),
         description: String::new(),
     };
     scene.keeper.put_profile(&who.org, &who.app, &profile, "test").await.unwrap();
