@@ -66,7 +66,8 @@ impl<B: Backend> Keeper<B> {
         submission: &Submission,
         now_ms: i64,
     ) -> Result<PlannedSubmission> {
-        let (label, profile) = self.resolve_label(owner, "model_label", &submission.label).await?;
+        let label = effective.chain_label("model_label", &submission.label)?;
+        let (label, profile) = self.resolve_label(owner, "model_label", label.as_str()).await?;
         if profile.is_some() && submission.region.is_none() {
             let problem = "is required with an inference profile";
             return Err(Error::invalid("calling_region", problem));

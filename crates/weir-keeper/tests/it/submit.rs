@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_keeper::config::PutOrg;
+use weir_keeper::config::{PutApp, PutOrg};
 use weir_keeper::ids::{AppId, ModelId, OrgId};
 use weir_keeper::money::MicroUsd;
 use weir_keeper::submit::{Accepted, CallStatus, Submission};
@@ -57,9 +57,17 @@ async fn a_submission_is_metered_and_returns_the_total(scene: &Scene) {
     let unknown = AppId::new("nobody").unwrap();
     let error = scene.keeper.submit(&who.org, &unknown, &first).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { .. }));
-    let wrong = Submission { label: "cheap".into(), ..submission(scene) };
-    let error = scene.keeper.submit(&who.org, &who.app, &wrong).await.unwrap_err();
-    assert!(matches!(error, Error::Label { .. }));
+    // A label of the catalog outside the chain has no quota, so it is refused like one that does not exist.
+    for label in ["cheap", "ultra_premium"] {
+        let wrong = Submission { label: label.into(), ..submission(scene) };
+        let error = scene.keeper.submit(&who.org, &who.app, &wrong).await.unwrap_err();
+        assert!(matches!(error, Error::Label { .. }));
+        let expected = format!(
+            "model_label: {label:?} is not in the chain of the app; use one of premium, standard, economy"
+        );
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(spent(scene, &who.one(), label, today()).await, (0, 0));
+    }
 }
 
 async fn an_org_quota_is_charged_and_the_app_is_metered_too(scene: &Scene) {
@@ -339,6 +347,13 @@ async fn a_profile_requires_a_region(scene: &Scene) {
         description: String::new(),
     };
     scene.keeper.put_profile(&who.org, &who.app, &profile, "test").await.unwrap();
+    let chain = PutApp {
+        app_name: "Chat".into(),
+        model_ordering: Some(vec!["ours".into()]),
+        quotas: Some([("ours".into(), 5_000_000)].into()),
+        ..PutApp::default()
+    };
+    scene.keeper.put_app(&who.org, &who.app, &chain, "test").await.unwrap();
     let told = Submission { label: "ours".into(), ..submission(scene) };
     let error = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap_err();
     assert!(error.to_string().starts_with("calling_region: is required"), "{error}");
