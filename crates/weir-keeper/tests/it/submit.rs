@@ -99,6 +99,14 @@ async fn a_duplicate_gets_the_first_response(scene: &Scene) {
     scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
     let calls = scene.watch.calls();
     assert_eq!((calls.transactions, calls.gets, calls.batch_gets), (1, 1, 0));
+    // A client that builds its request again sets a new timestamp.
+    let rebuilt = Submission { at_ms: told.at_ms - 5_000, ..told.clone() };
+    let again = scene.keeper.submit(&who.org, &who.app, &rebuilt).await.unwrap();
+    assert_eq!((again.duplicate, again.processing), (true, first.processing));
+    let both = [rebuilt.clone(), told.clone()];
+    for again in scene.keeper.submit_batch(&who.org, &who.app, &both).await.unwrap() {
+        assert_eq!(again.unwrap().processing, first.processing);
+    }
     let mut other = told.clone();
     other.tokens.output += 1;
     let error = scene.keeper.submit(&who.org, &who.app, &other).await.unwrap_err();
