@@ -17,6 +17,7 @@ use crate::keeper::Keeper;
 use crate::keys;
 use crate::orgs::{OWN_CHAINS, PutOutcome, decode_app};
 use crate::paging::Page;
+use crate::prices::PriceQuery;
 use crate::retry::pause;
 
 /// An org as read: its record and its item.
@@ -78,8 +79,8 @@ impl<B: Backend> Keeper<B> {
             };
             let Some(profile) = profile else { continue };
             let arn = &profile.inference_profile_arn;
-            let by = (label, Some(&profile));
-            if self.price_by_label(arn, by, None, now_ms).await?.is_none() {
+            let query = PriceQuery::new(arn);
+            if self.price_by_label(&query, (label, Some(&profile)), now_ms).await?.is_none() {
                 let problem = format!(
                     "no price is known for {label}, so its usage could not be recorded: register it with the `model_id` that \
                      it stands for, or import a price for {arn}"

@@ -26,6 +26,8 @@ pub const LABEL_MAX: usize = 64;
 pub const APP_ID_MAX: usize = 128;
 /// Longest model id or ARN, in bytes: the limit of Bedrock.
 pub const MODEL_ID_MAX: usize = 2_048;
+/// Longest name of a vendor, in bytes.
+pub const VENDOR_MAX: usize = 32;
 /// Longest description, in characters.
 pub const DESCRIPTION_MAX: usize = 1_024;
 /// Valid shard counts; an org keeps its own for ever.
@@ -88,7 +90,7 @@ pub const DELIVERY_RETENTION_MS: i64 = 7 * 86_400_000;
 pub const GRACE_HOURS_MAX: u32 = 168;
 /// Default grace period of an old secret, in hours.
 pub const GRACE_HOURS_DEFAULT: u32 = 24;
-/// Most entries of a price book: twenty times what Bedrock has.
+/// Most entries of a price book: seven times what the shipped ones have.
 pub const BOOK_ENTRIES_MAX: usize = 10_000;
 /// Largest price book, in bytes.
 pub const BOOK_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use weir_table::Backend;
 
 use crate::error::{Error, Result};
-use crate::ids::{AppId, Label, ModelId, OrgId};
+use crate::ids::{AppId, Label, ModelId, OrgId, Vendor};
 use crate::keeper::Keeper;
 use crate::profiles::InferenceProfile;
 
@@ -13,6 +13,8 @@ use crate::profiles::InferenceProfile;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResolvedModel {
     pub(crate) model: ModelId,
+    /// The vendor, where the label names one.
+    pub(crate) vendor: Option<Vendor>,
     pub(crate) description: String,
     /// The inference profile, where the label is one.
     pub(crate) profile: Option<Arc<InferenceProfile>>,
@@ -50,12 +52,17 @@ impl<B: Backend> Keeper<B> {
         label: &Label,
     ) -> Result<Option<ResolvedModel>> {
         if let Some(def) = self.catalog().get(label) {
-            let (model, description) = (def.bedrock_model_id.clone(), def.description.clone());
-            return Ok(Some(ResolvedModel { model, description, profile: None }));
+            return Ok(Some(ResolvedModel {
+                model: def.model_id.clone(),
+                vendor: def.vendor.clone(),
+                description: def.description.clone(),
+                profile: None,
+            }));
         }
         let profile = self.profile(org, app, label).await?;
         Ok(profile.map(|profile| ResolvedModel {
             model: profile.inference_profile_arn.clone(),
+            vendor: None,
             description: profile.description.clone(),
             profile: Some(profile),
         }))

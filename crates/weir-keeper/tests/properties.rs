@@ -95,7 +95,7 @@ fn amount() -> impl Strategy<Value = u64> {
 fn price() -> impl Strategy<Value = Price> {
     let part = || prop::option::of(amount());
     (amount(), amount(), part(), part()).prop_map(|(input, output, cache_read, cache_write)| {
-        Price { input, output, cache_read, cache_write }
+        Price { cache_read, cache_write, ..Price::new(input, output) }
     })
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::formats::{BedrockModelId, Identifier};
+use super::formats::{Identifier, ModelId};
 
 /// An inference profile to register.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -21,7 +21,7 @@ pub struct InferenceProfileRequest {
     /// Model that the profile stands for. The profile has its price, unless a price was imported for the ARN itself.
     /// An ARN that names its model needs none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<BedrockModelId>)]
+    #[schema(value_type = Option<ModelId>)]
     pub model_id: Option<String>,
     /// Description of the profile.
     #[serde(default)]

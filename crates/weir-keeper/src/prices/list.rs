@@ -7,12 +7,12 @@ use serde::Serialize;
 use weir_table::{Backend, Query};
 
 use super::edition::Edition;
-use super::lookup::{EditionsInForce, find};
+use super::lookup::{EditionsInForce, PriceQuery, find};
 use super::{PriceRow, PriceSource};
 use crate::bounds::PRICE_PAGES_MAX;
 use crate::day::OrgDay;
 use crate::error::{Error, Result};
-use crate::ids::ModelId;
+use crate::ids::{ModelId, Vendor};
 use crate::keeper::Keeper;
 use crate::keys;
 
@@ -29,25 +29,30 @@ pub struct ListedPrice {
 }
 
 impl<B: Backend> Keeper<B> {
-    /// All prices in force on a UTC day, by model and region, except those of labels, which are in the catalog. Each is
+    /// All prices in force on a UTC day, by model, vendor and region, except those of labels, which are in the catalog. Each is
     /// the one that a submission of that model in that region is counted at.
     ///
     /// # Errors
     /// The price table is too large to list, or the store fails.
     pub async fn list_prices(&self, on: OrgDay) -> Result<Vec<ListedPrice>> {
         let editions = self.editions(on).await?;
-        let mut keys: BTreeSet<(ModelId, Option<CompactString>)> = BTreeSet::new();
+        let mut keys: BTreeSet<(ModelId, Vendor, Option<CompactString>)> = BTreeSet::new();
+        let bedrock = Vendor::bedrock();
         for row in PriceRow::from_book(self.price_book()) {
-            keys.insert((row.model_id, row.region));
+            let vendor = row.vendor.unwrap_or_else(|| bedrock.clone());
+            keys.insert((row.model_id, vendor, row.region));
         }
         for edition in editions.values().flat_map(EditionsInForce::iter) {
+            let vendor = edition.vendor.as_ref().unwrap_or(&bedrock);
             let regions = edition.prices.keys().cloned();
-            keys.extend(regions.map(|region| (edition.model.clone(), region)));
+            keys.extend(regions.map(|region| (edition.model.clone(), vendor.clone(), region)));
         }
         let of = |name: &str| editions.get(name);
-        let listed = keys.into_iter().filter_map(|(model_id, region)| {
-            let found = find(&model_id, region.as_deref(), on, self.price_book(), of)?;
-            let row = PriceRow { model_id, region, price: found.price };
+        let listed = keys.into_iter().filter_map(|(model_id, vendor, region)| {
+            let (given, here) = (Some(&vendor), region.as_deref());
+            let query = PriceQuery { vendor: given, region: here, ..PriceQuery::new(&model_id) };
+            let found = find(&query, on, self.price_book(), of).ok().flatten()?;
+            let row = PriceRow { model_id, vendor: vendor.listed(), region, price: found.price };
             Some(ListedPrice { row, source: found.source, version: found.version })
         });
         Ok(listed.collect())

@@ -10,11 +10,12 @@ use super::cache::{CachedPrice, PriceKey};
 use super::edition::Edition;
 use super::import_list::ImportList;
 use super::model_names::{keys as price_keys, names};
+use super::vendors::{Vendors, ambiguous, choose_vendor};
 use super::{PriceBook, PriceSource, ResolvedPrice};
 use crate::bounds::PRICE_PAGES_MAX;
 use crate::day::{OrgDay, Zone};
 use crate::error::{Error, Result};
-use crate::ids::{Label, ModelId};
+use crate::ids::{Label, ModelId, Vendor};
 use crate::keeper::Keeper;
 use crate::keys;
 use crate::profiles::InferenceProfile;
@@ -37,8 +38,8 @@ impl EditionsInForce {
         editions.retain(|it| it.from <= on && it.is_unexpired(now_ms) && imports.is_in_force(it));
         let order = |it: &Edition| (it.import.is_some(), it.from, it.import.clone());
         editions.sort_by_key(|it| std::cmp::Reverse(order(it)));
-        let fetched = editions.iter().position(|it| it.import.is_none());
-        editions.truncate(fetched.map_or(editions.len(), |first| first + 1));
+        let last_fetched = editions.iter().find(|it| it.import.is_none()).map(|it| it.from);
+        editions.retain(|it| it.import.is_some() || Some(it.from) == last_fetched);
         EditionsInForce(editions)
     }
 
@@ -47,33 +48,66 @@ impl EditionsInForce {
     }
 }
 
+/// A model whose price is looked up.
+#[derive(Debug, Clone, Copy)]
+pub struct PriceQuery<'a> {
+    /// The model.
+    pub model: &'a ModelId,
+    /// The vendor, where it was named.
+    pub vendor: Option<&'a Vendor>,
+    /// The vendor of the label, for a model that several vendors have a price for.
+    pub label_vendor: Option<&'a Vendor>,
+    /// The region of the call.
+    pub region: Option<&'a str>,
+}
+
+impl<'a> PriceQuery<'a> {
+    /// A model, of whichever vendor has it, in no region in particular.
+    #[must_use]
+    pub fn new(model: &'a ModelId) -> PriceQuery<'a> {
+        PriceQuery { model, vendor: None, label_vendor: None, region: None }
+    }
+}
+
 /// The price of a model in a region on a day: that of the most specific key, whoever set it. For one key, an imported
 /// price precedes a fetched one, and that the price book.
+///
+/// # Errors
+/// Several vendors have a price for the model, and none of them was named: returns all of them.
 pub(super) fn find<'e>(
-    model: &ModelId,
-    region: Option<&str>,
+    query: &PriceQuery<'_>,
     on: OrgDay,
     book: &PriceBook,
     editions: impl Fn(&str) -> Option<&'e EditionsInForce>,
-) -> Option<ResolvedPrice> {
-    price_keys(model.as_str(), region).find_map(|(name, region)| {
-        let mut stored = editions(name).into_iter().flat_map(EditionsInForce::iter);
-        let stored = stored.find_map(|it| Some(it.resolve(*it.prices.get(&region)?, on)));
-        let (price, source, version) = match stored {
+) -> Result<Option<ResolvedPrice>, Vendors> {
+    let model = query.model.as_str();
+    let stored = |name| editions(name).into_iter().flat_map(EditionsInForce::iter);
+    let mut priced = Vendors::new();
+    for name in names(model) {
+        priced.extend(book.vendors(name));
+        priced.extend(stored(name).map(|it| it.vendor.clone()));
+    }
+    let vendor = choose_vendor(query.vendor, query.label_vendor, &priced)?;
+    Ok(price_keys(model, query.region).find_map(|(name, region)| {
+        let mut of_vendor = stored(name).filter(|it| it.vendor == vendor);
+        let found = of_vendor.find_map(|it| Some(it.resolve(*it.prices.get(&region)?, on)));
+        let key = (vendor.clone(), region);
+        let (price, source, version) = match found {
             Some(found) => found,
-            None => (book.get(name, &region)?, PriceSource::PriceBook, book.as_of().to_owned()),
+            None => (book.get(name, &key)?, PriceSource::PriceBook, book.as_of().to_owned()),
         };
-        Some(ResolvedPrice { price, source, version, listed_as: name.into(), region })
-    })
+        let (vendor, region) = key;
+        Some(ResolvedPrice { price, source, version, listed_as: name.into(), vendor, region })
+    }))
 }
 
 /// The price of an inference profile: its own, else that of the model it was registered for, else that of the model in
 /// its ARN.
 fn profile_price(
     profile: &InferenceProfile,
-    by_arn: CachedPrice,
-    by_model: CachedPrice,
-) -> CachedPrice {
+    by_arn: Option<Arc<ResolvedPrice>>,
+    by_model: Option<Arc<ResolvedPrice>>,
+) -> Option<Arc<ResolvedPrice>> {
     let arn = profile.inference_profile_arn.as_str();
     match by_arn {
         Some(own) if own.listed_as == arn => Some(own),
@@ -82,54 +116,56 @@ fn profile_price(
 }
 
 impl<B: Backend> Keeper<B> {
-    /// The price of a model in a region at a time: see [`find`]; else the label's. `None` when unknown. The store is
-    /// read once a minute per model and region.
+    /// The price of a model in a region at a time: see [`find`]. `None` when unknown. The store is read once a minute per
+    /// model, vendor and region.
     ///
     /// # Errors
-    /// The store fails.
+    /// Several vendors have a price for the model, and none of them was named. Or the store fails.
     pub async fn price(
         &self,
-        model: &ModelId,
-        label: Option<&Label>,
-        region: Option<&str>,
+        query: &PriceQuery<'_>,
         at_ms: i64,
     ) -> Result<Option<Arc<ResolvedPrice>>> {
         let prices = &self.inner.prices;
         let now_ms = self.now_ms();
-        let key = PriceKey { model, region, day: at_ms.div_euclid(DAY_MS) };
+        let PriceQuery { model, vendor, label_vendor, region } = *query;
+        let key = PriceKey { model, vendor, label_vendor, region, day: at_ms.div_euclid(DAY_MS) };
         let price = match prices.get(key, now_ms) {
             Some(cached) => cached,
             None => {
                 // Read before the imports, so that no price of an older list is cached.
                 let epoch = prices.epoch();
                 let imports = self.cached_imports(now_ms).await?;
-                let price = self.read_price(model, region, (at_ms, now_ms), &imports).await?;
+                let price = self.read_price(query, (at_ms, now_ms), &imports).await?;
                 prices.insert(key, price.clone(), imports.read_ms, epoch);
                 price
             }
         };
-        Ok(price.or_else(|| prices.label_price(label?)))
+        price.map_err(|vendors| ambiguous("vendor", model, &vendors))
     }
 
-    /// The price of a model that is called by a label, which may be an inference profile.
+    /// The price of a model that is called by a label: that of its vendor, else the label's. The label may be an inference
+    /// profile.
     ///
     /// # Errors
-    /// The store fails.
-    pub(crate) async fn price_by_label(
+    /// Several vendors have a price for the model, and neither the query nor the label names one. Or the store fails.
+    pub async fn price_by_label(
         &self,
-        model: &ModelId,
+        query: &PriceQuery<'_>,
         (label, profile): (&Label, Option<&InferenceProfile>),
-        region: Option<&str>,
         at_ms: i64,
     ) -> Result<Option<Arc<ResolvedPrice>>> {
-        let found = self.price(model, Some(label), region, at_ms).await?;
-        let Some(profile) = profile.filter(|profile| profile.inference_profile_arn == *model)
-        else {
-            return Ok(found);
+        let label_vendor = self.catalog().get(label).and_then(|def| def.vendor.as_ref());
+        let found = self.price(&PriceQuery { label_vendor, ..*query }, at_ms).await?;
+        let own = |profile: &&InferenceProfile| profile.inference_profile_arn == *query.model;
+        let Some(profile) = profile.filter(own) else {
+            return Ok(found.or_else(|| self.inner.prices.label_price(label)));
         };
-        let region = region.or_else(|| profile.region());
+        let region = query.region.or_else(|| profile.region());
         let by_model = match &profile.model_id {
-            Some(model) => self.price(model, None, region, at_ms).await?,
+            Some(model) => {
+                self.price(&PriceQuery { region, ..PriceQuery::new(model) }, at_ms).await?
+            }
             None => None,
         };
         Ok(profile_price(profile, found, by_model))
@@ -137,19 +173,18 @@ impl<B: Backend> Keeper<B> {
 
     async fn read_price(
         &self,
-        model: &ModelId,
-        region: Option<&str>,
+        query: &PriceQuery<'_>,
         (at_ms, now_ms): (i64, i64),
         imports: &ImportList,
     ) -> Result<CachedPrice> {
         let on = Zone::utc().day_of(at_ms);
         let mut editions = Vec::new();
-        for name in names(model.as_str()) {
+        for name in names(query.model.as_str()) {
             let all = self.editions_of(name).await?;
             editions.push((name, EditionsInForce::new(all, imports, (on, now_ms))));
         }
         let of = |name: &str| editions.iter().find(|(of, _)| *of == name).map(|(_, all)| all);
-        Ok(find(model, region, on, self.price_book(), of).map(Arc::new))
+        Ok(find(query, on, self.price_book(), of).map(|found| found.map(Arc::new)))
     }
 
     /// All stored editions of a model.
@@ -190,6 +225,7 @@ mod tests {
         };
         Edition {
             model: ModelId::new(NOVA).unwrap(),
+            vendor: None,
             from: day(from),
             import: import.map(|id| EventId::new(id).unwrap()),
             prices: prices.iter().map(price).collect(),
@@ -210,7 +246,8 @@ mod tests {
         let input = |model: &str, region, editions: &EditionsInForce| {
             let model = ModelId::new(model).unwrap();
             let of = |name: &str| (name == NOVA).then_some(editions);
-            let found = find(&model, region, day(20), &book, of)?;
+            let query = PriceQuery { region, ..PriceQuery::new(&model) };
+            let found = find(&query, day(20), &book, of).unwrap()?;
             Some((found.price.input, found.source.as_str()))
         };
         let (us, gov) = ("us.amazon.nova-lite-v1:0", Some("us-gov-west-1"));
@@ -244,6 +281,7 @@ mod tests {
                 source: PriceSource::Cached,
                 version: String::new(),
                 listed_as: name.into(),
+                vendor: None,
                 region: None,
             }))
         };

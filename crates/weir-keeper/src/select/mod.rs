@@ -20,6 +20,7 @@ use crate::decide::{Decision, decide};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId};
 use crate::keeper::Keeper;
+use crate::prices::PriceQuery;
 use crate::retry::pause;
 
 /// Bytes of the hash in an `ETag`.
@@ -55,9 +56,14 @@ impl<B: Backend> Keeper<B> {
             && let Some(resolved) = self.model_for_label((org, app), &chosen.label).await?
         {
             let label = (&chosen.label, resolved.profile.as_deref());
-            let found = self.price_by_label(&resolved.model, label, None, now_ms).await?;
-            price = found.map(|price| (*price).clone());
-            model = Some((resolved.model, resolved.description));
+            let query = PriceQuery::new(&resolved.model);
+            price = match self.price_by_label(&query, label, now_ms).await {
+                Ok(found) => found.map(|price| (*price).clone()),
+                // The submission may name the vendor.
+                Err(Error::Invalid { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            model = Some(resolved);
         }
         let response = SelectionResponse::new(&effective, &decision, model, price, now_ms);
         let config_version = effective.config_version;
@@ -117,7 +123,7 @@ impl Selection {
         let sticky = decision.sticky_fallback_active;
         write!(text, "{day}\0{version}\0{}\0{frequency}\0{sticky}\0", decision.reason)?;
         if let Some(model) = &self.response.recommended_model {
-            write!(text, "{}\0{}\0", model.label.as_str(), model.bedrock_model_id.as_str())?;
+            write!(text, "{}\0{}\0", model.label.as_str(), model.model_id.as_str())?;
         }
         if let Some(pricing) = &self.response.pricing {
             write!(text, "{}\0", pricing.version)?;

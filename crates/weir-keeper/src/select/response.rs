@@ -7,7 +7,8 @@ use serde::Serialize;
 use crate::config::{EffectiveConfig, QuotaScope};
 use crate::day::{OrgDay, rfc3339};
 use crate::decide::{Decision, Guidance, Mode, ModelStatus, Reason, Status};
-use crate::ids::{Label, ModelId};
+use crate::ids::{Label, ModelId, Vendor};
+use crate::label_lookup::ResolvedModel;
 use crate::money::{MicroUsd, Percent, Price};
 use crate::prices::{PriceSource, ResolvedPrice};
 
@@ -37,8 +38,11 @@ pub struct SelectionResponse {
 pub struct RecommendedModel {
     /// The model label.
     pub label: Label,
-    /// The Bedrock model id or ARN.
-    pub bedrock_model_id: ModelId,
+    /// The id of the model at its vendor, or an ARN.
+    pub model_id: ModelId,
+    /// The vendor, where the label names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<Vendor>,
     /// Why this model is recommended.
     pub reason: Reason,
     /// Description of the model.
@@ -120,21 +124,22 @@ impl QuotaStatus {
 }
 
 impl SelectionResponse {
-    /// The response for a decision. `model` is the id and description behind the recommended label.
+    /// The response for a decision. `model` is the model behind the recommended label.
     #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         config: &EffectiveConfig,
         decision: &Decision,
-        model: Option<(ModelId, String)>,
+        model: Option<ResolvedModel>,
         priced: Option<ResolvedPrice>,
         now_ms: i64,
     ) -> SelectionResponse {
         let named = decision.model().zip(model);
-        let recommended = named.map(|(status, (id, description))| RecommendedModel {
+        let recommended = named.map(|(status, model)| RecommendedModel {
             label: status.label.clone(),
-            bedrock_model_id: id,
+            model_id: model.model,
+            vendor: model.vendor,
             reason: decision.reason.clone(),
-            description,
+            description: model.description,
         });
         let pricing = priced.map(|ResolvedPrice { price, source, version, .. }| Pricing {
             price,
@@ -183,12 +188,18 @@ mod tests {
         });
         let decision = decide(&config.decision_input(&chain, None, NOW_MS));
         let def = labels.get(&decision.model().unwrap().label).unwrap();
-        let model = (def.bedrock_model_id.clone(), def.description.clone());
+        let model = ResolvedModel {
+            model: def.model_id.clone(),
+            vendor: def.vendor.clone(),
+            description: def.description.clone(),
+            profile: None,
+        };
         let priced = ResolvedPrice {
             price: Price::new(1_000_000, 5_000_000),
             source: PriceSource::PriceBook,
             version: "2026-11".into(),
-            listed_as: def.bedrock_model_id.as_str().into(),
+            listed_as: def.model_id.as_str().into(),
+            vendor: None,
             region: None,
         };
         let response =
@@ -198,7 +209,7 @@ mod tests {
             json!({
                 "recommended_model": {
                     "label": "standard",
-                    "bedrock_model_id": "anthropic.claude-haiku-4-5-20251001-v1:0",
+                    "model_id": "anthropic.claude-haiku-4-5-20251001-v1:0",
                     "reason": "QUOTA_EXCEEDED_premium",
                     "description": "Claude Haiku 4.5: fast, for everyday work",
                 },

@@ -23,6 +23,12 @@ impl Submission {
             hash.update((text.len() as u64).to_be_bytes());
             hash.update(text);
         }
+        // A submission without a vendor has the hash that it had before there were vendors.
+        if let Some(vendor) = &self.vendor {
+            hash.update(b"vendor");
+            hash.update((vendor.as_str().len() as u64).to_be_bytes());
+            hash.update(vendor.as_str());
+        }
         let TokenUse { input, output, cached_read, cached_write } = self.tokens;
         for number in [input, output, cached_read, cached_write] {
             hash.update(number.to_be_bytes());
@@ -39,7 +45,7 @@ impl Submission {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{ModelId, RequestId};
+    use crate::ids::{ModelId, RequestId, Vendor};
     use crate::money::MicroUsd;
 
     fn submission() -> Submission {
@@ -47,6 +53,7 @@ mod tests {
             request_id: RequestId::new("7c9e6679-7425-40de-944b-e07fc1f90ae7").unwrap(),
             label: "premium".into(),
             model: ModelId::new("amazon.nova-lite-v1:0").unwrap(),
+            vendor: None,
             tokens: TokenUse { input: 1000, output: 500, cached_read: 0, cached_write: 0 },
             region: None,
             stated_cost: None,
@@ -57,9 +64,10 @@ mod tests {
 
     #[test]
     fn the_hash_covers_every_field_but_the_id_and_the_timestamp() {
-        let changes: [fn(&mut Submission); 9] = [
+        let changes: [fn(&mut Submission); 10] = [
             |s| s.label = "standard".into(),
             |s| s.model = ModelId::new("m").unwrap(),
+            |s| s.vendor = Some(Vendor::bedrock()),
             |s| s.region = Some(String::new()),
             |s| s.tokens.input += 1,
             |s| s.tokens.output += 1,

@@ -14,6 +14,7 @@ use crate::ids::{AppId, OrgId, RequestId, Scope};
 use crate::keeper::Keeper;
 use crate::keys;
 use crate::money::{MicroUsd, Percent};
+use crate::prices::PriceQuery;
 use crate::table::TTL;
 
 impl<B: Backend> Keeper<B> {
@@ -75,8 +76,14 @@ impl<B: Backend> Keeper<B> {
         let region = submission.region.as_deref();
         // A late submission costs what it would have cost then.
         let at_ms = submission.at_ms.min(now_ms);
-        let by = (&label, profile.as_deref());
-        let price = self.price_by_label(&submission.model, by, region, at_ms).await?;
+        let vendor = submission.vendor.as_ref();
+        let query = PriceQuery { vendor, region, ..PriceQuery::new(&submission.model) };
+        let price = self.price_by_label(&query, (&label, profile.as_deref()), at_ms).await;
+        // A client that states the cost needs no price.
+        let price = match price {
+            Err(Error::Invalid { .. }) if submission.stated_cost.is_some() => None,
+            price => price?,
+        };
         let price = price.as_ref().map(|resolved| &resolved.price);
         let retention_days = self.settings().retention_days;
         PlannedSubmission::new(submission, label, effective, price, retention_days, now_ms)
@@ -93,7 +100,7 @@ impl<B: Backend> Keeper<B> {
     ) -> Result<DedupRecord> {
         let may_have_been_accepted = match &error {
             Error::Label { .. } | Error::UnknownPrice { .. } => true,
-            Error::Invalid { field, .. } => field == "timestamp",
+            Error::Invalid { field, .. } => field == "timestamp" || field == "vendor",
             _ => false,
         };
         if !may_have_been_accepted {

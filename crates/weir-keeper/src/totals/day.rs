@@ -88,7 +88,7 @@ impl<B: Backend> Keeper<B> {
         Ok(())
     }
 
-    /// The Bedrock id of each model that was used.
+    /// The id of each model that was used.
     pub(super) async fn model_ids(
         &self,
         scope: &Scope,
@@ -97,7 +97,7 @@ impl<B: Backend> Keeper<B> {
         let mut models: Vec<(Label, ModelId)> = self
             .catalog()
             .iter()
-            .map(|(label, def)| (label.clone(), def.bedrock_model_id.clone()))
+            .map(|(label, def)| (label.clone(), def.model_id.clone()))
             .collect();
         if let Scope::App(org, app) = scope {
             for label in usage.models.keys().filter(|label| self.catalog().get(label).is_none()) {

@@ -66,9 +66,9 @@ pub struct ModelTotals {
     pub quota_status: Status,
     /// Average cost of a submission, in micro-USD, rounded up.
     pub average_cost_per_request: MicroUsd,
-    /// The Bedrock model id or ARN.
+    /// The id of the model at its vendor, or an ARN.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bedrock_model_id: Option<ModelId>,
+    pub model_id: Option<ModelId>,
 }
 
 /// The fallback or override of a day.
@@ -131,13 +131,13 @@ impl ModelTotals {
             quota_pct: Percent::of(counters.cost, quota),
             quota_status: status(counters.cost, quota, threshold_pct),
             average_cost_per_request: MicroUsd(average),
-            bedrock_model_id: model,
+            model_id: model,
         }
     }
 }
 
 impl DayTotals {
-    /// The totals of a day; `quota` returns the quota of a model, `model` its Bedrock id.
+    /// The totals of a day; `quota` returns the quota of a model, `model` its id.
     pub(super) fn new(
         effective: &EffectiveConfig,
         date: OrgDay,

@@ -100,12 +100,13 @@ async fn a_recommended_profile_can_be_submitted(scene: &Scene) {
     keeper.put_app(&id, &a, &chain, "admin").await.unwrap();
     let selected = keeper.select(&id, &a, true).await.unwrap().response;
     let recommended = selected.recommended_model.unwrap();
-    assert_eq!(recommended.bedrock_model_id.as_str(), ARN);
+    assert_eq!(recommended.model_id.as_str(), ARN);
     assert_eq!(selected.pricing.unwrap().price.input, 60_000);
-    assert_eq!(submit(recommended.bedrock_model_id.as_str()).await.unwrap(), 60_000);
+    assert_eq!(submit(recommended.model_id.as_str()).await.unwrap(), 60_000);
     // Or its own.
     let own = PriceRow {
         model_id: ModelId::new(ARN).unwrap(),
+        vendor: None,
         region: None,
         price: Price::new(70_000, 1),
     };

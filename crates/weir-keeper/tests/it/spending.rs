@@ -96,6 +96,7 @@ pub(crate) fn submission(scene: &Scene) -> Submission {
         request_id: RequestId::new(uuid::Uuid::new_v4().to_string()).unwrap(),
         label: "premium".into(),
         model: ModelId::new("anthropic.claude-sonnet-4-5-20250929-v1:0").unwrap(),
+        vendor: None,
         tokens: TokenUse { input: 1_000, output: 500, cached_read: 0, cached_write: 0 },
         region: None,
         stated_cost: None,

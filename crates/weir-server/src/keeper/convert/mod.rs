@@ -14,7 +14,7 @@ use weir_keeper::decide::StickyState;
 use weir_keeper::ids::Scope;
 use weir_keeper::{PutOutcome, audit, profiles, webhooks};
 
-pub use self::prices::price_entry;
+pub use self::prices::{long_context, price_entry};
 pub(super) use self::prices::{model_price, price_import, price_row};
 pub(super) use self::runtime::{
     day_totals, model_selection, quota_status, submission, submission_response,

@@ -10,9 +10,9 @@ use weir_api::keeper::{AppConfig, InferenceProfile, ModelPrice, OrgConfig};
 use weir_keeper::catalog::{ModelCatalog, ModelDefinition};
 use weir_keeper::config::{AppRecord, EffectiveConfig, OrgRecord, Overrides, PutOrg};
 use weir_keeper::day::OrgDay;
-use weir_keeper::ids::{AppId, Label, ModelId, OrgId};
+use weir_keeper::ids::{AppId, Label, ModelId, OrgId, Vendor};
 use weir_keeper::money::Price;
-use weir_keeper::prices::{PriceBook, resolve};
+use weir_keeper::prices::{PriceBook, PriceQuery, resolve};
 use weir_server::keeper::convert;
 
 use super::{SimulateArgs, wrong};
@@ -76,17 +76,25 @@ impl Proposal {
         if !Place::of(&loaded.config.store).is_there() {
             let book = PriceBook::shipped().map_err(|error| Failure::fault(error.to_string()))?;
             let found = defs.into_iter().filter_map(|(label, def)| {
-                let found = resolve(&book, &def.bedrock_model_id, region, def.price)?;
-                Some((label, found.price))
+                let vendor = def.vendor.as_ref();
+                let query = PriceQuery { vendor, region, ..PriceQuery::new(&def.model_id) };
+                let found = resolve(&book, &query, def.price).map_err(wrong).transpose()?;
+                Some(found.map(|found| (label, found.price)))
             });
-            return Ok(found.collect());
+            return found.collect();
         }
         Api::with(loaded, async |api| {
             let mut prices = BTreeMap::new();
             for (label, def) in defs {
-                let mut listed = listed_price(api, &def.bedrock_model_id, region, day).await?;
+                let query = PriceQuery {
+                    vendor: def.vendor.as_ref(),
+                    region,
+                    ..PriceQuery::new(&def.model_id)
+                };
+                let mut listed = listed_price(api, &query, day).await?;
                 if let (None, Some(model)) = (listed, self.named.get(&label)) {
-                    listed = listed_price(api, model, region, day).await?;
+                    let query = PriceQuery { region, ..PriceQuery::new(model) };
+                    listed = listed_price(api, &query, day).await?;
                 }
                 prices.extend(listed.or(def.price).map(|price| (label, price)));
             }
@@ -99,12 +107,16 @@ impl Proposal {
 /// The price at which submissions of a model are recorded on a day, except that of its label.
 async fn listed_price(
     api: &Api,
-    model: &ModelId,
-    region: Option<&str>,
+    query: &PriceQuery<'_>,
     day: OrgDay,
 ) -> Result<Option<Price>, Failure> {
     let day = day.to_string();
-    let query = [("on", Some(day.as_str())), ("model", Some(model.as_str())), ("region", region)];
+    let query = [
+        ("on", Some(day.as_str())),
+        ("model", Some(query.model.as_str())),
+        ("vendor", query.vendor.map(Vendor::as_str)),
+        ("region", query.region),
+    ];
     let page: Page<ModelPrice> = api.get(&with_query(&format!("{ROOT}/prices"), &query)).await?;
     Ok(page.items.first().map(price))
 }
@@ -193,7 +205,8 @@ fn as_request(found: wire::EffectiveConfig) -> PutOrg {
 /// An inference profile as a label; `None` when its label or ARN is malformed.
 fn label(profile: InferenceProfile) -> Option<(Label, ModelDefinition)> {
     let def = ModelDefinition {
-        bedrock_model_id: ModelId::new(&profile.inference_profile_arn).ok()?,
+        model_id: ModelId::new(&profile.inference_profile_arn).ok()?,
+        vendor: None,
         tier: profile.kind,
         family: String::new(),
         description: profile.description,
