@@ -9,7 +9,7 @@ use weir_table::{Backend, Item, Query, Write};
 use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::TRIES_MAX;
 use crate::config::{
-    AppConfig, AppRecord, EffectiveConfig, OrgRecord, PutApp, VERSION, changed_fields,
+    AppConfig, AppRecord, EffectiveConfig, OrgRecord, PutApp, Unpriced, VERSION, changed_fields,
 };
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, Scope};
@@ -17,6 +17,7 @@ use crate::item_diff::{unchanged_since, update_between};
 use crate::keeper::Keeper;
 use crate::keys;
 use crate::orgs::{OWN_CHAINS, PutOutcome, decode_app};
+use crate::prices::PriceQuery;
 use crate::retry::pause;
 
 /// An org as read: its record and its item.
@@ -47,6 +48,7 @@ impl<B: Backend> Keeper<B> {
             let profiles =
                 if names_labels { self.profile_labels(org, app).await? } else { Vec::new() };
             let config = request.check(self.catalog(), &profiles, &record)?;
+            self.check_profiles_priced((org, app), &config, &record, now_ms).await?;
             let snapshot = OrgSnapshot { record: &record, item: &item };
             let put = match &old {
                 None => self.create_app(&snapshot, app, config, actor, now_ms).await?,
@@ -57,6 +59,36 @@ impl<B: Backend> Keeper<B> {
             }
         }
         Err(Error::Contended)
+    }
+
+    /// Checks that each inference profile of a chain has a price: a model that is recommended can be submitted.
+    async fn check_profiles_priced(
+        &self,
+        (org, app): (&OrgId, &AppId),
+        config: &AppConfig,
+        record: &OrgRecord,
+        now_ms: i64,
+    ) -> Result<()> {
+        if record.config.unpriced == Unpriced::Zero {
+            return Ok(());
+        }
+        for label in config.model_ordering.iter().flatten() {
+            let profile = match self.catalog().get(label) {
+                Some(_) => None,
+                None => self.stored_profile(org, app, label).await?,
+            };
+            let Some(profile) = profile else { continue };
+            let arn = &profile.inference_profile_arn;
+            let query = PriceQuery::new(arn);
+            if self.price_by_label(&query, (label, Some(&profile)), now_ms).await?.is_none() {
+                let problem = format!(
+                    "no price is known for {label}, so its usage could not be recorded: register it with the `model_id` that \
+                     it stands for, or import a price for {arn}"
+                );
+                return Err(Error::config("model_ordering", problem));
+            }
+        }
+        Ok(())
     }
 
     /// `None` when a concurrent writer was faster.

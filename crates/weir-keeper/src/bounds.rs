@@ -2,8 +2,14 @@
 
 pub use weir_table::retry::{PAGE_MAX, TRIES_MAX};
 
-/// Largest quota, and largest cost a client may state, in micro-USD: a billion dollars a day.
+/// Largest quota, in micro-USD: a billion dollars a day.
 pub const USD_MICROS_MAX: u64 = 1_000_000_000_000_000;
+/// Largest cost of one submission, in micro-USD: a million dollars.
+pub const SUBMISSION_USD_MICROS_MAX: u64 = 1_000_000_000_000;
+/// Largest spend of a day, in micro-USD. A sum stops there, and is at least any quota.
+pub const DAY_USD_MICROS_MAX: u64 = USD_MICROS_MAX;
+/// Most totals a process remembers as impossible to sum.
+pub const UNSUMMED_MAX: usize = 1_000;
 /// Most tokens of one kind in a submission: 100 000 times the largest context window.
 pub const TOKENS_MAX: u64 = 1_000_000_000_000;
 /// Highest price per million tokens, in micro-USD: a dollar per token.
@@ -20,6 +26,8 @@ pub const LABEL_MAX: usize = 64;
 pub const APP_ID_MAX: usize = 128;
 /// Longest model id or ARN, in bytes: the limit of Bedrock.
 pub const MODEL_ID_MAX: usize = 2_048;
+/// Longest name of a vendor, in bytes.
+pub const VENDOR_MAX: usize = 32;
 /// Longest description, in characters.
 pub const DESCRIPTION_MAX: usize = 1_024;
 /// Valid shard counts; an org keeps its own for ever.
@@ -82,7 +90,7 @@ pub const DELIVERY_RETENTION_MS: i64 = 7 * 86_400_000;
 pub const GRACE_HOURS_MAX: u32 = 168;
 /// Default grace period of an old secret, in hours.
 pub const GRACE_HOURS_DEFAULT: u32 = 24;
-/// Most entries of a price book: twenty times what Bedrock has.
+/// Most entries of a price book: seven times what the shipped ones have.
 pub const BOOK_ENTRIES_MAX: usize = 10_000;
 /// Largest price book, in bytes.
 pub const BOOK_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -110,8 +118,6 @@ pub const PRICES_CACHED_MAX: usize = 10_000;
 pub const PRICE_TTL_MS: i64 = 60_000;
 /// Days that a fetched price is retained.
 pub const PRICE_RETENTION_DAYS: i64 = 3;
-/// Most editions of a model's prices searched for a price in the region.
-pub const PRICE_EDITIONS_MAX: u32 = 32;
 /// Most price imports: all are listed in one item.
 pub const IMPORTS_MAX: usize = 1_000;
 /// How long an import in several parts may stay open.
@@ -123,7 +129,8 @@ pub const AUDIT_RETENTION_DAYS: u32 = 90;
 
 // Sums of a day's submissions, and percentages of any spend, fit their types.
 const _: () = assert!(USD_MICROS_MAX < u64::MAX / 10_000);
-const _: () = assert!(USD_MICROS_MAX < u64::MAX / BATCH_MAX as u64);
+const _: () = assert!(DAY_USD_MICROS_MAX >= USD_MICROS_MAX);
+const _: () = assert!(SUBMISSION_USD_MICROS_MAX <= DAY_USD_MICROS_MAX / BATCH_MAX as u64);
 const _: () =
     assert!(DELIVERY_BACKOFF_MAX_MS * (DELIVERY_TRIES_MAX as i64) < DELIVERY_RETENTION_MS);
 const _: () = assert!(CHAIN_MAX * 2 <= 100);

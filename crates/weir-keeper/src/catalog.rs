@@ -7,26 +7,56 @@ use serde::Deserialize;
 
 use crate::bounds::{DESCRIPTION_MAX, LABELS_MAX};
 use crate::error::{Error, Result};
-use crate::ids::{Label, ModelId, shown};
+use crate::ids::{Label, ModelId, Vendor, shown};
 use crate::money::Price;
 
 /// The model behind a label.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "RawDefinition")]
 pub struct ModelDefinition {
-    /// The Bedrock model id.
-    pub bedrock_model_id: ModelId,
+    /// The id of the model at its vendor.
+    pub model_id: ModelId,
+    /// The vendor, where the id alone does not say.
+    pub vendor: Option<Vendor>,
     /// The tier: `premium`.
     pub tier: String,
     /// The model family: `claude-4.5`.
     pub family: String,
     /// Description of the model.
-    #[serde(default)]
     pub description: String,
     /// Price, used where no other source has one.
-    #[serde(default)]
     pub price: Option<Price>,
 }
+
+/// A definition as a configuration has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawDefinition {
+    model_id: Option<String>,
+    bedrock_model_id: Option<String>,
+    vendor: Option<Vendor>,
+    #[serde(default)]
+    tier: String,
+    #[serde(default)]
+    family: String,
+    #[serde(default)]
+    description: String,
+    price: Option<Price>,
+}
+
+impl TryFrom<RawDefinition> for ModelDefinition {
+    type Error = String;
+
+    fn try_from(raw: RawDefinition) -> Result<ModelDefinition, String> {
+        let RawDefinition { vendor, tier, family, description, price, .. } = raw;
+        let (id, bedrock) = (raw.model_id.as_deref(), raw.bedrock_model_id.as_deref());
+        let model_id = ModelId::of_request(id, bedrock).map_err(|error| error.to_string())?;
+        Ok(ModelDefinition { model_id, vendor, tier, family, description, price })
+    }
+}
+
+/// Where the guide has an example of labels.
+pub const LABELS_EXAMPLE: &str = "docs/keeper.md#models-of-other-vendors";
 
 /// The catalog of model labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +112,11 @@ impl ModelCatalog {
         found.ok_or_else(|| {
             let all = self.labels.keys().chain(profiles).map(Label::as_str);
             let all = all.take(SUGGESTED_MAX).collect::<Vec<_>>().join(", ");
-            Error::label(field, format!("{} is not a label; use one of {all}", shown(text)))
+            let problem = format!(
+                "{} is not a label; use one of {all}, or add it to [keeper.labels] as in {LABELS_EXAMPLE}",
+                shown(text)
+            );
+            Error::label(field, problem)
         })
     }
 }
@@ -95,7 +129,8 @@ impl Default for ModelCatalog {
     fn default() -> ModelCatalog {
         let labels = DEFAULTS.iter().filter_map(|(label, model, family, description, price)| {
             let def = ModelDefinition {
-                bedrock_model_id: ModelId::new(model).ok()?,
+                model_id: ModelId::new(model).ok()?,
+                vendor: None,
                 tier: (*label).to_owned(),
                 family: (*family).to_owned(),
                 description: (*description).to_owned(),
@@ -136,18 +171,20 @@ const DEFAULTS: [DefaultLabel; 4] = [
         "amazon.nova-lite-v1:0",
         "nova",
         "Amazon Nova Lite: simple work in bulk",
-        Price { input: 60_000, output: 240_000, cache_read: Some(15_000), cache_write: None },
+        Price { cache_read: Some(15_000), ..Price::new(60_000, 240_000) },
     ),
 ];
 
 const fn cached(input: u64, output: u64, read: u64, write: u64) -> Price {
-    Price { input, output, cache_read: Some(read), cache_write: Some(write) }
+    Price { cache_read: Some(read), cache_write: Some(write), ..Price::new(input, output) }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::prices::PriceBook;
+    use crate::prices::{PriceBook, PriceQuery, resolve};
 
     #[test]
     fn the_price_book_has_every_default_label() {
@@ -155,7 +192,7 @@ mod tests {
         let names: Vec<&str> = catalog.iter().map(|(label, _)| label.as_str()).collect();
         assert_eq!(names, ["economy", "premium", "standard", "ultra_premium"]);
         for (label, def) in catalog.iter() {
-            let found = book.find(&def.bedrock_model_id, None).unwrap();
+            let found = resolve(&book, &PriceQuery::new(&def.model_id), None).unwrap().unwrap();
             assert_eq!(Some(found.price), def.price, "{label}");
         }
         assert_eq!(ModelCatalog::new(catalog.labels.clone()).unwrap(), catalog);
@@ -171,9 +208,29 @@ mod tests {
         assert!(matches!(error, Error::Label { .. }));
         assert_eq!(
             error.to_string(),
-            "model_label: \"cheap\" is not a label; use one of economy, premium, standard, ultra_premium, our-profile"
+            "model_label: \"cheap\" is not a label; use one of economy, premium, standard, ultra_premium, our-profile, \
+             or add it to [keeper.labels] as in docs/keeper.md#models-of-other-vendors"
         );
         assert!(catalog.find("model_label", "a#b", &[]).is_err());
+    }
+
+    #[test]
+    fn a_definition_names_its_model_by_either_name() {
+        let read = |json: serde_json::Value| {
+            serde_json::from_value::<ModelDefinition>(json).map_err(|error| error.to_string())
+        };
+        let def = read(json!({"vendor": "openai", "model_id": "gpt-5.4"})).unwrap();
+        assert_eq!((def.model_id.as_str(), def.vendor.unwrap().as_str()), ("gpt-5.4", "openai"));
+        assert!(read(json!({"bedrock_model_id": "amazon.nova-lite-v1:0", "tier": "t"})).is_ok());
+        for (wrong, problem) in [
+            (json!({"vendor": "openai"}), "model_id: is required"),
+            (json!({"model_id": "a", "bedrock_model_id": "a"}), "model_id: is another name"),
+            (json!({"model_id": "a", "vendor": "Open AI"}), "is not a vendor"),
+            (json!({"model": "a"}), "unknown field `model`"),
+        ] {
+            let error = read(wrong).unwrap_err();
+            assert!(error.contains(problem), "{error}");
+        }
     }
 
     #[test]

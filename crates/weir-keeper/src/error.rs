@@ -32,7 +32,10 @@ pub enum Error {
         problem: String,
     },
     /// The model has no known price, and the org does not meter unpriced models as free.
-    #[error("no price is known for model {model:?}: set `price` on its label or import one")]
+    #[error(
+        "no price is known for model {model:?}: `weir keeper prices list` searches by part of a name; name the vendor, set \
+         `price` on its label, or import a price"
+    )]
     UnknownPrice {
         /// The model.
         model: String,

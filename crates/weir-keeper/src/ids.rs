@@ -10,7 +10,7 @@ use weir_table::Name;
 pub(crate) use weir_table::id::shown;
 use weir_table::id::{as_is, shaped};
 
-use crate::bounds::{APP_ID_MAX, LABEL_MAX, MODEL_ID_MAX};
+use crate::bounds::{APP_ID_MAX, LABEL_MAX, MODEL_ID_MAX, VENDOR_MAX};
 use crate::error::Error;
 
 weir_table::ids! {
@@ -35,9 +35,12 @@ weir_table::ids! {
     /// Audit event id, ordered by time.
     EventId, "event", |text| word(text, LABEL_MAX),
         "an event id: a letter or digit, then up to 63 letters, digits, `_`, `.`, `-`";
-    /// Bedrock model id, inference profile id, or ARN of either.
-    ModelId, "bedrock_model_id", |text| as_is(text, is_model),
-        "a model id or ARN: 1 to 2048 printable ASCII characters without blanks";
+    /// Id of a model at its vendor; on Bedrock also an inference profile id, or an ARN of either.
+    ModelId, "model_id", |text| as_is(text, is_model),
+        "a model id or ARN: 1 to 2048 printable ASCII characters without blanks and `#`";
+    /// Vendor that sells a model, where its id alone does not say.
+    Vendor, "vendor", |text| as_is(text, is_vendor),
+        "a vendor like openai: 1 to 32 of a-z, 0-9, `_` and `-`";
 }
 
 fn canonical_uuid(text: &str) -> Option<Name> {
@@ -58,7 +61,54 @@ fn word(text: &str, max: usize) -> Option<Name> {
 }
 
 fn is_model(text: &str) -> bool {
-    (1..=MODEL_ID_MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic())
+    let good = |b: u8| b.is_ascii_graphic() && b != b'#';
+    (1..=MODEL_ID_MAX).contains(&text.len()) && text.bytes().all(good)
+}
+
+fn is_vendor(text: &str) -> bool {
+    let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-');
+    (1..=VENDOR_MAX).contains(&text.len()) && text.bytes().all(good)
+}
+
+/// The vendor whose models need no vendor to be named: their ids are unlike all others.
+const BEDROCK: &str = "bedrock";
+
+impl Vendor {
+    /// Bedrock.
+    #[must_use]
+    pub fn bedrock() -> Vendor {
+        Vendor(BEDROCK.into())
+    }
+
+    /// The vendor under which prices are listed; `None` for Bedrock.
+    #[must_use]
+    pub fn listed(self) -> Option<Vendor> {
+        Some(self).filter(|vendor| vendor.as_str() != BEDROCK)
+    }
+}
+
+impl ModelId {
+    /// The model of a request: its `model_id`, or its `bedrock_model_id`, the name that the original service has for it.
+    ///
+    /// # Errors
+    /// Neither is there, or both are, or it is not a model id.
+    pub fn of_request(
+        model_id: Option<&str>,
+        bedrock_model_id: Option<&str>,
+    ) -> Result<ModelId, Error> {
+        match (model_id, bedrock_model_id) {
+            (Some(id), None) => ModelId::new(id),
+            (None, Some(id)) => ModelId::new(id).map_err(|error| match error {
+                Error::Invalid { problem, .. } => Error::invalid("bedrock_model_id", problem),
+                other => other,
+            }),
+            (None, None) => Err(Error::invalid("model_id", "is required")),
+            (Some(_), Some(_)) => {
+                let problem = "is another name of bedrock_model_id; send one of them";
+                Err(Error::invalid("model_id", problem))
+            }
+        }
+    }
 }
 
 impl RequestId {
@@ -179,10 +229,24 @@ mod tests {
             assert!(WebhookId::new(bad).is_err(), "{bad:?}");
         }
         assert!(Label::new("ultra_premium").is_ok());
-        for bad in ["", "a b", "a\n", "ä", &"a".repeat(2049)] {
+        for bad in ["", "a b", "a\n", "ä", "a#b", &"a".repeat(2049)] {
             assert!(ModelId::new(bad).is_err(), "{bad:?}");
         }
         assert!(ModelId::new("arn:aws:bedrock:us-east-1:1:inference-profile/us.a.b-v1:0").is_ok());
+    }
+
+    #[test]
+    fn a_request_names_its_model_once() {
+        let named =
+            |id, bedrock| ModelId::of_request(id, bedrock).map_err(|error| error.to_string());
+        assert_eq!(named(Some("gpt-5"), None), named(None, Some("gpt-5")));
+        assert_eq!(named(None, None).unwrap_err(), "model_id: is required");
+        assert!(named(Some("a"), Some("a")).unwrap_err().starts_with("model_id: is another name"));
+        assert!(named(None, Some("a b")).unwrap_err().starts_with("bedrock_model_id: "));
+        assert_eq!(Vendor::new("bedrock").unwrap().listed(), None);
+        for bad in ["", "Open AI", "a#b", &"a".repeat(33)] {
+            assert!(Vendor::new(bad).is_err(), "{bad:?}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use weir_table::clock::Clock;
 use weir_table::event_ids::EventIds;
 use weir_table::{Backend, Store};
 
+use crate::aggregate::UnsummedTotals;
 use crate::catalog::ModelCatalog;
 use crate::config::ConfigCache;
 use crate::credentials::SecretHasher;
@@ -42,6 +43,7 @@ pub(crate) struct Inner<B> {
     settings: Settings,
     price_book: PriceBook,
     pub(crate) metrics: Metrics,
+    pub(crate) unsummed: UnsummedTotals,
     pub(crate) configs: ConfigCache,
     pub(crate) profiles: ProfileCache,
     pub(crate) prices: PriceCache,
@@ -74,6 +76,7 @@ impl<B: Backend> Keeper<B> {
             clock,
             price_book: PriceBook::shipped()?,
             metrics: Metrics::default(),
+            unsummed: UnsummedTotals::default(),
             configs: ConfigCache::new(settings.config_ttl_ms),
             profiles: ProfileCache::new(settings.config_ttl_ms),
             prices: PriceCache::new(&settings.labels),
@@ -125,6 +128,7 @@ impl<B: Backend> Keeper<B> {
     /// What this instance has done since it started.
     #[must_use]
     pub fn metrics(&self) -> MetricsSnapshot {
-        self.inner.metrics.snapshot(self.inner.hasher.verifications())
+        let snapshot = self.inner.metrics.snapshot(self.inner.hasher.verifications());
+        MetricsSnapshot { unsummed_totals: self.inner.unsummed.len(), ..snapshot }
     }
 }

@@ -4,7 +4,8 @@ use weir_table::{Item, Key};
 
 use crate::day::OrgDay;
 use crate::ids::{
-    AppId, EventId, Label, ModelId, OrgId, RequestId, RetrievalToken, Scope, TokenId, WebhookId,
+    AppId, EventId, Label, ModelId, OrgId, RequestId, RetrievalToken, Scope, TokenId, Vendor,
+    WebhookId,
 };
 
 /// Sort key of an org's own configuration; DynamoDB accepts no empty one.
@@ -25,6 +26,8 @@ const EXPORTED_SK: &str = "EXPORTED";
 const SUMMED_SK: &str = "SUMMED";
 /// Prefix of the sort keys of imported prices.
 pub const IMPORT_PREFIX: &str = "FROM#";
+/// Prefix of the sort keys of a vendor's prices.
+const VENDOR_PREFIX: &str = "VENDOR#";
 /// Partition and sort key of the list of imports.
 pub const IMPORTS: &str = "IMPORTS";
 const ORG_PREFIX: &str = "ORG#";
@@ -222,30 +225,42 @@ pub fn parse_total(pk: &str) -> Option<(Scope, Label)> {
 
 /// Fetched price of a model on a UTC day.
 #[must_use]
-pub fn price(model: &ModelId, day: OrgDay) -> Key {
-    Key::new(model.as_str(), day.to_string())
+pub fn price(model: &ModelId, vendor: Option<&Vendor>, day: OrgDay) -> Key {
+    Key::new(model.as_str(), format!("{}{day}", vendor_prefix(vendor)))
 }
 
 /// Imported price of a model, in force from a UTC day on.
 #[must_use]
-pub fn imported_price(model: &ModelId, from: OrgDay, import: &EventId) -> Key {
-    Key::new(model.as_str(), format!("{IMPORT_PREFIX}{from}#{import}"))
+pub fn imported_price(
+    model: &ModelId,
+    vendor: Option<&Vendor>,
+    from: OrgDay,
+    import: &EventId,
+) -> Key {
+    let vendor = vendor_prefix(vendor);
+    Key::new(model.as_str(), format!("{vendor}{IMPORT_PREFIX}{from}#{import}"))
 }
 
-/// Sorts after all prices imported for a day or earlier, and before those of later days.
-#[must_use]
-pub fn imports_until(day: OrgDay) -> String {
-    format!("{IMPORT_PREFIX}{day}$")
+/// Prices of all vendors of a model share its partition; those of Bedrock have no vendor.
+fn vendor_prefix(vendor: Option<&Vendor>) -> String {
+    vendor.map_or_else(String::new, |vendor| format!("{VENDOR_PREFIX}{vendor}#"))
 }
 
-/// Parses the sort key of a price: its day, and its import, if any.
+/// Parses the sort key of a price: its vendor, its day, and its import, if any.
 #[must_use]
-pub fn parse_price_sort(sk: &str) -> Option<(OrgDay, Option<EventId>)> {
+pub fn parse_price_sort(sk: &str) -> Option<(Option<Vendor>, OrgDay, Option<EventId>)> {
+    let (vendor, sk) = match sk.strip_prefix(VENDOR_PREFIX) {
+        Some(rest) => {
+            let (vendor, rest) = rest.split_once('#')?;
+            (Some(Vendor::new(vendor).ok()?), rest)
+        }
+        None => (None, sk),
+    };
     let Some(imported) = sk.strip_prefix(IMPORT_PREFIX) else {
-        return Some((sk.parse().ok()?, None));
+        return Some((vendor, sk.parse().ok()?, None));
     };
     let (day, import) = imported.split_once('#')?;
-    Some((day.parse().ok()?, Some(EventId::new(import).ok()?)))
+    Some((vendor, day.parse().ok()?, Some(EventId::new(import).ok()?)))
 }
 
 /// List of all imports, beside the prices.
@@ -375,19 +390,25 @@ mod tests {
                 "DELIVERIES | 001769176800000#d-1".into(),
             ),
             (export_checkpoint(&org), format!("ORG#{ORG} | EXPORTED")),
-            (price(&model, on), "anthropic.claude-3-5-sonnet-20241022-v2:0 | 2026-01-23".into()),
             (
-                imported_price(&model, on, &import),
+                price(&model, None, on),
+                "anthropic.claude-3-5-sonnet-20241022-v2:0 | 2026-01-23".into(),
+            ),
+            (
+                imported_price(&model, None, on, &import),
                 "anthropic.claude-3-5-sonnet-20241022-v2:0 | FROM#2026-01-23#01J".into(),
             ),
             (imports(), "IMPORTS | IMPORTS".into()),
         ] {
             assert_eq!(text(&key), expected);
         }
-        assert_eq!(parse_price_sort("2026-01-23"), Some((on, None)));
-        assert_eq!(parse_price_sort("FROM#2026-01-23#01J"), Some((on, Some(import))));
-        assert!("FROM#2026-01-23#01J" < imports_until(on).as_str());
-        assert!(imports_until(on).as_str() < "FROM#2026-01-24#");
+        let openai = Some(Vendor::new("openai").unwrap());
+        assert_eq!(parse_price_sort("2026-01-23"), Some((None, on, None)));
+        assert_eq!(parse_price_sort("VENDOR#openai#2026-01-23"), Some((openai.clone(), on, None)));
+        let imported = Some(import);
+        assert_eq!(parse_price_sort("FROM#2026-01-23#01J"), Some((None, on, imported.clone())));
+        let sk = "VENDOR#openai#FROM#2026-01-23#01J";
+        assert_eq!(parse_price_sort(sk), Some((openai, on, imported)));
         assert_eq!(parse_price_sort("UNTIL#2026-01-23"), None);
     }
 
@@ -397,7 +418,7 @@ mod tests {
         let on = OrgDay::from_compact("20260123").unwrap();
         let scope = Scope::App(org.clone(), app_id.clone());
         let request = request(&org, &app_id, &RequestId::new(REQUEST).unwrap());
-        let price = price(&ModelId::new("m".repeat(2048)).unwrap(), on);
+        let price = price(&ModelId::new("m".repeat(2048)).unwrap(), None, on);
         let keys = [
             usage(&scope, &label, 63, on),
             profile(&org, &app_id, &label),

@@ -5,15 +5,21 @@ use std::sync::Arc;
 use weir_table::Backend;
 
 use crate::error::{Error, Result};
-use crate::ids::{AppId, Label, ModelId, OrgId};
+use crate::ids::{AppId, Label, ModelId, OrgId, Vendor};
 use crate::keeper::Keeper;
 use crate::profiles::InferenceProfile;
 
 /// The model that a label resolves to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ResolvedModel {
-    pub(crate) model: ModelId,
-    pub(crate) description: String,
+pub struct ResolvedModel {
+    /// The id of the model at its vendor.
+    pub model: ModelId,
+    /// The vendor, where the label names one.
+    pub vendor: Option<Vendor>,
+    /// The description of the label.
+    pub description: String,
+    /// The inference profile, where the label is one.
+    pub profile: Option<Arc<InferenceProfile>>,
 }
 
 impl<B: Backend> Keeper<B> {
@@ -48,13 +54,19 @@ impl<B: Backend> Keeper<B> {
         label: &Label,
     ) -> Result<Option<ResolvedModel>> {
         if let Some(def) = self.catalog().get(label) {
-            let (model, description) = (def.bedrock_model_id.clone(), def.description.clone());
-            return Ok(Some(ResolvedModel { model, description }));
+            return Ok(Some(ResolvedModel {
+                model: def.model_id.clone(),
+                vendor: def.vendor.clone(),
+                description: def.description.clone(),
+                profile: None,
+            }));
         }
         let profile = self.profile(org, app, label).await?;
         Ok(profile.map(|profile| ResolvedModel {
             model: profile.inference_profile_arn.clone(),
+            vendor: None,
             description: profile.description.clone(),
+            profile: Some(profile),
         }))
     }
 

@@ -33,6 +33,8 @@ pub struct MetricsSnapshot {
     pub retrievals_refused: u64,
     /// Secrets compared with a hash, whether or not the client exists.
     pub secrets_verified: u64,
+    /// Daily totals that this instance could not sum when it last tried. Their chains are closed.
+    pub unsummed_totals: u64,
 }
 
 impl Metrics {
@@ -73,6 +75,7 @@ impl Metrics {
             retrieval_tokens_redeemed: read(&self.retrieval_tokens_redeemed),
             retrievals_refused: read(&self.retrievals_refused),
             secrets_verified,
+            unsummed_totals: 0,
         }
     }
 }

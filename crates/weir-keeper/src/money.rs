@@ -1,13 +1,14 @@
 //! Computes the cost of a submission, in micro-USD.
 //!
 //! Prices are per million tokens, so tokens times price is in millionths of a micro-USD. The products of a submission
-//! are added exactly and rounded up once. Overflow is an error; nothing wraps or saturates.
+//! are added exactly and rounded up once. A cost beyond the bound of a submission is an error. A sum of costs stops at the
+//! bound of a day, which is above every quota: what cannot be counted any more is spent, never free.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::{PRICE_MAX, TOKENS_MAX, USD_MICROS_MAX};
+use crate::bounds::{DAY_USD_MICROS_MAX, PRICE_MAX, SUBMISSION_USD_MICROS_MAX, TOKENS_MAX};
 use crate::error::{Error, Result};
 
 /// Number of tokens that a price is for.
@@ -24,12 +25,34 @@ impl MicroUsd {
     /// Zero.
     pub const ZERO: MicroUsd = MicroUsd(0);
 
-    /// The sum of both.
+    /// The largest spend of a day: sums stop here.
+    pub const SATURATED: MicroUsd = MicroUsd(DAY_USD_MICROS_MAX);
+
+    /// The sum of both, [`MicroUsd::SATURATED`] at most.
+    #[must_use]
+    pub fn saturating_add(self, other: MicroUsd) -> MicroUsd {
+        MicroUsd(self.0.saturating_add(other.0)).min(MicroUsd::SATURATED)
+    }
+
+    /// Whether this is a sum that stopped at its bound, or is beyond it.
+    #[must_use]
+    pub fn is_saturated(self) -> bool {
+        self >= MicroUsd::SATURATED
+    }
+
+    /// The same amount, as the cost of one submission.
     ///
     /// # Errors
-    /// The sum overflows.
-    pub fn checked_add(self, other: MicroUsd) -> Result<MicroUsd> {
-        self.0.checked_add(other.0).map(MicroUsd).ok_or(Error::Overflow("the sum of costs"))
+    /// It exceeds [`SUBMISSION_USD_MICROS_MAX`].
+    pub fn check_submission(self) -> Result<MicroUsd> {
+        if self.0 <= SUBMISSION_USD_MICROS_MAX {
+            return Ok(self);
+        }
+        let problem = format!(
+            "is {}; one submission costs at most {SUBMISSION_USD_MICROS_MAX} micro-USD",
+            self.0
+        );
+        Err(Error::invalid("cost_usd_micros", problem))
     }
 
     /// The difference, or zero when `other` is larger.
@@ -73,16 +96,64 @@ pub struct Price {
         skip_serializing_if = "Option::is_none"
     )]
     pub cache_write: Option<u64>,
+    /// Price of requests with a long input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_context: Option<LongContextPrice>,
+}
+
+/// Price of a request whose input is longer than a number of tokens: it applies to the whole request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LongContextPrice {
+    /// Number of input tokens, cached ones included, above which the price applies.
+    pub above_input_tokens: u64,
+    /// Input tokens, without cached ones.
+    #[serde(rename = "input_price_usd_micros_per_1m")]
+    pub input: u64,
+    /// Output tokens.
+    #[serde(rename = "output_price_usd_micros_per_1m")]
+    pub output: u64,
+    /// Tokens read from the prompt cache; priced as `input` when unknown.
+    #[serde(
+        rename = "cache_read_price_usd_micros_per_1m",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_read: Option<u64>,
+    /// Tokens written to the prompt cache; priced as `input` when unknown.
+    #[serde(
+        rename = "cache_write_price_usd_micros_per_1m",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_write: Option<u64>,
 }
 
 impl Price {
     /// Free of charge.
-    pub const ZERO: Price = Price { input: 0, output: 0, cache_read: None, cache_write: None };
+    pub const ZERO: Price = Price::new(0, 0);
 
     /// A price without prompt cache prices.
     #[must_use]
     pub const fn new(input: u64, output: u64) -> Price {
-        Price { input, output, cache_read: None, cache_write: None }
+        Price { input, output, cache_read: None, cache_write: None, long_context: None }
+    }
+
+    /// The price of a request with these tokens: that of a long input applies to all of them.
+    #[must_use]
+    pub fn for_request(&self, tokens: &TokenUse) -> Price {
+        let whole_input = [tokens.cached_read, tokens.cached_write];
+        let whole_input = whole_input.into_iter().fold(tokens.input, u64::saturating_add);
+        match self.long_context {
+            Some(long) if whole_input > long.above_input_tokens => Price {
+                input: long.input,
+                output: long.output,
+                cache_read: long.cache_read,
+                cache_write: long.cache_write,
+                long_context: None,
+            },
+            _ => *self,
+        }
     }
 
     /// Checks that no part exceeds [`PRICE_MAX`].
@@ -95,6 +166,17 @@ impl Price {
             ("output_price_usd_micros_per_1m", Some(self.output)),
             ("cache_read_price_usd_micros_per_1m", self.cache_read),
             ("cache_write_price_usd_micros_per_1m", self.cache_write),
+            ("long_context.input_price_usd_micros_per_1m", self.long_context.map(|it| it.input)),
+            ("long_context.output_price_usd_micros_per_1m", self.long_context.map(|it| it.output)),
+            (
+                "long_context.cache_read_price_usd_micros_per_1m",
+                self.long_context.and_then(|it| it.cache_read),
+            ),
+            (
+                "long_context.cache_write_price_usd_micros_per_1m",
+                self.long_context.and_then(|it| it.cache_write),
+            ),
+            ("long_context.above_input_tokens", self.long_context.map(|it| it.above_input_tokens)),
         ];
         match parts.into_iter().find(|(_, price)| price.is_some_and(|price| price > PRICE_MAX)) {
             Some((field, _)) => Err(Error::invalid(field, format!("must be at most {PRICE_MAX}"))),
@@ -105,22 +187,21 @@ impl Price {
     /// The cost of these tokens, rounded up once.
     ///
     /// # Errors
-    /// The cost exceeds [`USD_MICROS_MAX`].
+    /// The cost exceeds [`SUBMISSION_USD_MICROS_MAX`].
     pub fn cost(&self, tokens: &TokenUse) -> Result<MicroUsd> {
+        let price = self.for_request(tokens);
         let parts = [
-            (tokens.input, self.input),
-            (tokens.output, self.output),
-            (tokens.cached_read, self.cache_read.unwrap_or(self.input)),
-            (tokens.cached_write, self.cache_write.unwrap_or(self.input)),
+            (tokens.input, price.input),
+            (tokens.output, price.output),
+            (tokens.cached_read, price.cache_read.unwrap_or(price.input)),
+            (tokens.cached_write, price.cache_write.unwrap_or(price.input)),
         ];
         let exact = parts.into_iter().try_fold(0i128, |sum, (count, price)| {
             sum.checked_add(i128::from(count).checked_mul(i128::from(price))?)
         });
         let rounded = exact.and_then(|exact| exact.checked_add(PRICED_TOKENS - 1));
         let cost = rounded.and_then(|rounded| u64::try_from(rounded / PRICED_TOKENS).ok());
-        cost.filter(|cost| *cost <= USD_MICROS_MAX)
-            .map(MicroUsd)
-            .ok_or(Error::Overflow("the cost of the submission"))
+        MicroUsd(cost.unwrap_or(u64::MAX)).check_submission()
     }
 }
 
@@ -201,6 +282,7 @@ mod tests {
         output: 15_000_000,
         cache_read: Some(300_000),
         cache_write: Some(3_750_000),
+        long_context: None,
     };
 
     fn tokens(input: u64, output: u64, cached_read: u64, cached_write: u64) -> TokenUse {
@@ -229,16 +311,58 @@ mod tests {
     }
 
     #[test]
-    fn a_cost_that_overflows_is_an_error() {
+    fn the_price_of_a_long_input_applies_to_the_whole_request() {
+        let long = LongContextPrice {
+            above_input_tokens: 200_000,
+            input: 6_000_000,
+            output: 22_500_000,
+            cache_read: Some(600_000),
+            cache_write: None,
+        };
+        let price = Price { long_context: Some(long), ..SONNET };
+        for (tokens, cost) in [
+            (tokens(200_000, 1_000, 0, 0), 615_000),
+            (tokens(200_001, 1_000, 0, 0), 1_222_506),
+            // The whole input is what counts, cached or not.
+            (tokens(100_000, 0, 100_000, 0), 330_000),
+            (tokens(100_000, 0, 100_000, 1), 660_006),
+            (tokens(0, 1_000_000, 0, 0), 15_000_000),
+            (tokens(u64::MAX, 0, u64::MAX, 0), 0),
+        ] {
+            match price.cost(&tokens) {
+                Ok(found) => assert_eq!(found, MicroUsd(cost), "{tokens:?}"),
+                Err(_) => assert_eq!(cost, 0, "{tokens:?}"),
+            }
+        }
+        let excessive = LongContextPrice { output: PRICE_MAX + 1, ..long };
+        let error = Price { long_context: Some(excessive), ..SONNET }.check().unwrap_err();
+        assert!(error.to_string().starts_with("long_context.output_price"), "{error}");
+    }
+
+    #[test]
+    fn the_cost_of_a_submission_is_bounded() {
         let all = tokens(u64::MAX, u64::MAX, u64::MAX, u64::MAX);
         let expensive = Price::new(u64::MAX, u64::MAX);
-        assert!(matches!(expensive.cost(&all), Err(Error::Overflow(_))));
-        assert!(matches!(Price::new(1, 1).cost(&all), Ok(MicroUsd(73_786_976_294_839))));
-        let edge = Price::new(1_000_000, 0);
-        assert_eq!(edge.cost(&tokens(USD_MICROS_MAX, 0, 0, 0)).unwrap().0, USD_MICROS_MAX);
-        assert!(edge.cost(&tokens(USD_MICROS_MAX + 1, 0, 0, 0)).is_err());
-        assert!(MicroUsd(u64::MAX).checked_add(MicroUsd(1)).is_err());
+        assert!(matches!(expensive.cost(&all), Err(Error::Invalid { .. })));
+        let (edge, most) = (Price::new(1_000_000, 0), SUBMISSION_USD_MICROS_MAX);
+        assert_eq!(edge.cost(&tokens(most, 0, 0, 0)).unwrap().0, most);
+        let error = edge.cost(&tokens(most + 1, 0, 0, 0)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cost_usd_micros: is 1000000000001; one submission costs at most 1000000000000 micro-USD"
+        );
         assert_eq!(MicroUsd(1).saturating_sub(MicroUsd(2)), MicroUsd::ZERO);
+    }
+
+    #[test]
+    fn a_sum_stops_at_the_bound_of_a_day() {
+        let most = MicroUsd::SATURATED;
+        assert_eq!(MicroUsd(1).saturating_add(MicroUsd(2)), MicroUsd(3));
+        for (one, other) in [(most, MicroUsd(1)), (MicroUsd(u64::MAX), most), (most, most)] {
+            assert_eq!(one.saturating_add(other), most);
+            assert!(one.saturating_add(other).is_saturated());
+        }
+        assert!(!MicroUsd(most.0 - 1).is_saturated());
     }
 
     #[test]

@@ -67,6 +67,7 @@ pub(super) fn submission(random: &mut Random, now_ms: i64) -> Submission {
     let cost = *random.pick(&[0, 1, 700, 5_000, 300_000]);
     let late_ms = if random.percent(20) { random.duration_ms(40 * 3_600_000) } else { 0 };
     Submission {
+        vendor: None,
         request_id: RequestId::new(id).expect("a UUID"),
         label: (*random.pick(&LABELS)).to_owned(),
         model: ModelId::new(MODEL).expect("a valid id"),

@@ -138,7 +138,7 @@ impl Simulation {
                 limit: 100,
                 cursor: None,
             };
-            let (snapshots, _) = at_once(self.observer.usage(&filter)).expect("the store works");
+            let snapshots = at_once(self.observer.usage(&filter)).expect("the store works").items;
             for snapshot in snapshots {
                 for (limit, milli) in snapshot.used_milli {
                     let bucket = (snapshot.entity.clone(), snapshot.resource.clone());

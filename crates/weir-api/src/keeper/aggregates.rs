@@ -86,7 +86,10 @@ pub struct ModelTotals {
     pub quota_status: QuotaState,
     /// Average cost of a submission in micro-USD, rounded up.
     pub average_cost_per_request: u64,
-    /// Bedrock model id, inference profile id or ARN.
+    /// Id of the model at its vendor; on Bedrock also an inference profile id or ARN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_id: Option<String>,
+    /// The same as `model_id`, for clients of the original service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bedrock_model_id: Option<String>,
 }

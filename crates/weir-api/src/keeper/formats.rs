@@ -12,8 +12,10 @@ texts! {
     AppId = r"^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$", 128, "app-production-api";
     /// A model label, or the id of a webhook or an import.
     Identifier = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", 64, "premium";
-    /// A Bedrock model id, inference profile id or ARN.
-    BedrockModelId = r"^[!-~]{1,2048}$", 2048, "anthropic.claude-sonnet-4-5-20250929-v1:0";
+    /// A model id of a vendor; on Bedrock also an inference profile id or ARN.
+    ModelId = r"^[!-\x22$-~]{1,2048}$", 2048, "anthropic.claude-sonnet-4-5-20250929-v1:0";
+    /// A vendor of models.
+    VendorName = r"^[a-z0-9_-]{1,32}$", 32, "openai";
     /// An AWS region.
     AwsRegion = r"^[a-z0-9-]{1,32}$", 32, "us-east-1";
     /// The name of an org or an app.

@@ -27,8 +27,8 @@ pub use self::credentials::{
 };
 pub use self::formats::{AppParam, OrgParam};
 pub use self::prices::{
-    ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportParam, PriceImportRequest,
-    PriceParams, PriceSource,
+    LongContextPrice, ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportParam,
+    PriceImportRequest, PriceParams, PriceSource,
 };
 pub use self::profiles::{InferenceProfile, InferenceProfileRequest};
 pub use self::selection::{

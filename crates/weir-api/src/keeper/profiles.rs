@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::formats::Identifier;
+use super::formats::{Identifier, ModelId};
 
 /// An inference profile to register.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -18,6 +18,11 @@ pub struct InferenceProfileRequest {
         example = "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3"
     )]
     pub inference_profile_arn: String,
+    /// Model that the profile stands for. The profile has its price, unless a price was imported for the ARN itself.
+    /// An ARN that names its model needs none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ModelId>)]
+    pub model_id: Option<String>,
     /// Description of the profile.
     #[serde(default)]
     #[schema(max_length = 1024, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", default = "")]
@@ -33,6 +38,9 @@ pub struct InferenceProfile {
     pub profile_label: String,
     /// ARN of the inference profile in Bedrock.
     pub inference_profile_arn: String,
+    /// Model that the profile stands for, when it was registered with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_id: Option<String>,
     /// Description of the profile.
     pub description: String,
     /// Always `profile`.

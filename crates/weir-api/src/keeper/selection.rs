@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::config::QuotaScope;
-use super::prices::PriceSource;
+use super::prices::{LongContextPrice, PriceSource};
 
 /// How to select a model.
 #[derive(Debug, Default, Clone, Copy, Serialize, Deserialize, IntoParams)]
@@ -71,8 +71,13 @@ pub struct ModelSelection<'a> {
 pub struct RecommendedModel<'a> {
     /// Label of the model.
     pub label: Cow<'a, str>,
-    /// Bedrock model id, inference profile id or ARN.
+    /// Id of the model at its vendor; on Bedrock also an inference profile id or ARN.
+    pub model_id: Cow<'a, str>,
+    /// The same as `model_id`, for clients of the original service.
     pub bedrock_model_id: Cow<'a, str>,
+    /// Vendor of the model, when its label names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<Cow<'a, str>>,
     /// Why this model: `NORMAL`, `QUOTA_EXCEEDED_{label}`, `STICKY_FALLBACK` or `MANUAL_OVERRIDE`.
     pub reason: Cow<'a, str>,
     /// Description of the model.
@@ -130,6 +135,9 @@ pub struct ModelPricing<'a> {
     /// Price of a million tokens written to a cache; absent when it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_price_usd_micros_per_1m: Option<u64>,
+    /// Price of requests with a long input; absent when it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_context: Option<LongContextPrice>,
     /// Edition of the price.
     pub version: Cow<'a, str>,
     /// Source of the price.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::formats::{AwsRegion, BedrockModelId, Identifier, Uuid};
+use super::formats::{AwsRegion, Identifier, ModelId, Uuid, VendorName};
 use super::selection::QuotaMode;
 
 /// Outcome of a call.
@@ -29,9 +29,19 @@ pub struct SubmissionRequest {
     /// Label of the model.
     #[schema(value_type = Identifier)]
     pub model_label: String,
-    /// Bedrock model id, inference profile id or ARN.
-    #[schema(value_type = BedrockModelId)]
-    pub bedrock_model_id: String,
+    /// Id of the model at its vendor; on Bedrock also an inference profile id or ARN. Either this or `bedrock_model_id` is
+    /// required.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ModelId>)]
+    pub model_id: Option<String>,
+    /// Another name of `model_id`, for clients of the original service.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ModelId>)]
+    pub bedrock_model_id: Option<String>,
+    /// Vendor of the model, such as `openai`; required when several vendors have a price for it and its label names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<VendorName>)]
+    pub vendor: Option<String>,
     /// Input tokens, without cached ones.
     #[schema(maximum = 1_000_000_000_000_u64)]
     pub input_tokens: u64,
@@ -50,9 +60,10 @@ pub struct SubmissionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<AwsRegion>)]
     pub calling_region: Option<String>,
-    /// Cost of the call in micro-USD, when the client knows it. It replaces the computed cost.
+    /// Cost of the call in micro-USD, when the client knows it. It replaces the computed cost. Neither may be more than
+    /// a million dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(maximum = 1_000_000_000_000_000_u64)]
+    #[schema(maximum = 1_000_000_000_000_u64)]
     pub cost_usd_micros: Option<u64>,
     /// Outcome of the call.
     pub status: CallStatus,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use weir_table::Write;
 use weir_table::feed::{Change, Merge, Position};
 
-use super::failure::Result;
+use super::failure::{Failure, Result};
 use super::job::{Done, FeedJob, PeriodicJob, Placement};
 use super::run_context::RunContext;
 
@@ -58,6 +58,7 @@ pub(super) trait AnyFeedJob: Send + Sync {
     fn every(&self) -> Option<Duration>;
     fn deadline(&self) -> Option<Duration>;
     fn merge(&self) -> Option<Merge>;
+    fn fault(&self) -> Option<Failure>;
     /// An empty accumulator for a window.
     fn accumulator(&self) -> Box<dyn AnyAccumulator + '_>;
     fn full_pass<'a>(&'a self, run: &'a RunContext) -> Boxed<'a, Result<Done>>;
@@ -113,6 +114,10 @@ impl<J: FeedJob> AnyFeedJob for J {
 
     fn merge(&self) -> Option<Merge> {
         FeedJob::merge(self)
+    }
+
+    fn fault(&self) -> Option<Failure> {
+        FeedJob::fault(self)
     }
 
     fn accumulator(&self) -> Box<dyn AnyAccumulator + '_> {

@@ -89,8 +89,9 @@ impl FeedTask {
             }
             End::Ended(Ok(Read::Done(done))) => {
                 let wait = if done.more { self.context.settings.rest } else { self.every() };
-                self.succeeded(started, &done, wakeup.is_requested()).await;
-                (RunResult::Done(done), wait)
+                let fault = self.job.fault();
+                self.succeeded(started, &done, wakeup.is_requested(), fault.as_ref()).await;
+                (fault.map_or(RunResult::Done(done), RunResult::Failed), wait)
             }
             End::Ended(Err(failure)) => self.failed_with(started, failure).await,
             End::Lost | End::CutOff => (RunResult::Stopping, Duration::ZERO),
@@ -114,16 +115,25 @@ impl FeedTask {
         guarded(work, deadline, context.phase.clone(), pending()).await
     }
 
-    /// Records a successful read. A read without changes counts as a run only if it was requested or follows a failure.
-    async fn succeeded(&mut self, started: Started, done: &Done, requested: bool) {
+    /// Records a successful read, after which the job may still have a `fault`. A read without changes counts as a run only if
+    /// it was requested or follows a failure.
+    async fn succeeded(
+        &mut self,
+        started: Started,
+        done: &Done,
+        requested: bool,
+        fault: Option<&Failure>,
+    ) {
         self.failed_in_row = 0;
+        let failure = fault.or(self.pass_failed.as_ref());
         let is_news = requested || self.status.last_outcome() != Some(JobOutcome::Ok);
-        if done.items > 0 || (is_news && self.pass_failed.is_none()) {
-            let ended = self.context.ended(started, &Ok(done.clone()));
+        if done.items > 0 || (is_news && failure.is_none()) {
+            let result = fault.map_or_else(|| Ok(done.clone()), |fault| Err(fault.clone()));
+            let ended = self.context.ended(started, &result);
             self.status.ended(&ended);
             self.run_log.record(&self.context, self.job.name(), &ended).await;
         }
-        if let Some(failure) = &self.pass_failed {
+        if let Some(failure) = failure {
             self.status.fault(failure);
         }
     }

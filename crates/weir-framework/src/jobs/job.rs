@@ -9,7 +9,7 @@ use std::time::Duration;
 use weir_table::Write;
 use weir_table::feed::{Change, Merge, Position};
 
-use super::failure::Result;
+use super::failure::{Failure, Result};
 use super::run_context::RunContext;
 
 /// The instances that run a periodic job.
@@ -127,6 +127,12 @@ pub trait FeedJob: Send + Sync + 'static {
         accumulator: Self::Accumulator,
         run: &RunContext,
     ) -> impl Future<Output = Result<Vec<Write>>> + Send;
+
+    /// What is wrong with the job's data although its runs succeed, such as a part that it could not process and has set
+    /// aside; checked after each run. The job counts as failed until there is nothing, and follows the feed all the same.
+    fn fault(&self) -> Option<Failure> {
+        None
+    }
 
     /// Makes a full pass for changes that the feed no longer has. The feed has been restarted by then, so changes during the
     /// pass are folded as well, possibly on another instance at the same time. Writes of a trimmed window stay.

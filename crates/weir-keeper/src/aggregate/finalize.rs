@@ -6,6 +6,7 @@
 
 use weir_table::Backend;
 
+use super::AggregateReport;
 use super::update_total::TotalUpdate;
 use crate::bounds::FINALIZE_DAYS_MAX;
 use crate::config::EffectiveConfig;
@@ -17,26 +18,31 @@ use crate::keys;
 use crate::totals::TotalsSource;
 
 impl<B: Backend> Keeper<B> {
-    /// Finalizes ended days beyond the checkpoint, up to [`FINALIZE_DAYS_MAX`]. Returns the number of totals that changed.
+    /// Finalizes ended days beyond the checkpoint, up to [`FINALIZE_DAYS_MAX`] and up to the first that cannot be summed.
     pub(super) async fn finalize_ended_days(
         &self,
         scope: &Scope,
         effective: &EffectiveConfig,
         labels: &[Label],
         now_ms: i64,
-    ) -> Result<u64> {
+        report: &mut AggregateReport,
+    ) -> Result<()> {
         let first =
             self.first_day_to_finalize(scope, effective.first_day(), now_ms, effective).await?;
         let open = effective.first_open_day(now_ms);
         let days: Vec<OrgDay> =
             days_from(first).take_while(|day| *day < open).take(FINALIZE_DAYS_MAX).collect();
-        let Some(last) = days.last().copied() else { return Ok(0) };
-        let mut changed = 0;
+        let mut last = None;
         for day in days {
-            changed += self.update_totals(scope, labels, day, now_ms).await?;
+            if !self.update_totals(scope, labels, day, now_ms, report).await? {
+                break;
+            }
+            last = Some(day);
         }
-        self.advance_day_checkpoint(keys::finalized(scope), last).await?;
-        Ok(changed)
+        match last {
+            Some(last) => self.advance_day_checkpoint(keys::finalized(scope), last).await,
+            None => Ok(()),
+        }
     }
 
     /// Finalizes those of the days `from..=to` that have ended and lie beyond the checkpoint.
@@ -54,7 +60,9 @@ impl<B: Backend> Keeper<B> {
         }
         let first = self.first_day_to_finalize(scope, *since, now_ms, effective).await?.max(from);
         for day in days_from(first).take_while(|day| *day < open && *day <= to) {
-            self.update_totals(scope, labels, day, now_ms).await?;
+            // A total that cannot be summed is marked, and the caller returns it as all spent.
+            let mut unreported = AggregateReport::default();
+            self.update_totals(scope, labels, day, now_ms, &mut unreported).await?;
         }
         Ok(())
     }
@@ -75,20 +83,25 @@ impl<B: Backend> Keeper<B> {
         Ok(done.and_then(OrgDay::next).unwrap_or(oldest).max(oldest))
     }
 
+    /// Updates the totals of a day. Returns whether all of them could be summed.
     async fn update_totals(
         &self,
         scope: &Scope,
         labels: &[Label],
         day: OrgDay,
         now_ms: i64,
-    ) -> Result<u64> {
-        let mut changed = 0;
+        report: &mut AggregateReport,
+    ) -> Result<bool> {
+        let failed = report.failed;
         for label in labels {
             let id = (scope.clone(), label.clone(), day);
-            let total = self.update_total(&id, now_ms).await?;
-            changed += u64::from(matches!(total, TotalUpdate::Written(_)));
+            match self.update_total(&id, now_ms).await? {
+                TotalUpdate::Unchanged => {}
+                TotalUpdate::Written(_) => report.written += 1,
+                TotalUpdate::Unsummed(error) => report.record_failure(scope, &error),
+            }
         }
-        Ok(changed)
+        Ok(report.failed == failed)
     }
 }
 

@@ -43,7 +43,7 @@ impl<B: Backend> Keeper<B> {
         }
         pass.report = self.aggregate(&dirty).await?;
         pass.report.written += finalized.written;
-        pass.report.failed += finalized.failed;
+        pass.report.add_failures(finalized);
         // These totals were not triggered by submissions, so there is no lag to report.
         pass.report.lag_ms = 0;
         Ok(pass)
@@ -57,8 +57,10 @@ impl<B: Backend> Keeper<B> {
         finalized: &mut AggregateReport,
     ) -> Result<()> {
         let now_ms = self.now_ms();
-        let effective = self.effective_config(scope.org(), scope.app()).await?;
-        let labels = self.usable_labels(scope, &effective).await?;
+        let config = self.effective_config(scope.org(), scope.app()).await;
+        let Some(effective) = finalized.failed_scope(scope, config)? else { return Ok(()) };
+        let labels = self.usable_labels(scope, &effective).await;
+        let Some(labels) = finalized.failed_scope(scope, labels)? else { return Ok(()) };
         let (first, today) = (effective.first_open_day(now_ms), effective.timezone.day_of(now_ms));
         let back = std::iter::successors(Some(today), |day| day.previous());
         for day in back.take(OPEN_DAYS_MAX).take_while(|day| *day >= first) {
@@ -66,8 +68,8 @@ impl<B: Backend> Keeper<B> {
                 dirty.mark(scope.clone(), Label::clone(label), day, now_ms);
             }
         }
-        let changed = self.finalize_ended_days(scope, &effective, &labels, now_ms).await;
-        finalized.written += finalized.skip_failed_scope(scope, changed)?.unwrap_or_default();
+        let done = self.finalize_ended_days(scope, &effective, &labels, now_ms, finalized).await;
+        finalized.failed_scope(scope, done)?;
         Ok(())
     }
 }

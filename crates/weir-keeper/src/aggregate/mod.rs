@@ -13,12 +13,14 @@ mod dirty_set;
 mod finalize;
 mod full_pass;
 mod quota_monitor;
+mod unsummed;
 mod update_total;
 
 use weir_table::Backend;
 
 pub use self::dirty_set::DirtySet;
 pub use self::full_pass::FullPassReport;
+pub(crate) use self::unsummed::UnsummedTotals;
 use self::update_total::TotalUpdate;
 use crate::error::{Error, Result};
 use crate::ids::{Label, Scope};
@@ -39,8 +41,10 @@ pub struct AggregateReport {
     pub fallbacks: u64,
     /// Webhook notifications queued.
     pub notifications: u64,
-    /// Totals and scopes skipped because their stored data is corrupt, while the store works.
+    /// Totals and scopes that failed because their stored data is corrupt, while the store works. Their chains are closed.
     pub failed: u64,
+    /// Why the first of them failed.
+    pub first_failure: Option<String>,
     /// Spend added to totals, in micro-USD. Together with the lag it bounds how far a quota can be overshot.
     pub spend_added: MicroUsd,
     /// Age of the oldest change that is now in a total, in milliseconds.
@@ -61,18 +65,31 @@ pub struct QuotaProximity {
 }
 
 impl AggregateReport {
-    /// Skips a scope whose data is faulty, so that the others are still served; a failing store fails all.
-    fn skip_failed_scope<T>(&mut self, scope: &Scope, result: Result<T>) -> Result<Option<T>> {
+    /// Counts a scope whose data is faulty as failed, so that the others are still served; a failing store fails all. A
+    /// scope that does not exist any more has nothing to sum.
+    fn failed_scope<T>(&mut self, scope: &Scope, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
             Err(error @ (Error::Store(_) | Error::Contended)) => Err(error),
+            Err(Error::NotFound { .. }) => Ok(None),
             Err(error) => {
-                let client_id = scope.client_id();
-                tracing::warn!(scope = client_id, %error, "skipped the totals of a scope");
-                self.failed += 1;
+                self.record_failure(scope, &error);
                 Ok(None)
             }
         }
+    }
+
+    fn record_failure(&mut self, scope: &Scope, error: &Error) {
+        let client_id = scope.client_id();
+        tracing::error!(scope = client_id, %error, "a scope cannot be summed");
+        self.failed += 1;
+        self.first_failure.get_or_insert_with(|| format!("{client_id}: {error}"));
+    }
+
+    /// Adds the failures of another report.
+    fn add_failures(&mut self, other: AggregateReport) {
+        self.failed += other.failed;
+        self.first_failure = self.first_failure.take().or(other.first_failure);
     }
 
     fn record_proximity(&mut self, percent: Percent, scope: &Scope, label: &Label) {
@@ -86,6 +103,12 @@ impl AggregateReport {
 }
 
 impl<B: Backend> Keeper<B> {
+    /// Which totals this process could not sum when it last tried, in words; `None` when it could sum all.
+    #[must_use]
+    pub fn unsummed_totals(&self) -> Option<String> {
+        self.inner.unsummed.summary()
+    }
+
     /// Updates the dirty totals, then checks the quotas of the scopes they belong to.
     ///
     /// # Errors
@@ -95,8 +118,9 @@ impl<B: Backend> Keeper<B> {
         let mut report = AggregateReport::default();
         for (scope, label, day, at_ms) in dirty.iter() {
             let total = (scope.clone(), label.clone(), day);
-            match report.skip_failed_scope(scope, self.update_total(&total, now_ms).await)? {
-                None => {}
+            match report.failed_scope(scope, self.update_total(&total, now_ms).await)? {
+                None => self.inner.unsummed.remove(&total),
+                Some(TotalUpdate::Unsummed(error)) => report.record_failure(scope, &error),
                 Some(TotalUpdate::Unchanged) => report.unchanged += 1,
                 Some(TotalUpdate::Written(added)) => {
                     report.written += 1;
@@ -110,7 +134,7 @@ impl<B: Backend> Keeper<B> {
         }
         for (scope, day) in dirty.scopes() {
             let watched = self.watch_quotas(scope, day, now_ms, &mut report).await;
-            report.skip_failed_scope(scope, watched)?;
+            report.failed_scope(scope, watched)?;
         }
         Ok(report)
     }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ids::Scope;
 use crate::keeper::Keeper;
 use crate::money::{MicroUsd, Percent};
-use crate::select::SpendRead;
+use crate::select::{ChainSpend, SpendRead};
 use crate::sticky::has_quotas;
 use crate::webhooks::{THRESHOLDS_PCT, WebhookEvent};
 
@@ -32,9 +32,10 @@ impl<B: Backend> Keeper<B> {
         let chain = if effective.timezone.day_of(now_ms) == day {
             self.apply_fallback(&effective, scope, day, now_ms, report).await?
         } else {
-            self.chain_spend(&effective, scope, day, SpendRead::StrongTotals, now_ms).await?.0
+            self.chain_spend(&effective, scope, day, SpendRead::StrongTotals, now_ms).await?
         };
-        for entry in &chain {
+        // What nobody can sum up crosses no threshold; the failed job reports it.
+        for entry in chain.entries.iter().filter(|_| chain.is_summed) {
             let percent = Percent::of(entry.spend, entry.quota);
             report.record_proximity(percent, scope, &entry.label);
             report.notifications += self.notify_thresholds(scope, day, entry, now_ms).await?;
@@ -50,13 +51,14 @@ impl<B: Backend> Keeper<B> {
         day: OrgDay,
         now_ms: i64,
         report: &mut AggregateReport,
-    ) -> Result<Vec<ChainEntry>> {
+    ) -> Result<ChainSpend> {
         for _ in 0..TRIES_MAX {
-            let (chain, sticky) =
-                self.chain_spend(effective, scope, day, SpendRead::StrongTotals, now_ms).await?;
-            let input = effective.decision_input(&chain, sticky.as_ref(), now_ms);
+            let read = SpendRead::StrongTotals;
+            let chain = self.chain_spend(effective, scope, day, read, now_ms).await?;
+            let input = chain.decision_input(effective, now_ms);
+            let today = input.today;
             let Some(fallback) = decide(&input).fallback else { return Ok(chain) };
-            if self.record_fallback(effective, &fallback, input.today, now_ms).await? {
+            if self.record_fallback(effective, &fallback, today, now_ms).await? {
                 report.fallbacks += 1;
                 return Ok(chain);
             }

@@ -3,13 +3,16 @@
 //! Shards only grow and are read strongly consistent, so a later reader sees at least as much. A total is written only
 //! if neither its requests nor its cost would decrease; otherwise another writer read later, and everything is read
 //! again.
+//!
+//! Shards that cannot be read have no sum. Their total is then marked, which closes the chain of the scope on every
+//! instance, until a later sum replaces the total and with it the mark.
 
 use weir_table::{Backend, Error as Fault, Get, Item};
 
 use super::dirty_set::TotalId;
 use crate::bounds::TRIES_MAX;
 use crate::config::EffectiveConfig;
-use crate::counters::Counters;
+use crate::counters::{Counters, is_unsummed, mark_unsummed};
 use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::ids::{Label, Scope};
@@ -20,50 +23,61 @@ use crate::retry::pause;
 use crate::submit::retained_until_ms;
 
 /// The result of updating a total.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum TotalUpdate {
     /// The total already equals its shards.
     Unchanged,
     /// The total was written; the cost it gained, in micro-USD.
     Written(MicroUsd),
+    /// The shards have no sum, so the total was marked.
+    Unsummed(Error),
 }
 
 impl<B: Backend> Keeper<B> {
     /// The sum of a model's shards on a day.
     ///
     /// # Errors
-    /// The org does not exist, the sum overflows, or the store fails.
+    /// The org does not exist, a shard cannot be read, or the store fails.
     pub async fn sum_shards(&self, scope: &Scope, label: &Label, day: OrgDay) -> Result<Counters> {
         let shards = self.effective_config(scope.org(), None).await?.agg_shard_count;
         let table = &self.tables().usage_agg_sharded;
         let get = |shard| Get::new(table.clone(), keys::usage(scope, label, shard, day));
         let items = self.batch_get((0..shards).map(get)).await?;
-        Counters::sum(items.iter().flatten().map(Counters::decode))
+        Counters::sum_items(items.iter().flatten())
     }
 
     /// Brings a total up to date with its shards.
-    pub(super) async fn update_total(
-        &self,
-        (scope, label, day): &TotalId,
-        now_ms: i64,
-    ) -> Result<TotalUpdate> {
+    pub(super) async fn update_total(&self, id: &TotalId, now_ms: i64) -> Result<TotalUpdate> {
+        let (scope, label, day) = id;
         let org = self.effective_config(scope.org(), None).await?;
         let days = self.settings().retention_days;
         let expires_ms = retained_until_ms(&org.timezone, *day, days);
         let mut before = None;
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
-            let (sum, stored) = self.shards_and_total(scope, label, *day, &org).await?;
-            let stored = stored.as_ref().map(Counters::decode).unwrap_or_default();
+            let (shards, total) = self.shards_and_total(scope, label, *day, &org).await?;
+            let is_marked = total.as_ref().is_some_and(is_unsummed);
+            let (key, table) = (keys::total(scope, label, *day), self.tables().daily_total.clone());
+            let (sum, stored) = match sum_and_stored(&shards, total.as_ref()) {
+                Ok(both) => both,
+                Err(error) => {
+                    if !is_marked {
+                        let mark = mark_unsummed(table, key, now_ms, expires_ms);
+                        self.store().write(mark).await?;
+                    }
+                    self.inner.unsummed.insert(id, &error);
+                    return Ok(TotalUpdate::Unsummed(error));
+                }
+            };
             // A total ahead of shards that do not move includes shards that have expired since.
-            if sum == stored || before == Some((sum, stored)) {
+            if (sum == stored && !is_marked) || before == Some((sum, stored)) {
+                self.inner.unsummed.remove(id);
                 return Ok(TotalUpdate::Unchanged);
             }
-            let key = keys::total(scope, label, *day);
-            let table = self.tables().daily_total.clone();
             match self.store().write(sum.put_as_total(table, key, now_ms, expires_ms)).await {
                 Ok(done) if done.is_applied() => {
                     self.inner.metrics.total_written();
+                    self.inner.unsummed.remove(id);
                     return Ok(TotalUpdate::Written(sum.cost.saturating_sub(stored.cost)));
                 }
                 // Another writer's total is stored, which the next read shows; a conflict says nothing about it.
@@ -81,14 +95,19 @@ impl<B: Backend> Keeper<B> {
         label: &Label,
         day: OrgDay,
         org: &EffectiveConfig,
-    ) -> Result<(Counters, Option<Item>)> {
+    ) -> Result<(Vec<Item>, Option<Item>)> {
         let total = Get::new(self.tables().daily_total.clone(), keys::total(scope, label, day));
         let usage = &self.tables().usage_agg_sharded;
         let shard = |shard| Get::new(usage.clone(), keys::usage(scope, label, shard, day));
         let gets = [total].into_iter().chain((0..org.agg_shard_count).map(shard));
         let mut items = self.batch_get(gets).await?.into_iter();
         let stored = items.next().flatten();
-        let sum = Counters::sum(items.flatten().map(|item| Counters::decode(&item)))?;
-        Ok((sum, stored))
+        Ok((items.flatten().collect(), stored))
     }
+}
+
+/// The sum of the shards, and the counters of the stored total, marked or not.
+fn sum_and_stored(shards: &[Item], total: Option<&Item>) -> Result<(Counters, Counters)> {
+    let stored = total.map(Counters::decode_numbers).transpose()?;
+    Ok((Counters::sum_items(shards)?, stored.unwrap_or_default()))
 }

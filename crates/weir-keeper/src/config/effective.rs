@@ -6,7 +6,8 @@ use super::{AppRecord, OrgRecord, PendingChange, QuotaScope, Unpriced};
 use crate::bounds::{DAYS_BEFORE_CREATION_MAX, FINALIZE_DELAY_MS, LATE_MS};
 use crate::day::{OrgDay, Zone};
 use crate::decide::{ChainEntry, DecisionInput, Refresh, StickyState};
-use crate::ids::{AppId, Label, OrgId, Scope};
+use crate::error::{Error, Result};
+use crate::ids::{AppId, Label, OrgId, Scope, shown};
 use crate::money::MicroUsd;
 
 /// The configuration in force at a time: the app's own settings, else its org's.
@@ -190,6 +191,22 @@ impl EffectiveConfig {
         }
     }
 
+    /// The label that a submission names, which must be in the chain: no quota caps the spend of any other.
+    ///
+    /// # Errors
+    /// It is not in the chain; the error lists the labels that are.
+    pub fn chain_label(&self, field: &str, text: &str) -> Result<&Label> {
+        self.model_ordering.iter().find(|label| label.as_str() == text).ok_or_else(|| {
+            let all: Vec<&str> = self.model_ordering.iter().map(Label::as_str).collect();
+            let problem = format!(
+                "{} is not in the chain of the app; use one of {}",
+                shown(text),
+                all.join(", ")
+            );
+            Error::label(field, problem)
+        })
+    }
+
     /// Daily quota of a model. A model without a quota is closed: the org may have changed since the app was
     /// configured.
     #[must_use]
@@ -208,7 +225,7 @@ impl EffectiveConfig {
         self.model_ordering.iter().map(entry).collect()
     }
 
-    /// The input of the decision which model to use now.
+    /// The input of the decision which model to use now, on spend that is known.
     #[must_use]
     pub fn decision_input<'a>(
         &self,
@@ -218,6 +235,7 @@ impl EffectiveConfig {
     ) -> DecisionInput<'a> {
         DecisionInput {
             chain,
+            is_summed: true,
             threshold_pct: self.tight_mode_threshold_pct,
             is_sticky: self.sticky_fallback_enabled,
             sticky,

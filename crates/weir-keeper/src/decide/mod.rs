@@ -40,6 +40,8 @@ pub struct ChainEntry {
 pub struct DecisionInput<'a> {
     /// The chain, the preferred model first.
     pub chain: &'a [ChainEntry],
+    /// Whether the spend of every model is known. While it is not, all of them are closed.
+    pub is_summed: bool,
     /// Percentage of its quota from which a model is tight.
     pub threshold_pct: u8,
     /// Whether a fallback is sticky: it lasts for the rest of the day.
@@ -55,11 +57,12 @@ pub struct DecisionInput<'a> {
 }
 
 /// The status of a model with this spend and quota. Computed in integers, because rounding could reopen an exceeded
-/// model.
+/// model. A sum that stopped at its bound exceeds any quota.
 #[must_use]
 pub fn status(spend: MicroUsd, quota: MicroUsd, threshold_pct: u8) -> Status {
+    let is_saturated = spend.is_saturated();
     let (spend, quota) = (u128::from(spend.0), u128::from(quota.0));
-    if spend >= quota {
+    if spend >= quota || is_saturated {
         Status::Exceeded
     } else if spend * 100 >= quota * u128::from(threshold_pct) {
         Status::Tight
@@ -105,7 +108,10 @@ fn pinned_start(input: &DecisionInput<'_>) -> (Option<(usize, StickyReason)>, bo
 }
 
 fn evaluate(entry: &ChainEntry, input: &DecisionInput<'_>) -> ModelStatus {
-    let status = status(entry.spend, entry.quota, input.threshold_pct);
+    let status = match input.is_summed {
+        true => status(entry.spend, entry.quota, input.threshold_pct),
+        false => Status::Exceeded,
+    };
     ModelStatus {
         label: entry.label.clone(),
         spend: entry.spend,

@@ -35,6 +35,7 @@ fn input<'a>(
 ) -> DecisionInput<'a> {
     DecisionInput {
         chain,
+        is_summed: true,
         threshold_pct: 95,
         is_sticky,
         sticky,
@@ -104,6 +105,18 @@ fn a_quota_of_zero_is_exceeded() {
 }
 
 #[test]
+fn a_chain_whose_spend_is_unknown_is_closed() {
+    let chain = chain(&[("a", 0, 100), ("b", 0, 100)]);
+    for sticky in [None, Some(sticky_at("b", StickyReason::ManualOverride))] {
+        let input = DecisionInput { is_summed: false, ..input(&chain, true, sticky.as_ref()) };
+        let decision = decide(&input);
+        assert_eq!((decision.recommended, &decision.fallback), (None, &None));
+        assert_eq!(decision.reason, Reason::AllQuotasExceeded);
+        assert!(decision.models.iter().all(|model| model.status == Status::Exceeded));
+    }
+}
+
+#[test]
 fn a_model_is_tight_from_its_threshold_to_its_quota() {
     for (spend, quota, threshold, expected) in [
         (9_499_999, 10_000_000, 95, Status::Normal),
@@ -114,7 +127,10 @@ fn a_model_is_tight_from_its_threshold_to_its_quota() {
         (1, 2, 50, Status::Tight),
         (1, 3, 50, Status::Normal),
         (0, 0, 50, Status::Exceeded),
-        (u64::MAX - 1, u64::MAX, 100, Status::Normal),
+        // A sum that stopped at its bound exceeds any quota.
+        (999_999_999_999_999, u64::MAX, 100, Status::Normal),
+        (1_000_000_000_000_000, u64::MAX, 100, Status::Exceeded),
+        (u64::MAX - 1, u64::MAX, 100, Status::Exceeded),
     ] {
         assert_eq!(
             status(MicroUsd(spend), MicroUsd(quota), threshold),

@@ -8,16 +8,19 @@ use compact_str::CompactString;
 use parking_lot::RwLock;
 use quick_cache::{Equivalent, sync};
 
+use super::ResolvedPrice;
 use super::import_list::ImportList;
-use super::{PriceSource, ResolvedPrice};
+use super::vendors::Vendors;
 use crate::bounds::{PRICE_TTL_MS, PRICES_CACHED_MAX};
 use crate::catalog::ModelCatalog;
-use crate::ids::{Label, ModelId};
+use crate::ids::{Label, ModelId, Vendor};
 
 /// A borrowed key: a model in a region on a UTC day. A lookup allocates nothing.
 #[derive(Debug, Clone, Copy, Hash)]
 pub(super) struct PriceKey<'a> {
     pub(super) model: &'a ModelId,
+    pub(super) vendor: Option<&'a Vendor>,
+    pub(super) label_vendor: Option<&'a Vendor>,
     pub(super) region: Option<&'a str>,
     pub(super) day: i64,
 }
@@ -26,6 +29,8 @@ pub(super) struct PriceKey<'a> {
 #[derive(Debug, Clone, Hash, PartialEq, Eq)]
 struct OwnedPriceKey {
     model: ModelId,
+    vendor: Option<Vendor>,
+    label_vendor: Option<Vendor>,
     region: Option<CompactString>,
     day: i64,
 }
@@ -34,12 +39,14 @@ impl Equivalent<OwnedPriceKey> for PriceKey<'_> {
     fn equivalent(&self, owned: &OwnedPriceKey) -> bool {
         self.day == owned.day
             && *self.model == owned.model
+            && self.vendor == owned.vendor.as_ref()
+            && self.label_vendor == owned.label_vendor.as_ref()
             && self.region == owned.region.as_deref()
     }
 }
 
-/// A cached price; `None` when the price is unknown.
-pub(super) type CachedPrice = Option<Arc<ResolvedPrice>>;
+/// A cached price; `None` when the price is unknown, an error when it needs the name of a vendor.
+pub(super) type CachedPrice = Result<Option<Arc<ResolvedPrice>>, Vendors>;
 
 /// Prices by model, region and day.
 #[derive(Debug)]
@@ -54,9 +61,7 @@ impl PriceCache {
     /// A cache with only the prices of labels.
     pub(crate) fn new(labels: &ModelCatalog) -> PriceCache {
         let priced = |(label, def): (&Label, &crate::catalog::ModelDefinition)| {
-            let source = PriceSource::ConfigFallback;
-            let priced = ResolvedPrice { price: def.price?, source, version: "config".to_owned() };
-            Some((label.clone(), Arc::new(priced)))
+            Some((label.clone(), Arc::new(ResolvedPrice::from_label(def.price?))))
         };
         PriceCache {
             entries: sync::Cache::new(PRICES_CACHED_MAX),
@@ -67,7 +72,7 @@ impl PriceCache {
     }
 
     /// The price of a label.
-    pub(super) fn label_price(&self, label: &Label) -> CachedPrice {
+    pub(super) fn label_price(&self, label: &Label) -> Option<Arc<ResolvedPrice>> {
         self.labels.get(label).cloned()
     }
 
@@ -85,11 +90,14 @@ impl PriceCache {
     /// Caches what was read, unless prices were written since `epoch`.
     pub(super) fn insert(&self, key: PriceKey<'_>, price: CachedPrice, now_ms: i64, epoch: u64) {
         if self.epoch() == epoch {
-            let region = key.region.map(CompactString::from);
-            self.entries.insert(
-                OwnedPriceKey { model: key.model.clone(), region, day: key.day },
-                (price, now_ms),
-            );
+            let owned = OwnedPriceKey {
+                model: key.model.clone(),
+                vendor: key.vendor.cloned(),
+                label_vendor: key.label_vendor.cloned(),
+                region: key.region.map(CompactString::from),
+                day: key.day,
+            };
+            self.entries.insert(owned, (price, now_ms));
         }
         if self.epoch() != epoch {
             self.entries.remove(&key);
@@ -126,11 +134,15 @@ mod tests {
     #[test]
     fn borrowed_keys_find_owned_ones() {
         let model = ModelId::new("m").unwrap();
+        let openai = Vendor::new("openai").unwrap();
         let state = RandomState::new();
         for region in [None, Some("eu-west-1"), Some("a region of a name that is not inline")] {
-            let key = PriceKey { model: &model, region, day: 7 };
+            let (vendor, label_vendor) = (Some(&openai), None);
+            let key = PriceKey { model: &model, vendor, label_vendor, region, day: 7 };
             let region = region.map(CompactString::from);
-            let owned = OwnedPriceKey { model: model.clone(), region, day: 7 };
+            let vendor = Some(openai.clone());
+            let owned =
+                OwnedPriceKey { model: model.clone(), vendor, label_vendor: None, region, day: 7 };
             assert_eq!(state.hash_one(key), state.hash_one(&owned));
             assert!(key.equivalent(&owned));
         }

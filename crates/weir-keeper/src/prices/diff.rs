@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use serde::Serialize;
 
 use super::PriceRow;
-use crate::ids::ModelId;
+use crate::ids::{ModelId, Vendor};
 use crate::money::Price;
 
 /// A price that differs.
@@ -14,6 +14,9 @@ use crate::money::Price;
 pub struct PriceChange {
     /// The model.
     pub model_id: ModelId,
+    /// The vendor; `None` for Bedrock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<Vendor>,
     /// The region; `None` for all regions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub region: Option<CompactString>,
@@ -23,22 +26,29 @@ pub struct PriceChange {
     pub new: Option<Price>,
 }
 
-/// The differences, by model and region.
+/// The differences, by model, vendor and region.
 #[must_use]
 pub fn diff(old: &[PriceRow], new: &[PriceRow]) -> Vec<PriceChange> {
-    let mut both: BTreeMap<(&ModelId, Option<&CompactString>), [Option<Price>; 2]> =
-        BTreeMap::new();
+    type Key<'a> = (&'a ModelId, Option<Vendor>, Option<&'a CompactString>);
+    fn key(row: &PriceRow) -> Key<'_> {
+        (&row.model_id, row.vendor.clone().and_then(Vendor::listed), row.region.as_ref())
+    }
+    let mut both: BTreeMap<Key<'_>, [Option<Price>; 2]> = BTreeMap::new();
     for row in old {
-        let [before, _] = both.entry((&row.model_id, row.region.as_ref())).or_default();
+        let [before, _] = both.entry(key(row)).or_default();
         *before = Some(row.price);
     }
     for row in new {
-        let [_, after] = both.entry((&row.model_id, row.region.as_ref())).or_default();
+        let [_, after] = both.entry(key(row)).or_default();
         *after = Some(row.price);
     }
     let changed = both.into_iter().filter(|(_, [old, new])| old != new);
-    let change = |((model, region), [old, new]): ((&ModelId, Option<&CompactString>), [_; 2])| {
-        PriceChange { model_id: model.clone(), region: region.cloned(), old, new }
+    let change = |((model, vendor, region), [old, new]): (Key<'_>, [_; 2])| PriceChange {
+        model_id: model.clone(),
+        vendor,
+        region: region.cloned(),
+        old,
+        new,
     };
     changed.map(change).collect()
 }
@@ -50,6 +60,7 @@ mod tests {
     fn row(model: &str, region: Option<&str>, input: u64) -> PriceRow {
         PriceRow {
             model_id: ModelId::new(model).unwrap(),
+            vendor: None,
             region: region.map(CompactString::from),
             price: Price::new(input, 0),
         }

@@ -19,6 +19,7 @@ use super::PriceRow;
 use super::edition::{Edition, IMPORT};
 use super::import_list::{ImportList, PriceImport, VERSION};
 use super::refresh::by_model;
+use super::vendors::{ambiguous, choose_vendor};
 use crate::bounds::{IMPORT_OPEN_MS, IMPORTS_MAX, PRICE_PAGES_MAX, PRICE_TTL_MS, TRIES_MAX};
 use crate::day::{OrgDay, Zone};
 use crate::error::{Error, Result};
@@ -49,7 +50,7 @@ impl<B: Backend> Keeper<B> {
         from: OrgDay,
         actor: &str,
     ) -> Result<PriceImport> {
-        by_model(rows.clone())?;
+        by_model(self.with_vendors(rows.clone())?)?;
         let import = self.begin_import(from, actor).await?;
         let added = self.add_to_import(&import.id, rows).await;
         if let Err(error) = added {
@@ -98,11 +99,12 @@ impl<B: Backend> Keeper<B> {
     /// # Errors
     /// The import does not exist, a row is invalid or duplicate, or the store fails.
     pub async fn add_to_import(&self, id: &EventId, rows: Vec<PriceRow>) -> Result<PriceImport> {
-        let models = by_model(rows)?;
+        let models = by_model(self.with_vendors(rows)?)?;
         let (imports, _) = self.read_imports().await?;
         let import = open_import(&imports.entries, id)?;
-        let edition = |(model, prices)| Edition {
+        let edition = |((model, vendor), prices)| Edition {
             model,
+            vendor,
             from: import.from,
             import: Some(id.clone()),
             prices,
@@ -112,6 +114,18 @@ impl<B: Backend> Keeper<B> {
         let more = editions.len() as u64;
         self.write_editions(&editions).await?;
         self.change_import(id, |import| import.models = import.models.saturating_add(more)).await
+    }
+
+    /// The rows, each with the vendor whose price it replaces: the only one that the price book has for the model, where
+    /// the row names none.
+    fn with_vendors(&self, rows: Vec<PriceRow>) -> Result<Vec<PriceRow>> {
+        let row = |row: PriceRow| {
+            let priced = self.price_book().vendors(row.model_id.as_str());
+            let vendor = choose_vendor(row.vendor.as_ref(), None, &priced);
+            let vendor = vendor.map_err(|all| ambiguous("prices", &row.model_id, &all))?;
+            Ok(PriceRow { vendor, ..row })
+        };
+        rows.into_iter().map(row).collect()
     }
 
     /// Closes an import: all its prices are in force now.

@@ -96,6 +96,14 @@ impl ImportList {
 }
 
 #[cfg(test)]
+impl PriceImport {
+    /// An import whose prices are in force.
+    pub(super) fn closed(id: EventId, from: OrgDay) -> PriceImport {
+        PriceImport { id, from, models: 1, actor: "ann".into(), at_epoch: 0, is_open: false }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

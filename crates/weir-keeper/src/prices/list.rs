@@ -1,17 +1,17 @@
 //! Lists all prices of a day.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use compact_str::CompactString;
 use weir_table::{Backend, Query};
 
 use super::edition::Edition;
-use super::{PriceRow, PriceSource, ResolvedPrice};
+use super::lookup::{EditionsInForce, PriceQuery, find};
+use super::{PriceRow, PriceSource};
 use crate::bounds::PRICE_PAGES_MAX;
 use crate::day::OrgDay;
 use crate::error::{Error, Result};
-use crate::ids::ModelId;
+use crate::ids::{ModelId, Vendor};
 use crate::keeper::Keeper;
 use crate::keys;
 
@@ -27,43 +27,37 @@ pub struct ListedPrice {
 }
 
 impl<B: Backend> Keeper<B> {
-    /// All prices in force on a UTC day, by model and region, except those of labels, which are in the catalog.
+    /// All prices in force on a UTC day, by model, vendor and region, except those of labels, which are in the catalog. Each is
+    /// the one that a submission of that model in that region is counted at.
     ///
     /// # Errors
     /// The price table is too large to list, or the store fails.
     pub async fn list_prices(&self, on: OrgDay) -> Result<Vec<ListedPrice>> {
         let editions = self.editions(on).await?;
-        let mut names: BTreeSet<(ModelId, Option<CompactString>)> = BTreeSet::new();
+        let mut keys: BTreeSet<(ModelId, Vendor, Option<CompactString>)> = BTreeSet::new();
+        let bedrock = Vendor::bedrock();
         for row in PriceRow::from_book(self.price_book()) {
-            names.insert((row.model_id, row.region));
+            let vendor = row.vendor.unwrap_or_else(|| bedrock.clone());
+            keys.insert((row.model_id, vendor, row.region));
         }
-        for edition in editions.values().flatten() {
+        for edition in editions.values().flat_map(EditionsInForce::iter) {
+            let vendor = edition.vendor.as_ref().unwrap_or(&bedrock);
             let regions = edition.prices.keys().cloned();
-            names.extend(regions.map(|region| (edition.model.clone(), region)));
+            keys.extend(regions.map(|region| (edition.model.clone(), vendor.clone(), region)));
         }
-        let listed = names.into_iter().filter_map(|(model_id, region)| {
-            let of_model = editions.get(&model_id).map_or(&[][..], Vec::as_slice);
-            let ResolvedPrice { price, source, version } =
-                self.listed(of_model, &model_id, region.as_deref(), on)?;
-            Some(ListedPrice { row: PriceRow { model_id, region, price }, source, version })
+        let of = |name: &str| editions.get(name);
+        let listed = keys.into_iter().filter_map(|(model_id, vendor, region)| {
+            let (given, here) = (Some(&vendor), region.as_deref());
+            let query = PriceQuery { vendor: given, region: here, ..PriceQuery::new(&model_id) };
+            let found = find(&query, on, self.price_book(), of).ok().flatten()?;
+            let row = PriceRow { model_id, vendor: vendor.listed(), region, price: found.price };
+            Some(ListedPrice { row, source: found.source, version: found.version })
         });
         Ok(listed.collect())
     }
 
-    fn listed(
-        &self,
-        editions: &[Edition],
-        model: &ModelId,
-        region: Option<&str>,
-        on: OrgDay,
-    ) -> Option<ResolvedPrice> {
-        let stored =
-            editions.iter().find_map(|edition| Some(edition.resolve(edition.price(region)?, on)));
-        stored.or_else(|| super::resolve(self.price_book(), model, region, None))
-    }
-
-    /// The editions of each model in force on a day, in order of precedence.
-    async fn editions(&self, on: OrgDay) -> Result<BTreeMap<ModelId, Vec<Edition>>> {
+    /// The editions of each model in force on a day.
+    async fn editions(&self, on: OrgDay) -> Result<BTreeMap<ModelId, EditionsInForce>> {
         let now_ms = self.now_ms();
         let imports = self.cached_imports(now_ms).await?;
         let mut models: BTreeMap<ModelId, Vec<Edition>> = BTreeMap::new();
@@ -75,20 +69,13 @@ impl<B: Backend> Keeper<B> {
                     continue;
                 }
                 let edition = Edition::decode(item)?;
-                if edition.from <= on
-                    && edition.is_unexpired(now_ms)
-                    && imports.is_in_force(&edition)
-                {
-                    models.entry(edition.model.clone()).or_default().push(edition);
-                }
+                models.entry(edition.model.clone()).or_default().push(edition);
             }
             let Some(cursor) = page.cursor else {
-                for editions in models.values_mut() {
-                    let order =
-                        |it: &Edition| Reverse((it.import.is_some(), it.from, it.import.clone()));
-                    editions.sort_by_key(order);
-                }
-                return Ok(models);
+                let in_force = |(model, editions)| {
+                    (model, EditionsInForce::new(editions, &imports, (on, now_ms)))
+                };
+                return Ok(models.into_iter().map(in_force).collect());
             };
             query = query.after(cursor);
         }

@@ -1,4 +1,5 @@
-//! Prices of models: an imported price, else the one last fetched, else the price book's, else the label's own.
+//! Prices of models: the most specific price wins, whoever set it; for one model and region an imported price, else the
+//! one last fetched, else the price book's. A model without any has the price of its label.
 //!
 //! A price is in force from a day on. Imports take effect atomically and last until a later import. Fetched prices are
 //! written every day and expire after three, so that a failing refresh keeps the old ones for a while. The cost of a
@@ -14,15 +15,21 @@ mod lookup;
 mod model_names;
 mod price_book;
 mod refresh;
+mod vendors;
+
+use compact_str::CompactString;
 
 pub(crate) use self::cache::PriceCache;
 pub use self::diff::{PriceChange, diff};
 pub use self::import_list::PriceImport;
 pub use self::list::ListedPrice;
+pub use self::lookup::PriceQuery;
 pub use self::model_names::PROFILE_PREFIXES;
 pub use self::price_book::{BookPrice, PriceBook};
 pub use self::refresh::PriceRow;
-use crate::ids::ModelId;
+use crate::day::Zone;
+use crate::error::Result;
+use crate::ids::Vendor;
 use crate::money::Price;
 
 /// Source of a price.
@@ -60,31 +67,41 @@ pub struct ResolvedPrice {
     pub source: PriceSource,
     /// Edition of the price: the day it was fetched or imported for, or the date of the price book.
     pub version: String,
+    /// The name that the price is listed under; empty for the price of a label.
+    pub listed_as: CompactString,
+    /// The vendor that the price is listed for; `None` for Bedrock and for the price of a label.
+    pub vendor: Option<Vendor>,
+    /// The region that the price is listed for; `None` for all regions.
+    pub region: Option<CompactString>,
 }
 
 /// The price of a model in a region: the price book's, else the `fallback` of its label; `None` when unknown.
-#[must_use]
+///
+/// # Errors
+/// Several vendors have a price for the model, and none of them was named.
 pub fn resolve(
     book: &PriceBook,
-    model: &ModelId,
-    region: Option<&str>,
+    query: &PriceQuery<'_>,
     fallback: Option<Price>,
-) -> Option<ResolvedPrice> {
-    let from_book = || {
-        let price = book.find(model, region)?.price;
-        let version = book.as_of().to_owned();
-        Some(ResolvedPrice { price, source: PriceSource::PriceBook, version })
-    };
-    let from_label = || {
+) -> Result<Option<ResolvedPrice>> {
+    // A price of the book has no day.
+    let found = lookup::find(query, Zone::utc().day_of(0), book, |_| None);
+    let found = found.map_err(|all| vendors::ambiguous("vendor", query.model, &all))?;
+    Ok(found.or_else(|| fallback.map(ResolvedPrice::from_label)))
+}
+
+impl ResolvedPrice {
+    /// The price of a label.
+    fn from_label(price: Price) -> ResolvedPrice {
         let (source, version) = (PriceSource::ConfigFallback, "config".to_owned());
-        fallback.map(|price| ResolvedPrice { price, source, version })
-    };
-    from_book().or_else(from_label)
+        ResolvedPrice { price, source, version, listed_as: "".into(), vendor: None, region: None }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::ModelId;
 
     #[test]
     fn the_price_book_precedes_the_price_of_the_label() {
@@ -92,7 +109,8 @@ mod tests {
         let (known, own) = (ModelId::new("amazon.nova-lite-v1:0").unwrap(), Price::new(7, 7));
         let unknown = ModelId::new("acme.model-v1").unwrap();
         let source = |model, fallback| {
-            resolve(&book, model, None, fallback).map(|found| found.source.as_str())
+            let found = resolve(&book, &PriceQuery::new(model), fallback).unwrap();
+            found.map(|found| found.source.as_str())
         };
         assert_eq!(source(&known, Some(own)), Some("PRICE_BOOK"));
         assert_eq!(source(&unknown, Some(own)), Some("CONFIG_FALLBACK"));

@@ -1,8 +1,6 @@
 //! The price book: prices by model and region.
 //!
-//! A lookup tries each name of the model, the most specific first (an inference profile's own price, then its model's),
-//! and for each name the region, then all regions. A model that only has prices for other regions has none: it would be
-//! a guess.
+//! A model that only has prices for other regions has none: it would be a guess.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -10,13 +8,15 @@ use std::sync::{Arc, OnceLock};
 use compact_str::CompactString;
 use serde::Deserialize;
 
-use super::model_names::names;
+use super::PriceRow;
+use super::vendors::Vendors;
 use crate::bounds::{BOOK_BYTES_MAX, BOOK_ENTRIES_MAX};
 use crate::error::{Error, Result};
-use crate::ids::ModelId;
+use crate::ids::Vendor;
 use crate::money::Price;
 
-const SHIPPED: &str = include_str!("../../data/bedrock_prices.json");
+const BEDROCK: &str = include_str!("../../data/bedrock_prices.json");
+const OTHER_VENDORS: &str = include_str!("../../data/vendor_prices.json");
 const UNITS: &str = "micro-USD per one million tokens";
 
 /// Prices by model and region.
@@ -24,9 +24,12 @@ const UNITS: &str = "micro-USD per one million tokens";
 pub struct PriceBook {
     source: String,
     as_of: String,
-    /// By model, then by region; `None` is all regions.
-    prices: Arc<HashMap<CompactString, HashMap<Option<CompactString>, Price>>>,
+    /// By model, then by vendor and region.
+    prices: Arc<HashMap<CompactString, HashMap<VendorRegion, Price>>>,
 }
+
+/// A vendor, `None` for Bedrock, and a region, `None` for all regions.
+type VendorRegion = (Option<Vendor>, Option<CompactString>);
 
 /// A price of the book.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub struct BookPrice<'a> {
     pub price: Price,
     /// The model name it is listed under.
     pub model: &'a str,
+    /// The vendor; `None` for Bedrock.
+    pub vendor: Option<&'a Vendor>,
     /// The region; `None` for all regions.
     pub region: Option<&'a str>,
 }
@@ -44,25 +49,11 @@ struct Raw {
     source: String,
     units: String,
     as_of: String,
-    entries: Vec<RawEntry>,
-}
-
-#[derive(Deserialize)]
-struct RawEntry {
-    model_id: ModelId,
-    region: Option<CompactString>,
-    #[serde(rename = "input_price_usd_micros_per_1m")]
-    input: u64,
-    #[serde(rename = "output_price_usd_micros_per_1m")]
-    output: u64,
-    #[serde(rename = "cache_read_price_usd_micros_per_1m")]
-    cache_read: Option<u64>,
-    #[serde(rename = "cache_write_price_usd_micros_per_1m")]
-    cache_write: Option<u64>,
+    entries: Vec<PriceRow>,
 }
 
 impl PriceBook {
-    /// The price book in this binary, parsed once in a process.
+    /// The price book in this binary, parsed once in a process: the models of Bedrock and of other vendors.
     ///
     /// # Errors
     /// The price book is invalid.
@@ -71,7 +62,12 @@ impl PriceBook {
         if let Some(book) = BOOK.get() {
             return Ok(book.clone());
         }
-        let book = PriceBook::parse(SHIPPED)?;
+        let mut book = PriceBook::parse(BEDROCK)?;
+        let others = PriceBook::parse(OTHER_VENDORS)?;
+        let prices = Arc::make_mut(&mut book.prices);
+        for (model, of_model) in others.prices.iter() {
+            prices.entry(model.clone()).or_default().extend(of_model.clone());
+        }
         Ok(BOOK.get_or_init(|| book).clone())
     }
 
@@ -102,31 +98,27 @@ impl PriceBook {
         Ok(book)
     }
 
-    fn add(&mut self, entry: RawEntry) -> Result<(), String> {
-        let RawEntry { model_id, region, input, output, cache_read, cache_write } = entry;
-        let price = Price { input, output, cache_read, cache_write };
+    fn add(&mut self, entry: PriceRow) -> Result<(), String> {
+        let PriceRow { model_id, vendor, region, price } = entry;
         price.check().map_err(|error| format!("has an invalid price: {error}"))?;
-        match Arc::make_mut(&mut self.prices)
-            .entry(model_id.into())
-            .or_default()
-            .insert(region, price)
-        {
+        let key = (vendor.and_then(Vendor::listed), region);
+        let prices = Arc::make_mut(&mut self.prices).entry(model_id.into()).or_default();
+        match prices.insert(key, price) {
             None => Ok(()),
             Some(_) => Err("occurs twice".to_owned()),
         }
     }
 
-    /// The price of a model in a region; for an ARN without a given region, in that of the ARN.
+    /// The price listed for exactly this name, vendor and region.
     #[must_use]
-    pub fn find<'a>(&'a self, model: &'a ModelId, region: Option<&str>) -> Option<BookPrice<'a>> {
-        let (names, arn_region) = names(model.as_str());
-        let region = region.or(arn_region).map(CompactString::from);
-        names.into_iter().find_map(|name| {
-            let prices = self.prices.get(name)?;
-            let local = region.is_some().then(|| prices.get_key_value(&region)).flatten();
-            let (region, price) = local.or_else(|| prices.get_key_value(&None))?;
-            Some(BookPrice { price: *price, model: name, region: region.as_deref() })
-        })
+    pub fn get(&self, name: &str, key: &VendorRegion) -> Option<Price> {
+        self.prices.get(name)?.get(key).copied()
+    }
+
+    /// The vendors that have a price for this name.
+    pub(super) fn vendors(&self, name: &str) -> Vendors {
+        let prices = self.prices.get(name).into_iter().flat_map(HashMap::keys);
+        prices.map(|(vendor, _)| vendor.clone()).collect()
     }
 
     /// Number of prices.
@@ -158,37 +150,53 @@ impl PriceBook {
     pub fn list(&self) -> Vec<BookPrice<'_>> {
         let mut all: Vec<BookPrice<'_>> = Vec::with_capacity(self.len());
         for (model, prices) in &*self.prices {
-            for (region, price) in prices {
-                all.push(BookPrice { price: *price, model, region: region.as_deref() });
+            for ((vendor, region), price) in prices {
+                let (vendor, region) = (vendor.as_ref(), region.as_deref());
+                all.push(BookPrice { price: *price, model, vendor, region });
             }
         }
-        all.sort_by_key(|found| (found.model, found.region));
+        all.sort_by_key(|found| (found.model, found.vendor, found.region));
         all
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::ids::ModelId;
+    use crate::prices::{PriceQuery, resolve};
 
     fn input(book: &PriceBook, model: &str, region: Option<&str>) -> Option<(u64, Option<String>)> {
         let model = ModelId::new(model).unwrap();
-        let found = book.find(&model, region)?;
-        Some((found.price.input, found.region.map(str::to_owned)))
+        let query = PriceQuery { region, ..PriceQuery::new(&model) };
+        let found = resolve(book, &query, None).unwrap()?;
+        Some((found.price.input, found.region.map(String::from)))
     }
 
     #[test]
     fn the_shipped_price_book_is_complete() {
         let book = PriceBook::shipped().unwrap();
-        assert_eq!((book.len(), book.list().len(), book.as_of()), (448, 448, "2026-11"));
+        assert_eq!((book.len(), book.list().len(), book.as_of()), (1_424, 1_424, "2026-11"));
+        let vendors: BTreeSet<_> = book.list().iter().filter_map(|found| found.vendor).collect();
+        assert_eq!(vendors.len(), 15);
+        assert_eq!(
+            book.list().iter().filter(|found| found.price.long_context.is_some()).count(),
+            160
+        );
         assert!(!book.is_empty() && book.source().contains("litellm"));
         // Each entry is found by its own name.
         for entry in book.list() {
             let model = ModelId::new(entry.model).unwrap();
-            let found = book.find(&model, entry.region).unwrap();
-            assert_eq!((found.price, found.region), (entry.price, entry.region), "{model}");
+            let bedrock = Vendor::new("bedrock").unwrap();
+            let vendor = Some(entry.vendor.unwrap_or(&bedrock));
+            let query = PriceQuery { vendor, region: entry.region, ..PriceQuery::new(&model) };
+            let found = resolve(&book, &query, None).unwrap().unwrap();
+            let found = (found.price, found.region.as_deref());
+            assert_eq!(found, (entry.price, entry.region), "{model}");
         }
-        // Everything before the first dot is a known prefix or a vendor.
+        // On Bedrock, everything before the first dot is a known prefix or a vendor.
         let vendors = [
             "ai21",
             "amazon",
@@ -209,7 +217,7 @@ mod tests {
             "claude-sonnet-4-5-20250929-v1:0",
             "xai",
         ];
-        for entry in book.list() {
+        for entry in book.list().iter().filter(|entry| entry.vendor.is_none()) {
             let first = entry.model.split('.').next().unwrap();
             let known = super::super::PROFILE_PREFIXES.contains(&first) || vendors.contains(&first);
             assert!(known, "{}", entry.model);
@@ -243,6 +251,26 @@ mod tests {
         ] {
             assert_eq!(input(&book, model, region), expected, "{model} {region:?}");
         }
+    }
+
+    #[test]
+    fn a_model_of_several_vendors_is_priced_by_the_named_one() {
+        let book = PriceBook::shipped().unwrap();
+        let model = ModelId::new("gpt-5.4").unwrap();
+        let query = PriceQuery::new(&model);
+        let error = resolve(&book, &query, None).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "vendor: gpt-5.4 has prices of several vendors; name one of azure, openai, perplexity"
+        );
+        let openai = Vendor::new("openai").unwrap();
+        let found = resolve(&book, &PriceQuery { vendor: Some(&openai), ..query }, None);
+        let price = found.unwrap().unwrap().price;
+        assert_eq!((price.input, price.output), (2_500_000, 15_000_000));
+        assert_eq!(price.long_context.unwrap().above_input_tokens, 272_000);
+        // The id of one vendor alone says which.
+        let model = ModelId::new("gpt-5-chat-latest").unwrap();
+        assert!(resolve(&book, &PriceQuery::new(&model), None).unwrap().is_some());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::edition::{ByRegion, Edition};
 use crate::bounds::{BOOK_ENTRIES_MAX, LABEL_MAX, PRICE_RETENTION_DAYS};
 use crate::day::Zone;
 use crate::error::{Error, Result};
-use crate::ids::{ModelId, shown};
+use crate::ids::{ModelId, Vendor, shown};
 use crate::keeper::Keeper;
 use crate::money::Price;
 
@@ -22,7 +22,11 @@ const DAY_SECS: i64 = 86_400;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriceRow {
     /// The model.
+    #[serde(alias = "bedrock_model_id")]
     pub model_id: ModelId,
+    /// The vendor; `None` for Bedrock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<Vendor>,
     /// The region; `None` for all regions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<CompactString>,
@@ -32,12 +36,22 @@ pub struct PriceRow {
 }
 
 impl PriceRow {
+    /// Whether the vendor or the model contains this text, in upper or lower case: `openai/gpt-5` has both.
+    #[must_use]
+    pub fn matches(&self, part: &str) -> bool {
+        let bedrock = Vendor::bedrock();
+        let vendor = self.vendor.as_ref().unwrap_or(&bedrock);
+        let name = format!("{vendor}/{}", self.model_id).to_ascii_lowercase();
+        name.contains(&part.to_ascii_lowercase())
+    }
+
     /// All prices of a book.
     #[must_use]
     pub fn from_book(book: &PriceBook) -> Vec<PriceRow> {
         let rows = book.list().into_iter().filter_map(|found| {
             let region = found.region.map(CompactString::from);
-            Some(PriceRow { model_id: ModelId::new(found.model).ok()?, region, price: found.price })
+            let (vendor, price) = (found.vendor.cloned(), found.price);
+            Some(PriceRow { model_id: ModelId::new(found.model).ok()?, vendor, region, price })
         });
         rows.collect()
     }
@@ -55,8 +69,14 @@ impl<B: Backend> Keeper<B> {
         let book = PriceBook::parse(text)?;
         let from = Zone::utc().day_of(now_ms);
         let until = now_ms.div_euclid(1000).saturating_add(PRICE_RETENTION_DAYS * DAY_SECS);
-        let editions = by_model(PriceRow::from_book(&book))?.into_iter().map(|(model, prices)| {
-            Edition { model, from, import: None, prices, expires_at_epoch: Some(until) }
+        let models = by_model(PriceRow::from_book(&book))?.into_iter();
+        let editions = models.map(|((model, vendor), prices)| Edition {
+            model,
+            vendor,
+            from,
+            import: None,
+            prices,
+            expires_at_epoch: Some(until),
         });
         let editions: Vec<Edition> = editions.collect();
         let written = self.write_editions(&editions).await;
@@ -77,11 +97,14 @@ impl<B: Backend> Keeper<B> {
     }
 }
 
-pub(super) fn by_model(rows: Vec<PriceRow>) -> Result<BTreeMap<ModelId, ByRegion>> {
+/// Prices by model and vendor.
+pub(super) type ByModel = BTreeMap<(ModelId, Option<Vendor>), ByRegion>;
+
+pub(super) fn by_model(rows: Vec<PriceRow>) -> Result<ByModel> {
     if rows.len() > BOOK_ENTRIES_MAX {
         return Err(Error::invalid("prices", format!("has more than {BOOK_ENTRIES_MAX} entries")));
     }
-    let mut models: BTreeMap<ModelId, ByRegion> = BTreeMap::new();
+    let mut models = ByModel::new();
     for row in rows {
         row.price
             .check()
@@ -90,7 +113,8 @@ pub(super) fn by_model(rows: Vec<PriceRow>) -> Result<BTreeMap<ModelId, ByRegion
             let problem = format!("{}: {} is not a region", row.model_id, shown(region));
             return Err(Error::invalid("prices", problem));
         }
-        let regions = models.entry(row.model_id.clone()).or_default();
+        let vendor = row.vendor.and_then(Vendor::listed);
+        let regions = models.entry((row.model_id.clone(), vendor)).or_default();
         if regions.insert(row.region, row.price).is_some() {
             return Err(Error::invalid("prices", format!("{} occurs twice", row.model_id)));
         }

@@ -19,6 +19,7 @@ use crate::retry::pause;
 
 const LABEL: &str = "profile_label";
 const ARN: &str = "inference_profile_arn";
+const MODEL: &str = "model_id";
 const DESCRIPTION: &str = "description";
 const CREATED: &str = "created_at_epoch";
 const UPDATED: &str = "updated_at_epoch";
@@ -30,6 +31,8 @@ pub struct PutProfile {
     pub profile_label: String,
     /// ARN of the profile.
     pub inference_profile_arn: String,
+    /// The model that the profile stands for, whose price it has unless it has one of its own.
+    pub model_id: Option<String>,
     /// Description of the profile.
     pub description: String,
 }
@@ -41,6 +44,8 @@ pub struct InferenceProfile {
     pub profile_label: Label,
     /// ARN of the profile.
     pub inference_profile_arn: ModelId,
+    /// The model that the profile stands for, where it was named.
+    pub model_id: Option<ModelId>,
     /// Description of the profile.
     pub description: String,
     /// When it was registered, in seconds since 1970.
@@ -92,6 +97,12 @@ impl<B: Backend> Keeper<B> {
             );
             Error::config(ARN, problem)
         })?;
+        let model_id = request.model_id.as_ref().map(ModelId::new).transpose();
+        let model_id = model_id.map_err(|error| error.into_config(MODEL))?;
+        if model_id.as_ref().is_some_and(is_profile_arn) {
+            let problem = "must be the model of the profile, not a profile";
+            return Err(Error::config(MODEL, problem));
+        }
         let description = &request.description;
         let length = description.chars().take(DESCRIPTION_MAX + 1).count();
         if length > DESCRIPTION_MAX || description.contains(char::is_control) {
@@ -103,6 +114,7 @@ impl<B: Backend> Keeper<B> {
         Ok(InferenceProfile {
             profile_label: label,
             inference_profile_arn: arn,
+            model_id,
             description: description.clone(),
             created_at_epoch: now,
             updated_at_epoch: now,
@@ -126,6 +138,7 @@ impl<B: Backend> Keeper<B> {
         };
         let same = old.as_ref().filter(|old| {
             old.inference_profile_arn == new.inference_profile_arn
+                && old.model_id == new.model_id
                 && old.description == new.description
         });
         if let Some(same) = same {
@@ -205,7 +218,8 @@ impl<B: Backend> Keeper<B> {
         Ok(found)
     }
 
-    async fn stored_profile(
+    /// A profile of an app as it is stored.
+    pub(crate) async fn stored_profile(
         &self,
         org: &OrgId,
         app: &AppId,
@@ -222,9 +236,19 @@ impl<B: Backend> Keeper<B> {
 }
 
 impl InferenceProfile {
+    /// The region in its ARN.
+    #[must_use]
+    pub fn region(&self) -> Option<&str> {
+        self.inference_profile_arn.as_str().split(':').nth(3).filter(|region| !region.is_empty())
+    }
+
     fn encode(&self, org: &OrgId, app: &AppId) -> Item {
-        keys::item(keys::profile(org, app, &self.profile_label))
-            .with(LABEL, self.profile_label.as_str())
+        let item = keys::item(keys::profile(org, app, &self.profile_label));
+        let item = match &self.model_id {
+            Some(model) => item.with(MODEL, model.as_str()),
+            None => item,
+        };
+        item.with(LABEL, self.profile_label.as_str())
             .with(ARN, self.inference_profile_arn.as_str())
             .with(DESCRIPTION, self.description.as_str())
             .with(CREATED, self.created_at_epoch)
@@ -239,6 +263,7 @@ impl InferenceProfile {
         Ok(InferenceProfile {
             profile_label: Label::new(text(LABEL)?).map_err(|_| wrong(LABEL))?,
             inference_profile_arn: ModelId::new(text(ARN)?).map_err(|_| wrong(ARN))?,
+            model_id: item.s(MODEL).map(ModelId::new).transpose().map_err(|_| wrong(MODEL))?,
             description: text(DESCRIPTION)?.to_owned(),
             created_at_epoch: number(CREATED)?,
             updated_at_epoch: number(UPDATED)?,

@@ -11,7 +11,9 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 use weir_table::Backend;
 
-pub(crate) use self::chain_spend::SpendRead;
+pub(crate) use self::chain_spend::{ChainSpend, SpendRead};
+pub use crate::label_lookup::ResolvedModel;
+
 pub use self::response::{ModelQuota, Pricing, QuotaStatus, RecommendedModel, SelectionResponse};
 use crate::bounds::TRIES_MAX;
 use crate::config::EffectiveConfig;
@@ -20,6 +22,7 @@ use crate::decide::{Decision, decide};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId};
 use crate::keeper::Keeper;
+use crate::prices::PriceQuery;
 use crate::retry::pause;
 
 /// Bytes of the hash in an `ETag`.
@@ -54,9 +57,15 @@ impl<B: Backend> Keeper<B> {
         if let Some(chosen) = decision.model()
             && let Some(resolved) = self.model_for_label((org, app), &chosen.label).await?
         {
-            let found = self.price(&resolved.model, Some(&chosen.label), None, now_ms).await?;
-            price = found.map(|price| (*price).clone());
-            model = Some((resolved.model, resolved.description));
+            let label = (&chosen.label, resolved.profile.as_deref());
+            let query = PriceQuery::new(&resolved.model);
+            price = match self.price_by_label(&query, label, now_ms).await {
+                Ok(found) => found.map(|price| (*price).clone()),
+                // The submission may name the vendor.
+                Err(Error::Invalid { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            model = Some(resolved);
         }
         let response = SelectionResponse::new(&effective, &decision, model, price, now_ms);
         let config_version = effective.config_version;
@@ -78,9 +87,8 @@ impl<B: Backend> Keeper<B> {
                 (false, 0) => SpendRead::EventualTotals,
                 (false, _) => SpendRead::StrongTotals,
             };
-            let (chain, sticky) =
-                self.chain_spend(effective, &scope, today.day, read, now_ms).await?;
-            let decision = decide(&effective.decision_input(&chain, sticky.as_ref(), now_ms));
+            let chain = self.chain_spend(effective, &scope, today.day, read, now_ms).await?;
+            let decision = decide(&chain.decision_input(effective, now_ms));
             let is_recorded = match &decision.fallback {
                 Some(fallback) => self.record_fallback(effective, fallback, today, now_ms).await?,
                 None => true,
@@ -117,7 +125,7 @@ impl Selection {
         let sticky = decision.sticky_fallback_active;
         write!(text, "{day}\0{version}\0{}\0{frequency}\0{sticky}\0", decision.reason)?;
         if let Some(model) = &self.response.recommended_model {
-            write!(text, "{}\0{}\0", model.label.as_str(), model.bedrock_model_id.as_str())?;
+            write!(text, "{}\0{}\0", model.label.as_str(), model.model_id.as_str())?;
         }
         if let Some(pricing) = &self.response.pricing {
             write!(text, "{}\0", pricing.version)?;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::config::{EffectiveConfig, QuotaScope};
 use crate::day::{OrgDay, rfc3339};
 use crate::decide::{Decision, Guidance, Mode, ModelStatus, Reason, Status};
-use crate::ids::{Label, ModelId};
+use crate::ids::{Label, ModelId, Vendor};
+use crate::label_lookup::ResolvedModel;
 use crate::money::{MicroUsd, Percent, Price};
 use crate::prices::{PriceSource, ResolvedPrice};
 
@@ -33,8 +34,10 @@ pub struct SelectionResponse {
 pub struct RecommendedModel {
     /// The model label.
     pub label: Label,
-    /// The Bedrock model id or ARN.
-    pub bedrock_model_id: ModelId,
+    /// The id of the model at its vendor, or an ARN.
+    pub model_id: ModelId,
+    /// The vendor, where the label names one.
+    pub vendor: Option<Vendor>,
     /// Why this model is recommended.
     pub reason: Reason,
     /// Description of the model.
@@ -115,23 +118,25 @@ impl QuotaStatus {
 }
 
 impl SelectionResponse {
-    /// The response for a decision. `model` is the id and description behind the recommended label.
+    /// The response for a decision. `model` is the model behind the recommended label.
     #[must_use]
+    /// The response for a decision.
     pub fn new(
         config: &EffectiveConfig,
         decision: &Decision,
-        model: Option<(ModelId, String)>,
+        model: Option<ResolvedModel>,
         priced: Option<ResolvedPrice>,
         now_ms: i64,
     ) -> SelectionResponse {
         let named = decision.model().zip(model);
-        let recommended = named.map(|(status, (id, description))| RecommendedModel {
+        let recommended = named.map(|(status, model)| RecommendedModel {
             label: status.label.clone(),
-            bedrock_model_id: id,
+            model_id: model.model,
+            vendor: model.vendor,
             reason: decision.reason.clone(),
-            description,
+            description: model.description,
         });
-        let pricing = priced.map(|ResolvedPrice { price, source, version }| Pricing {
+        let pricing = priced.map(|ResolvedPrice { price, source, version, .. }| Pricing {
             price,
             version,
             source,

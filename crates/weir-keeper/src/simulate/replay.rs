@@ -8,7 +8,7 @@ use crate::bounds::REPLAY_POINTS;
 use crate::config::EffectiveConfig;
 use crate::day::DaySpan;
 use crate::decide::{ChainEntry, Status, StickyState, decide, status};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::money::{MicroUsd, Percent, Price};
 
 pub(super) struct Replay<'a> {
@@ -80,14 +80,10 @@ impl<'a> Replay<'a> {
             return Ok(());
         };
         let tokens = &row.tokens;
-        let sum = |parts: [u64; 4]| {
-            let sum = parts.into_iter().try_fold(0u64, u64::checked_add);
-            sum.ok_or(Error::Overflow("the sum of tokens"))
-        };
-        let read = [model.input_tokens, tokens.input, tokens.cached_read, tokens.cached_write];
-        model.input_tokens = sum(read)?;
-        model.output_tokens = sum([model.output_tokens, tokens.output, 0, 0])?;
-        model.cost_usd_micros = model.cost_usd_micros.checked_add(price.cost(tokens)?)?;
+        let read = [tokens.input, tokens.cached_read, tokens.cached_write];
+        model.input_tokens = read.into_iter().fold(model.input_tokens, u64::saturating_add);
+        model.output_tokens = model.output_tokens.saturating_add(tokens.output);
+        model.cost_usd_micros = model.cost_usd_micros.saturating_add(price.cost(tokens)?);
         model.requests += 1;
         model.first_used_at_ms.get_or_insert(row.at_ms);
         Ok(())

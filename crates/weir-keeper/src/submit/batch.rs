@@ -107,7 +107,7 @@ impl<B: Backend> Keeper<B> {
         let mut attempt = 0;
         while !chunk.is_empty() && attempt < BATCH_TRIES_MAX {
             pause(attempt).await;
-            let Ok(writes) = self.chunk_writes(owner, all, chunk, now_ms) else { break };
+            let writes = self.chunk_writes(owner, all, chunk, now_ms);
             match self.store().transact(Transaction { writes, token: token.clone() }).await {
                 Ok(Transacted::Applied) => {
                     return chunk.iter().for_each(|index| set_metered(all, *index));
@@ -149,7 +149,7 @@ impl<B: Backend> Keeper<B> {
         all: &[Progress],
         chunk: &[usize],
         now_ms: i64,
-    ) -> Result<Vec<Write>> {
+    ) -> Vec<Write> {
         let planned = || chunk.iter().filter_map(|index| planned_at(all, *index));
         let table = &self.tables().request_dedup;
         let records =
@@ -160,12 +160,12 @@ impl<B: Backend> Keeper<B> {
                 Entry::Vacant(free) => {
                     free.insert(increment);
                 }
-                Entry::Occupied(mut existing) => existing.get_mut().merge(&increment)?,
+                Entry::Occupied(mut existing) => existing.get_mut().merge(&increment),
             }
         }
         let usage = &self.tables().usage_agg_sharded;
         let increments = increments.into_values().map(|add| add.write(usage.clone(), now_ms));
-        Ok(records.chain(increments).collect())
+        records.chain(increments).collect()
     }
 
     /// The daily totals that the metered submissions belong to, each read once.
@@ -183,9 +183,7 @@ impl<B: Backend> Keeper<B> {
             Get::new(table.clone(), keys::total(scope, label, *day)).eventual()
         });
         let items = self.batch_get(gets).await?;
-        let costs = items
-            .iter()
-            .map(|item| item.as_ref().map_or(MicroUsd::ZERO, |item| Counters::decode(item).cost));
+        let costs = items.iter().map(|item| Counters::spend_of_total(item.as_ref()));
         Ok(named.into_iter().zip(costs).collect())
     }
 

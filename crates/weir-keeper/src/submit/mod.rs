@@ -21,10 +21,9 @@ use serde::Deserialize;
 
 pub(crate) use self::plan::retained_until_ms;
 pub use self::response::{Accepted, DailyTotal, Processing};
-use crate::bounds::USD_MICROS_MAX;
 use crate::day::parse_rfc3339;
 use crate::error::{Error, Result};
-use crate::ids::{AppId, ModelId, OrgId, RequestId, shown};
+use crate::ids::{AppId, ModelId, OrgId, RequestId, Vendor, shown};
 use crate::money::{MicroUsd, TokenUse};
 
 /// Outcome of the model call. A failed call is metered like any other.
@@ -45,8 +44,15 @@ pub struct SubmissionRequest {
     pub request_id: String,
     /// Label of the model that was called.
     pub model_label: String,
-    /// Bedrock id of the model that was called.
-    pub bedrock_model_id: String,
+    /// Id of the model that was called, at its vendor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_id: Option<String>,
+    /// The same, by the name that the original service has for it. A request has one of both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bedrock_model_id: Option<String>,
+    /// Vendor of the model; required when several vendors have a price for it and its label names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
     /// Input tokens, without cached ones.
     pub input_tokens: u64,
     /// Output tokens.
@@ -76,8 +82,10 @@ pub struct Submission {
     pub request_id: RequestId,
     /// The label, as sent.
     pub label: String,
-    /// The Bedrock model id.
+    /// The model.
     pub model: ModelId,
+    /// Its vendor, where it was named.
+    pub vendor: Option<Vendor>,
     /// Tokens used.
     pub tokens: TokenUse,
     /// Region of the call.
@@ -109,12 +117,8 @@ impl SubmissionRequest {
             cached_write: self.cached_write_tokens.unwrap_or_default(),
         };
         tokens.check()?;
-        if self.cost_usd_micros.is_some_and(|cost| cost > USD_MICROS_MAX) {
-            return Err(Error::invalid(
-                "cost_usd_micros",
-                format!("must be at most {USD_MICROS_MAX}"),
-            ));
-        }
+        let stated_cost =
+            self.cost_usd_micros.map(|cost| MicroUsd(cost).check_submission()).transpose()?;
         let is_region = |text: &&String| {
             let good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
             (1..=REGION_MAX).contains(&text.len()) && text.bytes().all(good)
@@ -126,10 +130,11 @@ impl SubmissionRequest {
         Ok(Submission {
             request_id: RequestId::new(&self.request_id)?,
             label: self.model_label.clone(),
-            model: ModelId::new(&self.bedrock_model_id)?,
+            model: ModelId::of_request(self.model_id.as_deref(), self.bedrock_model_id.as_deref())?,
+            vendor: self.vendor.as_ref().map(Vendor::new).transpose()?,
             tokens,
             region: self.calling_region.clone(),
-            stated_cost: self.cost_usd_micros.map(MicroUsd),
+            stated_cost,
             status: self.status,
             at_ms: parse_rfc3339("timestamp", &self.timestamp)?,
         })
@@ -186,10 +191,14 @@ mod tests {
         for (changes, expected) in [
             (json!({"request_id": "1"}), "request_id: \"1\" is not a UUID"),
             (json!({"bedrock_model_id": ""}), "bedrock_model_id: "),
+            (json!({"bedrock_model_id": null}), "model_id: is required"),
+            (json!({"model_id": "gpt-5"}), "model_id: is another name of bedrock_model_id"),
+            (json!({"bedrock_model_id": null, "model_id": ""}), "model_id: "),
+            (json!({"vendor": "Open AI"}), "vendor: \"Open AI\" is not a vendor"),
             (json!({"input_tokens": 1_000_000_000_001_u64}), "input_tokens: must be at most"),
             (
-                json!({"cost_usd_micros": 1_000_000_000_000_001_u64}),
-                "cost_usd_micros: must be at most",
+                json!({"cost_usd_micros": 1_000_000_000_001_u64}),
+                "cost_usd_micros: is 1000000000001; one submission costs at most 1000000000000",
             ),
             (json!({"calling_region": "EU"}), "calling_region: \"EU\" is not a region"),
             (

@@ -12,7 +12,8 @@ const HASH_LEN: usize = 16;
 pub(crate) type PayloadHash = [u8; HASH_LEN];
 
 impl Submission {
-    /// Hash of every field but the id. It is stored, so it must not change.
+    /// Hash of what was used and what it cost: every field but the id and the timestamp, which a client that builds its
+    /// request again sets anew. It is stored, so it must not change.
     pub(crate) fn hash(&self) -> PayloadHash {
         let mut hash = Sha256::new();
         let region = self.region.as_deref();
@@ -22,6 +23,12 @@ impl Submission {
             hash.update((text.len() as u64).to_be_bytes());
             hash.update(text);
         }
+        // A submission without a vendor has the hash that it had before there were vendors.
+        if let Some(vendor) = &self.vendor {
+            hash.update(b"vendor");
+            hash.update((vendor.as_str().len() as u64).to_be_bytes());
+            hash.update(vendor.as_str());
+        }
         let TokenUse { input, output, cached_read, cached_write } = self.tokens;
         for number in [input, output, cached_read, cached_write] {
             hash.update(number.to_be_bytes());
@@ -29,7 +36,6 @@ impl Submission {
         let (stated, failed) = (self.stated_cost, self.status == CallStatus::Error);
         hash.update([u8::from(stated.is_some()), u8::from(failed)]);
         hash.update(stated.unwrap_or_default().0.to_be_bytes());
-        hash.update(self.at_ms.to_be_bytes());
         let mut short = PayloadHash::default();
         short.iter_mut().zip(hash.finalize()).for_each(|(to, from)| *to = from);
         short
@@ -39,7 +45,7 @@ impl Submission {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{ModelId, RequestId};
+    use crate::ids::{ModelId, RequestId, Vendor};
     use crate::money::MicroUsd;
 
     fn submission() -> Submission {
@@ -47,6 +53,7 @@ mod tests {
             request_id: RequestId::new("7c9e6679-7425-40de-944b-e07fc1f90ae7").unwrap(),
             label: "premium".into(),
             model: ModelId::new("amazon.nova-lite-v1:0").unwrap(),
+            vendor: None,
             tokens: TokenUse { input: 1000, output: 500, cached_read: 0, cached_write: 0 },
             region: None,
             stated_cost: None,
@@ -56,10 +63,11 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_covers_every_field_but_the_id() {
+    fn the_hash_covers_every_field_but_the_id_and_the_timestamp() {
         let changes: [fn(&mut Submission); 10] = [
             |s| s.label = "standard".into(),
             |s| s.model = ModelId::new("m").unwrap(),
+            |s| s.vendor = Some(Vendor::bedrock()),
             |s| s.region = Some(String::new()),
             |s| s.tokens.input += 1,
             |s| s.tokens.output += 1,
@@ -67,7 +75,6 @@ mod tests {
             |s| s.tokens.cached_write += 1,
             |s| s.stated_cost = Some(MicroUsd::ZERO),
             |s| s.status = CallStatus::Error,
-            |s| s.at_ms += 1,
         ];
         let mut seen = std::collections::BTreeSet::from([submission().hash()]);
         for change in changes {
@@ -77,12 +84,13 @@ mod tests {
         }
         let mut same = submission();
         same.request_id = RequestId::new("00000000-0000-0000-0000-000000000000").unwrap();
+        same.at_ms += 1;
         assert_eq!(same.hash(), submission().hash());
     }
 
     #[test]
     fn the_hash_of_a_payload_is_stable() {
         let hex = submission().hash().map(|byte| format!("{byte:02x}")).concat();
-        assert_eq!(hex, "40fccc86a435ba1b7340b4784b87bb64");
+        assert_eq!(hex, "992de7a6f2100c808a20cfe49fa028bf");
     }
 }

@@ -40,14 +40,10 @@ pub(crate) struct CounterIncrement {
 }
 
 impl CounterIncrement {
-    /// Adds another increment of the same counter.
-    ///
-    /// # Errors
-    /// The sum overflows; that of a batch cannot.
-    pub(crate) fn merge(&mut self, other: &CounterIncrement) -> Result<()> {
-        self.counters = self.counters.plus(other.counters)?;
+    /// Adds another increment of the same counter. Nothing is lost: the bounds of a sum are beyond those of a batch.
+    pub(crate) fn merge(&mut self, other: &CounterIncrement) {
+        self.counters = self.counters.plus(other.counters);
         self.expires_at_ms = self.expires_at_ms.max(other.expires_at_ms);
-        Ok(())
     }
 
     /// The write that applies the increment.
@@ -61,7 +57,7 @@ impl PlannedSubmission {
     /// scope are those in force then, too.
     ///
     /// # Errors
-    /// The timestamp is outside the accepted range, or the price is unknown.
+    /// The timestamp is outside the accepted range, the price is unknown, or the cost is beyond its bound.
     pub(crate) fn new(
         submission: &Submission,
         label: Label,
@@ -129,7 +125,8 @@ fn cost(
     // A failed call used its tokens all the same.
     let (CallStatus::Ok | CallStatus::Error) = submission.status;
     let computed = price.map(|price| price.cost(&submission.tokens)).transpose()?;
-    match (submission.stated_cost, computed, unpriced) {
+    let stated = submission.stated_cost.map(MicroUsd::check_submission).transpose()?;
+    match (stated, computed, unpriced) {
         (Some(stated), computed, _) => Ok((stated, computed)),
         (None, Some(computed), _) => Ok((computed, Some(computed))),
         (None, None, Unpriced::Zero) => Ok((MicroUsd::ZERO, None)),

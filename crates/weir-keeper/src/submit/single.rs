@@ -14,6 +14,7 @@ use crate::ids::{AppId, OrgId, RequestId, Scope};
 use crate::keeper::Keeper;
 use crate::keys;
 use crate::money::{MicroUsd, Percent};
+use crate::prices::PriceQuery;
 use crate::table::TTL;
 
 impl<B: Backend> Keeper<B> {
@@ -66,7 +67,8 @@ impl<B: Backend> Keeper<B> {
         submission: &Submission,
         now_ms: i64,
     ) -> Result<PlannedSubmission> {
-        let (label, profile) = self.resolve_label(owner, "model_label", &submission.label).await?;
+        let label = effective.chain_label("model_label", &submission.label)?;
+        let (label, profile) = self.resolve_label(owner, "model_label", label.as_str()).await?;
         if profile.is_some() && submission.region.is_none() {
             let problem = "is required with an inference profile";
             return Err(Error::invalid("calling_region", problem));
@@ -74,7 +76,14 @@ impl<B: Backend> Keeper<B> {
         let region = submission.region.as_deref();
         // A late submission costs what it would have cost then.
         let at_ms = submission.at_ms.min(now_ms);
-        let price = self.price(&submission.model, Some(&label), region, at_ms).await?;
+        let vendor = submission.vendor.as_ref();
+        let query = PriceQuery { vendor, region, ..PriceQuery::new(&submission.model) };
+        let price = self.price_by_label(&query, (&label, profile.as_deref()), at_ms).await;
+        // A client that states the cost needs no price.
+        let price = match price {
+            Err(Error::Invalid { .. }) if submission.stated_cost.is_some() => None,
+            price => price?,
+        };
         let price = price.as_ref().map(|resolved| &resolved.price);
         let retention_days = self.settings().retention_days;
         PlannedSubmission::new(submission, label, effective, price, retention_days, now_ms)
@@ -91,7 +100,7 @@ impl<B: Backend> Keeper<B> {
     ) -> Result<DedupRecord> {
         let may_have_been_accepted = match &error {
             Error::Label { .. } | Error::UnknownPrice { .. } => true,
-            Error::Invalid { field, .. } => field == "timestamp",
+            Error::Invalid { field, .. } => field == "timestamp" || field == "vendor",
             _ => false,
         };
         if !may_have_been_accepted {
@@ -115,7 +124,7 @@ impl<B: Backend> Keeper<B> {
         let key = keys::total(scope, &record.label, record.day);
         let get = Get::new(self.tables().daily_total.clone(), key).eventual();
         let item = self.store().get(&get).await?;
-        Ok(item.map_or(MicroUsd::ZERO, |item| Counters::decode(&item).cost))
+        Ok(Counters::spend_of_total(item.as_ref()))
     }
 
     /// The response to a submission.

@@ -40,7 +40,7 @@ impl<B: Backend> Keeper<B> {
         let models = self.model_ids(scope, &usage).await?;
         let model =
             |label: &Label| models.iter().find(|(of, _)| of == label).map(|(_, id)| id.clone());
-        let mut totals = DayTotals::new(&effective, day, &usage, quota, model)?;
+        let mut totals = DayTotals::new(&effective, day, &usage, quota, model);
         totals.sticky = self.sticky_state(&effective.scope(), day).await?.map(Into::into);
         Ok(totals)
     }
@@ -82,13 +82,13 @@ impl<B: Backend> Keeper<B> {
         let items = self.batch_get(source.labels.iter().map(get)).await?;
         for (label, item) in source.labels.iter().zip(&items) {
             if let Some(item) = item {
-                usage.add(label, item)?;
+                usage.add(label, item);
             }
         }
         Ok(())
     }
 
-    /// The Bedrock id of each model that was used.
+    /// The id of each model that was used.
     pub(super) async fn model_ids(
         &self,
         scope: &Scope,
@@ -97,7 +97,7 @@ impl<B: Backend> Keeper<B> {
         let mut models: Vec<(Label, ModelId)> = self
             .catalog()
             .iter()
-            .map(|(label, def)| (label.clone(), def.bedrock_model_id.clone()))
+            .map(|(label, def)| (label.clone(), def.model_id.clone()))
             .collect();
         if let Scope::App(org, app) = scope {
             for label in usage.models.keys().filter(|label| self.catalog().get(label).is_none()) {

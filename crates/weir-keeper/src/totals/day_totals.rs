@@ -62,8 +62,8 @@ pub struct ModelTotals {
     pub quota_status: Status,
     /// Average cost of a submission, in micro-USD, rounded up.
     pub average_cost_per_request: MicroUsd,
-    /// The Bedrock model id or ARN.
-    pub bedrock_model_id: Option<ModelId>,
+    /// The id of the model at its vendor, or an ARN.
+    pub model_id: Option<ModelId>,
 }
 
 /// The fallback or override of a day.
@@ -125,21 +125,21 @@ impl ModelTotals {
             quota_pct: Percent::of(counters.cost, quota),
             quota_status: status(counters.cost, quota, threshold_pct),
             average_cost_per_request: MicroUsd(average),
-            bedrock_model_id: model,
+            model_id: model,
         }
     }
 }
 
 impl DayTotals {
-    /// The totals of a day; `quota` returns the quota of a model, `model` its Bedrock id.
+    /// The totals of a day; `quota` returns the quota of a model, `model` its id.
     pub(super) fn new(
         effective: &EffectiveConfig,
         date: OrgDay,
         usage: &DayUsage,
         quota: impl Fn(&Label) -> MicroUsd,
         model: impl Fn(&Label) -> Option<ModelId>,
-    ) -> crate::error::Result<DayTotals> {
-        let totals = Counters::sum(usage.models.values().copied())?;
+    ) -> DayTotals {
+        let totals = Counters::sum(usage.models.values().copied());
         let mut models = usage.models.clone();
         for label in &effective.model_ordering {
             models.entry(label.clone()).or_default();
@@ -149,7 +149,7 @@ impl DayTotals {
             let totals = ModelTotals::new(counters, quota(&label), threshold_pct, model(&label));
             (label, totals)
         });
-        Ok(DayTotals {
+        DayTotals {
             date,
             timezone: effective.timezone.clone(),
             quota_scope: effective.quota_scope,
@@ -158,22 +158,18 @@ impl DayTotals {
             sticky: None,
             updated_at: usage.updated_at_epoch.map(|at| rfc3339(at.saturating_mul(1000))),
             updated_at_epoch: usage.updated_at_epoch,
-        })
+        }
     }
 }
 
 impl DayUsage {
-    /// Adds the stored total of a model.
-    pub(super) fn add(
-        &mut self,
-        label: &Label,
-        item: &weir_table::Item,
-    ) -> crate::error::Result<()> {
-        let more = Counters::decode(item);
+    /// Adds the stored total of a model. One that cannot be read counts as all spent, as it does in a decision.
+    pub(super) fn add(&mut self, label: &Label, item: &weir_table::Item) {
+        let numbers = Counters::decode_numbers(item).unwrap_or_default();
+        let more = Counters { cost: Counters::spend_of_total(Some(item)), ..numbers };
         let sum = self.models.entry(label.clone()).or_default();
-        *sum = sum.plus(more)?;
+        *sum = sum.plus(more);
         let at = item.i64(crate::counters::UPDATED);
         self.updated_at_epoch = self.updated_at_epoch.max(at);
-        Ok(())
     }
 }

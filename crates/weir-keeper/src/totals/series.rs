@@ -52,14 +52,14 @@ impl<B: Backend> Keeper<B> {
             |label: &Label| models.iter().find(|(of, _)| of == label).map(|(_, id)| id.clone());
         let today = effective.timezone.day_of(self.now_ms());
         let dates = std::iter::successors(Some(from), |day| day.next());
-        dates
+        let totals = dates
             .take(days)
             .filter(|day| *day <= today && effective.timezone.has(*day))
             .map(|day| {
                 let usage = found.remove(&day).unwrap_or_default();
                 DayTotals::new(&effective, day, &usage, quota, model)
-            })
-            .collect()
+            });
+        Ok(totals.collect())
     }
 
     /// Sums the apps of an org for the days on which it has no totals of its own.
@@ -104,7 +104,7 @@ impl<B: Backend> Keeper<B> {
             let page = self.store().query(&range).await?;
             for item in &page.items {
                 if let Some(day) = item.s("SK").and_then(keys::parse_day) {
-                    found.entry(day).or_default().add(label, item)?;
+                    found.entry(day).or_default().add(label, item);
                 }
             }
         }

@@ -33,5 +33,6 @@ mod scene;
 mod spending;
 mod sticky;
 mod submit;
+mod sums;
 mod totals;
 mod webhooks;

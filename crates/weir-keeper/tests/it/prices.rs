@@ -1,16 +1,21 @@
 //! Prices of models.
 
+use serde_json::json;
 use weir_keeper::Error;
 use weir_keeper::day::OrgDay;
-use weir_keeper::ids::{Label, ModelId};
+use weir_keeper::ids::{Label, ModelId, RequestId, Vendor};
 use weir_keeper::money::Price;
-use weir_keeper::prices::{PriceRow, PriceSource, diff};
+use weir_keeper::prices::{PriceQuery, PriceRow, PriceSource, diff};
+use weir_keeper::submit::Submission;
 use weir_testkit::watched::{Calls, Strike};
 
-use crate::scene::Scene;
+use crate::scene::{Scene, app, app_request, org};
+use crate::spending::submission;
 
 scenes!(
-    the_most_specific_price_wins,
+    an_imported_price_precedes_a_fetched_one_and_that_the_book,
+    an_import_replaces_no_more_specific_price,
+    every_vendor_has_its_own_price,
     fetched_prices_expire_and_the_price_book_applies_again,
     a_failed_refresh_keeps_the_old_prices,
     an_import_applies_from_its_day_on,
@@ -33,7 +38,8 @@ fn model(text: &str) -> ModelId {
 }
 
 fn row(text: &str, region: Option<&str>, input: u64) -> PriceRow {
-    PriceRow { model_id: model(text), region: region.map(Into::into), price: Price::new(input, 1) }
+    let (region, price) = (region.map(Into::into), Price::new(input, 1));
+    PriceRow { model_id: model(text), vendor: None, region, price }
 }
 
 fn file(entries: &[(&str, Option<&str>, u64)]) -> String {
@@ -56,18 +62,20 @@ async fn now(
     region: Option<&str>,
 ) -> Option<(u64, PriceSource, String)> {
     let label = Label::new("economy").unwrap();
-    let now_ms = scene.keeper.now_ms();
-    let found = scene.keeper.price(&model(text), Some(&label), region, now_ms).await.unwrap()?;
+    let (now_ms, model) = (scene.keeper.now_ms(), model(text));
+    let query = PriceQuery { region, ..PriceQuery::new(&model) };
+    let found = scene.keeper.price_by_label(&query, (&label, None), now_ms).await.unwrap()?;
     Some((found.price.input, found.source, found.version.clone()))
 }
 
-async fn the_most_specific_price_wins(scene: &Scene) {
+async fn an_imported_price_precedes_a_fetched_one_and_that_the_book(scene: &Scene) {
     let book = Some((60_000, PriceSource::PriceBook, "2026-11".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, book);
     let fallback = Some((60_000, PriceSource::ConfigFallback, "config".to_owned()));
     assert_eq!(now(scene, "acme.model", None).await, fallback);
     let at_ms = scene.keeper.now_ms();
-    let unknown = scene.keeper.price(&model("acme.model"), None, None, at_ms).await.unwrap();
+    let acme = model("acme.model");
+    let unknown = scene.keeper.price(&PriceQuery::new(&acme), at_ms).await.unwrap();
     assert_eq!(unknown, None);
     assert_eq!(scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap(), 1);
     let fetched = Some((7, PriceSource::PricingApi, "2037-01-23".to_owned()));
@@ -76,7 +84,124 @@ async fn the_most_specific_price_wins(scene: &Scene) {
     scene.keeper.import_prices(vec![row(NOVA, None, 8)], today, "ann").await.unwrap();
     let imported = Some((8, PriceSource::Cached, "2037-01-23".to_owned()));
     assert_eq!(now(scene, NOVA, None).await, imported);
-    assert_eq!(scene.another().await.list_prices(today).await.unwrap().len(), 448);
+    assert_eq!(scene.another().await.list_prices(today).await.unwrap().len(), 1_424);
+}
+
+/// Every listed price is the one that counting uses.
+async fn agree(scene: &Scene) {
+    let today = OrgDay::new(2037, 1, 23).unwrap();
+    for listed in scene.keeper.list_prices(today).await.unwrap() {
+        let (model, region) = (listed.row.model_id, listed.row.region);
+        let vendor = listed.row.vendor.unwrap_or_else(Vendor::bedrock);
+        let (now_ms, vendor, region) = (scene.keeper.now_ms(), Some(&vendor), region.as_deref());
+        let query = PriceQuery { vendor, region, ..PriceQuery::new(&model) };
+        let found = scene.keeper.price(&query, now_ms).await.unwrap();
+        let found = found.map(|found| (found.price, found.source, found.version.clone()));
+        assert_eq!(found, Some((listed.row.price, listed.source, listed.version)), "{model}");
+    }
+}
+
+async fn an_import_replaces_no_more_specific_price(scene: &Scene) {
+    let (us, gov) = ("us.amazon.nova-lite-v1:0", Some("us-gov-west-1"));
+    let today = OrgDay::new(2037, 1, 23).unwrap();
+    let (own, named) = (
+        "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3",
+        "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-lite-v1:0",
+    );
+    assert_eq!(now(scene, own, None).await.unwrap().1, PriceSource::ConfigFallback);
+    let cheap = vec![row(NOVA, None, 5), row(own, None, 6)];
+    scene.keeper.import_prices(cheap, today, "ann").await.unwrap();
+    for (text, region, input) in [
+        (NOVA, None, 5),
+        (NOVA, Some("eu-west-1"), 5),
+        (NOVA, gov, 72_000),
+        (us, None, 60_000),
+        ("eu.amazon.nova-lite-v1:0", None, 78_000),
+        ("ca.amazon.nova-lite-v1:0", None, 5),
+        (named, None, 60_000),
+        (own, None, 6),
+        (own, gov, 6),
+    ] {
+        assert_eq!(now(scene, text, region).await.unwrap().0, input, "{text} {region:?}");
+    }
+    agree(scene).await;
+    let dear = vec![row(us, Some("us-east-1"), 7), row(named, None, 8), row(NOVA, gov, 9)];
+    scene.keeper.import_prices(dear, today, "ann").await.unwrap();
+    assert_eq!(now(scene, us, Some("us-east-1")).await.unwrap().0, 7);
+    assert_eq!(now(scene, us, Some("us-west-2")).await.unwrap().0, 60_000);
+    assert_eq!(now(scene, named, None).await.unwrap().0, 8);
+    assert_eq!(now(scene, NOVA, gov).await.unwrap().0, 9);
+    assert_eq!(now(scene, NOVA, None).await.unwrap().0, 5);
+    agree(scene).await;
+}
+
+async fn every_vendor_has_its_own_price(scene: &Scene) {
+    let today = OrgDay::new(2037, 1, 23).unwrap();
+    let (gpt, openai, azure) = (model("gpt-5.4"), vendor("openai"), vendor("azure"));
+    let find = async |given: Option<&Vendor>, model: &ModelId| {
+        let query = PriceQuery { vendor: given, ..PriceQuery::new(model) };
+        let found = scene.keeper.price(&query, scene.keeper.now_ms()).await;
+        found.map(|found| found.map(|found| (found.price.input, found.source)))
+    };
+    let several = "gpt-5.4 has prices of several vendors; name one of azure, openai, perplexity";
+    for _ in 0..2 {
+        let error = find(None, &gpt).await.unwrap_err().to_string();
+        assert_eq!(error, format!("vendor: {several}"));
+    }
+    let book = Some((2_500_000, PriceSource::PriceBook));
+    assert_eq!(find(Some(&openai), &gpt).await.unwrap(), book);
+    // An import needs the vendor too, and changes its price alone.
+    let import = async |rows| scene.keeper.import_prices(rows, today, "ann").await;
+    let error = import(vec![row("gpt-5.4", None, 7)]).await.unwrap_err().to_string();
+    assert_eq!(error, format!("prices: {several}"));
+    let of_openai = PriceRow { vendor: Some(openai.clone()), ..row("gpt-5.4", None, 7) };
+    let of_one = row("gpt-5-chat-latest", None, 8);
+    let of_acme = PriceRow { vendor: Some(vendor("acme")), ..row("own-1", None, 9) };
+    import(vec![of_openai, of_one, of_acme]).await.unwrap();
+    assert_eq!(find(Some(&openai), &gpt).await.unwrap(), Some((7, PriceSource::Cached)));
+    assert_eq!(find(Some(&azure), &gpt).await.unwrap(), book);
+    let only = model("gpt-5-chat-latest");
+    for given in [None, Some(&openai)] {
+        assert_eq!(find(given, &only).await.unwrap(), Some((8, PriceSource::Cached)));
+    }
+    assert_eq!(find(None, &model("own-1")).await.unwrap(), Some((9, PriceSource::Cached)));
+    assert_eq!(find(Some(&azure), &model("own-1")).await.unwrap(), None);
+    agree(scene).await;
+    // A label names the vendor for its submissions.
+    let keeper = scene
+        .another_with(|settings| {
+            let def = json!({"vendor": "openai", "model_id": "gpt-5.4"});
+            let def = serde_json::from_value(def).unwrap();
+            let labels = [(Label::new("premium").unwrap(), def)].into();
+            settings.labels = weir_keeper::catalog::ModelCatalog::new(labels).unwrap();
+        })
+        .await;
+    let request = json!({"org_name": "o", "timezone": "UTC", "quota_scope": "ORG",
+        "model_ordering": ["premium"], "quotas": {"premium": 1_000_000}});
+    let request = serde_json::from_value(request).unwrap();
+    keeper.put_org(&org(1), &request, "test").await.unwrap();
+    keeper.put_app(&org(1), &app("a"), &app_request(), "test").await.unwrap();
+    let usage = Submission { model: gpt, ..submission(scene) };
+    let counted = keeper.submit(&org(1), &app("a"), &usage).await.unwrap();
+    assert_eq!(
+        counted.processing.cost_usd_micros.0, 1,
+        "7500 millionths of a micro-USD, rounded up"
+    );
+    let usage = Submission { vendor: Some(azure), request_id: fresh(), ..usage };
+    let counted = keeper.submit(&org(1), &app("a"), &usage).await.unwrap();
+    assert_eq!(counted.processing.cost_usd_micros.0, 10_000);
+    let selected = keeper.select(&org(1), &app("a"), true).await.unwrap().response;
+    let recommended = selected.recommended_model.unwrap();
+    assert_eq!(recommended.model_id.as_str(), "gpt-5.4");
+    assert_eq!(recommended.vendor, Some(openai));
+}
+
+fn vendor(text: &str) -> Vendor {
+    Vendor::new(text).unwrap()
+}
+
+fn fresh() -> RequestId {
+    RequestId::new(uuid::Uuid::new_v4().to_string()).unwrap()
 }
 
 async fn fetched_prices_expire_and_the_price_book_applies_again(scene: &Scene) {
@@ -114,7 +239,8 @@ async fn an_import_applies_from_its_day_on(scene: &Scene) {
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 5);
     scene.clock.advance_ms(DAY_MS);
     assert_eq!(now(scene, NOVA, None).await.unwrap().0, 6);
-    let late = scene.keeper.price(&model(NOVA), None, None, today_ms).await.unwrap().unwrap();
+    let nova = model(NOVA);
+    let late = scene.keeper.price(&PriceQuery::new(&nova), today_ms).await.unwrap().unwrap();
     assert_eq!(late.price.input, 5, "a late submission has the price of its day");
     // Fetched prices do not override it, and it does not expire.
     scene.keeper.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
@@ -134,7 +260,9 @@ async fn prices_are_found_by_region_and_profile(scene: &Scene) {
         (NOVA, None, 1),
         (NOVA, Some("us-east-1"), 1),
         (NOVA, Some("eu-west-1"), 2),
-        ("eu.amazon.nova-lite-v1:0", Some("eu-west-1"), 2),
+        ("ca.amazon.nova-lite-v1:0", Some("eu-west-1"), 2),
+        // The book has a price for this profile.
+        ("eu.amazon.nova-lite-v1:0", Some("eu-west-1"), 78_000),
         ("us.amazon.nova-lite-v1:0", Some("eu-west-1"), 3),
         (arn.as_str(), None, 2),
         (arn.as_str(), Some("us-east-1"), 1),
@@ -161,7 +289,7 @@ async fn prices_are_cached(scene: &Scene) {
         now(scene, NOVA, None).await;
         now(scene, "acme.model", Some("eu-west-1")).await;
     }
-    assert_eq!(scene.watch.calls(), Calls { gets: 1, queries: 4, ..Calls::default() });
+    assert_eq!(scene.watch.calls(), Calls { gets: 1, queries: 2, ..Calls::default() });
     // A write of another process is visible a minute later.
     let other = scene.another().await;
     other.refresh_prices(file(&[(NOVA, None, 7)]).as_bytes()).await.unwrap();
@@ -192,9 +320,8 @@ async fn all_prices_of_a_day_are_listed(scene: &Scene) {
             .collect()
     };
     let after = rows(today).await;
-    // The book has a regional price; a fetched price for all regions takes precedence.
-    let nova = (NOVA.to_owned(), Some(7));
-    let expected = [("acme.model".to_owned(), Some(1)), nova.clone(), nova];
+    // The book has a regional price, which a fetched price for all regions does not replace.
+    let expected = [("acme.model".to_owned(), Some(1)), (NOVA.to_owned(), Some(7))];
     assert_eq!(changes(&before, &after), expected);
     assert_eq!(changes(&after, &rows(tomorrow).await), [(NOVA.to_owned(), Some(9))]);
     let listed = scene.keeper.list_prices(today).await.unwrap();
@@ -307,7 +434,8 @@ async fn a_process_switches_to_an_import_at_once(scene: &Scene) {
     let today = OrgDay::new(2037, 1, 23).unwrap();
     let other = scene.another().await;
     let costs = async |name: &str| {
-        let found = other.price(&model(name), None, None, other.now_ms()).await.unwrap();
+        let model = model(name);
+        let found = other.price(&PriceQuery::new(&model), other.now_ms()).await.unwrap();
         found.map(|found| found.price.input)
     };
     assert_eq!(costs("acme.model-0").await, None);

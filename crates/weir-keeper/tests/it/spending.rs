@@ -96,6 +96,7 @@ pub(crate) fn submission(scene: &Scene) -> Submission {
         request_id: RequestId::new(uuid::Uuid::new_v4().to_string()).unwrap(),
         label: "premium".into(),
         model: ModelId::new("anthropic.claude-sonnet-4-5-20250929-v1:0").unwrap(),
+        vendor: None,
         tokens: TokenUse { input: 1_000, output: 500, cached_read: 0, cached_write: 0 },
         region: None,
         stated_cost: None,
@@ -142,7 +143,7 @@ pub(crate) async fn total(scene: &Scene, scope: &Scope, model: &str, on: OrgDay)
     let key = weir_keeper::keys::total(scope, &label(model), on);
     let get = weir_table::Get::new(scene.keeper.tables().daily_total.clone(), key);
     let item = scene.store.get(&get).await.unwrap();
-    let counters = item.as_ref().map(Counters::decode).unwrap_or_default();
+    let counters = item.as_ref().map(|item| Counters::decode(item).unwrap()).unwrap_or_default();
     (counters.requests, counters.cost.0)
 }
 

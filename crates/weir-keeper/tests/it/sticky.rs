@@ -55,7 +55,7 @@ async fn a_selection_is_one_read(scene: &Scene) {
     assert_eq!((calls.writes, calls.transactions), (0, 0));
     let model = selected.response.recommended_model.unwrap();
     assert_eq!(model.label, label("premium"));
-    assert_eq!(model.bedrock_model_id.as_str(), "anthropic.claude-sonnet-4-5-20250929-v1:0");
+    assert_eq!(model.model_id.as_str(), "anthropic.claude-sonnet-4-5-20250929-v1:0");
     assert_eq!(selected.response.quota_status.quota_pct.to_string(), "50.00");
     assert_eq!(selected.response.org_local_time, "2037-01-23T09:00:00-05:00");
     assert!(selected.response.pricing.is_some());

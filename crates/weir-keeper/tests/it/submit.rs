@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_keeper::config::PutOrg;
+use weir_keeper::config::{PutApp, PutOrg};
 use weir_keeper::ids::{AppId, ModelId, OrgId};
 use weir_keeper::money::MicroUsd;
 use weir_keeper::submit::{Accepted, CallStatus, Submission};
@@ -57,9 +57,17 @@ async fn a_submission_is_metered_and_returns_the_total(scene: &Scene) {
     let unknown = AppId::new("nobody").unwrap();
     let error = scene.keeper.submit(&who.org, &unknown, &first).await.unwrap_err();
     assert!(matches!(error, Error::NotFound { .. }));
-    let wrong = Submission { label: "cheap".into(), ..submission(scene) };
-    let error = scene.keeper.submit(&who.org, &who.app, &wrong).await.unwrap_err();
-    assert!(matches!(error, Error::Label { .. }));
+    // A label of the catalog outside the chain has no quota, so it is refused like one that does not exist.
+    for label in ["cheap", "ultra_premium"] {
+        let wrong = Submission { label: label.into(), ..submission(scene) };
+        let error = scene.keeper.submit(&who.org, &who.app, &wrong).await.unwrap_err();
+        assert!(matches!(error, Error::Label { .. }));
+        let expected = format!(
+            "model_label: {label:?} is not in the chain of the app; use one of premium, standard, economy"
+        );
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(spent(scene, &who.one(), label, today()).await, (0, 0));
+    }
 }
 
 async fn an_org_quota_is_charged_and_the_app_is_metered_too(scene: &Scene) {
@@ -91,6 +99,14 @@ async fn a_duplicate_gets_the_first_response(scene: &Scene) {
     scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
     let calls = scene.watch.calls();
     assert_eq!((calls.transactions, calls.gets, calls.batch_gets), (1, 1, 0));
+    // A client that builds its request again sets a new timestamp.
+    let rebuilt = Submission { at_ms: told.at_ms - 5_000, ..told.clone() };
+    let again = scene.keeper.submit(&who.org, &who.app, &rebuilt).await.unwrap();
+    assert_eq!((again.duplicate, again.processing), (true, first.processing));
+    let both = [rebuilt.clone(), told.clone()];
+    for again in scene.keeper.submit_batch(&who.org, &who.app, &both).await.unwrap() {
+        assert_eq!(again.unwrap().processing, first.processing);
+    }
     let mut other = told.clone();
     other.tokens.output += 1;
     let error = scene.keeper.submit(&who.org, &who.app, &other).await.unwrap_err();
@@ -335,9 +351,17 @@ async fn a_profile_requires_a_region(scene: &Scene) {
         profile_label: "ours".into(),
         inference_profile_arn:
             "arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3".into(),
+        model_id: Some("amazon.nova-lite-v1:0".into()),
         description: String::new(),
     };
     scene.keeper.put_profile(&who.org, &who.app, &profile, "test").await.unwrap();
+    let chain = PutApp {
+        app_name: "Chat".into(),
+        model_ordering: Some(vec!["ours".into()]),
+        quotas: Some([("ours".into(), 5_000_000)].into()),
+        ..PutApp::default()
+    };
+    scene.keeper.put_app(&who.org, &who.app, &chain, "test").await.unwrap();
     let told = Submission { label: "ours".into(), ..submission(scene) };
     let error = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap_err();
     assert!(error.to_string().starts_with("calling_region: is required"), "{error}");

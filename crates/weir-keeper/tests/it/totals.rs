@@ -30,7 +30,7 @@ async fn a_day_has_totals_by_model(scene: &Scene) {
     assert_eq!((premium.sum.requests, premium.sum.input_tokens), (2, 2_000));
     assert_eq!(premium.average_cost_per_request, MicroUsd(5_253));
     assert_eq!(premium.quota_pct.to_string(), "1.05");
-    assert!(premium.bedrock_model_id.is_some());
+    assert!(premium.model_id.is_some());
     assert_eq!(totals.models[&label("standard")].quota_status, Status::Exceeded);
     assert_eq!(totals.models[&label("economy")].sum.requests, 0);
     assert_eq!(totals.totals.cost_usd_micros, MicroUsd(COST + 5 + QUOTA));

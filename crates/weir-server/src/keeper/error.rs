@@ -20,7 +20,8 @@ pub(crate) fn api_error(error: Error) -> ApiError {
         Error::Config { field, problem } => named(codes::INVALID_CONFIG, field, problem),
         Error::Label { field, problem } => named(codes::INVALID_MODEL_LABEL, field, problem),
         Error::UnknownPrice { model } => {
-            ApiError::new(codes::UNKNOWN_PRICE, text).with("bedrock_model_id", model)
+            let error = ApiError::new(codes::UNKNOWN_PRICE, text);
+            error.with("model_id", model.clone()).with("bedrock_model_id", model)
         }
         Error::NotFound { what, id } => {
             ApiError::new(Code::NOT_FOUND, text).with("what", what).with("id", id)

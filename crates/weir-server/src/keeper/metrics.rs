@@ -52,6 +52,7 @@ pub(crate) struct KeeperMetrics {
     notices_queued: Counter,
     notices_undelivered: Counter,
     totals_written: Counter,
+    unsummed_totals: Gauge,
     secret_checks: Counter,
     retrievals: Family<Label, Counter>,
 }
@@ -80,6 +81,7 @@ impl Default for KeeperMetrics {
             notices_queued: Counter::default(),
             notices_undelivered: Counter::default(),
             totals_written: Counter::default(),
+            unsummed_totals: Gauge::default(),
             secret_checks: Counter::default(),
             retrievals: Family::default(),
         }
@@ -153,6 +155,8 @@ impl ServiceMetrics for KeeperMetrics {
         registry.register("keeper_notices_undelivered", help, self.notices_undelivered.clone());
         let help = "Daily totals written by this instance";
         registry.register("keeper_totals_written", help, self.totals_written.clone());
+        let help = "Daily totals that this instance cannot sum; their chains are closed";
+        registry.register("keeper_unsummed_totals", help, self.unsummed_totals.clone());
         let help = "Client secrets checked by this instance, each at the cost of a hash";
         registry.register("keeper_secret_checks", help, self.secret_checks.clone());
         let help = "One-time tokens for secrets, by event: made, redeemed, failed";
@@ -168,6 +172,8 @@ impl ServiceMetrics for KeeperMetrics {
         set(&self.notices_queued, snapshot.notifications_queued);
         set(&self.notices_undelivered, snapshot.notifications_abandoned);
         set(&self.totals_written, snapshot.totals_written);
+        let unsummed = i64::try_from(snapshot.unsummed_totals).unwrap_or(i64::MAX);
+        self.unsummed_totals.set(unsummed);
         set(&self.secret_checks, snapshot.secrets_verified);
         for (result, count) in [
             ("made", snapshot.retrieval_tokens_issued),

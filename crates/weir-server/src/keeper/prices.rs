@@ -7,8 +7,8 @@ use weir_api::keeper::{
     ModelPrice, PRICES_MAX, PriceImport, PriceImportParam, PriceImportRequest, PriceParams,
 };
 use weir_keeper::day::{OrgDay, Zone};
-use weir_keeper::ids::{EventId, ModelId};
-use weir_keeper::prices::{ListedPrice, PriceRow};
+use weir_keeper::ids::{EventId, ModelId, Vendor};
+use weir_keeper::prices::{ListedPrice, PriceQuery, PriceRow};
 
 use super::convert;
 use super::error::{KeeperError, Reply};
@@ -35,13 +35,21 @@ pub(crate) async fn list(
     Query(params): Query<PriceParams>,
 ) -> Reply<Page<ModelPrice>> {
     let on = params.on.map_or_else(|| Ok(today(&app)), |on| on.parse())?;
-    let listed = match (params.model, params.region) {
-        (Some(model), region) => one(&app, &model, region, on).await?.into_iter().collect(),
-        (None, Some(_)) => {
+    let mut listed: Vec<ListedPrice> = match (params.model, params.region, params.vendor) {
+        (Some(model), region, vendor) => {
+            one(&app, &model, region, vendor, on).await?.into_iter().collect()
+        }
+        (None, Some(_), _) => {
             return Err(ApiError::invalid("region", "requires `model`").into());
         }
-        (None, None) => keeper(&app)?.list_prices(on).await?,
+        (None, None, Some(_)) => {
+            return Err(ApiError::invalid("vendor", "requires `model`; use `search`").into());
+        }
+        (None, None, None) => keeper(&app)?.list_prices(on).await?,
     };
+    if let Some(part) = &params.search {
+        listed.retain(|listed| listed.row.matches(part));
+    }
     let items = listed.into_iter().map(convert::model_price).collect();
     Ok(Json(Page { items, next_cursor: None }))
 }
@@ -51,12 +59,24 @@ async fn one(
     app: &App,
     model: &str,
     region: Option<String>,
+    vendor: Option<String>,
     on: OrgDay,
 ) -> Result<Option<ListedPrice>, KeeperError> {
     let (model_id, at_ms) = (ModelId::new(model)?, Zone::utc().first_instant(on));
-    let found = keeper(app)?.price(&model_id, None, region.as_deref(), at_ms).await?;
+    let vendor = vendor.map(Vendor::new).transpose()?;
+    let query = PriceQuery {
+        vendor: vendor.as_ref(),
+        region: region.as_deref(),
+        ..PriceQuery::new(&model_id)
+    };
+    let found = keeper(app)?.price(&query, at_ms).await?;
     Ok(found.map(|priced| ListedPrice {
-        row: PriceRow { model_id, region: region.map(Into::into), price: priced.price },
+        row: PriceRow {
+            model_id,
+            vendor: priced.vendor.clone(),
+            region: region.map(Into::into),
+            price: priced.price,
+        },
         source: priced.source,
         version: priced.version.clone(),
     }))

@@ -1,19 +1,23 @@
 //! `[keeper]`: the settings of the keeper, and the only place with their defaults.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use toml::Table;
 use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
-use weir_keeper::catalog::ModelCatalog;
+use weir_keeper::catalog::{LABELS_EXAMPLE, ModelCatalog};
+use weir_keeper::ids::Label;
 
 const DAY_SECS: u64 = 86_400;
 
 /// Daily budgets for AI models, and model selection.
 #[derive(Debug, Clone, Serialize, confique::Config)]
 pub struct Settings {
-    /// Model labels: one table `[keeper.labels.NAME]` per label, with `bedrock_model_id`, `tier`, `family`,
-    /// `description` and an optional `price` with `input_price_usd_micros_per_1m` and
+    /// Model labels: one table `[keeper.labels.NAME]` per label, with `model_id` (or `bedrock_model_id`) and optionally
+    /// `vendor`, `tier`, `family`, `description` and `price` with `input_price_usd_micros_per_1m` and
     /// `output_price_usd_micros_per_1m`. The price applies if neither the fetched prices nor the built-in price book
     /// list the model. The table replaces the built-in labels `ultra_premium`, `premium`, `standard` and `economy`.
+    /// docs/keeper.md has an example for OpenAI.
     #[config(env = "WEIR_KEEPER_LABELS")]
     pub labels: Option<Labels>,
     /// Days before spend counters are deleted.
@@ -109,9 +113,16 @@ impl Settings {
         let Some(Labels(table)) = &self.labels else {
             return Ok(ModelCatalog::default());
         };
-        let labels = toml::Value::Table(table.clone()).try_into();
-        let labels = labels.map_err(|error: toml::de::Error| error.message().to_owned())?;
-        ModelCatalog::new(labels).map_err(|error| error.to_string())
+        let wrong = |problem: &str| format!("{problem}; see the example in {LABELS_EXAMPLE}");
+        let mut labels = BTreeMap::new();
+        for (name, definition) in table {
+            let label = Label::new(name).map_err(|error| wrong(&error.to_string()))?;
+            let definition = definition.clone().try_into();
+            let definition = definition
+                .map_err(|error: toml::de::Error| wrong(&format!("{name}: {}", error.message())))?;
+            labels.insert(label, definition);
+        }
+        ModelCatalog::new(labels).map_err(|error| wrong(&error.to_string()))
     }
 }
 
@@ -127,6 +138,26 @@ fn prices_problem(place: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wrong_label_is_refused_with_its_name_and_an_example() {
+        let catalog = |text: &str| {
+            let labels = Some(Labels(text.parse().unwrap()));
+            Settings { labels, ..Settings::default() }.catalog()
+        };
+        let good = "[premium]\nvendor = \"openai\"\nmodel_id = \"gpt-5.4\"\n";
+        assert_eq!(catalog(good).unwrap().iter().count(), 1);
+        for (text, problem) in [
+            ("[premium]\nvendor = \"openai\"\n", "premium: model_id: is required"),
+            ("[premium]\nmodel = \"gpt-5.4\"\n", "premium: unknown field `model`"),
+            ("[premium]\nmodel_id = \"g\"\nvendor = \"Open AI\"\n", "premium: \"Open AI\" is not"),
+            ("[\"a b\"]\nmodel_id = \"g\"\n", "model_label: \"a b\" is not a label"),
+        ] {
+            let error = catalog(text).unwrap_err();
+            assert!(error.contains(problem), "{error}");
+            assert!(error.ends_with("see the example in docs/keeper.md#models-of-other-vendors"));
+        }
+    }
 
     #[test]
     fn prices_come_from_a_url_or_a_file() {

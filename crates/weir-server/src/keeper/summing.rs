@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use weir_keeper::Keeper;
-use weir_keeper::aggregate::DirtySet;
+use weir_keeper::aggregate::{AggregateReport, DirtySet};
 use weir_table::feed::{Change, Merge};
 use weir_table::{AnyBackend, Write};
 
 use super::metrics::metrics;
 use weir_framework::app::App;
-use weir_framework::jobs::{Done, FeedJob, PeriodicJob, Result, RunContext};
+use weir_framework::jobs::{Done, Failure, FeedJob, PeriodicJob, Result, RunContext};
 
 /// Items of the configuration that one run of a full pass visits.
 const PASS_ITEMS: u32 = 100;
@@ -21,24 +21,57 @@ const PASS_ITEMS: u32 = 100;
 struct FullPass {
     app: App,
     keeper: Keeper<AnyBackend>,
+    progress: Mutex<Progress>,
+}
+
+/// How far a pass has come.
+#[derive(Default)]
+struct Progress {
     /// Where the next run continues.
-    cursor: Mutex<Option<String>>,
+    cursor: Option<String>,
+    /// Scopes that failed so far, and why the first did.
+    failed: u64,
+    first_failure: Option<String>,
+}
+
+impl Progress {
+    fn add(&mut self, report: &AggregateReport) {
+        self.failed += report.failed;
+        self.first_failure = self.first_failure.take().or_else(|| report.first_failure.clone());
+    }
+
+    /// The result of a pass that is complete. A scope that cannot be summed fails it, after all others were served.
+    fn result(self, items: u64) -> Result<Done> {
+        match self.first_failure {
+            None => Ok(Done::all(items)),
+            Some(first) => {
+                let failed = self.failed;
+                Err(Failure::new(format!(
+                    "totals or scopes that cannot be summed, so that their chains are closed: {failed}; the first: {first}"
+                )))
+            }
+        }
+    }
 }
 
 impl FullPass {
     fn new(app: &App, keeper: &Keeper<AnyBackend>) -> FullPass {
-        FullPass { app: app.clone(), keeper: keeper.clone(), cursor: Mutex::default() }
+        FullPass { app: app.clone(), keeper: keeper.clone(), progress: Mutex::default() }
     }
 
     async fn run(&self) -> Result<Done> {
-        let cursor = self.cursor.lock().take();
-        let passed = self.keeper.full_pass(cursor.as_deref(), PASS_ITEMS).await?;
+        let mut progress = std::mem::take(&mut *self.progress.lock());
+        let passed = self.keeper.full_pass(progress.cursor.as_deref(), PASS_ITEMS).await?;
         if let Ok(metrics) = metrics(&self.app) {
             metrics.summed(&passed.report);
         }
-        let more = passed.next.is_some();
-        *self.cursor.lock() = passed.next;
-        Ok(Done { more, ..Done::all(passed.scopes) })
+        progress.add(&passed.report);
+        if passed.next.is_none() {
+            return progress.result(passed.scopes);
+        }
+        progress.cursor = passed.next;
+        *self.progress.lock() = progress;
+        Ok(Done { more: true, ..Done::all(passed.scopes) })
     }
 }
 
@@ -85,6 +118,10 @@ impl FeedJob for Aggregate {
             metrics.summed(&summed);
         }
         Ok(Vec::new())
+    }
+
+    fn fault(&self) -> Option<Failure> {
+        self.pass.keeper.unsummed_totals().map(Failure::new)
     }
 
     async fn full_pass(&self, _: &RunContext) -> Result<Done> {

@@ -56,6 +56,7 @@ const GAUGES: &[&str] = &[
     "weir_job_lag_seconds",
     "weir_keeper_aggregate_lag_seconds",
     "weir_keeper_quota_used_percent",
+    "weir_keeper_unsummed_totals",
     "weir_limiter_leases_open",
     "process_open_fds",
     "process_resident_memory_bytes",

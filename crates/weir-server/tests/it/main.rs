@@ -9,6 +9,7 @@ mod error_codes;
 mod errors;
 mod furnished;
 mod health;
+mod keeper;
 mod matrix;
 mod metrics;
 mod openapi;

@@ -14,7 +14,7 @@ use weir_keeper::decide::StickyState;
 use weir_keeper::ids::Scope;
 use weir_keeper::{PutOutcome, audit, profiles, webhooks};
 
-pub use self::prices::price_entry;
+pub use self::prices::{long_context, price_entry};
 pub(super) use self::prices::{model_price, price_import, price_row};
 pub(super) use self::runtime::{
     day_totals, model_selection, quota_status, submission, submission_response,
@@ -178,6 +178,7 @@ pub(super) fn put_profile(request: wire::InferenceProfileRequest) -> profiles::P
     profiles::PutProfile {
         profile_label: request.profile_label,
         inference_profile_arn: request.inference_profile_arn,
+        model_id: request.model_id,
         description: request.description,
     }
 }
@@ -187,6 +188,7 @@ pub(super) fn inference_profile(profile: profiles::InferenceProfile) -> wire::In
         id: profile.profile_label.to_string(),
         profile_label: profile.profile_label.to_string(),
         inference_profile_arn: profile.inference_profile_arn.to_string(),
+        model_id: profile.model_id.map(|model| model.to_string()),
         description: profile.description,
         kind: "profile".to_owned(),
         created_at: seconds(profile.created_at_epoch),

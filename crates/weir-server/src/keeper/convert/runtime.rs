@@ -9,7 +9,7 @@ use weir_keeper::select;
 use weir_keeper::submit::{Accepted, CallStatus, DailyTotal, Submission, SubmissionRequest};
 use weir_keeper::totals::{self, DayTotals};
 
-use super::prices::price_source;
+use super::prices::{price_source, wire_long_context};
 use super::quota_scope;
 
 pub(in crate::keeper) fn model_selection(
@@ -20,7 +20,9 @@ pub(in crate::keeper) fn model_selection(
     wire::ModelSelection {
         recommended_model: recommended.map(|model| wire::RecommendedModel {
             label: model.label.as_str().into(),
-            bedrock_model_id: model.bedrock_model_id.as_str().into(),
+            model_id: model.model_id.as_str().into(),
+            bedrock_model_id: model.model_id.as_str().into(),
+            vendor: model.vendor.as_ref().map(|vendor| vendor.as_str().into()),
             reason: model.reason.to_string().into(),
             description: model.description.as_str().into(),
         }),
@@ -30,6 +32,7 @@ pub(in crate::keeper) fn model_selection(
             output_price_usd_micros_per_1m: pricing.price.output,
             cache_read_price_usd_micros_per_1m: pricing.price.cache_read,
             cache_write_price_usd_micros_per_1m: pricing.price.cache_write,
+            long_context: pricing.price.long_context.map(wire_long_context),
             version: pricing.version.as_str().into(),
             source: price_source(pricing.source),
         }),
@@ -96,7 +99,9 @@ pub(in crate::keeper) fn submission(
     let request = SubmissionRequest {
         request_id: request.request_id,
         model_label: request.model_label,
+        model_id: request.model_id,
         bedrock_model_id: request.bedrock_model_id,
+        vendor: request.vendor,
         input_tokens: request.input_tokens,
         output_tokens: request.output_tokens,
         cached_read_tokens: request.cached_read_tokens,
@@ -163,7 +168,8 @@ fn model_totals(model: totals::ModelTotals) -> wire::ModelTotals {
         quota_pct: percent(model.quota_pct),
         quota_status: quota_state(model.quota_status),
         average_cost_per_request: model.average_cost_per_request.0,
-        bedrock_model_id: model.bedrock_model_id.map(|id| id.to_string()),
+        model_id: model.model_id.as_ref().map(ToString::to_string),
+        bedrock_model_id: model.model_id.map(|id| id.to_string()),
     }
 }
 
@@ -188,7 +194,7 @@ mod tests {
     use weir_keeper::ids::OrgId;
     use weir_keeper::money::{MicroUsd, Price};
     use weir_keeper::prices::{PriceSource, ResolvedPrice};
-    use weir_keeper::select::SelectionResponse;
+    use weir_keeper::select::{ResolvedModel, SelectionResponse};
 
     use super::*;
 
@@ -212,11 +218,19 @@ mod tests {
         });
         let decision = decide(&config.decision_input(&chain, None, NOW_MS));
         let def = labels.get(&decision.model().unwrap().label).unwrap();
-        let model = (def.bedrock_model_id.clone(), def.description.clone());
+        let model = ResolvedModel {
+            model: def.model_id.clone(),
+            vendor: def.vendor.clone(),
+            description: def.description.clone(),
+            profile: None,
+        };
         let priced = ResolvedPrice {
             price: Price::new(1_000_000, 5_000_000),
             source: PriceSource::PriceBook,
             version: "2026-11".into(),
+            listed_as: def.model_id.as_str().into(),
+            vendor: None,
+            region: None,
         };
         let response =
             SelectionResponse::new(&config, &decision, Some(model), Some(priced), NOW_MS);

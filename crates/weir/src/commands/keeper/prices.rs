@@ -3,9 +3,11 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 use weir_api::Page;
-use weir_api::keeper::{ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportRequest};
+use weir_api::keeper::{
+    LongContextPrice, ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportRequest,
+};
 use weir_framework::serde_problem;
-use weir_keeper::ids::ModelId;
+use weir_keeper::ids::{ModelId, Vendor};
 use weir_keeper::money::{MicroUsd, Price};
 use weir_keeper::prices::{PriceBook, PriceChange, PriceRow, diff};
 use weir_server::keeper::convert;
@@ -14,8 +16,9 @@ use crate::commands::api_context::{ApiContext, header, with_query};
 use crate::failure::Failure;
 use crate::{output, parse};
 
-const FILE_HELP: &str = "a file is a price book, or a list of its entries: objects with model_id, region (all when it is \
-     absent), input_price_usd_micros_per_1m, output_price_usd_micros_per_1m and cache prices";
+const FILE_HELP: &str = "a file is a price book, or a list of its entries: objects with model_id, vendor (where \
+     several have it), region (all when it is absent), input_price_usd_micros_per_1m, output_price_usd_micros_per_1m, cache \
+     prices and long_context";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -39,7 +42,7 @@ pub(super) struct RemoveArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Only models whose id contains this
+    /// Only models whose id or vendor contains this
     model: Option<String>,
     /// Day in UTC [default: today]
     #[arg(long, value_name = "YYYY-MM-DD")]
@@ -70,11 +73,12 @@ pub(super) struct DiffArgs {
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(args) => {
-            let mut all = listed(context, args.on.as_deref()).await?;
-            if let Some(part) = &args.model {
-                all.retain(|price| price.model_id.contains(part.as_str()));
-            }
-            context.print(&all, |all| table(all))
+            let search = args.model.as_deref();
+            let all = listed(context, args.on.as_deref(), search).await?;
+            context.print(&all, |all| match search.filter(|_| all.is_empty()) {
+                Some(part) => output::line(format!("no model or vendor has {part:?} in its name")),
+                None => table(all),
+            })
         }
         Verb::Import(args) => import(context, args).await,
         Verb::Diff(args) => compare(context, &args).await,
@@ -91,9 +95,14 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
     }
 }
 
-async fn listed(context: &ApiContext<'_>, on: Option<&str>) -> Result<Vec<ModelPrice>, Failure> {
+async fn listed(
+    context: &ApiContext<'_>,
+    on: Option<&str>,
+    search: Option<&str>,
+) -> Result<Vec<ModelPrice>, Failure> {
+    let query = [("on", on), ("search", search)];
     let page: Page<ModelPrice> =
-        context.api.get(&with_query(&context.path(&["prices"]), &[("on", on)])).await?;
+        context.api.get(&with_query(&context.path(&["prices"]), &query)).await?;
     Ok(page.items)
 }
 
@@ -174,7 +183,7 @@ fn parts(mut rows: Vec<PriceRow>) -> Vec<Vec<PriceEntry>> {
 
 async fn compare(context: &ApiContext<'_>, args: &DiffArgs) -> Result<(), Failure> {
     let new = rows(&args.file)?;
-    let old = listed(context, args.on.as_deref()).await?.into_iter().filter_map(row);
+    let old = listed(context, args.on.as_deref(), None).await?.into_iter().filter_map(row);
     let old: Vec<PriceRow> = old.collect();
     let mut changes = diff(&old, &new);
     changes.retain(|change| args.all || change.new.is_some());
@@ -199,6 +208,7 @@ async fn compare(context: &ApiContext<'_>, args: &DiffArgs) -> Result<(), Failur
 fn row(listed: ModelPrice) -> Option<PriceRow> {
     Some(PriceRow {
         model_id: ModelId::new(&listed.model_id).ok()?,
+        vendor: listed.vendor.as_ref().map(Vendor::new).transpose().ok()?,
         price: price(&listed),
         region: listed.region.map(Into::into),
     })
@@ -211,6 +221,7 @@ pub(super) fn price(listed: &ModelPrice) -> Price {
         output: listed.output_price_usd_micros_per_1m,
         cache_read: listed.cache_read_price_usd_micros_per_1m,
         cache_write: listed.cache_write_price_usd_micros_per_1m,
+        long_context: listed.long_context.map(convert::long_context),
     }
 }
 
@@ -224,9 +235,14 @@ fn line(change: &PriceChange) -> String {
                 format!(", cache {} / {}", shown(read), shown(write))
             }
         };
-        format!("{} / {}{cache}", MicroUsd(price.input), MicroUsd(price.output))
+        let long = price.long_context.map_or_else(String::new, |long| {
+            let (input, output) = (MicroUsd(long.input), MicroUsd(long.output));
+            format!(", above {} input tokens {input} / {output}", long.above_input_tokens)
+        });
+        format!("{} / {}{cache}{long}", MicroUsd(price.input), MicroUsd(price.output))
     };
-    let model = output::printable(change.model_id.as_str());
+    let vendor = change.vendor.as_ref().map(|vendor| format!("{vendor} ")).unwrap_or_default();
+    let model = format!("{vendor}{}", output::printable(change.model_id.as_str()));
     match (&change.old, &change.new) {
         (None, Some(new)) => format!("+ {model}{region}: {}", price(new)),
         (Some(old), None) => format!("- {model}{region}: {}", price(old)),
@@ -239,22 +255,42 @@ fn dollars(micros: Option<u64>) -> Option<String> {
     micros.map(|micros| MicroUsd(micros).to_string())
 }
 
+/// The price of a long input: `$5.00 / $22.50 above 272,000 tokens`.
+fn long_context(price: &LongContextPrice) -> String {
+    let (input, output) =
+        (price.input_price_usd_micros_per_1m, price.output_price_usd_micros_per_1m);
+    let above = output::thousands(price.above_input_tokens);
+    format!("{} / {} above {above} tokens", MicroUsd(input), MicroUsd(output))
+}
+
 fn table(prices: &[ModelPrice]) -> std::io::Result<()> {
     let rows = prices.iter().map(|price| {
         vec![
+            price.vendor.clone().unwrap_or_else(|| "bedrock".to_owned()),
             output::printable(&price.model_id),
             price.region.clone().unwrap_or_else(|| "all".to_owned()),
             MicroUsd(price.input_price_usd_micros_per_1m).to_string(),
             MicroUsd(price.output_price_usd_micros_per_1m).to_string(),
             dollars(price.cache_read_price_usd_micros_per_1m).unwrap_or_default(),
             dollars(price.cache_write_price_usd_micros_per_1m).unwrap_or_default(),
+            price.long_context.as_ref().map(long_context).unwrap_or_default(),
             output::word(&price.source),
             price.version.clone(),
         ]
     });
-    let names =
-        ["model", "region", "input", "output", "cache read", "cache write", "source", "version"];
-    output::table(header(names), rows, &[2, 3, 4, 5])?;
+    let names = [
+        "vendor",
+        "model",
+        "region",
+        "input",
+        "output",
+        "cache read",
+        "cache write",
+        "long input",
+        "source",
+        "version",
+    ];
+    output::table(header(names), rows, &[3, 4, 5, 6])?;
     output::line("prices are for a million tokens")
 }
 
@@ -266,12 +302,13 @@ mod tests {
     fn the_prices_of_a_model_stay_together() {
         let row = |model: usize, region: usize| PriceRow {
             model_id: ModelId::new(format!("m{model:04}")).unwrap(),
+            vendor: None,
             region: Some(format!("r{region}").as_str().into()),
             price: Price::new(1, 1),
         };
         let rows = (0..3).flat_map(|region| (0..501).map(move |model| row(model, region)));
         let parts = parts(rows.collect());
         assert_eq!(parts.iter().map(Vec::len).collect::<Vec<_>>(), [999, 504]);
-        assert_eq!(parts[1][0].model_id, "m0333");
+        assert_eq!(parts[1][0].model_id.as_deref(), Some("m0333"));
     }
 }

@@ -24,6 +24,9 @@ pub(super) struct RegisterArgs {
     label: String,
     /// ARN of the profile in Bedrock: arn:aws:bedrock:…
     arn: String,
+    /// Model that the profile stands for, whose price it has; an ARN that names its model needs none
+    #[arg(long, value_name = "ID")]
+    model_id: Option<String>,
     /// Description of the profile
     #[arg(long, value_name = "TEXT", default_value = "")]
     description: String,
@@ -35,6 +38,7 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
             let request = InferenceProfileRequest {
                 profile_label: args.label,
                 inference_profile_arn: args.arn,
+                model_id: args.model_id,
                 description: args.description,
             };
             let path = args.target.path(context, &["inference-profiles"]);
@@ -54,9 +58,10 @@ fn table(profiles: &[InferenceProfile]) -> std::io::Result<()> {
         vec![
             profile.profile_label.clone(),
             output::printable(&profile.inference_profile_arn),
+            profile.model_id.as_deref().map(output::printable).unwrap_or_default(),
             output::printable(&output::cut(&profile.description, 60)),
             profile.updated_at.clone(),
         ]
     });
-    output::table(header(["label", "profile", "description", "changed"]), rows, &[])
+    output::table(header(["label", "profile", "model", "description", "changed"]), rows, &[])
 }

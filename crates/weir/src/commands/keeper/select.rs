@@ -48,8 +48,9 @@ fn show(selection: &ModelSelection<'_>, chain: &[String]) -> std::io::Result<()>
     });
     output::table(header(["model", "spent", "quota", "used %", "status"]), rows, &[1, 2, 3])?;
     if let Some(model) = &selection.recommended_model {
-        let (label, id, reason) = (&model.label, &model.bedrock_model_id, &model.reason);
-        output::line(format!("use {label} ({id}): {reason}"))?;
+        let (label, id, reason) = (&model.label, &model.model_id, &model.reason);
+        let vendor = model.vendor.as_ref().map(|vendor| format!("{vendor} ")).unwrap_or_default();
+        output::line(format!("use {label} ({vendor}{id}): {reason}"))?;
     }
     if let Some(at) = &status.projected_exhaustion_at {
         output::line(format!("at the rate of the day so far, its quota will be spent at {at}"))?;

@@ -10,9 +10,9 @@ use weir_api::keeper::{AppConfig, InferenceProfile, ModelPrice, OrgConfig};
 use weir_keeper::catalog::{ModelCatalog, ModelDefinition};
 use weir_keeper::config::{AppRecord, EffectiveConfig, OrgRecord, Overrides, PutOrg};
 use weir_keeper::day::OrgDay;
-use weir_keeper::ids::{AppId, Label, ModelId, OrgId};
+use weir_keeper::ids::{AppId, Label, ModelId, OrgId, Vendor};
 use weir_keeper::money::Price;
-use weir_keeper::prices::{PriceBook, resolve};
+use weir_keeper::prices::{PriceBook, PriceQuery, resolve};
 use weir_server::keeper::convert;
 
 use super::{SimulateArgs, wrong};
@@ -33,6 +33,8 @@ const NO_ORG: &str = "00000000-0000-0000-0000-000000000000";
 pub(super) struct Proposal {
     pub(super) config: EffectiveConfig,
     labels: ModelCatalog,
+    /// The models that inference profiles stand for.
+    named: BTreeMap<Label, ModelId>,
 }
 
 impl Proposal {
@@ -47,15 +49,17 @@ impl Proposal {
             .keeper
             .catalog()
             .map_err(|problem| Failure::usage(format!("keeper.labels {problem}")))?;
-        let (config, labels) = match (&args.org, &args.org_id) {
-            (Some(org), _) => (from_files(org, args.app.as_deref(), &labels, now_ms)?, labels),
+        match (&args.org, &args.org_id) {
+            (Some(org), _) => {
+                let config = from_files(org, args.app.as_deref(), &labels, now_ms)?;
+                Ok(Proposal { config, labels, named: BTreeMap::new() })
+            }
             (None, Some(org)) => {
                 let app = args.app_id.as_deref();
-                Api::with(loaded, async |api| stored(api, org, app, labels, now_ms).await).await?
+                Api::with(loaded, async |api| stored(api, org, app, labels, now_ms).await).await
             }
-            (None, None) => return Err(Failure::usage("name a configuration: --org FILE")),
-        };
-        Ok(Proposal { config, labels })
+            (None, None) => Err(Failure::usage("name a configuration: --org FILE")),
+        }
     }
 
     /// The price of each model of the chain on a day, as submissions are recorded: imported, downloaded, from the price book, or of
@@ -72,15 +76,26 @@ impl Proposal {
         if !Place::of(&loaded.config.store).is_there() {
             let book = PriceBook::shipped().map_err(|error| Failure::fault(error.to_string()))?;
             let found = defs.into_iter().filter_map(|(label, def)| {
-                let found = resolve(&book, &def.bedrock_model_id, region, def.price)?;
-                Some((label, found.price))
+                let vendor = def.vendor.as_ref();
+                let query = PriceQuery { vendor, region, ..PriceQuery::new(&def.model_id) };
+                let found = resolve(&book, &query, def.price).map_err(wrong).transpose()?;
+                Some(found.map(|found| (label, found.price)))
             });
-            return Ok(found.collect());
+            return found.collect();
         }
         Api::with(loaded, async |api| {
             let mut prices = BTreeMap::new();
             for (label, def) in defs {
-                let listed = listed_price(api, def.bedrock_model_id.as_str(), region, day).await?;
+                let query = PriceQuery {
+                    vendor: def.vendor.as_ref(),
+                    region,
+                    ..PriceQuery::new(&def.model_id)
+                };
+                let mut listed = listed_price(api, &query, day).await?;
+                if let (None, Some(model)) = (listed, self.named.get(&label)) {
+                    let query = PriceQuery { region, ..PriceQuery::new(model) };
+                    listed = listed_price(api, &query, day).await?;
+                }
                 prices.extend(listed.or(def.price).map(|price| (label, price)));
             }
             Ok(prices)
@@ -92,12 +107,16 @@ impl Proposal {
 /// The price at which submissions of a model are recorded on a day, except that of its label.
 async fn listed_price(
     api: &Api,
-    model: &str,
-    region: Option<&str>,
+    query: &PriceQuery<'_>,
     day: OrgDay,
 ) -> Result<Option<Price>, Failure> {
     let day = day.to_string();
-    let query = [("on", Some(day.as_str())), ("model", Some(model)), ("region", region)];
+    let query = [
+        ("on", Some(day.as_str())),
+        ("model", Some(query.model.as_str())),
+        ("vendor", query.vendor.map(Vendor::as_str)),
+        ("region", query.region),
+    ];
     let page: Page<ModelPrice> = api.get(&with_query(&format!("{ROOT}/prices"), &query)).await?;
     Ok(page.items.first().map(price))
 }
@@ -141,21 +160,28 @@ async fn stored(
     app: Option<&str>,
     labels: ModelCatalog,
     now_ms: i64,
-) -> Result<(EffectiveConfig, ModelCatalog), Failure> {
+) -> Result<Proposal, Failure> {
     let context = ApiContext::new(api, ROOT, false);
     let target = TargetArgs { org: org.to_owned(), app: app.map(str::to_owned) };
     let found: wire::EffectiveConfig = api.get(&target.path(&context, &[])).await?;
     let mut all: BTreeMap<Label, ModelDefinition> =
         labels.iter().map(|(label, def)| (label.clone(), def.clone())).collect();
+    let mut named = BTreeMap::new();
     if app.is_some() {
         let profiles: Vec<InferenceProfile> =
             context.all(&target.path(&context, &["inference-profiles"])).await?;
+        let model = |profile: &InferenceProfile| {
+            let model = ModelId::new(profile.model_id.as_ref()?).ok()?;
+            Some((Label::new(&profile.profile_label).ok()?, model))
+        };
+        named.extend(profiles.iter().filter_map(model));
         all.extend(profiles.into_iter().filter_map(label));
     }
     let labels = ModelCatalog::new(all).map_err(wrong)?;
     let id = OrgId::new(&found.org_id).map_err(wrong)?;
     let config = as_request(found).check(&labels, None).map_err(wrong)?;
-    Ok((EffectiveConfig::for_org(&OrgRecord::new(id, config, now_ms), now_ms), labels))
+    let config = EffectiveConfig::for_org(&OrgRecord::new(id, config, now_ms), now_ms);
+    Ok(Proposal { config, labels, named })
 }
 
 /// The request that leads to the configuration in force.
@@ -179,7 +205,8 @@ fn as_request(found: wire::EffectiveConfig) -> PutOrg {
 /// An inference profile as a label; `None` when its label or ARN is malformed.
 fn label(profile: InferenceProfile) -> Option<(Label, ModelDefinition)> {
     let def = ModelDefinition {
-        bedrock_model_id: ModelId::new(&profile.inference_profile_arn).ok()?,
+        model_id: ModelId::new(&profile.inference_profile_arn).ok()?,
+        vendor: None,
         tier: profile.kind,
         family: String::new(),
         description: profile.description,

@@ -18,12 +18,14 @@ const OUTPUT: &str = "output_tokens";
 const CACHED_READ: &str = "cached_read_tokens";
 const CACHED_WRITE: &str = "cached_write_tokens";
 /// Columns of a submission that a simulation ignores.
-const IGNORED: [&str; 8] = [
+const IGNORED: [&str; 10] = [
     "request_id",
     "org_id",
     "app_id",
     "model_label",
+    "model_id",
     "bedrock_model_id",
+    "vendor",
     "calling_region",
     "cost_usd_micros",
     "status",

@@ -46,9 +46,12 @@ struct One {
     /// Tokens written to a cache
     #[arg(long, value_name = "N")]
     cached_write: Option<u64>,
-    /// Bedrock model id [default: that of the label]
+    /// Id of the model at its vendor [default: that of the label]
     #[arg(long, value_name = "ID")]
     model_id: Option<String>,
+    /// Vendor of the model, where its id alone does not say [default: that of the label]
+    #[arg(long)]
+    vendor: Option<String>,
     /// AWS region of the call
     #[arg(long)]
     region: Option<String>,
@@ -93,7 +96,7 @@ async fn submission(
     one: One,
 ) -> Result<SubmissionRequest, Failure> {
     let label = one.model.unwrap_or_default();
-    let bedrock_model_id = match one.model_id {
+    let model_id = match one.model_id {
         Some(id) => id,
         None => model_id(context, loaded, target, &label).await?,
     };
@@ -101,7 +104,9 @@ async fn submission(
     Ok(SubmissionRequest {
         request_id: one.request_id.unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
         model_label: label,
-        bedrock_model_id,
+        model_id: Some(model_id),
+        bedrock_model_id: None,
+        vendor: one.vendor,
         input_tokens: one.input.unwrap_or_default(),
         output_tokens: one.output.unwrap_or_default(),
         cached_read_tokens: one.cached_read,
@@ -130,7 +135,7 @@ async fn model_id(
         .map_err(|problem| Failure::usage(format!("keeper.labels {problem}")))?;
     let known = Label::new(label).ok();
     if let Some(def) = known.and_then(|label| labels.get(&label).cloned()) {
-        return Ok(def.bedrock_model_id.to_string());
+        return Ok(def.model_id.to_string());
     }
     let all: Vec<InferenceProfile> =
         context.all(&target.path(context, &["inference-profiles"])).await?;
