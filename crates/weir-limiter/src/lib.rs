@@ -16,6 +16,7 @@ pub mod buckets;
 pub mod config;
 pub mod entities;
 mod error;
+mod idempotency;
 pub mod ids;
 pub mod item;
 pub mod keys;

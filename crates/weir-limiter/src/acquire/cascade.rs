@@ -21,7 +21,6 @@ use crate::bucket::Bucket;
 use crate::error::Result;
 use crate::ids::{EntityId, LimitName};
 use crate::item::{self, BucketId};
-use crate::lease::OnExpiry;
 use crate::limiter::Namespace;
 
 /// The parent's part of a request, as far as its bucket is cached.
@@ -65,7 +64,7 @@ impl<B: Backend> Namespace<B> {
         }
     }
 
-    /// Takes from child and parent, and stores the lease if it rolls back on expiry, in one transaction.
+    /// Takes from child and parent, and stores the grant if the request says so, in one transaction.
     pub(super) async fn take_in_transaction(
         &self,
         request: &CheckedRequest<'_>,
@@ -84,9 +83,7 @@ impl<B: Backend> Namespace<B> {
         }
         let mut writes: Vec<_> = takes.iter().map(|take| take.write(table.clone())).collect();
         let grant = self.grant(request, takes.iter().map(Take::entity_take).collect());
-        if grant.on_expiry == OnExpiry::Rollback {
-            writes.push(self.open_lease_write(&grant));
-        }
+        writes.extend(self.grant_writes(request, &grant));
         match self.limiter.store().transact(Transaction::new(writes)).await {
             Err(weir_table::Error::Conflict) => Ok(Attempt::Retry),
             Err(error) => Err(error.into()),
@@ -274,10 +271,9 @@ impl<B: Backend> Namespace<B> {
         child: &Bucket,
         parent: &EntityId,
     ) -> Result<Attempt> {
-        let mut grant = self.grant(request, vec![child_take.entity_take()]);
+        let grant = self.grant(request, vec![child_take.entity_take()]);
         match self.take_slow(request, Payers::ParentOnly(parent), &grant).await {
-            Ok(SlowOutcome::Taken(takes, parent_limits)) => {
-                grant.takes.extend(takes);
+            Ok(SlowOutcome::Taken(grant, parent_limits)) => {
                 let now = child.refilled(request.now_ms);
                 let entity = &child_take.id.entity;
                 let mut limits = refusal::limit_statuses(entity, &now, child_take.amounts);

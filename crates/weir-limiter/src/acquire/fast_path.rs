@@ -14,7 +14,7 @@ use crate::config::OnUnavailable;
 use crate::error::{Error, Result};
 use crate::ids::{EntityId, zae};
 use crate::item::BucketId;
-use crate::lease::{EntityTake, Grant, OnExpiry};
+use crate::lease::{EntityTake, Grant};
 use crate::limiter::Namespace;
 use crate::retry::pause;
 
@@ -109,7 +109,7 @@ impl<B: Backend> Namespace<B> {
 
     async fn take_with_retries(&self, request: &CheckedRequest<'_>) -> Result<Acquired> {
         let sharded = self.limiter.settings().sharded;
-        let stores_lease = request.acquire.on_expiry == OnExpiry::Rollback;
+        let stores_grant = request.stores_grant();
         let mut wcu = if sharded { Wcu::Charged } else { Wcu::None };
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
@@ -117,24 +117,28 @@ impl<B: Backend> Namespace<B> {
             let attempt = match cached.as_deref() {
                 Some(cached) => {
                     if let Some(refused) = self.cached_refusal(request, cached) {
+                        // The bucket may have refused because this very request took from it before.
+                        if request.idempotency.is_some() {
+                            return Box::pin(self.acquire_slow(request)).await;
+                        }
                         return Ok(refused);
                     }
                     match &cached.parent {
-                        Some(parent) if cached.cascade && sharded && !stores_lease => {
+                        Some(parent) if cached.cascade && sharded && !stores_grant => {
                             Box::pin(self.take_in_parallel(request, cached, parent, wcu)).await?
                         }
                         Some(parent) if cached.cascade => {
                             let parent = Some(parent);
                             Box::pin(self.take_in_transaction(request, cached, parent, wcu)).await?
                         }
-                        _ if stores_lease => {
+                        _ if stores_grant => {
                             Box::pin(self.take_in_transaction(request, cached, None, wcu)).await?
                         }
                         _ => self.take_from_child(request, Some(cached), wcu).await?,
                     }
                 }
                 // The written item shows whether a parent pays too: that is too late for one transaction.
-                None if sharded && !stores_lease => {
+                None if sharded && !stores_grant => {
                     self.take_from_child(request, None, wcu).await?
                 }
                 None => Attempt::SlowPath,

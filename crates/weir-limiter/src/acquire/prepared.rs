@@ -12,7 +12,6 @@ use crate::bucket::Bucket;
 use crate::error::Result;
 use crate::item;
 use crate::keys;
-use crate::lease::OnExpiry;
 use crate::limiter::Namespace;
 
 /// An embedded bucket has one shard.
@@ -43,8 +42,7 @@ impl<B: Backend> Namespace<B> {
         let pays_alone = !cached.cascade || cached.parent.is_none();
         let keeps_expiry =
             cached.shard_count <= 1 && cached.new_expiry(SHARD, request.now_ms).is_none();
-        let no_lease_item = request.acquire.on_expiry == OnExpiry::Keep;
-        is_embedded && pays_alone && keeps_expiry && no_lease_item
+        is_embedded && pays_alone && keeps_expiry && !request.stores_grant()
     }
 
     /// The prepared take for a request; prepares it if nobody has.

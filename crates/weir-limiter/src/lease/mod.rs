@@ -39,6 +39,17 @@ pub enum OnExpiry {
     Rollback,
 }
 
+impl OnExpiry {
+    /// The stored text.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OnExpiry::Keep => "keep",
+            OnExpiry::Rollback => "rollback",
+        }
+    }
+}
+
 /// The tokens that an acquire took: the content of a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {

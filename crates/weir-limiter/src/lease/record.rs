@@ -186,7 +186,6 @@ impl Record {
 
     fn encode(&self) -> Item {
         let key = self.key();
-        let on_expiry = if self.on_expiry == OnExpiry::Keep { "keep" } else { "rollback" };
         let operations =
             self.operations.iter().map(|(name, request)| (name.clone(), request.clone()));
         let partition = key.partition.to_value();
@@ -196,7 +195,7 @@ impl Record {
             .with(RESOURCE, self.resource.as_str())
             .with(TAKEN, self.taken_ms)
             .with(EXPIRES, self.expires_ms)
-            .with(ON_EXPIRY, on_expiry)
+            .with(ON_EXPIRY, self.on_expiry.as_str())
             .with(NET, Value::list(self.holdings.iter().map(holding_to_value)))
             .with(OPERATIONS, Value::map(operations))
             .with("GSI4PK", self.ns.as_str())

@@ -15,6 +15,7 @@
 extern crate weir_testkit;
 
 mod acquire;
+mod acquire_once;
 mod aggregate;
 mod archive;
 mod audit;

@@ -185,7 +185,10 @@ fn tokens_are_taken_and_settled_and_buckets_shown() {
 fn a_request_with_an_idempotency_key_takes_effect_once() {
     let home = home();
     home.weir("limiter limits set --system --limit tpd=1000/day").ok();
-    let lease = output(home.weir("limiter acquire user-1 gpt-4 --take tpd=600"));
+    let acquire = "limiter acquire user-1 gpt-4 --idempotency-key z --take";
+    let lease = output(home.weir(&format!("{acquire} tpd=600")));
+    assert_eq!(output(home.weir(&format!("{acquire} tpd=600"))), lease);
+    home.weir(&format!("{acquire} tpd=601")).fails(3, &["key"]);
     let settle = |line: String| home.weir(&format!("limiter lease {line}"));
     let holds = |tokens: u64| format!("the lease is open and holds tpd={tokens}\n");
     let adjust = format!("adjust {lease} --by tpd=-100");
