@@ -29,6 +29,7 @@ mod fed;
 mod feed_windows;
 mod lease;
 mod lease_acquired;
+mod lease_actual;
 mod lease_expiry;
 mod lease_faults;
 mod lease_misuse;
