@@ -83,6 +83,7 @@ pub(super) fn request(entity_id: &str, on: &str) -> Acquire {
         lease_ttl_ms: LEASE_TTL_DEFAULT_MS,
         on_expiry: OnExpiry::Keep,
         dry_run: false,
+        idempotency_key: None,
     }
 }
 

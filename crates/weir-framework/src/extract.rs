@@ -21,6 +21,10 @@ const JSON: &str = "application/json";
 #[derive(Debug)]
 pub struct Body<T>(pub T);
 
+/// A JSON object as body, or the default if the body is empty or `null`. An empty body needs no content type and may have any.
+#[derive(Debug)]
+pub struct OptionalBody<T>(pub T);
+
 /// A JSON array as body.
 #[derive(Debug)]
 pub struct ListBody<T>(pub Vec<T>);
@@ -94,8 +98,30 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for ListBody<T> {
     }
 }
 
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        // Not by `Content-Length`: a request over HTTP/2 or inside this process need not have it.
+        if request.body().is_end_stream() {
+            return Ok(OptionalBody(T::default()));
+        }
+        let json = check_json(request.headers());
+        let text = bytes(request).await?;
+        if text.is_empty() {
+            return Ok(OptionalBody(T::default()));
+        }
+        json?;
+        Ok(OptionalBody(object::<Option<T>>(&text)?.unwrap_or_default()))
+    }
+}
+
 async fn json_bytes(request: Request) -> Result<Bytes, ApiError> {
     check_json(request.headers())?;
+    bytes(request).await
+}
+
+async fn bytes(request: Request) -> Result<Bytes, ApiError> {
     let context = request.extensions().get::<RequestContext>();
     let bytes_max = context.map_or(BODY_BYTES_MAX, RequestContext::body_bytes_max);
     whole(request.into_body(), bytes_max).await
@@ -109,12 +135,6 @@ fn check_json(headers: &HeaderMap) -> Result<(), ApiError> {
     }
     let detail = "the body must be JSON, sent with `Content-Type: application/json`";
     Err(ApiError::new(Code::UNSUPPORTED_MEDIA_TYPE, detail))
-}
-
-/// Whether a request has neither a body nor a content type.
-#[must_use]
-pub fn is_left_out(headers: &HeaderMap, body: &axum::body::Body) -> bool {
-    !headers.contains_key(header::CONTENT_TYPE) && body.is_end_stream()
 }
 
 /// Reads a body of at most `bytes_max`. Most arrive in one piece, which is not copied.

@@ -31,10 +31,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ask = Acquire::new(EntityId::new("user-1")?, model, [(tpm.clone(), most)].into());
     for question in ["how deep?", "how wide?", "how far?"] {
         match limits.lease(&ask).await? {
-            Leased::Granted(mut lease) => {
+            Leased::Granted(lease) => {
                 let used = 250; // what the model says it used
-                lease.adjust([(tpm.clone(), used - most)].into()).await?;
-                lease.commit().await?;
+                lease.commit_actual([(tpm.clone(), used)].into()).await?;
                 println!("{question} used {used} tokens");
             }
             Leased::Refused(no) => {

@@ -80,7 +80,7 @@ pub const MIGRATION_STEPS_MAX: u32 = 100;
 pub const APPLY_PAGE: u32 = 25;
 /// Most buckets of an entity that are read together: one for each resource it uses.
 pub const ENTITY_BUCKETS_MAX: usize = 1_000;
-/// How long an idempotency key is remembered: a day.
-pub const IDEMPOTENCY_TTL_SECONDS: i64 = 86_400;
+/// How long an idempotency key is remembered: a day after the call, or, if the call is an acquire, after its lease expires.
+pub const IDEMPOTENCY_TTL_MS: i64 = 86_400_000;
 
 const _: () = assert!(PURGE_QUIET_MS >= 2 * NAMESPACE_TTL_MS);

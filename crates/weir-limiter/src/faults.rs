@@ -33,7 +33,6 @@ mod injected {
     }
 
     /// Whether this fault is injected.
-    #[expect(dead_code, reason = "each fault is consulted once its fix is in")]
     pub(crate) fn is(fault: Fault) -> bool {
         INJECTED.get() == Some(fault)
     }
@@ -44,7 +43,6 @@ mod injected {
     use super::Fault;
 
     /// Whether this fault is injected.
-    #[expect(dead_code, reason = "each fault is consulted once its fix is in")]
     pub(crate) const fn is(_: Fault) -> bool {
         false
     }
@@ -52,5 +50,4 @@ mod injected {
 
 #[cfg(feature = "faults")]
 pub use injected::inject;
-#[expect(unused_imports, reason = "each fault is consulted once its fix is in")]
 pub(crate) use injected::is;

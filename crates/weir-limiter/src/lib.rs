@@ -17,6 +17,7 @@ pub mod config;
 pub mod entities;
 mod error;
 pub mod faults;
+mod idempotency;
 pub mod ids;
 pub mod item;
 pub mod keys;

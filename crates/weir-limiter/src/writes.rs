@@ -9,6 +9,7 @@ use weir_table::expr::{Condition, Update, attr};
 use weir_table::{Name, Value, Write};
 
 use crate::bucket::{Bucket, Meter};
+use crate::faults::{self, Fault};
 use crate::item::{
     self, BucketId, CASCADE, Field, GRANTED_UNTIL, ORIGIN, PARENT, RETIRED, RF, SHARD_COUNT, TTL,
 };
@@ -71,7 +72,9 @@ pub(crate) fn change(
         conditions.push(attr(SHARD_COUNT).eq(old.shard_count));
     }
     // Others may have set a later expiry meanwhile.
-    if let Some(expires) = new.expires.filter(|_| old.expires != new.expires) {
+    if let Some(expires) = new.expires.filter(|_| old.expires != new.expires)
+        && !faults::is(Fault::ExpiryLowered)
+    {
         conditions.push(attr(TTL).absent().or(attr(TTL).le(expires)));
     }
     let key = keys::bucket(&id.ns, &id.entity, &id.resource, new.shard);

@@ -41,6 +41,7 @@ impl Lease {
     pub fn settle(&mut self, settle: &Settle) -> Holdings {
         let mut paid = Holdings::new();
         let child = self.grant.takes.first().map(|take| take.entity.clone());
+        let net = self.net();
         for (entity, held) in &mut self.holdings {
             let amounts: Vec<(LimitName, i64)> = match settle {
                 Settle::Commit => Vec::new(),
@@ -48,6 +49,11 @@ impl Lease {
                 Settle::Release(amounts) if amounts.is_empty() => back(held),
                 Settle::Release(amounts) => {
                     amounts.iter().map(|(name, tokens)| (name.clone(), -tokens * MILLI)).collect()
+                }
+                Settle::CommitActual(actual) => {
+                    let held = |name| net.get(name).copied().unwrap_or_default();
+                    let more = actual.iter().map(|(name, tokens)| (name, tokens - held(name)));
+                    more.map(|(name, tokens)| (name.clone(), tokens * MILLI)).collect()
                 }
                 Settle::Adjust(amounts) | Settle::Consume(amounts) => {
                     amounts.iter().map(|(name, tokens)| (name.clone(), tokens * MILLI)).collect()
@@ -63,7 +69,7 @@ impl Lease {
             }
         }
         match settle {
-            Settle::Commit => self.state = LeaseState::Committed,
+            Settle::Commit | Settle::CommitActual(_) => self.state = LeaseState::Committed,
             Settle::Rollback => self.state = LeaseState::RolledBack,
             Settle::Release(amounts) if amounts.is_empty() => self.state = LeaseState::Released,
             _ => {}

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Amounts;
-use super::schema::{adjusted_amounts, released_amounts};
+use super::schema::{actual_amounts, adjusted_amounts, released_amounts};
 
 /// A correction of what a lease holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -13,6 +13,16 @@ pub struct AdjustLeaseRequest {
     /// Tokens to take from each limit (positive) or to return to it (negative).
     #[schema(schema_with = adjusted_amounts)]
     pub adjust: Amounts,
+}
+
+/// The tokens that were used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommitLeaseRequest {
+    /// Tokens of each limit that were used. An empty map keeps what the lease holds.
+    #[serde(default)]
+    #[schema(schema_with = actual_amounts)]
+    pub actual: Amounts,
 }
 
 /// The tokens of a lease to return.
@@ -24,6 +34,11 @@ pub struct ReleaseLeaseRequest {
     #[schema(schema_with = released_amounts)]
     pub release: Amounts,
 }
+
+/// A rollback has no fields: it returns all tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RollbackLeaseRequest {}
 
 /// A lease after it was settled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

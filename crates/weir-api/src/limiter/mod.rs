@@ -22,7 +22,10 @@ pub use acquire::{
 pub use audit::{LimiterAuditEvent, LimiterAuditParams};
 pub use buckets::{BucketLimit, BucketResponse, CapacityLimit, CapacityResponse, TopUpRequest};
 pub use entities::{EntityResponse, PutEntityRequest, SetParentRequest};
-pub use leases::{AdjustLeaseRequest, LeaseResponse, LeaseState, ReleaseLeaseRequest};
+pub use leases::{
+    AdjustLeaseRequest, CommitLeaseRequest, LeaseResponse, LeaseState, ReleaseLeaseRequest,
+    RollbackLeaseRequest,
+};
 pub use limits::{
     ConfiguredEntitiesParams, ConfiguredResourcesParams, EffectiveLimitsParams,
     EffectiveLimitsResponse, LimitsLevel, LimitsResponse, LimitsSource, OnUnavailable, RateLimit,

@@ -61,6 +61,12 @@ pub(super) fn adjusted_amounts() -> Schema {
     amounts(description, -TOKENS_MAX, 1)
 }
 
+pub(super) fn actual_amounts() -> Schema {
+    let description = "Tokens of each limit that were used. The lease is adjusted to them before it ends: it takes more, \
+         which may leave the bucket in debt, or returns the rest. Limits that are not named keep what the lease holds.";
+    amounts(description, 0, 0)
+}
+
 pub(super) fn released_amounts() -> Schema {
     let description =
         "Tokens to return to each limit. An empty object returns all tokens and ends the lease.";

@@ -120,7 +120,6 @@ impl QuotaStatus {
 impl SelectionResponse {
     /// The response for a decision. `model` is the model behind the recommended label.
     #[must_use]
-    /// The response for a decision.
     pub fn new(
         config: &EffectiveConfig,
         decision: &Decision,

@@ -46,15 +46,20 @@ impl<B: Backend> Namespace<B> {
     }
 
     async fn current_statuses(&self, request: &CheckedRequest<'_>) -> Result<Vec<LimitStatus>> {
-        let context = self.plan_context(request.now_ms);
         let mut plans = self.bucket_plans(request, Payers::ChildAndParent, false).await?;
         if plans.iter().any(BucketPlan::limits_differ) {
             plans = self.bucket_plans(request, Payers::ChildAndParent, true).await?;
         }
+        Ok(self.statuses(&plans, request.now_ms))
+    }
+
+    /// The status of every requested limit of the buckets, as they were read.
+    pub(super) fn statuses(&self, plans: &[BucketPlan], now_ms: i64) -> Vec<LimitStatus> {
+        let context = self.plan_context(now_ms);
         let statuses = |plan: &BucketPlan| {
             let whole = bucket::combine(&plan.current_shards(context))?;
-            Some(refusal::limit_statuses(&plan.id.entity, &whole, &plan.amounts, request.now_ms))
+            Some(refusal::limit_statuses(&plan.id.entity, &whole, &plan.amounts, now_ms))
         };
-        Ok(plans.iter().filter_map(statuses).flatten().collect())
+        plans.iter().filter_map(statuses).flatten().collect()
     }
 }

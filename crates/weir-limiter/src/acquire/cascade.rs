@@ -181,13 +181,12 @@ impl<B: Backend> Namespace<B> {
         child: &Bucket,
         parent: &EntityId,
     ) -> Result<Attempt> {
-        let mut grant = self.grant(request, vec![child_take.entity_take()]);
+        let grant = self.grant(request, vec![child_take.entity_take()]);
         let entity = &child_take.id.entity;
         let statuses =
             |bucket: &Bucket| limit_statuses(entity, bucket, child_take.amounts, request.now_ms);
         match self.take_slow(request, Payers::ParentOnly(parent), &grant).await {
-            Ok(SlowOutcome::Taken(takes, parent_limits)) => {
-                grant.takes.extend(takes);
+            Ok(SlowOutcome::Taken(grant, parent_limits)) => {
                 let mut limits = statuses(&child.refilled(request.now_ms));
                 limits.extend(parent_limits);
                 let limits = refusal::granted(limits);

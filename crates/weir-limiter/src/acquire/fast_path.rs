@@ -14,9 +14,10 @@ use crate::bounds::TRIES_MAX;
 use crate::bucket::{Bucket, ShardTake};
 use crate::config::OnUnavailable;
 use crate::error::{Error, Result};
+use crate::faults::{self, Fault};
 use crate::ids::zae;
 use crate::item::BucketId;
-use crate::lease::{EntityTake, Grant, OnExpiry};
+use crate::lease::{EntityTake, Grant};
 use crate::limiter::Namespace;
 use crate::retry::pause;
 
@@ -75,7 +76,8 @@ impl<B: Backend> Namespace<B> {
             return Box::pin(self.acquire_slow(request)).await;
         };
         let image = cached.latest();
-        if !request.may_take_from(&image) {
+        // A grant that is stored needs a transaction. Its request may be a repeated one, which the bucket must not refuse.
+        if request.stores_grant() || !request.may_take_from(&image) {
             return Box::pin(self.acquire_slow(request)).await;
         }
         if let Some(refused) = self.cached_refusal(request, &cached) {
@@ -141,7 +143,7 @@ impl<B: Backend> Namespace<B> {
             return Ok(Attempt::SlowPath);
         };
         let latest = cached.latest();
-        if !request.may_take_from(&latest) || request.acquire.on_expiry == OnExpiry::Rollback {
+        if request.stores_grant() || !request.may_take_from(&latest) {
             return Ok(Attempt::SlowPath);
         }
         if let Some(refused) = self.cached_refusal(request, &cached) {
@@ -262,6 +264,10 @@ impl<B: Backend> Namespace<B> {
             let amounts =
                 restricted_to(&request.amounts, |name| number == 0 || whole.meter(name).is_some());
             limits.extend(limit_statuses(&id.entity, whole, &amounts, request.now_ms));
+        }
+        let mut payers = payers;
+        if faults::is(Fault::ChildRefusal) {
+            payers.truncate(1);
         }
         let versions = payers.iter().map(|payer| Some(cache.get(&payer.id)?.version()));
         if let Some(versions) = versions.collect::<Option<Vec<u64>>>() {

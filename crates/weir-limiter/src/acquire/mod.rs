@@ -8,13 +8,14 @@
 //! 4. `slow_path` reads config and buckets, refills, takes and writes the differences. `bucket_plan` is its plan for one
 //!    bucket; `split` doubles the shards of a hot bucket.
 //!
-//! `refusal` computes `retry_after_ms`, `refund` undoes half a cascade, and `availability` is the dry run.
+//! `idempotency` records the grant of a request with an idempotency key. `refusal` computes `retry_after_ms`, `refund` undoes half a cascade, and `availability` is the dry run.
 
 mod availability;
 mod bucket_cache;
 mod bucket_plan;
 mod cascade;
 mod fast_path;
+mod idempotency;
 mod next_step;
 mod prepared;
 mod refund;
@@ -52,6 +53,8 @@ pub struct Acquire {
     pub on_expiry: OnExpiry,
     /// Whether to take nothing and only report the outcome.
     pub dry_run: bool,
+    /// The key under which the request takes once: repeated, it returns the same grant. A dry run needs none.
+    pub idempotency_key: Option<String>,
 }
 
 impl Acquire {
@@ -66,6 +69,7 @@ impl Acquire {
             lease_ttl_ms: LEASE_TTL_DEFAULT_MS,
             on_expiry: OnExpiry::Keep,
             dry_run: false,
+            idempotency_key: None,
         }
     }
 }

@@ -12,7 +12,6 @@ use crate::bucket::Bucket;
 use crate::error::Result;
 use crate::item;
 use crate::keys;
-use crate::lease::OnExpiry;
 use crate::limiter::Namespace;
 
 /// An embedded bucket has one shard.
@@ -31,8 +30,7 @@ impl<B: Backend> Namespace<B> {
         let settings = self.limiter.settings();
         let is_embedded = !settings.sharded && !settings.is_shared();
         let pays_alone = !image.cascade || image.parent.is_none();
-        let no_lease_item = request.acquire.on_expiry == OnExpiry::Keep;
-        is_embedded && pays_alone && no_lease_item && image.shard_count <= 1
+        is_embedded && pays_alone && !request.stores_grant() && image.shard_count <= 1
     }
 
     /// Takes with a prepared take; prepares it if nobody has.

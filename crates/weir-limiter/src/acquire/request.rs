@@ -1,12 +1,15 @@
 //! An acquire request after validation: its amounts in millitokens and the bucket they come from.
 
-use super::Acquire;
+use super::{Acquire, idempotency};
 use crate::bounds::{LEASE_TTL_MAX_MS, LIMITS_MAX, TOKENS_MAX};
 use crate::bucket::{Bucket, Limit, MILLI, Origin};
 use crate::config::Resolved;
 use crate::error::{Error, Result};
+use crate::faults::{self, Fault};
+use crate::idempotency::IdempotencyKey;
 use crate::ids::{EntityId, LimitName, NamespaceId};
 use crate::item::BucketId;
+use crate::lease::OnExpiry;
 
 /// Millitokens of each limit, by name.
 pub(crate) type Amounts = Vec<(LimitName, i64)>;
@@ -18,6 +21,8 @@ pub(crate) struct CheckedRequest<'a> {
     pub(crate) id: BucketId,
     /// Millitokens requested of each limit.
     pub(crate) amounts: Amounts,
+    /// The idempotency key with a digest of the request. Boxed, because few requests have one.
+    pub(crate) idempotency: Option<Box<IdempotencyKey>>,
     /// The request as the caller made it.
     pub(crate) acquire: &'a Acquire,
     /// The time of the request, read once.
@@ -46,7 +51,14 @@ impl<'a> CheckedRequest<'a> {
             entity: acquire.entity.clone(),
             resource: acquire.resource.clone(),
         };
-        Ok(CheckedRequest { id, amounts, acquire, now_ms })
+        let idempotency = idempotency::key_of(ns, acquire)?;
+        Ok(CheckedRequest { id, amounts, idempotency, acquire, now_ms })
+    }
+
+    /// Whether a grant is stored with its takes, in one transaction: as a lease that rolls back on expiry, or as the record
+    /// of an idempotency key.
+    pub(crate) fn stores_grant(&self) -> bool {
+        self.acquire.on_expiry == OnExpiry::Rollback || self.idempotency.is_some()
     }
 
     /// Whether the request may take from a bucket without reading it first. The caller's own limits hold for one request: a
@@ -57,6 +69,7 @@ impl<'a> CheckedRequest<'a> {
         }
         match bucket.origin {
             Origin::Config => true,
+            Origin::Caller if faults::is(Fault::StickyCallerLimits) => true,
             Origin::Caller => self.caller_limits().is_some_and(|limits| bucket.has_limits(limits)),
             Origin::Nowhere => false,
         }

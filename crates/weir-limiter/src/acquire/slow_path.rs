@@ -1,6 +1,6 @@
 //! The slow path: read config and buckets, refill, take, write the differences.
 //!
-//! That is one write for one bucket, and a transaction when the parent pays too, when several shards pay, or when the lease
+//! That is one write for one bucket, and a transaction when the parent pays too, when several shards pay, or when the grant
 //! is stored. If another process was faster, the write's condition fails and everything is read again.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::bounds::{SHARDS_MAX, TRIES_MAX};
 use crate::error::{Error, Result};
 use crate::ids::EntityId;
 use crate::item::BucketId;
-use crate::lease::{EntityTake, Grant, OnExpiry};
+use crate::lease::{EntityTake, Grant};
 use crate::limiter::Namespace;
 use crate::retry::pause;
 use crate::writes::{self, Cover};
@@ -33,24 +33,23 @@ pub(super) enum Payers<'a> {
 /// The result of the slow path, with the status of every limit.
 #[derive(Debug)]
 pub(super) enum SlowOutcome {
-    /// The amounts were taken from these entities.
-    Taken(Vec<EntityTake>, Vec<LimitStatus>),
+    /// The amounts were taken: the grant with all its takes. An idempotency key may have taken them before.
+    Taken(Grant, Vec<LimitStatus>),
     /// A bucket had too little. Nothing was taken.
     Refused(Vec<LimitStatus>),
 }
 
 impl<B: Backend> Namespace<B> {
-    /// Takes from the entity and its parent, and stores the lease if it rolls back on expiry.
+    /// Takes from the entity and its parent, and stores the grant if the request says so.
     pub(super) async fn acquire_slow(&self, request: &CheckedRequest<'_>) -> Result<Acquired> {
         let grant = self.grant(request, Vec::new());
         match self.take_slow(request, Payers::ChildAndParent, &grant).await? {
-            SlowOutcome::Taken(takes, limits) => {
-                Ok(Acquired::Granted(Granted { grant: Grant { takes, ..grant }, limits }))
-            }
+            SlowOutcome::Taken(grant, limits) => Ok(Acquired::Granted(Granted { grant, limits })),
             SlowOutcome::Refused(limits) => Ok(Acquired::Refused(Refused::new(limits))),
         }
     }
 
+    /// Adds the takes to `grant`, which may have takes already.
     pub(super) async fn take_slow(
         &self,
         request: &CheckedRequest<'_>,
@@ -65,13 +64,19 @@ impl<B: Backend> Namespace<B> {
         let mut reload_config = false;
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
-            let plans = match self.bucket_plans(request, payers, reload_config).await {
+            let plans = self.bucket_plans(request, payers, reload_config).await;
+            // Read after the buckets: if they show the takes of this key, then so does its record.
+            if let Some(recorded) = self.recorded_grant(request).await? {
+                let limits = self.statuses(&plans.unwrap_or_default(), request.now_ms);
+                return Ok(SlowOutcome::Taken(recorded, refusal::granted(limits)));
+            }
+            let plans = match plans {
                 Err(Error::Store(weir_table::Error::Conflict)) => continue,
                 plans => plans?,
             };
             if plans.is_empty() {
                 // A parent that has none of the limits has nothing to pay.
-                return Ok(SlowOutcome::Taken(Vec::new(), Vec::new()));
+                return Ok(SlowOutcome::Taken(grant.clone(), Vec::new()));
             }
             let context = self.plan_context(request.now_ms);
             let table = self.limiter.table();
@@ -88,8 +93,11 @@ impl<B: Backend> Namespace<B> {
             if self.split_hot_buckets(&plans, &decisions).await? {
                 continue;
             }
-            if self.write_takes(&plans, &decisions, grant).await? {
-                return Ok(self.taken(&plans, decisions, request.now_ms));
+            let mut grant = grant.clone();
+            grant.takes.extend(entity_takes(&plans, &decisions));
+            if self.write_takes(request, &decisions, &grant).await? {
+                let limits = self.taken(&plans, decisions, request.now_ms);
+                return Ok(SlowOutcome::Taken(grant, limits));
             }
         }
         Err(Error::Contended)
@@ -263,7 +271,7 @@ impl<B: Backend> Namespace<B> {
 
     async fn write_takes(
         &self,
-        plans: &[BucketPlan],
+        request: &CheckedRequest<'_>,
         decisions: &[Decision],
         grant: &Grant,
     ) -> Result<bool> {
@@ -273,10 +281,7 @@ impl<B: Backend> Namespace<B> {
                 writes.extend(of_bucket.iter().cloned());
             }
         }
-        if grant.on_expiry == OnExpiry::Rollback {
-            let grant = Grant { takes: entity_takes(plans, decisions), ..grant.clone() };
-            writes.push(self.open_lease_write(&grant));
-        }
+        writes.extend(self.grant_writes(request, grant));
         match (writes.pop(), writes.is_empty()) {
             (Some(only), true) => self.limiter.try_write(only).await,
             (last, _) => {
@@ -286,8 +291,12 @@ impl<B: Backend> Namespace<B> {
         }
     }
 
-    fn taken(&self, plans: &[BucketPlan], decisions: Vec<Decision>, now_ms: i64) -> SlowOutcome {
-        let takes = entity_takes(plans, &decisions);
+    fn taken(
+        &self,
+        plans: &[BucketPlan],
+        decisions: Vec<Decision>,
+        now_ms: i64,
+    ) -> Vec<LimitStatus> {
         let mut limits = Vec::new();
         for (plan, decision) in plans.iter().zip(decisions) {
             if let Decision::Take { after, observed, .. } = decision {
@@ -296,7 +305,7 @@ impl<B: Backend> Namespace<B> {
                 limits.extend(limit_statuses(&plan.id.entity, &after, &plan.amounts, now_ms));
             }
         }
-        SlowOutcome::Taken(takes, refusal::granted(limits))
+        refusal::granted(limits)
     }
 
     fn refuse(

@@ -3,6 +3,7 @@
 use super::rate::{Level, Rate};
 use super::{Limit, MILLI};
 use crate::bounds::{CLOCK_AHEAD_MAX_MS, EXPIRY_FILLS, EXPIRY_STEP_SECONDS, LIMITS_MAX};
+use crate::faults::{self, Fault};
 use crate::ids::{EntityId, LimitName};
 
 /// One limit of a bucket.
@@ -227,6 +228,9 @@ impl Bucket {
         mut names: impl Iterator<Item = &'a LimitName>,
         now_ms: i64,
     ) -> bool {
+        if faults::is(Fault::DoubleBurst) {
+            return true;
+        }
         names.all(|name| {
             self.meter(name).is_none_or(|meter| {
                 let most = self.most_without_refill(meter, now_ms);
@@ -239,7 +243,8 @@ impl Bucket {
     /// full again, debts included, and never earlier than it was. `stays` is set for a bucket that does not expire.
     pub(crate) fn keep_alive(&mut self, stays: bool, now_ms: i64) {
         let needed = expiry_after(self.lifetime_ms(now_ms), now_ms);
-        let expires = self.expires.map_or(needed, |expires| expires.max(needed));
+        let before = self.expires.filter(|_| !faults::is(Fault::ExpiryLowered));
+        let expires = before.map_or(needed, |expires| expires.max(needed));
         self.expires = (!stays).then_some(expires);
     }
 
@@ -252,6 +257,9 @@ impl Bucket {
 
     /// How long the bucket must live if it is not used: also until every limit is full.
     fn lifetime_ms(&self, now_ms: i64) -> i64 {
+        if faults::is(Fault::DebtForgiven) {
+            return self.idle_lifetime_ms();
+        }
         let ahead = self.refilled_ms.saturating_sub(now_ms).max(0);
         let of = |meter: &Meter, refilled_ms: i64| {
             let share = self.share(meter);

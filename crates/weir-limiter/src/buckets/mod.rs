@@ -1,9 +1,8 @@
 //! Live buckets: views of them, and what an operator can do with them.
 //!
-//! `read` reads all shards and `view` sums them. `operations` are reset and top-up, which `idempotency` makes safe to repeat.
+//! `read` reads all shards and `view` sums them. `operations` are reset and top-up, which an idempotency key makes safe to repeat.
 
 mod capacity;
-mod idempotency;
 mod operations;
 mod read;
 mod view;

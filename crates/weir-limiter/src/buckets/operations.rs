@@ -9,9 +9,10 @@ use weir_table::{Backend, Write};
 use super::BucketView;
 use super::view::view;
 use crate::audit::{Action, NewEvent};
-use crate::bounds::{LIMITS_MAX, TOKENS_MAX, TRIES_MAX};
+use crate::bounds::{IDEMPOTENCY_TTL_MS, LIMITS_MAX, TOKENS_MAX, TRIES_MAX};
 use crate::bucket::{Bucket, MILLI};
 use crate::error::{Error, Result};
+use crate::idempotency::IdempotencyKey;
 use crate::ids::LimitName;
 use crate::item::BucketId;
 use crate::limiter::Namespace;
@@ -112,13 +113,14 @@ impl<B: Backend> Namespace<B> {
         actor: &str,
     ) -> Result<BucketView> {
         let now_ms = self.limiter.now_ms();
+        let request = operation.text(id);
         let idempotency =
-            key.map(|key| self.idempotency_key(key, &operation.text(id))).transpose()?;
+            key.map(|key| IdempotencyKey::new(&self.id, key, &request)).transpose()?;
         let missing = || Error::not_found("bucket", format!("{} on {}", id.entity, id.resource));
         for attempt in 0..TRIES_MAX {
             retry::pause(attempt).await;
             let is_repeat = match &idempotency {
-                Some(key) => self.was_completed(key, now_ms).await?,
+                Some(key) => self.completed(key, now_ms).await?.is_some(),
                 None => false,
             };
             let old = self.read_bucket(id).await?;
@@ -130,7 +132,9 @@ impl<B: Backend> Namespace<B> {
             let (mut writes, new) = self.changes(id, operation, &old, now_ms);
             let after = view(id, &new, now_ms).ok_or_else(missing)?;
             writes.push(self.operation_event(operation, &before, &after, actor, now_ms)?);
-            writes.extend(idempotency.as_ref().map(|key| self.completion_write(key, now_ms)));
+            let forget_ms = now_ms.saturating_add(IDEMPOTENCY_TTL_MS);
+            let record = |key| self.completion_write(key, Vec::new(), forget_ms, now_ms);
+            writes.extend(idempotency.as_ref().map(record));
             let written = self.limiter.try_transact(writes).await;
             self.invalidate_bucket(&id.entity, &id.resource);
             if written? {

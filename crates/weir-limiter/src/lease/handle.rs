@@ -112,6 +112,16 @@ impl<B: Backend> Lease<B> {
         Ok(Settled { state: LeaseState::Committed, degraded: grant.degraded, ..settled })
     }
 
+    /// Adjusts the lease to the tokens that were used, also below zero, and keeps them. Limits that are not named keep what
+    /// was taken.
+    ///
+    /// # Errors
+    /// As [`Lease::commit`].
+    pub async fn commit_actual(mut self, actual: BTreeMap<LimitName, i64>) -> Result<Settled> {
+        self.ended = true;
+        self.namespace.settle(self.grant(), &Settle::CommitActual(actual), None).await
+    }
+
     async fn settle(&mut self, settle: Settle) -> Result<Settled> {
         // Even if it fails: the response may have been lost.
         self.stored = true;

@@ -39,6 +39,17 @@ pub enum OnExpiry {
     Rollback,
 }
 
+impl OnExpiry {
+    /// The stored text.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OnExpiry::Keep => "keep",
+            OnExpiry::Rollback => "rollback",
+        }
+    }
+}
+
 /// The tokens that an acquire took: the content of a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
@@ -78,6 +89,9 @@ pub enum Settle {
     Consume(BTreeMap<LimitName, i64>),
     /// Keeps what was taken. Ends the lease.
     Commit,
+    /// Adjusts the lease to these totals, which may leave a debt, and keeps them. Ends the lease. Limits that are not named
+    /// keep what was taken.
+    CommitActual(BTreeMap<LimitName, i64>),
     /// Refunds these tokens and leaves the lease open; refunds everything and ends it if no amount is given.
     Release(BTreeMap<LimitName, i64>),
     /// Refunds everything, adjustments included. Ends the lease.

@@ -56,7 +56,12 @@ pub(super) fn replay(
         return Err(Error::Conflict(problem.to_owned()));
     }
     if request.kind == SettleKind::End(record.state) {
-        return Ok(Some(record.settled()));
+        // A commit without totals keeps what the lease holds, whatever that is.
+        if request.actual.is_empty() || request.actual == record.actual {
+            return Ok(Some(record.settled()));
+        }
+        let problem = "the lease is already committed, with other actual tokens";
+        return Err(Error::Conflict(problem.to_owned()));
     }
     let expiring = request.kind == SettleKind::End(LeaseState::Expired);
     if record.state == LeaseState::Expired || (now_ms >= record.expires_ms && !expiring) {
@@ -89,13 +94,15 @@ pub(super) fn plan(
     now_ms: i64,
 ) -> Result<Plan> {
     let unread: Vec<_> = record.shards().filter(|shard| !images.contains_key(shard)).collect();
-    if !unread.is_empty() && !request.is_commit() {
+    if !unread.is_empty() && !request.keeps_tokens() {
         return Ok(Plan::ReadShards(unread));
     }
     let mut draft = Draft { record: record.clone(), changes: BTreeMap::new() };
     match request.kind {
         SettleKind::End(state) => {
-            if state != LeaseState::Committed {
+            if state == LeaseState::Committed {
+                draft.adjust_to(&request.actual, images)?;
+            } else {
                 draft.refund_all();
             }
             draft.record.state = state;
@@ -157,6 +164,22 @@ impl Draft {
             }
         }
         Ok(())
+    }
+
+    /// Adjusts the lease so that it holds these totals.
+    fn adjust_to(&mut self, actual: &Amounts, images: &ShardImages) -> Result<()> {
+        let Some(child) = self.record.holdings.first().cloned() else { return Ok(()) };
+        let mut deltas = Amounts::new();
+        for (name, total) in actual {
+            let delta = total.saturating_sub(child.held(name));
+            if delta != 0 {
+                deltas.insert(name.clone(), delta);
+            } else if let Some(bucket) = first_live(0, &child, images) {
+                has_limit(0, bucket, name)?;
+            }
+        }
+        self.record.actual.clone_from(actual);
+        self.adjust(&deltas, images)
     }
 
     fn refund(&mut self, payer: usize, holding: &Holding, name: &LimitName, amount: i64) {

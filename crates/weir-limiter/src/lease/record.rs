@@ -27,6 +27,7 @@ const NET: &str = "net";
 const ENTITY: &str = "entity_id";
 const SHARDS: &str = "shards";
 const OPERATIONS: &str = "operations";
+const ACTUAL: &str = "actual";
 
 const STATES: [(LeaseState, &str); 5] = [
     (LeaseState::Open, "open"),
@@ -76,6 +77,8 @@ pub(super) struct Record {
     pub(super) holdings: Vec<Holding>,
     /// The results of operations that left the lease open, by operation key.
     pub(super) operations: BTreeMap<Name, Vec<u8>>,
+    /// The totals that the lease was committed with; empty if it was committed as it was.
+    pub(super) actual: Amounts,
 }
 
 impl Record {
@@ -102,6 +105,7 @@ impl Record {
             version: 0,
             holdings: holdings.collect(),
             operations: BTreeMap::new(),
+            actual: Amounts::new(),
         }
     }
 
@@ -186,7 +190,6 @@ impl Record {
 
     fn encode(&self) -> Item {
         let key = self.key();
-        let on_expiry = if self.on_expiry == OnExpiry::Keep { "keep" } else { "rollback" };
         let operations =
             self.operations.iter().map(|(name, request)| (name.clone(), request.clone()));
         let partition = key.partition.to_value();
@@ -196,11 +199,14 @@ impl Record {
             .with(RESOURCE, self.resource.as_str())
             .with(TAKEN, self.taken_ms)
             .with(EXPIRES, self.expires_ms)
-            .with(ON_EXPIRY, on_expiry)
+            .with(ON_EXPIRY, self.on_expiry.as_str())
             .with(NET, Value::list(self.holdings.iter().map(holding_to_value)))
             .with(OPERATIONS, Value::map(operations))
             .with("GSI4PK", self.ns.as_str())
             .with("GSI4SK", partition);
+        if !self.actual.is_empty() {
+            item.set(ACTUAL, amounts_to_value(&self.actual));
+        }
         if self.rolls_back_on_expiry() {
             // The item must not expire before it is rolled back, however late.
             let partition = keys::lease_partition(&self.id);
@@ -225,6 +231,7 @@ impl Record {
             Some((name.clone(), request.clone()))
         };
         let rollback = item.s(ON_EXPIRY) == Some("rollback");
+        let actual = item.get(ACTUAL).map_or_else(|| Some(Amounts::new()), amounts_from_value)?;
         Some(Record {
             ns,
             id: id.to_owned(),
@@ -236,6 +243,7 @@ impl Record {
             version: item.i64(VERSION)?,
             holdings: holdings.iter().map(holding_from_value).collect::<Option<_>>()?,
             operations: operations.iter().filter_map(operation).collect(),
+            actual,
         })
     }
 }
@@ -249,10 +257,8 @@ impl LeaseState {
 }
 
 fn holding_to_value(holding: &Holding) -> Value {
-    let shards = holding.shards.iter().map(|(shard, amounts)| {
-        let amounts = amounts.iter().map(|(name, amount)| (name.as_str(), *amount));
-        (shard.to_string(), Value::map(amounts))
-    });
+    let shards = holding.shards.iter();
+    let shards = shards.map(|(shard, amounts)| (shard.to_string(), amounts_to_value(amounts)));
     let entity = Value::from(holding.entity.as_str());
     Value::map([(ENTITY, entity), (SHARDS, Value::map(shards))])
 }
@@ -261,12 +267,19 @@ fn holding_from_value(value: &Value) -> Option<Holding> {
     let Value::M(holding) = value else { return None };
     let entity = EntityId::stored(holding.get(ENTITY)?.as_s()?);
     let Value::M(shards) = holding.get(SHARDS)? else { return None };
-    let amount = |(name, value): (&Name, &Value)| Some((LimitName::stored(name), value.as_i64()?));
-    let shard = |(shard, value): (&Name, &Value)| {
-        let Value::M(amounts) = value else { return None };
-        Some((shard.parse().ok()?, amounts.iter().map(amount).collect::<Option<_>>()?))
-    };
+    let shard =
+        |(shard, value): (&Name, &Value)| Some((shard.parse().ok()?, amounts_from_value(value)?));
     Some(Holding { entity, shards: shards.iter().map(shard).collect::<Option<_>>()? })
+}
+
+fn amounts_to_value(amounts: &Amounts) -> Value {
+    Value::map(amounts.iter().map(|(name, amount)| (name.as_str(), *amount)))
+}
+
+fn amounts_from_value(value: &Value) -> Option<Amounts> {
+    let Value::M(amounts) = value else { return None };
+    let amount = |(name, value): (&Name, &Value)| Some((LimitName::stored(name), value.as_i64()?));
+    amounts.iter().map(amount).collect()
 }
 
 #[cfg(test)]
@@ -303,6 +316,7 @@ mod tests {
             let adjust = Settle::Adjust([(LimitName::new("rpm").unwrap(), 3)].into());
             let request = SettleRequest::new(&adjust, Some("k")).unwrap();
             lease.record_operation(&request);
+            lease.actual = [(LimitName::new("rpm").unwrap(), 4_000)].into();
             assert_eq!(Record::decode(&lease.encode()), Some(lease.clone()));
             let (digest, result) = lease.recorded_result(&request).unwrap();
             assert_eq!((digest, result), (request.digest, lease.settled()));

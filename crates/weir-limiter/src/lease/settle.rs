@@ -64,9 +64,9 @@ impl<B: Backend> Limiter<B> {
         now_ms: i64,
     ) -> Result<Option<Outcome>> {
         let mut shards: BTreeSet<(usize, u32)> =
-            if request.is_commit() { BTreeSet::new() } else { known.shards().collect() };
+            if request.keeps_tokens() { BTreeSet::new() } else { known.shards().collect() };
         // A first commit finds nothing stored, so it need not read.
-        let mut read_first = !request.is_commit()
+        let mut read_first = !request.keeps_tokens()
             || known.on_expiry == OnExpiry::Rollback
             || now_ms >= known.expires_ms;
         for attempt in 0..TRIES_MAX {
@@ -174,6 +174,8 @@ fn without_buckets(record: &Record, request: &SettleRequest) -> Settled {
             if state != LeaseState::Committed {
                 settled.net.values_mut().for_each(|tokens| *tokens = 0);
             }
+            let actual = request.actual.iter();
+            settled.net.extend(actual.map(|(name, total)| (name.clone(), total / MILLI)));
         }
         SettleKind::Adjust | SettleKind::Consume | SettleKind::Release => {
             for (name, delta) in &request.deltas {

@@ -36,6 +36,8 @@ pub(super) struct SettleRequest {
     pub(super) kind: SettleKind,
     /// Millitokens to take, or to refund where negative.
     pub(super) deltas: BTreeMap<LimitName, i64>,
+    /// Millitokens that a commit adjusts the lease to.
+    pub(super) actual: BTreeMap<LimitName, i64>,
     /// The key of the operation in the lease's item: a hash of the caller's idempotency key, or random.
     pub(super) operation: CompactString,
     /// The digest of the request, to notice a key that is reused for another one.
@@ -45,40 +47,51 @@ pub(super) struct SettleRequest {
 impl SettleRequest {
     /// Validates a request.
     pub(super) fn new(settle: &Settle, key: Option<&str>) -> Result<SettleRequest> {
-        let (kind, deltas) = match settle {
-            Settle::Adjust(amounts) => (SettleKind::Adjust, deltas("adjust", amounts, Sign::Both)?),
+        let operation = operation(key)?;
+        let change =
+            |kind, deltas| SettleRequest::of(kind, deltas, BTreeMap::new(), operation.clone());
+        let end = |state, actual| {
+            SettleRequest::of(SettleKind::End(state), BTreeMap::new(), actual, operation.clone())
+        };
+        Ok(match settle {
+            Settle::Adjust(amounts) => {
+                change(SettleKind::Adjust, milli("adjust", amounts, Sign::Both)?)
+            }
             Settle::Consume(amounts) => {
-                (SettleKind::Consume, deltas("consume", amounts, Sign::Take)?)
+                change(SettleKind::Consume, milli("consume", amounts, Sign::Take)?)
             }
             Settle::Release(amounts) if !amounts.is_empty() => {
-                (SettleKind::Release, deltas("release", amounts, Sign::Refund)?)
+                change(SettleKind::Release, milli("release", amounts, Sign::Refund)?)
             }
-            Settle::Release(_) => (SettleKind::End(LeaseState::Released), BTreeMap::new()),
-            Settle::Commit => (SettleKind::End(LeaseState::Committed), BTreeMap::new()),
-            Settle::Rollback => (SettleKind::End(LeaseState::RolledBack), BTreeMap::new()),
-        };
-        Ok(SettleRequest {
-            kind,
-            operation: operation(key)?,
-            digest: digest_of(kind, &deltas),
-            deltas,
+            Settle::Release(_) => end(LeaseState::Released, BTreeMap::new()),
+            Settle::Commit => end(LeaseState::Committed, BTreeMap::new()),
+            Settle::CommitActual(amounts) => {
+                end(LeaseState::Committed, milli("actual", amounts, Sign::Total)?)
+            }
+            Settle::Rollback => end(LeaseState::RolledBack, BTreeMap::new()),
         })
+    }
+
+    fn of(
+        kind: SettleKind,
+        deltas: BTreeMap<LimitName, i64>,
+        actual: BTreeMap<LimitName, i64>,
+        operation: CompactString,
+    ) -> SettleRequest {
+        let digest = digest_of(kind, deltas.iter().chain(&actual));
+        SettleRequest { kind, deltas, actual, operation, digest }
     }
 
     /// The request that expires a lease.
     pub(super) fn expire() -> SettleRequest {
-        let (kind, deltas) = (SettleKind::End(LeaseState::Expired), BTreeMap::new());
-        SettleRequest {
-            kind,
-            operation: CompactString::default(),
-            digest: digest_of(kind, &deltas),
-            deltas,
-        }
+        let kind = SettleKind::End(LeaseState::Expired);
+        let (deltas, actual) = (BTreeMap::new(), BTreeMap::new());
+        SettleRequest::of(kind, deltas, actual, CompactString::default())
     }
 
     /// Whether the request changes the lease's item alone.
-    pub(super) fn is_commit(&self) -> bool {
-        self.kind == SettleKind::End(LeaseState::Committed)
+    pub(super) fn keeps_tokens(&self) -> bool {
+        self.kind == SettleKind::End(LeaseState::Committed) && self.actual.is_empty()
     }
 }
 
@@ -88,9 +101,12 @@ enum Sign {
     Both,
     Take,
     Refund,
+    /// Not what changes, but what the lease holds afterwards.
+    Total,
 }
 
-fn deltas(
+/// A caller's amounts in millitokens, negative if they are refunded.
+fn milli(
     field: &str,
     amounts: &BTreeMap<LimitName, i64>,
     sign: Sign,
@@ -101,9 +117,12 @@ fn deltas(
     }
     let max = i64::try_from(TOKENS_MAX).unwrap_or(i64::MAX);
     let delta = |(name, amount): (&LimitName, &i64)| {
-        let least = if sign == Sign::Both { -max } else { 1 };
-        if *amount == 0 || !(least..=max).contains(amount) {
-            let nonzero = if sign == Sign::Both { ", without 0" } else { "" };
+        let (least, nonzero) = match sign {
+            Sign::Both => (-max, ", without 0"),
+            Sign::Take | Sign::Refund => (1, ""),
+            Sign::Total => (0, ""),
+        };
+        if (*amount == 0 && sign == Sign::Both) || !(least..=max).contains(amount) {
             let problem = format!("{name} must be from {least} to {max}{nonzero}, not {amount}");
             return Err(Error::invalid(field, problem));
         }
@@ -125,7 +144,10 @@ fn operation(key: Option<&str>) -> Result<CompactString> {
     Ok(URL_SAFE_NO_PAD.encode(half(digest(&SHA256, key.as_bytes()).as_ref())).into())
 }
 
-fn digest_of(kind: SettleKind, deltas: &BTreeMap<LimitName, i64>) -> [u8; DIGEST_LEN] {
+fn digest_of<'a>(
+    kind: SettleKind,
+    amounts: impl Iterator<Item = (&'a LimitName, &'a i64)>,
+) -> [u8; DIGEST_LEN] {
     let kind = match kind {
         SettleKind::Adjust => 0,
         SettleKind::Consume => 1,
@@ -137,7 +159,7 @@ fn digest_of(kind: SettleKind, deltas: &BTreeMap<LimitName, i64>) -> [u8; DIGEST
     };
     let mut bytes = Vec::new();
     put_number(&mut bytes, kind);
-    for (name, amount) in deltas {
+    for (name, amount) in amounts {
         put_text(&mut bytes, name.as_str());
         put_signed(&mut bytes, *amount);
     }
@@ -171,6 +193,9 @@ mod tests {
             Settle::Consume(amounts(&[("rpm", -1)])),
             Settle::Release(amounts(&[("rpm", -1)])),
             Settle::Release(amounts(&[("rpm", 0)])),
+            Settle::CommitActual(amounts(&[])),
+            Settle::CommitActual(amounts(&[("rpm", -1)])),
+            Settle::CommitActual(amounts(&[("rpm", most + 1)])),
         ] {
             let error = SettleRequest::new(&wrong, None).unwrap_err();
             assert!(matches!(error, Error::Invalid { .. }), "{wrong:?}: {error}");
@@ -193,6 +218,7 @@ mod tests {
             Settle::Release(amounts(&[("rpm", 1)])),
             Settle::Release(amounts(&[])),
             Settle::Commit,
+            Settle::CommitActual(amounts(&[("rpm", 1)])),
             Settle::Rollback,
         ] {
             assert_ne!(one(&plus).digest, one(&other).digest, "{other:?}");

@@ -76,6 +76,20 @@ impl LeaseSigner {
     }
 }
 
+impl Grant {
+    /// The grant in the form of its token, unsigned: for the store, which nobody else writes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(TYPICAL_LEN);
+        encode(&mut bytes, self);
+        bytes
+    }
+
+    /// Decodes a stored grant.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Grant> {
+        decode(&mut Reader(bytes))
+    }
+}
+
 fn encode(to: &mut Vec<u8>, grant: &Grant) {
     let rollback = if grant.on_expiry == OnExpiry::Rollback { ROLLBACK } else { 0 };
     let degraded = if grant.degraded { DEGRADED } else { 0 };

@@ -31,6 +31,7 @@ pub(crate) fn request(who: &str, consume: &[(&str, i64)], limits: &[Limit]) -> A
         lease_ttl_ms: 60_000,
         on_expiry: OnExpiry::Keep,
         dry_run: false,
+        idempotency_key: None,
     }
 }
 

@@ -21,7 +21,7 @@ scenes!(
     a_fault_anywhere_leaves_no_child_ahead_of_its_parent,
 );
 
-async fn family(scene: &Scene, child: &[Limit], parent: &[Limit]) {
+pub(crate) async fn family(scene: &Scene, child: &[Limit], parent: &[Limit]) {
     let person = NewEntity::default();
     scene.ns.put_entity(&entity("team"), person.clone(), "test").await.unwrap();
     scene.ns.put_entity(&entity("other"), person.clone(), "test").await.unwrap();

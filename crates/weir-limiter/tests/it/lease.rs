@@ -308,6 +308,9 @@ async fn a_degraded_lease_is_settled_without_the_store(scene: &Scene) {
     grant.takes.clear();
     let settled = scene.ns.settle(&grant, &adjust(&[("rpm", -5)]), None).await.unwrap();
     assert_eq!(settled.net, amounts(&[("rpm", 0)]));
+    let commit = Settle::CommitActual(amounts(&[("rpm", 4)]));
+    let settled = scene.ns.settle(&grant, &commit, None).await.unwrap();
+    assert_eq!((settled.state, settled.net), (LeaseState::Committed, amounts(&[("rpm", 4)])));
     grant.degraded = false;
     let settled = scene.ns.settle(&grant, &Settle::Rollback, None).await.unwrap();
     assert_eq!((settled.state, settled.degraded), (LeaseState::RolledBack, false), "a dry run");

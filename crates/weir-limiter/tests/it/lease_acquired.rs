@@ -26,6 +26,7 @@ fn ask(who: &str, rpm: i64, on_expiry: OnExpiry) -> Acquire {
         lease_ttl_ms: LEASE_TTL_DEFAULT_MS,
         on_expiry,
         dry_run: false,
+        idempotency_key: None,
     }
 }
 

@@ -31,6 +31,8 @@ fn cases() -> Vec<(Settle, i64, LeaseState)> {
         (Settle::Release(BTreeMap::new()), 100, LeaseState::Released),
         (Settle::Rollback, 100, LeaseState::RolledBack),
         (Settle::Commit, 90, LeaseState::Committed),
+        (Settle::CommitActual(amounts(&[("rpm", 4)])), 96, LeaseState::Committed),
+        (Settle::CommitActual(amounts(&[("rpm", 25)])), 75, LeaseState::Committed),
     ]
 }
 

@@ -15,6 +15,7 @@
 extern crate weir_testkit;
 
 mod acquire;
+mod acquire_once;
 mod aggregate;
 mod archive;
 mod audit;
@@ -29,6 +30,7 @@ mod fed;
 mod feed_windows;
 mod lease;
 mod lease_acquired;
+mod lease_actual;
 mod lease_expiry;
 mod lease_faults;
 mod lease_misuse;

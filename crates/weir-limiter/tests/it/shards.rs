@@ -33,7 +33,7 @@ sharded!(
     metered_writes_refill_with_time,
 );
 
-async fn shards(scene: &Scene, who: &str) -> Vec<weir_limiter::bucket::Bucket> {
+pub(crate) async fn shards(scene: &Scene, who: &str) -> Vec<weir_limiter::bucket::Bucket> {
     let table = scene.limiter.settings().table.as_str();
     let mut found = Vec::new();
     for shard in 0..32 {
@@ -46,13 +46,13 @@ async fn shards(scene: &Scene, who: &str) -> Vec<weir_limiter::bucket::Bucket> {
     found
 }
 
-fn limits() -> [Limit; 1] {
+pub(crate) fn limits() -> [Limit; 1] {
     [Limit { refill_amount: 60, ..per_minute("rpm", 10_000) }]
 }
 
 /// Takes until the bucket has `count` shards: existing shards are made to look hot, which time would undo. Returns how
 /// many tokens were taken.
-async fn heat(scene: &Scene, who: &str, count: usize) -> i64 {
+pub(crate) async fn heat(scene: &Scene, who: &str, count: usize) -> i64 {
     let ask = request(who, &[("rpm", 1)], &limits());
     granted(scene.ns.acquire(&ask).await.unwrap());
     let mut taken = 1;
@@ -73,7 +73,7 @@ async fn shards_of(scene: &Scene, who: &str) -> usize {
     shards(scene, who).await.len()
 }
 
-fn sum(shards: &[weir_limiter::bucket::Bucket]) -> (i64, i64) {
+pub(crate) fn sum(shards: &[weir_limiter::bucket::Bucket]) -> (i64, i64) {
     let rpm = limit_name("rpm");
     let meters = shards.iter().map(|shard| shard.meter(&rpm).unwrap());
     meters.fold((0, 0), |sum, meter| (sum.0 + meter.level.tokens, sum.1 + meter.consumed))

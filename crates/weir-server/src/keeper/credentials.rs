@@ -13,13 +13,12 @@ use weir_keeper::credentials::RetrievalOutcome;
 
 use super::convert;
 use super::error::KeeperError;
-use super::optional::OptionalBody;
 use super::path::{TargetPath, keeper};
 use super::rates::allowances;
 use super::twin::twin_routes;
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
-use weir_framework::extract::Query;
+use weir_framework::extract::{OptionalBody, Query};
 use weir_framework::time::time;
 use weir_framework::{ApiError, Code};
 

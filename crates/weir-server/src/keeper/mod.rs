@@ -21,7 +21,6 @@ mod error;
 mod http_client;
 mod jobs;
 mod metrics;
-mod optional;
 mod orgs;
 pub(crate) mod path;
 mod prices;

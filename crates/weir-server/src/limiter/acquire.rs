@@ -15,7 +15,7 @@ use weir_table::{AnyBackend, Backend};
 
 use super::convert;
 use super::metrics::{AcquireOutcome, metrics};
-use super::path::{NamespacePath, limiter};
+use super::path::{IdempotencyKey, NamespacePath, limiter};
 use crate::limiter::error::{LimiterError, Reply};
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
@@ -28,26 +28,32 @@ use weir_framework::{ApiError, Code};
 ///
 /// Takes them from the entity's bucket and, if the entity cascades, from its parent's: from both or from neither. A `429`
 /// reports the status of every requested limit in `details.limits`: the tokens that are missing and when to retry.
+///
+/// With an `Idempotency-Key`, a repeated request takes no tokens and returns the same lease, with the status of its limits
+/// now; another request with that key gets a `409`. The key is remembered until a day after the lease expires. A refused
+/// acquire is not remembered, so repeating it may succeed.
 #[utoipa::path(post, path = "/v1/namespaces/{ns}/acquire", tag = "limiter",
-    params(NamespacePath), request_body = AcquireRequest, responses(
+    params(NamespacePath, IdempotencyKey), request_body = AcquireRequest, responses(
         (status = 200, body = AcquireResponse),
         (status = 429, description = "A limit has too few tokens; no tokens were taken",
          body = weir_framework::problem::Problem, content_type = "application/problem+json")))]
 pub(crate) async fn acquire(
     State(app): State<App>,
     NamespacePath(ns): NamespacePath,
+    key: IdempotencyKey,
     Body(request): Body<AcquireRequest>,
 ) -> Result<Response, LimiterError> {
-    take(&app, &ns, request).await
+    take(&app, &ns, request, &key).await
 }
 
 async fn take(
     app: &App,
     ns: &Namespace<AnyBackend>,
     request: AcquireRequest,
+    key: &IdempotencyKey,
 ) -> Result<Response, LimiterError> {
     let dry_run = request.dry_run;
-    let acquired = match convert::acquire(request) {
+    let acquired = match convert::acquire(request, key.as_str()) {
         Ok(request) => ns.acquire(&request).await.map_err(LimiterError::from),
         Err(error) => Err(error),
     };

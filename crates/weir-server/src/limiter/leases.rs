@@ -1,8 +1,10 @@
 //! Settling a lease: adjust, commit, release or roll back. Any instance can settle it.
 
 use axum::Json;
-use axum::extract::{FromRequest, Request};
-use weir_api::limiter::{AdjustLeaseRequest, LeaseResponse, ReleaseLeaseRequest};
+use weir_api::limiter::{
+    AdjustLeaseRequest, CommitLeaseRequest, LeaseResponse, ReleaseLeaseRequest,
+    RollbackLeaseRequest,
+};
 use weir_limiter::Namespace;
 use weir_limiter::lease::Settle;
 use weir_table::AnyBackend;
@@ -10,7 +12,7 @@ use weir_table::AnyBackend;
 use super::convert;
 use super::path::{IdempotencyKey, LeasePath, NamespacePath};
 use crate::limiter::error::{LimiterError, Reply};
-use weir_framework::extract::{Body, is_left_out};
+use weir_framework::extract::{Body, OptionalBody};
 
 /// Characters of a lease that is opened: many times those of the largest one.
 const LEASE_MAX: usize = 16 * 1024;
@@ -46,16 +48,19 @@ pub(crate) async fn adjust(
 
 /// Commits a lease
 ///
-/// Ends the lease; its tokens stay taken.
+/// Ends the lease; its tokens stay taken. With `actual`, the lease is adjusted to the tokens that were used first, in the same
+/// transaction: it takes more, which may leave the bucket in debt, or returns the rest. A commit with other `actual` tokens
+/// after that gets a `409`.
 #[utoipa::path(post, path = "/v1/namespaces/{ns}/leases/{lease}/commit", tag = "limiter",
-    params(NamespacePath, LeasePath, IdempotencyKey),
+    params(NamespacePath, LeasePath, IdempotencyKey), request_body = Option<CommitLeaseRequest>,
     responses((status = 200, body = LeaseResponse)))]
 pub(crate) async fn commit(
     NamespacePath(ns): NamespacePath,
     LeasePath(lease): LeasePath,
     key: IdempotencyKey,
+    OptionalBody(request): OptionalBody<CommitLeaseRequest>,
 ) -> Reply<LeaseResponse> {
-    settle(&ns, &lease, &Settle::Commit, &key).await
+    settle(&ns, &lease, &committed(request)?, &key).await
 }
 
 /// Releases a lease
@@ -77,12 +82,13 @@ pub(crate) async fn release(
 ///
 /// Returns all tokens, adjustments included, and ends the lease.
 #[utoipa::path(post, path = "/v1/namespaces/{ns}/leases/{lease}/rollback", tag = "limiter",
-    params(NamespacePath, LeasePath, IdempotencyKey),
+    params(NamespacePath, LeasePath, IdempotencyKey), request_body = Option<RollbackLeaseRequest>,
     responses((status = 200, body = LeaseResponse)))]
 pub(crate) async fn rollback(
     NamespacePath(ns): NamespacePath,
     LeasePath(lease): LeasePath,
     key: IdempotencyKey,
+    OptionalBody(RollbackLeaseRequest {}): OptionalBody<RollbackLeaseRequest>,
 ) -> Reply<LeaseResponse> {
     settle(&ns, &lease, &Settle::Rollback, &key).await
 }
@@ -91,25 +97,13 @@ fn adjustment(request: AdjustLeaseRequest) -> Result<Settle, LimiterError> {
     Ok(Settle::Adjust(convert::amounts("adjust", request.adjust)?))
 }
 
-fn released(request: ReleaseLeaseRequest) -> Result<Settle, LimiterError> {
-    Ok(Settle::Release(convert::amounts("release", request.release)?))
+fn committed(request: CommitLeaseRequest) -> Result<Settle, LimiterError> {
+    if request.actual.is_empty() {
+        return Ok(Settle::Commit);
+    }
+    Ok(Settle::CommitActual(convert::amounts("actual", request.actual)?))
 }
 
-/// A JSON body that may be missing or `null`.
-pub(crate) struct OptionalBody<T>(T);
-
-impl<S, T> FromRequest<S> for OptionalBody<T>
-where
-    S: Send + Sync,
-    T: Default + serde::de::DeserializeOwned,
-{
-    type Rejection = LimiterError;
-
-    async fn from_request(request: Request, state: &S) -> Result<OptionalBody<T>, LimiterError> {
-        if is_left_out(request.headers(), request.body()) {
-            return Ok(OptionalBody(T::default()));
-        }
-        let Body(body) = Body::<Option<T>>::from_request(request, state).await?;
-        Ok(OptionalBody(body.unwrap_or_default()))
-    }
+fn released(request: ReleaseLeaseRequest) -> Result<Settle, LimiterError> {
+    Ok(Settle::Release(convert::amounts("release", request.release)?))
 }

@@ -83,6 +83,34 @@ async fn a_dry_run_takes_no_tokens() {
 }
 
 #[tokio::test]
+async fn an_acquire_with_an_idempotency_key_takes_once() {
+    let scene = Scene::with_limits().await;
+    let acquire = async |rpm: i64, keys: &[&str]| {
+        let body = json!({"entity": "user", "resource": "gpt-4", "consume": {"rpm": rpm}});
+        let call = scene.call(Method::POST, "acquire").json(&body);
+        keys.iter().fold(call, |call, key| call.header("idempotency-key", key)).send().await
+    };
+    // The first makes the bucket, the second takes from it.
+    for (key, left) in [("one", 40), ("two", 10)] {
+        let rpm = if key == "one" { 60 } else { 30 };
+        let first: Value = acquire(rpm, &[key]).await.json();
+        assert_eq!(first["limits"][0]["available"], left);
+        assert_eq!(acquire(rpm, &[key]).await.json::<Value>(), first);
+        assert_eq!(scene.requests_left().await, left);
+        acquire(rpm + 1, &[key]).await.problem(Code::STATE_CONFLICT);
+    }
+    acquire(30, &["three"]).await.problem(Code::RATE_LIMIT_EXCEEDED);
+    scene.app.clock.advance_ms(12_000);
+    assert_eq!(acquire(30, &["three"]).await.status, 200, "a refusal is not remembered");
+    assert_eq!(acquire(30, &["two"]).await.status, 200, "a lease is, when nothing is left");
+    assert_eq!(scene.requests_left().await, 0);
+    for wrong in [&["a", "b"][..], &["two words"], &[""], &["k".repeat(65).as_str()]] {
+        let problem = acquire(1, wrong).await.problem(Code::INVALID_REQUEST);
+        assert!(problem.detail.contains("Idempotency-Key"), "{}", problem.detail);
+    }
+}
+
+#[tokio::test]
 async fn limits_of_the_request_apply_when_none_are_configured() {
     let scene = Scene::start().await;
     scene.acquire(json!({"rpm": 1})).await.problem(weir_server::limiter::codes::NO_LIMITS);

@@ -159,13 +159,16 @@ async fn leases_are_settled_alike_on_both_paths() {
     let json = |body: Value| move |call: Call| call.json(&body);
     let plain = |call: Call| call;
     let once = |key: &'static str| move |call: Call| call.header("idempotency-key", key);
-    let cases: [(&str, u16, &Change<'_>); 15] = [
+    let cases: [(&str, u16, &Change<'_>); 19] = [
         ("adjust", 200, &json(json!({"adjust": {"rpm": 1}}))),
         ("adjust", 400, &json(json!({"adjust": {"rpm": "x"}}))),
         ("adjust", 400, &json(json!([]))),
         ("adjust", 415, &plain),
         ("commit", 200, &plain),
-        ("commit", 200, &|call| call.body("what nobody reads")),
+        ("commit", 200, &json(json!({"actual": {"rpm": 0}}))),
+        ("commit", 400, &json(json!({"used": {"rpm": 1}}))),
+        ("commit", 415, &|call| call.body("what nobody reads")),
+        ("commit", 200, &|call| call.header("content-type", "application/json")),
         ("commit", 200, &once("a")),
         ("commit", 400, &once("a b")),
         ("commit", 400, &|call| once("b")(once("a")(call))),
@@ -175,6 +178,7 @@ async fn leases_are_settled_alike_on_both_paths() {
         ("release", 415, &|call| call.body("{}")),
         ("release", 400, &json(json!({"let_go": {"rpm": 1}}))),
         ("rollback", 200, &plain),
+        ("rollback", 400, &json(json!({"release": {"rpm": 1}}))),
     ];
     for (verb, status, with) in cases {
         let leases = [lease(&pair.fast).await, lease(&pair.slow).await];

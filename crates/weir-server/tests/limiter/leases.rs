@@ -30,6 +30,42 @@ async fn a_lease_is_adjusted_released_and_committed() {
 }
 
 #[tokio::test]
+async fn one_call_adjusts_a_lease_to_what_was_used_and_ends_it() {
+    let scene = Scene::with_limits().await;
+    let lease = scene.lease(json!({"rpm": 1, "tpm": 500})).await;
+    let commit = async |body: Value| scene.post(&format!("leases/{lease}/commit"), &body).await;
+    let first = settled(&commit(json!({"actual": {"tpm": 250}})).await);
+    assert_eq!(first["state"], "committed");
+    assert_eq!(first["net"], json!({"rpm": 1, "tpm": 250}));
+    assert_eq!(settled(&commit(json!({"actual": {"tpm": 250}})).await), first);
+    assert_eq!(settled(&commit(json!({})).await), first);
+    commit(json!({"actual": {"tpm": 251}})).await.problem(Code::STATE_CONFLICT);
+    assert_eq!(scene.available_to("user").await, [("rpm".into(), 99), ("tpm".into(), 9_750)]);
+    let lease = scene.lease(json!({"tpm": 500})).await;
+    let body = json!({"actual": {"tpm": 20_000}});
+    settled(&scene.post(&format!("leases/{lease}/commit"), &body).await);
+    assert_eq!(scene.available_to("user").await[1], ("tpm".into(), -10_250), "a debt");
+}
+
+#[tokio::test]
+async fn an_empty_body_is_none_whatever_its_content_type() {
+    let scene = Scene::with_limits().await;
+    for verb in ["commit", "release", "rollback"] {
+        for kind in ["application/json", "application/x-www-form-urlencoded"] {
+            let lease = scene.lease(json!({"rpm": 1})).await;
+            let call = scene.call(Method::POST, &format!("leases/{lease}/{verb}"));
+            let body = settled(&call.header("content-type", kind).send().await);
+            assert_ne!(body["state"], "open", "{verb} {kind}");
+        }
+        let lease = scene.lease(json!({"rpm": 1})).await;
+        settled(&scene.post(&format!("leases/{lease}/{verb}"), &Value::Null).await);
+        let call = scene.call(Method::POST, &format!("leases/{lease}/{verb}"));
+        let reply = call.body("rpm=1").header("content-type", "text/plain").send().await;
+        reply.problem(Code::UNSUPPORTED_MEDIA_TYPE);
+    }
+}
+
+#[tokio::test]
 async fn released_and_rolled_back_leases_return_all_tokens() {
     let scene = Scene::with_limits().await;
     for verb in ["release", "rollback"] {
@@ -126,6 +162,16 @@ async fn wrong_amounts_change_nothing() {
         ("release", json!({"release": {"rpm": -1}})),
         ("release", json!({"release": {"rpm": 0}})),
         ("release", json!({"colour": "red"})),
+        ("release", json!({"actual": {"rpm": 1}})),
+        ("commit", json!({"actual": {"rpm": -1}})),
+        ("commit", json!({"actual": {"rps": 1}})),
+        ("commit", json!({"actual": {"rpm": i64::MAX}})),
+        ("commit", json!({"actual": 5})),
+        ("commit", json!({"actual": {"rpm": 1}, "colour": "red"})),
+        ("commit", json!({"release": {"rpm": 1}})),
+        ("commit", json!([])),
+        ("rollback", json!({"colour": "red"})),
+        ("rollback", json!({"release": {"rpm": 1}})),
     ] {
         let reply = scene.post(&format!("leases/{lease}/{verb}"), &body).await;
         reply.problem(Code::INVALID_REQUEST);

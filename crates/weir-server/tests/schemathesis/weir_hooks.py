@@ -112,7 +112,7 @@ FITS = {
     f"POST {NS}/acquire": steady("consume"),
     f"POST {NS}/leases/{{lease}}/adjust": steady("adjust"),
     f"POST {NS}/leases/{{lease}}/release": steady("release"),
-    f"POST {NS}/leases/{{lease}}/commit": steady(),
+    f"POST {NS}/leases/{{lease}}/commit": steady("actual"),
     f"POST {NS}/leases/{{lease}}/rollback": steady(),
     f"POST {NS}/entities/{{id}}/buckets/{{r}}/top-up": steady("amounts"),
     f"POST {NS}/entities/{{id}}/buckets/{{r}}/reset": steady(),
@@ -144,6 +144,7 @@ RULES = {
     # Nothing is given back that is not held, and an adjustment is not zero.
     f"POST {NS}/leases/{{lease}}/adjust": {"limit", "lease", "consume", "adjust"},
     f"POST {NS}/leases/{{lease}}/release": {"limit", "lease", "consume"},
+    f"POST {NS}/leases/{{lease}}/commit": {"limit", "lease"},
     # Nobody is their own parent, and who cascades has one.
     f"PUT {NS}/entities/{{id}}": {"parent", "cascade"},
     f"PUT {NS}/entities/{{id}}/parent": {"parent"},

@@ -185,7 +185,10 @@ fn tokens_are_taken_and_settled_and_buckets_shown() {
 fn a_request_with_an_idempotency_key_takes_effect_once() {
     let home = home();
     home.weir("limiter limits set --system --limit tpd=1000/day").ok();
-    let lease = output(home.weir("limiter acquire user-1 gpt-4 --take tpd=600"));
+    let acquire = "limiter acquire user-1 gpt-4 --idempotency-key z --take";
+    let lease = output(home.weir(&format!("{acquire} tpd=600")));
+    assert_eq!(output(home.weir(&format!("{acquire} tpd=600"))), lease);
+    home.weir(&format!("{acquire} tpd=601")).fails(3, &["key"]);
     let settle = |line: String| home.weir(&format!("limiter lease {line}"));
     let holds = |tokens: u64| format!("the lease is open and holds tpd={tokens}\n");
     let adjust = format!("adjust {lease} --by tpd=-100");
@@ -200,14 +203,18 @@ fn a_request_with_an_idempotency_key_takes_effect_once() {
     for wrong in ["''", "'two words'", "ä", &"k".repeat(65)] {
         settle(format!("{release} {wrong}")).fails(2, &["--idempotency-key", "visible ASCII"]);
     }
-    settle(format!("commit {lease} --idempotency-key d")).ok();
+    let commit =
+        |tokens: u64| settle(format!("commit {lease} --actual tpd={tokens} --idempotency-key d"));
+    assert_eq!(commit(150).ok(), "the lease is committed and holds tpd=150\n");
+    assert_eq!(commit(150).ok(), "the lease is committed and holds tpd=150\n");
+    commit(151).fails(3, &["already committed"]);
 
     let top_up = |key: &str| {
         let line = "limiter bucket top-up user-1 gpt-4 --amount tpd=100 --json --idempotency-key";
         let body = home.weir(&format!("{line} {key}")).json();
         body["limits"][0]["available"].as_i64().unwrap()
     };
-    assert_eq!((top_up("a"), top_up("a"), top_up("b")), (850, 850, 950));
+    assert_eq!((top_up("a"), top_up("a"), top_up("b")), (950, 950, 1_000));
     home.weir("limiter bucket reset user-1 gpt-4 --idempotency-key e").ok();
     home.weir("limiter bucket top-up user-1 gpt-4 --amount tpd=1 --idempotency-key e")
         .fails(3, &["key"]);

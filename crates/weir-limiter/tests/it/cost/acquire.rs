@@ -32,6 +32,10 @@ async fn warm(scene: &Scene, ledger: &mut Ledger<'_>) {
     assert_eq!(granted(family.unwrap()).grant.takes.len(), 2);
     let held = Acquire { on_expiry: OnExpiry::Rollback, ..one("user-1") };
     granted(ledger.note("acquire, `on_expiry: rollback`", ns.acquire(&held)).await.unwrap());
+    let keyed = Acquire { idempotency_key: Some("key".to_owned()), ..one("user-1") };
+    for name in ["acquire, with an idempotency key", "acquire, repeated with the same key"] {
+        granted(ledger.note(name, ns.acquire(&keyed)).await.unwrap());
+    }
     let none = std::collections::BTreeMap::new();
     let (who, what) = (entity("user-1"), resource("gpt-4"));
     let look = ns.availability(&who, &what, &none);

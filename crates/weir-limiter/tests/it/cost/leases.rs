@@ -33,6 +33,7 @@ pub(super) async fn measure(scene: &Scene, ledger: &mut Ledger<'_>) {
     ledger.note("commit after an adjust", ns.settle(&grant, &Settle::Commit, None)).await.unwrap();
     for (name, settle) in [
         ("commit", Settle::Commit),
+        ("commit with `actual`", Settle::CommitActual(tpm(80))),
         ("release of a part", Settle::Release(tpm(10))),
         ("release", Settle::Release(BTreeMap::new())),
         ("rollback", Settle::Rollback),

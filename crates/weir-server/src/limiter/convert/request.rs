@@ -80,7 +80,10 @@ fn limits(limits: Vec<api::RateLimit>) -> Result<Vec<Limit>> {
     limits.into_iter().enumerate().map(checked).collect()
 }
 
-pub(in crate::limiter) fn acquire(request: api::AcquireRequest) -> Result<Acquire> {
+pub(in crate::limiter) fn acquire(
+    request: api::AcquireRequest,
+    idempotency_key: Option<&str>,
+) -> Result<Acquire> {
     let lease_ttl_ms = match request.lease_ttl_secs {
         None => LEASE_TTL_DEFAULT_MS,
         Some(secs) if (1..=LEASE_TTL_MAX_MS / SECOND_MS).contains(&secs) => secs * SECOND_MS,
@@ -101,6 +104,7 @@ pub(in crate::limiter) fn acquire(request: api::AcquireRequest) -> Result<Acquir
             api::OnExpiry::Rollback => OnExpiry::Rollback,
         },
         dry_run: request.dry_run,
+        idempotency_key: idempotency_key.map(str::to_owned),
     })
 }
 

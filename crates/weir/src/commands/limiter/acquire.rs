@@ -7,6 +7,7 @@ use weir_api::limiter::{
 };
 
 use super::amounts::{self, amount};
+use super::idempotency::IdempotencyArgs;
 use super::{one_of, spec};
 use crate::commands::api_context::{ApiContext, header, tokens, with_params};
 use crate::failure::Failure;
@@ -33,6 +34,8 @@ pub(super) struct AcquireArgs {
     /// Decide without taking any tokens
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    idempotency: IdempotencyArgs,
 }
 
 #[derive(Debug, Args)]
@@ -56,7 +59,8 @@ pub(super) async fn acquire(context: &ApiContext<'_>, args: AcquireArgs) -> Resu
         on_expiry: args.on_expiry,
         dry_run: args.dry_run,
     };
-    let response: AcquireResponse = context.api.post(&context.path(&["acquire"]), &request).await?;
+    let (path, key) = (context.path(&["acquire"]), args.idempotency.key());
+    let response: AcquireResponse = context.api.post_once(&path, &request, key).await?;
     context.print(&response, show)
 }
 

@@ -2,7 +2,10 @@
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use weir_api::limiter::{AdjustLeaseRequest, LeaseResponse, ReleaseLeaseRequest};
+use weir_api::limiter::{
+    AdjustLeaseRequest, CommitLeaseRequest, LeaseResponse, ReleaseLeaseRequest,
+    RollbackLeaseRequest,
+};
 
 use super::amounts::{self, amount};
 use super::idempotency::IdempotencyArgs;
@@ -14,8 +17,8 @@ use crate::output;
 pub(super) enum Verb {
     /// Take more tokens or return some; the lease stays open
     Adjust(AdjustArgs),
-    /// End the lease; its tokens stay taken
-    Commit(LeaseArgs),
+    /// End the lease; its tokens, or the actual ones, stay taken
+    Commit(CommitArgs),
     /// Return some tokens and leave the lease open, or return all and end it
     Release(ReleaseArgs),
     /// Return all tokens, adjustments included, and end the lease
@@ -41,6 +44,15 @@ pub(super) struct AdjustArgs {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct CommitArgs {
+    #[command(flatten)]
+    lease: LeaseArgs,
+    /// Tokens of a limit that were used, for example tpm=250; repeatable [default: the tokens that the lease holds]
+    #[arg(long, value_name = "LIMIT=N", value_parser = amount)]
+    actual: Vec<(String, i64)>,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct ReleaseArgs {
     #[command(flatten)]
     lease: LeaseArgs,
@@ -55,12 +67,17 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
             let request = AdjustLeaseRequest { adjust: amounts::collect(args.by)? };
             settle(context, &args.lease, "adjust", &request).await?
         }
-        Verb::Commit(args) => settle(context, &args, "commit", &()).await?,
+        Verb::Commit(args) => {
+            let request = CommitLeaseRequest { actual: amounts::collect(args.actual)? };
+            settle(context, &args.lease, "commit", &request).await?
+        }
         Verb::Release(args) => {
             let request = ReleaseLeaseRequest { release: amounts::collect(args.amount)? };
             settle(context, &args.lease, "release", &request).await?
         }
-        Verb::Rollback(args) => settle(context, &args, "rollback", &()).await?,
+        Verb::Rollback(args) => {
+            settle(context, &args, "rollback", &RollbackLeaseRequest {}).await?
+        }
     };
     context.print(&lease, |lease| {
         let state = output::word(&lease.state).replace('_', " ");
