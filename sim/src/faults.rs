@@ -53,11 +53,6 @@ pub const CASES: &[FaultCase] = &[
         fault: Fault::Limiter(LimiterFault::StickyCallerLimits),
     },
     FaultCase {
-        name: "a day's sum that overflows and is skipped",
-        check: Check::TotalComplete,
-        fault: Fault::Keeper(KeeperFault::SumSkipped),
-    },
-    FaultCase {
         name: "a duplicate counted after a lost answer",
         check: Check::CountedOnce,
         fault: Fault::Keeper(KeeperFault::CountedTwice),

@@ -5,8 +5,6 @@
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The sum of a day overflows, and its scope is skipped.
-    SumSkipped,
     /// A submission whose response was lost is counted again.
     CountedTwice,
 }

@@ -56,6 +56,13 @@ pub(crate) fn change(
         update = match old.meter(&meter.name) {
             Some(before) => {
                 meter_conditions(&mut conditions, before, meter, refilled, cover);
+                let taken = meter.consumed.saturating_sub(before.consumed);
+                let refilled_to = meter.level.tokens.saturating_add(taken);
+                // A refill that stops at the capacity depends on the exact balance.
+                if refilled && refilled_to >= new.share(meter).capacity {
+                    let tokens = Field::Tokens.of(&before.name);
+                    conditions.push(attr(tokens).ge(before.level.tokens));
+                }
                 differences(update, before, meter)
             }
             None => {

@@ -206,7 +206,7 @@ impl Findings<'_> {
         if is_ms < was_ms {
             let found = format!("the refill time went back from {was_ms} to {is_ms}");
             self.expect(was_ms > now_ms + AHEAD_MAX_MS && is_ms == now_ms, Check::Level, &found);
-            model.refilled_ms = is_ms;
+            model.set_back(is_ms);
             return;
         }
         self.expect(is_ms <= was_ms.max(now_ms), Check::Level, &("refilled ahead of time", is_ms));
@@ -306,6 +306,10 @@ impl Findings<'_> {
         let Some(expires) = stored.expires else { return };
         let was = before.and_then(|before| before.expires);
         self.expect(was.is_none_or(|was| was <= expires), Check::ExpiryLowered, &(was, expires));
+        // A bucket that has expired is full: what changes its attributes leaves its expiry.
+        if was == Some(expires) && expires.saturating_mul(1000) <= self.now_ms {
+            return;
+        }
         let full_ms = self.now_ms.saturating_add(model.until_full_ms(self.now_ms));
         let found = ("it expires at", expires.saturating_mul(1000), "and is full at", full_ms);
         self.expect(expires.saturating_mul(1000) >= full_ms, Check::ExpiryCovers, &found);

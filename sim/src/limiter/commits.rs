@@ -166,6 +166,12 @@ impl Simulation {
                 Violation::new(Check::CallerLimits, format!("{name:?} got limits {has:?}"))
             });
         }
+        let is_take = matches!(cause, Cause::Acquire(deltas) if deltas.values().any(|by| *by > 0));
+        let before = old.map(|old| rates(&weir_limiter::item::decode(old)));
+        // What changes other attributes leaves the limits as they are.
+        if !is_take && before.as_ref() == Some(&has) {
+            return None;
+        }
         if configured.any(|limits| rates_of(limits) == has) {
             return None;
         }

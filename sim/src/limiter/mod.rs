@@ -34,6 +34,8 @@ use buckets::{BucketName, Buckets, Deltas};
 
 /// Noon on some day, in milliseconds since 1970.
 const NOON_MS: i64 = 2_115_633_600_000;
+/// Polls of a request in a row.
+const PATIENT_POLLS_MAX: u32 = 500;
 /// Most requests in flight.
 const TASKS_MAX: usize = 6;
 /// Leases that clients remember.
@@ -249,8 +251,11 @@ impl Simulation {
         let is_patient = self.random.percent(50);
         // It begins at once, because it reads the clock when it begins.
         self.go_on(index).await?;
-        while is_patient && self.tasks.len() == count {
+        let mut polls = 0;
+        // It may wait for another request of its instance, which then has to go on.
+        while is_patient && self.tasks.len() == count && polls < PATIENT_POLLS_MAX {
             self.go_on(index).await?;
+            polls += 1;
         }
         Ok(())
     }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use weir_limiter::bucket::Rate;
 use weir_limiter::ids::LimitName;
 
+/// The longest step in which time that was granted before is granted again.
+const AGAIN_MAX_MS: i64 = 60_000;
+
 /// A limit of a bucket. Its level is counted in parts, of which a millitoken has as many as the period has milliseconds: so
 /// each millisecond adds a whole number of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +83,8 @@ impl Meter {
 pub struct Bucket {
     /// When all limits were last refilled.
     pub refilled_ms: i64,
+    /// The time until which refills were granted before a clock went back.
+    pub granted_until_ms: i64,
     /// The limits.
     pub meters: BTreeMap<LimitName, Meter>,
     /// Limits that were removed, as they were then, and when.
@@ -91,20 +96,20 @@ impl Bucket {
     #[must_use]
     pub fn full(rates: &BTreeMap<LimitName, Rate>, now_ms: i64) -> Bucket {
         let meters = rates.iter().map(|(name, rate)| (name.clone(), Meter::full(*rate)));
-        Bucket { refilled_ms: now_ms, meters: meters.collect(), removed: BTreeMap::new() }
+        Bucket { refilled_ms: now_ms, meters: meters.collect(), ..Bucket::default() }
     }
 
     /// Whether it has been full for the reader of this clock.
     #[must_use]
     pub fn is_full_at(&self, now_ms: i64) -> bool {
-        self.meters.values().all(|meter| meter.is_full_after(now_ms - self.refilled_ms))
+        self.meters.values().all(|meter| meter.is_full_after(self.elapsed_ms(now_ms)))
     }
 
     /// Millitokens of a limit for the reader of this clock.
     #[must_use]
     pub fn available(&self, name: &LimitName, now_ms: i64) -> Option<i64> {
         let meter = self.meters.get(name)?;
-        Some(whole(meter.after(now_ms - self.refilled_ms), meter.rate))
+        Some(whole(meter.after(self.elapsed_ms(now_ms)), meter.rate))
     }
 
     /// The milliseconds until all limits are full, for the reader of this clock.
@@ -116,10 +121,24 @@ impl Bucket {
 
     /// Refills to a time that is not before the last refill.
     pub fn refill(&mut self, to_ms: i64) {
+        let elapsed_ms = self.elapsed_ms(to_ms);
         for meter in self.meters.values_mut() {
-            meter.parts = meter.after(to_ms - self.refilled_ms);
+            meter.parts = meter.after(elapsed_ms);
         }
         self.refilled_ms = to_ms;
+    }
+
+    /// Sets the last refill back to a clock that is behind it. The time until then has been granted.
+    pub fn set_back(&mut self, to_ms: i64) {
+        self.granted_until_ms = self.granted_until_ms.max(self.refilled_ms);
+        self.refilled_ms = to_ms;
+    }
+
+    /// The time for which a refill is due: what was granted before is granted again in steps of a minute at most.
+    fn elapsed_ms(&self, now_ms: i64) -> i64 {
+        let elapsed = now_ms - self.refilled_ms;
+        let again = self.granted_until_ms.min(now_ms) - self.refilled_ms;
+        if again > AGAIN_MAX_MS { elapsed - again } else { elapsed }
     }
 
     /// Changes the limits. Levels stay, a new limit starts full, and one that was removed goes on from where it was.

@@ -55,6 +55,7 @@ impl TakeShape {
             for name in &self.refilled {
                 adds.extend([Field::Tokens.of(name), Field::Remainder.of(name)]);
                 guards.push(Guard::AtMost(Field::Tokens.of(name)));
+                guards.push(Guard::AtLeast(Field::Tokens.of(name)));
                 guards.push(Guard::AbsentOrEquals(Field::Remainder.of(name)));
                 guards.extend(same_rate(name));
             }
@@ -223,7 +224,10 @@ impl<'a> Take<'a> {
                     let growth = after.level.tokens.saturating_sub(before.level.tokens);
                     add.push(growth.saturating_sub(self.amount(&before.name)));
                     add.push(after.level.remainder - before.level.remainder);
-                    compare.extend([before.level.tokens, before.level.remainder]);
+                    // A refill that stops at the capacity depends on the exact balance.
+                    let is_cut = after.level.tokens >= now.share(after).capacity;
+                    let least = if is_cut { before.level.tokens } else { i64::MIN };
+                    compare.extend([before.level.tokens, least, before.level.remainder]);
                     compare.extend(rate_numbers(before));
                 }
             }

@@ -228,6 +228,9 @@ impl Bucket {
         mut names: impl Iterator<Item = &'a LimitName>,
         now_ms: i64,
     ) -> bool {
+        if self.is_ahead(now_ms) {
+            return false;
+        }
         if faults::is(Fault::DoubleBurst) {
             return true;
         }
@@ -323,8 +326,9 @@ impl Bucket {
         if let Some(meter) = self.meters.iter_mut().find(|meter| meter.name == *name) {
             let ceiling = meter.share(shard, count).capacity.max(meter.level.tokens);
             meter.level.tokens = meter.level.tokens.saturating_sub(amount);
-            if amount < 0 {
-                meter.level.tokens = meter.level.tokens.min(ceiling);
+            if amount < 0 && meter.level.tokens >= ceiling {
+                // A full bucket has no remainder.
+                meter.level = Level { tokens: ceiling, remainder: 0 };
             }
             meter.consumed = meter.consumed.saturating_add(amount);
         }
