@@ -96,8 +96,8 @@ pub const BOOK_ENTRIES_MAX: usize = 10_000;
 pub const BOOK_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Most submissions that a simulation replays.
 pub const REPLAY_ROWS_MAX: usize = 1_000_000;
-/// Points of a simulation's chart: one per quarter of an hour, on a day of 24 hours.
-pub const REPLAY_POINTS: u32 = 96;
+/// Time between two points of a simulation's chart: a quarter of an hour, at whose multiples hours begin and clocks jump.
+pub const REPLAY_POINT_MS: i64 = 900_000;
 /// Attempts of a transaction, with one idempotency token, while its outcome is unknown.
 pub const UNSURE_TRIES_MAX: u32 = 3;
 /// Most callers waiting for a secret to be hashed; more would time out anyway.

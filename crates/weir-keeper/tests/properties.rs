@@ -404,7 +404,11 @@ fn replayed(
     let day = OrgDay::new(2026, 11, 1).unwrap();
     let traffic = Traffic { seed, requests: 500, input_tokens: 100, output_tokens: 20 };
     let rows = traffic.rows(&config.timezone, day).unwrap();
-    Simulation { config: &config, prices: &prices, day, lag_ms }.run(&rows).unwrap()
+    let (config, prices, apps) = (&config, &prices, &BTreeMap::new());
+    // Without any lag, clients select before every call too.
+    let cache_ms = (lag_ms == 0).then_some(0);
+    let plan = Simulation { config, apps, default_app: None, prices, day, lag_ms, cache_ms };
+    plan.run(&rows).unwrap().remove(0)
 }
 
 proptest! {

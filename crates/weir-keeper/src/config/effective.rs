@@ -225,6 +225,15 @@ impl EffectiveConfig {
         self.model_ordering.iter().map(entry).collect()
     }
 
+    /// How often clients select.
+    #[must_use]
+    pub fn refresh(&self) -> Refresh {
+        Refresh {
+            normal_secs: self.refresh_interval_normal_secs,
+            tight_secs: self.refresh_interval_tight_secs,
+        }
+    }
+
     /// The input of the decision which model to use now, on spend that is known.
     #[must_use]
     pub fn decision_input<'a>(
@@ -239,10 +248,7 @@ impl EffectiveConfig {
             threshold_pct: self.tight_mode_threshold_pct,
             is_sticky: self.sticky_fallback_enabled,
             sticky,
-            refresh: Refresh {
-                normal_secs: self.refresh_interval_normal_secs,
-                tight_secs: self.refresh_interval_tight_secs,
-            },
+            refresh: self.refresh(),
             today: self.timezone.span_of(now_ms),
             now_ms,
         }

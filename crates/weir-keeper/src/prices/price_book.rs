@@ -261,7 +261,8 @@ mod tests {
         let error = resolve(&book, &query, None).unwrap_err().to_string();
         assert_eq!(
             error,
-            "vendor: gpt-5.4 has prices of several vendors; name one of azure, openai, perplexity"
+            "vendor: gpt-5.4 has prices of several vendors; name one of azure, azure_ai, openai, \
+             perplexity"
         );
         let openai = Vendor::new("openai").unwrap();
         let found = resolve(&book, &PriceQuery { vendor: Some(&openai), ..query }, None);

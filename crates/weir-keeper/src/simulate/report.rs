@@ -3,12 +3,15 @@
 use serde::Serialize;
 
 use crate::day::OrgDay;
-use crate::ids::Label;
+use crate::ids::{AppId, Label};
 use crate::money::{MicroUsd, Percent};
 
-/// A simulated day.
+/// A simulated day of an org, or of an app with its own quotas.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SimulationReport {
+    /// The app; `None` where all apps share the quotas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub app_id: Option<AppId>,
     /// The day.
     pub day: OrgDay,
     /// Start of the day, in milliseconds since 1970.
@@ -27,8 +30,21 @@ pub struct SimulationReport {
     pub refused: u64,
     /// Number of submissions of other days, skipped.
     pub outside: u64,
+    /// Spend by app, of the apps that the submissions name.
+    pub apps: Vec<AppSpend>,
     /// Spend on each model over time.
     pub series: Vec<ChartPoint>,
+}
+
+/// The part of an app in the spend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AppSpend {
+    /// The app.
+    pub app_id: AppId,
+    /// Number of submissions served.
+    pub requests: u64,
+    /// Spend, in micro-USD.
+    pub cost_usd_micros: MicroUsd,
 }
 
 /// The result of a model.
@@ -48,7 +64,7 @@ pub struct ModelOutcome {
     pub quota_usd_micros: MicroUsd,
     /// Spend as a percentage of the quota.
     pub quota_pct: Percent,
-    /// Spend beyond the quota, before the totals showed it, in micro-USD.
+    /// Spend beyond the quota, before the totals showed it and the apps selected again, in micro-USD.
     pub overshoot_usd_micros: MicroUsd,
     /// When it was first used, in milliseconds since 1970.
     pub first_used_at_ms: Option<i64>,

@@ -1,7 +1,7 @@
 //! Synthetic traffic of an office day: little at night, most before and after lunch. The same seed makes the same day.
 
 use super::ReplayRow;
-use crate::bounds::{REPLAY_ROWS_MAX, TOKENS_MAX};
+use crate::bounds::{REPLAY_POINT_MS, REPLAY_ROWS_MAX, TOKENS_MAX};
 use crate::day::{OrgDay, Zone};
 use crate::error::{Error, Result};
 use crate::money::TokenUse;
@@ -10,7 +10,7 @@ use crate::money::TokenUse;
 const HOURS: [u64; 24] =
     [2, 1, 1, 1, 1, 2, 4, 8, 14, 18, 20, 19, 14, 17, 20, 19, 17, 13, 9, 7, 6, 5, 4, 3];
 /// Hours change, and clocks jump, at multiples of a quarter of an hour.
-const SLOT_MS: i64 = 900_000;
+const SLOT_MS: i64 = REPLAY_POINT_MS;
 
 /// A synthetic day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,7 @@ impl Traffic {
         let about = |random: &mut fastrand::Rng, mean: u64| random.u64(mean / 2..=mean + mean / 2);
         let mut row = || ReplayRow {
             at_ms: slots.pick(&mut random),
+            app: None,
             tokens: TokenUse {
                 input: about(&mut random, self.input_tokens),
                 output: about(&mut random, self.output_tokens),

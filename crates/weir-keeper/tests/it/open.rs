@@ -17,7 +17,7 @@ async fn the_tables_are_made_once(scene: &Scene) {
     }
     let another = scene.another().await;
     assert_eq!(scene.store.table_names().await.unwrap(), names);
-    assert_eq!((another.price_book().len(), another.catalog().iter().count()), (448, 4));
+    assert_eq!((another.price_book().len(), another.catalog().iter().count()), (1_424, 4));
     let zone = Zone::new("America/New_York").unwrap();
     assert_eq!(zone.local_time(another.now_ms()), "2037-01-23T09:00:00-05:00");
     scene.clock.advance_ms(1);

@@ -143,7 +143,8 @@ async fn every_vendor_has_its_own_price(scene: &Scene) {
         let found = scene.keeper.price(&query, scene.keeper.now_ms()).await;
         found.map(|found| found.map(|found| (found.price.input, found.source)))
     };
-    let several = "gpt-5.4 has prices of several vendors; name one of azure, openai, perplexity";
+    let several =
+        "gpt-5.4 has prices of several vendors; name one of azure, azure_ai, openai, perplexity";
     for _ in 0..2 {
         let error = find(None, &gpt).await.unwrap_err().to_string();
         assert_eq!(error, format!("vendor: {several}"));

@@ -48,6 +48,9 @@ pub(crate) async fn list(
         (None, None, None) => keeper(&app)?.list_prices(on).await?,
     };
     if let Some(part) = &params.search {
+        let wrong =
+            |_| ApiError::invalid("search", "must be part of a vendor's name or a model id");
+        ModelId::new(part).map_err(wrong)?;
         listed.retain(|listed| listed.row.matches(part));
     }
     let items = listed.into_iter().map(convert::model_price).collect();

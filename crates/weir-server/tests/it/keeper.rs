@@ -49,7 +49,12 @@ fn submission(app: &TestApp, number: u64, changes: Value) -> Value {
 
 async fn job(app: &TestApp, name: &str) -> Value {
     let jobs: Value = app.get("/v1/jobs").admin().send().await.json();
-    let job = jobs.pointer("/items").and_then(Value::as_array).unwrap().iter().find(|job| job["name"] == name);
+    let job = jobs
+        .pointer("/items")
+        .and_then(Value::as_array)
+        .unwrap()
+        .iter()
+        .find(|job| job["name"] == name);
     job.unwrap().clone()
 }
 

@@ -68,11 +68,18 @@ def chain_of_app(case):
         case.body = {**chain(case.body), "overrides": overrides}
 
 
+def named_once(body):
+    """A model has one of its two names."""
+    names = [name for name in ("model_id", "bedrock_model_id") if body.get(name)]
+    body = {name: value for name, value in body.items() if name not in names[1:]}
+    return body if names else {**body, "model_id": "m"}
+
+
 def submission(body):
-    """A request that was not submitted before, of a label of the catalogue, at a time that counters are open for."""
+    """A request that was not submitted before, of a label of the chain, at a time that counters are open for."""
     number = next(numbers)
     request_id = f"{number:08x}-0000-4000-8000-{number:012x}"
-    return {**body, "request_id": request_id, "model_label": LABELS[0], "timestamp": MOMENT}
+    return {**named_once(body), "request_id": request_id, "model_label": LABELS[0], "timestamp": MOMENT}
 
 
 def profile(body):
@@ -105,6 +112,7 @@ FITS = {
     **{f"POST {APP}/{what}": body_fits(submission) for what in ("costs", "usage")},
     **{batch: body_fits(lambda body: {"requests": [*map(submission, body["requests"])]}) for batch in BATCHES},
     f"POST {APP}/inference-profiles": body_fits(profile),
+    "POST /api/v1/prices": body_fits(lambda body: body | {"prices": [*map(named_once, body["prices"])]}),
     "POST /auth/token": body_fits(
         lambda body: body | {"client_id": next(file_of("clients")), "client_secret": next(file_of("secrets"))}
     ),
@@ -158,14 +166,18 @@ RULES = {
     **{f"PUT {whose}": {"quota_scope", "model_ordering", "quotas", *OVERRIDES} for whose in (ORG, APP)},
     # A chain is moved where its quotas are, and to one of its labels.
     **{f"{verb} {whose}/sticky": {"scope", "model_label"} for verb in ("PUT", "DELETE") for whose in (ORG, APP)},
-    # A label of the catalogue or of a profile, which wants a region; a time that the counters are still open for.
-    **{f"POST {APP}/{what}": {"model_label", "calling_region", "timestamp"} for what in ("costs", "usage")},
-    # Labels of the catalogue are everybody's.
-    f"POST {APP}/inference-profiles": {"profile_label"},
-    # A region is of a model.
-    "GET /api/v1/prices": {"region"},
-    # A model has one price, and the past has its prices.
-    "POST /api/v1/prices": {"prices", "from"},
+    # A label of the chain, which wants a region if it is a profile; a time that the counters are still open for; one name of
+    # the model, and its vendor if several have it; and not too many tokens at a high price.
+    **{
+        f"POST {APP}/{what}": {"model_label", "calling_region", "timestamp", "model_id", "vendor", "cost_usd_micros"}
+        for what in ("costs", "usage")
+    },
+    # Labels of the catalogue are everybody's, and a profile stands for a model.
+    f"POST {APP}/inference-profiles": {"profile_label", "model_id"},
+    # A region and a vendor are of a model.
+    "GET /api/v1/prices": {"region", "vendor"},
+    # A model has one name and one price, and the past has its prices.
+    "POST /api/v1/prices": {"prices", "from", "model_id"},
     # In order, not too far apart, and not in the future.
     **{f"GET {whose}/aggregates": {"from", "to"} for whose in (ORG, APP)},
     **{f"GET {whose}/aggregates/{{date}}": {"date"} for whose in (ORG, APP)},

@@ -182,11 +182,13 @@ fn costs_are_submitted_and_move_the_chain() {
     let submit = format!("keeper submit {ORG} shop --model premium --input 100000 --output 50000");
     let counted = home.weir(&format!("{submit} --request-id {id}")).ok();
     assert!(counted.starts_with(&format!("{id} was recorded: $1.05\n")), "{counted}");
-    let again = home.weir(&format!("{submit} --request-id {id} --at 2026-01-01T00:00:00Z"));
-    assert!(matches!(again.code, Some(2 | 3)), "{again:?}");
-    let output = home.weir(&format!("keeper select {ORG} shop --force-check --json")).json();
-    assert_eq!(output["recommended_model"]["label"], "standard");
-    assert_eq!(output["quota_status"]["models_status"]["premium"]["status"], "EXCEEDED");
+    let again = home.weir(&format!("{submit} --request-id {id} --at 2026-01-01T00:00:00Z")).ok();
+    assert!(again.starts_with(&format!("{id} was recorded before: $1.05\n")), "{again}");
+    let other = home.weir(&format!("{submit} --request-id {id} --cached-read 1"));
+    assert!(matches!(other.code, Some(2 | 3)), "{other:?}");
+    let told = home.weir(&format!("keeper select {ORG} shop --force-check --json")).json();
+    assert_eq!(told["recommended_model"]["label"], "standard");
+    assert_eq!(told["quota_status"]["models_status"]["premium"]["status"], "EXCEEDED");
 
     home.weir("jobs run keeper-aggregate").ok();
     let day = home.weir(&format!("keeper totals {ORG} shop --json")).json();
@@ -358,13 +360,55 @@ fn a_day_is_tried_out_with_nothing_stored() {
 
     let day = "timestamp,input_tokens,output_tokens\n2026-01-23T14:00:00Z,100000,50000\n2026-01-23T15:00:00Z,1000,100\n";
     write(&home, "day.csv", day);
-    let output = home.weir("keeper simulate --org org.yaml --csv day.csv --json").json();
+    let told = home.weir("keeper simulate --org org.yaml --csv day.csv --json").json();
+    assert_eq!(told["cache_ms"], json!(null));
     assert_eq!(
-        (&output["report"]["day"], &output["report"]["served"]),
+        (&told["report"]["day"], &told["report"]["served"]),
         (&json!("2026-01-23"), &json!(2))
     );
-    assert_eq!(output["report"]["models"][0]["exceeded_at_ms"], 1_769_176_800_000_i64);
-    assert_eq!(output["report"]["models"][1]["requests"], 1);
+    assert_eq!(told["report"]["models"][0]["exceeded_at_ms"], 1_769_176_800_000_i64);
+    assert_eq!(told["report"]["models"][1]["requests"], 1);
+    // Each app has its own quotas, and the app of a file has those of the file.
+    let apps = "app_id,timestamp,input_tokens,output_tokens\n\
+                shop,2026-01-23T14:00:00Z,100000,50000\n\
+                shop,2026-01-23T14:01:00Z,1000,100\n\
+                shop,2026-01-23T14:06:00Z,1000,100\n\
+                chat,2026-01-23T14:06:00Z,1000,100\n";
+    write(&home, "apps.csv", apps);
+    write(
+        &home,
+        "chat.yaml",
+        "app_id: chat\napp_name: Chat\nquotas: {premium: 7, standard: 7, economy: 7}\n",
+    );
+    let simulate_apps = "keeper simulate --org org.yaml --app chat.yaml --csv apps.csv --lag 10";
+    let told = home.weir(&format!("{simulate_apps} --json")).json();
+    let requests = |told: &Value, app: usize, model: usize| {
+        told["reports"][app]["models"][model]["requests"].clone()
+    };
+    assert_eq!(
+        (&told["reports"][0]["app_id"], &told["reports"][1]["app_id"]),
+        (&json!("chat"), &json!("shop"))
+    );
+    assert_eq!(
+        (requests(&told, 0, 0), &told["reports"][0]["models"][0]["quota_usd_micros"]),
+        (json!(1), &json!(7))
+    );
+    // The shop uses its first selection for five minutes, though its quota is spent.
+    assert_eq!((requests(&told, 1, 0), requests(&told, 1, 1)), (json!(2), json!(1)));
+    let told = home.weir(&format!("{simulate_apps} --cache 0 --json")).json();
+    assert_eq!((requests(&told, 1, 0), requests(&told, 1, 1)), (json!(1), json!(2)));
+    let shown = home.weir(simulate_apps).ok();
+    assert!(shown.contains("chat:\n") && shown.contains("shop:\n"), "{shown}");
+    home.weir(&format!("{simulate_apps} --cache 86401")).fails(2, &["86401"]);
+    home.weir(&format!("{simulate_apps} --app chat.yaml")).fails(2, &["chat is in another file"]);
+    // On a day of 25 hours the hour that occurs twice has two lines.
+    let long =
+        home.weir("keeper simulate --org org.yaml --day 2026-11-01 --requests 2000 --plot").ok();
+    assert!(long.contains("  01-04:00") && long.contains("  01-05:00"), "{long}");
+    let short =
+        home.weir("keeper simulate --org org.yaml --day 2026-03-08 --requests 2000 --plot").ok();
+    assert!(!short.contains("  02-0") && short.contains("  23-04:00"), "{short}");
+
     write(&home, "day.csv", &day.replace("15:00:00Z", "15h"));
     home.weir("keeper simulate --org org.yaml --csv day.csv")
         .fails(2, &["day.csv, line 3: timestamp"]);
@@ -388,7 +432,8 @@ fn a_stored_configuration_is_tried_out() {
     let stored = home.weir(&format!("keeper simulate --org-id {ORG} {day}")).json();
     assert_eq!(proposed, stored);
     let app = home.weir(&format!("keeper simulate --org-id {ORG} --app-id shop {day}")).json();
-    assert_eq!(proposed, app);
+    assert_eq!(app["report"]["app_id"], "shop");
+    assert_eq!(proposed["report"]["models"], app["report"]["models"]);
     // What was imported counts here too, for files as for what is stored.
     let row = json!([{"model_id": "anthropic.claude-sonnet-4-5-20250929-v1:0",
         "input_price_usd_micros_per_1m": 1, "output_price_usd_micros_per_1m": 1}]);

@@ -1,6 +1,6 @@
 //! The configuration to simulate, from files or from the store, and the prices of its models.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -31,7 +31,12 @@ const NO_ORG: &str = "00000000-0000-0000-0000-000000000000";
 
 /// A configuration to simulate.
 pub(super) struct Proposal {
+    /// The configuration of the org.
     pub(super) config: EffectiveConfig,
+    /// The configurations of apps.
+    pub(super) apps: BTreeMap<AppId, EffectiveConfig>,
+    /// The app of submissions that name none.
+    pub(super) default_app: Option<AppId>,
     labels: ModelCatalog,
     /// The models that inference profiles stand for.
     named: BTreeMap<Label, ModelId>,
@@ -42,6 +47,7 @@ impl Proposal {
     pub(super) async fn of(
         loaded: &Loaded,
         args: &SimulateArgs,
+        named: &BTreeSet<AppId>,
         now_ms: i64,
     ) -> Result<Proposal, Failure> {
         let labels = loaded
@@ -50,13 +56,16 @@ impl Proposal {
             .catalog()
             .map_err(|problem| Failure::usage(format!("keeper.labels {problem}")))?;
         match (&args.org, &args.org_id) {
-            (Some(org), _) => {
-                let config = from_files(org, args.app.as_deref(), &labels, now_ms)?;
-                Ok(Proposal { config, labels, named: BTreeMap::new() })
-            }
+            (Some(org), _) => from_files(org, &args.app, labels, now_ms),
             (None, Some(org)) => {
-                let app = args.app_id.as_deref();
-                Api::with(loaded, async |api| stored(api, org, app, labels, now_ms).await).await
+                let default_app =
+                    args.app_id.as_ref().map(AppId::new).transpose().map_err(wrong)?;
+                let named: BTreeSet<AppId> = named.iter().chain(&default_app).cloned().collect();
+                let mut proposal =
+                    Api::with(loaded, async |api| stored(api, org, &named, labels, now_ms).await)
+                        .await?;
+                proposal.default_app = default_app;
+                Ok(proposal)
             }
             (None, None) => Err(Failure::usage("name a configuration: --org FILE")),
         }
@@ -70,7 +79,9 @@ impl Proposal {
         region: Option<&str>,
         day: OrgDay,
     ) -> Result<BTreeMap<Label, Price>, Failure> {
-        let defs = self.config.model_ordering.iter();
+        let chains = [&self.config].into_iter().chain(self.apps.values());
+        let all: BTreeSet<&Label> = chains.flat_map(|config| &config.model_ordering).collect();
+        let defs = all.into_iter();
         let defs = defs.filter_map(|label| Some((label.clone(), self.labels.get(label)?)));
         let defs: Vec<(Label, &ModelDefinition)> = defs.collect();
         if !Place::of(&loaded.config.store).is_there() {
@@ -123,26 +134,43 @@ async fn listed_price(
 
 fn from_files(
     org: &str,
-    app: Option<&str>,
-    labels: &ModelCatalog,
+    apps: &[String],
+    labels: ModelCatalog,
     now_ms: i64,
-) -> Result<EffectiveConfig, Failure> {
+) -> Result<Proposal, Failure> {
     let of_org = file::read(org)?;
     let id =
         OrgId::new(of_org.org_id.as_deref().unwrap_or(NO_ORG)).map_err(|error| at(org, error))?;
     let wanted: OrgConfig = body(org, of_org.body)?;
-    let config = convert::put_org(wanted).check(labels, None).map_err(|error| at(org, error))?;
+    let config = convert::put_org(wanted).check(&labels, None).map_err(|error| at(org, error))?;
     let org = OrgRecord::new(id, config, now_ms);
-    let Some(app) = app else {
-        return Ok(EffectiveConfig::for_org(&org, now_ms));
-    };
+    let mut configs = BTreeMap::new();
+    let mut default_app = None;
+    for app in apps {
+        let (id, config) = app_from_file(app, &labels, &org, now_ms)?;
+        default_app.get_or_insert_with(|| id.clone());
+        if configs.insert(id.clone(), config).is_some() {
+            return Err(Failure::usage(format!("{app}: app {id} is in another file too")));
+        }
+    }
+    let config = EffectiveConfig::for_org(&org, now_ms);
+    Ok(Proposal { config, apps: configs, default_app, labels, named: BTreeMap::new() })
+}
+
+fn app_from_file(
+    app: &str,
+    labels: &ModelCatalog,
+    org: &OrgRecord,
+    now_ms: i64,
+) -> Result<(AppId, EffectiveConfig), Failure> {
     let of_app = file::read(app)?;
     let id =
         AppId::new(of_app.app_id.as_deref().unwrap_or("app")).map_err(|error| at(app, error))?;
     let wanted: AppConfig = body(app, of_app.body)?;
     let config =
-        convert::put_app(wanted).check(labels, &[], &org).map_err(|error| at(app, error))?;
-    Ok(EffectiveConfig::for_app(&org, &AppRecord::new(org.org.clone(), id, config, now_ms), now_ms))
+        convert::put_app(wanted).check(labels, &[], org).map_err(|error| at(app, error))?;
+    let record = AppRecord::new(org.org.clone(), id.clone(), config, now_ms);
+    Ok((id, EffectiveConfig::for_app(org, &record, now_ms)))
 }
 
 fn at(file: &str, error: weir_keeper::Error) -> Failure {
@@ -153,21 +181,24 @@ fn body<T: DeserializeOwned>(file: &str, body: Value) -> Result<T, Failure> {
     serde_json::from_value(body).map_err(|error| Failure::usage(format!("{file}: {error}")))
 }
 
-/// The stored configuration, with the inference profiles of the app as labels.
+/// The stored configurations of an org and of these apps, with the inference profiles of the apps as labels.
 async fn stored(
     api: &Api,
     org: &str,
-    app: Option<&str>,
+    apps: &BTreeSet<AppId>,
     labels: ModelCatalog,
     now_ms: i64,
 ) -> Result<Proposal, Failure> {
     let context = ApiContext::new(api, ROOT, false);
-    let target = TargetArgs { org: org.to_owned(), app: app.map(str::to_owned) };
-    let found: wire::EffectiveConfig = api.get(&target.path(&context, &[])).await?;
+    let target = TargetArgs { org: org.to_owned(), app: None };
+    let of_org: wire::EffectiveConfig = api.get(&target.path(&context, &[])).await?;
     let mut all: BTreeMap<Label, ModelDefinition> =
         labels.iter().map(|(label, def)| (label.clone(), def.clone())).collect();
     let mut named = BTreeMap::new();
-    if app.is_some() {
+    let mut of_apps: Vec<(AppId, wire::EffectiveConfig)> = Vec::new();
+    for app in apps {
+        let target = TargetArgs { org: org.to_owned(), app: Some(app.to_string()) };
+        of_apps.push((app.clone(), api.get(&target.path(&context, &[])).await?));
         let profiles: Vec<InferenceProfile> =
             context.all(&target.path(&context, &["inference-profiles"])).await?;
         let model = |profile: &InferenceProfile| {
@@ -178,10 +209,14 @@ async fn stored(
         all.extend(profiles.into_iter().filter_map(label));
     }
     let labels = ModelCatalog::new(all).map_err(wrong)?;
-    let id = OrgId::new(&found.org_id).map_err(wrong)?;
-    let config = as_request(found).check(&labels, None).map_err(wrong)?;
-    let config = EffectiveConfig::for_org(&OrgRecord::new(id, config, now_ms), now_ms);
-    Ok(Proposal { config, labels, named })
+    let config = |found: wire::EffectiveConfig| {
+        let id = OrgId::new(&found.org_id).map_err(wrong)?;
+        let config = as_request(found).check(&labels, None).map_err(wrong)?;
+        Ok::<_, Failure>(EffectiveConfig::for_org(&OrgRecord::new(id, config, now_ms), now_ms))
+    };
+    let apps = of_apps.into_iter().map(|(app, found)| Ok((app, config(found)?)));
+    let apps = apps.collect::<Result<BTreeMap<_, _>, Failure>>()?;
+    Ok(Proposal { config: config(of_org)?, apps, default_app: None, labels, named })
 }
 
 /// The request that leads to the configuration in force.
@@ -196,6 +231,8 @@ fn as_request(found: wire::EffectiveConfig) -> PutOrg {
         overrides: Overrides {
             tight_mode_threshold_pct: Some(found.tight_mode_threshold_pct.into()),
             sticky_fallback_enabled: Some(found.sticky_fallback_enabled),
+            refresh_interval_normal_secs: Some(found.refresh_interval_normal_secs.into()),
+            refresh_interval_tight_secs: Some(found.refresh_interval_tight_secs.into()),
             ..Overrides::default()
         },
         unpriced: Some(found.unpriced),

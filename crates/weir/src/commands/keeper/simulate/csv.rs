@@ -5,6 +5,7 @@ use std::io::Read;
 
 use csv::{ReaderBuilder, StringRecord, Terminator, Trim};
 use weir_keeper::bounds::REPLAY_ROWS_MAX;
+use weir_keeper::ids::AppId;
 use weir_keeper::money::TokenUse;
 use weir_keeper::simulate::ReplayRow;
 
@@ -17,11 +18,11 @@ const INPUT: &str = "input_tokens";
 const OUTPUT: &str = "output_tokens";
 const CACHED_READ: &str = "cached_read_tokens";
 const CACHED_WRITE: &str = "cached_write_tokens";
+const APP: &str = "app_id";
 /// Columns of a submission that a simulation ignores.
-const IGNORED: [&str; 10] = [
+const IGNORED: [&str; 9] = [
     "request_id",
     "org_id",
-    "app_id",
     "model_label",
     "model_id",
     "bedrock_model_id",
@@ -39,6 +40,7 @@ struct Columns {
     output: usize,
     cached_read: Option<usize>,
     cached_write: Option<usize>,
+    app: Option<usize>,
 }
 
 /// Reads the submissions of a file, in its order.
@@ -114,7 +116,7 @@ fn explain(kind: &csv::ErrorKind) -> String {
 
 impl Columns {
     fn of(header: &StringRecord) -> Result<Columns, String> {
-        let known = [TIMESTAMP, INPUT, OUTPUT, CACHED_READ, CACHED_WRITE];
+        let known = [TIMESTAMP, INPUT, OUTPUT, CACHED_READ, CACHED_WRITE, APP];
         for (number, name) in header.iter().enumerate() {
             if !known.contains(&name) && !IGNORED.contains(&name) {
                 let all = known.iter().chain(&IGNORED).copied().collect::<Vec<_>>().join(", ");
@@ -134,6 +136,7 @@ impl Columns {
             output: needed(OUTPUT)?,
             cached_read: place(CACHED_READ),
             cached_write: place(CACHED_WRITE),
+            app: place(APP),
         })
     }
 
@@ -155,7 +158,10 @@ impl Columns {
             cached_write: count(self.cached_write, CACHED_WRITE)?,
         };
         let timestamp = record.get(self.timestamp).unwrap_or_default();
-        ReplayRow::new(timestamp, tokens).map_err(|error| error.to_string())
+        let row = ReplayRow::new(timestamp, tokens).map_err(|error| error.to_string())?;
+        let app = self.app.and_then(|place| record.get(place)).filter(|app| !app.is_empty());
+        let app = app.map(AppId::new).transpose().map_err(|error| error.to_string())?;
+        Ok(ReplayRow { app, ..row })
     }
 }
 
@@ -179,6 +185,17 @@ mod tests {
             [(1_769_176_801_000, 5, 0), (1_769_176_800_000, 6, 7)]
         );
         assert_eq!(read("timestamp,input_tokens,output_tokens\n"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn submissions_name_their_app() {
+        let text = "app_id,timestamp,input_tokens,output_tokens\n\
+                    shop,2026-01-23T14:00:00Z,1,2\n\
+                    ,2026-01-23T14:00:00Z,1,2\n";
+        let apps: Vec<_> = read(text).unwrap().into_iter().map(|row| row.app).collect();
+        assert_eq!(apps, [Some(AppId::new("shop").unwrap()), None]);
+        let wrong = read(&text.replace("shop", "a#b")).unwrap_err();
+        assert!(wrong.starts_with("day.csv, line 2: app: \"a#b\" is not an app id"), "{wrong}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod show;
 
 use clap::Args;
 use weir_keeper::day::OrgDay;
-use weir_keeper::simulate::{LAG_MS_MAX, ReplayRow, Simulation, Traffic};
+use weir_keeper::simulate::{CACHE_MS_MAX, LAG_MS_MAX, ReplayRow, Simulation, Traffic};
 use weir_table::clock::Clock;
 
 use self::config::Proposal;
@@ -16,12 +16,13 @@ use crate::failure::Failure;
 const AFTER_HELP: &str = "\
 Examples:
   weir keeper simulate --org org.yaml --requests 20000 --plot
-  weir keeper simulate --org org.yaml --app app.yaml --csv yesterday.csv
+  weir keeper simulate --org org.yaml --app search.yaml --app chat.yaml --csv yesterday.csv
   weir keeper simulate --org-id 550e8400-e29b-41d4-a716-446655440000 --app-id api --csv yesterday.csv
 
 A file of submissions is CSV with the columns timestamp (like 2026-01-23T14:00:00Z), input_tokens and output_tokens, and
-may have cached_read_tokens and cached_write_tokens. Other columns of a submission, such as request_id and model_label, are
-ignored. Each submission goes to the model that the keeper selects at its time.";
+may have cached_read_tokens, cached_write_tokens and app_id. Other columns of a submission, such as request_id and
+model_label, are ignored. Each submission goes to the model that its app selected last; an app selects again as often as the
+configuration tells it, or as --cache says. Where quotas are of each app, an app without a configuration has that of its org.";
 
 /// Flags of `weir keeper simulate`.
 #[derive(Debug, Args)]
@@ -30,13 +31,13 @@ pub(super) struct SimulateArgs {
     /// Configuration of an org: a file as for `org apply`
     #[arg(long, value_name = "FILE", required_unless_present = "org_id")]
     org: Option<String>,
-    /// Configuration of an app: a file as for `app apply`
+    /// Configuration of an app: a file as for `app apply`; for several apps, several times
     #[arg(long, value_name = "FILE", requires = "org")]
-    app: Option<String>,
+    app: Vec<String>,
     /// Use the stored configuration of this org
     #[arg(long, value_name = "ID", conflicts_with = "org")]
     org_id: Option<String>,
-    /// Use the stored configuration of this app
+    /// Replay this app with its stored configuration; submissions without an app are its own, those of others are skipped
     #[arg(long, value_name = "ID", requires = "org_id")]
     app_id: Option<String>,
     /// Replay the submissions of this CSV file [default: generated ones]
@@ -57,6 +58,9 @@ pub(super) struct SimulateArgs {
     /// Seconds between two aggregations; 0 for totals without lag [default: jobs.aggregate_interval_secs]
     #[arg(long, value_name = "SECS")]
     lag: Option<u64>,
+    /// Seconds for which an app uses a selection; 0 selects before every call [default: as the configuration tells clients]
+    #[arg(long, value_name = "SECS")]
+    cache: Option<u64>,
     /// Day of the org to replay [default: that of the first submission in the file, or today]
     #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
     day: Option<OrgDay>,
@@ -75,9 +79,13 @@ fn day(text: &str) -> Result<OrgDay, String> {
 /// Replays the day and prints the result.
 pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Result<(), Failure> {
     let now_ms = i64::try_from(Clock::System.now_ms()).unwrap_or(i64::MAX);
-    let proposal = Proposal::of(loaded, &args, now_ms).await?;
+    let mut read = args.csv.as_deref().map(csv::read).transpose()?;
+    if let (Some(rows), Some(app)) = (&mut read, &args.app_id) {
+        rows.retain(|row| row.app.as_ref().is_none_or(|of| of.as_str() == app));
+    }
+    let named = read.iter().flatten().filter_map(|row| row.app.clone()).collect();
+    let proposal = Proposal::of(loaded, &args, &named, now_ms).await?;
     let zone = &proposal.config.timezone;
-    let read = args.csv.as_deref().map(csv::read).transpose()?;
     let first = read.as_ref().and_then(|rows| rows.first());
     let day = args.day.unwrap_or_else(|| zone.day_of(first.map_or(now_ms, |row| row.at_ms)));
     let rows = match read {
@@ -87,12 +95,22 @@ pub(super) async fn run(loaded: &Loaded, args: SimulateArgs, json: bool) -> Resu
     let prices = proposal.prices(loaded, args.region.as_deref(), day).await?;
     let plan = Simulation {
         config: &proposal.config,
+        apps: &proposal.apps,
+        default_app: proposal.default_app.as_ref(),
         prices: &prices,
         day,
         lag_ms: lag_ms(&args, loaded)?,
+        cache_ms: args.cache.map(cache_ms).transpose()?,
     };
-    let report = tokio::task::block_in_place(|| plan.run(&rows)).map_err(wrong)?;
-    show::print(&plan, &report, args.plot, json)
+    let reports = tokio::task::block_in_place(|| plan.run(&rows)).map_err(wrong)?;
+    show::print(&plan, &reports, args.plot, json)
+}
+
+fn cache_ms(secs: u64) -> Result<i64, Failure> {
+    let ms = i64::try_from(secs).ok().and_then(|secs| secs.checked_mul(1000));
+    ms.filter(|ms| *ms <= CACHE_MS_MAX).ok_or_else(|| {
+        Failure::usage(format!("--cache is {secs}, more than {} seconds", CACHE_MS_MAX / 1000))
+    })
 }
 
 fn generated(args: &SimulateArgs) -> Traffic {

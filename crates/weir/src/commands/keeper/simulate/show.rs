@@ -1,6 +1,7 @@
 //! The result of a simulation: a table of models, the events of the day, and a chart of its hours.
 
 use serde_json::json;
+use weir_keeper::config::EffectiveConfig;
 use weir_keeper::day::Zone;
 use weir_keeper::simulate::{
     ModelOutcome, Simulation, SimulationEvent, SimulationEventKind, SimulationReport,
@@ -12,36 +13,65 @@ use crate::commands::keeper::amount::cents;
 use crate::failure::Failure;
 use crate::output;
 
-/// Prints the result.
+const DAY_MS: i64 = 86_400_000;
+
+/// Prints the results: one, or one for each app.
 pub(super) fn print(
     plan: &Simulation<'_>,
-    report: &SimulationReport,
+    reports: &[SimulationReport],
     plot: bool,
     json: bool,
 ) -> Result<(), Failure> {
-    let zone = &plan.config.timezone;
     if json {
-        let result = json!({
-            "timezone": zone,
+        let mut result = json!({
+            "timezone": plan.config.timezone,
             "lag_ms": plan.lag_ms,
+            "cache_ms": plan.cache_ms,
             "model_ordering": plan.config.model_ordering,
-            "report": report,
         });
+        match reports {
+            [report] => result["report"] = json!(report),
+            reports => result["reports"] = json!(reports),
+        }
         return Ok(output::json(&result)?);
     }
-    models(report, zone)?;
-    for event in &report.events {
-        let what = happened(event, plan.config.tight_mode_threshold_pct);
-        output::line(format!("{}  {what}", time(zone, event.at_ms)))?;
+    for report in reports {
+        let app = report.app_id.as_ref();
+        let config = app.and_then(|app| plan.apps.get(app)).unwrap_or(plan.config);
+        if reports.len() > 1 {
+            let app = app.map_or("submissions without an app", |app| app.as_str());
+            output::line(format!("{}:", output::printable(app)))?;
+        }
+        one(report, &DayClock::new(report, &config.timezone), config, plot)?;
     }
-    if plot {
-        chart(report, zone)?;
-    }
-    Ok(output::line(sum(report, zone))?)
+    Ok(())
 }
 
-fn models(report: &SimulationReport, zone: &Zone) -> std::io::Result<()> {
-    let at = |at_ms: Option<i64>| at_ms.map(|at_ms| time(zone, at_ms)).unwrap_or_default();
+fn one(
+    report: &SimulationReport,
+    clock: &DayClock<'_>,
+    config: &EffectiveConfig,
+    plot: bool,
+) -> std::io::Result<()> {
+    models(report, clock)?;
+    for event in &report.events {
+        let what = happened(event, config.tight_mode_threshold_pct);
+        output::line(format!("{}  {what}", clock.time(event.at_ms)))?;
+    }
+    if plot {
+        chart(report, clock)?;
+    }
+    output::line(sum(report, clock.zone))?;
+    // One app is the whole.
+    for app in report.apps.iter().filter(|_| report.apps.len() > 1) {
+        let (id, cost) = (output::printable(app.app_id.as_str()), app.cost_usd_micros);
+        output::line(format!("  {id}: {cost} for {}", output::counted(app.requests, "request")))?;
+    }
+    Ok(())
+}
+
+fn models(report: &SimulationReport, clock: &DayClock<'_>) -> std::io::Result<()> {
+    let at = |at_ms: Option<i64>| at_ms.map(|at_ms| clock.time(at_ms)).unwrap_or_default();
     let row = |model: &ModelOutcome| {
         vec![
             model.label.to_string(),
@@ -80,14 +110,38 @@ fn happened(event: &SimulationEvent, threshold_pct: u8) -> String {
     }
 }
 
-/// The local time of the org.
-fn time(zone: &Zone, at_ms: i64) -> String {
-    let local = zone.local_time(at_ms);
-    local.get("2026-01-23T".len().."2026-01-23T09:00:00".len()).unwrap_or(&local).to_owned()
+/// The local time of the org on a day. When the clocks change, an hour can occur twice, so that times need their offset.
+struct DayClock<'a> {
+    zone: &'a Zone,
+    has_offsets: bool,
+}
+
+impl DayClock<'_> {
+    fn new<'a>(report: &SimulationReport, zone: &'a Zone) -> DayClock<'a> {
+        DayClock { zone, has_offsets: report.end_ms - report.start_ms != DAY_MS }
+    }
+
+    /// The time of a day, like `09:00:00`, or `09:00:00-05:00` when the clocks change.
+    fn time(&self, at_ms: i64) -> String {
+        self.part(at_ms, "09:00:00".len())
+    }
+
+    /// The hour of a day, like `09`, or `09-05:00` when the clocks change.
+    fn hour(&self, at_ms: i64) -> String {
+        self.part(at_ms, "09".len())
+    }
+
+    fn part(&self, at_ms: i64, length: usize) -> String {
+        let local = self.zone.local_time(at_ms);
+        let start = "2026-01-23T".len();
+        let time = local.get(start..start + length).unwrap_or(&local);
+        let offset = local.get("2026-01-23T09:00:00".len()..).filter(|_| self.has_offsets);
+        format!("{time}{}", offset.unwrap_or_default())
+    }
 }
 
 /// The spend in each hour, by model.
-fn chart(report: &SimulationReport, zone: &Zone) -> std::io::Result<()> {
+fn chart(report: &SimulationReport, clock: &DayClock<'_>) -> std::io::Result<()> {
     let mut hours: Vec<(String, Vec<i64>)> = Vec::new();
     for pair in report.series.windows(2) {
         let [from, to] = pair else { continue };
@@ -95,7 +149,7 @@ fn chart(report: &SimulationReport, zone: &Zone) -> std::io::Result<()> {
         let spent: Vec<i64> = spent
             .map(|(from, to)| i64::try_from(to.saturating_sub(*from).0).unwrap_or(i64::MAX))
             .collect();
-        let hour = time(zone, from.at_ms).get(..2).unwrap_or_default().to_owned();
+        let hour = clock.hour(from.at_ms);
         match hours.last_mut() {
             Some((last, sums)) if *last == hour => {
                 for (sum, more) in sums.iter_mut().zip(spent) {
