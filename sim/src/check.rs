@@ -63,6 +63,19 @@ pub enum Check {
 /// Checks that the present code fails, with the reason. A mended fault leaves this list.
 pub const KNOWN_OPEN: &[(Check, &str)] = &[
     (
+        Check::Ceiling,
+        "after a clock went back the model's bucket is full where the limiter grants no time twice",
+    ),
+    (Check::RetryAfter, "the same: the wait counts time that is not granted again"),
+    (Check::ClockAhead, "a settlement of a bucket that has expired leaves its refill time"),
+    (Check::ExpiryCovers, "not explained yet: 3 of 100 seeds in 600 steps"),
+    (
+        Check::Level,
+        "not explained yet: 1 of 100 seeds in 600 steps, before capacities were compared",
+    ),
+    (Check::Lost, "not explained yet: 2 of 100 seeds in 600 steps"),
+    (Check::Usage, "a refund to a limit that was removed is not recorded"),
+    (
         Check::Settlement,
         "an adjustment of a lease whose bucket has expired is not recorded in the lease",
     ),

@@ -11,7 +11,7 @@ const SHORT: (u64, u64) = (24, 600);
 /// Seeds and steps of each of `make test-all`.
 const LONG: (u64, u64) = (128, 8_000);
 /// Seeds and steps within which each fault is found.
-const FAULT: (u64, u64) = (24, 1_200);
+const FAULT: (u64, u64) = (48, 1_200);
 
 fn length() -> (u64, u64) {
     let all = std::env::var_os("WEIR_TEST_ALL").is_some_and(|value| value == "1");

@@ -126,6 +126,9 @@ fn meter_conditions(
     let growth = after.level.tokens.saturating_sub(before.level.tokens);
     if refilled || growth > 0 {
         conditions.push(attr(tokens.clone()).le(before.level.tokens));
+        // A lower capacity that somebody set meanwhile would be exceeded.
+        let capacity = Field::Capacity.of(&before.name);
+        conditions.push(attr(capacity).eq(before.rate.capacity));
     }
     // What is taken must be there after the refill, also if others took meanwhile.
     let is_taken = after.consumed > before.consumed;

@@ -103,8 +103,10 @@ impl<B: Backend> Store<B> {
     async fn lacks_only_ttl(&self, spec: &TableSpec) -> Result<bool> {
         let found = self.inner.backend.describe(&spec.name).await?;
         Ok(found.is_none_or(|found| {
-            let with_ttl = TableSpec { ttl: spec.ttl.clone(), ..found.clone() };
-            found.ttl.is_none() && spec.differences(&with_ttl).is_empty()
+            // It may be set by now.
+            let is_open = found.ttl.is_none() || found.ttl == spec.ttl;
+            let with_ttl = TableSpec { ttl: spec.ttl.clone(), ..found };
+            is_open && spec.differences(&with_ttl).is_empty()
         }))
     }
 

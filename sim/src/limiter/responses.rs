@@ -159,7 +159,8 @@ impl Simulation {
         }
         let dry = Acquire { dry_run: true, ..request.clone() };
         let fresh = at_once(self.observer.acquire(&dry));
-        if !self.has_resolved_limits(&fresh) {
+        // The fresh instance may know a newer config, by which the request is invalid.
+        if !self.has_resolved_limits(&fresh) || (result.is_ok() && fresh.is_err()) {
             return Vec::new();
         }
         if say(&fresh) != say(result) {

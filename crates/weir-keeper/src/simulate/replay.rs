@@ -111,8 +111,8 @@ impl<'a> Replay<'a> {
             return Some(selected.index);
         }
         let index = self.recommended?;
-        let told_ms = i64::from(self.config.refresh().secs(self.mode)) * 1000;
-        let until_ms = use_until(at_ms, self.cache_ms.unwrap_or(told_ms), self.span);
+        let refresh_ms = i64::from(self.config.refresh().secs(self.mode)) * 1000;
+        let until_ms = use_until(at_ms, self.cache_ms.unwrap_or(refresh_ms), self.span);
         self.selected.insert(app, Selected { index, until_ms });
         Some(index)
     }

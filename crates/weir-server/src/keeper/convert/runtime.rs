@@ -239,6 +239,7 @@ mod tests {
             json!({
                 "recommended_model": {
                     "label": "standard",
+                    "model_id": "anthropic.claude-haiku-4-5-20251001-v1:0",
                     "bedrock_model_id": "anthropic.claude-haiku-4-5-20251001-v1:0",
                     "reason": "QUOTA_EXCEEDED_premium",
                     "description": "Claude Haiku 4.5: fast, for everyday work",
