@@ -368,6 +368,25 @@ fn a_day_is_tried_out_with_nothing_stored() {
     );
     assert_eq!(told["report"]["models"][0]["exceeded_at_ms"], 1_769_176_800_000_i64);
     assert_eq!(told["report"]["models"][1]["requests"], 1);
+
+    write(&home, "day.csv", &day.replace("15:00:00Z", "15h"));
+    home.weir("keeper simulate --org org.yaml --csv day.csv")
+        .fails(2, &["day.csv, line 3: timestamp"]);
+    write(&home, "day.csv", &day.replace("input_", "in_"));
+    home.weir("keeper simulate --org org.yaml --csv day.csv").fails(2, &["line 1", "in_tokens"]);
+    home.weir("keeper simulate --org org.yaml --csv none.csv").fails(2, &["none.csv"]);
+    home.weir("keeper simulate --org org.yaml --csv day.csv --seed 1").fails(2, &["--seed"]);
+    home.weir("keeper simulate --org org.yaml --lag 3601").fails(2, &["3601"]);
+    home.weir("keeper simulate --org org.yaml --day 2026-02-30").fails(2, &["2026-02-30"]);
+    home.weir("keeper simulate --org org.yaml --requests 1000001")
+        .fails(2, &["must be at most 1000000"]);
+    home.weir("keeper simulate").fails(2, &["--org"]);
+}
+
+#[test]
+fn a_day_of_several_apps_is_tried_out() {
+    let home = Home::new();
+    write(&home, "org.yaml", ORG_FILE);
     // Each app has its own quotas, and the app of a file has those of the file.
     let apps = "app_id,timestamp,input_tokens,output_tokens\n\
                 shop,2026-01-23T14:00:00Z,100000,50000\n\
@@ -408,19 +427,6 @@ fn a_day_is_tried_out_with_nothing_stored() {
     let short =
         home.weir("keeper simulate --org org.yaml --day 2026-03-08 --requests 2000 --plot").ok();
     assert!(!short.contains("  02-0") && short.contains("  23-04:00"), "{short}");
-
-    write(&home, "day.csv", &day.replace("15:00:00Z", "15h"));
-    home.weir("keeper simulate --org org.yaml --csv day.csv")
-        .fails(2, &["day.csv, line 3: timestamp"]);
-    write(&home, "day.csv", &day.replace("input_", "in_"));
-    home.weir("keeper simulate --org org.yaml --csv day.csv").fails(2, &["line 1", "in_tokens"]);
-    home.weir("keeper simulate --org org.yaml --csv none.csv").fails(2, &["none.csv"]);
-    home.weir("keeper simulate --org org.yaml --csv day.csv --seed 1").fails(2, &["--seed"]);
-    home.weir("keeper simulate --org org.yaml --lag 3601").fails(2, &["3601"]);
-    home.weir("keeper simulate --org org.yaml --day 2026-02-30").fails(2, &["2026-02-30"]);
-    home.weir("keeper simulate --org org.yaml --requests 1000001")
-        .fails(2, &["must be at most 1000000"]);
-    home.weir("keeper simulate").fails(2, &["--org"]);
 }
 
 #[test]

@@ -29,9 +29,12 @@ pub(super) fn print(
             "cache_ms": plan.cache_ms,
             "model_ordering": plan.config.model_ordering,
         });
-        match reports {
-            [report] => result["report"] = json!(report),
-            reports => result["reports"] = json!(reports),
+        let (name, value) = match reports {
+            [report] => ("report", json!(report)),
+            reports => ("reports", json!(reports)),
+        };
+        if let Some(fields) = result.as_object_mut() {
+            fields.insert(name.to_owned(), value);
         }
         return Ok(output::json(&result)?);
     }
