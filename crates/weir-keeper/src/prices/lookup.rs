@@ -116,7 +116,7 @@ fn profile_price(
 }
 
 impl<B: Backend> Keeper<B> {
-    /// The price of a model in a region at a time: see [`find`]. `None` when unknown. The store is read once a minute per
+    /// The price of a model in a region at a time: see `find`. `None` when unknown. The store is read once a minute per
     /// model, vendor and region.
     ///
     /// # Errors
