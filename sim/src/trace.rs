@@ -51,16 +51,24 @@ impl Trace {
         self.last.push_back(line);
     }
 
-    /// A hash of everything that happened.
-    #[must_use]
-    pub fn hash(&self) -> u64 {
-        self.hash.finish()
-    }
-
-    /// The last steps, the oldest first.
-    #[must_use]
-    pub fn last(&self) -> Vec<String> {
-        self.last.iter().cloned().collect()
+    /// The outcome of a run with this trace.
+    ///
+    /// # Errors
+    /// A rule was broken.
+    pub fn outcome(
+        &self,
+        domain: Domain,
+        seed: u64,
+        done: Result<(), Violation>,
+    ) -> Result<Passed, Box<Failure>> {
+        let step = self.step;
+        match done {
+            Ok(()) => Ok(Passed { hash: self.hash.finish(), steps: step }),
+            Err(violation) => {
+                let last = self.last.iter().cloned().collect();
+                Err(Box::new(Failure { domain, seed, step, violation, last }))
+            }
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub mod embedded;
 mod error;
 pub mod event_ids;
 pub mod expr;
+mod faults;
 pub mod feed;
 pub mod id;
 pub mod item;

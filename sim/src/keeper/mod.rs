@@ -100,17 +100,7 @@ pub fn run(seed: u64, steps: u64, checks: &Checks) -> Result<Passed, Box<Failure
     on_paused_runtime(async {
         let mut simulation = Simulation::new(seed, checks.clone()).await;
         let done = simulation.play(steps).await;
-        let Simulation { trace, .. } = &simulation;
-        match done {
-            Ok(()) => Ok(Passed { hash: trace.hash(), steps: trace.step() }),
-            Err(violation) => Err(Box::new(Failure {
-                domain: Domain::Keeper,
-                seed,
-                step: trace.step(),
-                violation,
-                last: trace.last(),
-            })),
-        }
+        simulation.trace.outcome(Domain::Keeper, seed, done)
     })
 }
 

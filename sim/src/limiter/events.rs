@@ -61,18 +61,7 @@ impl Simulation {
     }
 
     pub(super) fn change_weather(&mut self) {
-        let random = &mut self.random;
-        let rates = if random.percent(50) {
-            FaultRates::default()
-        } else {
-            FaultRates {
-                before: *random.pick(&[0, 5, 30]),
-                after: *random.pick(&[0, 5, 20]),
-                conflict: *random.pick(&[0, 5, 20]),
-                stale: *random.pick(&[0, 30]),
-                index_lag: *random.pick(&[0, 3, 50]),
-            }
-        };
+        let rates = FaultRates::random(&mut self.random, &[0, 3, 50]);
         self.store.with(|state| state.rates = rates);
         self.trace.say(format_args!("the store changes: {rates:?}"));
     }

@@ -1,6 +1,6 @@
 //! A store in memory with faults: the [`Backend`] that every instance of a run shares.
 //!
-//! A call waits for its turn first, so that the scheduler decides which of several requests goes on. Then chance decides: the
+//! A call waits for the scheduler first, which decides which of several requests goes on. Then chance decides: the
 //! call fails before it does anything, does its work, or does its work and loses the response. What was written is
 //! recorded as a [`Commit`], which the checks compare with the model.
 
@@ -69,6 +69,22 @@ pub struct FaultRates {
     pub index_lag: usize,
 }
 
+impl FaultRates {
+    /// A store that works, or one that fails in some ways. `index_lags` are the possible lags of indexes.
+    pub fn random(random: &mut Random, index_lags: &[usize]) -> FaultRates {
+        if random.percent(50) {
+            return FaultRates::default();
+        }
+        FaultRates {
+            before: *random.pick(&[0, 5, 30]),
+            after: *random.pick(&[0, 5, 20]),
+            conflict: *random.pick(&[0, 5, 20]),
+            stale: *random.pick(&[0, 30]),
+            index_lag: *random.pick(index_lags),
+        }
+    }
+}
+
 /// The state of the store.
 #[derive(Debug)]
 pub struct StoreState {
@@ -83,7 +99,7 @@ pub struct StoreState {
     pub now_ms: u64,
     /// The task that is being polled.
     pub task: u64,
-    /// Whether the task that is being polled waits for its turn.
+    /// Whether the task that is being polled waits for the scheduler.
     pub is_waiting: bool,
     /// Calls of the task that is being polled.
     pub calls: u64,
@@ -100,8 +116,8 @@ pub struct Memory {
     instance: usize,
 }
 
-/// What chance has in mind for a call.
-enum Turn {
+/// How a call ends that the store executes.
+enum CallOutcome {
     Fine,
     LosesResponse,
 }
@@ -176,10 +192,10 @@ impl Memory {
         }
     }
 
-    /// Waits for the call's turn, and decides how it ends.
-    async fn turn(&self) -> Result<Turn> {
+    /// Waits for the scheduler, and decides how the call ends.
+    async fn begin_call(&self) -> Result<CallOutcome> {
         if self.is_calm() {
-            return Ok(Turn::Fine);
+            return Ok(CallOutcome::Fine);
         }
         self.pause().await;
         let mut state = self.state.lock();
@@ -187,7 +203,7 @@ impl Memory {
         state.calls += 1;
         let rates = state.rates;
         if rates.before + rates.after + rates.conflict == 0 {
-            return Ok(Turn::Fine);
+            return Ok(CallOutcome::Fine);
         }
         let lost = Error::Unavailable("simulated".to_owned());
         let chance = state.random.index(100) as u32;
@@ -197,10 +213,10 @@ impl Memory {
         } else if chance < rates.before + rates.conflict {
             Err(Error::Conflict)
         } else if chance < rates.before + rates.conflict + rates.after {
-            Ok(Turn::LosesResponse)
+            Ok(CallOutcome::LosesResponse)
         } else {
             state.faults -= 1;
-            Ok(Turn::Fine)
+            Ok(CallOutcome::Fine)
         }
     }
 
@@ -221,13 +237,13 @@ impl Memory {
     }
 
     /// Ends a call that took effect: sometimes others go on before its response arrives, and sometimes it never does.
-    async fn answer<T>(&self, turn: Turn, done: Result<T>) -> Result<T> {
-        match turn {
-            Turn::LosesResponse => {
+    async fn end_call<T>(&self, outcome: CallOutcome, done: Result<T>) -> Result<T> {
+        match outcome {
+            CallOutcome::LosesResponse => {
                 done?;
                 Err(Error::Unavailable("simulated, after it was done".to_owned()))
             }
-            Turn::Fine => {
+            CallOutcome::Fine => {
                 if !self.is_calm() && self.state.lock().random.percent(10) {
                     self.pause().await;
                 }
@@ -332,19 +348,19 @@ impl Backend for Memory {
     }
 
     async fn get(&self, get: &Get) -> Result<Option<Item>> {
-        let turn = self.turn().await?;
+        let outcome = self.begin_call().await?;
         let found = self.read(get);
-        self.answer(turn, found).await
+        self.end_call(outcome, found).await
     }
 
     async fn batch_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
-        let turn = self.turn().await?;
+        let outcome = self.begin_call().await?;
         let found = gets.iter().map(|get| self.read(get)).collect();
-        self.answer(turn, found).await
+        self.end_call(outcome, found).await
     }
 
     async fn write(&self, write: Write) -> Result<Written> {
-        let turn = self.turn().await?;
+        let outcome = self.begin_call().await?;
         let done = {
             let mut state = self.state.lock();
             match state.verdict(&write)? {
@@ -358,19 +374,19 @@ impl Backend for Memory {
                 }),
             }
         };
-        self.answer(turn, done).await
+        self.end_call(outcome, done).await
     }
 
     async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {
-        let turn = self.turn().await?;
+        let outcome = self.begin_call().await?;
         let done = self.state.lock().commit(&writes).map(|_| ());
-        self.answer(turn, done).await
+        self.end_call(outcome, done).await
     }
 
     async fn transact(&self, transaction: Transaction) -> Result<Transacted> {
-        let turn = self.turn().await?;
+        let outcome = self.begin_call().await?;
         let done = self.state.lock().transact(&transaction);
-        self.answer(turn, done).await
+        self.end_call(outcome, done).await
     }
 
     async fn transact_get(&self, gets: &[Get]) -> Result<Vec<Option<Item>>> {
@@ -378,7 +394,7 @@ impl Backend for Memory {
     }
 
     async fn page(&self, query: &Query, after: Option<&Item>) -> Result<RawPage> {
-        let turn = self.turn().await?;
+        let outcome = self.begin_call().await?;
         let page = {
             let mut state = self.state.lock();
             let lag = if self.instance == OBSERVER { 0 } else { state.rates.index_lag };
@@ -387,7 +403,7 @@ impl Backend for Memory {
             table.index(lag);
             Ok(table.page(query, after))
         };
-        self.answer(turn, page).await
+        self.end_call(outcome, page).await
     }
 
     async fn feed_shards(&self, _table: &str) -> Result<Vec<FeedShard>> {
@@ -401,9 +417,9 @@ impl Backend for Memory {
         from: &Position,
         limit: usize,
     ) -> Result<FeedPage> {
-        let turn = self.turn().await?;
+        let outcome = self.begin_call().await?;
         let page = self.state.lock().table(table).and_then(|table| table.changes(from, limit));
-        self.answer(turn, page).await
+        self.end_call(outcome, page).await
     }
 }
 

@@ -87,37 +87,37 @@ async fn an_org_quota_is_charged_and_the_app_is_metered_too(scene: &Scene) {
 
 async fn a_duplicate_gets_the_first_response(scene: &Scene) {
     let who = spender(scene, "APP").await;
-    let told = submission(scene);
-    let first = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    let submitted = submission(scene);
+    let first = scene.keeper.submit(&who.org, &who.app, &submitted).await.unwrap();
     let another = scene.another().await;
     for keeper in [&scene.keeper, &another] {
-        let again = keeper.submit(&who.org, &who.app, &told).await.unwrap();
+        let again = keeper.submit(&who.org, &who.app, &submitted).await.unwrap();
         assert!(again.duplicate);
         assert_eq!(again.processing, first.processing);
     }
     scene.watch.reset();
-    scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    scene.keeper.submit(&who.org, &who.app, &submitted).await.unwrap();
     let calls = scene.watch.calls();
     assert_eq!((calls.transactions, calls.gets, calls.batch_gets), (1, 1, 0));
     // A client that builds its request again sets a new timestamp.
-    let rebuilt = Submission { at_ms: told.at_ms - 5_000, ..told.clone() };
+    let rebuilt = Submission { at_ms: submitted.at_ms - 5_000, ..submitted.clone() };
     let again = scene.keeper.submit(&who.org, &who.app, &rebuilt).await.unwrap();
     assert_eq!((again.duplicate, again.processing), (true, first.processing));
-    let both = [rebuilt.clone(), told.clone()];
+    let both = [rebuilt.clone(), submitted.clone()];
     for again in scene.keeper.submit_batch(&who.org, &who.app, &both).await.unwrap() {
         assert_eq!(again.unwrap().processing, first.processing);
     }
-    let mut other = told.clone();
+    let mut other = submitted.clone();
     other.tokens.output += 1;
     let error = scene.keeper.submit(&who.org, &who.app, &other).await.unwrap_err();
     assert!(matches!(error, Error::AlreadyExists(_)));
     assert_eq!(spent(scene, &who.one(), "premium", today()).await, (1, COST));
     // Request ids are per app: another app may use the same one.
-    assert!(!scene.keeper.submit(&who.org, &who.other, &told).await.unwrap().duplicate);
+    assert!(!scene.keeper.submit(&who.org, &who.other, &submitted).await.unwrap().duplicate);
 
     // Two days later the timestamp would be rejected, but this is a duplicate.
     scene.clock.advance_ms(2 * 86_400_000);
-    let late = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    let late = scene.keeper.submit(&who.org, &who.app, &submitted).await.unwrap();
     assert!(late.duplicate);
     assert_eq!(late.processing, first.processing);
     let error = scene.keeper.submit(&who.org, &who.app, &other).await.unwrap_err();
@@ -151,8 +151,8 @@ async fn a_model_without_a_price_is_not_free(scene: &Scene) {
     let unpriced = Submission { model: model.clone(), ..submission(scene) };
     let error = keeper.submit(&who.org, &who.app, &unpriced).await.unwrap_err();
     assert!(matches!(error, Error::UnknownPrice { .. }), "{error}");
-    let told = Submission { model, ..stated(scene, "premium", 5) };
-    let answer = keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    let submitted = Submission { model, ..stated(scene, "premium", 5) };
+    let answer = keeper.submit(&who.org, &who.app, &submitted).await.unwrap();
     assert_eq!(answer.processing.computed_cost_usd_micros, None);
     assert_eq!(spent(scene, &who.one(), "premium", today()).await, (1, 5));
 
@@ -174,13 +174,13 @@ async fn the_timestamp_picks_the_day(scene: &Scene) {
         (began_ms - 1, yesterday),
         (began_ms - 86_400_000, yesterday),
     ] {
-        let told = Submission { at_ms, ..submission(scene) };
-        let answer = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+        let submitted = Submission { at_ms, ..submission(scene) };
+        let answer = scene.keeper.submit(&who.org, &who.app, &submitted).await.unwrap();
         assert_eq!(answer.processing.org_day, on, "{at_ms}");
     }
     for at_ms in [now_ms(scene) + 60_001, began_ms - 86_400_001] {
-        let told = Submission { at_ms, ..submission(scene) };
-        let error = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap_err();
+        let submitted = Submission { at_ms, ..submission(scene) };
+        let error = scene.keeper.submit(&who.org, &who.app, &submitted).await.unwrap_err();
         assert!(error.to_string().starts_with("timestamp: is "), "{error}");
     }
     assert_eq!(spent(scene, &who.one(), "premium", today()).await.0, 2);
@@ -194,13 +194,13 @@ async fn a_submission_with_a_lost_response_is_not_metered_twice(scene: &Scene) {
         let mut sent = 1;
         for strike in [Strike::Before, Strike::After] {
             for skip in 0.. {
-                let told = submission(scene);
+                let submitted = submission(scene);
                 scene.watch.fail_once(skip, strike);
-                let first = scene.keeper.submit(&who.org, &who.app, &told).await;
+                let first = scene.keeper.submit(&who.org, &who.app, &submitted).await;
                 let struck = !scene.watch.is_planned();
                 scene.watch.cancel();
                 assert_eq!(first.is_err(), struck);
-                let again = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+                let again = scene.keeper.submit(&who.org, &who.app, &submitted).await.unwrap();
                 assert_eq!(again.processing.cost_usd_micros, MicroUsd(COST));
                 sent += 1;
                 assert_eq!(spent(scene, &who.one(), "premium", today()).await, (sent, sent * COST));
@@ -237,14 +237,14 @@ async fn crowd(scene: &Scene, tasks_max: usize) {
     let (org, app) = (&who.org, &who.app);
     let tasks = (0..tasks_max).map(|task| {
         let keeper = if task % 2 == 0 { scene.keeper.clone() } else { another.clone() };
-        let told: Vec<Submission> =
+        let submissions: Vec<Submission> =
             (0..EACH).map(|n| ids[(task * 7 + n * 11) % tasks_max].clone()).collect();
         let (org, app) = (org.clone(), app.clone());
         tokio::spawn(async move {
             let mut first = Vec::new();
-            for told in told {
-                if !insist(&keeper, &org, &app, &told).await.duplicate {
-                    first.push(told.request_id);
+            for submission in submissions {
+                if !insist(&keeper, &org, &app, &submission).await.duplicate {
+                    first.push(submission.request_id);
                 }
             }
             first
@@ -259,20 +259,25 @@ async fn crowd(scene: &Scene, tasks_max: usize) {
     first.dedup();
     assert_eq!(new, first.len(), "an id was new twice");
     // Three tasks submit each id, so all ids are submitted.
-    let told = u64::try_from(tasks_max).unwrap();
+    let count = u64::try_from(tasks_max).unwrap();
     for scope in [who.all(), who.one()] {
-        assert_eq!(spent(scene, &scope, "premium", today()).await, (told, told * COST));
+        assert_eq!(spent(scene, &scope, "premium", today()).await, (count, count * COST));
     }
 }
 
 /// Submits until there is a response, as clients do: a busy store may not respond.
-async fn insist(keeper: &Keeper<Watched>, org: &OrgId, app: &AppId, told: &Submission) -> Accepted {
+async fn insist(
+    keeper: &Keeper<Watched>,
+    org: &OrgId,
+    app: &AppId,
+    submitted: &Submission,
+) -> Accepted {
     const TRIES: u64 = 40;
     for attempt in 0..TRIES {
         // Random backoff, so that competing tasks do not meet again.
         let longest = 20 * attempt + 1;
         tokio::time::sleep(std::time::Duration::from_millis(fastrand::u64(..longest))).await;
-        match keeper.submit(org, app, told).await {
+        match keeper.submit(org, app, submitted).await {
             Err(error) if error.is_unavailable() => {}
             done => return done.unwrap(),
         }
@@ -362,12 +367,12 @@ async fn a_profile_requires_a_region(scene: &Scene) {
         ..PutApp::default()
     };
     scene.keeper.put_app(&who.org, &who.app, &chain, "test").await.unwrap();
-    let told = Submission { label: "ours".into(), ..submission(scene) };
-    let error = scene.keeper.submit(&who.org, &who.app, &told).await.unwrap_err();
+    let submitted = Submission { label: "ours".into(), ..submission(scene) };
+    let error = scene.keeper.submit(&who.org, &who.app, &submitted).await.unwrap_err();
     assert!(error.to_string().starts_with("calling_region: is required"), "{error}");
-    let told = Submission { region: Some("us-east-1".into()), ..told };
-    scene.keeper.submit(&who.org, &who.app, &told).await.unwrap();
+    let submitted = Submission { region: Some("us-east-1".into()), ..submitted };
+    scene.keeper.submit(&who.org, &who.app, &submitted).await.unwrap();
     assert_eq!(spent(scene, &who.one(), "ours", today()).await, (1, COST));
-    let error = scene.keeper.submit(&who.org, &who.other, &told).await.unwrap_err();
+    let error = scene.keeper.submit(&who.org, &who.other, &submitted).await.unwrap_err();
     assert!(matches!(error, Error::Label { .. }), "it is the other app's");
 }

@@ -38,8 +38,8 @@ async fn a_token_does_what_its_scope_says_until_it_ends() {
     assert_eq!(me["scope"], "metrics");
     assert_eq!(me["expires_at"], "2026-01-15T13:00:00.000Z");
     app.clock.advance_ms(3_600_000);
-    let told = app.get("/v1/whoami").bearer(&tenant).send().await.problem(Code::UNAUTHORIZED);
-    assert_eq!(told.detail, "the token has expired");
+    let problem = app.get("/v1/whoami").bearer(&tenant).send().await.problem(Code::UNAUTHORIZED);
+    assert_eq!(problem.detail, "the token has expired");
 }
 
 #[tokio::test]
@@ -101,13 +101,13 @@ async fn the_longest_name_fits_in_any_script() {
 #[tokio::test]
 async fn a_configured_admin_key_is_not_rotated() {
     let app = TestApp::start(vec![]).await;
-    let told = app
+    let problem = app
         .post("/v1/admin-key/rotate", &json!({}))
         .admin()
         .send()
         .await
         .problem(Code::SET_BY_CONFIGURATION);
-    assert_eq!(told.details["field"], "admin_key");
+    assert_eq!(problem.details["field"], "admin_key");
     assert_eq!(app.get("/v1/jobs").admin().send().await.status, 200);
 }
 

@@ -90,7 +90,7 @@ fn orgs_and_apps_are_applied_listed_and_shown() {
     assert_eq!(ids, ["chat", "shop"]);
     let shown = home.weir(&format!("keeper app show {ORG} chat")).ok();
     assert!(shown.contains("$0.000007"), "{shown}");
-    // A new zone waits for midnight, and is told meanwhile.
+    // A new zone waits for midnight, and is shown meanwhile.
     write(&home, "moved.yaml", &ORG_FILE.replace("America/New_York", "Asia/Tokyo"));
     let moved = home.weir("keeper org apply moved.yaml").ok();
     assert!(moved.contains("days in America/New_York") && moved.contains(": days in Asia/Tokyo"));
@@ -99,7 +99,7 @@ fn orgs_and_apps_are_applied_listed_and_shown() {
 }
 
 #[test]
-fn mistakes_in_files_are_told_with_what_to_do() {
+fn mistakes_in_files_are_reported_with_what_to_do() {
     let home = home();
     home.weir("keeper org apply none.yaml").fails(2, &["none.yaml"]);
     home.weir("keeper org apply app.yaml").fails(2, &["app apply"]);
@@ -186,9 +186,9 @@ fn costs_are_submitted_and_move_the_chain() {
     assert!(again.starts_with(&format!("{id} was recorded before: $1.05\n")), "{again}");
     let other = home.weir(&format!("{submit} --request-id {id} --cached-read 1"));
     assert!(matches!(other.code, Some(2 | 3)), "{other:?}");
-    let told = home.weir(&format!("keeper select {ORG} shop --force-check --json")).json();
-    assert_eq!(told["recommended_model"]["label"], "standard");
-    assert_eq!(told["quota_status"]["models_status"]["premium"]["status"], "EXCEEDED");
+    let output = home.weir(&format!("keeper select {ORG} shop --force-check --json")).json();
+    assert_eq!(output["recommended_model"]["label"], "standard");
+    assert_eq!(output["quota_status"]["models_status"]["premium"]["status"], "EXCEEDED");
 
     home.weir("jobs run keeper-aggregate").ok();
     let day = home.weir(&format!("keeper totals {ORG} shop --json")).json();
@@ -217,7 +217,7 @@ fn costs_are_submitted_and_move_the_chain() {
 }
 
 #[test]
-fn changes_are_told_with_who_made_them() {
+fn changes_are_listed_with_who_made_them() {
     let home = home();
     set_up(&home);
     write(&home, "more.yaml", &ORG_FILE.replace("premium: $1", "premium: $2"));
@@ -239,7 +239,7 @@ fn changes_are_told_with_who_made_them() {
 }
 
 #[test]
-fn wrong_submissions_are_told() {
+fn wrong_submissions_are_refused() {
     let home = home();
     set_up(&home);
     let submit = |flags: &str| home.weir(&format!("keeper submit {ORG} shop {flags}"));
@@ -360,14 +360,14 @@ fn a_day_is_tried_out_with_nothing_stored() {
 
     let day = "timestamp,input_tokens,output_tokens\n2026-01-23T14:00:00Z,100000,50000\n2026-01-23T15:00:00Z,1000,100\n";
     write(&home, "day.csv", day);
-    let told = home.weir("keeper simulate --org org.yaml --csv day.csv --json").json();
-    assert_eq!(told["cache_ms"], json!(null));
+    let output = home.weir("keeper simulate --org org.yaml --csv day.csv --json").json();
+    assert_eq!(output["cache_ms"], json!(null));
     assert_eq!(
-        (&told["report"]["day"], &told["report"]["served"]),
+        (&output["report"]["day"], &output["report"]["served"]),
         (&json!("2026-01-23"), &json!(2))
     );
-    assert_eq!(told["report"]["models"][0]["exceeded_at_ms"], 1_769_176_800_000_i64);
-    assert_eq!(told["report"]["models"][1]["requests"], 1);
+    assert_eq!(output["report"]["models"][0]["exceeded_at_ms"], 1_769_176_800_000_i64);
+    assert_eq!(output["report"]["models"][1]["requests"], 1);
 
     write(&home, "day.csv", &day.replace("15:00:00Z", "15h"));
     home.weir("keeper simulate --org org.yaml --csv day.csv")
@@ -400,22 +400,22 @@ fn a_day_of_several_apps_is_tried_out() {
         "app_id: chat\napp_name: Chat\nquotas: {premium: 7, standard: 7, economy: 7}\n",
     );
     let simulate_apps = "keeper simulate --org org.yaml --app chat.yaml --csv apps.csv --lag 10";
-    let told = home.weir(&format!("{simulate_apps} --json")).json();
-    let requests = |told: &Value, app: usize, model: usize| {
-        told["reports"][app]["models"][model]["requests"].clone()
+    let output = home.weir(&format!("{simulate_apps} --json")).json();
+    let requests = |output: &Value, app: usize, model: usize| {
+        output["reports"][app]["models"][model]["requests"].clone()
     };
     assert_eq!(
-        (&told["reports"][0]["app_id"], &told["reports"][1]["app_id"]),
+        (&output["reports"][0]["app_id"], &output["reports"][1]["app_id"]),
         (&json!("chat"), &json!("shop"))
     );
     assert_eq!(
-        (requests(&told, 0, 0), &told["reports"][0]["models"][0]["quota_usd_micros"]),
+        (requests(&output, 0, 0), &output["reports"][0]["models"][0]["quota_usd_micros"]),
         (json!(1), &json!(7))
     );
     // The shop uses its first selection for five minutes, though its quota is spent.
-    assert_eq!((requests(&told, 1, 0), requests(&told, 1, 1)), (json!(2), json!(1)));
-    let told = home.weir(&format!("{simulate_apps} --cache 0 --json")).json();
-    assert_eq!((requests(&told, 1, 0), requests(&told, 1, 1)), (json!(1), json!(2)));
+    assert_eq!((requests(&output, 1, 0), requests(&output, 1, 1)), (json!(2), json!(1)));
+    let output = home.weir(&format!("{simulate_apps} --cache 0 --json")).json();
+    assert_eq!((requests(&output, 1, 0), requests(&output, 1, 1)), (json!(1), json!(2)));
     let shown = home.weir(simulate_apps).ok();
     assert!(shown.contains("chat:\n") && shown.contains("shop:\n"), "{shown}");
     home.weir(&format!("{simulate_apps} --cache 86401")).fails(2, &["86401"]);

@@ -123,21 +123,23 @@ impl Task {
         let consume = &self.plan.consume;
         let body = json!({"entity": self.entity, "resource": RESOURCE, "consume": consume});
         match self.ask("acquire", None, Some(&body)).await {
-            Answer::Told(200, response) if response["degraded"] == false => {
+            Answer::Response(200, response) if response["degraded"] == false => {
                 return Some(response["lease"].as_str().unwrap().to_owned());
             }
-            Answer::Told(429, _) => {
+            Answer::Response(429, _) => {
                 self.tally.refused += 1;
                 self.tally.last_refusal_ms = self.tally.last_refusal_ms.max(before_ms);
                 pause().await;
             }
-            Answer::Told(503, response) if response["details"]["kind"] == "contended" => {
+            Answer::Response(503, response) if response["details"]["kind"] == "contended" => {
                 self.tally.contended += 1;
             }
             // The store did not answer the server, or not in time.
-            Answer::Told(408 | 503, _) => tell("lost unknown"),
+            Answer::Response(408 | 503, _) => tell("lost unknown"),
             Answer::Lost => tell("lost unanswered"),
-            Answer::Told(status, response) => self.tally.odd.push(format!("{status} {response}")),
+            Answer::Response(status, response) => {
+                self.tally.odd.push(format!("{status} {response}"))
+            }
             Answer::Unsent => pause().await,
         }
         None
@@ -159,7 +161,7 @@ impl Task {
             }
         };
         let answer = wire.ask(Method::POST, tail, key, body).await;
-        if matches!(answer, Answer::Told(..)) {
+        if matches!(answer, Answer::Response(..)) {
             self.wire = Some(wire);
         }
         answer

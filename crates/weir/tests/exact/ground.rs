@@ -151,8 +151,8 @@ impl Ground {
     pub(crate) fn call(&self, method: Method, path: &str, body: Option<&Value>) -> Value {
         for _ in 0..LOOKS_MAX {
             match self.try_call(method.clone(), path, body) {
-                Answer::Told(200..=299, response) => return response,
-                Answer::Told(503, _) if method == Method::GET => {}
+                Answer::Response(200..=299, response) => return response,
+                Answer::Response(503, _) if method == Method::GET => {}
                 other => panic!("{path}: {other:?}"),
             }
         }

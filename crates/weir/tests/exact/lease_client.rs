@@ -53,12 +53,12 @@ async fn answered(task: &mut Task, lease: &str, verb: &str, number: u32, body: &
     let body = (verb == "adjust" || verb == "release").then_some(body);
     for _ in 0..TRIES_MAX {
         match task.ask(&tail, Some(&key), body).await {
-            Answer::Told(200, response) => {
+            Answer::Response(200, response) => {
                 task.tally.settles += 1;
                 return response;
             }
-            Answer::Told(503, _) => task.tally.contended += 1,
-            Answer::Told(status, response) => panic!("{verb} {body:?}: {status} {response}"),
+            Answer::Response(503, _) => task.tally.contended += 1,
+            Answer::Response(status, response) => panic!("{verb} {body:?}: {status} {response}"),
             Answer::Lost | Answer::Unsent => task.turn(),
         }
         pause().await;

@@ -92,12 +92,12 @@ impl Given {
         let consume = json!({"tpm": tokens, "rpm": 1});
         let ask = json!({"entity": ENTITY, "resource": RESOURCE, "consume": consume});
         match ground.try_ask(Method::POST, "acquire", Some(&ask)) {
-            Answer::Told(200, _) => {
+            Answer::Response(200, _) => {
                 self.requests += 1;
                 self.tokens += tokens;
                 true
             }
-            Answer::Told(429, _) => {
+            Answer::Response(429, _) => {
                 if tokens == TOKENS {
                     self.last_refusal_ms = before_ms;
                 }

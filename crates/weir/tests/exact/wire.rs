@@ -24,7 +24,7 @@ pub(crate) struct Wire {
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// It was answered: the status and the body.
-    Told(u16, Value),
+    Response(u16, Value),
     /// It never left.
     Unsent,
     /// It left, and no answer came: it may have been done or not.
@@ -87,9 +87,10 @@ impl Wire {
         };
         let status = answer.status().as_u16();
         match answer.into_body().collect().await {
-            Ok(body) => {
-                Answer::Told(status, serde_json::from_slice(&body.to_bytes()).unwrap_or_default())
-            }
+            Ok(body) => Answer::Response(
+                status,
+                serde_json::from_slice(&body.to_bytes()).unwrap_or_default(),
+            ),
             Err(_) => Answer::Lost,
         }
     }

@@ -108,7 +108,7 @@ impl Books<'_> {
     ) -> Result<(), String> {
         let response = match ground.try_call(Method::GET, &format!("{path}/aggregates/today"), None)
         {
-            Answer::Told(200, response) => response,
+            Answer::Response(200, response) => response,
             other => return Err(format!("{path}: {other:?}")),
         };
         for (label, def) in LABELS.iter().enumerate() {

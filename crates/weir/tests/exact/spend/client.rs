@@ -167,10 +167,10 @@ impl Task {
     async fn until(&mut self, status: u16, path: &str, body: &Value) -> Value {
         loop {
             match self.ask(path, body).await {
-                Answer::Told(response, answer) if response == status => return answer,
-                Answer::Told(503, _) | Answer::Lost => self.tally.retries += 1,
+                Answer::Response(response, answer) if response == status => return answer,
+                Answer::Response(503, _) | Answer::Lost => self.tally.retries += 1,
                 Answer::Unsent => {}
-                Answer::Told(other, answer) => {
+                Answer::Response(other, answer) => {
                     tell(&format!("odd {other} {answer}"));
                     panic!("{other} {answer}");
                 }
@@ -191,7 +191,7 @@ impl Task {
             }
         };
         let answer = wire.call(Method::POST, path, None, Some(body)).await;
-        if matches!(answer, Answer::Told(..)) {
+        if matches!(answer, Answer::Response(..)) {
             self.wire = Some(wire);
         }
         answer
