@@ -3,7 +3,7 @@
 //! The table service and the stream service each have their own `AttributeValue` with the same variants, so a macro writes
 //! the readers once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -65,11 +65,9 @@ macro_rules! readers {
                         .map(|(name, wire)| Ok((Name::from(name), $value(wire)?)))
                         .collect::<Result<_>>()?,
                 ),
-                Wire::Ss(set) => Value::Ss(set.into_iter().collect()),
-                Wire::Ns(set) => {
-                    Value::Ns(set.iter().map(|text| number(text)).collect::<Result<_>>()?)
-                }
-                Wire::Bs(set) => Value::Bs(set.into_iter().map(|b| b.into_inner()).collect()),
+                Wire::Ss(texts) => Value::Ss(set(texts.into_iter().map(Ok))?),
+                Wire::Ns(texts) => Value::Ns(set(texts.iter().map(|text| number(text)))?),
+                Wire::Bs(all) => Value::Bs(set(all.into_iter().map(|b| Ok(b.into_inner())))?),
                 other => {
                     let problem = format!("a value of unknown kind: {other:?}");
                     return Err(Error::backend("reading an item of DynamoDB", problem));
@@ -95,6 +93,18 @@ fn number(text: &str) -> Result<Number> {
     text.parse().map_err(|problem| {
         Error::backend("reading an item of DynamoDB", format!("the number {text:?} {problem}"))
     })
+}
+
+/// A set; two equal elements would silently become one.
+fn set<T: Ord>(elements: impl Iterator<Item = Result<T>>) -> Result<BTreeSet<T>> {
+    let mut set = BTreeSet::new();
+    for element in elements {
+        if !set.insert(element?) {
+            let problem = "a set holds an element twice";
+            return Err(Error::backend("reading an item of DynamoDB", problem));
+        }
+    }
+    Ok(set)
 }
 
 /// An optional item from the wire.
@@ -125,5 +135,17 @@ mod tests {
     fn a_malformed_number_is_a_fault_of_the_store() {
         let wire = HashMap::from([("n".to_owned(), AttributeValue::N("x".into()))]);
         assert!(!read_item(wire).unwrap_err().is_invalid());
+    }
+
+    #[test]
+    fn a_set_with_an_element_twice_is_a_fault_of_the_store() {
+        let read = |numbers: [&str; 2]| {
+            let set = AttributeValue::Ns(numbers.map(str::to_owned).to_vec());
+            read_item(HashMap::from([("ns".to_owned(), set)]))
+        };
+        assert!(read(["100", "1E+3"]).is_ok());
+        assert!(!read(["100", "1E+2"]).unwrap_err().is_invalid());
+        let texts = AttributeValue::Ss(vec!["a".to_owned(), "a".to_owned()]);
+        assert!(read_item(HashMap::from([("ss".to_owned(), texts)])).is_err());
     }
 }
