@@ -275,7 +275,7 @@ async fn compare(steps: Vec<Step>) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if std::env::var_os("WEIR_TEST_ALL").is_some() { 5_000 } else { 50 },
+        cases: if std::env::var_os("WEIR_TEST_ALL").is_some_and(|value| value == "1") { 5_000 } else { 50 },
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
         ..ProptestConfig::default()
     })]

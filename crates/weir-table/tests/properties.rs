@@ -61,7 +61,7 @@ fn number() -> impl Strategy<Value = Number> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: if std::env::var_os("WEIR_TEST_ALL").is_some() { 200_000 } else { 4_000 },
+        cases: if std::env::var_os("WEIR_TEST_ALL").is_some_and(|value| value == "1") { 200_000 } else { 4_000 },
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
         ..ProptestConfig::default()
     })]

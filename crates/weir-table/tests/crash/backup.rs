@@ -4,16 +4,19 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use weir_table::embedded::{self, Embedded, Options};
 use weir_table::feed::Position;
 use weir_table::{Error, Item, Query, Write};
+use weir_testkit::eventually;
 
 use crate::check::{self, Model};
 use crate::folder::{self, Folder};
 use crate::seed::{self, Random};
 use crate::workload::{self, Ack, MAIN, Run};
+
+/// Writes that are answered before a backup begins.
+const ANSWERED_MIN: usize = 100;
 
 fn options(data: &Path) -> Options {
     let mut options = Options::new(data);
@@ -39,7 +42,7 @@ async fn a_backup_under_load_is_the_store_at_one_moment() {
                 async move { run.go(&store, move |ack| acks.lock().unwrap().push(ack)).await },
             )
         };
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        eventually(async || (acks.lock().unwrap().len() >= ANSWERED_MIN).then_some(())).await;
         let before = acks.lock().unwrap().clone();
         let (to, restored) = (folder.path().join("backup"), folder.path().join("restored"));
         let report = store.backend().backup(&to, |_, _| {}).await.unwrap();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{Error, Get, Item, Key, Write};
+use weir_testkit::eventually;
 
 use crate::check::Model;
 use crate::folder::Folder;
@@ -63,7 +64,8 @@ async fn closing_under_load_responds_to_every_writer() {
                 async move { run.go(&store, move |ack| acks.lock().unwrap().push(ack)).await },
             )
         };
-        tokio::time::sleep(Duration::from_millis(60 + 40 * seed)).await;
+        let answered = usize::try_from(50 * (seed + 1)).unwrap();
+        eventually(async || (acks.lock().unwrap().len() >= answered).then_some(())).await;
         store.backend().close().await.unwrap();
         let failures = tokio::time::timeout(Duration::from_secs(10), writing).await;
         let failures = failures.expect("no writer waits for ever").unwrap();

@@ -20,10 +20,10 @@ use crate::workload::{self, Ack, MAIN, Run};
 /// Power cuts that one folder goes through.
 const CUTS_OF_A_FOLDER: u64 = 3;
 
-/// Power cuts of a run at least, however slow the machine is.
-const CUTS_MIN: u64 = 30;
-/// Stores that lose their last folds at least.
-const LOST_FOLDS_MIN: usize = 5;
+/// Power cuts of a run at least, however slow the machine is: usually, and at full length.
+const CUTS_MIN: (u64, u64) = (30, 300);
+/// Stores that lose their last folds at least: usually, and at full length.
+const LOST_FOLDS_MIN: (u64, u64) = (5, 50);
 
 /// What was answered in a run, and what of it must be there after the power cut that ended it.
 struct Ended {
@@ -90,7 +90,9 @@ async fn cut_once(folder: &Folder, disk: &TestDisk, model: &mut Model, random: &
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_power_cut_takes_nothing_that_was_synced() {
-    let (many, budget) = (200, Duration::from_secs(if seed::all() { 900 } else { 30 }));
+    let many = 200;
+    let (cuts_min, budget_secs) = if seed::all() { (CUTS_MIN.1, 900) } else { (CUTS_MIN.0, 30) };
+    let budget = Duration::from_secs(budget_secs);
     let began = Instant::now();
     let (mut cuts, mut checked) = (0, 0);
     for seed in seed::seeds(many, 10 * many) {
@@ -104,21 +106,24 @@ async fn a_power_cut_takes_nothing_that_was_synced() {
             cuts += 1;
         }
         checked += model.checked;
-        if began.elapsed() > budget && cuts >= CUTS_MIN {
+        if began.elapsed() > budget && cuts >= cuts_min {
             break;
         }
     }
     eprintln!("{cuts} power cuts, {checked} answered writes checked");
     if seed::wanted().is_none() {
-        assert!(cuts >= CUTS_MIN && checked > cuts, "{cuts} power cuts, {checked} answered writes");
+        assert!(cuts >= cuts_min && checked > cuts, "{cuts} power cuts, {checked} answered writes");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_lost_its_last_folds_replays_them() {
-    let budget = Duration::from_secs(if seed::all() { 300 } else { 10 });
+    let (stores_min, budget_secs) =
+        if seed::all() { (LOST_FOLDS_MIN.1, 300) } else { (LOST_FOLDS_MIN.0, 10) };
+    let budget = Duration::from_secs(budget_secs);
     let began = Instant::now();
-    for (done, seed) in seed::seeds(100, 1000).into_iter().enumerate() {
+    let (mut stores, mut checked) = (0, 0);
+    for seed in seed::seeds(100, 1000) {
         eprintln!("lost folds: WEIR_TEST_SEED={seed}");
         let mut random = Random::of(&[seed, 5]);
         let (folder, disk) = (Folder::new(), TestDisk::new());
@@ -150,9 +155,18 @@ async fn a_store_that_lost_its_last_folds_replays_them() {
         assert!(store.backend().stats().replayed > 0);
         model.note(ended.acks);
         model.check_with(&store, &ended.kept).await;
-        if began.elapsed() > budget && done + 1 >= LOST_FOLDS_MIN {
+        stores += 1;
+        checked += model.checked;
+        if began.elapsed() > budget && stores >= stores_min {
             break;
         }
+    }
+    eprintln!("{stores} stores lost their last folds, {checked} answered writes checked");
+    if seed::wanted().is_none() {
+        assert!(
+            stores >= stores_min && checked > stores,
+            "{stores} stores, {checked} answered writes"
+        );
     }
 }
 
@@ -251,9 +265,7 @@ async fn a_response_waits_for_the_synced_write_it_depends_on() {
     };
     let first = spawn(create());
     let get = Get::new(MAIN, Key::new("p", "s"));
-    while store.get(&get.clone().eventual()).await.unwrap().is_none() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    eventually(async || store.get(&get.clone().eventual()).await.unwrap()).await;
     // A flushed write on top must not hide that the item may still be lost.
     let touch = Write::update(MAIN, Key::new("p", "s"), set("n", 2)).flushed();
     let second = spawn(touch);
