@@ -1,13 +1,13 @@
 //! What a side answers to a step, and what two answers have to have in common.
 
 use weir_table::request::Extent;
-use weir_table::{Item, Name, Query, Result, Transacted, Written};
+use weir_table::{Error, Item, Name, Query, Result, Transacted, Written};
 
 use crate::program::Step;
 use crate::sides::{Fault, Page, Side};
 
 /// The most pages a query of a program can have; more means that it does not end.
-const PAGES_MAX: usize = 50;
+pub(crate) const PAGES_MAX: usize = 50;
 
 /// All pages of a query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,16 +31,20 @@ pub(crate) enum Answer {
 
 /// Asks `side` to do `step`.
 pub(crate) async fn ask(side: &impl Side, step: &Step) -> Answer {
-    let answer = try_ask(side, step).await;
-    answer.unwrap_or_else(|error| {
+    try_ask(side, step).await.unwrap_or_else(|error| Answer::failed(&error))
+}
+
+impl Answer {
+    pub(crate) fn failed(error: &Error) -> Answer {
         let field = error.field().map(str::to_owned);
-        Answer::Failed(Fault::from(&error), field, format!("{error:?}"))
-    })
+        Answer::Failed(Fault::from(error), field, format!("{error:?}"))
+    }
 }
 
 async fn try_ask(side: &impl Side, step: &Step) -> Result<Answer> {
     Ok(match step {
         Step::Write(write) => Answer::Written(side.write(write.clone()).await?),
+        Step::Add(add) => Answer::Written(add.selected(side.write(add.write()).await?)),
         Step::BatchWrite(writes) => {
             side.batch_write(writes.clone()).await?;
             Answer::Done
@@ -112,4 +116,42 @@ pub(crate) fn in_any_order(items: &[Item]) -> Vec<String> {
     let mut texts: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
     texts.sort_unstable();
     texts
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use weir_table::{Key, Number, Query, Value, Write};
+
+    use super::*;
+
+    fn set(numbers: &[&str]) -> Item {
+        let numbers: BTreeSet<Number> = numbers.iter().map(|text| text.parse().unwrap()).collect();
+        Item::new().with("ns", Value::Ns(numbers))
+    }
+
+    fn are_equal(ours: &[&str], theirs: &[&str]) -> bool {
+        let (ours, theirs) = (set(ours), set(theirs));
+        let write = Step::Write(Write::delete("t0", Key::partition(1)));
+        let written = |item: &Item| Answer::Written(Written::Applied(Some(item.clone())));
+        let as_image = agree(&write, None, &written(&ours), &written(&theirs));
+        let query = Step::Query(Query::scan("t0"));
+        let page = |item: Item| Answer::Pages(Pages { items: vec![item], counts: vec![(1, 1)] });
+        let as_page = agree(&query, None, &page(ours), &page(theirs));
+        assert_eq!(as_image, as_page);
+        as_image
+    }
+
+    #[test]
+    fn number_sets_are_compared_as_decimals() {
+        assert!(are_equal(&["1E-130", "100", "-2.50"], &["-25e-1", "1E+2", "0.1e-129"]));
+        let ours = ["1E-130", "9.9E125", "12345678901234567890123456789012345678"];
+        assert!(are_equal(&ours, &ours));
+        // An altered element, a lost one and one too many.
+        assert!(!are_equal(&ours, &["1E-129", ours[1], ours[2]]));
+        assert!(!are_equal(&ours, &[ours[0], ours[1], "12345678901234567890123456789012345679"]));
+        assert!(!are_equal(&ours, &[ours[0], ours[1]]));
+        assert!(!are_equal(&ours, &[ours[0], ours[1], ours[2], "2E-130"]));
+    }
 }

@@ -1,5 +1,10 @@
 //! Where an oracle is known to answer otherwise, and why that is no fault of ours.
 //!
+//! An exception names the oracle, the request and the deviation exactly. [`excuses`](crate::excuses) checks that a
+//! difference is this deviation and no other; [`adapted`](crate::adapted) changes requests that dynoxide would take
+//! wrongly. No exception changes what an oracle holds. Every run counts its exceptions, prints them, and fails when one
+//! is met more often than [`Known::per_thousand_max`].
+//!
 //! Every exception has a test in [`pinned`](crate::pinned) that shows the oracle still does it. When such a test
 //! fails the oracle has changed, and the exception can go.
 //!
@@ -7,14 +12,8 @@
 //! between booleans, a sum inside a sum, a projection of what an index does not hold). It is
 //! therefore asked behind our checks, and only DynamoDB Local is asked without them.
 
-use weir_table::expr::{Change, Path, Term};
-use weir_table::request::{Action, Extent};
-use weir_table::{Item, TableSpec, Transacted, Value, Write, Written};
-
-use crate::answers::{Answer, agree};
-use crate::program::{Step, index_holds};
-use crate::shapes::{PARTITION, SORT};
-use crate::sides::Fault;
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// Which oracle is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,211 +22,145 @@ pub(crate) enum Endpoint {
     DynamoDbLocal,
 }
 
-/// A known difference.
+/// A known difference; [`Exception::known`] describes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Exception {
-    /// DynamoDB Local looks at the conditions before it notices that an update names a key
-    /// attribute or that a transaction names an item twice. We refuse such a request before any
-    /// item is read; nothing is written either way.
     ConditionBeforeRequest,
-    /// DynamoDB Local compares a token before it looks at the rest of the request, we look at the
-    /// request first. A request that is wrong and reuses a token is refused either way.
     TokenBeforeRequest,
-    /// DynamoDB Local filters a scan of an index by the whole item, also by what the index does not
-    /// hold and DynamoDB has no access to there. To us it is missing, as it is in what comes back.
     ScanFilterSeesWholeItem,
-    /// When a page is full with the last item that the range can hold (at its far bound, or alone
-    /// in its partition), DynamoDB Local knows that no page follows. We say so one empty page
-    /// later, as DynamoDB may.
     EmptyLastPage,
-    /// dynoxide reads a partition of a table without sort key again and again when the page's limit
-    /// is one.
     LonePartitionNeverEnds,
-    /// dynoxide adds elements to a number set and takes them out by their text, and keeps numbers written
-    /// out: `1E-130` and the same number written out are two elements to it. An update that adds or
-    /// takes out an element that is written with an exponent is not sent to it.
-    NumberSetByText,
-    /// dynoxide does not read what `if_not_exists` stands in with unless it needs it. DynamoDB does,
-    /// and refuses the update when that attribute is missing. Such an update is not sent to it.
-    LazyFallback,
-    /// dynoxide adds the key to what `TransactGetItems` projects, and answers that there is no
-    /// item when the projection finds nothing of it. DynamoDB returns what was asked for.
     TransactGetProjection,
+    NumberSetByText,
+    LazyFallback,
 }
 
-/// Why the oracle is not asked to do `step` at all, given our answer.
-pub(crate) fn not_asked(endpoint: Endpoint, step: &Step, ours: &Answer) -> Option<Exception> {
-    let writes = match step {
-        Step::Write(write) => std::slice::from_ref(write),
-        Step::Transact(transaction) => &transaction.writes,
-        _ => return None,
-    };
-    if endpoint != Endpoint::Dynoxide {
-        return None;
-    }
-    if writes.iter().any(names_element_with_exponent) {
-        return Some(Exception::NumberSetByText);
-    }
-    let lazy =
-        matches!(ours, Answer::Failed(Fault::Invalid, ..)) && writes.iter().any(falls_back_on_path);
-    lazy.then_some(Exception::LazyFallback)
-}
-
-/// Whether an update adds to a number set, or takes out of it, what is written with an exponent.
-fn names_element_with_exponent(write: &Write) -> bool {
-    let has_exponent = |change: &Change| match change {
-        Change::Add(_, Value::Ns(elements)) | Change::Delete(_, Value::Ns(elements)) => {
-            elements.iter().any(|element| element.to_string().contains('E'))
-        }
-        _ => false,
-    };
-    matches!(&write.action, Action::Update(_, update) if update.changes.iter().any(has_exponent))
-}
-
-fn falls_back_on_path(write: &Write) -> bool {
-    fn reads_path(term: &Term) -> bool {
-        match term {
-            Term::Value(_) | Term::Path(_) => false,
-            Term::PathOr(_, otherwise) => {
-                matches!(**otherwise, Term::Path(_)) || reads_path(otherwise)
-            }
-            Term::Plus(left, right) | Term::Minus(left, right) | Term::Append(left, right) => {
-                reads_path(left) || reads_path(right)
-            }
-        }
-    }
-    let falls_back = |change: &Change| matches!(change, Change::Set(_, term) if reads_path(term));
-    matches!(&write.action, Action::Update(_, update) if update.changes.iter().any(falls_back))
-}
-
-/// Two answers that do not agree, and what they answer.
+/// What is known of an exception.
 #[derive(Debug)]
-pub(crate) struct Difference<'a> {
-    pub(crate) endpoint: Endpoint,
-    /// The table that the step is about, when it is about one.
-    pub(crate) spec: Option<&'a TableSpec>,
-    pub(crate) step: &'a Step,
-    pub(crate) ours: &'a Answer,
-    pub(crate) theirs: &'a Answer,
+pub(crate) struct Known {
+    pub(crate) oracle: Endpoint,
+    /// The request in which it shows.
+    pub(crate) request: &'static str,
+    /// What the oracle does, and what DynamoDB does.
+    pub(crate) deviation: &'static str,
+    /// How often it may show in a thousand steps; random programs show it about half as often.
+    pub(crate) per_thousand_max: u64,
 }
 
-impl Difference<'_> {
-    /// The exception that explains it.
-    pub(crate) fn excuse(&self) -> Option<Exception> {
-        let local = self.endpoint == Endpoint::DynamoDbLocal;
-        let explains = |exception: &Exception| match exception {
-            Exception::ConditionBeforeRequest => local && self.is_condition_before_request(),
-            Exception::TokenBeforeRequest => local && self.is_token_before_request(),
-            Exception::ScanFilterSeesWholeItem => local && self.is_scan_filter(),
-            Exception::EmptyLastPage => local && self.is_empty_last_page(),
-            Exception::LonePartitionNeverEnds => !local && self.is_lone_partition(),
-            Exception::LazyFallback | Exception::NumberSetByText => false,
-            Exception::TransactGetProjection => !local && self.is_transact_get_projection(),
+impl Exception {
+    pub(crate) fn known(self) -> Known {
+        let local = |request, deviation, per_thousand_max| Known {
+            oracle: Endpoint::DynamoDbLocal,
+            request,
+            deviation,
+            per_thousand_max,
         };
-        ALL.into_iter().find(explains)
-    }
-
-    fn is_condition_before_request(&self) -> bool {
-        let refused = matches!(
-            self.theirs,
-            Answer::Written(Written::Refused(_)) | Answer::Transacted(Transacted::Refused(_))
-        );
-        let Answer::Failed(Fault::Invalid, Some(field), _) = self.ours else {
-            return false;
+        let dynoxide = |request, deviation, per_thousand_max| Known {
+            oracle: Endpoint::Dynoxide,
+            request,
+            deviation,
+            per_thousand_max,
         };
-        refused
-            && match self.step {
-                Step::Write(write) => changes_key(write),
-                Step::Transact(transaction) => {
-                    field.starts_with("writes[") || transaction.writes.iter().any(changes_key)
-                }
-                _ => false,
-            }
-    }
-
-    fn is_token_before_request(&self) -> bool {
-        matches!(self.ours, Answer::Failed(Fault::Invalid, ..))
-            && matches!(self.theirs, Answer::Failed(Fault::TokenReused, ..))
-    }
-
-    fn is_scan_filter(&self) -> bool {
-        let (Step::Query(query), Some(spec)) = (self.step, self.spec) else {
-            return false;
-        };
-        matches!((self.ours, self.theirs), (Answer::Pages(_), Answer::Pages(_)))
-            && matches!(query.extent, Extent::Everything { .. })
-            && !index_holds(std::slice::from_ref(spec), query)
-    }
-
-    fn is_empty_last_page(&self) -> bool {
-        let (Step::Query(query), Answer::Pages(ours)) = (self.step, self.ours) else {
-            return false;
-        };
-        let mut shorter = ours.clone();
-        let last = shorter.counts.pop();
-        let full = shorter.counts.last().map(|(_, read)| *read);
-        last == Some((0, 0))
-            && full == query.limit.map(u64::from)
-            && agree(self.step, None, &Answer::Pages(shorter), self.theirs)
-    }
-
-    fn is_lone_partition(&self) -> bool {
-        let (Answer::Pages(ours), Answer::Pages(theirs)) = (self.ours, self.theirs) else {
-            return false;
-        };
-        let Step::Query(query) = self.step else {
-            return false;
-        };
-        let alone = query.index.is_none() && self.spec.is_some_and(|spec| spec.sort.is_none());
-        alone
-            && query.limit == Some(1)
-            && ours.items.first() == theirs.items.first()
-            && ours.counts.first() == theirs.counts.first()
-            && ours.counts.get(1..) == Some(&[(0, 0)])
-    }
-
-    fn is_transact_get_projection(&self) -> bool {
-        let (Answer::Items(ours), Answer::Items(theirs)) = (self.ours, self.theirs) else {
-            return false;
-        };
-        let Step::TransactGet(gets) = self.step else {
-            return false;
-        };
-        let pairs = ours.iter().zip(theirs);
-        gets.iter().zip(pairs).all(|(get, (ours, theirs))| {
-            ours == theirs || get.projection.is_some() && is_ours_and_key(ours, theirs)
-        })
-    }
-}
-
-const ALL: [Exception; 6] = [
-    Exception::ConditionBeforeRequest,
-    Exception::TokenBeforeRequest,
-    Exception::ScanFilterSeesWholeItem,
-    Exception::EmptyLastPage,
-    Exception::LonePartitionNeverEnds,
-    Exception::TransactGetProjection,
-];
-
-fn changes_key(write: &Write) -> bool {
-    let is_key = |path: &Path| [PARTITION, SORT].contains(&path.attribute.as_str());
-    match &write.action {
-        Action::Update(_, update) => update.changes.iter().any(|change| is_key(change.path())),
-        Action::Put(_) | Action::Delete(_) | Action::Check(_) => false,
-    }
-}
-
-/// Whether `theirs` is `ours` with the key added, or nothing where `ours` is empty.
-fn is_ours_and_key(ours: &Option<Item>, theirs: &Option<Item>) -> bool {
-    let Some(ours) = ours else { return false };
-    let Some(theirs) = theirs else {
-        return ours.is_empty();
-    };
-    let mut rest = theirs.clone();
-    for name in [PARTITION, SORT] {
-        if ours.get(name).is_none() {
-            rest.remove(name);
+        match self {
+            Exception::ConditionBeforeRequest => local(
+                "an update of a key attribute, or a transaction that names an item twice, with a false condition",
+                "it refuses the condition, where we refuse the request before any item is read; without the condition \
+                 it refuses the request too",
+                6,
+            ),
+            Exception::TokenBeforeRequest => local(
+                "an invalid transaction with the token of another one",
+                "it refuses the token, where we refuse the request; without the token it refuses the request too",
+                2,
+            ),
+            Exception::ScanFilterSeesWholeItem => local(
+                "a scan of an index with a filter on attributes that the index does not hold",
+                "it filters by the whole item; to DynamoDB and to us these attributes are missing",
+                2,
+            ),
+            Exception::EmptyLastPage => local(
+                "a query whose page is full with the last item that its range can hold",
+                "it knows that no page follows; we return one empty page more, as DynamoDB may",
+                5,
+            ),
+            Exception::LonePartitionNeverEnds => dynoxide(
+                "a query with limit 1 of a table without sort key",
+                "it returns the same page again and again; DynamoDB ends after the item",
+                3,
+            ),
+            Exception::TransactGetProjection => dynoxide(
+                "a transactional read with a projection",
+                "it adds the key, or returns no item when the projection finds nothing",
+                15,
+            ),
+            Exception::NumberSetByText => dynoxide(
+                "an update that adds elements to a number set, or deletes them, and writes one with an exponent",
+                "it compares elements by their text, so that 1E-130 and the same number written out are two; such \
+                 elements are replaced by their digits on both sides",
+                18,
+            ),
+            Exception::LazyFallback => dynoxide(
+                "an update with `if_not_exists` whose default is a missing attribute that is not needed",
+                "it does not read the default; DynamoDB does, and refuses the update; it is asked to set the default \
+                 itself, which it refuses",
+                5,
+            ),
         }
     }
-    rest == *ours
+}
+
+/// A few exceptions are always allowed, for runs of few programs.
+const ALWAYS_ALLOWED: u64 = 5;
+
+/// The steps of a run and the exceptions met in them.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Excused {
+    pub(crate) steps: u64,
+    pub(crate) counts: BTreeMap<Exception, u64>,
+}
+
+impl Excused {
+    pub(crate) fn count(&mut self, exception: Exception) {
+        *self.counts.entry(exception).or_default() += 1;
+    }
+
+    pub(crate) fn add(&mut self, other: &Excused) {
+        self.steps += other.steps;
+        for (exception, count) in &other.counts {
+            *self.counts.entry(*exception).or_default() += count;
+        }
+    }
+
+    /// The exceptions that were met more often than is known of them.
+    pub(crate) fn over_cap(&self) -> Vec<Exception> {
+        let is_over = |(exception, count): (&Exception, &u64)| {
+            let allowed = exception.known().per_thousand_max * self.steps / 1000;
+            (*count > allowed.max(ALWAYS_ALLOWED)).then_some(*exception)
+        };
+        self.counts.iter().filter_map(is_over).collect()
+    }
+}
+
+impl fmt::Display for Excused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} steps, {} excused", self.steps, self.counts.values().sum::<u64>())?;
+        for (exception, count) in &self.counts {
+            let Known { request, deviation, per_thousand_max, .. } = exception.known();
+            write!(f, "\n  {count} {exception:?} (at most {per_thousand_max} in 1000 steps)")?;
+            write!(f, "\n    {request}: {deviation}")?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn an_exception_over_its_cap_is_reported() {
+    let exception = Exception::ConditionBeforeRequest;
+    let mut excused = Excused { steps: 10_000, ..Excused::default() };
+    for _ in 0..10 * exception.known().per_thousand_max {
+        excused.count(exception);
+    }
+    assert_eq!(excused.over_cap(), []);
+    excused.count(exception);
+    assert_eq!(excused.over_cap(), [exception]);
 }

@@ -8,6 +8,7 @@ use weir_table::{
     Consistency, Get, Name, Projection, Query, SortRange, TableSpec, Transaction, Write,
 };
 
+use crate::additions::{Add, additions};
 use crate::expressions::{condition, projection, update};
 use crate::shapes::{self, shape};
 use crate::values::{item, key, partition_value, sort_value};
@@ -30,6 +31,8 @@ pub(crate) enum Setting {
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Write(Write),
+    /// The embedded store makes a prepared addition, the oracle the update that it stands for.
+    Add(Add),
     BatchWrite(Vec<Write>),
     Transact(Transaction),
     /// The last transaction that had a token, once more.
@@ -71,7 +74,12 @@ pub(crate) fn program() -> impl Strategy<Value = Program> {
             .collect();
         let first = put(&specs).prop_map(|put| Step::Write(put.flushed()));
         let first = prop::collection::vec(first, 0..FIRST_MAX);
-        let steps = prop::collection::vec(step(&specs), 1..=STEPS_MAX);
+        let steps = additions(&specs).prop_flat_map(move |additions| {
+            let add =
+                select(additions).prop_flat_map(|addition| addition.step()).prop_map(Step::Add);
+            let step = prop_oneof![10 => step(&specs), 1 => add];
+            prop::collection::vec(step, 1..=STEPS_MAX)
+        });
         (first, steps).prop_map(move |(first, steps)| Program {
             setting,
             shapes: shapes.clone(),

@@ -6,6 +6,8 @@ use weir_table::{IndexSpec, Kind, TableSpec};
 pub(crate) const PARTITION: &str = "pk";
 /// The sort attribute of every table that has one.
 pub(crate) const SORT: &str = "sk";
+/// The attribute with the expiry of items, in tables that have one. The embedded store only: no side removes expired items.
+pub(crate) const EXPIRY: &str = "ttl";
 /// How many shapes there are.
 pub(crate) const COUNT: usize = 4;
 
@@ -21,7 +23,8 @@ pub(crate) fn shape(number: usize, name: impl Into<String>) -> TableSpec {
             .attribute("gs", Kind::S)
             .attribute("gn", Kind::N)
             .index(IndexSpec::new("all", "gs").sort("gn"))
-            .index(IndexSpec::new("keys", "gs").keys_only()),
+            .index(IndexSpec::new("keys", "gs").keys_only())
+            .ttl(EXPIRY),
         1 => TableSpec::new(name, PARTITION, Kind::S)
             .sort(SORT, Kind::N)
             .attribute("gs", Kind::S)

@@ -4,12 +4,13 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use weir_table::{Item, Key, KeyValue, Kind, Name, Number, TableSpec, Value};
 
-use crate::shapes::INDEX_KEYS;
+use crate::shapes::{EXPIRY, INDEX_KEYS};
 
 /// Plain attributes, each with the kind it mostly holds.
-pub(crate) const ATTRIBUTES: [(&str, Kind); 12] = [
+pub(crate) const ATTRIBUTES: [(&str, Kind); 13] = [
     ("n", Kind::N),
     ("count", Kind::N),
+    (EXPIRY, Kind::N),
     ("s", Kind::S),
     ("odd name.x", Kind::S),
     ("b", Kind::B),
