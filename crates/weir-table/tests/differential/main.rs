@@ -8,6 +8,8 @@
 //! at the end the contents of all tables and indexes. A difference is a failure, or exactly one of the
 //! known [`exceptions`], which are counted and capped.
 //!
+//! Programs of [`concurrent`] run in several tasks at once on one back-end; an order must explain the answers.
+//!
 //! `WEIR_TEST_ALL=1` runs more than ten thousand programs of a new seed each time; without it a few
 //! hundred of a fixed seed run. `WEIR_TEST_PROGRAMS` sets the number. A failing program is made
 //! smaller, printed, and its seed kept in `proptest-regressions`, which every run tries first.
@@ -15,11 +17,14 @@
 mod adapted;
 mod additions;
 mod answers;
+mod concurrent;
 mod exceptions;
 mod excused;
 mod excuses;
+mod explain;
 mod expressions;
 mod found;
+mod memory;
 mod pinned;
 mod program;
 mod run;
