@@ -8,7 +8,8 @@
 //! at the end the contents of all tables and indexes. A difference is a failure, or exactly one of the
 //! known [`exceptions`], which are counted and capped.
 //!
-//! Programs of [`concurrent`] run in several tasks at once on one back-end; an order must explain the answers.
+//! Programs of [`concurrent`] run in several tasks at once on one back-end; an order must explain the answers. Programs
+//! of [`expiry`] run on the embedded store with a manual clock, against a model.
 //!
 //! `WEIR_TEST_ALL=1` runs more than ten thousand programs of a new seed each time; without it a few
 //! hundred of a fixed seed run. `WEIR_TEST_PROGRAMS` sets the number. A failing program is made
@@ -21,6 +22,7 @@ mod concurrent;
 mod exceptions;
 mod excused;
 mod excuses;
+mod expiry;
 mod explain;
 mod expressions;
 mod found;
