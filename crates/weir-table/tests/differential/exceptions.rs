@@ -29,6 +29,7 @@ pub(crate) enum Exception {
     TokenBeforeRequest,
     ScanFilterSeesWholeItem,
     EmptyLastPage,
+    RepeatedDelete,
     LonePartitionNeverEnds,
     TransactGetProjection,
     NumberSetByText,
@@ -82,6 +83,11 @@ impl Exception {
                 "a query whose page is full with the last item that its range can hold",
                 "it knows that no page follows; we return one empty page more, as DynamoDB may",
                 5,
+            ),
+            Exception::RepeatedDelete => local(
+                "deletes of one item at the same time, in concurrent programs",
+                "each of them returns the item that one of them deleted; DynamoDB returns it once",
+                2,
             ),
             Exception::LonePartitionNeverEnds => dynoxide(
                 "a query with limit 1 of a table without sort key",
