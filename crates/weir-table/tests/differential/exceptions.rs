@@ -5,8 +5,9 @@
 //! wrongly. No exception changes what an oracle holds. Every run counts its exceptions, prints them, and fails when one
 //! is met more often than [`Known::per_thousand_max`].
 //!
-//! Every exception has a test in [`pinned`](crate::pinned) that shows the oracle still does it. When such a test
-//! fails the oracle has changed, and the exception can go.
+//! Every exception has a test in [`pinned`](crate::pinned) that shows the oracle still does it, but for the one that depends
+//! on time. When such a test fails the oracle has changed, and the exception can go. A program in
+//! [`excused`](crate::excused) shows that we recognise it.
 //!
 //! One exception has no variant: dynoxide takes many requests that DynamoDB refuses (an order
 //! between booleans, a sum inside a sum, a projection of what an index does not hold). It is
