@@ -32,6 +32,7 @@ mod program;
 mod run;
 mod shapes;
 mod sides;
+mod task;
 mod values;
 
 use std::sync::Mutex;
