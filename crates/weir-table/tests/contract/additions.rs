@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tokio::task::JoinSet;
 use weir_table::expr::{add, remove, set};
 use weir_table::{
-    Add, Added, Addition, Backend, Durability, Guard, IndexSpec, Item, Key, Kind, Name, Prepared,
-    Query, ReturnAttributes, TableSpec, Value,
+    Add, Added, Addition, Durability, Guard, IndexSpec, Item, Key, Kind, Name, Prepared, Query,
+    ReturnAttributes, TableSpec, Value,
 };
 
 use crate::fixture::{Fixture, eventually, fault, key, n, row, texts};
@@ -42,18 +42,13 @@ fn addition(table: &str, adds: &[&str], guards: Vec<Guard>) -> Addition {
     }
 }
 
-async fn prepared<B: Backend>(
-    t: &Fixture<B>,
-    table: &str,
-    adds: &[&str],
-    guards: Vec<Guard>,
-) -> Arc<Prepared> {
+async fn prepared(t: &Fixture, table: &str, adds: &[&str], guards: Vec<Guard>) -> Arc<Prepared> {
     t.store.prepare(addition(table, adds, guards)).await.unwrap()
 }
 
 /// Adds to item `1` of partition `a`; the item as far as it is told, or the one that was found.
-async fn ask<B: Backend>(
-    t: &Fixture<B>,
+async fn ask(
+    t: &Fixture,
     prepared: &Arc<Prepared>,
     add: &[i64],
     than: &[i64],
@@ -65,7 +60,7 @@ async fn ask<B: Backend>(
     }
 }
 
-async fn repeated_additions_add_up<B: Backend>(t: &Fixture<B>) {
+async fn repeated_additions_add_up(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1").with("kept", "x").with("left", 100).with("used", 5).with("z", true);
     items.put(item.clone()).await;
@@ -77,7 +72,7 @@ async fn repeated_additions_add_up<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn an_addition_returns_at_least_the_selected_attributes<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_returns_at_least_the_selected_attributes(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("told_a", 1).with("told_b", "x").with("other", 1)).await;
     let adding = prepared(t, "items", &["other", "told_a"], Vec::new()).await;
@@ -88,9 +83,7 @@ async fn an_addition_returns_at_least_the_selected_attributes<B: Backend>(t: &Fi
     }
 }
 
-async fn an_addition_returns_attributes_that_other_updates_did_not_select<B: Backend>(
-    t: &Fixture<B>,
-) {
+async fn an_addition_returns_attributes_that_other_updates_did_not_select(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("told_a", 1).with("told_b", "x").with("other", 1)).await;
     let adding = prepared(t, "items", &["other", "told_a"], Vec::new()).await;
@@ -103,7 +96,7 @@ async fn an_addition_returns_attributes_that_other_updates_did_not_select<B: Bac
     }
 }
 
-async fn an_addition_creates_missing_attributes<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_creates_missing_attributes(t: &Fixture) {
     let items = t.items().await;
     let adding = prepared(t, "items", &["count", "other"], Vec::new()).await;
     for round in 1..=3 {
@@ -113,7 +106,7 @@ async fn an_addition_creates_missing_attributes<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn guards_are_checked_each_time<B: Backend>(t: &Fixture<B>) {
+async fn guards_are_checked_each_time(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("left", 10).with("open", true)).await;
     let guards = vec![Guard::AtLeast("left".into()), Guard::Is("open".into(), true.into())];
@@ -137,7 +130,7 @@ async fn guards_are_checked_each_time<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn a_guard_on_a_missing_or_greater_attribute_is_true<B: Backend>(t: &Fixture<B>) {
+async fn a_guard_on_a_missing_or_greater_attribute_is_true(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("count", 0)).await;
     let guards = vec![Guard::AbsentOrOver("until".into())];
@@ -156,7 +149,7 @@ async fn a_guard_on_a_missing_or_greater_attribute_is_true<B: Backend>(t: &Fixtu
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("count"), Some(5));
 }
 
-async fn an_addition_sees_writes_in_between<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_sees_writes_in_between(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("count", 1).with("text", "short")).await;
     let adding = prepared(t, "items", &["count"], Vec::new()).await;
@@ -171,7 +164,7 @@ async fn an_addition_sees_writes_in_between<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1").with("count", -9)));
 }
 
-async fn an_addition_of_zero_is_applied<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_of_zero_is_applied(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("a", 5).with("b", 5)).await;
     let adding = prepared(t, "items", &["a", "b"], Vec::new()).await;
@@ -181,7 +174,7 @@ async fn an_addition_of_zero_is_applied<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1").with("a", 7).with("b", 9)));
 }
 
-async fn a_sum_out_of_range_is_refused_and_nothing_added<B: Backend>(t: &Fixture<B>) {
+async fn a_sum_out_of_range_is_refused_and_nothing_added(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("a", 5).with("b", 5)).await;
     let adding = prepared(t, "items", &["a", "b"], Vec::new()).await;
@@ -197,7 +190,7 @@ async fn a_sum_out_of_range_is_refused_and_nothing_added<B: Backend>(t: &Fixture
     assert_eq!(items.get(key("a", "1")).await, Some(item));
 }
 
-async fn additions_are_fed_with_both_images<B: Backend>(t: &Fixture<B>) {
+async fn additions_are_fed_with_both_images(t: &Fixture) {
     let events = t.events().await;
     let item = row("a", "1").with("left", 10).with("used", 0).with("kept", "x");
     events.put(item.clone()).await;
@@ -214,7 +207,7 @@ async fn additions_are_fed_with_both_images<B: Backend>(t: &Fixture<B>) {
     assert_eq!(images, expected);
 }
 
-async fn an_addition_updates_an_index_that_projects_its_sum<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_updates_an_index_that_projects_its_sum(t: &Fixture) {
     let spec = texts("tallies")
         .attribute("owner", Kind::S)
         .attribute("team", Kind::S)
@@ -237,7 +230,7 @@ async fn an_addition_updates_an_index_that_projects_its_sum<B: Backend>(t: &Fixt
     eventually(vec![Some(4)], async || counts("by-team", "us").await).await;
 }
 
-async fn additions_that_grow_longer_stay_exact<B: Backend>(t: &Fixture<B>) {
+async fn additions_that_grow_longer_stay_exact(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("a", n("0.5")).with("b", 1).with("c", "x").with("d", -1)).await;
     let adding = prepared(t, "items", &["d", "a", "b"], Vec::new()).await;
@@ -256,7 +249,7 @@ async fn additions_that_grow_longer_stay_exact<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("d"), Some(0));
 }
 
-async fn an_addition_with_too_few_numbers_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_with_too_few_numbers_is_refused(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1").with("a", 1).with("b", 1);
     items.put(item.clone()).await;
@@ -273,7 +266,7 @@ async fn an_addition_with_too_few_numbers_is_refused<B: Backend>(t: &Fixture<B>)
     assert_eq!(items.get(key("a", "1")).await, Some(item));
 }
 
-async fn an_addition_that_names_a_key_cannot_be_prepared<B: Backend>(t: &Fixture<B>) {
+async fn an_addition_that_names_a_key_cannot_be_prepared(t: &Fixture) {
     t.table("numbered", TableSpec::new("numbered", "pk", Kind::S).sort("sk", Kind::N)).await;
     for adds in [vec!["sk"], vec!["a", "a"], vec![""]] {
         let refused = t.store.prepare(addition("numbered", &adds, Vec::new())).await;
@@ -285,7 +278,7 @@ async fn an_addition_that_names_a_key_cannot_be_prepared<B: Backend>(t: &Fixture
     assert!(t.store.prepare(addition("nowhere", &["a"], Vec::new())).await.is_err());
 }
 
-async fn additions_at_once_are_each_counted_once<B: Backend>(t: &Fixture<B>) {
+async fn additions_at_once_are_each_counted_once(t: &Fixture) {
     const TASKS: i64 = 8;
     const EACH: i64 = 25;
     let items = t.items().await;
@@ -312,7 +305,7 @@ async fn additions_at_once_are_each_counted_once<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(expected));
 }
 
-async fn two_additions_of_one_item_do_not_disturb_each_other<B: Backend>(t: &Fixture<B>) {
+async fn two_additions_of_one_item_do_not_disturb_each_other(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("a", 0).with("b", 0).with("c", 0)).await;
     let first = prepared(t, "items", &["a", "b"], Vec::new()).await;

@@ -11,16 +11,20 @@
 //! | `aws` | a real account, when `WEIR_TEST_AWS` is 1: the usual AWS variables say which |
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
 use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use weir_table::cursor::CursorKey;
 use weir_table::dynamodb::{self, Dynamo};
 use weir_table::embedded::{Embedded, Options};
-use weir_table::{Backend, Store};
+use weir_table::{AnyBackend, Store};
 
 use crate::fixture::Fixture;
 use crate::skips;
+
+/// One scenario. A plain function pointer, so that the code around a scenario is compiled once and not once per test.
+pub(crate) type Scenario = fn(&Fixture) -> Pin<Box<dyn Future<Output = ()> + '_>>;
 
 /// The names of all back-ends.
 pub(crate) const NAMES: &[&str] = &[
@@ -43,11 +47,11 @@ pub(crate) fn aws_is_named() -> bool {
     std::env::var(AWS_VAR).is_ok_and(|value| value == "1")
 }
 
-pub(crate) fn embedded(scenario: &str, body: impl AsyncFnOnce(&Fixture<Embedded>)) {
+pub(crate) fn embedded(scenario: &str, body: Scenario) {
     on_embedded("embedded", scenario, body, |_| {});
 }
 
-pub(crate) fn embedded_tiny_cache(scenario: &str, body: impl AsyncFnOnce(&Fixture<Embedded>)) {
+pub(crate) fn embedded_tiny_cache(scenario: &str, body: Scenario) {
     on_embedded("embedded_tiny_cache", scenario, body, |options| {
         options.cache_bytes = 4 * 1024;
         options.dirty_bytes_max = 16 * 1024;
@@ -56,41 +60,36 @@ pub(crate) fn embedded_tiny_cache(scenario: &str, body: impl AsyncFnOnce(&Fixtur
     });
 }
 
-pub(crate) fn embedded_delayed_index(scenario: &str, body: impl AsyncFnOnce(&Fixture<Embedded>)) {
+pub(crate) fn embedded_delayed_index(scenario: &str, body: Scenario) {
     on_embedded("embedded_delayed_index", scenario, body, |options| {
         options.index_delay = Some(Duration::from_millis(150));
     });
 }
 
-pub(crate) fn dynamodb_local(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
+pub(crate) fn dynamodb_local(scenario: &str, body: Scenario) {
     on_dynamodb("dynamodb_local", scenario, body, || {
         Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned())
     });
 }
 
-pub(crate) fn moto(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
+pub(crate) fn moto(scenario: &str, body: Scenario) {
     on_dynamodb("moto", scenario, body, || Some(weir_testkit::moto_endpoint().unwrap().to_owned()));
 }
 
-pub(crate) fn dynoxide(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
+pub(crate) fn dynoxide(scenario: &str, body: Scenario) {
     on_dynamodb("dynoxide", scenario, body, || {
         Some(weir_testkit::dynoxide_endpoint().unwrap().to_owned())
     });
 }
 
-pub(crate) fn aws(scenario: &str, body: impl AsyncFnOnce(&Fixture<Dynamo>)) {
+pub(crate) fn aws(scenario: &str, body: Scenario) {
     if !aws_is_named() {
         return weir_testkit::skip("no AWS account is named", &format!("{AWS_VAR} is not 1"));
     }
     on_dynamodb("aws", scenario, body, || None);
 }
 
-fn on_embedded(
-    backend: &str,
-    scenario: &str,
-    body: impl AsyncFnOnce(&Fixture<Embedded>),
-    tune: impl FnOnce(&mut Options),
-) {
+fn on_embedded(backend: &str, scenario: &str, body: Scenario, tune: fn(&mut Options)) {
     if skipped(backend, scenario) {
         return;
     }
@@ -101,17 +100,12 @@ fn on_embedded(
     let embedded = Embedded::open(options).unwrap();
     let cursors = embedded.cursor_key();
     let runtime = runtime();
-    let fixture = Fixture::new(Store::new(embedded, cursors));
+    let fixture = Fixture::new(Store::new(AnyBackend::Embedded(embedded), cursors));
     play(&runtime, &fixture, body);
     runtime.block_on(fixture.store.backend().close()).unwrap();
 }
 
-fn on_dynamodb(
-    backend: &str,
-    scenario: &str,
-    body: impl AsyncFnOnce(&Fixture<Dynamo>),
-    endpoint: impl FnOnce() -> Option<String>,
-) {
+fn on_dynamodb(backend: &str, scenario: &str, body: Scenario, endpoint: fn() -> Option<String>) {
     if skipped(backend, scenario) {
         return;
     }
@@ -125,7 +119,7 @@ fn on_dynamodb(
         ..dynamodb::Options::default()
     };
     let dynamo = runtime.block_on(Dynamo::connect(options)).unwrap();
-    let fixture = Fixture::new(Store::new(dynamo, CursorKey::new([7; 32])));
+    let fixture = Fixture::new(Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32])));
     play(&runtime, &fixture, body);
 }
 
@@ -142,7 +136,7 @@ fn runtime() -> Runtime {
 }
 
 /// Plays a scenario; its tables are removed even when it fails.
-fn play<B: Backend>(runtime: &Runtime, fixture: &Fixture<B>, body: impl AsyncFnOnce(&Fixture<B>)) {
+fn play(runtime: &Runtime, fixture: &Fixture, body: Scenario) {
     let played = catch_unwind(AssertUnwindSafe(|| runtime.block_on(body(fixture))));
     runtime.block_on(fixture.clean_up());
     if let Err(panic) = played {

@@ -1,7 +1,7 @@
 //! Items, keys and writes that are wrong: the error names the field and nothing is written.
 
 use weir_table::expr::{add, attr, set};
-use weir_table::{Backend, Error, Get, Item, Key, Kind, Value, Write};
+use weir_table::{Error, Get, Item, Key, Kind, Value, Write};
 
 use crate::fixture::{Fixture, Table, fault, key, row};
 
@@ -24,11 +24,11 @@ contract! {
     one_bad_write_of_a_batch_stops_it_before_it_starts,
 }
 
-async fn nothing_written<B: Backend>(table: &Table<'_, B>) {
+async fn nothing_written(table: &Table<'_>) {
     assert_eq!(table.all(&table.scan()).await, []);
 }
 
-async fn an_empty_text_key_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_empty_text_key_is_refused(t: &Fixture) {
     let items = t.items().await;
     assert_eq!(items.put_fault(row("", "1")).await, "pk");
     assert_eq!(items.put_fault(row("a", "")).await, "sk");
@@ -38,7 +38,7 @@ async fn an_empty_text_key_is_refused<B: Backend>(t: &Fixture<B>) {
     nothing_written(&items).await;
 }
 
-async fn an_empty_binary_key_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_empty_binary_key_is_refused(t: &Fixture) {
     let table = t.sorted_by(Kind::B).await;
     let item = Item::new().with("pk", "a").with("sk", Vec::new());
     assert_eq!(table.put_fault(item).await, "sk");
@@ -47,7 +47,7 @@ async fn an_empty_binary_key_is_refused<B: Backend>(t: &Fixture<B>) {
     nothing_written(&table).await;
 }
 
-async fn an_empty_set_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_empty_set_is_refused(t: &Fixture) {
     let items = t.items().await;
     for empty in [Value::Ss([].into()), Value::Ns([].into()), Value::Bs([].into())] {
         assert_eq!(items.put_fault(row("a", "1").with("set", empty.clone())).await, "set");
@@ -56,14 +56,14 @@ async fn an_empty_set_is_refused<B: Backend>(t: &Fixture<B>) {
     nothing_written(&items).await;
 }
 
-async fn an_empty_set_deep_inside_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_empty_set_deep_inside_is_refused(t: &Fixture) {
     let items = t.items().await;
     let value = Value::list([Value::map([("x", Value::Ss([].into()))])]);
     assert_eq!(items.put_fault(row("a", "1").with("l", value)).await, "l[0].x");
     nothing_written(&items).await;
 }
 
-async fn a_key_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_key_of_the_wrong_kind_is_refused(t: &Fixture) {
     let items = t.items().await;
     assert_eq!(items.put_fault(row("a", "1").with("sk", 1)).await, "sk");
     assert_eq!(items.put_fault(row("a", "1").with("pk", true)).await, "pk");
@@ -74,7 +74,7 @@ async fn a_key_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<B>) {
     nothing_written(&items).await;
 }
 
-async fn a_missing_key_attribute_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_missing_key_attribute_is_refused(t: &Fixture) {
     let items = t.items().await;
     assert_eq!(items.put_fault(Item::new().with("pk", "a")).await, "sk");
     assert_eq!(items.put_fault(Item::new().with("sk", "1")).await, "pk");
@@ -82,14 +82,14 @@ async fn a_missing_key_attribute_is_refused<B: Backend>(t: &Fixture<B>) {
     nothing_written(&items).await;
 }
 
-async fn a_key_with_a_sort_value_too_many_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_key_with_a_sort_value_too_many_is_refused(t: &Fixture) {
     let singles = t.singles().await;
     assert_eq!(singles.update_fault(key("a", "1"), set("v", 1)).await, "key.sort");
     assert_eq!(fault(t.store.get(&Get::new("singles", key("a", "1"))).await), "key.sort");
     nothing_written(&singles).await;
 }
 
-async fn an_index_key_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_index_key_of_the_wrong_kind_is_refused(t: &Fixture) {
     let orders = t.orders().await;
     assert_eq!(orders.put_fault(row("a", "1").with("owner", 5)).await, "owner");
     assert_eq!(orders.put_fault(row("a", "1").with("at", "now")).await, "at");
@@ -98,14 +98,14 @@ async fn an_index_key_of_the_wrong_kind_is_refused<B: Backend>(t: &Fixture<B>) {
     nothing_written(&orders).await;
 }
 
-async fn an_empty_index_key_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_empty_index_key_is_refused(t: &Fixture) {
     let orders = t.orders().await;
     assert_eq!(orders.put_fault(row("a", "1").with("owner", "")).await, "owner");
     assert_eq!(orders.update_fault(key("a", "1"), set("state", "")).await, "state");
     nothing_written(&orders).await;
 }
 
-async fn an_index_key_of_the_wrong_kind_is_refused_in_a_transaction<B: Backend>(t: &Fixture<B>) {
+async fn an_index_key_of_the_wrong_kind_is_refused_in_a_transaction(t: &Fixture) {
     let orders = t.orders().await;
     let good = || Write::put("orders", row("a", "good"));
     let bad = Write::put("orders", row("a", "1").with("at", "now"));
@@ -115,14 +115,14 @@ async fn an_index_key_of_the_wrong_kind_is_refused_in_a_transaction<B: Backend>(
     nothing_written(&orders).await;
 }
 
-async fn an_empty_attribute_name_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_empty_attribute_name_is_refused(t: &Fixture) {
     let items = t.items().await;
     assert_eq!(items.put_fault(row("a", "1").with("", 1)).await, "item");
     assert_eq!(items.update_fault(key("a", "1"), set("", 1)).await, "update");
     nothing_written(&items).await;
 }
 
-async fn an_item_twice_in_a_transaction_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_item_twice_in_a_transaction_is_refused(t: &Fixture) {
     let items = t.items().await;
     let put = || Write::put("items", row("a", "1"));
     for second in [
@@ -137,14 +137,14 @@ async fn an_item_twice_in_a_transaction_is_refused<B: Backend>(t: &Fixture<B>) {
     nothing_written(&items).await;
 }
 
-async fn a_check_outside_a_transaction_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_check_outside_a_transaction_is_refused(t: &Fixture) {
     let items = t.items().await;
     let check = Write::check("items", key("a", "1"), attr("pk").absent());
     assert_eq!(items.fault(check).await, "action");
     nothing_written(&items).await;
 }
 
-async fn a_check_without_a_condition_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_check_without_a_condition_is_refused(t: &Fixture) {
     let items = t.items().await;
     let mut check = Write::check("items", key("a", "1"), attr("pk").absent());
     check.condition = None;
@@ -152,7 +152,7 @@ async fn a_check_without_a_condition_is_refused<B: Backend>(t: &Fixture<B>) {
     nothing_written(&items).await;
 }
 
-async fn an_unknown_table_is_reported<B: Backend>(t: &Fixture<B>) {
+async fn an_unknown_table_is_reported(t: &Fixture) {
     let items = t.items().await;
     let field_of = |error: Error| match error {
         Error::NoSuchTable(name) => name,
@@ -169,7 +169,7 @@ async fn an_unknown_table_is_reported<B: Backend>(t: &Fixture<B>) {
     nothing_written(&items).await;
 }
 
-async fn one_bad_write_of_a_batch_stops_it_before_it_starts<B: Backend>(t: &Fixture<B>) {
+async fn one_bad_write_of_a_batch_stops_it_before_it_starts(t: &Fixture) {
     let items = t.items().await;
     let writes = vec![Write::put("items", row("a", "1")), Write::put("items", row("a", ""))];
     assert_eq!(fault(t.store.batch_write(writes).await), "sk");

@@ -1,7 +1,7 @@
 //! How values compare, as a write's condition and as a filter alike.
 
+use weir_table::Value;
 use weir_table::expr::{Condition, Operand, attr};
-use weir_table::{Backend, Value};
 
 use crate::fixture::{Fixture, key, n, row};
 
@@ -22,7 +22,7 @@ contract! {
     and_or_and_not_nest,
 }
 
-async fn equality_is_by_kind_and_value<B: Backend>(t: &Fixture<B>) {
+async fn equality_is_by_kind_and_value(t: &Fixture) {
     let items = t.items().await;
     items
         .put(row("a", "1").with("n", 5).with("s", "5").with("b", b"5".to_vec()).with("t", true))
@@ -38,7 +38,7 @@ async fn equality_is_by_kind_and_value<B: Backend>(t: &Fixture<B>) {
     assert!(holds(attr("t").ne(false)).await);
 }
 
-async fn equal_numbers_are_equal_in_every_notation<B: Backend>(t: &Fixture<B>) {
+async fn equal_numbers_are_equal_in_every_notation(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("n", n("120")).with("z", n("-0.0"))).await;
     for same in ["120.00", "1.2e2", "0012E1"] {
@@ -47,7 +47,7 @@ async fn equal_numbers_are_equal_in_every_notation<B: Backend>(t: &Fixture<B>) {
     assert!(items.holds(key("a", "1"), attr("z").eq(0)).await);
 }
 
-async fn lists_maps_and_sets_are_compared_whole<B: Backend>(t: &Fixture<B>) {
+async fn lists_maps_and_sets_are_compared_whole(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1")
         .with("l", Value::list([1, 2]))
@@ -63,7 +63,7 @@ async fn lists_maps_and_sets_are_compared_whole<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("ss").eq(Value::strings(["a", "b", "c"]))).await);
 }
 
-async fn what_is_missing_differs_from_everything<B: Backend>(t: &Fixture<B>) {
+async fn what_is_missing_differs_from_everything(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -73,7 +73,7 @@ async fn what_is_missing_differs_from_everything<B: Backend>(t: &Fixture<B>) {
     assert!(holds(!attr("gone").eq(1)).await);
 }
 
-async fn what_is_missing_is_in_no_order<B: Backend>(t: &Fixture<B>) {
+async fn what_is_missing_is_in_no_order(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
     let gone = || attr("gone");
@@ -84,7 +84,7 @@ async fn what_is_missing_is_in_no_order<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn kinds_that_differ_are_in_no_order<B: Backend>(t: &Fixture<B>) {
+async fn kinds_that_differ_are_in_no_order(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("n", 5).with("s", "5")).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -95,7 +95,7 @@ async fn kinds_that_differ_are_in_no_order<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("n").le(attr("s"))).await);
 }
 
-async fn numbers_are_ordered_by_value<B: Backend>(t: &Fixture<B>) {
+async fn numbers_are_ordered_by_value(t: &Fixture) {
     let items = t.items().await;
     let large = "12345678901234567890123456789012345678";
     items.put(row("a", "1").with("n", 10).with("neg", n("-0.5")).with("large", n(large))).await;
@@ -108,7 +108,7 @@ async fn numbers_are_ordered_by_value<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("large").gt(n(large))).await);
 }
 
-async fn texts_are_ordered_by_their_bytes<B: Backend>(t: &Fixture<B>) {
+async fn texts_are_ordered_by_their_bytes(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("s", "b").with("wide", "\u{FFFD}")).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -120,7 +120,7 @@ async fn texts_are_ordered_by_their_bytes<B: Backend>(t: &Fixture<B>) {
     assert!(holds(attr("wide").lt("🦀")).await);
 }
 
-async fn byte_strings_are_ordered_as_unsigned_bytes<B: Backend>(t: &Fixture<B>) {
+async fn byte_strings_are_ordered_as_unsigned_bytes(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("b", vec![0x80])).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -129,7 +129,7 @@ async fn byte_strings_are_ordered_as_unsigned_bytes<B: Backend>(t: &Fixture<B>) 
     assert!(holds(attr("b").lt(vec![0xFF])).await);
 }
 
-async fn between_includes_both_ends<B: Backend>(t: &Fixture<B>) {
+async fn between_includes_both_ends(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("n", 5).with("s", "m")).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -141,7 +141,7 @@ async fn between_includes_both_ends<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("s").between("ma", "z")).await);
 }
 
-async fn in_holds_for_any_of_its_values<B: Backend>(t: &Fixture<B>) {
+async fn in_holds_for_any_of_its_values(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("n", 5).with("l", Value::list([1]))).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -152,7 +152,7 @@ async fn in_holds_for_any_of_its_values<B: Backend>(t: &Fixture<B>) {
     assert!(holds(attr("l").is_in([Value::list([2]), Value::list([1])])).await);
 }
 
-async fn two_attributes_can_be_compared<B: Backend>(t: &Fixture<B>) {
+async fn two_attributes_can_be_compared(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("used", 3).with("quota", 5)).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -162,7 +162,7 @@ async fn two_attributes_can_be_compared<B: Backend>(t: &Fixture<B>) {
     assert!(holds(attr("used").between(0, attr("quota"))).await);
 }
 
-async fn a_given_value_may_stand_on_the_left<B: Backend>(t: &Fixture<B>) {
+async fn a_given_value_may_stand_on_the_left(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("low", 1).with("high", 9)).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -172,7 +172,7 @@ async fn a_given_value_may_stand_on_the_left<B: Backend>(t: &Fixture<B>) {
     assert!(holds(Operand::from(9).is_in([attr("low"), attr("high")])).await);
 }
 
-async fn and_or_and_not_nest<B: Backend>(t: &Fixture<B>) {
+async fn and_or_and_not_nest(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("yes", true).with("no", false)).await;
     let yes = || attr("yes").eq(true);

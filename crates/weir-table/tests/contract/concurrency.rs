@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use weir_table::expr::{add, attr, set};
 use weir_table::{
-    Backend, Error, Get, Item, Query, Store, Transacted, Transaction, Value, Write, Written,
+    AnyBackend, Error, Get, Item, Query, Store, Transacted, Transaction, Value, Write, Written,
 };
 
 use crate::fixture::{Fixture, eventually, key, row};
@@ -32,13 +32,12 @@ contract! {
 const TRIES_MAX: usize = 1_000;
 
 /// Runs `task` once for each number, all at the same time, and returns what they return.
-async fn at_once<B, F>(
-    t: &Fixture<B>,
+async fn at_once<F>(
+    t: &Fixture,
     count: usize,
-    task: impl Fn(Store<B>, usize) -> F,
+    task: impl Fn(Store<AnyBackend>, usize) -> F,
 ) -> Vec<F::Output>
 where
-    B: Backend,
     F: Future<Output: Send> + Send + 'static,
 {
     let mut tasks = JoinSet::new();
@@ -55,7 +54,7 @@ async fn give_way(error: Error) {
 }
 
 /// Does a write, again while it meets another caller.
-async fn write<B: Backend>(store: &Store<B>, write: Write) -> Written {
+async fn write(store: &Store<AnyBackend>, write: Write) -> Written {
     for _ in 0..TRIES_MAX {
         match store.write(write.clone()).await {
             Ok(done) => return done,
@@ -66,7 +65,7 @@ async fn write<B: Backend>(store: &Store<B>, write: Write) -> Written {
 }
 
 /// Does a transaction, again while it meets another caller.
-async fn transact<B: Backend>(store: &Store<B>, transaction: Transaction) -> Transacted {
+async fn transact(store: &Store<AnyBackend>, transaction: Transaction) -> Transacted {
     for _ in 0..TRIES_MAX {
         match store.transact(transaction.clone()).await {
             Ok(done) => return done,
@@ -76,7 +75,7 @@ async fn transact<B: Backend>(store: &Store<B>, transaction: Transaction) -> Tra
     panic!("no way past the other callers");
 }
 
-async fn concurrent_increments_are_never_lost<B: Backend>(t: &Fixture<B>) {
+async fn concurrent_increments_are_never_lost(t: &Fixture) {
     let items = t.items().await;
     at_once(t, 16, |store, _| async move {
         for _ in 0..10 {
@@ -87,7 +86,7 @@ async fn concurrent_increments_are_never_lost<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(160));
 }
 
-async fn a_concurrent_conditional_put_has_one_winner<B: Backend>(t: &Fixture<B>) {
+async fn a_concurrent_conditional_put_has_one_winner(t: &Fixture) {
     let items = t.items().await;
     let written = at_once(t, 16, |store, number| async move {
         let item = row("a", "1").with("by", number as u64);
@@ -102,7 +101,7 @@ async fn a_concurrent_conditional_put_has_one_winner<B: Backend>(t: &Fixture<B>)
     }
 }
 
-async fn concurrent_takes_never_overdraw<B: Backend>(t: &Fixture<B>) {
+async fn concurrent_takes_never_overdraw(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("tokens", 10)).await;
     let taken = at_once(t, 25, |store, _| async move {
@@ -114,7 +113,7 @@ async fn concurrent_takes_never_overdraw<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("tokens"), Some(0));
 }
 
-async fn concurrent_version_checks_apply_each_version_once<B: Backend>(t: &Fixture<B>) {
+async fn concurrent_version_checks_apply_each_version_once(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("version", 0)).await;
     at_once(t, 6, |store, number| async move {
@@ -135,7 +134,7 @@ async fn concurrent_version_checks_apply_each_version_once<B: Backend>(t: &Fixtu
     assert!((0..6).all(|number| item.i64(&format!("by-{number}")) == Some(1)), "{item:?}");
 }
 
-async fn concurrent_members_are_all_in_the_set<B: Backend>(t: &Fixture<B>) {
+async fn concurrent_members_are_all_in_the_set(t: &Fixture) {
     let items = t.items().await;
     let name = |number: usize| format!("member-{number}");
     at_once(t, 16, |store, number| async move {
@@ -147,7 +146,7 @@ async fn concurrent_members_are_all_in_the_set<B: Backend>(t: &Fixture<B>) {
     assert_eq!(item.get("members"), Some(&Value::strings((0..16).map(name))));
 }
 
-async fn concurrent_deletes_find_the_item_once<B: Backend>(t: &Fixture<B>) {
+async fn concurrent_deletes_find_the_item_once(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let found = at_once(t, 8, |store, _| async move {
@@ -172,7 +171,7 @@ fn transfer(from: usize, to: usize, amount: i64) -> Transaction {
     ])
 }
 
-async fn concurrent_transfers_keep_the_sum<B: Backend>(t: &Fixture<B>) {
+async fn concurrent_transfers_keep_the_sum(t: &Fixture) {
     let items = t.items().await;
     items.fill((0..ACCOUNTS).map(account)).await;
     at_once(t, 6, |store, number| async move {
@@ -193,7 +192,7 @@ async fn concurrent_transfers_keep_the_sum<B: Backend>(t: &Fixture<B>) {
     assert!(balances.iter().all(|balance| *balance >= 0), "{balances:?}");
 }
 
-async fn transact_get_never_sees_half_a_transfer<B: Backend>(t: &Fixture<B>) {
+async fn transact_get_never_sees_half_a_transfer(t: &Fixture) {
     let items = t.items().await;
     items.fill([account(0), account(1)]).await;
     at_once(t, 4, |store, number| async move {
@@ -219,7 +218,7 @@ async fn transact_get_never_sees_half_a_transfer<B: Backend>(t: &Fixture<B>) {
     assert_eq!(left.iter().map(|item| item.i64("balance").unwrap()).sum::<i64>(), 200);
 }
 
-async fn concurrent_transactions_apart_are_all_applied<B: Backend>(t: &Fixture<B>) {
+async fn concurrent_transactions_apart_are_all_applied(t: &Fixture) {
     let items = t.items().await;
     at_once(t, 8, |store, number| async move {
         let put = |sk: &str| Write::put("items", row(&format!("p{number}"), sk));
@@ -229,7 +228,7 @@ async fn concurrent_transactions_apart_are_all_applied<B: Backend>(t: &Fixture<B
     assert_eq!(items.all(&items.scan()).await.len(), 16);
 }
 
-async fn a_token_sent_by_many_at_once_counts_once<B: Backend>(t: &Fixture<B>) {
+async fn a_token_sent_by_many_at_once_counts_once(t: &Fixture) {
     let items = t.items().await;
     let count = Write::update("items", key("a", "1"), add("v", 1));
     let transaction = Transaction::new([count]).token(t.token("same"));
@@ -243,7 +242,7 @@ async fn a_token_sent_by_many_at_once_counts_once<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(1));
 }
 
-async fn concurrent_transactions_and_updates_both_count<B: Backend>(t: &Fixture<B>) {
+async fn concurrent_transactions_and_updates_both_count(t: &Fixture) {
     let items = t.items().await;
     at_once(t, 8, |store, number| async move {
         for _ in 0..5 {
@@ -261,7 +260,7 @@ async fn concurrent_transactions_and_updates_both_count<B: Backend>(t: &Fixture<
     assert_eq!(items.get(key("a", "2")).await.unwrap().i64("v"), Some(20));
 }
 
-async fn a_query_during_writes_sees_each_item_once<B: Backend>(t: &Fixture<B>) {
+async fn a_query_during_writes_sees_each_item_once(t: &Fixture) {
     let items = t.items().await;
     items.fill((0..20).map(|i| row("a", &format!("{i:02}")).with("v", 0))).await;
     at_once(t, 4, |store, number| async move {
@@ -283,7 +282,7 @@ async fn a_query_during_writes_sees_each_item_once<B: Backend>(t: &Fixture<B>) {
     assert_eq!(total, 45);
 }
 
-async fn an_index_is_in_step_after_concurrent_changes<B: Backend>(t: &Fixture<B>) {
+async fn an_index_is_in_step_after_concurrent_changes(t: &Fixture) {
     let orders = t.orders().await;
     at_once(t, 4, |store, number| async move {
         for round in 0..10 {

@@ -1,7 +1,7 @@
 //! The functions of conditions: begins_with, contains, kinds, sizes and existence.
 
 use weir_table::expr::{attr, size};
-use weir_table::{Backend, Kind, Value};
+use weir_table::{Kind, Value};
 
 use crate::fixture::{Fixture, byte_set, key, n, row};
 
@@ -20,7 +20,7 @@ contract! {
     exists_and_absent_are_opposites_and_null_exists,
 }
 
-async fn begins_with_matches_text<B: Backend>(t: &Fixture<B>) {
+async fn begins_with_matches_text(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("s", "apple").with("n", 12)).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -31,7 +31,7 @@ async fn begins_with_matches_text<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("gone").begins_with("a")).await);
 }
 
-async fn begins_with_matches_bytes<B: Backend>(t: &Fixture<B>) {
+async fn begins_with_matches_bytes(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("b", vec![1, 2, 3])).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -39,7 +39,7 @@ async fn begins_with_matches_bytes<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("b").begins_with(vec![2])).await);
 }
 
-async fn contains_looks_into_text_sets_and_lists<B: Backend>(t: &Fixture<B>) {
+async fn contains_looks_into_text_sets_and_lists(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1")
         .with("s", "apple")
@@ -60,7 +60,7 @@ async fn contains_looks_into_text_sets_and_lists<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("l").contains("5")).await);
 }
 
-async fn contains_finds_bytes_in_bytes<B: Backend>(t: &Fixture<B>) {
+async fn contains_finds_bytes_in_bytes(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("b", vec![1, 2, 3])).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -68,7 +68,7 @@ async fn contains_finds_bytes_in_bytes<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("b").contains(vec![3, 2])).await);
 }
 
-async fn a_condition_may_check_the_kind<B: Backend>(t: &Fixture<B>) {
+async fn a_condition_may_check_the_kind(t: &Fixture) {
     let items = t.items().await;
     let kinds: [(&str, Kind, Value); 10] = [
         ("s", Kind::S, "".into()),
@@ -91,7 +91,7 @@ async fn a_condition_may_check_the_kind<B: Backend>(t: &Fixture<B>) {
     assert!(!items.holds(key("a", "1"), attr("gone").is_kind(Kind::Null)).await);
 }
 
-async fn size_counts_by_kind<B: Backend>(t: &Fixture<B>) {
+async fn size_counts_by_kind(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1")
         .with("s", "four")
@@ -109,7 +109,7 @@ async fn size_counts_by_kind<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(size("gone").ge(0)).await);
 }
 
-async fn sizes_can_be_compared_with_each_other<B: Backend>(t: &Fixture<B>) {
+async fn sizes_can_be_compared_with_each_other(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([1, 2])).with("s", "x")).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -117,14 +117,14 @@ async fn sizes_can_be_compared_with_each_other<B: Backend>(t: &Fixture<B>) {
     assert!(holds(size("l").eq(size("l"))).await);
 }
 
-async fn a_size_can_be_between_two_numbers<B: Backend>(t: &Fixture<B>) {
+async fn a_size_can_be_between_two_numbers(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("s", "four")).await;
     assert!(items.holds(key("a", "1"), size("s").between(1, 4)).await);
     assert!(!items.holds(key("a", "1"), size("s").between(5, 9)).await);
 }
 
-async fn a_size_is_a_number_and_equals_no_text<B: Backend>(t: &Fixture<B>) {
+async fn a_size_is_a_number_and_equals_no_text(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("s", "four")).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -133,20 +133,20 @@ async fn a_size_is_a_number_and_equals_no_text<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(size("s").lt("5")).await);
 }
 
-async fn the_size_of_a_text_is_its_utf16_units<B: Backend>(t: &Fixture<B>) {
+async fn the_size_of_a_text_is_its_utf16_units(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("s", "añ🦀")).await;
     assert!(items.holds(key("a", "1"), size("s").eq(4)).await);
 }
 
-async fn values_without_a_size_never_compare<B: Backend>(t: &Fixture<B>) {
+async fn values_without_a_size_never_compare(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("n", 5).with("t", true)).await;
     assert!(!items.holds(key("a", "1"), size("n").ge(0)).await);
     assert!(!items.holds(key("a", "1"), size("t").ge(0)).await);
 }
 
-async fn exists_and_absent_are_opposites_and_null_exists<B: Backend>(t: &Fixture<B>) {
+async fn exists_and_absent_are_opposites_and_null_exists(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("null", Value::Null)).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;

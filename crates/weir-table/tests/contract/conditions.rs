@@ -1,7 +1,7 @@
 //! Conditional writes: what a condition that does not hold leaves and returns.
 
 use weir_table::expr::{Path, add, attr, set};
-use weir_table::{Backend, Value, Written};
+use weir_table::{Value, Written};
 
 use crate::fixture::{Fixture, key, row};
 
@@ -17,7 +17,7 @@ contract! {
     a_version_check_lets_one_of_two_updates_through,
 }
 
-async fn conditional_put_keeps_the_first_writer<B: Backend>(t: &Fixture<B>) {
+async fn conditional_put_keeps_the_first_writer(t: &Fixture) {
     let items = t.items().await;
     let first = row("a", "1").with("by", "first");
     let absent = || attr("pk").absent();
@@ -27,7 +27,7 @@ async fn conditional_put_keeps_the_first_writer<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(first));
 }
 
-async fn a_refused_put_returns_the_existing_item<B: Backend>(t: &Fixture<B>) {
+async fn a_refused_put_returns_the_existing_item(t: &Fixture) {
     let items = t.items().await;
     let there = row("a", "1").with("v", 1).with("tags", Value::strings(["x"]));
     items.put(there.clone()).await;
@@ -35,7 +35,7 @@ async fn a_refused_put_returns_the_existing_item<B: Backend>(t: &Fixture<B>) {
     assert_eq!(written, Written::Refused(Some(there)));
 }
 
-async fn a_refused_update_returns_the_old_item_and_changes_nothing<B: Backend>(t: &Fixture<B>) {
+async fn a_refused_update_returns_the_old_item_and_changes_nothing(t: &Fixture) {
     let items = t.items().await;
     let there = row("a", "1").with("tokens", 3);
     items.put(there.clone()).await;
@@ -44,7 +44,7 @@ async fn a_refused_update_returns_the_old_item_and_changes_nothing<B: Backend>(t
     assert_eq!(items.get(key("a", "1")).await, Some(there));
 }
 
-async fn a_refused_delete_returns_the_item_and_keeps_it<B: Backend>(t: &Fixture<B>) {
+async fn a_refused_delete_returns_the_item_and_keeps_it(t: &Fixture) {
     let items = t.items().await;
     let there = row("a", "1").with("v", 1);
     items.put(there.clone()).await;
@@ -53,7 +53,7 @@ async fn a_refused_delete_returns_the_item_and_keeps_it<B: Backend>(t: &Fixture<
     assert_eq!(items.get(key("a", "1")).await, Some(there));
 }
 
-async fn a_delete_whose_condition_holds_is_applied<B: Backend>(t: &Fixture<B>) {
+async fn a_delete_whose_condition_holds_is_applied(t: &Fixture) {
     let items = t.items().await;
     let there = row("a", "1").with("v", 1);
     items.put(there.clone()).await;
@@ -62,7 +62,7 @@ async fn a_delete_whose_condition_holds_is_applied<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn a_condition_on_a_missing_item_sees_no_attributes<B: Backend>(t: &Fixture<B>) {
+async fn a_condition_on_a_missing_item_sees_no_attributes(t: &Fixture) {
     let items = t.items().await;
     let refused = items.delete_when(key("a", "1"), attr("pk").exists()).await;
     assert_eq!(refused, Written::Refused(None));
@@ -72,14 +72,14 @@ async fn a_condition_on_a_missing_item_sees_no_attributes<B: Backend>(t: &Fixtur
     assert_eq!(made, Written::Applied(None));
 }
 
-async fn an_update_refused_on_a_missing_item_makes_none<B: Backend>(t: &Fixture<B>) {
+async fn an_update_refused_on_a_missing_item_makes_none(t: &Fixture) {
     let items = t.items().await;
     let written = items.update_when(key("a", "1"), set("v", 1), attr("pk").exists()).await;
     assert_eq!(written, Written::Refused(None));
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn a_condition_may_name_the_key<B: Backend>(t: &Fixture<B>) {
+async fn a_condition_may_name_the_key(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let sort = attr("sk").begins_with("1").and(attr("pk").eq("a"));
@@ -88,7 +88,7 @@ async fn a_condition_may_name_the_key<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "2")).await, None);
 }
 
-async fn a_version_check_lets_one_of_two_updates_through<B: Backend>(t: &Fixture<B>) {
+async fn a_version_check_lets_one_of_two_updates_through(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("version", 1)).await;
     let bump = || add("version", 1).set(Path::new("by"), "someone");

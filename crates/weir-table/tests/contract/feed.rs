@@ -2,7 +2,7 @@
 
 use weir_table::expr::{add, attr, set};
 use weir_table::feed::{Change, Position};
-use weir_table::{Backend, Item, Kind, TableSpec, Transaction, Value, Write};
+use weir_table::{Item, Kind, TableSpec, Transaction, Value, Write};
 
 use crate::fixture::{Fixture, byte_set, fault, key, n, row, texts};
 use crate::follower::Follower;
@@ -39,7 +39,7 @@ fn images(changes: &[Change]) -> Vec<(Option<Item>, Option<Item>)> {
     changes.iter().map(|change| change.images().unwrap()).collect()
 }
 
-async fn a_put_is_fed_with_the_new_image<B: Backend>(t: &Fixture<B>) {
+async fn a_put_is_fed_with_the_new_image(t: &Fixture) {
     let events = t.events().await;
     let item = row("a", "1").with("v", 1);
     events.put(item.clone()).await;
@@ -48,7 +48,7 @@ async fn a_put_is_fed_with_the_new_image<B: Backend>(t: &Fixture<B>) {
     assert!(!changes[0].expired);
 }
 
-async fn a_put_over_an_item_is_fed_with_both_images<B: Backend>(t: &Fixture<B>) {
+async fn a_put_over_an_item_is_fed_with_both_images(t: &Fixture) {
     let events = t.events().await;
     let (old, new) = (row("a", "1").with("v", 1), row("a", "1").with("w", 2));
     events.put(old.clone()).await;
@@ -57,7 +57,7 @@ async fn a_put_over_an_item_is_fed_with_both_images<B: Backend>(t: &Fixture<B>) 
     assert_eq!(images(&changes), [(None, Some(old.clone())), (Some(old), Some(new))]);
 }
 
-async fn an_update_is_fed_with_both_images<B: Backend>(t: &Fixture<B>) {
+async fn an_update_is_fed_with_both_images(t: &Fixture) {
     let events = t.events().await;
     let made = row("a", "1").with("v", 1);
     events.put(made.clone()).await;
@@ -66,14 +66,14 @@ async fn an_update_is_fed_with_both_images<B: Backend>(t: &Fixture<B>) {
     assert_eq!(images(&changes), [(None, Some(made.clone())), (Some(made), Some(changed))]);
 }
 
-async fn an_update_that_makes_an_item_is_fed_once<B: Backend>(t: &Fixture<B>) {
+async fn an_update_that_makes_an_item_is_fed_once(t: &Fixture) {
     let events = t.events().await;
     let made = events.update(key("a", "1"), add("v", 1)).await;
     let changes = Follower::new(t, "events").await.until(1).await;
     assert_eq!(images(&changes), [(None, Some(made))]);
 }
 
-async fn a_delete_is_fed_with_the_old_image<B: Backend>(t: &Fixture<B>) {
+async fn a_delete_is_fed_with_the_old_image(t: &Fixture) {
     let events = t.events().await;
     let item = row("a", "1").with("v", 1);
     events.put(item.clone()).await;
@@ -83,7 +83,7 @@ async fn a_delete_is_fed_with_the_old_image<B: Backend>(t: &Fixture<B>) {
     assert!(!changes[1].expired);
 }
 
-async fn images_hold_every_kind_of_value<B: Backend>(t: &Fixture<B>) {
+async fn images_hold_every_kind_of_value(t: &Fixture) {
     let events = t.events().await;
     let item = row("a", "1")
         .with("s", "")
@@ -100,7 +100,7 @@ async fn images_hold_every_kind_of_value<B: Backend>(t: &Fixture<B>) {
     assert_eq!(images(&changes), [(None, Some(item))]);
 }
 
-async fn images_hold_empty_maps_and_lists<B: Backend>(t: &Fixture<B>) {
+async fn images_hold_empty_maps_and_lists(t: &Fixture) {
     let events = t.events().await;
     let none = || Value::map(std::iter::empty::<(&str, Value)>());
     let nothing = || Value::list(std::iter::empty::<Value>());
@@ -111,14 +111,14 @@ async fn images_hold_empty_maps_and_lists<B: Backend>(t: &Fixture<B>) {
     assert_eq!(images(&changes), [(None, Some(item))]);
 }
 
-async fn a_change_names_its_table_and_key<B: Backend>(t: &Fixture<B>) {
+async fn a_change_names_its_table_and_key(t: &Fixture) {
     let events = t.events().await;
     events.put(row("a", "1").with("v", 1)).await;
     let changes = Follower::new(t, "events").await.until(1).await;
     assert_eq!((&*changes[0].table, &changes[0].key), ("events", &key("a", "1")));
 }
 
-async fn changes_of_an_item_come_in_order<B: Backend>(t: &Fixture<B>) {
+async fn changes_of_an_item_come_in_order(t: &Fixture) {
     let events = t.events().await;
     for i in 1..=20 {
         events.put(row("a", "1").with("v", i)).await;
@@ -135,7 +135,7 @@ async fn changes_of_an_item_come_in_order<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn an_item_made_removed_and_remade_is_fed_three_times<B: Backend>(t: &Fixture<B>) {
+async fn an_item_made_removed_and_remade_is_fed_three_times(t: &Fixture) {
     let events = t.events().await;
     let item = row("a", "1");
     events.put(item.clone()).await;
@@ -147,7 +147,7 @@ async fn an_item_made_removed_and_remade_is_fed_three_times<B: Backend>(t: &Fixt
     assert_eq!(images(&changes), expected);
 }
 
-async fn a_refused_write_is_not_fed<B: Backend>(t: &Fixture<B>) {
+async fn a_refused_write_is_not_fed(t: &Fixture) {
     let events = t.events().await;
     events.put(row("a", "1").with("v", 1)).await;
     events.put_when(row("a", "1"), attr("pk").absent()).await;
@@ -158,7 +158,7 @@ async fn a_refused_write_is_not_fed<B: Backend>(t: &Fixture<B>) {
     assert_eq!(changes.last().unwrap().key, key("a", "last"));
 }
 
-async fn deleting_nothing_is_not_fed<B: Backend>(t: &Fixture<B>) {
+async fn deleting_nothing_is_not_fed(t: &Fixture) {
     let events = t.events().await;
     events.delete(key("a", "none")).await;
     events.put(row("a", "1")).await;
@@ -166,7 +166,7 @@ async fn deleting_nothing_is_not_fed<B: Backend>(t: &Fixture<B>) {
     assert_eq!(changes[0].key, key("a", "1"));
 }
 
-async fn a_write_that_changes_nothing_is_not_fed<B: Backend>(t: &Fixture<B>) {
+async fn a_write_that_changes_nothing_is_not_fed(t: &Fixture) {
     let events = t.events().await;
     let item = row("a", "1").with("v", 1);
     events.put(item.clone()).await;
@@ -177,7 +177,7 @@ async fn a_write_that_changes_nothing_is_not_fed<B: Backend>(t: &Fixture<B>) {
     assert_eq!(images(&changes), [(None, Some(item)), (None, Some(row("a", "last")))]);
 }
 
-async fn a_transaction_feeds_every_change<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_feeds_every_change(t: &Fixture) {
     let events = t.events().await;
     events.fill([row("a", "1").with("v", 1), row("a", "2"), row("a", "3")]).await;
     t.transact([
@@ -194,7 +194,7 @@ async fn a_transaction_feeds_every_change<B: Backend>(t: &Fixture<B>) {
     assert_eq!(changes, expected);
 }
 
-async fn a_refused_transaction_feeds_nothing<B: Backend>(t: &Fixture<B>) {
+async fn a_refused_transaction_feeds_nothing(t: &Fixture) {
     let events = t.events().await;
     let refused = Transaction::new([
         Write::put("events", row("a", "1")),
@@ -206,7 +206,7 @@ async fn a_refused_transaction_feeds_nothing<B: Backend>(t: &Fixture<B>) {
     assert_eq!(changes[0].key, key("a", "last"));
 }
 
-async fn a_batch_feeds_every_item<B: Backend>(t: &Fixture<B>) {
+async fn a_batch_feeds_every_item(t: &Fixture) {
     let events = t.events().await;
     let rows: Vec<Item> = (0..25).map(|i| row("a", &format!("{i:02}"))).collect();
     events.fill(rows.clone()).await;
@@ -215,7 +215,7 @@ async fn a_batch_feeds_every_item<B: Backend>(t: &Fixture<B>) {
     assert_eq!(changes, rows.into_iter().map(|row| (None, Some(row))).collect::<Vec<_>>());
 }
 
-async fn a_feed_is_read_again_from_the_oldest<B: Backend>(t: &Fixture<B>) {
+async fn a_feed_is_read_again_from_the_oldest(t: &Fixture) {
     let events = t.events().await;
     events.put(row("a", "1")).await;
     events.put(row("a", "2")).await;
@@ -224,7 +224,7 @@ async fn a_feed_is_read_again_from_the_oldest<B: Backend>(t: &Fixture<B>) {
     assert_eq!(first, again);
 }
 
-async fn reading_continues_after_a_position<B: Backend>(t: &Fixture<B>) {
+async fn reading_continues_after_a_position(t: &Fixture) {
     let events = t.events().await;
     for i in 0..6 {
         events.put(row("a", "1").with("v", i)).await;
@@ -241,7 +241,7 @@ async fn reading_continues_after_a_position<B: Backend>(t: &Fixture<B>) {
     assert_eq!(rest.changes, all[5..]);
 }
 
-async fn the_latest_position_starts_with_later_changes<B: Backend>(t: &Fixture<B>) {
+async fn the_latest_position_starts_with_later_changes(t: &Fixture) {
     let events = t.events().await;
     events.put(row("a", "before")).await;
     Follower::new(t, "events").await.until(1).await;
@@ -251,7 +251,7 @@ async fn the_latest_position_starts_with_later_changes<B: Backend>(t: &Fixture<B
     assert_eq!(changes[0].key, key("a", "after"));
 }
 
-async fn a_read_returns_at_most_its_limit<B: Backend>(t: &Fixture<B>) {
+async fn a_read_returns_at_most_its_limit(t: &Fixture) {
     let events = t.events().await;
     for i in 0..5 {
         events.put(row("a", "1").with("v", i)).await;
@@ -265,7 +265,7 @@ async fn a_read_returns_at_most_its_limit<B: Backend>(t: &Fixture<B>) {
     assert_eq!(page.changes, all[2..4]);
 }
 
-async fn a_limit_out_of_range_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_limit_out_of_range_is_refused(t: &Fixture) {
     let _events = t.events().await;
     let shard = t.store.feed_shards("events").await.unwrap()[0].id.clone();
     for limit in [0, 1001] {
@@ -274,14 +274,14 @@ async fn a_limit_out_of_range_is_refused<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn a_table_without_a_feed_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_table_without_a_feed_is_refused(t: &Fixture) {
     let _items = t.items().await;
     assert_eq!(fault(t.store.feed_shards("items").await), "table");
     let read = t.store.feed_read("items", "0", &Position::Oldest, 10).await;
     assert_eq!(fault(read), "table");
 }
 
-async fn tables_have_feeds_of_their_own<B: Backend>(t: &Fixture<B>) {
+async fn tables_have_feeds_of_their_own(t: &Fixture) {
     let (events, items) = (t.events().await, t.items().await);
     let news = t.table("news", texts("news").feed()).await;
     events.put(row("a", "event")).await;
@@ -293,7 +293,7 @@ async fn tables_have_feeds_of_their_own<B: Backend>(t: &Fixture<B>) {
     assert_eq!(changes[0].key, key("a", "news"));
 }
 
-async fn a_feed_of_number_keys_names_them<B: Backend>(t: &Fixture<B>) {
+async fn a_feed_of_number_keys_names_them(t: &Fixture) {
     let spec = TableSpec::new("ticks", "id", Kind::N).feed();
     let ticks = t.table("ticks", spec).await;
     ticks.put(Item::new().with("id", n("1.50"))).await;
@@ -301,7 +301,7 @@ async fn a_feed_of_number_keys_names_them<B: Backend>(t: &Fixture<B>) {
     assert_eq!(changes[0].key, weir_table::Key::partition(n("1.5")));
 }
 
-async fn concurrent_changes_are_each_fed_once<B: Backend>(t: &Fixture<B>) {
+async fn concurrent_changes_are_each_fed_once(t: &Fixture) {
     let events = t.events().await;
     events.fill([row("a", "0"), row("a", "1")]).await;
     let mut tasks = tokio::task::JoinSet::new();

@@ -9,7 +9,7 @@ use weir_table::expr::add;
 use weir_table::feed::{
     Change, Consumer, FeedWindow, LEASE_MS, POSITIONS_TABLE, Position, positions_spec,
 };
-use weir_table::{Backend, Write};
+use weir_table::{AnyBackend, Write};
 
 use crate::fixture::{Fixture, Table, fault, key, row};
 
@@ -35,35 +35,35 @@ contract! {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The fed table, and a consumer's clock that stands still until it is moved.
-async fn events<B: Backend>(t: &Fixture<B>) -> (Table<'_, B>, Clock) {
+async fn events(t: &Fixture) -> (Table<'_>, Clock) {
     t.table(POSITIONS_TABLE, positions_spec(POSITIONS_TABLE)).await;
     (t.events().await, Clock::manual(1_000_000))
 }
 
-fn consumer<B: Backend>(t: &Fixture<B>, name: &str, owner: &str, clock: &Clock) -> Consumer<B> {
+fn consumer(t: &Fixture, name: &str, owner: &str, clock: &Clock) -> Consumer<AnyBackend> {
     started(t, name, owner, clock, Position::Oldest)
 }
 
-fn started<B: Backend>(
-    t: &Fixture<B>,
+fn started(
+    t: &Fixture,
     name: &str,
     owner: &str,
     clock: &Clock,
     start: Position,
-) -> Consumer<B> {
+) -> Consumer<AnyBackend> {
     let store = t.store.clone();
     Consumer::new(store, "events", name, owner, POSITIONS_TABLE, start, clock.clone()).unwrap()
 }
 
-async fn put_some<B: Backend>(events: &Table<'_, B>, sorts: std::ops::Range<i32>) {
+async fn put_some(events: &Table<'_>, sorts: std::ops::Range<i32>) {
     for sk in sorts {
         events.put(row("a", &format!("{sk:02}"))).await;
     }
 }
 
 /// The first page of the next window, if there is one.
-async fn poll<B: Backend>(
-    consumer: &mut Consumer<B>,
+async fn poll(
+    consumer: &mut Consumer<AnyBackend>,
     max: usize,
 ) -> Option<(FeedWindow, Vec<Change>)> {
     let mut window = consumer.next_window(max, &BTreeSet::new()).await.unwrap()?;
@@ -72,7 +72,7 @@ async fn poll<B: Backend>(
 }
 
 /// Polls until there is a window.
-async fn next<B: Backend>(consumer: &mut Consumer<B>, max: usize) -> (FeedWindow, Vec<Change>) {
+async fn next(consumer: &mut Consumer<AnyBackend>, max: usize) -> (FeedWindow, Vec<Change>) {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = poll(consumer, max).await {
@@ -84,14 +84,14 @@ async fn next<B: Backend>(consumer: &mut Consumer<B>, max: usize) -> (FeedWindow
 }
 
 /// Reads and commits one page.
-async fn pass<B: Backend>(consumer: &mut Consumer<B>, max: usize) -> Vec<String> {
+async fn pass(consumer: &mut Consumer<AnyBackend>, max: usize) -> Vec<String> {
     let (window, changes) = next(consumer, max).await;
     assert!(consumer.commit(window, Vec::new()).await.unwrap());
     sorts(&changes)
 }
 
 /// Reads and commits `count` changes, and sees that no more follow.
-async fn drain<B: Backend>(consumer: &mut Consumer<B>, count: usize) -> Vec<String> {
+async fn drain(consumer: &mut Consumer<AnyBackend>, count: usize) -> Vec<String> {
     let mut seen = Vec::new();
     while seen.len() < count {
         seen.extend(pass(consumer, 4).await);
@@ -105,7 +105,7 @@ fn sorts(changes: &[Change]) -> Vec<String> {
     changes.iter().map(|change| change.key.sort.as_ref().unwrap().to_string()).collect()
 }
 
-async fn a_consumer_gets_every_change_once<B: Backend>(t: &Fixture<B>) {
+async fn a_consumer_gets_every_change_once(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..10).await;
     let mut reader = consumer(t, "totals", "one", &clock);
@@ -115,7 +115,7 @@ async fn a_consumer_gets_every_change_once<B: Backend>(t: &Fixture<B>) {
     assert_eq!(drain(&mut reader, 2).await, ["10", "11"]);
 }
 
-async fn an_uncommitted_window_is_returned_again<B: Backend>(t: &Fixture<B>) {
+async fn an_uncommitted_window_is_returned_again(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..3).await;
     let mut reader = consumer(t, "totals", "one", &clock);
@@ -127,7 +127,7 @@ async fn an_uncommitted_window_is_returned_again<B: Backend>(t: &Fixture<B>) {
     assert_eq!(sorts(&second), ["01"]);
 }
 
-async fn a_page_has_at_most_what_was_requested<B: Backend>(t: &Fixture<B>) {
+async fn a_page_has_at_most_what_was_requested(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..6).await;
     let mut reader = consumer(t, "totals", "one", &clock);
@@ -142,11 +142,11 @@ fn counted(changes: &[Change]) -> Vec<Write> {
     vec![Write::update("items", key("totals", "changes"), add("count", by))]
 }
 
-async fn count<B: Backend>(items: &Table<'_, B>) -> Option<i64> {
+async fn count(items: &Table<'_>) -> Option<i64> {
     items.get(key("totals", "changes")).await?.i64("count")
 }
 
-async fn a_window_counts_once_with_its_checkpoint<B: Backend>(t: &Fixture<B>) {
+async fn a_window_counts_once_with_its_checkpoint(t: &Fixture) {
     let (events, clock) = events(t).await;
     let items = t.items().await;
     put_some(&events, 0..6).await;
@@ -164,7 +164,7 @@ async fn a_window_counts_once_with_its_checkpoint<B: Backend>(t: &Fixture<B>) {
     assert_eq!(count(&items).await, Some(6));
 }
 
-async fn a_refused_checkpoint_undoes_the_count<B: Backend>(t: &Fixture<B>) {
+async fn a_refused_checkpoint_undoes_the_count(t: &Fixture) {
     let (events, clock) = events(t).await;
     let items = t.items().await;
     put_some(&events, 0..1).await;
@@ -178,7 +178,7 @@ async fn a_refused_checkpoint_undoes_the_count<B: Backend>(t: &Fixture<B>) {
     assert_eq!(count(&items).await, Some(1));
 }
 
-async fn a_successor_continues_at_the_position<B: Backend>(t: &Fixture<B>) {
+async fn a_successor_continues_at_the_position(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..6).await;
     let mut first = consumer(t, "totals", "one", &clock);
@@ -189,7 +189,7 @@ async fn a_successor_continues_at_the_position<B: Backend>(t: &Fixture<B>) {
     assert_eq!(rest.last().unwrap(), "05");
 }
 
-async fn a_lease_keeps_other_instances_away<B: Backend>(t: &Fixture<B>) {
+async fn a_lease_keeps_other_instances_away(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..3).await;
     let mut first = consumer(t, "totals", "one", &clock);
@@ -198,7 +198,7 @@ async fn a_lease_keeps_other_instances_away<B: Backend>(t: &Fixture<B>) {
     assert!(poll(&mut second, 4).await.is_none());
 }
 
-async fn a_lapsed_lease_is_taken_over<B: Backend>(t: &Fixture<B>) {
+async fn a_lapsed_lease_is_taken_over(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..3).await;
     let mut first = consumer(t, "totals", "one", &clock);
@@ -208,7 +208,7 @@ async fn a_lapsed_lease_is_taken_over<B: Backend>(t: &Fixture<B>) {
     assert_eq!(drain(&mut second, 2).await, ["01", "02"]);
 }
 
-async fn a_commit_after_the_takeover_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_commit_after_the_takeover_is_refused(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..2).await;
     let mut first = consumer(t, "totals", "one", &clock);
@@ -219,7 +219,7 @@ async fn a_commit_after_the_takeover_is_refused<B: Backend>(t: &Fixture<B>) {
     assert!(!first.commit(late, Vec::new()).await.unwrap());
 }
 
-async fn two_instances_share_the_work<B: Backend>(t: &Fixture<B>) {
+async fn two_instances_share_the_work(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..12).await;
     let mut readers = ["one", "two"].map(|owner| consumer(t, "totals", owner, &clock));
@@ -241,7 +241,7 @@ async fn two_instances_share_the_work<B: Backend>(t: &Fixture<B>) {
     assert_eq!(seen, (0..12).map(|sk| format!("{sk:02}")).collect::<Vec<_>>());
 }
 
-async fn consumers_of_other_names_each_get_every_change<B: Backend>(t: &Fixture<B>) {
+async fn consumers_of_other_names_each_get_every_change(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..5).await;
     let totals = drain(&mut consumer(t, "totals", "one", &clock), 5).await;
@@ -249,7 +249,7 @@ async fn consumers_of_other_names_each_get_every_change<B: Backend>(t: &Fixture<
     assert_eq!(totals, search);
 }
 
-async fn a_consumer_from_latest_gets_later_changes<B: Backend>(t: &Fixture<B>) {
+async fn a_consumer_from_latest_gets_later_changes(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..3).await;
     drain(&mut consumer(t, "totals", "one", &clock), 3).await;
@@ -259,7 +259,7 @@ async fn a_consumer_from_latest_gets_later_changes<B: Backend>(t: &Fixture<B>) {
     assert_eq!(drain(&mut reader, 2).await, ["03", "04"]);
 }
 
-async fn a_restart_from_latest_skips_earlier_changes<B: Backend>(t: &Fixture<B>) {
+async fn a_restart_from_latest_skips_earlier_changes(t: &Fixture) {
     let (events, clock) = events(t).await;
     put_some(&events, 0..4).await;
     drain(&mut consumer(t, "search", "one", &clock), 4).await;
@@ -270,7 +270,7 @@ async fn a_restart_from_latest_skips_earlier_changes<B: Backend>(t: &Fixture<B>)
     assert_eq!(drain(&mut reader, 2).await, ["04", "05"]);
 }
 
-async fn a_consumer_name_with_a_separator_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_consumer_name_with_a_separator_is_refused(t: &Fixture) {
     for name in ["", "a#b", "a/b"] {
         let store = t.store.clone();
         let made = Consumer::new(
@@ -286,7 +286,7 @@ async fn a_consumer_name_with_a_separator_is_refused<B: Backend>(t: &Fixture<B>)
     }
 }
 
-async fn a_consumer_needs_a_feed<B: Backend>(t: &Fixture<B>) {
+async fn a_consumer_needs_a_feed(t: &Fixture) {
     t.table(POSITIONS_TABLE, positions_spec(POSITIONS_TABLE)).await;
     t.items().await;
     let store = t.store.clone();

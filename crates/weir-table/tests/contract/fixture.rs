@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use weir_table::expr::{Condition, Update};
 use weir_table::{
-    Backend, Error, Get, IndexSpec, Item, Key, Kind, Number, Page, Query, Store, TableSpec,
+    AnyBackend, Error, Get, IndexSpec, Item, Key, Kind, Number, Page, Query, Store, TableSpec,
     Transaction, Value, Write, Written,
 };
 pub(crate) use weir_testkit::eventually_eq as eventually;
@@ -14,21 +14,21 @@ pub(crate) use weir_testkit::eventually_eq as eventually;
 const PAGES_MAX: usize = 2_000;
 
 /// A store that one scenario has for itself.
-pub(crate) struct Fixture<B> {
+pub(crate) struct Fixture {
     /// The store.
-    pub(crate) store: Store<B>,
+    pub(crate) store: Store<AnyBackend>,
     made: Mutex<Vec<&'static str>>,
     unique: String,
 }
 
-impl<B: Backend> Fixture<B> {
+impl Fixture {
     /// A fixture on `store`, which has no tables that the scenario could meet.
-    pub(crate) fn new(store: Store<B>) -> Fixture<B> {
+    pub(crate) fn new(store: Store<AnyBackend>) -> Fixture {
         Fixture { store, made: Mutex::default(), unique: weir_testkit::unique_prefix("") }
     }
 
     /// Makes a table.
-    pub(crate) async fn table(&self, name: &'static str, spec: TableSpec) -> Table<'_, B> {
+    pub(crate) async fn table(&self, name: &'static str, spec: TableSpec) -> Table<'_> {
         assert_eq!(spec.name, name);
         self.made.lock().unwrap().push(name);
         self.store.create_table(&spec).await.unwrap();
@@ -36,29 +36,29 @@ impl<B: Backend> Fixture<B> {
     }
 
     /// The table `items`: partition `pk`, sort `sk`, both text.
-    pub(crate) async fn items(&self) -> Table<'_, B> {
+    pub(crate) async fn items(&self) -> Table<'_> {
         self.table("items", texts("items")).await
     }
 
     /// The table `others`, of the same shape as `items`.
-    pub(crate) async fn others(&self) -> Table<'_, B> {
+    pub(crate) async fn others(&self) -> Table<'_> {
         self.table("others", texts("others")).await
     }
 
     /// The table `singles`: partition `pk`, text, and no sort key.
-    pub(crate) async fn singles(&self) -> Table<'_, B> {
+    pub(crate) async fn singles(&self) -> Table<'_> {
         self.table("singles", TableSpec::new("singles", "pk", Kind::S)).await
     }
 
     /// The table `sorted`: partition `pk`, text, and sort `sk` of `kind`.
-    pub(crate) async fn sorted_by(&self, kind: Kind) -> Table<'_, B> {
+    pub(crate) async fn sorted_by(&self, kind: Kind) -> Table<'_> {
         let spec = TableSpec::new("sorted", "pk", Kind::S).sort("sk", kind);
         self.table("sorted", spec).await
     }
 
     /// The table `orders`: like `items`, with index `by-owner` (owner text, at number, whole items)
     /// and `by-state` (state text, keys only).
-    pub(crate) async fn orders(&self) -> Table<'_, B> {
+    pub(crate) async fn orders(&self) -> Table<'_> {
         let spec = texts("orders")
             .attribute("owner", Kind::S)
             .attribute("at", Kind::N)
@@ -69,7 +69,7 @@ impl<B: Backend> Fixture<B> {
     }
 
     /// The table `events`: like `items`, with a change feed.
-    pub(crate) async fn events(&self) -> Table<'_, B> {
+    pub(crate) async fn events(&self) -> Table<'_> {
         self.table("events", texts("events").feed()).await
     }
 
@@ -104,13 +104,13 @@ pub(crate) fn texts(name: &str) -> TableSpec {
 }
 
 /// One table of a fixture.
-pub(crate) struct Table<'t, B> {
-    store: &'t Store<B>,
+pub(crate) struct Table<'t> {
+    store: &'t Store<AnyBackend>,
     /// Its name.
     pub(crate) name: &'static str,
 }
 
-impl<B: Backend> Table<'_, B> {
+impl Table<'_> {
     /// Puts an item; returns what it replaced.
     pub(crate) async fn put(&self, item: Item) -> Option<Item> {
         applied(self.write(Write::put(self.name, item)).await)

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-use weir_table::Backend;
 use weir_table::feed::{Change, Position};
 
 use crate::fixture::Fixture;
@@ -17,24 +16,24 @@ const PAUSE: Duration = Duration::from_millis(20);
 const READ: usize = 100;
 
 /// A reader of all shards of one table's feed.
-pub(crate) struct Follower<'t, B> {
-    t: &'t Fixture<B>,
+pub(crate) struct Follower<'t> {
+    t: &'t Fixture,
     table: &'static str,
     /// Where to read on; none when the shard has ended.
     positions: BTreeMap<String, Option<Position>>,
     seen: Vec<(String, Change)>,
 }
 
-impl<'t, B: Backend> Follower<'t, B> {
+impl<'t> Follower<'t> {
     /// Follows from the oldest change.
-    pub(crate) async fn new(t: &'t Fixture<B>, table: &'static str) -> Self {
+    pub(crate) async fn new(t: &'t Fixture, table: &'static str) -> Self {
         let mut follower = Follower { t, table, positions: BTreeMap::new(), seen: Vec::new() };
         follower.poll().await;
         follower
     }
 
     /// Follows from now on.
-    pub(crate) async fn latest(t: &'t Fixture<B>, table: &'static str) -> Self {
+    pub(crate) async fn latest(t: &'t Fixture, table: &'static str) -> Self {
         let mut follower = Follower { t, table, positions: BTreeMap::new(), seen: Vec::new() };
         for shard in t.store.feed_shards(table).await.unwrap() {
             follower.positions.insert(shard.id, Some(Position::Latest));

@@ -1,7 +1,7 @@
 //! What an index holds of each item.
 
 use weir_table::expr::{Path, attr, remove, set};
-use weir_table::{Backend, IndexSpec, Item, Kind, Value};
+use weir_table::{IndexSpec, Item, Kind, Value};
 
 use crate::fixture::{Fixture, Table, eventually, key, row, texts};
 
@@ -17,7 +17,7 @@ contract! {
     a_scan_of_an_index_shows_what_it_holds,
 }
 
-async fn projected<B: Backend>(t: &Fixture<B>) -> Table<'_, B> {
+async fn projected(t: &Fixture) -> Table<'_> {
     let spec = texts("projected")
         .attribute("group", Kind::S)
         .index(IndexSpec::new("keys", "group").sort("sk").keys_only())
@@ -34,18 +34,18 @@ fn keys() -> Item {
     row("p", "1").with("group", "g")
 }
 
-async fn see<B: Backend>(table: &Table<'_, B>, index: &str, expected: Item) {
+async fn see(table: &Table<'_>, index: &str, expected: Item) {
     let query = table.partition("g").index(index);
     eventually(vec![expected], async || table.all(&query).await).await;
 }
 
-async fn an_index_of_keys_holds_both_keys_and_nothing_else<B: Backend>(t: &Fixture<B>) {
+async fn an_index_of_keys_holds_both_keys_and_nothing_else(t: &Fixture) {
     let table = projected(t).await;
     table.put(member()).await;
     see(&table, "keys", keys()).await;
 }
 
-async fn an_index_that_includes_holds_what_it_names<B: Backend>(t: &Fixture<B>) {
+async fn an_index_that_includes_holds_what_it_names(t: &Fixture) {
     let table = projected(t).await;
     table.put(member()).await;
     let mut expected = member();
@@ -53,13 +53,13 @@ async fn an_index_that_includes_holds_what_it_names<B: Backend>(t: &Fixture<B>) 
     see(&table, "some", expected).await;
 }
 
-async fn an_index_of_all_holds_everything<B: Backend>(t: &Fixture<B>) {
+async fn an_index_of_all_holds_everything(t: &Fixture) {
     let table = projected(t).await;
     table.put(member()).await;
     see(&table, "all", member()).await;
 }
 
-async fn an_included_attribute_follows_the_item<B: Backend>(t: &Fixture<B>) {
+async fn an_included_attribute_follows_the_item(t: &Fixture) {
     let table = projected(t).await;
     table.put(member()).await;
     table.update(key("p", "1"), set("v", 9).remove("m").set("w", 9)).await;
@@ -68,13 +68,13 @@ async fn an_included_attribute_follows_the_item<B: Backend>(t: &Fixture<B>) {
     see(&table, "some", keys()).await;
 }
 
-async fn an_included_attribute_that_is_missing_is_left_out<B: Backend>(t: &Fixture<B>) {
+async fn an_included_attribute_that_is_missing_is_left_out(t: &Fixture) {
     let table = projected(t).await;
     table.put(keys().with("w", 1)).await;
     see(&table, "some", keys()).await;
 }
 
-async fn a_filter_on_an_index_sees_what_the_index_holds<B: Backend>(t: &Fixture<B>) {
+async fn a_filter_on_an_index_sees_what_the_index_holds(t: &Fixture) {
     let table = projected(t).await;
     table.put(member()).await;
     for (index, filter) in [
@@ -87,7 +87,7 @@ async fn a_filter_on_an_index_sees_what_the_index_holds<B: Backend>(t: &Fixture<
     }
 }
 
-async fn what_an_index_does_not_hold_cannot_be_asked_for<B: Backend>(t: &Fixture<B>) {
+async fn what_an_index_does_not_hold_cannot_be_asked_for(t: &Fixture) {
     let table = projected(t).await;
     let of = |index: &str| table.partition("g").index(index);
     assert_eq!(table.query_fault(&of("keys").filter(attr("v").eq(1))).await, "v");
@@ -98,7 +98,7 @@ async fn what_an_index_does_not_hold_cannot_be_asked_for<B: Backend>(t: &Fixture
     assert_eq!(table.query_fault(&table.scan().index("keys").project(["v"])).await, "v");
 }
 
-async fn a_projection_narrows_what_an_index_holds<B: Backend>(t: &Fixture<B>) {
+async fn a_projection_narrows_what_an_index_holds(t: &Fixture) {
     let table = projected(t).await;
     table.put(member()).await;
     let query = table.partition("g").index("all").project([
@@ -110,7 +110,7 @@ async fn a_projection_narrows_what_an_index_holds<B: Backend>(t: &Fixture<B>) {
     eventually(vec![expected], async || table.all(&query).await).await;
 }
 
-async fn a_scan_of_an_index_shows_what_it_holds<B: Backend>(t: &Fixture<B>) {
+async fn a_scan_of_an_index_shows_what_it_holds(t: &Fixture) {
     let table = projected(t).await;
     table.put(member()).await;
     let query = table.scan().index("keys");

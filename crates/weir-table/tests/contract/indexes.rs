@@ -1,7 +1,7 @@
 //! Indexes: sparse, a moment behind, and in step with the items in the end.
 
 use weir_table::expr::{remove, set};
-use weir_table::{Backend, IndexSpec, Item, Kind, SortRange, Write};
+use weir_table::{IndexSpec, Item, Kind, SortRange, Write};
 
 use crate::fixture::{Fixture, Table, eventually, key, row, texts};
 
@@ -32,13 +32,13 @@ fn order(sk: &str, owner: &str, at: i32) -> Item {
 }
 
 /// Waits until the orders of `owner` in the index are these, in order.
-async fn see<B: Backend>(orders: &Table<'_, B>, owner: &str, sorts: &[&str]) {
+async fn see(orders: &Table<'_>, owner: &str, sorts: &[&str]) {
     let query = orders.partition(owner).index("by-owner");
     let sorts: Vec<String> = sorts.iter().map(|&sk| sk.to_owned()).collect();
     eventually(sorts, async || orders.sorts(&query).await).await;
 }
 
-async fn an_index_finds_items_by_its_key<B: Backend>(t: &Fixture<B>) {
+async fn an_index_finds_items_by_its_key(t: &Fixture) {
     let orders = t.orders().await;
     orders.fill([order("1", "ada", 1), order("2", "bob", 1), order("3", "ada", 2)]).await;
     see(&orders, "ada", &["1", "3"]).await;
@@ -46,7 +46,7 @@ async fn an_index_finds_items_by_its_key<B: Backend>(t: &Fixture<B>) {
     see(&orders, "eve", &[]).await;
 }
 
-async fn an_index_is_ordered_by_its_sort_key<B: Backend>(t: &Fixture<B>) {
+async fn an_index_is_ordered_by_its_sort_key(t: &Fixture) {
     let orders = t.orders().await;
     orders.fill([order("1", "ada", 30), order("2", "ada", -5), order("3", "ada", 7)]).await;
     see(&orders, "ada", &["2", "3", "1"]).await;
@@ -54,7 +54,7 @@ async fn an_index_is_ordered_by_its_sort_key<B: Backend>(t: &Fixture<B>) {
     assert_eq!(orders.sorts(&reversed).await, ["1", "3", "2"]);
 }
 
-async fn an_index_range_narrows_by_sort_key<B: Backend>(t: &Fixture<B>) {
+async fn an_index_range_narrows_by_sort_key(t: &Fixture) {
     let orders = t.orders().await;
     orders.fill((1..=6).map(|at| order(&at.to_string(), "ada", at))).await;
     see(&orders, "ada", &["1", "2", "3", "4", "5", "6"]).await;
@@ -66,7 +66,7 @@ async fn an_index_range_narrows_by_sort_key<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found(SortRange::Eq(4.into())).await, ["4"]);
 }
 
-async fn an_item_without_the_key_is_not_in_the_index<B: Backend>(t: &Fixture<B>) {
+async fn an_item_without_the_key_is_not_in_the_index(t: &Fixture) {
     let orders = t.orders().await;
     orders.put(row("p", "sparse").with("v", 1)).await;
     orders.put(order("dense", "ada", 1)).await;
@@ -75,7 +75,7 @@ async fn an_item_without_the_key_is_not_in_the_index<B: Backend>(t: &Fixture<B>)
     assert_eq!(scanned, ["dense"]);
 }
 
-async fn an_item_with_half_the_key_is_not_in_the_index<B: Backend>(t: &Fixture<B>) {
+async fn an_item_with_half_the_key_is_not_in_the_index(t: &Fixture) {
     let orders = t.orders().await;
     orders.put(row("p", "no-at").with("owner", "ada")).await;
     orders.put(row("p", "no-owner").with("at", 1)).await;
@@ -85,14 +85,14 @@ async fn an_item_with_half_the_key_is_not_in_the_index<B: Backend>(t: &Fixture<B
     assert_eq!(scanned, ["both"]);
 }
 
-async fn an_item_that_gains_the_key_enters_the_index<B: Backend>(t: &Fixture<B>) {
+async fn an_item_that_gains_the_key_enters_the_index(t: &Fixture) {
     let orders = t.orders().await;
     orders.put(row("p", "1").with("owner", "ada")).await;
     orders.update(key("p", "1"), set("at", 5)).await;
     see(&orders, "ada", &["1"]).await;
 }
 
-async fn an_item_that_loses_the_key_leaves_the_index<B: Backend>(t: &Fixture<B>) {
+async fn an_item_that_loses_the_key_leaves_the_index(t: &Fixture) {
     let orders = t.orders().await;
     orders.fill([order("1", "ada", 1), order("2", "ada", 2)]).await;
     see(&orders, "ada", &["1", "2"]).await;
@@ -101,7 +101,7 @@ async fn an_item_that_loses_the_key_leaves_the_index<B: Backend>(t: &Fixture<B>)
     assert!(orders.get(key("p", "1")).await.is_some());
 }
 
-async fn an_item_that_loses_its_sort_attribute_leaves_the_index<B: Backend>(t: &Fixture<B>) {
+async fn an_item_that_loses_its_sort_attribute_leaves_the_index(t: &Fixture) {
     let orders = t.orders().await;
     orders.put(order("1", "ada", 1)).await;
     see(&orders, "ada", &["1"]).await;
@@ -109,7 +109,7 @@ async fn an_item_that_loses_its_sort_attribute_leaves_the_index<B: Backend>(t: &
     see(&orders, "ada", &[]).await;
 }
 
-async fn an_item_whose_key_changes_moves_in_the_index<B: Backend>(t: &Fixture<B>) {
+async fn an_item_whose_key_changes_moves_in_the_index(t: &Fixture) {
     let orders = t.orders().await;
     orders.put(order("1", "ada", 1)).await;
     see(&orders, "ada", &["1"]).await;
@@ -118,7 +118,7 @@ async fn an_item_whose_key_changes_moves_in_the_index<B: Backend>(t: &Fixture<B>
     see(&orders, "ada", &[]).await;
 }
 
-async fn an_item_whose_sort_value_changes_is_found_once<B: Backend>(t: &Fixture<B>) {
+async fn an_item_whose_sort_value_changes_is_found_once(t: &Fixture) {
     let orders = t.orders().await;
     orders.fill([order("1", "ada", 1), order("2", "ada", 2)]).await;
     see(&orders, "ada", &["1", "2"]).await;
@@ -126,7 +126,7 @@ async fn an_item_whose_sort_value_changes_is_found_once<B: Backend>(t: &Fixture<
     see(&orders, "ada", &["2", "1"]).await;
 }
 
-async fn a_put_without_the_key_takes_the_item_out<B: Backend>(t: &Fixture<B>) {
+async fn a_put_without_the_key_takes_the_item_out(t: &Fixture) {
     let orders = t.orders().await;
     orders.put(order("1", "ada", 1)).await;
     see(&orders, "ada", &["1"]).await;
@@ -134,7 +134,7 @@ async fn a_put_without_the_key_takes_the_item_out<B: Backend>(t: &Fixture<B>) {
     see(&orders, "ada", &[]).await;
 }
 
-async fn a_deleted_item_leaves_the_index<B: Backend>(t: &Fixture<B>) {
+async fn a_deleted_item_leaves_the_index(t: &Fixture) {
     let orders = t.orders().await;
     orders.fill([order("1", "ada", 1), order("2", "ada", 2)]).await;
     see(&orders, "ada", &["1", "2"]).await;
@@ -142,7 +142,7 @@ async fn a_deleted_item_leaves_the_index<B: Backend>(t: &Fixture<B>) {
     see(&orders, "ada", &["1"]).await;
 }
 
-async fn an_index_shows_the_item_as_it_is<B: Backend>(t: &Fixture<B>) {
+async fn an_index_shows_the_item_as_it_is(t: &Fixture) {
     let orders = t.orders().await;
     let item = order("1", "ada", 1).with("v", 1);
     orders.put(item.clone()).await;
@@ -152,7 +152,7 @@ async fn an_index_shows_the_item_as_it_is<B: Backend>(t: &Fixture<B>) {
     eventually(vec![item.with("v", 2)], async || orders.all(&query).await).await;
 }
 
-async fn equal_sort_values_are_all_found<B: Backend>(t: &Fixture<B>) {
+async fn equal_sort_values_are_all_found(t: &Fixture) {
     let orders = t.orders().await;
     orders.fill((0..8).map(|i| order(&i.to_string(), "ada", 5))).await;
     orders.fill((0..8).map(|i| row("q", &i.to_string()).with("owner", "ada").with("at", 5))).await;
@@ -160,7 +160,7 @@ async fn equal_sort_values_are_all_found<B: Backend>(t: &Fixture<B>) {
     eventually(16, async || orders.all(&query).await.len()).await;
 }
 
-async fn an_item_is_in_several_indexes<B: Backend>(t: &Fixture<B>) {
+async fn an_item_is_in_several_indexes(t: &Fixture) {
     let orders = t.orders().await;
     orders.put(order("1", "ada", 1).with("state", "open")).await;
     see(&orders, "ada", &["1"]).await;
@@ -171,7 +171,7 @@ async fn an_item_is_in_several_indexes<B: Backend>(t: &Fixture<B>) {
     see(&orders, "ada", &["1"]).await;
 }
 
-async fn an_index_may_use_the_keys_of_the_table<B: Backend>(t: &Fixture<B>) {
+async fn an_index_may_use_the_keys_of_the_table(t: &Fixture) {
     let spec = texts("inverted").index(IndexSpec::new("by-sort", "sk").sort("pk"));
     let inverted = t.table("inverted", spec).await;
     inverted.fill([row("a", "x"), row("b", "x"), row("a", "y")]).await;
@@ -179,7 +179,7 @@ async fn an_index_may_use_the_keys_of_the_table<B: Backend>(t: &Fixture<B>) {
     eventually(vec![row("a", "x"), row("b", "x")], async || inverted.all(&query).await).await;
 }
 
-async fn an_index_may_have_binary_keys<B: Backend>(t: &Fixture<B>) {
+async fn an_index_may_have_binary_keys(t: &Fixture) {
     let spec = texts("digests")
         .attribute("hash", Kind::B)
         .attribute("part", Kind::B)
@@ -193,7 +193,7 @@ async fn an_index_may_have_binary_keys<B: Backend>(t: &Fixture<B>) {
     eventually(expected, async || digests.sorts(&query).await).await;
 }
 
-async fn a_deleted_and_remade_item_is_in_the_index_once<B: Backend>(t: &Fixture<B>) {
+async fn a_deleted_and_remade_item_is_in_the_index_once(t: &Fixture) {
     let orders = t.orders().await;
     for at in 1..=4 {
         orders.put(order("1", "ada", at)).await;
@@ -204,7 +204,7 @@ async fn a_deleted_and_remade_item_is_in_the_index_once<B: Backend>(t: &Fixture<
     eventually(vec![order("1", "ada", 9)], async || orders.all(&query).await).await;
 }
 
-async fn many_changes_leave_the_index_in_step<B: Backend>(t: &Fixture<B>) {
+async fn many_changes_leave_the_index_in_step(t: &Fixture) {
     let orders = t.orders().await;
     let owners = ["ada", "bob"];
     for round in 0..30_i32 {

@@ -1,7 +1,7 @@
 //! The limits: what is just allowed, and what is just too much.
 
 use weir_table::expr::{Condition, attr, set};
-use weir_table::{Backend, Item, Kind, TableSpec, Value, Write};
+use weir_table::{Item, Kind, TableSpec, Value, Write};
 
 use crate::fixture::{Fixture, fault, key, row};
 
@@ -37,13 +37,13 @@ fn item_of(size: usize) -> Item {
     item
 }
 
-async fn an_item_of_400_kb_is_stored<B: Backend>(t: &Fixture<B>) {
+async fn an_item_of_400_kb_is_stored(t: &Fixture) {
     let items = t.items().await;
     items.put(item_of(ITEM_MAX)).await;
     assert!(items.get(key("a", "1")).await == Some(item_of(ITEM_MAX)));
 }
 
-async fn an_item_of_one_byte_more_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_item_of_one_byte_more_is_refused(t: &Fixture) {
     let items = t.items().await;
     assert_eq!(items.put_fault(item_of(ITEM_MAX + 1)).await, "item");
     assert_eq!(t.transact_fault([Write::put("items", item_of(ITEM_MAX + 1))]).await, "item");
@@ -52,7 +52,7 @@ async fn an_item_of_one_byte_more_is_refused<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn an_update_that_outgrows_400_kb_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_update_that_outgrows_400_kb_is_refused(t: &Fixture) {
     let items = t.items().await;
     let item = item_of(ITEM_MAX - 10);
     items.put(item.clone()).await;
@@ -64,14 +64,14 @@ async fn an_update_that_outgrows_400_kb_is_refused<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "2")).await, None);
 }
 
-async fn an_item_can_grow_to_400_kb_by_update<B: Backend>(t: &Fixture<B>) {
+async fn an_item_can_grow_to_400_kb_by_update(t: &Fixture) {
     let items = t.items().await;
     items.put(item_of(ITEM_MAX - 10)).await;
     let new = items.update(key("a", "1"), set("more", "123456")).await;
     assert_eq!(new.size(), ITEM_MAX);
 }
 
-async fn the_longest_partition_key_is_stored<B: Backend>(t: &Fixture<B>) {
+async fn the_longest_partition_key_is_stored(t: &Fixture) {
     let items = t.items().await;
     let long = "k".repeat(2048);
     items.put(row(&long, "1")).await;
@@ -79,7 +79,7 @@ async fn the_longest_partition_key_is_stored<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.all(&items.partition(&long)).await, [row(&long, "1")]);
 }
 
-async fn a_longer_partition_key_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_longer_partition_key_is_refused(t: &Fixture) {
     let items = t.items().await;
     let long = "k".repeat(2049);
     assert_eq!(items.put_fault(row(&long, "1")).await, "pk");
@@ -88,7 +88,7 @@ async fn a_longer_partition_key_is_refused<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.all(&items.scan()).await, []);
 }
 
-async fn the_longest_sort_key_is_stored<B: Backend>(t: &Fixture<B>) {
+async fn the_longest_sort_key_is_stored(t: &Fixture) {
     let items = t.items().await;
     // Bytes count, not characters.
     let long = "é".repeat(512);
@@ -96,7 +96,7 @@ async fn the_longest_sort_key_is_stored<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", &long)).await, Some(row("a", &long)));
 }
 
-async fn a_longer_sort_key_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_longer_sort_key_is_refused(t: &Fixture) {
     let items = t.items().await;
     let long = "k".repeat(1025);
     assert_eq!(items.put_fault(row("a", &long)).await, "sk");
@@ -104,7 +104,7 @@ async fn a_longer_sort_key_is_refused<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.all(&items.scan()).await, []);
 }
 
-async fn a_longer_index_key_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_longer_index_key_is_refused(t: &Fixture) {
     let orders = t.orders().await;
     let long = "k".repeat(2049);
     let item = row("a", "1").with("owner", long.as_str()).with("at", 1);
@@ -117,34 +117,34 @@ fn nested(levels: usize) -> Value {
     (1..levels).fold(Value::from("core"), |inner, _| Value::L(vec![inner]))
 }
 
-async fn values_nest_32_deep<B: Backend>(t: &Fixture<B>) {
+async fn values_nest_32_deep(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1").with("deep", nested(32));
     items.put(item.clone()).await;
     assert_eq!(items.get(key("a", "1")).await, Some(item));
 }
 
-async fn values_nested_deeper_are_refused<B: Backend>(t: &Fixture<B>) {
+async fn values_nested_deeper_are_refused(t: &Fixture) {
     let items = t.items().await;
     let field = items.put_fault(row("a", "1").with("deep", nested(40))).await;
     assert!(field.starts_with("deep"), "{field}");
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn in_takes_100_values<B: Backend>(t: &Fixture<B>) {
+async fn in_takes_100_values(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 99)).await;
     assert!(items.holds(key("a", "1"), attr("v").is_in(0..100)).await);
 }
 
-async fn in_takes_no_101_values<B: Backend>(t: &Fixture<B>) {
+async fn in_takes_no_101_values(t: &Fixture) {
     let items = t.items().await;
     let put = Write::put("items", row("a", "1")).when(attr("v").is_in(0..101));
     assert_eq!(items.fault(put).await, "condition");
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn a_transaction_of_101_writes_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_of_101_writes_is_refused(t: &Fixture) {
     let items = t.items().await;
     let writes = (0..101).map(|i| Write::put("items", row("a", &i.to_string())));
     assert_eq!(t.transact_fault(writes).await, "writes");
@@ -155,19 +155,19 @@ fn large_writes(count: usize) -> impl Iterator<Item = Write> {
     (0..count).map(|i| Write::put("items", row("a", &i.to_string()).with("b", vec![1; 390 * 1024])))
 }
 
-async fn a_transaction_of_more_than_4_mb_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_of_more_than_4_mb_is_refused(t: &Fixture) {
     let items = t.items().await;
     assert_eq!(t.transact_fault(large_writes(11)).await, "writes");
     assert_eq!(items.all(&items.scan()).await, []);
 }
 
-async fn a_transaction_of_less_than_4_mb_is_allowed<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_of_less_than_4_mb_is_allowed(t: &Fixture) {
     let items = t.items().await;
     t.transact(large_writes(10)).await;
     assert_eq!(items.all(&items.scan().project(["sk"])).await.len(), 10);
 }
 
-async fn a_condition_of_too_many_operators_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_condition_of_too_many_operators_is_refused(t: &Fixture) {
     let items = t.items().await;
     let many = Condition::Or((0..301).map(|i| attr("v").eq(i)).collect());
     let put = Write::put("items", row("a", "1")).when(many);
@@ -175,7 +175,7 @@ async fn a_condition_of_too_many_operators_is_refused<B: Backend>(t: &Fixture<B>
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn names_of_255_bytes_are_allowed<B: Backend>(t: &Fixture<B>) {
+async fn names_of_255_bytes_are_allowed(t: &Fixture) {
     let name = "n".repeat(255);
     let spec = TableSpec::new("long-names", name.as_str(), Kind::S);
     let table = t.table("long-names", spec).await;

@@ -37,8 +37,7 @@ macro_rules! contract {
             $(
                 #[test]
                 fn $scenario() {
-                    let scenario = async |t: &_| super::$scenario(t).await;
-                    crate::backends::$backend(stringify!($scenario), scenario);
+                    crate::backends::$backend(stringify!($scenario), |t| Box::pin(super::$scenario(t)));
                 }
             )*
         }

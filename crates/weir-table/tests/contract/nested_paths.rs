@@ -3,7 +3,7 @@
 use weir_table::expr::{
     Operand, Path, Term, add, attr, delete_from, remove, set, set_if_absent, size,
 };
-use weir_table::{Backend, Get, Item, Value};
+use weir_table::{Get, Item, Value};
 
 use crate::fixture::{Fixture, key, row};
 
@@ -37,7 +37,7 @@ fn city(field: &str) -> Path {
     Path::new("m").field("city").field(field)
 }
 
-async fn a_field_is_set_and_its_siblings_stay<B: Backend>(t: &Fixture<B>) {
+async fn a_field_is_set_and_its_siblings_stay(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let update = set(city("name"), "Bern").set(city("country"), "CH");
@@ -48,7 +48,7 @@ async fn a_field_is_set_and_its_siblings_stay<B: Backend>(t: &Fixture<B>) {
     assert_eq!(Path::new("m").field("visits").find(&new), Some(&3.into()));
 }
 
-async fn a_field_of_a_map_in_a_list_is_set<B: Backend>(t: &Fixture<B>) {
+async fn a_field_of_a_map_in_a_list_is_set(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let path = Path::new("m").field("stops").element(1).field("n");
@@ -57,7 +57,7 @@ async fn a_field_of_a_map_in_a_list_is_set<B: Backend>(t: &Fixture<B>) {
     assert_eq!(Path::new("m").field("stops").find(&new), Some(&stops));
 }
 
-async fn a_field_is_added_to<B: Backend>(t: &Fixture<B>) {
+async fn a_field_is_added_to(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let visits = Path::new("m").field("visits");
@@ -65,7 +65,7 @@ async fn a_field_is_added_to<B: Backend>(t: &Fixture<B>) {
     assert_eq!(visits.find(&new), Some(&7.into()));
 }
 
-async fn a_missing_field_is_added_from_zero<B: Backend>(t: &Fixture<B>) {
+async fn a_missing_field_is_added_from_zero(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let calls = Path::new("m").field("calls");
@@ -73,7 +73,7 @@ async fn a_missing_field_is_added_from_zero<B: Backend>(t: &Fixture<B>) {
     assert_eq!(calls.find(&new), Some(&4.into()));
 }
 
-async fn a_field_is_removed<B: Backend>(t: &Fixture<B>) {
+async fn a_field_is_removed(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let update = remove(city("zip")).remove(city("gone"));
@@ -82,7 +82,7 @@ async fn a_field_is_removed<B: Backend>(t: &Fixture<B>) {
     assert_eq!(Path::new("m").field("city").find(&new), Some(&left));
 }
 
-async fn a_set_in_a_map_changes_by_element<B: Backend>(t: &Fixture<B>) {
+async fn a_set_in_a_map_changes_by_element(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("m", Value::map([("tags", Value::strings(["x"]))]))).await;
     let tags = Path::new("m").field("tags");
@@ -92,7 +92,7 @@ async fn a_set_in_a_map_changes_by_element<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new.get("m"), Some(&Value::M([].into())));
 }
 
-async fn a_field_is_set_if_absent<B: Backend>(t: &Fixture<B>) {
+async fn a_field_is_set_if_absent(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let update = set_if_absent(city("zip"), 1).set_if_absent(city("mayor"), "nobody");
@@ -101,7 +101,7 @@ async fn a_field_is_set_if_absent<B: Backend>(t: &Fixture<B>) {
     assert_eq!(city("mayor").find(&new), Some(&"nobody".into()));
 }
 
-async fn a_field_is_computed_from_another<B: Backend>(t: &Fixture<B>) {
+async fn a_field_is_computed_from_another(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let visits = Path::new("m").field("visits");
@@ -110,7 +110,7 @@ async fn a_field_is_computed_from_another<B: Backend>(t: &Fixture<B>) {
     assert_eq!(city("zip").find(&new), Some(&89076.into()));
 }
 
-async fn a_list_in_a_map_is_appended_to<B: Backend>(t: &Fixture<B>) {
+async fn a_list_in_a_map_is_appended_to(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let stops = Path::new("m").field("stops");
@@ -119,7 +119,7 @@ async fn a_list_in_a_map_is_appended_to<B: Backend>(t: &Fixture<B>) {
     assert_eq!(stops.element(2).find(&new), Some(&3.into()));
 }
 
-async fn conditions_reach_into_maps_and_lists<B: Backend>(t: &Fixture<B>) {
+async fn conditions_reach_into_maps_and_lists(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -132,7 +132,7 @@ async fn conditions_reach_into_maps_and_lists<B: Backend>(t: &Fixture<B>) {
     assert!(holds(Operand::from(city("zip")).between(89000, 89999)).await);
 }
 
-async fn a_path_into_another_kind_finds_nothing<B: Backend>(t: &Fixture<B>) {
+async fn a_path_into_another_kind_finds_nothing(t: &Fixture) {
     let items = t.items().await;
     items.put(profile()).await;
     let holds = async |condition| items.holds(key("a", "1"), condition).await;
@@ -141,7 +141,7 @@ async fn a_path_into_another_kind_finds_nothing<B: Backend>(t: &Fixture<B>) {
     assert!(!holds(attr("m").field("stops").field("n").eq(1)).await);
 }
 
-async fn field_names_may_have_dots_and_spaces<B: Backend>(t: &Fixture<B>) {
+async fn field_names_may_have_dots_and_spaces(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("m", Value::map([("a.b c", 1)]))).await;
     let path = Path::new("m").field("a.b c");
@@ -150,7 +150,7 @@ async fn field_names_may_have_dots_and_spaces<B: Backend>(t: &Fixture<B>) {
     assert!(items.holds(key("a", "1"), Operand::from(path).eq(2)).await);
 }
 
-async fn a_deep_path_is_read_and_written<B: Backend>(t: &Fixture<B>) {
+async fn a_deep_path_is_read_and_written(t: &Fixture) {
     let items = t.items().await;
     let value = (0..20).fold(Value::from("core"), |inner, _| Value::map([("d", inner)]));
     items.put(row("a", "1").with("m", value)).await;
@@ -160,7 +160,7 @@ async fn a_deep_path_is_read_and_written<B: Backend>(t: &Fixture<B>) {
     assert_eq!(path.find(&new), Some(&"changed".into()));
 }
 
-async fn projected<B: Backend>(t: &Fixture<B>, item: Item, paths: &[Path]) -> Item {
+async fn projected(t: &Fixture, item: Item, paths: &[Path]) -> Item {
     let items = t.items().await;
     items.put(item).await;
     let got = t.store.get(&Get::new("items", key("a", "1")).project(paths.to_vec())).await;
@@ -170,20 +170,20 @@ async fn projected<B: Backend>(t: &Fixture<B>, item: Item, paths: &[Path]) -> It
     got
 }
 
-async fn a_projection_keeps_the_shape_of_maps<B: Backend>(t: &Fixture<B>) {
+async fn a_projection_keeps_the_shape_of_maps(t: &Fixture) {
     let got = projected(t, profile(), &[city("name"), Path::new("sk")]).await;
     let expected = Value::map([("city", Value::map([("name", "Ulm")]))]);
     assert_eq!(got, Item::new().with("sk", "1").with("m", expected));
 }
 
-async fn a_projection_of_elements_closes_the_gaps<B: Backend>(t: &Fixture<B>) {
+async fn a_projection_of_elements_closes_the_gaps(t: &Fixture) {
     let item = row("a", "1").with("l", Value::list([10, 11, 12, 13]));
     let paths = [Path::new("l").element(3), Path::new("l").element(1), Path::new("l").element(9)];
     let got = projected(t, item, &paths).await;
     assert_eq!(got, Item::new().with("l", Value::list([11, 13])));
 }
 
-async fn a_projection_joins_paths_of_one_attribute<B: Backend>(t: &Fixture<B>) {
+async fn a_projection_joins_paths_of_one_attribute(t: &Fixture) {
     let stop = Path::new("m").field("stops").element(1).field("n");
     let got = projected(t, profile(), &[city("zip"), stop]).await;
     let expected = Value::map([
@@ -193,7 +193,7 @@ async fn a_projection_joins_paths_of_one_attribute<B: Backend>(t: &Fixture<B>) {
     assert_eq!(got, Item::new().with("m", expected));
 }
 
-async fn a_projection_of_a_path_into_nothing_is_left_out<B: Backend>(t: &Fixture<B>) {
+async fn a_projection_of_a_path_into_nothing_is_left_out(t: &Fixture) {
     let paths = [city("gone"), Path::new("m").field("visits").field("x"), Path::new("pk")];
     let got = projected(t, profile(), &paths).await;
     assert_eq!(got, Item::new().with("pk", "a"));

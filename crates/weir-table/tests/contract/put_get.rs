@@ -1,7 +1,7 @@
 //! Putting, reading and deleting single items.
 
 use weir_table::expr::{Path, attr, set};
-use weir_table::{Backend, Get, Item, Key, Kind, TableSpec, Value, Write, Written};
+use weir_table::{Get, Item, Key, Kind, TableSpec, Value, Write, Written};
 
 use crate::fixture::{Fixture, byte_set, eventually, key, n, row};
 
@@ -28,7 +28,7 @@ contract! {
     numbers_keep_all_38_digits,
 }
 
-async fn an_item_of_every_kind_is_read_back<B: Backend>(t: &Fixture<B>) {
+async fn an_item_of_every_kind_is_read_back(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1")
         .with("s", "text")
@@ -45,28 +45,28 @@ async fn an_item_of_every_kind_is_read_back<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(item));
 }
 
-async fn a_put_replaces_the_whole_item<B: Backend>(t: &Fixture<B>) {
+async fn a_put_replaces_the_whole_item(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("old", 1).with("both", 1)).await;
     items.put(row("a", "1").with("both", 2)).await;
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1").with("both", 2)));
 }
 
-async fn a_put_returns_the_item_before_it<B: Backend>(t: &Fixture<B>) {
+async fn a_put_returns_the_item_before_it(t: &Fixture) {
     let items = t.items().await;
     let first = row("a", "1").with("v", 1);
     assert_eq!(items.put(first.clone()).await, None);
     assert_eq!(items.put(row("a", "1").with("v", 2)).await, Some(first));
 }
 
-async fn a_missing_item_reads_as_none<B: Backend>(t: &Fixture<B>) {
+async fn a_missing_item_reads_as_none(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     assert_eq!(items.get(key("a", "2")).await, None);
     assert_eq!(items.get(key("b", "1")).await, None);
 }
 
-async fn a_delete_returns_the_item_it_removed<B: Backend>(t: &Fixture<B>) {
+async fn a_delete_returns_the_item_it_removed(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1").with("v", "kept");
     items.put(item.clone()).await;
@@ -74,20 +74,20 @@ async fn a_delete_returns_the_item_it_removed<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn deleting_what_is_not_there_is_applied<B: Backend>(t: &Fixture<B>) {
+async fn deleting_what_is_not_there_is_applied(t: &Fixture) {
     let items = t.items().await;
     let written = t.store.write(Write::delete(items.name, key("a", "1"))).await.unwrap();
     assert_eq!(written, Written::Applied(None));
 }
 
-async fn an_eventual_read_sees_the_item_in_the_end<B: Backend>(t: &Fixture<B>) {
+async fn an_eventual_read_sees_the_item_in_the_end(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let get = Get::new(items.name, key("a", "1")).eventual();
     eventually(Some(row("a", "1")), async || t.store.get(&get).await.unwrap()).await;
 }
 
-async fn items_of_a_partition_are_told_apart_by_sort_key<B: Backend>(t: &Fixture<B>) {
+async fn items_of_a_partition_are_told_apart_by_sort_key(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", "one")).await;
     items.put(row("a", "2").with("v", "two")).await;
@@ -96,7 +96,7 @@ async fn items_of_a_partition_are_told_apart_by_sort_key<B: Backend>(t: &Fixture
     assert_eq!(items.get(key("a", "2")).await, Some(row("a", "2").with("v", "two")));
 }
 
-async fn a_table_without_sort_key_has_one_item_a_partition<B: Backend>(t: &Fixture<B>) {
+async fn a_table_without_sort_key_has_one_item_a_partition(t: &Fixture) {
     let singles = t.singles().await;
     let item = Item::new().with("pk", "a").with("v", 1);
     singles.put(item.clone()).await;
@@ -106,14 +106,14 @@ async fn a_table_without_sort_key_has_one_item_a_partition<B: Backend>(t: &Fixtu
     assert_eq!(singles.all(&singles.partition("a")).await, [second]);
 }
 
-async fn empty_text_and_bytes_are_values<B: Backend>(t: &Fixture<B>) {
+async fn empty_text_and_bytes_are_values(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1").with("s", "").with("b", Vec::new());
     items.put(item.clone()).await;
     assert_eq!(items.get(key("a", "1")).await, Some(item));
 }
 
-async fn empty_lists_and_maps_are_values<B: Backend>(t: &Fixture<B>) {
+async fn empty_lists_and_maps_are_values(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1")
         .with("l", Value::L(Vec::new()))
@@ -122,7 +122,7 @@ async fn empty_lists_and_maps_are_values<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(item));
 }
 
-async fn a_get_returns_only_projected_attributes<B: Backend>(t: &Fixture<B>) {
+async fn a_get_returns_only_projected_attributes(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("x", 1).with("y", 2).with("z", 3)).await;
     let get = Get::new(items.name, key("a", "1")).project(["x", "z", "gone"]);
@@ -130,7 +130,7 @@ async fn a_get_returns_only_projected_attributes<B: Backend>(t: &Fixture<B>) {
     assert_eq!(seen, Some(Item::new().with("x", 1).with("z", 3)));
 }
 
-async fn a_get_that_projects_nothing_there_returns_an_empty_item<B: Backend>(t: &Fixture<B>) {
+async fn a_get_that_projects_nothing_there_returns_an_empty_item(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("x", 1)).await;
     let get = Get::new(items.name, key("a", "1")).project(["gone"]);
@@ -139,7 +139,7 @@ async fn a_get_that_projects_nothing_there_returns_an_empty_item<B: Backend>(t: 
     assert_eq!(t.store.get(&get).await.unwrap(), None);
 }
 
-async fn attribute_names_may_be_any_text<B: Backend>(t: &Fixture<B>) {
+async fn attribute_names_may_be_any_text(t: &Fixture) {
     let items = t.items().await;
     let names = ["name", "size", "a b", "#x", ":y", "with-dash", "Ünïcode 🦀", "1", "[0]", "\"q\""];
     let item = names.iter().fold(row("a", "1"), |item, name| item.with(*name, *name));
@@ -153,7 +153,7 @@ async fn attribute_names_may_be_any_text<B: Backend>(t: &Fixture<B>) {
     assert_eq!(t.store.get(&get).await.unwrap(), Some(expected));
 }
 
-async fn a_dot_in_a_name_is_part_of_the_name<B: Backend>(t: &Fixture<B>) {
+async fn a_dot_in_a_name_is_part_of_the_name(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1").with("m.x", "dotted").with("m", Value::map([("x", "nested")]));
     items.put(item).await;
@@ -164,13 +164,13 @@ async fn a_dot_in_a_name_is_part_of_the_name<B: Backend>(t: &Fixture<B>) {
     assert_eq!(nested, Some(Item::new().with("m", Value::map([("x", "nested")]))));
 }
 
-async fn a_flushed_write_is_read_back<B: Backend>(t: &Fixture<B>) {
+async fn a_flushed_write_is_read_back(t: &Fixture) {
     let items = t.items().await;
     t.store.write(Write::put(items.name, row("a", "1")).flushed()).await.unwrap();
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1")));
 }
 
-async fn numbers_are_partition_keys_by_value<B: Backend>(t: &Fixture<B>) {
+async fn numbers_are_partition_keys_by_value(t: &Fixture) {
     let numbered = t.table("numbered", TableSpec::new("numbered", "id", Kind::N)).await;
     numbered.put(Item::new().with("id", n("1.50")).with("v", "first")).await;
     let before = numbered.put(Item::new().with("id", n("15e-1")).with("v", "second")).await;
@@ -179,7 +179,7 @@ async fn numbers_are_partition_keys_by_value<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found, Some(Item::new().with("id", n("1.5")).with("v", "second")));
 }
 
-async fn bytes_are_partition_keys<B: Backend>(t: &Fixture<B>) {
+async fn bytes_are_partition_keys(t: &Fixture) {
     let spec = TableSpec::new("hashed", "id", Kind::B).sort("sk", Kind::B);
     let hashed = t.table("hashed", spec).await;
     let item = Item::new().with("id", vec![0, 0xFF]).with("sk", vec![0]).with("v", 1);
@@ -188,7 +188,7 @@ async fn bytes_are_partition_keys<B: Backend>(t: &Fixture<B>) {
     assert_eq!(hashed.get(Key::new(vec![0], vec![0xFF, 0])).await, None);
 }
 
-async fn an_item_put_after_its_delete_is_new<B: Backend>(t: &Fixture<B>) {
+async fn an_item_put_after_its_delete_is_new(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
     items.delete(key("a", "1")).await;
@@ -196,7 +196,7 @@ async fn an_item_put_after_its_delete_is_new<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1").with("w", 2)));
 }
 
-async fn numbers_keep_all_38_digits<B: Backend>(t: &Fixture<B>) {
+async fn numbers_keep_all_38_digits(t: &Fixture) {
     let items = t.items().await;
     let texts = [
         "99999999999999999999999999999999999999",

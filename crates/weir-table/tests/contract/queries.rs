@@ -1,6 +1,6 @@
 //! Queries: one partition, in order, narrowed by sort key.
 
-use weir_table::{Backend, Item, KeyValue, Query, SortRange};
+use weir_table::{Item, KeyValue, Query, SortRange};
 
 use crate::fixture::{Fixture, eventually, key, row};
 
@@ -27,13 +27,13 @@ fn letters() -> Vec<Item> {
     ["a", "b", "c", "d", "e"].map(|sk| row("p", sk)).to_vec()
 }
 
-async fn a_query_returns_its_partition_in_order<B: Backend>(t: &Fixture<B>) {
+async fn a_query_returns_its_partition_in_order(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters().into_iter().rev()).await;
     assert_eq!(items.all(&items.partition("p")).await, letters());
 }
 
-async fn a_reverse_query_returns_the_last_first<B: Backend>(t: &Fixture<B>) {
+async fn a_reverse_query_returns_the_last_first(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     let found = items.all(&items.partition("p").reverse()).await;
@@ -42,21 +42,21 @@ async fn a_reverse_query_returns_the_last_first<B: Backend>(t: &Fixture<B>) {
     assert_eq!(last.items, [row("p", "e")]);
 }
 
-async fn a_query_of_an_empty_partition_is_empty<B: Backend>(t: &Fixture<B>) {
+async fn a_query_of_an_empty_partition_is_empty(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     let page = items.page(&items.partition("none")).await;
     assert_eq!((page.items.len(), page.count, page.scanned, page.cursor), (0, 0, 0, None));
 }
 
-async fn a_query_sees_no_other_partition<B: Backend>(t: &Fixture<B>) {
+async fn a_query_sees_no_other_partition(t: &Fixture) {
     let items = t.items().await;
     items.fill([row("o", "z"), row("p", "a"), row("q", "a")]).await;
     assert_eq!(items.all(&items.partition("p")).await, [row("p", "a")]);
     assert_eq!(items.all(&items.partition("p").reverse()).await, [row("p", "a")]);
 }
 
-async fn partitions_that_share_a_prefix_are_apart<B: Backend>(t: &Fixture<B>) {
+async fn partitions_that_share_a_prefix_are_apart(t: &Fixture) {
     let items = t.items().await;
     items
         .fill(
@@ -69,7 +69,7 @@ async fn partitions_that_share_a_prefix_are_apart<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.sorts(&items.partition("p\0")).await, ["p"]);
 }
 
-async fn a_query_may_name_one_sort_value<B: Backend>(t: &Fixture<B>) {
+async fn a_query_may_name_one_sort_value(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     let found = items.sorts(&items.partition("p").sort(SortRange::Eq("c".into()))).await;
@@ -78,7 +78,7 @@ async fn a_query_may_name_one_sort_value<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found, [""; 0]);
 }
 
-async fn before_and_after_include_or_spare_the_bound<B: Backend>(t: &Fixture<B>) {
+async fn before_and_after_include_or_spare_the_bound(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     let found = async |range| items.sorts(&items.partition("p").sort(range)).await;
@@ -89,20 +89,20 @@ async fn before_and_after_include_or_spare_the_bound<B: Backend>(t: &Fixture<B>)
     assert_eq!(found(SortRange::Ge(k())).await, ["c", "d", "e"]);
 }
 
-async fn between_takes_both_ends_in<B: Backend>(t: &Fixture<B>) {
+async fn between_takes_both_ends_in(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     assert_eq!(items.sorts(&items.partition("p").between("b", "d")).await, ["b", "c", "d"]);
     assert_eq!(items.sorts(&items.partition("p").between("aa", "cz")).await, ["b", "c"]);
 }
 
-async fn between_equal_ends_is_one_item<B: Backend>(t: &Fixture<B>) {
+async fn between_equal_ends_is_one_item(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     assert_eq!(items.sorts(&items.partition("p").between("b", "b")).await, ["b"]);
 }
 
-async fn ranges_may_lie_where_nothing_is<B: Backend>(t: &Fixture<B>) {
+async fn ranges_may_lie_where_nothing_is(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     let found = async |range| items.sorts(&items.partition("p").sort(range)).await;
@@ -111,7 +111,7 @@ async fn ranges_may_lie_where_nothing_is<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found(SortRange::Between("ca".into(), "cz".into())).await, [""; 0]);
 }
 
-async fn a_range_can_be_read_backwards<B: Backend>(t: &Fixture<B>) {
+async fn a_range_can_be_read_backwards(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     let found = async |range| items.sorts(&items.partition("p").sort(range).reverse()).await;
@@ -120,7 +120,7 @@ async fn a_range_can_be_read_backwards<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found(SortRange::Le("b".into())).await, ["b", "a"]);
 }
 
-async fn a_query_sees_the_last_write<B: Backend>(t: &Fixture<B>) {
+async fn a_query_sees_the_last_write(t: &Fixture) {
     let items = t.items().await;
     for i in 0..5 {
         items.put(row("p", "a").with("v", i)).await;
@@ -128,7 +128,7 @@ async fn a_query_sees_the_last_write<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn a_deleted_item_leaves_the_query<B: Backend>(t: &Fixture<B>) {
+async fn a_deleted_item_leaves_the_query(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     items.delete(key("p", "c")).await;
@@ -137,21 +137,21 @@ async fn a_deleted_item_leaves_the_query<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.sorts(&items.partition("p").reverse()).await, ["e", "d", "b"]);
 }
 
-async fn an_eventual_query_sees_the_items_in_the_end<B: Backend>(t: &Fixture<B>) {
+async fn an_eventual_query_sees_the_items_in_the_end(t: &Fixture) {
     let items = t.items().await;
     items.fill(letters()).await;
     let query = items.partition("p").eventual();
     eventually(letters(), async || items.all(&query).await).await;
 }
 
-async fn a_query_of_a_table_without_sort_key_finds_one<B: Backend>(t: &Fixture<B>) {
+async fn a_query_of_a_table_without_sort_key_finds_one(t: &Fixture) {
     let singles = t.singles().await;
     singles.fill(["a", "b"].map(|pk| Item::new().with("pk", pk))).await;
     let found = singles.all(&Query::partition("singles", "a")).await;
     assert_eq!(found, [Item::new().with("pk", "a")]);
 }
 
-async fn a_query_returns_whole_items<B: Backend>(t: &Fixture<B>) {
+async fn a_query_returns_whole_items(t: &Fixture) {
     let items = t.items().await;
     let item = row("p", "a").with("v", 1).with("null", weir_table::Value::Null);
     items.put(item.clone()).await;

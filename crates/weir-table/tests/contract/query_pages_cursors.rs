@@ -1,7 +1,7 @@
 //! Pages and cursors: every item once, however the pages are cut.
 
 use weir_table::expr::attr;
-use weir_table::{Backend, Item, Query};
+use weir_table::{Item, Query};
 
 use crate::fixture::{Fixture, Table, eventually, key, row, texts_of};
 
@@ -26,7 +26,7 @@ contract! {
     pages_of_number_keys_cover_them,
 }
 
-async fn fill<B: Backend>(items: &Table<'_, B>, count: usize) -> Vec<String> {
+async fn fill(items: &Table<'_>, count: usize) -> Vec<String> {
     let sorts: Vec<String> = (0..count).map(|i| format!("{i:03}")).collect();
     items
         .fill(
@@ -38,7 +38,7 @@ async fn fill<B: Backend>(items: &Table<'_, B>, count: usize) -> Vec<String> {
     sorts
 }
 
-async fn pages_cover_a_partition_without_overlap<B: Backend>(t: &Fixture<B>) {
+async fn pages_cover_a_partition_without_overlap(t: &Fixture) {
     let items = t.items().await;
     let sorts = fill(&items, 23).await;
     for limit in [1, 4, 23, 100] {
@@ -46,7 +46,7 @@ async fn pages_cover_a_partition_without_overlap<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn pages_cover_a_partition_backwards<B: Backend>(t: &Fixture<B>) {
+async fn pages_cover_a_partition_backwards(t: &Fixture) {
     let items = t.items().await;
     let mut sorts = fill(&items, 23).await;
     sorts.reverse();
@@ -55,7 +55,7 @@ async fn pages_cover_a_partition_backwards<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn pages_cover_a_range<B: Backend>(t: &Fixture<B>) {
+async fn pages_cover_a_range(t: &Fixture) {
     let items = t.items().await;
     fill(&items, 30).await;
     let query = items.partition("p").between("005", "016").limit(5);
@@ -66,7 +66,7 @@ async fn pages_cover_a_range<B: Backend>(t: &Fixture<B>) {
     assert_eq!((sorts.len(), &*sorts[0], &*sorts[9]), (10, "019", "010"));
 }
 
-async fn a_page_holds_at_most_its_limit<B: Backend>(t: &Fixture<B>) {
+async fn a_page_holds_at_most_its_limit(t: &Fixture) {
     let items = t.items().await;
     fill(&items, 10).await;
     let page = items.page(&items.partition("p").limit(4)).await;
@@ -74,7 +74,7 @@ async fn a_page_holds_at_most_its_limit<B: Backend>(t: &Fixture<B>) {
     assert!(page.cursor.is_some());
 }
 
-async fn the_last_page_has_no_cursor<B: Backend>(t: &Fixture<B>) {
+async fn the_last_page_has_no_cursor(t: &Fixture) {
     let items = t.items().await;
     fill(&items, 10).await;
     let page = items.page(&items.partition("p").limit(11)).await;
@@ -84,13 +84,13 @@ async fn the_last_page_has_no_cursor<B: Backend>(t: &Fixture<B>) {
 }
 
 /// Twelve items of 100 kB each: more than a page, less than two.
-async fn large<B: Backend>(items: &Table<'_, B>) -> Vec<String> {
+async fn large(items: &Table<'_>) -> Vec<String> {
     let sorts: Vec<String> = (0..12).map(|i| format!("{i:02}")).collect();
     items.fill(sorts.iter().map(|sk| row("p", sk).with("b", vec![1; 100_000]))).await;
     sorts
 }
 
-async fn a_page_without_limit_ends_at_1_mb<B: Backend>(t: &Fixture<B>) {
+async fn a_page_without_limit_ends_at_1_mb(t: &Fixture) {
     let items = t.items().await;
     let sorts = large(&items).await;
     let pages = items.pages(&items.partition("p")).await;
@@ -102,7 +102,7 @@ async fn a_page_without_limit_ends_at_1_mb<B: Backend>(t: &Fixture<B>) {
     );
 }
 
-async fn a_reverse_page_ends_at_1_mb<B: Backend>(t: &Fixture<B>) {
+async fn a_reverse_page_ends_at_1_mb(t: &Fixture) {
     let items = t.items().await;
     let mut sorts = large(&items).await;
     sorts.reverse();
@@ -114,7 +114,7 @@ async fn a_reverse_page_ends_at_1_mb<B: Backend>(t: &Fixture<B>) {
     );
 }
 
-async fn a_filter_does_not_stretch_the_1_mb<B: Backend>(t: &Fixture<B>) {
+async fn a_filter_does_not_stretch_the_1_mb(t: &Fixture) {
     let items = t.items().await;
     large(&items).await;
     let nothing = items.partition("p").filter(attr("b").absent());
@@ -124,7 +124,7 @@ async fn a_filter_does_not_stretch_the_1_mb<B: Backend>(t: &Fixture<B>) {
     assert_eq!(pages.iter().map(|page| page.count).sum::<u64>(), 0);
 }
 
-async fn the_limit_counts_items_before_the_filter<B: Backend>(t: &Fixture<B>) {
+async fn the_limit_counts_items_before_the_filter(t: &Fixture) {
     let items = t.items().await;
     fill(&items, 10).await;
     let query = items.partition("p").filter(attr("odd").eq(true)).limit(4);
@@ -134,7 +134,7 @@ async fn the_limit_counts_items_before_the_filter<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.sorts(&query).await, ["001", "003", "005", "007", "009"]);
 }
 
-async fn a_page_may_be_empty_and_have_a_cursor<B: Backend>(t: &Fixture<B>) {
+async fn a_page_may_be_empty_and_have_a_cursor(t: &Fixture) {
     let items = t.items().await;
     fill(&items, 6).await;
     let query = items.partition("p").filter(attr("odd").eq(true)).limit(1);
@@ -144,7 +144,7 @@ async fn a_page_may_be_empty_and_have_a_cursor<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.sorts(&query).await, ["001", "003", "005"]);
 }
 
-async fn the_limit_may_change_between_pages<B: Backend>(t: &Fixture<B>) {
+async fn the_limit_may_change_between_pages(t: &Fixture) {
     let items = t.items().await;
     let sorts = fill(&items, 10).await;
     let first = items.page(&items.partition("p").limit(3)).await;
@@ -152,7 +152,7 @@ async fn the_limit_may_change_between_pages<B: Backend>(t: &Fixture<B>) {
     assert_eq!(rest, sorts[3..]);
 }
 
-async fn a_cursor_outlives_the_item_it_ended_at<B: Backend>(t: &Fixture<B>) {
+async fn a_cursor_outlives_the_item_it_ended_at(t: &Fixture) {
     let items = t.items().await;
     let sorts = fill(&items, 10).await;
     let first = items.page(&items.partition("p").limit(3)).await;
@@ -161,7 +161,7 @@ async fn a_cursor_outlives_the_item_it_ended_at<B: Backend>(t: &Fixture<B>) {
     assert_eq!(rest, sorts[3..]);
 }
 
-async fn items_added_behind_the_cursor_are_found<B: Backend>(t: &Fixture<B>) {
+async fn items_added_behind_the_cursor_are_found(t: &Fixture) {
     let items = t.items().await;
     fill(&items, 4).await;
     let first = items.page(&items.partition("p").limit(2)).await;
@@ -170,7 +170,7 @@ async fn items_added_behind_the_cursor_are_found<B: Backend>(t: &Fixture<B>) {
     assert_eq!(rest, ["0011", "002", "003", "9"]);
 }
 
-async fn a_cursor_can_be_used_twice<B: Backend>(t: &Fixture<B>) {
+async fn a_cursor_can_be_used_twice(t: &Fixture) {
     let items = t.items().await;
     let sorts = fill(&items, 6).await;
     let cursor = items.page(&items.partition("p").limit(2)).await.cursor.unwrap();
@@ -179,7 +179,7 @@ async fn a_cursor_can_be_used_twice<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.sorts(&next).await, sorts[2..]);
 }
 
-async fn index_pages_cover<B: Backend>(t: &Fixture<B>, query: Query, rows: &[Item]) {
+async fn index_pages_cover(t: &Fixture, query: Query, rows: &[Item]) {
     let orders = t.orders().await;
     orders.fill(rows.to_vec()).await;
     let expected = rows.len();
@@ -195,14 +195,14 @@ async fn index_pages_cover<B: Backend>(t: &Fixture<B>, query: Query, rows: &[Ite
     assert_eq!(sorts.len(), expected, "an item came twice");
 }
 
-async fn pages_of_an_index_cover_equal_sort_values<B: Backend>(t: &Fixture<B>) {
+async fn pages_of_an_index_cover_equal_sort_values(t: &Fixture) {
     let rows: Vec<Item> = (0..12)
         .map(|i| row(&format!("p{}", i % 5), &format!("{i:02}")).with("owner", "ada").with("at", 7))
         .collect();
     index_pages_cover(t, Query::partition("orders", "ada").index("by-owner"), &rows).await;
 }
 
-async fn pages_of_an_index_cover_it_backwards<B: Backend>(t: &Fixture<B>) {
+async fn pages_of_an_index_cover_it_backwards(t: &Fixture) {
     let rows: Vec<Item> = (0..12)
         .map(|i| row("p", &format!("{i:02}")).with("owner", "ada").with("at", i / 3))
         .collect();
@@ -210,14 +210,14 @@ async fn pages_of_an_index_cover_it_backwards<B: Backend>(t: &Fixture<B>) {
     index_pages_cover(t, query, &rows).await;
 }
 
-async fn pages_of_an_index_without_sort_key_cover_it<B: Backend>(t: &Fixture<B>) {
+async fn pages_of_an_index_without_sort_key_cover_it(t: &Fixture) {
     let rows: Vec<Item> = (0..12)
         .map(|i| row(&format!("p{}", i % 4), &format!("{i:02}")).with("state", "open"))
         .collect();
     index_pages_cover(t, Query::partition("orders", "open").index("by-state"), &rows).await;
 }
 
-async fn pages_of_number_keys_cover_them<B: Backend>(t: &Fixture<B>) {
+async fn pages_of_number_keys_cover_them(t: &Fixture) {
     let table = t.sorted_by(weir_table::Kind::N).await;
     let numbers = [-100, -20, -3, 0, 1, 2, 10, 11, 200];
     table.fill(numbers.map(|v| Item::new().with("pk", "p").with("sk", v))).await;

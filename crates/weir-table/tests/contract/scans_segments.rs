@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use weir_table::Item;
 use weir_table::expr::attr;
-use weir_table::{Backend, Item};
 
 use crate::fixture::{Fixture, Table, eventually, key, row};
 
@@ -23,7 +23,7 @@ contract! {
 }
 
 /// Forty items in eight partitions.
-async fn fill<B: Backend>(table: &Table<'_, B>) -> BTreeSet<String> {
+async fn fill(table: &Table<'_>) -> BTreeSet<String> {
     let rows: Vec<Item> =
         (0..40).map(|i| row(&format!("p{}", i % 8), &format!("{i:02}")).with("v", i)).collect();
     table.fill(rows.clone()).await;
@@ -39,19 +39,19 @@ fn names(items: &[Item]) -> BTreeSet<String> {
     names
 }
 
-async fn a_scan_sees_every_item_once<B: Backend>(t: &Fixture<B>) {
+async fn a_scan_sees_every_item_once(t: &Fixture) {
     let items = t.items().await;
     let expected = fill(&items).await;
     assert_eq!(names(&items.all(&items.scan()).await), expected);
 }
 
-async fn a_scan_of_an_empty_table_is_empty<B: Backend>(t: &Fixture<B>) {
+async fn a_scan_of_an_empty_table_is_empty(t: &Fixture) {
     let items = t.items().await;
     let page = items.page(&items.scan()).await;
     assert_eq!((page.items.len(), page.count, page.scanned, page.cursor), (0, 0, 0, None));
 }
 
-async fn pages_of_a_scan_cover_it<B: Backend>(t: &Fixture<B>) {
+async fn pages_of_a_scan_cover_it(t: &Fixture) {
     let items = t.items().await;
     let expected = fill(&items).await;
     for limit in [1, 7, 40] {
@@ -59,7 +59,7 @@ async fn pages_of_a_scan_cover_it<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn segments_cover_the_table_without_overlap<B: Backend>(t: &Fixture<B>) {
+async fn segments_cover_the_table_without_overlap(t: &Fixture) {
     let items = t.items().await;
     let expected = fill(&items).await;
     for of in [2, 5] {
@@ -71,13 +71,13 @@ async fn segments_cover_the_table_without_overlap<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn one_segment_is_the_whole_table<B: Backend>(t: &Fixture<B>) {
+async fn one_segment_is_the_whole_table(t: &Fixture) {
     let items = t.items().await;
     let expected = fill(&items).await;
     assert_eq!(names(&items.all(&items.scan().segment(0, 1)).await), expected);
 }
 
-async fn pages_of_a_segment_stay_in_it<B: Backend>(t: &Fixture<B>) {
+async fn pages_of_a_segment_stay_in_it(t: &Fixture) {
     let items = t.items().await;
     let expected = fill(&items).await;
     let mut found = Vec::new();
@@ -90,7 +90,7 @@ async fn pages_of_a_segment_stay_in_it<B: Backend>(t: &Fixture<B>) {
     assert_eq!(names(&found), expected);
 }
 
-async fn a_scan_filters_and_counts<B: Backend>(t: &Fixture<B>) {
+async fn a_scan_filters_and_counts(t: &Fixture) {
     let items = t.items().await;
     fill(&items).await;
     let query = items.scan().filter(attr("v").lt(10));
@@ -100,7 +100,7 @@ async fn a_scan_filters_and_counts<B: Backend>(t: &Fixture<B>) {
     assert_eq!((counted.items.len(), counted.count, counted.scanned), (0, 10, 40));
 }
 
-async fn a_scan_may_filter_by_key<B: Backend>(t: &Fixture<B>) {
+async fn a_scan_may_filter_by_key(t: &Fixture) {
     let items = t.items().await;
     fill(&items).await;
     let query = items.scan().filter(attr("pk").eq("p3").and(attr("sk").gt("20")));
@@ -108,7 +108,7 @@ async fn a_scan_may_filter_by_key<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found.into_iter().collect::<Vec<_>>(), ["p3/27", "p3/35"]);
 }
 
-async fn a_scan_page_ends_at_1_mb<B: Backend>(t: &Fixture<B>) {
+async fn a_scan_page_ends_at_1_mb(t: &Fixture) {
     let items = t.items().await;
     let large = |i: i32| row(&format!("p{i}"), "x").with("b", vec![1; 100_000]);
     items.fill((0..12).map(large)).await;
@@ -118,7 +118,7 @@ async fn a_scan_page_ends_at_1_mb<B: Backend>(t: &Fixture<B>) {
     assert_eq!(names(&found).len(), 12);
 }
 
-async fn a_scan_sees_writes_and_deletes<B: Backend>(t: &Fixture<B>) {
+async fn a_scan_sees_writes_and_deletes(t: &Fixture) {
     let items = t.items().await;
     let mut expected = fill(&items).await;
     items.delete(key("p1", "01")).await;
@@ -128,7 +128,7 @@ async fn a_scan_sees_writes_and_deletes<B: Backend>(t: &Fixture<B>) {
     assert_eq!(names(&items.all(&items.scan()).await), expected);
 }
 
-async fn orders<B: Backend>(t: &Fixture<B>) -> (Table<'_, B>, BTreeSet<String>) {
+async fn orders(t: &Fixture) -> (Table<'_>, BTreeSet<String>) {
     let orders = t.orders().await;
     let rows: Vec<Item> = (0..20)
         .map(|i| {
@@ -141,13 +141,13 @@ async fn orders<B: Backend>(t: &Fixture<B>) -> (Table<'_, B>, BTreeSet<String>) 
     (orders, names(&owned))
 }
 
-async fn a_scan_of_an_index_sees_its_items_once<B: Backend>(t: &Fixture<B>) {
+async fn a_scan_of_an_index_sees_its_items_once(t: &Fixture) {
     let (orders, expected) = orders(t).await;
     let query = orders.scan().index("by-owner");
     eventually(expected, async || names(&orders.all(&query).await)).await;
 }
 
-async fn pages_of_an_index_scan_cover_it<B: Backend>(t: &Fixture<B>) {
+async fn pages_of_an_index_scan_cover_it(t: &Fixture) {
     let (orders, expected) = orders(t).await;
     for limit in [1, 6] {
         let query = orders.scan().index("by-owner").limit(limit);

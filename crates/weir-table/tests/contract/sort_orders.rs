@@ -1,6 +1,6 @@
 //! The order of sort keys: texts and bytes by unsigned bytes, numbers by value.
 
-use weir_table::{Backend, Item, KeyValue, Kind, Number, SortRange, Value};
+use weir_table::{Item, KeyValue, Kind, Number, SortRange, Value};
 
 use crate::fixture::{Fixture, Table, n, row};
 
@@ -18,8 +18,8 @@ contract! {
     index_sort_keys_order_numbers_by_value,
 }
 
-async fn sorted<B: Backend, V: Into<Value>>(
-    table: &Table<'_, B>,
+async fn sorted<V: Into<Value>>(
+    table: &Table<'_>,
     values: impl IntoIterator<Item = V>,
 ) -> Vec<Value> {
     let item = |value: V| Item::new().with("pk", "a").with("sk", value);
@@ -30,14 +30,14 @@ async fn sorted<B: Backend, V: Into<Value>>(
     found.iter().map(|item| item.get("sk").unwrap().clone()).collect()
 }
 
-async fn texts_sort_by_utf8_bytes<B: Backend>(t: &Fixture<B>) {
+async fn texts_sort_by_utf8_bytes(t: &Fixture) {
     let table = t.sorted_by(Kind::S).await;
     let found = sorted(&table, ["🦀", "z", "é", "a", "\u{FFFD}", "Z", "aa", " ", "~"]).await;
     let expected = [" ", "Z", "a", "aa", "z", "~", "é", "\u{FFFD}", "🦀"];
     assert_eq!(found, expected.map(Value::from));
 }
 
-async fn bytes_sort_unsigned_and_shorter_first<B: Backend>(t: &Fixture<B>) {
+async fn bytes_sort_unsigned_and_shorter_first(t: &Fixture) {
     let table = t.sorted_by(Kind::B).await;
     let expected: [Vec<u8>; 7] =
         [vec![0], vec![0, 0], vec![0, 1], vec![0x7F], vec![0x80], vec![0xFF], vec![0xFF, 0]];
@@ -45,7 +45,7 @@ async fn bytes_sort_unsigned_and_shorter_first<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found, expected.map(Value::from));
 }
 
-async fn sort_numbers<B: Backend>(t: &Fixture<B>, ascending: &[&str]) {
+async fn sort_numbers(t: &Fixture, ascending: &[&str]) {
     let table = t.sorted_by(Kind::N).await;
     let numbers: Vec<Number> = ascending.iter().map(|text| n(text)).collect();
     // Neither ascending nor descending, so that order is the store's doing.
@@ -55,7 +55,7 @@ async fn sort_numbers<B: Backend>(t: &Fixture<B>, ascending: &[&str]) {
     assert_eq!(found, numbers.into_iter().map(Value::N).collect::<Vec<_>>());
 }
 
-async fn numbers_sort_by_value<B: Backend>(t: &Fixture<B>) {
+async fn numbers_sort_by_value(t: &Fixture) {
     sort_numbers(
         t,
         &[
@@ -66,7 +66,7 @@ async fn numbers_sort_by_value<B: Backend>(t: &Fixture<B>) {
     .await;
 }
 
-async fn numbers_of_38_digits_sort_exactly<B: Backend>(t: &Fixture<B>) {
+async fn numbers_of_38_digits_sort_exactly(t: &Fixture) {
     sort_numbers(
         t,
         &[
@@ -83,7 +83,7 @@ async fn numbers_of_38_digits_sort_exactly<B: Backend>(t: &Fixture<B>) {
     .await;
 }
 
-async fn tiny_and_huge_numbers_sort_by_value<B: Backend>(t: &Fixture<B>) {
+async fn tiny_and_huge_numbers_sort_by_value(t: &Fixture) {
     sort_numbers(
         t,
         &[
@@ -94,7 +94,7 @@ async fn tiny_and_huge_numbers_sort_by_value<B: Backend>(t: &Fixture<B>) {
     .await;
 }
 
-async fn a_number_range_counts_by_value<B: Backend>(t: &Fixture<B>) {
+async fn a_number_range_counts_by_value(t: &Fixture) {
     let table = t.sorted_by(Kind::N).await;
     sorted(&table, [-20, -3, -1, 0, 1, 3, 10, 20]).await;
     let found = async |range| {
@@ -109,7 +109,7 @@ async fn a_number_range_counts_by_value<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found(SortRange::Eq(n("10.0").into())).await, [10]);
 }
 
-async fn begins_with_stops_at_the_next_character<B: Backend>(t: &Fixture<B>) {
+async fn begins_with_stops_at_the_next_character(t: &Fixture) {
     let items = t.items().await;
     items.fill(["a", "a#", "a#1", "a#2", "a$", "b#"].map(|sk| row("p", sk))).await;
     assert_eq!(items.sorts(&items.partition("p").begins_with("a#")).await, ["a#", "a#1", "a#2"]);
@@ -118,7 +118,7 @@ async fn begins_with_stops_at_the_next_character<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.sorts(&reversed).await, ["a$", "a#2", "a#1", "a#", "a"]);
 }
 
-async fn begins_with_reaches_past_bytes_of_0xff<B: Backend>(t: &Fixture<B>) {
+async fn begins_with_reaches_past_bytes_of_0xff(t: &Fixture) {
     let table = t.sorted_by(Kind::B).await;
     let all =
         [vec![0xFE, 0xFF], vec![0xFF], vec![0xFF, 0x00], vec![0xFF, 0xFF], vec![0xFF, 0xFF, 1]];
@@ -132,20 +132,20 @@ async fn begins_with_reaches_past_bytes_of_0xff<B: Backend>(t: &Fixture<B>) {
     assert_eq!(found(vec![0xFE]).await, [Value::B(all[0].clone())]);
 }
 
-async fn begins_with_matches_multi_byte_characters<B: Backend>(t: &Fixture<B>) {
+async fn begins_with_matches_multi_byte_characters(t: &Fixture) {
     let items = t.items().await;
     items.fill(["é", "éa", "ê", "🦀", "🦀1", "e"].map(|sk| row("p", sk))).await;
     assert_eq!(items.sorts(&items.partition("p").begins_with("é")).await, ["é", "éa"]);
     assert_eq!(items.sorts(&items.partition("p").begins_with("🦀")).await, ["🦀", "🦀1"]);
 }
 
-async fn texts_with_a_zero_byte_keep_their_order<B: Backend>(t: &Fixture<B>) {
+async fn texts_with_a_zero_byte_keep_their_order(t: &Fixture) {
     let table = t.sorted_by(Kind::S).await;
     let expected = ["\0", "\0\0", "\0a", "a", "a\0", "a\0a", "a\u{1}", "aa"];
     assert_eq!(sorted(&table, expected.into_iter().rev()).await, expected.map(Value::from));
 }
 
-async fn index_sort_keys_order_numbers_by_value<B: Backend>(t: &Fixture<B>) {
+async fn index_sort_keys_order_numbers_by_value(t: &Fixture) {
     let orders = t.orders().await;
     let values = ["-10", "-9.5", "-1", "0", "0.25", "2", "10", "1E20"];
     let item = |(i, text): (usize, &&str)| {

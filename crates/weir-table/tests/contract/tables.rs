@@ -40,7 +40,7 @@ fn full(name: &str) -> TableSpec {
         .feed()
 }
 
-async fn a_table_is_described_as_it_was_declared<B: Backend>(t: &Fixture<B>) {
+async fn a_table_is_described_as_it_was_declared(t: &Fixture) {
     t.table("full", full("full")).await;
     let found = t.store.backend().describe("full").await.unwrap().unwrap();
     assert_eq!(full("full").differences(&found), [""; 0]);
@@ -51,7 +51,7 @@ async fn a_table_is_described_as_it_was_declared<B: Backend>(t: &Fixture<B>) {
     assert_eq!(t.store.backend().describe("none").await.unwrap(), None);
 }
 
-async fn making_a_table_again_keeps_its_items<B: Backend>(t: &Fixture<B>) {
+async fn making_a_table_again_keeps_its_items(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     t.store.create_table(&texts("items")).await.unwrap();
@@ -65,7 +65,7 @@ fn differences(result: Result<(), Error>) -> String {
     }
 }
 
-async fn a_table_of_another_shape_is_told_with_the_differences<B: Backend>(t: &Fixture<B>) {
+async fn a_table_of_another_shape_is_told_with_the_differences(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let other = TableSpec::new("items", "pk", Kind::S).sort("other", Kind::N);
@@ -77,7 +77,7 @@ async fn a_table_of_another_shape_is_told_with_the_differences<B: Backend>(t: &F
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1")));
 }
 
-async fn every_kind_of_difference_is_told<B: Backend>(t: &Fixture<B>) {
+async fn every_kind_of_difference_is_told(t: &Fixture) {
     t.table("full", full("full")).await;
     let mut without_ttl = full("full");
     without_ttl.ttl = None;
@@ -103,24 +103,24 @@ async fn every_kind_of_difference_is_told<B: Backend>(t: &Fixture<B>) {
     }
 }
 
-async fn verifying_a_table_that_is_not_there_is_told<B: Backend>(t: &Fixture<B>) {
+async fn verifying_a_table_that_is_not_there_is_told(t: &Fixture) {
     let error = t.store.verify_table(&texts("nowhere")).await.unwrap_err();
     assert!(matches!(&error, Error::NoSuchTable(name) if name == "nowhere"), "{error:?}");
 }
 
-async fn verifying_the_same_shape_is_fine<B: Backend>(t: &Fixture<B>) {
+async fn verifying_the_same_shape_is_fine(t: &Fixture) {
     t.table("full", full("full")).await;
     t.store.verify_table(&full("full")).await.unwrap();
 }
 
-async fn the_order_of_indexes_makes_no_difference<B: Backend>(t: &Fixture<B>) {
+async fn the_order_of_indexes_makes_no_difference(t: &Fixture) {
     t.table("full", full("full")).await;
     let mut turned = full("full");
     turned.indexes.reverse();
     t.store.verify_table(&turned).await.unwrap();
 }
 
-async fn many_at_once_ensure_a_table<B: Backend>(t: &Fixture<B>) {
+async fn many_at_once_ensure_a_table(t: &Fixture) {
     let full = full("full");
     let ensure = || t.store.ensure_table(&full);
     let (a, b, c, d) = tokio::join!(ensure(), ensure(), ensure(), ensure());
@@ -132,7 +132,7 @@ async fn many_at_once_ensure_a_table<B: Backend>(t: &Fixture<B>) {
     assert!(matches!(t.store.ensure_table(&other).await, Err(Error::SpecMismatch { .. })));
 }
 
-async fn table_names_are_listed_in_order<B: Backend>(t: &Fixture<B>) {
+async fn table_names_are_listed_in_order(t: &Fixture) {
     assert_eq!(t.store.table_names().await.unwrap(), [""; 0]);
     t.others().await;
     t.items().await;
@@ -140,7 +140,7 @@ async fn table_names_are_listed_in_order<B: Backend>(t: &Fixture<B>) {
     assert_eq!(t.store.table_names().await.unwrap(), ["items", "others", "singles"]);
 }
 
-async fn a_removed_table_is_gone<B: Backend>(t: &Fixture<B>) {
+async fn a_removed_table_is_gone(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     t.store.delete_table("items").await.unwrap();
@@ -149,12 +149,12 @@ async fn a_removed_table_is_gone<B: Backend>(t: &Fixture<B>) {
     assert!(matches!(error, Error::NoSuchTable(_)), "{error:?}");
 }
 
-async fn removing_an_unknown_table_is_told<B: Backend>(t: &Fixture<B>) {
+async fn removing_an_unknown_table_is_told(t: &Fixture) {
     let error = t.store.delete_table("nowhere").await.unwrap_err();
     assert!(matches!(&error, Error::NoSuchTable(name) if name == "nowhere"), "{error:?}");
 }
 
-async fn a_remade_table_is_empty<B: Backend>(t: &Fixture<B>) {
+async fn a_remade_table_is_empty(t: &Fixture) {
     let orders = t.orders().await;
     let item = |sk: &str| row("a", sk).with("owner", "ada").with("at", 1);
     orders.fill([item("1"), item("2")]).await;
@@ -168,7 +168,7 @@ async fn a_remade_table_is_empty<B: Backend>(t: &Fixture<B>) {
     assert_eq!(made, row("a", "1").with("v", 1));
 }
 
-async fn a_table_can_be_remade_with_another_shape<B: Backend>(t: &Fixture<B>) {
+async fn a_table_can_be_remade_with_another_shape(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     t.store.delete_table("items").await.unwrap();
@@ -181,12 +181,12 @@ async fn a_table_can_be_remade_with_another_shape<B: Backend>(t: &Fixture<B>) {
 }
 
 /// Asserts that the shape is refused, naming `field`, and no table is made.
-async fn refused<B: Backend>(t: &Fixture<B>, spec: TableSpec, field: &str) {
+async fn refused(t: &Fixture, spec: TableSpec, field: &str) {
     assert_eq!(fault(t.store.create_table(&spec).await), field);
     assert_eq!(t.store.table_names().await.unwrap(), [""; 0]);
 }
 
-async fn an_index_key_of_an_undeclared_attribute_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_index_key_of_an_undeclared_attribute_is_refused(t: &Fixture) {
     let spec = texts("items").index(IndexSpec::new("by-owner", "owner"));
     refused(t, spec, "indexes.by-owner.partition").await;
     let spec = texts("items")
@@ -195,16 +195,16 @@ async fn an_index_key_of_an_undeclared_attribute_is_refused<B: Backend>(t: &Fixt
     refused(t, spec, "indexes.by-owner.sort").await;
 }
 
-async fn a_declared_attribute_that_no_key_uses_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_declared_attribute_that_no_key_uses_is_refused(t: &Fixture) {
     refused(t, texts("items").attribute("extra", Kind::S), "attributes.extra").await;
 }
 
-async fn a_key_of_a_kind_that_cannot_be_one_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_key_of_a_kind_that_cannot_be_one_is_refused(t: &Fixture) {
     refused(t, TableSpec::new("items", "pk", Kind::Bool), "attributes.pk").await;
     refused(t, TableSpec::new("items", "pk", Kind::S).sort("sk", Kind::L), "attributes.sk").await;
 }
 
-async fn bad_names_are_refused<B: Backend>(t: &Fixture<B>) {
+async fn bad_names_are_refused(t: &Fixture) {
     for name in ["", "ab", "with space", "a/b", "ünï"] {
         refused(t, texts(name), "name").await;
     }
@@ -212,17 +212,17 @@ async fn bad_names_are_refused<B: Backend>(t: &Fixture<B>) {
     refused(t, spec, "indexes.x").await;
 }
 
-async fn two_indexes_of_one_name_are_refused<B: Backend>(t: &Fixture<B>) {
+async fn two_indexes_of_one_name_are_refused(t: &Fixture) {
     let index = || IndexSpec::new("twice", "sk");
     refused(t, texts("items").index(index()).index(index()), "indexes.twice").await;
 }
 
-async fn an_index_that_includes_nothing_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_index_that_includes_nothing_is_refused(t: &Fixture) {
     let index = IndexSpec::new("empty", "sk").include([""; 0]);
     refused(t, texts("items").index(index), "indexes.empty.projection").await;
 }
 
-async fn a_sort_key_that_is_the_partition_key_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_sort_key_that_is_the_partition_key_is_refused(t: &Fixture) {
     refused(t, TableSpec::new("items", "pk", Kind::S).sort("pk", Kind::S), "sort").await;
     let index = IndexSpec::new("same", "sk").sort("sk");
     refused(t, texts("items").index(index), "indexes.same.sort").await;

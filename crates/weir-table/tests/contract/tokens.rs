@@ -1,7 +1,7 @@
 //! Idempotency tokens of transactions.
 
 use weir_table::expr::{add, attr};
-use weir_table::{Backend, Error, Transaction, Write};
+use weir_table::{Error, Transaction, Write};
 
 use crate::fixture::{Fixture, fault, key, row};
 
@@ -18,7 +18,7 @@ fn count(by: i32, token: &str) -> Transaction {
     Transaction::new([Write::update("items", key("a", "1"), add("v", by))]).token(token)
 }
 
-async fn a_token_seen_before_does_nothing_again<B: Backend>(t: &Fixture<B>) {
+async fn a_token_seen_before_does_nothing_again(t: &Fixture) {
     let items = t.items().await;
     for _ in 0..3 {
         assert!(t.store.transact(count(5, &t.token("1"))).await.unwrap().is_applied());
@@ -26,7 +26,7 @@ async fn a_token_seen_before_does_nothing_again<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(5));
 }
 
-async fn a_token_with_another_request_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn a_token_with_another_request_is_refused(t: &Fixture) {
     let items = t.items().await;
     t.store.transact(count(5, &t.token("1"))).await.unwrap();
     let error = t.store.transact(count(6, &t.token("1"))).await.unwrap_err();
@@ -34,7 +34,7 @@ async fn a_token_with_another_request_is_refused<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(5));
 }
 
-async fn another_token_does_it_again<B: Backend>(t: &Fixture<B>) {
+async fn another_token_does_it_again(t: &Fixture) {
     let items = t.items().await;
     for token in ["1", "2"] {
         t.store.transact(count(5, &t.token(token))).await.unwrap();
@@ -42,7 +42,7 @@ async fn another_token_does_it_again<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(10));
 }
 
-async fn a_refused_transaction_leaves_its_token_free<B: Backend>(t: &Fixture<B>) {
+async fn a_refused_transaction_leaves_its_token_free(t: &Fixture) {
     let items = t.items().await;
     let transaction = || {
         let update = Write::update("items", key("a", "1"), add("v", 1));
@@ -54,7 +54,7 @@ async fn a_refused_transaction_leaves_its_token_free<B: Backend>(t: &Fixture<B>)
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(2));
 }
 
-async fn a_repeated_token_hides_later_changes<B: Backend>(t: &Fixture<B>) {
+async fn a_repeated_token_hides_later_changes(t: &Fixture) {
     let items = t.items().await;
     let make = || {
         let put = Write::put("items", row("a", "1")).when(attr("pk").absent());
@@ -68,7 +68,7 @@ async fn a_repeated_token_hides_later_changes<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, None);
 }
 
-async fn an_empty_or_long_token_is_refused<B: Backend>(t: &Fixture<B>) {
+async fn an_empty_or_long_token_is_refused(t: &Fixture) {
     let items = t.items().await;
     assert_eq!(fault(t.store.transact(count(1, "")).await), "token");
     assert_eq!(fault(t.store.transact(count(1, &format!("{:x<37}", t.token("")))).await), "token");

@@ -1,7 +1,7 @@
 //! Transactions: all or nothing, and what each write had to say.
 
 use weir_table::expr::{Term, add, attr, set};
-use weir_table::{Backend, Get, Item, Transacted, Transaction, Verdict, Write};
+use weir_table::{Get, Item, Transacted, Transaction, Verdict, Write};
 
 use crate::fixture::{Fixture, eventually, key, n, row, texts_of};
 
@@ -28,7 +28,7 @@ contract! {
     transact_get_reads_100_items,
 }
 
-async fn a_transaction_applies_every_write<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_applies_every_write(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "gone")).await;
     t.transact([
@@ -41,7 +41,7 @@ async fn a_transaction_applies_every_write<B: Backend>(t: &Fixture<B>) {
     assert_eq!(left, [row("a", "put").with("v", 1), row("a", "updated").with("v", 2)]);
 }
 
-async fn a_transaction_spans_tables<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_spans_tables(t: &Fixture) {
     let (items, others) = (t.items().await, t.others().await);
     // One key in two tables is two items.
     t.transact([Write::put("items", row("a", "1")), Write::put("others", row("a", "1"))]).await;
@@ -49,7 +49,7 @@ async fn a_transaction_spans_tables<B: Backend>(t: &Fixture<B>) {
     assert_eq!(others.get(key("a", "1")).await, Some(row("a", "1")));
 }
 
-async fn a_refused_transaction_writes_nothing<B: Backend>(t: &Fixture<B>) {
+async fn a_refused_transaction_writes_nothing(t: &Fixture) {
     let (items, others) = (t.items().await, t.others().await);
     items.put(row("a", "kept").with("v", 1)).await;
     let transaction = Transaction::new([
@@ -62,7 +62,7 @@ async fn a_refused_transaction_writes_nothing<B: Backend>(t: &Fixture<B>) {
     assert_eq!(others.all(&others.scan()).await, []);
 }
 
-async fn verdicts_stand_in_the_order_of_the_writes<B: Backend>(t: &Fixture<B>) {
+async fn verdicts_stand_in_the_order_of_the_writes(t: &Fixture) {
     let items = t.items().await;
     let old = row("a", "2").with("v", 7);
     items.put(old.clone()).await;
@@ -76,7 +76,7 @@ async fn verdicts_stand_in_the_order_of_the_writes<B: Backend>(t: &Fixture<B>) {
     assert_eq!(refused, Transacted::Refused(expected));
 }
 
-async fn every_failed_condition_is_returned_with_its_item<B: Backend>(t: &Fixture<B>) {
+async fn every_failed_condition_is_returned_with_its_item(t: &Fixture) {
     let items = t.items().await;
     let olds = ["1", "2", "3"].map(|sk| row("a", sk).with("v", 1).with("of", sk));
     items.fill(olds.clone()).await;
@@ -91,9 +91,7 @@ async fn every_failed_condition_is_returned_with_its_item<B: Backend>(t: &Fixtur
     assert_eq!(refused, Transacted::Refused(failed.to_vec()));
 }
 
-async fn a_condition_that_fails_on_a_missing_item_is_returned_without_one<B: Backend>(
-    t: &Fixture<B>,
-) {
+async fn a_condition_that_fails_on_a_missing_item_is_returned_without_one(t: &Fixture) {
     let _items = t.items().await;
     let transaction = Transaction::new([
         Write::delete("items", key("a", "1")).when(attr("pk").exists()),
@@ -103,7 +101,7 @@ async fn a_condition_that_fails_on_a_missing_item_is_returned_without_one<B: Bac
     assert_eq!(refused, Transacted::Refused(vec![Verdict::Failed(None), Verdict::Held]));
 }
 
-async fn a_check_guards_without_changing<B: Backend>(t: &Fixture<B>) {
+async fn a_check_guards_without_changing(t: &Fixture) {
     let items = t.items().await;
     let account = row("a", "account").with("open", true);
     items.put(account.clone()).await;
@@ -123,7 +121,7 @@ async fn a_check_guards_without_changing<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "order-2")).await, None);
 }
 
-async fn a_check_of_a_missing_item_makes_none<B: Backend>(t: &Fixture<B>) {
+async fn a_check_of_a_missing_item_makes_none(t: &Fixture) {
     let items = t.items().await;
     t.transact([
         Write::check("items", key("a", "none"), attr("pk").absent()),
@@ -133,7 +131,7 @@ async fn a_check_of_a_missing_item_makes_none<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.all(&items.scan()).await, [row("a", "1")]);
 }
 
-async fn a_transaction_mixes_puts_updates_deletes_and_checks<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_mixes_puts_updates_deletes_and_checks(t: &Fixture) {
     let (items, others) = (t.items().await, t.others().await);
     items.fill([row("a", "1").with("v", 1), row("a", "2"), row("a", "3").with("v", 3)]).await;
     t.transact([
@@ -148,7 +146,7 @@ async fn a_transaction_mixes_puts_updates_deletes_and_checks<B: Backend>(t: &Fix
     assert_eq!(others.get(key("b", "1")).await, Some(row("b", "1")));
 }
 
-async fn updates_of_a_transaction_compute_from_the_item<B: Backend>(t: &Fixture<B>) {
+async fn updates_of_a_transaction_compute_from_the_item(t: &Fixture) {
     let items = t.items().await;
     items.fill([row("a", "1").with("v", n("0.1")), row("a", "2").with("v", 1)]).await;
     t.transact([
@@ -160,20 +158,20 @@ async fn updates_of_a_transaction_compute_from_the_item<B: Backend>(t: &Fixture<
     assert_eq!(left, [row("a", "1").with("v", n("0.3")), row("a", "2").with("w", 1)]);
 }
 
-async fn a_transaction_of_one_write_is_allowed<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_of_one_write_is_allowed(t: &Fixture) {
     let items = t.items().await;
     t.transact([Write::put("items", row("a", "1"))]).await;
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1")));
 }
 
-async fn a_transaction_of_100_writes_is_allowed<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_of_100_writes_is_allowed(t: &Fixture) {
     let items = t.items().await;
     let rows: Vec<Item> = (0..100).map(|i| row("a", &format!("{i:03}"))).collect();
     t.transact(rows.iter().map(|row| Write::put("items", row.clone()))).await;
     assert_eq!(items.all(&items.partition("a")).await, rows);
 }
 
-async fn a_transaction_may_be_done_twice_without_a_token<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_may_be_done_twice_without_a_token(t: &Fixture) {
     let items = t.items().await;
     for _ in 0..2 {
         t.transact([Write::update("items", key("a", "1"), add("v", 1))]).await;
@@ -181,7 +179,7 @@ async fn a_transaction_may_be_done_twice_without_a_token<B: Backend>(t: &Fixture
     assert_eq!(items.get(key("a", "1")).await.unwrap().i64("v"), Some(2));
 }
 
-async fn a_transaction_moves_items_between_partitions<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_moves_items_between_partitions(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     t.transact([
@@ -192,7 +190,7 @@ async fn a_transaction_moves_items_between_partitions<B: Backend>(t: &Fixture<B>
     assert_eq!(items.all(&items.scan()).await, [row("b", "1")]);
 }
 
-async fn a_transaction_is_seen_by_indexes<B: Backend>(t: &Fixture<B>) {
+async fn a_transaction_is_seen_by_indexes(t: &Fixture) {
     let orders = t.orders().await;
     orders.put(row("a", "old").with("owner", "ada").with("at", 1)).await;
     t.transact([
@@ -208,7 +206,7 @@ async fn a_transaction_is_seen_by_indexes<B: Backend>(t: &Fixture<B>) {
     .await;
 }
 
-async fn a_wrong_kind_in_one_update_undoes_the_transaction<B: Backend>(t: &Fixture<B>) {
+async fn a_wrong_kind_in_one_update_undoes_the_transaction(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "2").with("v", "text")).await;
     let field = t
@@ -221,7 +219,7 @@ async fn a_wrong_kind_in_one_update_undoes_the_transaction<B: Backend>(t: &Fixtu
     assert_eq!(items.all(&items.scan()).await, [row("a", "2").with("v", "text")]);
 }
 
-async fn transact_get_keeps_the_order_of_requests<B: Backend>(t: &Fixture<B>) {
+async fn transact_get_keeps_the_order_of_requests(t: &Fixture) {
     let items = t.items().await;
     items.fill([row("a", "1"), row("b", "2")]).await;
     let gets =
@@ -230,7 +228,7 @@ async fn transact_get_keeps_the_order_of_requests<B: Backend>(t: &Fixture<B>) {
     assert_eq!(got, [Some(row("b", "2")), None, Some(row("a", "1"))]);
 }
 
-async fn transact_get_spans_tables<B: Backend>(t: &Fixture<B>) {
+async fn transact_get_spans_tables(t: &Fixture) {
     let (items, others) = (t.items().await, t.others().await);
     items.put(row("a", "1").with("v", 1)).await;
     others.put(row("a", "1").with("v", 3)).await;
@@ -240,7 +238,7 @@ async fn transact_get_spans_tables<B: Backend>(t: &Fixture<B>) {
     assert_eq!(values, [Some(3), Some(1)]);
 }
 
-async fn transact_get_returns_only_projected_attributes<B: Backend>(t: &Fixture<B>) {
+async fn transact_get_returns_only_projected_attributes(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1).with("w", 2)).await;
     let get = Get::new("items", key("a", "1"));
@@ -250,7 +248,7 @@ async fn transact_get_returns_only_projected_attributes<B: Backend>(t: &Fixture<
     assert_eq!(got, [Some(Item::new().with("w", 2)), None]);
 }
 
-async fn transact_get_reads_100_items<B: Backend>(t: &Fixture<B>) {
+async fn transact_get_reads_100_items(t: &Fixture) {
     let items = t.items().await;
     let rows: Vec<Item> = (0..100).map(|i| row("a", &format!("{i:03}"))).collect();
     items.fill(rows.clone()).await;

@@ -1,7 +1,7 @@
 //! Updates that set, remove and count.
 
 use weir_table::expr::{Term, Update, add, attr, remove, set, set_if_absent};
-use weir_table::{Backend, IndexSpec, Item, Key, Kind, Query, TableSpec, Value, Write, Written};
+use weir_table::{IndexSpec, Item, Key, Kind, Query, TableSpec, Value, Write, Written};
 
 use crate::fixture::{Fixture, eventually, key, n, row};
 
@@ -32,48 +32,48 @@ contract! {
     updates_of_the_same_attributes_reach_an_index_that_projects_some,
 }
 
-async fn adding_to_a_missing_attribute_starts_from_zero<B: Backend>(t: &Fixture<B>) {
+async fn adding_to_a_missing_attribute_starts_from_zero(t: &Fixture) {
     let items = t.items().await;
     let new = items.update(key("a", "1"), add("count", 5)).await;
     assert_eq!(new, row("a", "1").with("count", 5));
     assert_eq!(items.get(key("a", "1")).await, Some(new));
 }
 
-async fn an_update_returns_the_new_item<B: Backend>(t: &Fixture<B>) {
+async fn an_update_returns_the_new_item(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("kept", "x").with("count", 1)).await;
     let new = items.update(key("a", "1"), add("count", 2)).await;
     assert_eq!(new, row("a", "1").with("kept", "x").with("count", 3));
 }
 
-async fn an_update_makes_an_item_that_is_missing<B: Backend>(t: &Fixture<B>) {
+async fn an_update_makes_an_item_that_is_missing(t: &Fixture) {
     let items = t.items().await;
     let new = items.update(key("a", "1"), set("v", "made")).await;
     assert_eq!(new, row("a", "1").with("v", "made"));
     assert_eq!(items.all(&items.scan()).await, [new]);
 }
 
-async fn an_empty_update_makes_an_item_of_its_key<B: Backend>(t: &Fixture<B>) {
+async fn an_empty_update_makes_an_item_of_its_key(t: &Fixture) {
     let items = t.items().await;
     assert_eq!(items.update(key("a", "1"), Update::default()).await, row("a", "1"));
     assert_eq!(items.get(key("a", "1")).await, Some(row("a", "1")));
 }
 
-async fn adding_a_negative_number_subtracts<B: Backend>(t: &Fixture<B>) {
+async fn adding_a_negative_number_subtracts(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("tokens", 10)).await;
     let new = items.update(key("a", "1"), add("tokens", -13)).await;
     assert_eq!(new.i64("tokens"), Some(-3));
 }
 
-async fn sums_of_decimals_are_exact<B: Backend>(t: &Fixture<B>) {
+async fn sums_of_decimals_are_exact(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("usd", n("0.1"))).await;
     let new = items.update(key("a", "1"), add("usd", n("0.2"))).await;
     assert_eq!(new.get("usd"), Some(&n("0.3").into()));
 }
 
-async fn sums_keep_38_digits<B: Backend>(t: &Fixture<B>) {
+async fn sums_keep_38_digits(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("n", n("99999999999999999999999999999999999998"))).await;
     let new = items.update(key("a", "1"), add("n", 1)).await;
@@ -82,7 +82,7 @@ async fn sums_keep_38_digits<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new.get("n"), Some(&n("89999999999999999999999999999999999999").into()));
 }
 
-async fn set_computes_sums_and_differences<B: Backend>(t: &Fixture<B>) {
+async fn set_computes_sums_and_differences(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("x", 10).with("y", 4)).await;
     let update = set("sum", Term::path("x").plus(Term::path("y")))
@@ -94,14 +94,14 @@ async fn set_computes_sums_and_differences<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new, expected);
 }
 
-async fn set_counts_from_a_default<B: Backend>(t: &Fixture<B>) {
+async fn set_counts_from_a_default(t: &Fixture) {
     let items = t.items().await;
     let update = || set("left", Term::path_or("left", 100).minus(7));
     assert_eq!(items.update(key("a", "1"), update()).await.i64("left"), Some(93));
     assert_eq!(items.update(key("a", "1"), update()).await.i64("left"), Some(86));
 }
 
-async fn terms_read_the_item_before_the_update<B: Backend>(t: &Fixture<B>) {
+async fn terms_read_the_item_before_the_update(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("x", "was x").with("y", "was y").with("z", 1)).await;
     let update = set("x", Term::path("y"))
@@ -112,7 +112,7 @@ async fn terms_read_the_item_before_the_update<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new, row("a", "1").with("x", "was y").with("y", "was x").with("z_before", 1));
 }
 
-async fn set_if_absent_keeps_an_existing_value<B: Backend>(t: &Fixture<B>) {
+async fn set_if_absent_keeps_an_existing_value(t: &Fixture) {
     let items = t.items().await;
     let update = |v: &str| set_if_absent("first", v).set("last", v);
     items.update(key("a", "1"), update("one")).await;
@@ -120,21 +120,21 @@ async fn set_if_absent_keeps_an_existing_value<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new, row("a", "1").with("first", "one").with("last", "two"));
 }
 
-async fn set_may_change_the_kind<B: Backend>(t: &Fixture<B>) {
+async fn set_may_change_the_kind(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
     let new = items.update(key("a", "1"), set("v", Value::strings(["x"]))).await;
     assert_eq!(new, row("a", "1").with("v", Value::strings(["x"])));
 }
 
-async fn set_copies_another_attribute<B: Backend>(t: &Fixture<B>) {
+async fn set_copies_another_attribute(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", Value::map([("x", 1)]))).await;
     let new = items.update(key("a", "1"), set("copy", Term::path("v"))).await;
     assert_eq!(new.get("copy"), Some(&Value::map([("x", 1)])));
 }
 
-async fn set_copies_a_key_attribute<B: Backend>(t: &Fixture<B>) {
+async fn set_copies_a_key_attribute(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1")).await;
     let new = items.update(key("a", "1"), set("copy", Term::path("sk"))).await;
@@ -143,14 +143,14 @@ async fn set_copies_a_key_attribute<B: Backend>(t: &Fixture<B>) {
     assert_eq!(made, row("a", "2").with("copy", "none"));
 }
 
-async fn removing_a_missing_attribute_changes_nothing<B: Backend>(t: &Fixture<B>) {
+async fn removing_a_missing_attribute_changes_nothing(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1).with("w", 2)).await;
     let new = items.update(key("a", "1"), remove("gone").remove("w")).await;
     assert_eq!(new, row("a", "1").with("v", 1));
 }
 
-async fn many_changes_apply_together<B: Backend>(t: &Fixture<B>) {
+async fn many_changes_apply_together(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("gone", 1).with("set", Value::strings(["x", "y"]))).await;
     let update = set("s", "text")
@@ -167,7 +167,7 @@ async fn many_changes_apply_together<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new, expected);
 }
 
-async fn an_update_keeps_other_attributes<B: Backend>(t: &Fixture<B>) {
+async fn an_update_keeps_other_attributes(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1").with("m", Value::map([("x", 1)])).with("b", vec![1, 2]);
     items.put(item.clone()).await;
@@ -175,28 +175,28 @@ async fn an_update_keeps_other_attributes<B: Backend>(t: &Fixture<B>) {
     assert_eq!(items.get(key("a", "1")).await, Some(item.with("count", 1)));
 }
 
-async fn a_conditional_update_returns_the_new_item<B: Backend>(t: &Fixture<B>) {
+async fn a_conditional_update_returns_the_new_item(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("tokens", 10)).await;
     let written = items.update_when(key("a", "1"), add("tokens", -4), attr("tokens").ge(4)).await;
     assert_eq!(written, Written::Applied(Some(row("a", "1").with("tokens", 6))));
 }
 
-async fn an_update_that_changes_nothing_is_applied<B: Backend>(t: &Fixture<B>) {
+async fn an_update_that_changes_nothing_is_applied(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
     assert_eq!(items.update(key("a", "1"), set("v", 1)).await, row("a", "1").with("v", 1));
     assert_eq!(items.update(key("a", "1"), add("v", 0)).await, row("a", "1").with("v", 1));
 }
 
-async fn counting_to_zero_keeps_the_attribute<B: Backend>(t: &Fixture<B>) {
+async fn counting_to_zero_keeps_the_attribute(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", n("2.5"))).await;
     let new = items.update(key("a", "1"), add("v", n("-2.50"))).await;
     assert_eq!(new, row("a", "1").with("v", 0));
 }
 
-async fn a_counter_in_a_table_without_sort_key_counts<B: Backend>(t: &Fixture<B>) {
+async fn a_counter_in_a_table_without_sort_key_counts(t: &Fixture) {
     let singles = t.singles().await;
     for expected in 1..=3 {
         let new = singles.update(Key::partition("a"), add("count", 1)).await;
@@ -205,7 +205,7 @@ async fn a_counter_in_a_table_without_sort_key_counts<B: Backend>(t: &Fixture<B>
 }
 
 /// The same item again and again, by writes that read different attributes of it.
-async fn an_update_returns_the_selected_attributes_and_keeps_the_rest<B: Backend>(t: &Fixture<B>) {
+async fn an_update_returns_the_selected_attributes_and_keeps_the_rest(t: &Fixture) {
     let items = t.items().await;
     let returned = |name: &str| matches!(name, "count" | "text");
     let first = row("a", "1").with("count", 1).with("text", "x").with("kept", "y").with("left", 9);
@@ -232,7 +232,7 @@ async fn an_update_returns_the_selected_attributes_and_keeps_the_rest<B: Backend
     }
 }
 
-async fn an_update_of_a_projected_attribute_reaches_the_index<B: Backend>(t: &Fixture<B>) {
+async fn an_update_of_a_projected_attribute_reaches_the_index(t: &Fixture) {
     let orders = t.orders().await;
     let one = row("a", "1").with("price", 1);
     orders.put(one.clone()).await;
@@ -248,9 +248,7 @@ async fn an_update_of_a_projected_attribute_reaches_the_index<B: Backend>(t: &Fi
 }
 
 /// Both name the same attributes, but only one changes what the index holds.
-async fn updates_of_the_same_attributes_reach_an_index_that_projects_some<B: Backend>(
-    t: &Fixture<B>,
-) {
+async fn updates_of_the_same_attributes_reach_an_index_that_projects_some(t: &Fixture) {
     let index = IndexSpec::new("by-group", "group").include(["held", "also"]);
     let spec = TableSpec::new("held", "pk", Kind::S).attribute("group", Kind::S).index(index);
     let table = t.table("held", spec).await;

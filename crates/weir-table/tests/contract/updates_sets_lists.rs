@@ -1,7 +1,7 @@
 //! Updates of sets and lists.
 
+use weir_table::Value;
 use weir_table::expr::{Path, Term, add, attr, delete_from, remove, set};
-use weir_table::{Backend, Value};
 
 use crate::fixture::{Fixture, byte_set, key, n, row};
 
@@ -26,27 +26,27 @@ contract! {
     a_member_is_added_once_by_condition,
 }
 
-async fn adding_to_a_missing_set_makes_it<B: Backend>(t: &Fixture<B>) {
+async fn adding_to_a_missing_set_makes_it(t: &Fixture) {
     let items = t.items().await;
     let new = items.update(key("a", "1"), add("tags", Value::strings(["x"]))).await;
     assert_eq!(new, row("a", "1").with("tags", Value::strings(["x"])));
 }
 
-async fn adding_to_a_set_merges<B: Backend>(t: &Fixture<B>) {
+async fn adding_to_a_set_merges(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("tags", Value::strings(["x", "y"]))).await;
     let new = items.update(key("a", "1"), add("tags", Value::strings(["y", "z"]))).await;
     assert_eq!(new.get("tags"), Some(&Value::strings(["x", "y", "z"])));
 }
 
-async fn adding_what_the_set_has_changes_nothing<B: Backend>(t: &Fixture<B>) {
+async fn adding_what_the_set_has_changes_nothing(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1").with("tags", Value::strings(["x", "y"]));
     items.put(item.clone()).await;
     assert_eq!(items.update(key("a", "1"), add("tags", Value::strings(["x"]))).await, item);
 }
 
-async fn number_and_byte_sets_merge_by_value<B: Backend>(t: &Fixture<B>) {
+async fn number_and_byte_sets_merge_by_value(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("ns", Value::numbers([1, 2])).with("bs", byte_set([b"x"]))).await;
     let update = add("ns", Value::Ns([n("2.00"), n("3")].into())).add("bs", byte_set([b"x", b"y"]));
@@ -55,7 +55,7 @@ async fn number_and_byte_sets_merge_by_value<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new.get("bs"), Some(&byte_set([b"x", b"y"])));
 }
 
-async fn deleting_elements_leaves_the_rest<B: Backend>(t: &Fixture<B>) {
+async fn deleting_elements_leaves_the_rest(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1")
         .with("ss", Value::strings(["x", "y", "z"]))
@@ -70,21 +70,21 @@ async fn deleting_elements_leaves_the_rest<B: Backend>(t: &Fixture<B>) {
     );
 }
 
-async fn deleting_the_last_element_removes_the_set<B: Backend>(t: &Fixture<B>) {
+async fn deleting_the_last_element_removes_the_set(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("ss", Value::strings(["x", "y"]))).await;
     let update = delete_from("ss", Value::strings(["y", "x"]));
     assert_eq!(items.update(key("a", "1"), update).await, row("a", "1"));
 }
 
-async fn deleting_from_a_missing_set_changes_nothing<B: Backend>(t: &Fixture<B>) {
+async fn deleting_from_a_missing_set_changes_nothing(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("v", 1)).await;
     let new = items.update(key("a", "1"), delete_from("gone", Value::strings(["x"]))).await;
     assert_eq!(new, row("a", "1").with("v", 1));
 }
 
-async fn deleting_elements_that_are_not_there_changes_nothing<B: Backend>(t: &Fixture<B>) {
+async fn deleting_elements_that_are_not_there_changes_nothing(t: &Fixture) {
     let items = t.items().await;
     let item = row("a", "1").with("ss", Value::strings(["x"]));
     items.put(item.clone()).await;
@@ -92,7 +92,7 @@ async fn deleting_elements_that_are_not_there_changes_nothing<B: Backend>(t: &Fi
     assert_eq!(new, item);
 }
 
-async fn append_adds_to_either_end_of_a_list<B: Backend>(t: &Fixture<B>) {
+async fn append_adds_to_either_end_of_a_list(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("back", Value::list([1])).with("front", Value::list([1]))).await;
     let update = set("back", Term::path("back").append(Value::list([2, 3])))
@@ -102,7 +102,7 @@ async fn append_adds_to_either_end_of_a_list<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new.get("front"), Some(&Value::list([-1, 0, 1])));
 }
 
-async fn append_starts_a_list_that_is_missing<B: Backend>(t: &Fixture<B>) {
+async fn append_starts_a_list_that_is_missing(t: &Fixture) {
     let items = t.items().await;
     let push =
         |v: i32| set("log", Term::path_or("log", Value::L(Vec::new())).append(Value::list([v])));
@@ -111,21 +111,21 @@ async fn append_starts_a_list_that_is_missing<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new.get("log"), Some(&Value::list([1, 2])));
 }
 
-async fn set_replaces_an_element<B: Backend>(t: &Fixture<B>) {
+async fn set_replaces_an_element(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([1, 2, 3]))).await;
     let new = items.update(key("a", "1"), set(Path::new("l").element(1), "two")).await;
     assert_eq!(new.get("l"), Some(&Value::L(vec![1.into(), "two".into(), 3.into()])));
 }
 
-async fn setting_past_the_end_appends<B: Backend>(t: &Fixture<B>) {
+async fn setting_past_the_end_appends(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([1]))).await;
     let new = items.update(key("a", "1"), set(Path::new("l").element(9), 2)).await;
     assert_eq!(new.get("l"), Some(&Value::list([1, 2])));
 }
 
-async fn several_elements_set_past_the_end_append_in_order<B: Backend>(t: &Fixture<B>) {
+async fn several_elements_set_past_the_end_append_in_order(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([1]))).await;
     let update = set(Path::new("l").element(9), 3).set(Path::new("l").element(5), 2);
@@ -133,7 +133,7 @@ async fn several_elements_set_past_the_end_append_in_order<B: Backend>(t: &Fixtu
     assert_eq!(new.get("l"), Some(&Value::list([1, 2, 3])));
 }
 
-async fn removed_elements_are_those_of_the_old_list<B: Backend>(t: &Fixture<B>) {
+async fn removed_elements_are_those_of_the_old_list(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([10, 11, 12, 13]))).await;
     let update = remove(Path::new("l").element(0)).remove(Path::new("l").element(2));
@@ -141,21 +141,21 @@ async fn removed_elements_are_those_of_the_old_list<B: Backend>(t: &Fixture<B>) 
     assert_eq!(new.get("l"), Some(&Value::list([11, 13])));
 }
 
-async fn removing_past_the_end_changes_nothing<B: Backend>(t: &Fixture<B>) {
+async fn removing_past_the_end_changes_nothing(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([1]))).await;
     let new = items.update(key("a", "1"), remove(Path::new("l").element(4))).await;
     assert_eq!(new.get("l"), Some(&Value::list([1])));
 }
 
-async fn removing_every_element_leaves_an_empty_list<B: Backend>(t: &Fixture<B>) {
+async fn removing_every_element_leaves_an_empty_list(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([1]))).await;
     let new = items.update(key("a", "1"), remove(Path::new("l").element(0))).await;
     assert_eq!(new.get("l"), Some(&Value::L(Vec::new())));
 }
 
-async fn elements_are_set_and_removed_together<B: Backend>(t: &Fixture<B>) {
+async fn elements_are_set_and_removed_together(t: &Fixture) {
     let items = t.items().await;
     items.put(row("a", "1").with("l", Value::list([10, 11, 12]))).await;
     let update = remove(Path::new("l").element(0)).set(Path::new("l").element(1), 21);
@@ -163,7 +163,7 @@ async fn elements_are_set_and_removed_together<B: Backend>(t: &Fixture<B>) {
     assert_eq!(new.get("l"), Some(&Value::list([21, 12])));
 }
 
-async fn a_member_is_added_once_by_condition<B: Backend>(t: &Fixture<B>) {
+async fn a_member_is_added_once_by_condition(t: &Fixture) {
     let items = t.items().await;
     let join = || add("members", Value::strings(["ada"])).add("count", 1);
     let new_member = || !attr("members").contains("ada");
