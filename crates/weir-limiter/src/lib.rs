@@ -27,6 +27,7 @@ pub mod migrations;
 pub mod namespaces;
 mod retry;
 pub mod settings;
+mod shared_table;
 pub mod table;
 mod time;
 pub mod usage;

@@ -40,7 +40,11 @@ impl<B: Backend> Namespace<B> {
     ) -> Option<ParentCharge> {
         let id = BucketId { entity: parent.clone(), ..request.id.clone() };
         let cached = self.limiter.inner.bucket_cache.get(&id)?;
-        let image = cached.shard(pick_shard(cached.latest().shard_count))?;
+        let count = cached.latest().shard_count;
+        if self.limiter.reads_all_shards(count) {
+            return None;
+        }
+        let image = cached.shard(pick_shard(count))?;
         let has = |name: &LimitName| image.meter(name).is_some();
         let amounts = restricted_to(&request.amounts, has);
         let names = request.amounts.iter().map(|(name, _)| name);
@@ -57,10 +61,10 @@ impl<B: Backend> Namespace<B> {
         charge: &'t ParentCharge,
         wcu: Wcu,
     ) -> Take<'t> {
+        let take = Take::new(&charge.id, &charge.image, &charge.amounts, wcu, request.now_ms);
         Take {
             absent_limits: &charge.absent_limits,
-            shared: self.limiter.settings().is_shared(),
-            ..Take::new(&charge.id, &charge.image, &charge.amounts, wcu, request.now_ms)
+            ..take.in_table(self.limiter.settings().is_shared())
         }
     }
 

@@ -143,7 +143,9 @@ impl<B: Backend> Namespace<B> {
             return Ok(Attempt::SlowPath);
         };
         let latest = cached.latest();
-        if request.stores_grant() || !request.may_take_from(&latest) {
+        let needs_read =
+            request.stores_grant() || self.limiter.reads_all_shards(latest.shard_count);
+        if needs_read || !request.may_take_from(&latest) {
             return Ok(Attempt::SlowPath);
         }
         if let Some(refused) = self.cached_refusal(request, &cached) {
@@ -201,11 +203,8 @@ impl<B: Backend> Namespace<B> {
         image: &'t Bucket,
         wcu: Wcu,
     ) -> Take<'t> {
-        Take {
-            same_cascade: true,
-            shared: self.limiter.settings().is_shared(),
-            ..Take::new(&request.id, image, &request.amounts, wcu, request.now_ms)
-        }
+        let take = Take::new(&request.id, image, &request.amounts, wcu, request.now_ms);
+        Take { same_cascade: true, ..take.in_table(self.limiter.settings().is_shared()) }
     }
 
     pub(super) async fn try_take(&self, take: &Take<'_>) -> Result<TakeResult> {

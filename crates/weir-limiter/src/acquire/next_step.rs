@@ -33,6 +33,9 @@ pub(crate) fn next_step(
     else {
         return Next::SlowPath;
     };
+    if found.unknown.is_some() || (take.shared && found.shard_count > 1) {
+        return Next::SlowPath;
+    }
     let is_stale = |image: &Bucket| image.cascade != found.cascade || image.parent != found.parent;
     let has_absent = take.absent_limits.iter().any(|name| found.meter(name).is_some());
     if take.expected().is_some_and(is_stale) || has_absent {

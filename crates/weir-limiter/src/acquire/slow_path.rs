@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use weir_table::{Backend, Write};
+use weir_table::{Backend, Item, Write};
 
 use super::bucket_cache::CachedBucket;
 use super::bucket_plan::{BucketPlan, Decision, PlanContext, ShardState};
@@ -253,6 +253,11 @@ impl<B: Backend> Namespace<B> {
             shards.extend(self.read_shard_range(id, expected, count, now_ms).await?);
         }
         shards.truncate(count as usize);
+        let is_missing = |state: &ShardState| matches!(state, ShardState::Missing);
+        if self.limiter.settings().is_shared() && shards.iter().skip(1).all(is_missing) {
+            // A first shard without siblings is the whole bucket, and the next write says so.
+            shards.truncate(1);
+        }
         Ok(shards)
     }
 
@@ -266,7 +271,8 @@ impl<B: Backend> Namespace<B> {
     ) -> Result<Vec<ShardState>> {
         let gets: Vec<_> = (from..to).map(|shard| self.get_shard(id, shard)).collect();
         let items = self.limiter.store().batch_get(&gets).await?;
-        Ok(items.iter().map(|item| ShardState::from_item(item.as_ref(), now_ms)).collect())
+        let state = |item: &Option<Item>| ShardState::from_item(id, item.as_ref(), now_ms);
+        items.iter().map(state).collect()
     }
 
     async fn write_takes(

@@ -9,7 +9,7 @@
 use weir_table::expr::{Condition, attr};
 use weir_table::{Addition, Durability, Guard, Item, Name, ReturnAttributes, Write};
 
-use super::bucket_plan::is_out_of_writes;
+use super::bucket_plan::{is_low_on_writes, is_out_of_writes};
 use super::request::{Amounts, covers};
 use crate::bucket::{Bucket, MILLI, Meter, Origin, ShardTake, expiry_after};
 use crate::faults::{self, Fault};
@@ -155,6 +155,17 @@ impl<'a> Take<'a> {
         }
     }
 
+    /// The take from a table that is shared with zae-limiter or not. There it refills before the write limit is empty:
+    /// zae-limiter never refills it, and counts the shards up when it finds it empty.
+    pub(super) fn in_table(mut self, shared: bool) -> Take<'a> {
+        self.shared = shared;
+        if shared && self.now.is_none() && is_low_on_writes(self.image) {
+            let now = self.image.refilled(self.now_ms);
+            self.now = Some(now).filter(|now| now.refilled_ms != self.image.refilled_ms);
+        }
+        self
+    }
+
     pub(crate) fn shard(&self) -> u32 {
         self.image.shard
     }
@@ -278,6 +289,9 @@ impl<'a> Take<'a> {
         let (mut update, mut conditions) = addition.expressions(&numbers.add, &numbers.compare);
         if self.shared {
             conditions.push(attr(RF).exists());
+            conditions.extend(item::LATER_ZAE.map(|name| attr(name).absent()));
+            let limits = self.amounts.iter().flat_map(|(name, _)| item::later_zae_limit(name));
+            conditions.extend(limits.map(|name| attr(name).absent()));
         }
         if self.sharded {
             conditions.push(attr(SHARD_COUNT).eq(self.image.shard_count));

@@ -1,5 +1,7 @@
 //! A bucket, or one shard of it: a meter for each limit, all refilled at the same moments.
 
+use weir_table::Name;
+
 use super::rate::{Level, Rate};
 use super::{Limit, MILLI};
 use crate::bounds::{CLOCK_AHEAD_MAX_MS, EXPIRY_FILLS, EXPIRY_STEP_SECONDS, LIMITS_MAX};
@@ -63,6 +65,8 @@ pub struct Bucket {
     pub cascade: bool,
     /// The parent entity.
     pub parent: Option<EntityId>,
+    /// An attribute of the item that this version does not know.
+    pub unknown: Option<Name>,
 }
 
 /// A limit that does not cover a request.
@@ -89,6 +93,7 @@ impl Bucket {
             expires: None,
             cascade: false,
             parent: None,
+            unknown: None,
         };
         bucket.meters.sort_by(|a, b| a.name.cmp(&b.name));
         bucket
@@ -183,6 +188,7 @@ impl Bucket {
             expires: self.expires,
             cascade: self.cascade,
             parent: self.parent.clone(),
+            unknown: self.unknown.clone(),
             ..bucket
         }
     }
@@ -332,6 +338,12 @@ impl Bucket {
             }
             meter.consumed = meter.consumed.saturating_add(amount);
         }
+    }
+
+    /// The shard without tokens.
+    pub(crate) fn emptied(mut self) -> Bucket {
+        self.meters.iter_mut().for_each(|meter| meter.level = Level::default());
+        self
     }
 
     /// Refills the write limit completely.

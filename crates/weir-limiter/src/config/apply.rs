@@ -95,7 +95,7 @@ impl<B: Backend> Namespace<B> {
                 Err(error) => return Err(error),
             };
             let mut updated = 0;
-            for shard in self.read_bucket(&id).await? {
+            for shard in self.limiter.read_bucket(&id).await? {
                 updated += u64::from(self.apply_to_shard(&id, shard, resolved.as_ref()).await?);
             }
             if updated == 0 {
@@ -153,6 +153,10 @@ impl<B: Backend> Namespace<B> {
         for ((id, _), shard) in shards.iter().zip(self.read_shards(gets).await?) {
             let stored = LevelRef::lookup_order(&id.ns, &id.entity, &id.resource)
                 .map(|level| levels.get(&level).cloned().flatten());
+            if stored.iter().any(|level| matches!(level, Some(Err(_)))) {
+                // Nobody can say which limits apply; the requests of its entity get the error.
+                continue;
+            }
             let resolved = resolve_levels(&stored, None);
             if let Some(shard) = shard {
                 changed += u64::from(self.apply_to_shard(id, shard, resolved.as_ref()).await?);
@@ -197,6 +201,11 @@ impl<B: Backend> Namespace<B> {
             let Some(old) = read.take().filter(|shard| !shard.is_expired(now_ms)) else {
                 return Ok(false);
             };
+            if let Err(error) = old.clone().known(id) {
+                tracing::warn!(%error, "a bucket keeps its limits");
+                return Ok(false);
+            }
+            let old = self.limiter.whole_shard(id, old).await?;
             let new = match resolved {
                 Some(resolved) => with_resolved_limits(&old, resolved, meters_writes, now_ms),
                 None => without_limits(&old, now_ms),

@@ -17,6 +17,8 @@ mod limits;
 #[cfg(test)]
 mod namespaces;
 #[cfg(test)]
+mod newest;
+#[cfg(test)]
 mod original;
 #[cfg(test)]
 mod place;

@@ -95,7 +95,7 @@ class Original:
 
     def set_limits(self, limits, entity=None, resource=None, **rest):
         """At the level that the arguments name: entity, resource, or neither for the system."""
-        limits = [Limit(**limit) for limit in limits]
+        limits = [quota(**limit) if "cron" in limit else Limit(**limit) for limit in limits]
         if entity:
             self.limiter.set_limits(entity, limits, resource or schema.DEFAULT_RESOURCE, **rest)
         elif resource:
@@ -185,6 +185,10 @@ class Original:
             raise RuntimeError("; ".join(result.errors))
         return result.snapshots_updated
 
+    def call(self, name, **arguments):
+        """Any other method of its repository."""
+        return getattr(self.repository, name)(**arguments)
+
     # --- behind its back: the items as they are stored ----------------------
 
     def keys_of(self, id):
@@ -202,6 +206,11 @@ class Original:
         key = {"PK": f"{self.repository.namespace_id}/{pk}", "SK": sk}
         table = boto3.resource("dynamodb").Table(TABLE)
         table.put_item(Item=attributes | key) if attributes else table.delete_item(Key=key)
+
+
+def quota(name, capacity, cron):
+    """A limit of newer releases, which is renewed by the calendar."""
+    return Limit.quota(name, capacity, cron=cron)
 
 
 def stream():
