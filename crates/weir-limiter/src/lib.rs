@@ -19,6 +19,7 @@ mod error;
 pub mod faults;
 mod idempotency;
 pub mod ids;
+pub mod import;
 pub mod item;
 pub mod keys;
 pub mod lease;

@@ -175,3 +175,11 @@ impl<B: Backend> Namespace<B> {
         });
     }
 }
+
+/// Decodes a level.
+///
+/// # Errors
+/// Names an attribute that this version does not know.
+pub(crate) fn decode_level(item: &weir_table::Item) -> std::result::Result<LevelConfig, String> {
+    item::decode(item).map_err(|unknown| unknown.0.to_string())
+}

@@ -13,6 +13,8 @@ mod driver;
 #[cfg(test)]
 mod heal;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod namespaces;
