@@ -41,12 +41,18 @@ class Original:
 
     # --- the table and namespaces -------------------------------------------
 
-    def create_table(self):
+    def create_table(self, expires=True):
         """What its CloudFormation template makes, without the Lambda."""
         client = boto3.client("dynamodb")
         client.create_table(**schema.get_table_definition(TABLE))
-        ttl = {"Enabled": True, "AttributeName": "ttl"}
-        client.update_time_to_live(TableName=TABLE, TimeToLiveSpecification=ttl)
+        if expires:
+            ttl = {"Enabled": True, "AttributeName": "ttl"}
+            client.update_time_to_live(TableName=TABLE, TimeToLiveSpecification=ttl)
+
+    def expiry(self):
+        """The attribute by which items of the table expire."""
+        found = boto3.client("dynamodb").describe_time_to_live(TableName=TABLE)
+        return found["TimeToLiveDescription"].get("AttributeName")
 
     def open(self, namespace="default", auto_update=False):
         # No caching of config: a limit that Weir sets is to bind at once.
