@@ -6,6 +6,8 @@
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use weir_table::Name;
+
 use crate::code::Code;
 use crate::error::ApiError;
 
@@ -27,7 +29,7 @@ const VALUES_CAPACITY: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateLimit {
     /// The name, of letters, digits, `_`, `-` and `.`.
-    pub name: String,
+    pub name: Name,
     /// The quota of a window.
     pub quota: u64,
     /// The length of the window, in seconds.
@@ -81,6 +83,35 @@ impl RateLimit {
     }
 }
 
+/// Inserts `RateLimit` and `RateLimit-Policy` of a response that grants, with all `limits`. Both values share one
+/// allocation.
+pub fn granted<'a>(limits: impl Iterator<Item = &'a RateLimit> + Clone, headers: &mut HeaderMap) {
+    let mut texts = Vec::with_capacity(VALUES_CAPACITY);
+    let mut list = |write: fn(&RateLimit, &mut Vec<u8>)| {
+        for (number, limit) in limits.clone().enumerate() {
+            if number > 0 {
+                texts.extend_from_slice(b", ");
+            }
+            write(limit, &mut texts);
+        }
+        texts.len()
+    };
+    let middle = list(|limit, to| {
+        limit.item(to, (";r=", limit.remaining), (";t=", limit.reset_secs));
+    });
+    let end = list(|limit, to| {
+        limit.item(to, (";q=", limit.quota), (";w=", limit.window_secs));
+    });
+    let texts = Bytes::from(texts);
+    for (name, range) in [(RATE_LIMIT, 0..middle), (RATE_LIMIT_POLICY, middle..end)] {
+        match HeaderValue::from_maybe_shared(texts.slice(range)) {
+            Ok(value) if !value.is_empty() => drop(headers.insert(name, value)),
+            // There are no limits; the values are ASCII, so this does not fail.
+            _ => {}
+        }
+    }
+}
+
 /// Characters that need no escaping in a string of a structured header.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
@@ -114,6 +145,25 @@ fn at_least_a_second(secs: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::Code;
+
+    #[test]
+    fn a_grant_lists_all_limits_in_both_headers() {
+        let limit = |name: &str, quota| RateLimit {
+            name: name.into(),
+            quota,
+            window_secs: 60,
+            remaining: quota - 1,
+            reset_secs: 6,
+        };
+        let limits = [limit("rpm", 10), limit("tpm", 500)];
+        let mut headers = HeaderMap::new();
+        granted(limits.iter(), &mut headers);
+        assert_eq!(headers[RATE_LIMIT], "\"rpm\";r=9;t=6, \"tpm\";r=499;t=6");
+        assert_eq!(headers[RATE_LIMIT_POLICY], "\"rpm\";q=10;w=60, \"tpm\";q=500;w=60");
+        let mut none = HeaderMap::new();
+        granted([].iter(), &mut none);
+        assert!(none.is_empty());
+    }
 
     #[test]
     fn a_refusal_has_both_forms_of_headers() {

@@ -179,7 +179,7 @@ fn refusal(rate: &Rate, refused: &Refused) -> ApiError {
     let remaining = held.map_or(0, |status| status.available_milli.max(0).unsigned_abs() / 1_000);
     let detail =
         format!("rate limit exceeded: {} allows {quota} requests in {window_secs} s", rate.name);
-    let limit = RateLimit { name: rate.name.to_owned(), quota, window_secs, remaining, reset_secs };
+    let limit = RateLimit { name: rate.name.into(), quota, window_secs, remaining, reset_secs };
     let error = ApiError::new(Code::RATE_LIMIT_EXCEEDED, detail);
     limit.refuse(error.with("retry_after_ms", refused.retry_after_ms).with("limit", rate.name))
 }
