@@ -36,7 +36,12 @@ impl<B: Backend> Target<B> {
         let name = &record.name;
         let created = match limiter.namespace(name).await {
             Ok(_) => Ok(false),
-            Err(Error::NotFound { .. }) if options.dry_run => Ok(true),
+            // A dry run does not create the table either.
+            Err(Error::NotFound { .. } | Error::Store(weir_table::Error::NoSuchTable(_)))
+                if options.dry_run =>
+            {
+                Ok(true)
+            }
             Err(Error::NotFound { .. }) => {
                 limiter.create_namespace(name, &options.actor).await.map(|(_, created)| created)
             }

@@ -97,7 +97,10 @@ async fn import(
     // No lease is issued, so their key does not matter.
     let settings =
         Settings { table: table.to_owned(), ..Settings::new(to.backend().is_shared(), [0; 32]) };
-    let limiter = Limiter::open(to, Clock::System, settings).await.map_err(failure)?;
+    let limiter = match args.dry_run {
+        true => Limiter::new(to, Clock::System, settings),
+        false => Limiter::open(to, Clock::System, settings).await.map_err(failure)?,
+    };
     let options =
         ImportOptions { history: args.history, dry_run: args.dry_run, actor: ACTOR.to_owned() };
     let bar = progress::items(&format!("{}: reading", args.table), None);
