@@ -22,6 +22,8 @@ pub const LABELS_MAX: usize = 500;
 pub const NAME_MAX: usize = 256;
 /// Longest label, in characters.
 pub const LABEL_MAX: usize = 64;
+/// Longest name of an org that is its id, in characters: a DNS label.
+pub const ORG_NAME_MAX: usize = 63;
 /// Longest app id, in characters.
 pub const APP_ID_MAX: usize = 128;
 /// Longest model id or ARN, in bytes: the limit of Bedrock.
@@ -86,6 +88,14 @@ pub const DELIVERY_BACKOFF_BASE_MS: i64 = 10_000;
 pub const DELIVERY_BACKOFF_MAX_MS: i64 = 6 * 3_600_000;
 /// How long a delivery and its marker are retained: longer than all attempts take.
 pub const DELIVERY_RETENTION_MS: i64 = 7 * 86_400_000;
+/// Days after its deletion in which an org or app can be restored.
+pub const RESTORE_DAYS: i64 = 30;
+/// Delay between the last moment of a restore and the purge: clocks differ.
+pub const PURGE_DELAY_MS: i64 = 3_600_000;
+/// Most inference profiles of a deleted app that one transaction removes, beside the app itself.
+pub const PURGE_PROFILES_MAX: usize = 80;
+/// Most pages of an app's inference profiles, deleted ones included.
+pub const PROFILE_PAGES_MAX: u32 = 1_000;
 /// Longest grace period of an old secret after a rotation, in hours: a week.
 pub const GRACE_HOURS_MAX: u32 = 168;
 /// Default grace period of an old secret, in hours.

@@ -369,7 +369,7 @@ mod tests {
             assert_eq!(parse_usage(&pk), Some((of, label.clone(), 7)));
         }
         assert_eq!(parse_day("DAY#20260123"), Some(on));
-        for bad in ["", "ORG#x#LABEL#a#SH#1", "ORGS", "DAY#2026-01-23", "DAY#20261301"] {
+        for bad in ["", "ORG#X#LABEL#a#SH#1", "ORGS", "DAY#2026-01-23", "DAY#20261301"] {
             assert_eq!((parse_usage(bad), parse_day(bad)), (None, None), "{bad}");
         }
     }

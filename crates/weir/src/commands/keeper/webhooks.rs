@@ -24,7 +24,7 @@ pub(super) enum Verb {
 
 #[derive(Debug, Args)]
 pub(super) struct HookArgs {
-    /// The org's id, a UUID
+    /// The org's id
     org: String,
     /// Id of the webhook
     id: String,
