@@ -4,7 +4,7 @@ use weir_table::{Item, Key};
 
 use crate::day::OrgDay;
 use crate::ids::{
-    AppId, EventId, Label, ModelId, OrgId, RequestId, RetrievalToken, Scope, TokenId, Vendor,
+    AppId, EventId, Label, ModelId, OrgId, RequestId, RetrievalTokenHash, Scope, TokenId, Vendor,
     WebhookId,
 };
 
@@ -22,6 +22,8 @@ pub const AUDIT_PREFIX: &str = "AUDIT#";
 pub const DAY_PREFIX: &str = "DAY#";
 /// Partition of the queued deliveries.
 pub const DELIVERIES: &str = "DELIVERIES";
+/// Partition of the orgs and apps that are deleted and not yet purged.
+pub const DELETIONS: &str = "DELETIONS";
 const EXPORTED_SK: &str = "EXPORTED";
 const SUMMED_SK: &str = "SUMMED";
 /// Prefix of the sort keys of imported prices.
@@ -124,6 +126,25 @@ pub fn audit_sort(event: &str) -> String {
     format!("{AUDIT_PREFIX}{event}")
 }
 
+/// Marker of a deleted org or app; sort keys are ordered by the time after which it is purged.
+#[must_use]
+pub fn deletion(restorable_until_ms: i64, scope: &Scope) -> Key {
+    Key::new(DELETIONS, format!("{}#{}", deletion_due(restorable_until_ms), scope_prefix(scope)))
+}
+
+/// Prefix of the sort keys of markers of one time; it sorts before those of later times.
+#[must_use]
+pub fn deletion_due(restorable_until_ms: i64) -> String {
+    format!("{:015}", restorable_until_ms.max(0))
+}
+
+/// Parses the sort key of a marker.
+#[must_use]
+pub fn parse_deletion(sk: &str) -> Option<(i64, Scope)> {
+    let (until_ms, scope) = sk.split_once('#')?;
+    Some((until_ms.parse().ok()?, parse_scope(scope)?))
+}
+
 /// Prefix of every key with usage of a scope.
 #[must_use]
 pub fn scope_prefix(scope: &Scope) -> String {
@@ -214,13 +235,16 @@ pub fn parse_usage(pk: &str) -> Option<(Scope, Label, u8)> {
 #[must_use]
 pub fn parse_total(pk: &str) -> Option<(Scope, Label)> {
     let (of, label) = pk.rsplit_once("#LABEL#")?;
-    let label = Label::new(label).ok()?;
-    let of = of.strip_prefix(ORG_PREFIX)?;
-    let scope = match of.split_once('#') {
+    Some((parse_scope(of)?, Label::new(label).ok()?))
+}
+
+/// Parses [`scope_prefix`].
+fn parse_scope(text: &str) -> Option<Scope> {
+    let of = text.strip_prefix(ORG_PREFIX)?;
+    Some(match of.split_once('#') {
         None => Scope::Org(OrgId::new(of).ok()?),
         Some((org, app)) => Scope::App(OrgId::new(org).ok()?, parse_app(app)?),
-    };
-    Some((scope, label))
+    })
 }
 
 /// Fetched price of a model on a UTC day.
@@ -281,10 +305,10 @@ pub fn revoked(token: &TokenId) -> Key {
     Key::partition(token.as_str())
 }
 
-/// A one-time retrieval token.
+/// A one-time retrieval token, by its hash: the token itself is stored nowhere.
 #[must_use]
-pub fn retrieval(token: &RetrievalToken) -> Key {
-    Key::partition(token.reveal())
+pub fn retrieval(token: &RetrievalTokenHash) -> Key {
+    Key::partition(token.as_str())
 }
 
 /// Deduplication record of a submission.
@@ -298,6 +322,7 @@ mod tests {
     use weir_table::limits::{PARTITION_KEY_MAX, SORT_KEY_MAX};
 
     use super::*;
+    use crate::ids::RetrievalToken;
 
     const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
     const REQUEST: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
@@ -329,12 +354,23 @@ mod tests {
                 format!("ORG#{ORG} | PROFILE#app-production-api#premium"),
             ),
             (webhook(&id, &hook), format!("ORG#{ORG} | WEBHOOK#ops")),
+            (
+                deletion(1_769_176_800_000, &Scope::Org(id.clone())),
+                format!("DELETIONS | 001769176800000#ORG#{ORG}"),
+            ),
+            (
+                deletion(1_769_176_800_000, &app_scope),
+                format!("DELETIONS | 001769176800000#ORG#{ORG}#APP#app-production-api"),
+            ),
             (audit(&id, &event), format!("ORG#{ORG} | AUDIT#01K9")),
         ] {
             assert_eq!(text(&key), expected);
         }
         assert_eq!(parse_org_entry(&format!("ORG#{ORG}")), Some(id.clone()));
         assert_eq!(parse_app("APP#app-production-api"), Some(name));
+        let marker = format!("001769176800000#ORG#{ORG}#APP#app-production-api");
+        assert_eq!(parse_deletion(&marker), Some((1_769_176_800_000, app_scope.clone())));
+        assert_eq!(parse_deletion("001769176800000"), None);
         let pk = org_partition(&id);
         assert_eq!(parse_config(&pk, "#"), Some(Scope::Org(id)));
         assert_eq!(parse_config(&pk, "APP#app-production-api"), Some(app_scope));
@@ -383,7 +419,10 @@ mod tests {
         let import = EventId::new("01J").unwrap();
         for (key, expected) in [
             (request(&org, &app, &id), format!("REQ#{ORG}#a#{REQUEST}")),
-            (retrieval(&RetrievalToken::new(REQUEST).unwrap()), REQUEST.to_owned()),
+            (
+                retrieval(&RetrievalToken::new(REQUEST).unwrap().hash()),
+                "6316e01c9e1d33dec091e5469b8fe3f63ae270f7471846f380d926c3454b4027".to_owned(),
+            ),
             (revoked(&TokenId::new("j-1").unwrap()), "j-1".to_owned()),
             (
                 delivery(1_769_176_800_000, &TokenId::new("d-1").unwrap()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
-use utoipa::{PartialSchema as _, ToSchema};
+use utoipa::{IntoParams, PartialSchema as _, ToSchema};
 
 use super::formats::{DisplayName, Identifier};
 
@@ -162,9 +162,39 @@ pub struct EffectiveConfig {
     pub config_version: u64,
     /// Settings that the app inherits from its org.
     pub inherited_fields: Vec<String>,
+    /// Time at which the org or the app was deleted; only lists with `deleted=true` have such entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub deleted_at: Option<String>,
     /// Change that takes effect at the next midnight of the time zone in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<PendingConfig>,
+}
+
+/// Whether a list has deleted entries.
+#[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DeletedParams {
+    /// Whether the list includes deleted entries that can still be restored, with `deleted_at`.
+    #[serde(default)]
+    #[param(default = false)]
+    pub deleted: bool,
+}
+
+/// The deletion of an org or an app.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct DeletionResponse {
+    /// Id of the app, or of the org.
+    pub id: String,
+    /// Client id whose secret and tokens no longer work.
+    pub client_id: String,
+    /// Time of the deletion.
+    #[schema(format = DateTime)]
+    pub deleted_at: String,
+    /// Time until which it can be restored. Its id is taken until then.
+    #[schema(format = DateTime)]
+    pub restorable_until: String,
 }
 
 /// A time zone and a quota scope that take effect later.

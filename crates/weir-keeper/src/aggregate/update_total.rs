@@ -39,7 +39,7 @@ impl<B: Backend> Keeper<B> {
     /// # Errors
     /// The org does not exist, a shard cannot be read, or the store fails.
     pub async fn sum_shards(&self, scope: &Scope, label: &Label, day: OrgDay) -> Result<Counters> {
-        let shards = self.effective_config(scope.org(), None).await?.agg_shard_count;
+        let shards = self.config_or_deleted(scope.org(), None).await?.agg_shard_count;
         let table = &self.tables().usage_agg_sharded;
         let get = |shard| Get::new(table.clone(), keys::usage(scope, label, shard, day));
         let items = self.batch_get((0..shards).map(get)).await?;
@@ -49,7 +49,7 @@ impl<B: Backend> Keeper<B> {
     /// Brings a total up to date with its shards.
     pub(super) async fn update_total(&self, id: &TotalId, now_ms: i64) -> Result<TotalUpdate> {
         let (scope, label, day) = id;
-        let org = self.effective_config(scope.org(), None).await?;
+        let org = self.config_or_deleted(scope.org(), None).await?;
         let days = self.settings().retention_days;
         let expires_ms = retained_until_ms(&org.timezone, *day, days);
         let mut before = None;

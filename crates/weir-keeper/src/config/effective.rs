@@ -47,6 +47,8 @@ pub struct EffectiveConfig {
     pub inherited_fields: Vec<&'static str>,
     /// When the app (or org) was created, in seconds since 1970.
     pub created_at_epoch: i64,
+    /// When the app or its org (or the org) was deleted, in seconds since 1970.
+    pub deleted_at_epoch: Option<i64>,
     /// Time zone and quota scope that take effect at the next midnight.
     pub pending: Option<PendingChange>,
     /// Earlier time zones and quota scopes, the oldest first, for late submissions.
@@ -99,6 +101,7 @@ impl EffectiveConfig {
             config_version: record.config_version,
             inherited_fields: Vec::new(),
             created_at_epoch: record.created_at_epoch,
+            deleted_at_epoch: record.deleted_at_epoch,
             pending: record.pending.clone().filter(|pending| pending.at_ms > now_ms),
             past: record.past_at(now_ms),
         }
@@ -143,6 +146,7 @@ impl EffectiveConfig {
             },
             inherited_fields: inherited.map(|(field, _)| field).chain(ORG_FIELDS).collect(),
             created_at_epoch: app.created_at_epoch,
+            deleted_at_epoch: app.deleted_at_epoch.or(base.deleted_at_epoch),
             ..base
         }
     }

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 pub(crate) use self::cache::ConfigCache;
 pub use self::effective::{EffectiveConfig, PastSettings};
-pub(crate) use self::item::VERSION;
+pub(crate) use self::item::{DELETED_AT, PURGED_AT, UPDATED, VERSION};
 pub use self::record::{AppRecord, OrgRecord, PendingChange};
 pub use self::request::{Overrides, PutApp, PutOrg};
 use crate::day::Zone;

@@ -28,6 +28,8 @@ pub struct OrgRecord {
     pub created_at_epoch: i64,
     /// When it was last written, in seconds since 1970.
     pub updated_at_epoch: i64,
+    /// When it was deleted, in seconds since 1970.
+    pub deleted_at_epoch: Option<i64>,
 }
 
 /// A time zone and quota scope that take effect later.
@@ -54,6 +56,7 @@ impl OrgRecord {
             config_version: 1,
             created_at_epoch: now,
             updated_at_epoch: now,
+            deleted_at_epoch: None,
         }
     }
 
@@ -124,6 +127,7 @@ impl OrgRecord {
             config_version: self.config_version.saturating_add(1),
             created_at_epoch: self.created_at_epoch,
             updated_at_epoch: now_ms.div_euclid(1000),
+            deleted_at_epoch: self.deleted_at_epoch,
         }
     }
 }
@@ -143,6 +147,10 @@ pub struct AppRecord {
     pub created_at_epoch: i64,
     /// When it was last written, in seconds since 1970.
     pub updated_at_epoch: i64,
+    /// When it was deleted, in seconds since 1970.
+    pub deleted_at_epoch: Option<i64>,
+    /// Whether it was purged after its deletion: it cannot be restored, and its id is free.
+    pub is_purged: bool,
 }
 
 impl AppRecord {
@@ -157,6 +165,8 @@ impl AppRecord {
             config_version: 1,
             created_at_epoch: now,
             updated_at_epoch: now,
+            deleted_at_epoch: None,
+            is_purged: false,
         }
     }
 

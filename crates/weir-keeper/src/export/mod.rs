@@ -16,6 +16,7 @@ use weir_table::{Backend, Error as Fault};
 use crate::bounds::EXPORT_DAYS_MAX;
 use crate::config::EffectiveConfig;
 use crate::day::OrgDay;
+use crate::deletion::Deleted;
 use crate::error::Result;
 use crate::ids::{OrgId, Scope};
 use crate::keeper::Keeper;
@@ -75,7 +76,7 @@ impl<B: Backend> Keeper<B> {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<ExportReport> {
-        let page = self.list_orgs(limit, cursor).await?;
+        let page = self.list_orgs(limit, cursor, Deleted::Included).await?;
         let mut report = ExportReport { next: page.cursor, ..ExportReport::default() };
         for effective in &page.items {
             self.export_org(to, effective, &mut report).await?;

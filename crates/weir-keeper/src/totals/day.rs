@@ -17,7 +17,7 @@ impl<B: Backend> Keeper<B> {
     /// # Errors
     /// The org or app does not exist, or the store fails.
     pub async fn today(&self, scope: &Scope) -> Result<OrgDay> {
-        let effective = self.effective_config(scope.org(), scope.app()).await?;
+        let effective = self.config_or_deleted(scope.org(), scope.app()).await?;
         Ok(effective.timezone.day_of(self.now_ms()))
     }
 
@@ -26,7 +26,7 @@ impl<B: Backend> Keeper<B> {
     /// # Errors
     /// The org or app does not exist, the day is in the future, it has no usage ([`Error::NotFound`]), or the store fails.
     pub async fn day_totals(&self, scope: &Scope, day: OrgDay) -> Result<DayTotals> {
-        let effective = self.effective_config(scope.org(), scope.app()).await?;
+        let effective = self.config_or_deleted(scope.org(), scope.app()).await?;
         let today = effective.timezone.day_of(self.now_ms());
         if day > today {
             let problem = format!("{day} is in the future; today is {today}");

@@ -32,7 +32,7 @@ impl<B: Backend> Keeper<B> {
             let problem = format!("the range has {days} days; at most {SERIES_DAYS_MAX} allowed");
             return Err(Error::invalid("to", problem));
         }
-        let effective = self.effective_config(scope.org(), scope.app()).await?;
+        let effective = self.config_or_deleted(scope.org(), scope.app()).await?;
         let mut found = Days::new();
         let mut apps = None;
         if matches!(scope, Scope::App(..)) || effective.quota_scope == QuotaScope::Org {

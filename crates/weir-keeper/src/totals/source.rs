@@ -38,16 +38,21 @@ impl<B: Backend> Keeper<B> {
         })
     }
 
-    /// All apps of an org.
+    /// All apps of an org, deleted ones too: what they spent is part of its totals.
     pub(crate) async fn app_sources(&self, org: &OrgId) -> Result<Vec<TotalsSource>> {
         let mut sources = Vec::new();
         let mut cursor = None;
         for _ in 0..APP_PAGES_MAX {
-            let page = self.list_apps(org, PAGE_MAX, cursor).await?;
+            let page = self.apps_ever(org, PAGE_MAX, cursor).await?;
             for effective in page.items {
                 let Some(app) = effective.app_id.clone() else { continue };
                 let scope = Scope::App(org.clone(), app);
-                sources.push(self.totals_source(&scope, &effective).await?);
+                let mut source = self.totals_source(&scope, &effective).await?;
+                if effective.deleted_at_epoch.is_some() {
+                    // It spent, and may spend no more.
+                    source.quotas.clear();
+                }
+                sources.push(source);
             }
             cursor = page.cursor;
             if cursor.is_none() {
@@ -66,7 +71,7 @@ impl<B: Backend> Keeper<B> {
         let mut labels: Vec<Label> =
             self.catalog().iter().map(|(label, _)| label.clone()).collect();
         if let Scope::App(org, app) = scope {
-            labels.extend(self.profile_labels(org, app).await?);
+            labels.extend(self.profile_labels_ever(org, app).await?);
         }
         // The chain may name labels that have left the catalog.
         labels.extend(effective.model_ordering.iter().cloned());

@@ -22,6 +22,8 @@ mod cost;
 mod counters;
 mod credential_faults;
 mod credentials;
+mod deletion;
+mod deletion_faults;
 mod effective;
 mod export;
 mod finalize;

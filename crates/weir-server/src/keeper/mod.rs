@@ -2,7 +2,7 @@
 //!
 //! | caller | may |
 //! |---|---|
-//! | operator, with the admin key | configure orgs, apps and webhooks, rotate secrets, move chains by hand, and everything below |
+//! | operator, with the admin key | configure, delete and restore orgs and apps, configure webhooks, rotate secrets, move chains by hand, and everything below |
 //! | org, with its token | read the configuration and the audit events of itself and its apps, and everything below for each of its apps |
 //! | app, with its token | read its configuration and audit events, select a model, submit usage, read its totals, register profiles |
 //! | anyone with a one-time token | fetch the client secret that the token stands for, once |
@@ -13,9 +13,11 @@ mod aggregates;
 mod apps;
 mod audit;
 mod auth;
+mod client_tokens;
 pub mod codes;
 pub mod convert;
 mod credentials;
+mod deletion;
 mod deliver;
 mod error;
 mod http_client;
@@ -165,12 +167,15 @@ impl Service for KeeperService {
             .route(tenant, routes!(audit::of_app));
         // The operator, and anyone with a one-time token
         api.route(RequiredScope::Admin, routes!(orgs::list))
-            .route(RequiredScope::Admin, routes!(orgs::put))
-            .route(RequiredScope::Admin, routes!(apps::put))
-            .route(RequiredScope::Admin, routes!(credentials::rotate_org))
-            .route(RequiredScope::Admin, routes!(credentials::rotate_app))
-            .route(ticket, routes!(credentials::secret_org))
-            .route(ticket, routes!(credentials::secret_app))
+            .route(RequiredScope::Admin, routes!(orgs::put, deletion::delete_org))
+            .route(RequiredScope::Admin, routes!(apps::put, deletion::delete_app))
+            .route(RequiredScope::Admin, routes!(deletion::restore_org))
+            .route(RequiredScope::Admin, routes!(deletion::restore_app))
+            .route(RequiredScope::Admin, routes!(profiles::remove))
+            .route(RequiredScope::Admin, routes!(credentials::rotate_org, credentials::cancel_org))
+            .route(RequiredScope::Admin, routes!(credentials::rotate_app, credentials::cancel_app))
+            .route(ticket, routes!(credentials::secret_org, credentials::redeem_org))
+            .route(ticket, routes!(credentials::secret_app, credentials::redeem_app))
             .route(RequiredScope::Admin, routes!(sticky::set_org, sticky::reset_org))
             .route(RequiredScope::Admin, routes!(sticky::set_app, sticky::reset_app))
             .route(RequiredScope::Admin, routes!(prices::list, prices::import))

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use weir_keeper::Keeper;
-use weir_keeper::ids::{AppId, OrgId, Scope, WebhookId};
+use weir_keeper::ids::{AppId, Label, OrgId, Scope, WebhookId};
 use weir_table::AnyBackend;
 
 use super::error::KeeperError;
@@ -70,6 +70,19 @@ impl FromRequestParts<App> for WebhookPath {
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<WebhookPath, KeeperError> {
         let org = org(parts).await?;
         param(parts, "id", |text| WebhookId::new(text)).await.map(|id| WebhookPath(org, id))
+    }
+}
+
+/// The inference profile `{label}` of the app `{app}` of the org `{org}`.
+pub(crate) struct ProfilePath(pub(crate) OrgId, pub(crate) AppId, pub(crate) Label);
+
+impl FromRequestParts<App> for ProfilePath {
+    type Rejection = KeeperError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<ProfilePath, KeeperError> {
+        let AppPath(org, app) = AppPath::from_request_parts(parts, app).await?;
+        let label = param(parts, "label", |text| Label::new(text)).await;
+        label.map(|label| ProfilePath(org, app, label))
     }
 }
 

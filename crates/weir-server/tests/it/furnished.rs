@@ -29,6 +29,10 @@ pub(crate) async fn furnish(app: &TestApp, folder: &Path) {
     for (org, scope) in ORGS {
         site.org(org, scope).await;
     }
+    site.call(Method::PUT, "/api/v1/orgs/doomed", &new_org("APP")).await;
+    for (org, app) in [("doomed", "doomed"), (ORGS[1].0, "doomed")] {
+        site.app(org, app).await;
+    }
     site.clients().await;
     site.leases().await;
 }
@@ -52,11 +56,8 @@ impl Site<'_> {
     }
 
     async fn org(&self, org: &str, scope: &str) {
-        let quotas = json!({"premium": 1_000_000_000_000_000_u64, "standard": 5_000_000});
-        let new = json!({"org_name": "Sample Corp", "timezone": "UTC", "quota_scope": scope,
-            "model_ordering": ["premium", "standard"], "quotas": quotas});
         let path = format!("/api/v1/orgs/{org}");
-        self.call(Method::PUT, &path, &new).await;
+        self.call(Method::PUT, &path, &new_org(scope)).await;
         for app in APPS {
             self.app(org, app).await;
         }
@@ -112,6 +113,12 @@ impl Site<'_> {
         }
         self.write("leases", &leases);
     }
+}
+
+fn new_org(scope: &str) -> Value {
+    let quotas = json!({"premium": 1_000_000_000_000_000_u64, "standard": 5_000_000});
+    json!({"org_name": "Sample Corp", "timezone": "UTC", "quota_scope": scope,
+        "model_ordering": ["premium", "standard"], "quotas": quotas})
 }
 
 /// The text at this place of an answer.

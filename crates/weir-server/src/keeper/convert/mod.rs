@@ -11,6 +11,7 @@ use weir_framework::time::time;
 use weir_keeper::config::{self, EffectiveConfig, PendingChange};
 use weir_keeper::credentials::{Retrieval, Rotation};
 use weir_keeper::decide::StickyState;
+use weir_keeper::deletion::Deletion;
 use weir_keeper::ids::Scope;
 use weir_keeper::{PutOutcome, audit, profiles, webhooks};
 
@@ -82,7 +83,18 @@ pub(super) fn effective_config(config: &EffectiveConfig) -> wire::EffectiveConfi
         unpriced: config.unpriced.as_str().to_owned(),
         config_version: config.config_version,
         inherited_fields: config.inherited_fields.iter().map(ToString::to_string).collect(),
+        deleted_at: config.deleted_at_epoch.map(seconds),
         pending: config.pending.as_ref().map(pending_config),
+    }
+}
+
+pub(super) fn deletion(scope: &Scope, deletion: Deletion) -> wire::DeletionResponse {
+    let id = scope.app().map_or(scope.org().as_str(), |app| app.as_str());
+    wire::DeletionResponse {
+        id: id.to_owned(),
+        client_id: scope.client_id(),
+        deleted_at: time(deletion.deleted_at_ms),
+        restorable_until: time(deletion.restorable_until_ms),
     }
 }
 

@@ -5,6 +5,7 @@ mod amount;
 mod app;
 mod audit;
 mod credentials;
+mod deletion;
 mod effective;
 mod file;
 mod org;
@@ -53,13 +54,13 @@ pub(crate) struct KeeperArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Create, change, list and show orgs
+    /// Create, change, list, show, delete and restore orgs
     #[command(subcommand)]
     Org(org::Verb),
-    /// Create, change, list and show the apps of an org
+    /// Create, change, list, show, delete and restore the apps of an org
     #[command(subcommand)]
     App(app::Verb),
-    /// Create a one-time token for a new secret of a client, and print it
+    /// Create a one-time token for a new secret of a client, and print it; or cancel that
     Rotate(credentials::RotateArgs),
     /// Fetch a new secret with its one-time token, and print it
     Secret(credentials::SecretArgs),
@@ -80,7 +81,7 @@ enum Verb {
     /// List, import and compare prices of models
     #[command(subcommand)]
     Prices(prices::Verb),
-    /// Register and list inference profiles of an app
+    /// Register, list and delete inference profiles of an app
     #[command(subcommand)]
     Profiles(profiles::Verb),
     /// Set, show, list and remove webhooks
