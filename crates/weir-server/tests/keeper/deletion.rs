@@ -48,7 +48,7 @@ async fn a_deleted_app_loses_its_tokens_and_keeps_its_totals() {
         page["items"].as_array().unwrap().clone()
     };
     assert!(listed("").await.is_empty());
-    assert_eq!(listed("?deleted=true").await[0]["deleted_at"], "2026-01-15T12:00:00Z");
+    assert_eq!(listed("?deleted=true").await[0]["deleted_at"], "2026-01-15T12:00:00.000Z");
     scene.get(&at(ORG, "/apps?deleted=maybe")).await.problem(Code::INVALID_REQUEST);
     let taken = scene.put(&at(ORG, APP_PATH), &json!({"app_name": "API"})).await;
     let detail = text(&taken.json(), "detail");
