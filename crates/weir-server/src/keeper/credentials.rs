@@ -52,7 +52,7 @@ twin_routes! {
 
     get(SecretParams) => secret(method: Method, headers: HeaderMap, params: Query<SecretParams>) -> Result<Response, KeeperError>,
     described by (tag = "credentials", responses((status = 200, body = ClientSecret),
-        (status = 401, description = "The one-time token is wrong, void or has expired.",
+        (status = 401, description = "The one-time token is missing, wrong, void or has expired.",
             body = weir_framework::problem::Problem, content_type = "application/problem+json")));
     /// Creates an org's secret and returns it, once
     ///
@@ -65,7 +65,7 @@ twin_routes! {
 
     post() => redeem(headers: HeaderMap, request: OptionalBody<SecretRequest>) -> Result<Response, KeeperError>,
     described by (tag = "credentials", request_body = Option<SecretRequest>, responses((status = 200, body = ClientSecret),
-        (status = 401, description = "The one-time token is wrong, void or has expired.",
+        (status = 401, description = "The one-time token is missing, wrong, void or has expired.",
             body = weir_framework::problem::Problem, content_type = "application/problem+json")));
     /// Creates an org's secret and returns it, once
     ///
@@ -135,9 +135,9 @@ fn one_time_token(named: Option<Secret>, headers: &HeaderMap) -> Result<Secret, 
             Ok(Secret::new(token.trim()))
         }
         _ => {
-            let problem = "is missing: send the one-time token as `Authorization: Bearer TOKEN`, as `token` in the body of a \
-                           POST, or as `?token=`";
-            Err(ApiError::invalid("token", problem).into())
+            let detail = "the one-time token is missing: send it as `Authorization: Bearer TOKEN`, as `token` in the body of a \
+                          POST, or as `?token=TOKEN`";
+            Err(ApiError::new(Code::UNAUTHORIZED, detail).into())
         }
     }
 }

@@ -40,7 +40,7 @@ async fn wrong_and_expired_tokens_are_refused() {
         scene.call(Method::GET, &wrong).send().await.problem(Code::UNAUTHORIZED);
     }
     let missing = at(ORG, "/credentials/secret");
-    scene.call(Method::GET, &missing).send().await.problem(Code::INVALID_REQUEST);
+    scene.call(Method::GET, &missing).send().await.problem(Code::UNAUTHORIZED);
     scene.app.clock.advance_ms(600_000);
     scene.call(Method::GET, &url).send().await.problem(Code::UNAUTHORIZED);
 }
@@ -130,7 +130,7 @@ async fn a_one_time_token_is_taken_from_the_header_or_the_body() {
         let told = missing.header("authorization", "Basic eDp5").send().await;
         let detail = text(&told.json(), "detail");
         assert!(detail.contains("Authorization: Bearer TOKEN"), "{detail}");
-        told.problem(Code::INVALID_REQUEST);
+        told.problem(Code::UNAUTHORIZED);
     }
     let unknown = json!({"token": "x", "other": 1});
     scene.post(&path, &unknown).await.problem(Code::INVALID_REQUEST);
