@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::code::Code;
 use crate::error::ApiError;
+use crate::problem::RetryAfter;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -38,11 +39,20 @@ pub struct RateLimit {
     pub reset_secs: u64,
 }
 
+/// When a refused request may be sent again. Boxed in its error, which travels by value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The limit that was exceeded; sent in headers.
+    pub(crate) limit: Option<RateLimit>,
+    pub(crate) retry_after: RetryAfter,
+}
+
 impl RateLimit {
     /// Adds the headers of this limit to a refusal.
     #[must_use]
     pub fn refuse(self, error: ApiError) -> ApiError {
-        ApiError { limit: Some(Box::new(self)), ..error }
+        let retry_after = RetryAfter::Secs(at_least_a_second(self.reset_secs));
+        ApiError { wait: Some(Box::new(Wait { limit: Some(self), retry_after })), ..error }
     }
 
     /// Inserts the headers. All values share one allocation.
@@ -99,10 +109,13 @@ pub fn contended(detail: impl Into<String>) -> ApiError {
     retry_after(ApiError::new(Code::SERVICE_UNAVAILABLE, detail).with("kind", "contended"), 1)
 }
 
-/// Adds `Retry-After` to an error.
+/// Adds `Retry-After` to an error, and `retry_after` to its body unless that has a time.
 #[must_use]
-pub fn retry_after(error: ApiError, secs: u64) -> ApiError {
-    error.header(header::RETRY_AFTER, at_least_a_second(secs).into())
+pub fn retry_after(mut error: ApiError, secs: u64) -> ApiError {
+    let secs = at_least_a_second(secs);
+    let wait = || Box::new(Wait { limit: None, retry_after: RetryAfter::Secs(secs) });
+    error.wait.get_or_insert_with(wait);
+    error.header(header::RETRY_AFTER, secs.into())
 }
 
 /// A client must not retry at once.
