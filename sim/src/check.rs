@@ -83,7 +83,6 @@ pub const KNOWN_OPEN: &[(Check, &str)] = &[
         Check::Consumption,
         "a bucket that is made again keeps the counters of removed limits, and the model's forgets them",
     ),
-    (Check::History, "a change of zone and scope hides submissions from the org"),
 ];
 
 impl fmt::Display for Check {

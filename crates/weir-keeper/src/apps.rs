@@ -47,7 +47,10 @@ impl<B: Backend> Keeper<B> {
             let names_labels = request.model_ordering.is_some() || request.quotas.is_some();
             let profiles =
                 if names_labels { self.profile_labels(org, app).await? } else { Vec::new() };
-            let config = request.check(self.catalog(), &profiles, &record)?;
+            let decode = |item| AppRecord::decode(org.clone(), app.clone(), item);
+            let old_record = old.as_ref().map(decode).transpose()?;
+            let old_config = old_record.as_ref().map(|record| &record.config);
+            let config = request.check(self.catalog(), &profiles, &record, old_config)?;
             self.check_profiles_priced((org, app), &config, &record, now_ms).await?;
             let snapshot = OrgSnapshot { record: &record, item: &item };
             let put = match &old {
@@ -146,11 +149,12 @@ impl<B: Backend> Keeper<B> {
         let detail = Some(changed_fields(&record.config, &new.config));
         let event = NewAuditEvent { action: AuditAction::AppUpdated, subject, actor, detail };
         let write = Write::update(self.tables().config.clone(), keys::app(id, app), update);
-        let writes = vec![
+        let mut writes = vec![
             write.when(unchanged_since(old, VERSION)),
             self.check_org_unchanged(org, &new.config),
             self.audit_write(id, event, now_ms)?,
         ];
+        writes.extend(self.keep_version(&record, org.record, now_ms));
         if !self.commit(writes).await? {
             return Ok(None);
         }

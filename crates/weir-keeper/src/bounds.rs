@@ -2,6 +2,8 @@
 
 pub use weir_table::retry::{PAGE_MAX, TRIES_MAX};
 
+/// A day of 24 hours.
+pub const DAY_MS: i64 = 86_400_000;
 /// Largest quota, in micro-USD: a billion dollars a day.
 pub const USD_MICROS_MAX: u64 = 1_000_000_000_000_000;
 /// Largest cost of one submission, in micro-USD: a million dollars.
@@ -56,6 +58,11 @@ pub const FINALIZE_DAYS_MAX: usize = 7;
 pub const OPEN_DAYS_MAX: usize = 5;
 /// How long past time zones and quota scopes of an org are retained: longer than a submission can be late.
 pub const PAST_RETENTION_MS: i64 = 4 * 86_400_000;
+/// Time after the last quota per app in which the totals of an org are the sum of its apps': longer than a late submission,
+/// a time zone and a clock that is off take together.
+pub const SCOPE_MARGIN_MS: i64 = 5 * DAY_MS;
+/// Most pages of earlier configurations: there is at most one for each day.
+pub const REVISION_PAGES_MAX: u32 = 100;
 /// Most changes of an org's time zone or quota scope in that time.
 pub const PAST_MAX: usize = 16;
 /// Most submissions in a batch.

@@ -24,6 +24,7 @@ pub const DAY_PREFIX: &str = "DAY#";
 pub const DELIVERIES: &str = "DELIVERIES";
 const EXPORTED_SK: &str = "EXPORTED";
 const SUMMED_SK: &str = "SUMMED";
+const UNTIL_PREFIX: &str = "UNTIL#";
 /// Prefix of the sort keys of imported prices.
 pub const IMPORT_PREFIX: &str = "FROM#";
 /// Prefix of the sort keys of a vendor's prices.
@@ -182,6 +183,24 @@ pub fn export_checkpoint(org: &OrgId) -> Key {
 #[must_use]
 pub fn finalized(scope: &Scope) -> Key {
     Key::new(scope_prefix(scope), SUMMED_SK)
+}
+
+/// Configuration of a scope that was replaced at a time, beside its totals.
+#[must_use]
+pub fn revision(scope: &Scope, until_ms: i64) -> Key {
+    Key::new(scope_prefix(scope), revision_sort(until_ms))
+}
+
+/// Sort key of a replaced configuration; they are ordered by time.
+#[must_use]
+pub fn revision_sort(until_ms: i64) -> String {
+    format!("{UNTIL_PREFIX}{:019}", until_ms.max(0))
+}
+
+/// Parses the sort key of a replaced configuration.
+#[must_use]
+pub fn parse_revision(sk: &str) -> Option<i64> {
+    sk.strip_prefix(UNTIL_PREFIX)?.parse().ok()
 }
 
 /// Partition of a model's totals; sort keys are days.
@@ -357,6 +376,7 @@ mod tests {
             ),
             (finalized(&all), format!("ORG#{ORG} | SUMMED")),
             (finalized(&one), format!("{app_text} | SUMMED")),
+            (revision(&one, 1_769_176_800_000), format!("{app_text} | UNTIL#0000001769176800000")),
             (total(&all, &label, on), format!("ORG#{ORG}#LABEL#premium | DAY#20260123")),
             (total(&one, &label, on), format!("{app_text}#LABEL#premium | DAY#20260123")),
             (usage(&all, &label, 0, on), format!("ORG#{ORG}#LABEL#premium#SH#0 | DAY#20260123")),
@@ -369,6 +389,8 @@ mod tests {
             assert_eq!(parse_usage(&pk), Some((of, label.clone(), 7)));
         }
         assert_eq!(parse_day("DAY#20260123"), Some(on));
+        assert_eq!(parse_revision(&revision_sort(7)), Some(7));
+        assert_eq!((parse_revision("SUMMED"), parse_revision("UNTIL#x")), (None, None));
         for bad in ["", "ORG#x#LABEL#a#SH#1", "ORGS", "DAY#2026-01-23", "DAY#20261301"] {
             assert_eq!((parse_usage(bad), parse_day(bad)), (None, None), "{bad}");
         }

@@ -92,10 +92,11 @@ pub struct OrgConfig {
     /// Daily quota of each model of the chain, in micro-USD.
     #[schema(schema_with = quotas)]
     pub quotas: BTreeMap<String, i64>,
-    /// Settings that differ from the defaults.
-    #[serde(default)]
-    pub overrides: ConfigOverrides,
-    /// Whether a submission whose model has no price is refused (`refuse`, the default) or costs nothing (`zero`).
+    /// Settings that differ from the defaults. An org that is changed without them keeps those it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<ConfigOverrides>,
+    /// Whether a submission whose model has no price is refused (`refuse`, the default) or costs nothing (`zero`). An org
+    /// that is changed without it keeps its value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^(refuse|zero)$", example = "refuse")]
     pub unpriced: Option<String>,
@@ -116,9 +117,9 @@ pub struct AppConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = quotas)]
     pub quotas: Option<BTreeMap<String, i64>>,
-    /// Settings that differ from the org's.
-    #[serde(default)]
-    pub overrides: ConfigOverrides,
+    /// Settings that differ from the org's. An app that is changed without them keeps those it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<ConfigOverrides>,
 }
 
 /// The configuration in force for an org or an app. It contains no secrets.
@@ -162,6 +163,12 @@ pub struct EffectiveConfig {
     pub config_version: u64,
     /// Settings that the app inherits from its org.
     pub inherited_fields: Vec<String>,
+    /// Time of the creation.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// Time of the last change.
+    #[schema(format = DateTime)]
+    pub updated_at: String,
     /// Change that takes effect at the next midnight of the time zone in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<PendingConfig>,
@@ -188,6 +195,11 @@ pub struct ConfigResponse {
     /// The configuration in force.
     #[serde(flatten)]
     pub config: EffectiveConfig,
+    /// The same configuration, for clients of the original service.
+    pub configuration: EffectiveConfig,
+    /// Time of the response.
+    #[schema(format = DateTime)]
+    pub timestamp: String,
     /// Credentials of the new client; only in the response to its creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<ClientCredentials>,

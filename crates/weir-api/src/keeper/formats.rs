@@ -22,6 +22,8 @@ texts! {
     DisplayName = r"^[^\x00-\x20\x7f-\x9f\s]([^\x00-\x1f\x7f-\x9f]{0,200}[^\x00-\x20\x7f-\x9f\s])?$", 202, "Sample Corp";
     /// `today`, or a calendar date.
     OrgDate = r"^(today|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$", 10, "today";
+    /// A flag in a query.
+    Flag = r"^(true|True|1|false|False|0)$", 5, "true";
     /// A calendar date.
     CalendarDate = r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$", 10, "2026-01-23";
 }

@@ -16,7 +16,9 @@ mod submissions;
 mod token;
 mod webhooks;
 
-pub use self::aggregates::{DayParams, DayRangeParams, DayTotals, ModelTotals, UsageSum};
+pub use self::aggregates::{
+    ConfigBasis, DayParams, DayRangeParams, DayTotals, ModelTotals, UsageSum,
+};
 pub use self::audit::OrgAuditEvent;
 pub use self::config::{
     AppConfig, ClientCredentials, ConfigOverrides, ConfigResponse, EffectiveConfig, OrgConfig,

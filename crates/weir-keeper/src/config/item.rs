@@ -35,6 +35,7 @@ const PAST_UNTIL: &str = "until_epoch";
 const CLIENT_ID: &str = "client_id";
 const CREATED: &str = "created_at_epoch";
 const UPDATED: &str = "updated_at_epoch";
+const SHARED_SINCE: &str = "shared_since_epoch";
 
 impl OrgRecord {
     /// Encodes the record. Other attributes of `old` stay.
@@ -63,6 +64,7 @@ impl OrgRecord {
         item.set(VERSION, self.config_version);
         item.set(CREATED, self.created_at_epoch);
         item.set(UPDATED, self.updated_at_epoch);
+        item.set(SHARED_SINCE, self.shared_since_epoch);
         item
     }
 
@@ -87,6 +89,10 @@ impl OrgRecord {
         };
         let (config_version, created_at_epoch, updated_at_epoch) = read.history()?;
         let (pending, past) = (read.pending()?, read.past()?);
+        // An earlier version did not store it. Nothing has changed since the record was written.
+        let pending_at = pending.as_ref().map_or(0, |pending| pending.at_ms.div_euclid(1000));
+        let unknown = || updated_at_epoch.max(pending_at);
+        let shared_since_epoch = read.maybe_number(SHARED_SINCE)?.unwrap_or_else(unknown);
         Ok(OrgRecord {
             org,
             config,
@@ -95,6 +101,7 @@ impl OrgRecord {
             config_version,
             created_at_epoch,
             updated_at_epoch,
+            shared_since_epoch,
         })
     }
 }

@@ -103,10 +103,11 @@ impl<B: Backend> Keeper<B> {
         let subject = Scope::Org(org.clone()).client_id();
         let detail = Some(changed_fields(&record.upcoming(), &new.upcoming()));
         let event = NewAuditEvent { action: AuditAction::OrgUpdated, subject, actor, detail };
-        let writes = vec![
+        let mut writes = vec![
             Write::update(self.tables().config.clone(), keys::org(org), update).when(unchanged),
             self.audit_write(org, event, now_ms)?,
         ];
+        writes.extend(self.keep_version(&record, &record, now_ms));
         if !self.commit(writes).await? {
             return Ok(None);
         }
@@ -148,7 +149,7 @@ fn own_chains_problem(apps: &[AppId]) -> String {
     let more = if apps.len() > APPS_NAMED_MAX { " and others" } else { "" };
     format!(
         "cannot be ORG while apps have a model_ordering, quotas or sticky_fallback_enabled of their own: {}{more}; \
-         put these apps without them first",
+         put these apps without model_ordering and quotas, and with `overrides: {{}}`, first",
         names.join(", ")
     )
 }

@@ -22,7 +22,7 @@ async fn an_app_inherits_unset_fields_from_its_org(scene: &Scene) {
     keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     let wanted = PutApp {
         model_ordering: Some(vec!["economy".into()]),
-        overrides: Overrides { tight_mode_threshold_pct: Some(90), ..Overrides::default() },
+        overrides: Some(Overrides { tight_mode_threshold_pct: Some(90), ..Overrides::default() }),
         ..app_request()
     };
     let put = keeper.put_app(&org(1), &app("a"), &wanted, "admin").await.unwrap();

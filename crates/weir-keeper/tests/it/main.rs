@@ -25,6 +25,7 @@ mod credentials;
 mod effective;
 mod export;
 mod finalize;
+mod history;
 mod open;
 mod orgs;
 mod prices;

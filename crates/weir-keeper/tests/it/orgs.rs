@@ -99,7 +99,7 @@ async fn a_new_time_zone_or_quota_scope_waits_for_midnight(scene: &Scene) {
 
 async fn the_shard_count_never_changes(scene: &Scene) {
     let with = |count| PutOrg {
-        overrides: Overrides { agg_shard_count: count, ..Overrides::default() },
+        overrides: Some(Overrides { agg_shard_count: count, ..Overrides::default() }),
         ..org_request()
     };
     let put = scene.keeper.put_org(&org(1), &with(Some(16)), "admin").await.unwrap();

@@ -29,7 +29,7 @@ pub(crate) async fn put(
 ) -> Result<Response, KeeperError> {
     allowances(&app)?.write(&app, &actor).await?;
     let put = keeper(&app)?.put_app(&org, &id, &convert::put_app(config), actor.name()).await?;
-    Ok(put_response(&put, &Scope::App(org, id)))
+    Ok(put_response(&app, &put, &Scope::App(org, id)))
 }
 
 /// Returns the configuration in force for an app

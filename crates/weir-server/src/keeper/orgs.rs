@@ -33,7 +33,7 @@ pub(crate) async fn put(
 ) -> Result<Response, KeeperError> {
     allowances(&app)?.write(&app, &actor).await?;
     let put = keeper(&app)?.put_org(&org, &convert::put_org(config), actor.name()).await?;
-    Ok(put_response(&put, &Scope::Org(org)))
+    Ok(put_response(&app, &put, &Scope::Org(org)))
 }
 
 /// Returns the configuration in force for an org
@@ -54,9 +54,9 @@ pub(crate) async fn list(
 }
 
 /// The response to a change of an org or an app. It can have a one-time token, so no cache may store it.
-pub(super) fn put_response(put: &PutOutcome, scope: &Scope) -> Response {
+pub(super) fn put_response(app: &App, put: &PutOutcome, scope: &Scope) -> Response {
     let status = if put.created { StatusCode::CREATED } else { StatusCode::OK };
-    let body = Json(convert::config_response(put, scope));
+    let body = Json(convert::config_response(put, scope, app.now_ms()));
     (status, [(header::CACHE_CONTROL, "no-store")], body).into_response()
 }
 

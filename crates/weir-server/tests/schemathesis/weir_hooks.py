@@ -64,7 +64,7 @@ def chain_of_app(case):
     """An app has a chain where the quotas are the apps', and shards are the org's."""
     if isinstance(case.body, dict):
         case.path_parameters["org"] = ORG_OF_APPS
-        overrides = {**case.body.get("overrides", {}), "agg_shard_count": None}
+        overrides = {**(case.body.get("overrides") or {}), "agg_shard_count": None}
         case.body = {**chain(case.body), "overrides": overrides}
 
 

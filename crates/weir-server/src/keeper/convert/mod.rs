@@ -7,7 +7,7 @@ mod runtime;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use weir_api::keeper as wire;
-use weir_framework::time::time;
+use weir_framework::time::{rfc3339, time};
 use weir_keeper::config::{self, EffectiveConfig, PendingChange};
 use weir_keeper::credentials::{Retrieval, Rotation};
 use weir_keeper::decide::StickyState;
@@ -29,7 +29,7 @@ pub fn put_org(request: wire::OrgConfig) -> config::PutOrg {
         quota_scope: request.quota_scope,
         model_ordering: request.model_ordering,
         quotas: request.quotas,
-        overrides: overrides(&request.overrides),
+        overrides: request.overrides.as_ref().map(overrides),
         unpriced: request.unpriced,
     }
 }
@@ -41,7 +41,7 @@ pub fn put_app(request: wire::AppConfig) -> config::PutApp {
         app_name: request.app_name,
         model_ordering: request.model_ordering,
         quotas: request.quotas,
-        overrides: overrides(&request.overrides),
+        overrides: request.overrides.as_ref().map(overrides),
     }
 }
 
@@ -82,6 +82,8 @@ pub(super) fn effective_config(config: &EffectiveConfig) -> wire::EffectiveConfi
         unpriced: config.unpriced.as_str().to_owned(),
         config_version: config.config_version,
         inherited_fields: config.inherited_fields.iter().map(ToString::to_string).collect(),
+        created_at: seconds(config.created_at_epoch),
+        updated_at: seconds(config.updated_at_epoch),
         pending: config.pending.as_ref().map(pending_config),
     }
 }
@@ -101,13 +103,19 @@ fn quota_scope(scope: config::QuotaScope) -> wire::QuotaScope {
     }
 }
 
-pub(super) fn config_response(put: &PutOutcome, scope: &Scope) -> wire::ConfigResponse {
+pub(super) fn config_response(
+    put: &PutOutcome,
+    scope: &Scope,
+    now_ms: u64,
+) -> wire::ConfigResponse {
     let credentials = put.retrieval.as_ref().map(|retrieval| wire::ClientCredentials {
         client_id: scope.client_id(),
         secret_retrieval: secret_link(scope, retrieval),
     });
     let status = if put.created { "created" } else { "updated" }.to_owned();
-    wire::ConfigResponse { status, config: effective_config(&put.effective), credentials }
+    let config = effective_config(&put.effective);
+    let (configuration, timestamp) = (config.clone(), rfc3339(now_ms));
+    wire::ConfigResponse { status, config, configuration, timestamp, credentials }
 }
 
 fn secret_link(scope: &Scope, retrieval: &Retrieval) -> wire::SecretLink {
