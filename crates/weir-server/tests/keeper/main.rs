@@ -17,6 +17,7 @@ mod instances;
 mod jobs;
 mod leaks;
 mod orgs;
+mod original;
 mod prices;
 mod receiver;
 mod runtime;
