@@ -13,6 +13,7 @@ mod item;
 mod retrieve;
 mod rotate;
 mod secret;
+mod secret_id;
 mod verify;
 
 pub(crate) use self::hashing::SecretHasher;

@@ -1,11 +1,9 @@
-//! The org, app or webhook that a path names, and the address that a request comes from.
+//! The org, app or webhook that a path names.
 
-use std::net::{IpAddr, SocketAddr};
-
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use weir_keeper::Keeper;
 use weir_keeper::ids::{AppId, OrgId, Scope, WebhookId};
+use weir_keeper::Keeper;
 use weir_table::AnyBackend;
 
 use super::error::KeeperError;
@@ -70,17 +68,5 @@ impl FromRequestParts<App> for WebhookPath {
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<WebhookPath, KeeperError> {
         let org = org(parts).await?;
         param(parts, "id", |text| WebhookId::new(text)).await.map(|id| WebhookPath(org, id))
-    }
-}
-
-/// The IP address of the caller; none for a request through the socket of the data folder.
-pub(crate) struct PeerAddress(pub(crate) Option<IpAddr>);
-
-impl FromRequestParts<App> for PeerAddress {
-    type Rejection = KeeperError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<PeerAddress, KeeperError> {
-        let info = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        Ok(PeerAddress(info.map(|ConnectInfo(peer)| peer.ip().to_canonical())))
     }
 }

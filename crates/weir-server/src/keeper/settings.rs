@@ -46,13 +46,14 @@ pub struct Settings {
     /// Maximum number of secrets hashed concurrently. Further requests wait.
     #[config(default = 2, env = "WEIR_KEEPER_BCRYPT_AT_ONCE")]
     pub bcrypt_at_once: u64,
-    /// Token requests per minute and client; 0 for no limit.
+    /// Successful token requests per minute and client; 0 for no limit.
     #[config(default = 10, env = "WEIR_KEEPER_TOKEN_RATE")]
     pub token_rate: u64,
-    /// Token requests per minute and client address; 0 for no limit.
+    /// Failed token requests per minute and client address; 0 for no limit.
     #[config(default = 60, env = "WEIR_KEEPER_TOKEN_ADDRESS_RATE")]
     pub token_address_rate: u64,
-    /// Token requests per minute in total; 0 for no limit.
+    /// Token requests per minute in total; 0 for no limit. Requests whose secret has another id than the client's are
+    /// counted apart: guesses do not use up the limit of clients.
     #[config(default = 300, env = "WEIR_KEEPER_TOKEN_TOTAL_RATE")]
     pub token_total_rate: u64,
     /// Token refreshes per minute and client; 0 for no limit.

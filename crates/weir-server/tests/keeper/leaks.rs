@@ -134,9 +134,11 @@ async fn no_secret_is_logged_or_returned_again() {
     }
     assert!(ears.secrets.iter().any(|secret| secret.starts_with("$2")), "no hash was stored");
     // A client id that is somebody's secret is told to nobody either, the limiter's table included.
+    ears.hear(&scene.token_from("192.0.2.77", "nobody", "wrong").await);
     let mut heard = ears.bodies.join("\n");
     heard.push_str(&String::from_utf8_lossy(&log.0.lock()));
     assert!(heard.contains("weir_framework"), "the log was not taken");
+    assert!(heard.contains("192.0.2.77"), "the access log has the address of the client");
     for secret in &ears.secrets {
         let Some(place) = heard.find(secret.as_str()) else { continue };
         let around = heard.get(place.saturating_sub(300)..place).unwrap_or_default();
