@@ -42,6 +42,8 @@ audit_actions! { AuditAction:
     WebhookPut = "webhook_put",
     /// A webhook was removed.
     WebhookRemoved = "webhook_removed",
+    /// A webhook notice was sent again.
+    DeliveryReplayed = "delivery_replayed",
 }
 
 /// An audit event.

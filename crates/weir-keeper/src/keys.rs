@@ -20,9 +20,10 @@ pub const WEBHOOK_PREFIX: &str = "WEBHOOK#";
 pub const AUDIT_PREFIX: &str = "AUDIT#";
 /// Prefix of the sort keys of days.
 pub const DAY_PREFIX: &str = "DAY#";
-/// Partition of the queued deliveries.
+/// Partition of the queues of webhooks with notices to deliver.
 pub const DELIVERIES: &str = "DELIVERIES";
 const EXPORTED_SK: &str = "EXPORTED";
+const SEQUENCE_SK: &str = "SEQUENCE";
 const SUMMED_SK: &str = "SUMMED";
 /// Prefix of the sort keys of imported prices.
 pub const IMPORT_PREFIX: &str = "FROM#";
@@ -160,16 +161,47 @@ pub fn notified_marker(scope: &Scope, day: OrgDay, label: &Label, threshold_pct:
     Key::new(scope_prefix(scope), format!("NOTICE#{}#{label}#{threshold_pct}", day.compact()))
 }
 
-/// A queued delivery; sort keys are ordered by due time.
+/// Marker that the end of all quotas was notified on a day; beside the sticky state.
 #[must_use]
-pub fn delivery(due_ms: i64, id: &TokenId) -> Key {
-    Key::new(DELIVERIES, format!("{}#{id}", delivery_due(due_ms)))
+pub fn all_exceeded_marker(scope: &Scope, day: OrgDay) -> Key {
+    Key::new(scope_prefix(scope), format!("NOTICE#{}#ALL", day.compact()))
 }
 
-/// Prefix of the sort keys of deliveries due at a time; it sorts before those due later.
+/// Sequence number of the last notice of an org, beside its sticky state.
 #[must_use]
-pub fn delivery_due(due_ms: i64) -> String {
-    format!("{:015}", due_ms.max(0))
+pub fn notice_sequence(org: &OrgId) -> Key {
+    Key::new(org_partition(org), SEQUENCE_SK)
+}
+
+/// Queue of a webhook with notices to deliver.
+#[must_use]
+pub fn delivery_queue(org: &OrgId, webhook: &WebhookId) -> Key {
+    Key::new(DELIVERIES, format!("{org}#{webhook}"))
+}
+
+/// Parses the sort key of a queue.
+#[must_use]
+pub fn parse_delivery_queue(sk: &str) -> Option<(OrgId, WebhookId)> {
+    let (org, webhook) = sk.split_once('#')?;
+    Some((OrgId::new(org).ok()?, WebhookId::new(webhook).ok()?))
+}
+
+/// Partition of the notices to a webhook; sort keys are sequence numbers.
+#[must_use]
+pub fn deliveries_partition(org: &OrgId, webhook: &WebhookId) -> String {
+    format!("{}#{WEBHOOK_PREFIX}{webhook}", org_partition(org))
+}
+
+/// Sort key of a notice; it sorts before those with higher numbers.
+#[must_use]
+pub fn delivery_sort(sequence: u64) -> String {
+    format!("{sequence:020}")
+}
+
+/// A notice to a webhook.
+#[must_use]
+pub fn delivery(org: &OrgId, webhook: &WebhookId, sequence: u64) -> Key {
+    Key::new(deliveries_partition(org, webhook), delivery_sort(sequence))
 }
 
 /// Checkpoint of the export of an org, beside its totals.
@@ -355,6 +387,7 @@ mod tests {
                 notified_marker(&one, on, &label, 80),
                 format!("{app_text} | NOTICE#20260123#premium#80"),
             ),
+            (all_exceeded_marker(&one, on), format!("{app_text} | NOTICE#20260123#ALL")),
             (finalized(&all), format!("ORG#{ORG} | SUMMED")),
             (finalized(&one), format!("{app_text} | SUMMED")),
             (total(&all, &label, on), format!("ORG#{ORG}#LABEL#premium | DAY#20260123")),
@@ -381,14 +414,14 @@ mod tests {
         let on = OrgDay::from_compact("20260123").unwrap();
         let model = ModelId::new("anthropic.claude-3-5-sonnet-20241022-v2:0").unwrap();
         let import = EventId::new("01J").unwrap();
+        let hook = WebhookId::new("ops").unwrap();
         for (key, expected) in [
             (request(&org, &app, &id), format!("REQ#{ORG}#a#{REQUEST}")),
             (retrieval(&RetrievalToken::new(REQUEST).unwrap()), REQUEST.to_owned()),
             (revoked(&TokenId::new("j-1").unwrap()), "j-1".to_owned()),
-            (
-                delivery(1_769_176_800_000, &TokenId::new("d-1").unwrap()),
-                "DELIVERIES | 001769176800000#d-1".into(),
-            ),
+            (notice_sequence(&org), format!("ORG#{ORG} | SEQUENCE")),
+            (delivery_queue(&org, &hook), format!("DELIVERIES | {ORG}#ops")),
+            (delivery(&org, &hook, 17), format!("ORG#{ORG}#WEBHOOK#ops | 00000000000000000017")),
             (export_checkpoint(&org), format!("ORG#{ORG} | EXPORTED")),
             (
                 price(&model, None, on),
@@ -402,6 +435,9 @@ mod tests {
         ] {
             assert_eq!(text(&key), expected);
         }
+        let queue = format!("{ORG}#ops");
+        assert_eq!(parse_delivery_queue(&queue), Some((org, hook)));
+        assert_eq!(parse_delivery_queue("001769176800000#d-1#x"), None);
         let openai = Some(Vendor::new("openai").unwrap());
         assert_eq!(parse_price_sort("2026-01-23"), Some((None, on, None)));
         assert_eq!(parse_price_sort("VENDOR#openai#2026-01-23"), Some((openai.clone(), on, None)));

@@ -43,4 +43,6 @@ pub use self::submissions::{
 pub use self::token::{
     RefreshRequest, RefreshResponse, RevocationRequest, TokenRequest, TokenResponse,
 };
-pub use self::webhooks::{Webhook, WebhookConfig, WebhookParam};
+pub use self::webhooks::{
+    DeliveryParam, Webhook, WebhookConfig, WebhookDelivery, WebhookDeliveryStatus, WebhookParam,
+};

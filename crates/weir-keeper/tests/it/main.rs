@@ -22,6 +22,7 @@ mod cost;
 mod counters;
 mod credential_faults;
 mod credentials;
+mod deliveries;
 mod effective;
 mod export;
 mod finalize;

@@ -16,7 +16,7 @@ use weir_keeper::bounds::BOOK_BYTES_MAX;
 use weir_keeper::export::ExportTarget;
 use weir_table::AnyBackend;
 
-use super::deliver::Deliver;
+use super::deliver::{Deliver, WebhookSender};
 use super::http_client::{HttpClient, send};
 use super::summing::{Aggregate, CatchUp};
 use weir_framework::app::App;
@@ -44,14 +44,14 @@ pub(super) struct JobOptions {
 pub(super) fn declare(
     app: &App,
     keeper: &Budgets,
-    http: &HttpClient,
+    (http, sender): (&HttpClient, &WebhookSender),
     options: &JobOptions,
     jobs: Jobs,
 ) -> Jobs {
     let jobs = jobs
         .feed_job(Aggregate::new(app, keeper, options.aggregate_every))
         .periodic_job(CatchUp::new(app, keeper, options.catch_up_every))
-        .periodic_job(Deliver::new(app, keeper.clone(), http.clone(), options.aggregate_every));
+        .periodic_job(Deliver::new(app, keeper.clone(), sender.clone(), options.aggregate_every));
     let jobs = match &options.prices {
         Some(from) => {
             let http = http.clone();

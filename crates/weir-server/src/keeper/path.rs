@@ -1,9 +1,9 @@
-//! The org, app or webhook that a path names.
+//! The org, app, webhook or notice that a path names.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use weir_keeper::ids::{AppId, OrgId, Scope, WebhookId};
-use weir_keeper::Keeper;
+use weir_keeper::{Error, Keeper};
 use weir_table::AnyBackend;
 
 use super::error::KeeperError;
@@ -68,5 +68,21 @@ impl FromRequestParts<App> for WebhookPath {
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<WebhookPath, KeeperError> {
         let org = org(parts).await?;
         param(parts, "id", |text| WebhookId::new(text)).await.map(|id| WebhookPath(org, id))
+    }
+}
+
+/// The notice `{sequence}` to the webhook `{id}` of the org `{org}`.
+pub(crate) struct DeliveryPath(pub(crate) OrgId, pub(crate) WebhookId, pub(crate) u64);
+
+impl FromRequestParts<App> for DeliveryPath {
+    type Rejection = KeeperError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<DeliveryPath, KeeperError> {
+        let WebhookPath(org, id) = WebhookPath::from_request_parts(parts, app).await?;
+        let number = |text: &str| {
+            let wrong = |_| Error::invalid("sequence", "is not the number of a notice");
+            text.parse().map_err(wrong)
+        };
+        param(parts, "sequence", number).await.map(|sequence| DeliveryPath(org, id, sequence))
     }
 }

@@ -60,8 +60,15 @@ impl Site<'_> {
         for app in APPS {
             self.app(org, app).await;
         }
-        let hook = json!({"url": "https://ops.example.com/weir"});
-        self.call(Method::PUT, &format!("{path}/webhooks/hook"), &hook).await;
+        // Nobody listens there, so that a replay ends at once; one of the two keeps its address.
+        let hook = json!({"url": "http://127.0.0.1:9/weir"});
+        for id in ["hook", "kept"] {
+            self.call(Method::PUT, &format!("{path}/webhooks/{id}"), &hook).await;
+        }
+        // The first notice.
+        let app = if scope == "APP" { format!("/apps/{}", APPS[0]) } else { String::new() };
+        let moved = json!({"model_label": "standard"});
+        self.call(Method::PUT, &format!("{path}{app}/sticky"), &moved).await;
     }
 
     /// Makes an app; what is told of it.

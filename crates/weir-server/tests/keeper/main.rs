@@ -10,6 +10,7 @@ mod access;
 mod aggregates;
 mod audit;
 mod credentials;
+mod deliveries;
 mod fast_path;
 mod forged;
 #[cfg(feature = "dynamodb")]

@@ -39,6 +39,8 @@ impl Scene {
         let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
         // Totals are summed up when the server starts and when a test says so, not in between.
         settings.catch_up_secs = 24 * 3600;
+        // The webhooks of tests listen here.
+        settings.webhook_allowed_networks = Networks::parse(&["127.0.0.0/8"]).unwrap();
         change(&mut settings);
         let budgets = KeeperService::new(settings).aggregate_every(Duration::from_secs(24 * 3600));
         let limits = LimiterService::default();

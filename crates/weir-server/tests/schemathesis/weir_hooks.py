@@ -10,7 +10,8 @@ from schemathesis.core.failures import AcceptedNegativeData
 from schemathesis.openapi.checks import RejectedPositiveData
 
 TENANT = r"(org|ns):[A-Za-z0-9._~-]{1,40}(:read)?"
-URL = r"https?://[a-z0-9][a-z0-9.-]{0,60}(:[1-9][0-9]{0,3})?/[A-Za-z0-9/_.?=-]{0,200}"
+# Nobody listens there, so that a replay ends at once; the run allows these addresses.
+URL = r"https?://127\.0\.0\.[1-9]:[1-9]/[A-Za-z0-9/_.?=-]{0,200}"
 SCOPE = rf"(admin|{TENANT})( (admin|{TENANT})){{0,3}}"
 
 schemathesis.openapi.format("scope", st.from_regex(SCOPE, fullmatch=True))

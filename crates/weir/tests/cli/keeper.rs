@@ -335,6 +335,15 @@ fn prices_profiles_and_webhooks_are_kept() {
     assert!(home.weir(&format!("keeper webhooks list {ORG}")).ok().contains("ops.example.com"));
     home.weir(&format!("{set} --threshold 42")).fails(2, &["42"]);
     home.weir(&format!("keeper webhooks set {ORG} x --url ftp://x")).fails(2, &["ftp://x"]);
+    let inside = format!("keeper webhooks set {ORG} x --url http://169.254.169.254/latest");
+    home.weir(&inside).fails(2, &["169.254.169.254", "keeper.webhook_allowed_networks"]);
+    home.weir(&format!("keeper sticky set {ORG} shop --to standard")).ok();
+    let deliveries = format!("keeper webhooks deliveries {ORG} ops");
+    let listed = home.weir(&format!("{deliveries} --json")).json();
+    assert_eq!((&listed[0]["sequence"], &listed[0]["status"]), (&json!(1), &json!("queued")));
+    assert!(home.weir(&deliveries).ok().contains("model.fallback"));
+    let replay = format!("keeper webhooks replay {ORG} ops");
+    home.weir(&format!("{replay} 2")).fails(3, &["delivery", "webhooks deliveries"]);
     home.weir(&format!("keeper webhooks remove {ORG} ops")).ok();
     home.weir(&format!("keeper webhooks show {ORG} ops")).fails(3, &["ops", "webhooks list"]);
 }

@@ -158,6 +158,7 @@ pub(super) fn put_webhook(request: wire::WebhookConfig) -> webhooks::PutWebhook 
         url: request.url,
         thresholds_pct: request.thresholds_pct,
         flips: request.flips,
+        all_exceeded: request.all_exceeded,
         rotate_secret: request.rotate_secret,
     }
 }
@@ -168,9 +169,31 @@ pub(super) fn webhook(webhook: webhooks::Webhook) -> wire::Webhook {
         url: webhook.url,
         thresholds_pct: webhook.thresholds_pct,
         flips: webhook.flips,
+        all_exceeded: webhook.all_exceeded,
         secret: None,
         created_at: seconds(webhook.created_at_epoch),
         updated_at: seconds(webhook.updated_at_epoch),
+    }
+}
+
+pub(super) fn webhook_delivery(record: webhooks::DeliveryRecord) -> wire::WebhookDelivery {
+    wire::WebhookDelivery {
+        sequence: record.sequence,
+        id: record.notice_id.to_string(),
+        kind: record.kind,
+        status: match record.status {
+            webhooks::DeliveryStatus::Queued => wire::WebhookDeliveryStatus::Queued,
+            webhooks::DeliveryStatus::Delivered => wire::WebhookDeliveryStatus::Delivered,
+            webhooks::DeliveryStatus::Failed => wire::WebhookDeliveryStatus::Failed,
+            webhooks::DeliveryStatus::Dropped => wire::WebhookDeliveryStatus::Dropped,
+        },
+        attempts: record.attempts,
+        http_status: record.http_status,
+        last_error: record.last_error,
+        created_at: time(record.created_at_ms),
+        last_attempt_at: record.last_attempt_at_ms.map(time),
+        delivered_at: record.delivered_at_ms.map(time),
+        next_attempt_at: record.next_attempt_at_ms.map(time),
     }
 }
 

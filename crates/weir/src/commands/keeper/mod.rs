@@ -83,7 +83,7 @@ enum Verb {
     /// Register and list inference profiles of an app
     #[command(subcommand)]
     Profiles(profiles::Verb),
-    /// Set, show, list and remove webhooks
+    /// Set, show, list and remove webhooks; list their last notices, and send one again
     #[command(subcommand)]
     Webhooks(webhooks::Verb),
     /// Replay a day against a configuration: when each quota would be spent, and what the day would cost
@@ -101,6 +101,7 @@ fn with_list_command(failure: Failure) -> Failure {
         Some("org") => "org list",
         Some("app") => "app list ORG",
         Some("webhook") => "webhooks list ORG",
+        Some("delivery") => "webhooks deliveries ORG ID",
         _ => return failure,
     };
     failure.help(format!("`weir keeper {list}` shows those that exist"))
