@@ -75,6 +75,10 @@ pub(crate) struct BucketPlan {
     pub(crate) id: BucketId,
     /// Millitokens to take of each limit.
     pub(crate) amounts: Amounts,
+    /// The version of the cached bucket before the shards were read.
+    pub(crate) version: Option<u64>,
+    /// How long the lease of the request can be settled, in milliseconds.
+    pub(crate) lease_ttl_ms: i64,
     /// The limits that apply.
     pub(crate) resolved: Resolved,
     /// Whether `resolved` was just read from the store.
@@ -179,8 +183,7 @@ impl BucketPlan {
                 ShardState::Incomplete => {
                     writes::replace_incomplete(table.clone(), &self.id, shard)
                 }
-                ShardState::Expired(old) => writes::revive(table.clone(), &self.id, old, shard),
-                ShardState::Live(old) => {
+                ShardState::Expired(old) | ShardState::Live(old) => {
                     writes::change(table.clone(), &self.id, old, shard, Cover::Required)
                 }
             });
@@ -213,7 +216,7 @@ impl BucketPlan {
             }
         }
         let stays = !self.resolved.expires() || (shard == 0 && count > 1);
-        bucket.keep_alive(stays, now_ms);
+        bucket.keep_alive(stays, self.lease_ttl_ms, now_ms);
         bucket.origin = self.resolved.origin();
         bucket.cascade = self.cascade;
         bucket.parent = self.parent.clone();
@@ -240,8 +243,7 @@ fn may_refill_later(
     let has_writes = !context.meters_writes || !is_out_of_writes(old);
     same_limits
         && has_writes
-        && old.granted_until_ms.is_none()
-        && !old.is_ahead(context.now_ms)
+        && !old.has_jumped(context.now_ms)
         && amounts.iter().all(covers)
         && old.may_refill_later(amounts.keys(), context.now_ms)
 }

@@ -12,7 +12,7 @@ use super::cache::StoredLevel;
 use super::level::LevelRef;
 use super::resolve::resolve_levels;
 use super::{Level, Resolved};
-use crate::bounds::{APPLY_PAGE, ENTITY_BUCKETS_MAX, TRIES_MAX};
+use crate::bounds::{APPLY_PAGE, ENTITY_BUCKETS_MAX, LEASE_TTL_MAX_MS, TRIES_MAX};
 use crate::bucket::{Bucket, Origin};
 use crate::buckets::decode_bucket;
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ fn with_resolved_limits(
     if meters_writes {
         new = new.with_wcu();
     }
-    new.keep_alive(stays, now_ms);
+    new.keep_alive(stays, leases_ms(old), now_ms);
     new.origin = Origin::Config;
     Some(new)
 }
@@ -51,8 +51,13 @@ fn with_resolved_limits(
 /// remembers its balances until they are full.
 fn without_limits(old: &Bucket, now_ms: i64) -> Option<Bucket> {
     let mut new = Bucket { origin: Origin::Nowhere, ..old.clone() };
-    new.keep_alive(old.shard == 0 && old.shard_count > 1, now_ms);
+    new.keep_alive(old.shard == 0 && old.shard_count > 1, leases_ms(old), now_ms);
     (old.origin == Origin::Config).then_some(new)
+}
+
+/// How long leases may last for which no expiry was set, because the shard had none.
+fn leases_ms(shard: &Bucket) -> i64 {
+    if shard.expires.is_none() { LEASE_TTL_MAX_MS } else { 0 }
 }
 
 impl<B: Backend> Namespace<B> {

@@ -118,11 +118,9 @@ impl<B: Backend> Limiter<B> {
             Some(item) => Some(Record::decode(&item).ok_or(Error::NotALease)?),
             None => (known.version == 0).then(|| known.clone()),
         };
-        let live = |item: Option<Item>| match ShardState::from_item(item.as_ref(), now_ms) {
-            ShardState::Live(bucket) => Some(bucket),
-            ShardState::Missing | ShardState::Expired(_) | ShardState::Incomplete => None,
-        };
-        Ok((record, shards.iter().copied().zip(found.map(live)).collect()))
+        let shard =
+            |item: Option<Item>| ShardState::from_item(item.as_ref(), now_ms).bucket().cloned();
+        Ok((record, shards.iter().copied().zip(found.map(shard)).collect()))
     }
 
     /// Writes a change. Returns false if others were faster, or if the store did not respond and it may have happened.
