@@ -65,7 +65,7 @@ impl Lease {
                 }
             };
             for (name, amount) in amounts {
-                let is_parent = Some(&*entity) != child.as_ref();
+                let is_parent = Some(entity) != child.as_ref();
                 if is_parent && amount > 0 && !has(entity, &name, held.contains_key(&name)) {
                     continue;
                 }
