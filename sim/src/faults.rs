@@ -57,6 +57,11 @@ pub const CASES: &[FaultCase] = &[
         check: Check::CountedOnce,
         fault: Fault::Keeper(KeeperFault::CountedTwice),
     },
+    FaultCase {
+        name: "a day's sum that overflows and is skipped",
+        check: Check::TotalComplete,
+        fault: Fault::Keeper(KeeperFault::OverflowSkipped),
+    },
 ];
 
 impl FaultCase {
@@ -70,6 +75,9 @@ impl FaultCase {
     }
 
     /// Runs seeds with the fault until its check finds it.
+    ///
+    /// # Panics
+    /// The check fails in the same run without the fault: then it has found something else.
     #[must_use]
     pub fn find(&self, seeds: Range<u64>, steps: u64) -> Option<Failure> {
         self.inject(true);
@@ -77,7 +85,11 @@ impl FaultCase {
         let found =
             seeds.into_iter().find_map(|seed| run(self.domain(), seed, steps, &checks).err());
         self.inject(false);
-        found.map(|failure| *failure)
+        let failure = *found?;
+        if let Err(other) = run(self.domain(), failure.seed, failure.step, &checks) {
+            panic!("without the fault \"{}\":\n{other}", self.name);
+        }
+        Some(failure)
     }
 
     fn inject(&self, is_on: bool) {

@@ -12,8 +12,8 @@ use serde_json::Value;
 use weir_table::Error;
 
 use crate::code::Code;
-use crate::limits::{REFUSED_LEN, RateLimit};
-use crate::problem::Details;
+use crate::limits::{REFUSED_LEN, Wait};
+use crate::problem::{Details, RetryAfter};
 
 /// Headers that the edge adds to an error.
 const EDGE_HEADERS: usize = 5;
@@ -26,8 +26,8 @@ pub struct ApiError {
     pub detail: String,
     pub(crate) details: Details,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// The limit that was exceeded; also sent in headers.
-    pub(crate) limit: Option<Box<RateLimit>>,
+    /// When to try again, and why.
+    pub(crate) wait: Option<Box<Wait>>,
     /// The cause, for the log and for the operator's socket; never sent over the network.
     pub cause: Option<String>,
 }
@@ -40,7 +40,7 @@ impl ApiError {
             detail: detail.into(),
             details: Details::default(),
             headers: Vec::new(),
-            limit: None,
+            wait: None,
             cause: None,
         }
     }
@@ -80,6 +80,13 @@ impl ApiError {
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> ApiError {
         self.headers.push((name, value));
+        self
+    }
+
+    /// Says in the body when to try again, instead of the seconds in `Retry-After`.
+    #[must_use]
+    pub fn retry_at(mut self, time: impl Into<String>) -> ApiError {
+        self.wait = Some(Box::new(Wait { limit: None, retry_after: RetryAfter::At(time.into()) }));
         self
     }
 
@@ -154,12 +161,13 @@ impl ApiError {
         let mut response = Response::new(axum::body::Body::empty());
         *response.status_mut() = self.code.status();
         let headers = response.headers_mut();
-        let of_limit = if self.limit.is_some() { REFUSED_LEN } else { 0 };
+        let limit = self.wait.as_ref().and_then(|wait| wait.limit.as_ref());
+        let of_limit = if limit.is_some() { REFUSED_LEN } else { 0 };
         headers.reserve(self.headers.len() + of_limit + EDGE_HEADERS);
         for (name, value) in self.headers.drain(..) {
             headers.insert(name, value);
         }
-        if let Some(limit) = self.limit.take() {
+        if let Some(limit) = limit {
             limit.write(headers);
         }
         response

@@ -6,8 +6,11 @@
 use axum::body::Bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use weir_table::Name;
+
 use crate::code::Code;
 use crate::error::ApiError;
+use crate::problem::RetryAfter;
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -27,7 +30,7 @@ const VALUES_CAPACITY: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateLimit {
     /// The name, of letters, digits, `_`, `-` and `.`.
-    pub name: String,
+    pub name: Name,
     /// The quota of a window.
     pub quota: u64,
     /// The length of the window, in seconds.
@@ -38,11 +41,20 @@ pub struct RateLimit {
     pub reset_secs: u64,
 }
 
+/// When a refused request may be sent again. Boxed in its error, which travels by value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The limit that was exceeded; sent in headers.
+    pub(crate) limit: Option<RateLimit>,
+    pub(crate) retry_after: RetryAfter,
+}
+
 impl RateLimit {
     /// Adds the headers of this limit to a refusal.
     #[must_use]
     pub fn refuse(self, error: ApiError) -> ApiError {
-        ApiError { limit: Some(Box::new(self)), ..error }
+        let retry_after = RetryAfter::Secs(at_least_a_second(self.reset_secs));
+        ApiError { wait: Some(Box::new(Wait { limit: Some(self), retry_after })), ..error }
     }
 
     /// Inserts the headers. All values share one allocation.
@@ -81,6 +93,35 @@ impl RateLimit {
     }
 }
 
+/// Inserts `RateLimit` and `RateLimit-Policy` of a response that grants, with all `limits`. Both values share one
+/// allocation.
+pub fn granted<'a>(limits: impl Iterator<Item = &'a RateLimit> + Clone, headers: &mut HeaderMap) {
+    let mut texts = Vec::with_capacity(VALUES_CAPACITY);
+    let mut list = |write: fn(&RateLimit, &mut Vec<u8>)| {
+        for (number, limit) in limits.clone().enumerate() {
+            if number > 0 {
+                texts.extend_from_slice(b", ");
+            }
+            write(limit, &mut texts);
+        }
+        texts.len()
+    };
+    let middle = list(|limit, to| {
+        limit.item(to, (";r=", limit.remaining), (";t=", limit.reset_secs));
+    });
+    let end = list(|limit, to| {
+        limit.item(to, (";q=", limit.quota), (";w=", limit.window_secs));
+    });
+    let texts = Bytes::from(texts);
+    for (name, range) in [(RATE_LIMIT, 0..middle), (RATE_LIMIT_POLICY, middle..end)] {
+        match HeaderValue::from_maybe_shared(texts.slice(range)) {
+            Ok(value) if !value.is_empty() => drop(headers.insert(name, value)),
+            // There are no limits; the values are ASCII, so this does not fail.
+            _ => {}
+        }
+    }
+}
+
 /// Characters that need no escaping in a string of a structured header.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
@@ -99,10 +140,13 @@ pub fn contended(detail: impl Into<String>) -> ApiError {
     retry_after(ApiError::new(Code::SERVICE_UNAVAILABLE, detail).with("kind", "contended"), 1)
 }
 
-/// Adds `Retry-After` to an error.
+/// Adds `Retry-After` to an error, and `retry_after` to its body unless that has a time.
 #[must_use]
-pub fn retry_after(error: ApiError, secs: u64) -> ApiError {
-    error.header(header::RETRY_AFTER, at_least_a_second(secs).into())
+pub fn retry_after(mut error: ApiError, secs: u64) -> ApiError {
+    let secs = at_least_a_second(secs);
+    let wait = || Box::new(Wait { limit: None, retry_after: RetryAfter::Secs(secs) });
+    error.wait.get_or_insert_with(wait);
+    error.header(header::RETRY_AFTER, secs.into())
 }
 
 /// A client must not retry at once.
@@ -114,6 +158,25 @@ fn at_least_a_second(secs: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::Code;
+
+    #[test]
+    fn a_grant_lists_all_limits_in_both_headers() {
+        let limit = |name: &str, quota| RateLimit {
+            name: name.into(),
+            quota,
+            window_secs: 60,
+            remaining: quota - 1,
+            reset_secs: 6,
+        };
+        let limits = [limit("rpm", 10), limit("tpm", 500)];
+        let mut headers = HeaderMap::new();
+        granted(limits.iter(), &mut headers);
+        assert_eq!(headers[RATE_LIMIT], "\"rpm\";r=9;t=6, \"tpm\";r=499;t=6");
+        assert_eq!(headers[RATE_LIMIT_POLICY], "\"rpm\";q=10;w=60, \"tpm\";q=500;w=60");
+        let mut none = HeaderMap::new();
+        granted([].iter(), &mut none);
+        assert!(none.is_empty());
+    }
 
     #[test]
     fn a_refusal_has_both_forms_of_headers() {

@@ -1,8 +1,8 @@
 //! Errors on the wire: an [`ApiError`] becomes `application/problem+json` (RFC 9457), and a client of
 //! the socket turns that into an [`Error`] again.
 //!
-//! Beside the members of the RFC a problem has `error message details timestamp request_id`, which
-//! clients of the original services read.
+//! Beside the members of the RFC a problem has `error message details retry_after timestamp request_id`,
+//! which clients of the original services read.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -46,11 +46,24 @@ pub struct Problem {
     /// Further members, for programs; they depend on the code.
     #[schema(value_type = Object)]
     pub details: Map<String, Value>,
+    /// When to try again: seconds from now, or a time. Present whenever the header `Retry-After` is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<RetryAfter>,
     /// The time of the error.
     #[schema(format = DateTime)]
     pub timestamp: String,
     /// The request's id, as in the header `X-Request-Id` and the server's log.
     pub request_id: String,
+}
+
+/// When to try again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum RetryAfter {
+    /// Seconds from now.
+    Secs(u64),
+    /// A time, as RFC 3339.
+    At(String),
 }
 
 impl Problem {
@@ -68,6 +81,7 @@ impl Problem {
             error: error.code.name().to_owned(),
             message: error.detail.clone(),
             details,
+            retry_after: error.wait.as_ref().map(|wait| wait.retry_after.clone()),
             timestamp: time::rfc3339(now_ms),
             request_id: request_id.to_owned(),
         }
@@ -109,6 +123,8 @@ struct ProblemBody<'a> {
     error: &'a str,
     message: &'a str,
     details: &'a Details,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after: Option<&'a RetryAfter>,
     timestamp: String,
     request_id: &'a str,
 }
@@ -123,6 +139,7 @@ fn body(error: &ApiError, id: &RequestId, now_ms: u64) -> Vec<u8> {
         error: error.code.name(),
         message: &error.detail,
         details: &error.details,
+        retry_after: error.wait.as_ref().map(|wait| &wait.retry_after),
         timestamp: time::rfc3339(now_ms),
         request_id: id.text(),
     };

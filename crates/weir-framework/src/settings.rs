@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::networks::Networks;
+
 /// The listener and its limits.
 #[derive(Debug, Clone, Serialize, confique::Config)]
 pub struct ServerSettings {
@@ -37,6 +39,10 @@ pub struct ServerSettings {
     /// Seconds that requests in progress may take to finish when the server stops.
     #[config(default = 30, env = "WEIR_DRAIN_TIMEOUT_SECS")]
     pub drain_timeout_secs: u64,
+    /// Networks of reverse proxies, like ["10.0.0.0/8"]. Behind one of them, the client's address is the last address in
+    /// `Forwarded` or `X-Forwarded-For` that is not in these networks. Headers of other peers are ignored.
+    #[config(default = [], env = "WEIR_TRUSTED_PROXIES")]
+    pub trusted_proxies: Networks,
     /// Whether to compress responses for clients that accept it.
     #[config(default = true, env = "WEIR_COMPRESSION")]
     pub compression: bool,

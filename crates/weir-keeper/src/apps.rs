@@ -9,8 +9,11 @@ use weir_table::{Backend, Item, Query, Write};
 use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::TRIES_MAX;
 use crate::config::{
-    AppConfig, AppRecord, EffectiveConfig, OrgRecord, PutApp, Unpriced, VERSION, changed_fields,
+    AppConfig, AppRecord, DELETED_AT, EffectiveConfig, OrgRecord, PURGED_AT, PutApp, Unpriced,
+    VERSION, changed_fields,
 };
+use crate::credentials::NewRetrieval;
+use crate::deletion::{Deleted, deleted_id};
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, Scope};
 use crate::item_diff::{unchanged_since, update_between};
@@ -42,16 +45,30 @@ impl<B: Backend> Keeper<B> {
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
             let (item, old) = self.read_org_and_app(org, app).await?;
+            let item = item.filter(|item| item.get(DELETED_AT).is_none());
             let item = item.ok_or_else(|| Error::not_found("org", org.as_str()))?;
             let record = OrgRecord::decode(org.clone(), &item)?;
+            let (purged, old) = match old {
+                Some(old) if old.get(PURGED_AT).is_some() => (Some(old), None),
+                old => (None, old),
+            };
+            if let Some(at) = old.as_ref().and_then(|old| old.i64(DELETED_AT)) {
+                return Err(deleted_id(&Scope::App(org.clone(), app.clone()), at));
+            }
             let names_labels = request.model_ordering.is_some() || request.quotas.is_some();
             let profiles =
                 if names_labels { self.profile_labels(org, app).await? } else { Vec::new() };
-            let config = request.check(self.catalog(), &profiles, &record)?;
+            let decode = |item| AppRecord::decode(org.clone(), app.clone(), item);
+            let old_record = old.as_ref().map(decode).transpose()?;
+            let old_config = old_record.as_ref().map(|record| &record.config);
+            let config = request.check(self.catalog(), &profiles, &record, old_config)?;
             self.check_profiles_priced((org, app), &config, &record, now_ms).await?;
             let snapshot = OrgSnapshot { record: &record, item: &item };
             let put = match &old {
-                None => self.create_app(&snapshot, app, config, actor, now_ms).await?,
+                None => {
+                    let id = (app, purged.as_ref());
+                    self.create_app(&snapshot, id, config, actor, now_ms).await?
+                }
                 Some(old) => self.change_app(&snapshot, (app, old), config, actor, now_ms).await?,
             };
             if let Some(put) = put {
@@ -91,11 +108,11 @@ impl<B: Backend> Keeper<B> {
         Ok(())
     }
 
-    /// `None` when a concurrent writer was faster.
+    /// `None` when a concurrent writer was faster. The new app replaces a purged one, and inherits nothing from it.
     async fn create_app(
         &self,
         org: &OrgSnapshot<'_>,
-        app: &AppId,
+        (app, purged): (&AppId, Option<&Item>),
         config: AppConfig,
         actor: &str,
         now_ms: i64,
@@ -103,14 +120,19 @@ impl<B: Backend> Keeper<B> {
         let id = &org.record.org;
         let scope = Scope::App(id.clone(), app.clone());
         let record = AppRecord::new(id.clone(), app.clone(), config, now_ms);
-        let (retrieval, token_write) = self.new_retrieval(&scope, 0, now_ms);
+        let new = self.new_retrieval(&scope, 0, now_ms);
         let subject = scope.client_id();
         let event = NewAuditEvent { action: AuditAction::AppCreated, subject, actor, detail: None };
-        let put = Write::put(self.tables().config.clone(), record.encode(None));
+        let put = Write::put(self.tables().config.clone(), new.mark(record.encode(None)));
+        let is_free = match purged {
+            Some(purged) => unchanged_since(purged, PURGED_AT),
+            None => attr("PK").absent(),
+        };
+        let NewRetrieval { retrieval, write } = new;
         let writes = vec![
-            put.when(attr("PK").absent()),
+            put.when(is_free),
             self.check_org_unchanged(org, &record.config),
-            token_write,
+            write,
             self.audit_write(id, event, now_ms)?,
         ];
         if !self.commit(writes).await? {
@@ -146,11 +168,12 @@ impl<B: Backend> Keeper<B> {
         let detail = Some(changed_fields(&record.config, &new.config));
         let event = NewAuditEvent { action: AuditAction::AppUpdated, subject, actor, detail };
         let write = Write::update(self.tables().config.clone(), keys::app(id, app), update);
-        let writes = vec![
+        let mut writes = vec![
             write.when(unchanged_since(old, VERSION)),
             self.check_org_unchanged(org, &new.config),
             self.audit_write(id, event, now_ms)?,
         ];
+        writes.extend(self.keep_version(&record, org.record, now_ms));
         if !self.commit(writes).await? {
             return Ok(None);
         }
@@ -181,7 +204,7 @@ impl<B: Backend> Keeper<B> {
         Ok(EffectiveConfig::for_app(&org_record, &app_record, now_ms))
     }
 
-    /// All apps of an org, by id, paginated.
+    /// All apps of an org, by id, paginated. A page can be short although more pages follow.
     ///
     /// # Errors
     /// The org does not exist, the cursor is not of this list, or the store fails.
@@ -190,16 +213,24 @@ impl<B: Backend> Keeper<B> {
         org: &OrgId,
         limit: u32,
         cursor: Option<String>,
+        deleted: Deleted,
     ) -> Result<Listed<EffectiveConfig>> {
+        let ((org_record, _), _) = self.records_or_deleted(org, None).await?;
+        if !deleted.includes(org_record.deleted_at_epoch) {
+            return Err(Error::not_found("org", org.as_str()));
+        }
+        let is_listed = |app: &AppRecord| !app.is_purged && deleted.includes(app.deleted_at_epoch);
         let now_ms = self.now_ms();
-        let ((org_record, _), _) = self.read_records(org, None).await?;
         let query = Query::partition(self.tables().config.clone(), keys::org_partition(org))
             .begins_with(keys::APP_PREFIX);
         let page = self.store().page(query, limit, cursor).await?;
-        let effective = |item: &Item| {
-            Ok(EffectiveConfig::for_app(&org_record, &decode_app(org, item)?, now_ms))
-        };
-        let items = page.items.iter().map(effective).collect::<Result<_>>()?;
+        let mut items = Vec::with_capacity(page.items.len());
+        for item in &page.items {
+            let app = decode_app(org, item)?;
+            if is_listed(&app) {
+                items.push(EffectiveConfig::for_app(&org_record, &app, now_ms));
+            }
+        }
         Ok(Listed { items, cursor: page.cursor })
     }
 }

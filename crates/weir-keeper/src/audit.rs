@@ -28,12 +28,28 @@ audit_actions! { AuditAction:
     AppCreated = "app_created",
     /// The configuration of an app was changed.
     AppUpdated = "app_updated",
+    /// An org was deleted, with its apps.
+    OrgDeleted = "org_deleted",
+    /// A deleted org was restored, with its apps.
+    OrgRestored = "org_restored",
+    /// The configuration of a deleted org and its apps was removed for good.
+    OrgPurged = "org_purged",
+    /// An app was deleted.
+    AppDeleted = "app_deleted",
+    /// A deleted app was restored.
+    AppRestored = "app_restored",
+    /// The credentials and profiles of a deleted app were removed for good.
+    AppPurged = "app_purged",
     /// Credentials were rotated: a retrieval token for a new secret was issued.
     CredentialsRotated = "credentials_rotated",
+    /// A rotation was cancelled: its retrieval token is void.
+    RotationCancelled = "rotation_cancelled",
     /// A new secret was made and returned.
     SecretRetrieved = "secret_retrieved",
     /// An inference profile was registered or changed.
     ProfilePut = "profile_put",
+    /// An inference profile was deleted.
+    ProfileDeleted = "profile_deleted",
     /// An administrator set the model to use.
     StickyOverridden = "sticky_overridden",
     /// An administrator reset the day's fallback.
@@ -42,6 +58,8 @@ audit_actions! { AuditAction:
     WebhookPut = "webhook_put",
     /// A webhook was removed.
     WebhookRemoved = "webhook_removed",
+    /// A webhook notice was sent again.
+    DeliveryReplayed = "delivery_replayed",
 }
 
 /// An audit event.

@@ -2,6 +2,8 @@
 
 pub use weir_table::retry::{PAGE_MAX, TRIES_MAX};
 
+/// A day of 24 hours.
+pub const DAY_MS: i64 = 86_400_000;
 /// Largest quota, in micro-USD: a billion dollars a day.
 pub const USD_MICROS_MAX: u64 = 1_000_000_000_000_000;
 /// Largest cost of one submission, in micro-USD: a million dollars.
@@ -22,6 +24,8 @@ pub const LABELS_MAX: usize = 500;
 pub const NAME_MAX: usize = 256;
 /// Longest label, in characters.
 pub const LABEL_MAX: usize = 64;
+/// Longest name of an org that is its id, in characters: a DNS label.
+pub const ORG_NAME_MAX: usize = 63;
 /// Longest app id, in characters.
 pub const APP_ID_MAX: usize = 128;
 /// Longest model id or ARN, in bytes: the limit of Bedrock.
@@ -56,6 +60,11 @@ pub const FINALIZE_DAYS_MAX: usize = 7;
 pub const OPEN_DAYS_MAX: usize = 5;
 /// How long past time zones and quota scopes of an org are retained: longer than a submission can be late.
 pub const PAST_RETENTION_MS: i64 = 4 * 86_400_000;
+/// Time after the last quota per app in which the totals of an org are the sum of its apps': longer than a late submission,
+/// a time zone and a clock that is off take together.
+pub const SCOPE_MARGIN_MS: i64 = 5 * DAY_MS;
+/// Most pages of earlier configurations: there is at most one for each day.
+pub const REVISION_PAGES_MAX: u32 = 100;
 /// Most changes of an org's time zone or quota scope in that time.
 pub const PAST_MAX: usize = 16;
 /// Most submissions in a batch.
@@ -74,9 +83,13 @@ pub const WEBHOOKS_MAX: usize = 20;
 pub const WEBHOOK_ORGS_CACHED_MAX: usize = 10_000;
 /// Most threshold markers a process caches; others are read from the table.
 pub const NOTIFICATIONS_CACHED_MAX: usize = 100_000;
-/// Most deliveries a sender claims at once.
+/// Most notices a sender claims at once.
 pub const DELIVERIES_AT_ONCE: u32 = 100;
-/// Lease of a claimed delivery, after which another sender may claim it.
+/// Queues of webhooks that a sender reads in a page.
+pub const QUEUES_PER_PAGE: u32 = 1_000;
+/// Most pages of queues that a sender reads: 100 000 webhooks with notices that wait.
+pub const QUEUE_PAGES_MAX: u32 = 100;
+/// Lease of a claimed notice, after which another sender may claim it.
 pub const DELIVERY_LEASE_MS: i64 = 60_000;
 /// Attempts of a delivery.
 pub const DELIVERY_TRIES_MAX: u32 = 10;
@@ -84,8 +97,20 @@ pub const DELIVERY_TRIES_MAX: u32 = 10;
 pub const DELIVERY_BACKOFF_BASE_MS: i64 = 10_000;
 /// Longest backoff of a delivery.
 pub const DELIVERY_BACKOFF_MAX_MS: i64 = 6 * 3_600_000;
-/// How long a delivery and its marker are retained: longer than all attempts take.
-pub const DELIVERY_RETENTION_MS: i64 = 7 * 86_400_000;
+/// Days after its deletion in which an org or app can be restored.
+pub const RESTORE_DAYS: i64 = 30;
+/// Delay between the last moment of a restore and the purge: clocks differ.
+pub const PURGE_DELAY_MS: i64 = 3_600_000;
+/// Most inference profiles of a deleted app that one transaction removes, beside the app itself.
+pub const PURGE_PROFILES_MAX: usize = 80;
+/// Most pages of an app's inference profiles, deleted ones included.
+pub const PROFILE_PAGES_MAX: u32 = 1_000;
+/// How long a notice waits to be delivered, behind others too, and its marker is retained: longer than all attempts take.
+pub const DELIVERY_EXPIRY_MS: i64 = 7 * 86_400_000;
+/// How long the record of a notice is retained, for lists and replays: a week longer than it may wait.
+pub const DELIVERY_RECORD_RETENTION_MS: i64 = 2 * DELIVERY_EXPIRY_MS;
+/// Longest recorded reason of a failed attempt, in characters.
+pub const DELIVERY_ERROR_MAX: usize = 500;
 /// Longest grace period of an old secret after a rotation, in hours: a week.
 pub const GRACE_HOURS_MAX: u32 = 168;
 /// Default grace period of an old secret, in hours.
@@ -131,6 +156,7 @@ pub const AUDIT_RETENTION_DAYS: u32 = 90;
 const _: () = assert!(USD_MICROS_MAX < u64::MAX / 10_000);
 const _: () = assert!(DAY_USD_MICROS_MAX >= USD_MICROS_MAX);
 const _: () = assert!(SUBMISSION_USD_MICROS_MAX <= DAY_USD_MICROS_MAX / BATCH_MAX as u64);
-const _: () =
-    assert!(DELIVERY_BACKOFF_MAX_MS * (DELIVERY_TRIES_MAX as i64) < DELIVERY_RETENTION_MS);
+const _: () = assert!(DELIVERY_BACKOFF_MAX_MS * (DELIVERY_TRIES_MAX as i64) < DELIVERY_EXPIRY_MS);
+// The notice of an event fits one transaction: a number, a marker, an audit event, and two items for each webhook.
+const _: () = assert!(3 + 2 * WEBHOOKS_MAX <= weir_table::limits::TRANSACT_MAX);
 const _: () = assert!(CHAIN_MAX * 2 <= 100);

@@ -5,18 +5,23 @@
 use std::fmt;
 
 use compact_str::ToCompactString;
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 use weir_table::Name;
 pub(crate) use weir_table::id::shown;
 use weir_table::id::{as_is, shaped};
 
-use crate::bounds::{APP_ID_MAX, LABEL_MAX, MODEL_ID_MAX, VENDOR_MAX};
+use crate::bounds::{APP_ID_MAX, LABEL_MAX, MODEL_ID_MAX, ORG_NAME_MAX, VENDOR_MAX};
 use crate::error::Error;
 
+/// Separates the org and the app in the client id of an app. No org id contains it, so its first occurrence separates.
+const APP_INFIX: &str = "-app-";
+
 weir_table::ids! {
-    /// Org id: a UUID, stored in lower case.
-    OrgId, "org", canonical_uuid,
-        "a UUID like 550e8400-e29b-41d4-a716-446655440000";
+    /// Org id: a UUID, stored in lower case, or a name.
+    OrgId, "org", |text| canonical_uuid(text).or_else(|| org_name(text)),
+        "an org id: a UUID, or a name of 1 to 63 of a-z, 0-9 and `-` that does not begin with `-`, contain `-app-` or end \
+         with `-app`";
     /// App id, unique within its org.
     AppId, "app", |text| as_is(text, is_app),
         "an app id: 1 to 128 characters without `#`, `/`, control characters and blanks at the ends";
@@ -47,6 +52,17 @@ fn canonical_uuid(text: &str) -> Option<Name> {
     // Other notations of a UUID are rejected, so that each id has one text.
     let id = Uuid::try_parse(text).ok().filter(|_| text.len() == 36)?;
     Some(id.as_hyphenated().to_compact_string())
+}
+
+/// The name of an org. `org-{org}-app-{app}` is the client id of an app, so `-app-` in a name, or one that begins at its end,
+/// would give an org and an app of another org the same client id.
+fn org_name(text: &str) -> Option<Name> {
+    fn is_first(b: u8) -> bool {
+        b.is_ascii_lowercase() || b.is_ascii_digit()
+    }
+    let name = shaped(text, ORG_NAME_MAX, is_first, |b| is_first(b) || b == b'-')?;
+    let is_ambiguous = text.contains(APP_INFIX) || text.ends_with(APP_INFIX.trim_end_matches('-'));
+    (!is_ambiguous).then_some(name)
 }
 
 fn is_app(text: &str) -> bool {
@@ -144,6 +160,27 @@ impl RetrievalToken {
     pub fn reveal(&self) -> &str {
         &self.0
     }
+
+    /// The hash that the store knows the token by.
+    #[must_use]
+    pub fn hash(&self) -> RetrievalTokenHash {
+        let hex = Sha256::digest(self.0.as_bytes())
+            .iter()
+            .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"));
+        RetrievalTokenHash(hex)
+    }
+}
+
+/// The SHA-256 of a retrieval token, in hex. The token is random, so its hash needs no salt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetrievalTokenHash(String);
+
+impl RetrievalTokenHash {
+    /// The hash as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl fmt::Debug for RetrievalToken {
@@ -162,6 +199,15 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// An app, or its org.
+    #[must_use]
+    pub fn of(org: &OrgId, app: Option<&AppId>) -> Scope {
+        match app {
+            Some(app) => Scope::App(org.clone(), app.clone()),
+            None => Scope::Org(org.clone()),
+        }
+    }
+
     /// The org.
     #[must_use]
     pub fn org(&self) -> &OrgId {
@@ -178,12 +224,21 @@ impl Scope {
         }
     }
 
+    /// The error that it does not exist.
+    #[must_use]
+    pub(crate) fn not_found(&self) -> Error {
+        match self {
+            Scope::Org(org) => Error::not_found("org", org.as_str()),
+            Scope::App(_, app) => Error::not_found("app", app.as_str()),
+        }
+    }
+
     /// The client id of its credentials and tokens: `org-{org}` or `org-{org}-app-{app}`.
     #[must_use]
     pub fn client_id(&self) -> String {
         match self {
             Scope::Org(org) => format!("org-{org}"),
-            Scope::App(org, app) => format!("org-{org}-app-{app}"),
+            Scope::App(org, app) => format!("org-{org}{APP_INFIX}{app}"),
         }
     }
 
@@ -195,16 +250,16 @@ impl Scope {
         let wrong =
             || Error::invalid("client_id", format!("{} is not a client id", shown(client_id)));
         let rest = client_id.strip_prefix("org-").ok_or_else(wrong)?;
-        let (org, rest) = rest.split_at_checked(36).ok_or_else(wrong)?;
+        let (org, app) = match rest.split_once(APP_INFIX) {
+            Some((org, app)) => (org, Some(app)),
+            None => (rest, None),
+        };
         let id = OrgId::new(org).map_err(|_| wrong())?;
         // Upper case would be a second text for one client.
         if id.as_str() != org {
             return Err(wrong());
         }
-        if rest.is_empty() {
-            return Ok(Scope::Org(id));
-        }
-        let app = rest.strip_prefix("-app-").ok_or_else(wrong)?;
+        let Some(app) = app else { return Ok(Scope::Org(id)) };
         Ok(Scope::App(id, AppId::new(app).map_err(|_| wrong())?))
     }
 }
@@ -259,7 +314,6 @@ mod tests {
             "urn:uuid:550e8400-e29b-41d4-a716-446655440000",
             "550e8400-e29b-41d4-a716-44665544000g",
         ] {
-            assert!(OrgId::new(bad).is_err(), "{bad:?}");
             assert!(RequestId::new(bad).is_err(), "{bad:?}");
         }
         assert_eq!(RequestId::new(ORG).unwrap().to_number() >> 96, 0x550e_8400);
@@ -269,8 +323,51 @@ mod tests {
     fn an_error_names_the_id_and_truncates_it() {
         let error = AppId::new("x".repeat(300)).unwrap_err().to_string();
         assert!(error.starts_with("app: \"xxx") && error.len() < 300, "{error}");
-        let error = serde_json::from_str::<OrgId>("\"acme\"").unwrap_err().to_string();
-        assert!(error.starts_with("\"acme\" is not a UUID"), "{error}");
+        let error = serde_json::from_str::<OrgId>("\"Acme\"").unwrap_err().to_string();
+        assert!(
+            error.starts_with("\"Acme\" is not an org id: a UUID, or a name of 1 to 63"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_org_has_a_uuid_or_a_name() {
+        let longest = "a".repeat(63);
+        for good in
+            ["a", "7", "acme", "acme-corp-2", "a-", "a--b", "app", "app-x", "my-apps", &longest]
+        {
+            assert_eq!(OrgId::new(good).unwrap().as_str(), good);
+        }
+        let long = "a".repeat(64);
+        for bad in ["", "-", "-a", "Acme", "a b", "a_b", "a.b", "a#b", "a/b", "ä", "a\n", &long] {
+            assert!(OrgId::new(bad).is_err(), "{bad:?}");
+        }
+        for ambiguous in ["a-app-b", "a-app", "-app-", "x-app-app", "a-app-"] {
+            let error = OrgId::new(ambiguous).unwrap_err().to_string();
+            assert!(error.contains("contain `-app-`"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_client_id_is_of_one_client_only() {
+        // Every org and app over a small alphabet that can spell the separator.
+        let parts = ["a", "-", "-app", "app", "-app-", "pp-"];
+        let mut texts = vec![String::new()];
+        for _ in 0..3 {
+            let longer = texts.iter().flat_map(|text| parts.map(|part| format!("{text}{part}")));
+            texts = longer.chain(texts.clone()).collect();
+        }
+        texts.sort_unstable();
+        texts.dedup();
+        let orgs: Vec<OrgId> = texts.iter().filter_map(|text| OrgId::new(text).ok()).collect();
+        let apps: Vec<AppId> = texts.iter().filter_map(|text| AppId::new(text).ok()).collect();
+        assert!(orgs.len() > 10 && apps.len() > 50, "{} {}", orgs.len(), apps.len());
+        for org in orgs {
+            let all = apps.iter().map(|app| Scope::App(org.clone(), app.clone()));
+            for scope in all.chain([Scope::Org(org.clone())]) {
+                assert_eq!(Scope::parse_client_id(&scope.client_id()).unwrap(), scope);
+            }
+        }
     }
 
     #[test]
@@ -279,6 +376,8 @@ mod tests {
         assert_eq!(RetrievalToken::new(token.reveal()).unwrap(), token);
         assert_ne!(RetrievalToken::random(), token);
         assert_eq!(format!("{token:?}"), "RetrievalToken(…)");
+        assert_eq!(token.hash().as_str().len(), 64);
+        assert!(!token.hash().as_str().contains(&token.reveal()[..8]));
         let error = RetrievalToken::new("hunter2").unwrap_err().to_string();
         assert!(!error.contains("hunter2"), "{error}");
     }
@@ -291,9 +390,11 @@ mod tests {
             assert_eq!(Scope::parse_client_id(&scope.client_id()).unwrap(), scope);
         }
         let upper = format!("org-{}", ORG.to_uppercase());
-        let joined = format!("org-{ORG}x");
+        let joined = format!("org-{}x", "a".repeat(63));
         let no_app = format!("org-{ORG}-app-");
-        for bad in ["", "org-", "org-1", "ürg-", &upper, &joined, &no_app] {
+        for bad in
+            ["", "org-", "org-Acme", "ürg-", "org--app-a", "org-a-app-", &upper, &joined, &no_app]
+        {
             assert!(Scope::parse_client_id(bad).is_err(), "{bad:?}");
         }
     }

@@ -4,7 +4,7 @@ use weir_table::{Item, Key};
 
 use crate::day::OrgDay;
 use crate::ids::{
-    AppId, EventId, Label, ModelId, OrgId, RequestId, RetrievalToken, Scope, TokenId, Vendor,
+    AppId, EventId, Label, ModelId, OrgId, RequestId, RetrievalTokenHash, Scope, TokenId, Vendor,
     WebhookId,
 };
 
@@ -20,10 +20,14 @@ pub const WEBHOOK_PREFIX: &str = "WEBHOOK#";
 pub const AUDIT_PREFIX: &str = "AUDIT#";
 /// Prefix of the sort keys of days.
 pub const DAY_PREFIX: &str = "DAY#";
-/// Partition of the queued deliveries.
+/// Partition of the queues of webhooks with notices to deliver.
 pub const DELIVERIES: &str = "DELIVERIES";
+/// Partition of the orgs and apps that are deleted and not yet purged.
+pub const DELETIONS: &str = "DELETIONS";
 const EXPORTED_SK: &str = "EXPORTED";
+const SEQUENCE_SK: &str = "SEQUENCE";
 const SUMMED_SK: &str = "SUMMED";
+const UNTIL_PREFIX: &str = "UNTIL#";
 /// Prefix of the sort keys of imported prices.
 pub const IMPORT_PREFIX: &str = "FROM#";
 /// Prefix of the sort keys of a vendor's prices.
@@ -124,6 +128,25 @@ pub fn audit_sort(event: &str) -> String {
     format!("{AUDIT_PREFIX}{event}")
 }
 
+/// Marker of a deleted org or app; sort keys are ordered by the time after which it is purged.
+#[must_use]
+pub fn deletion(restorable_until_ms: i64, scope: &Scope) -> Key {
+    Key::new(DELETIONS, format!("{}#{}", deletion_due(restorable_until_ms), scope_prefix(scope)))
+}
+
+/// Prefix of the sort keys of markers of one time; it sorts before those of later times.
+#[must_use]
+pub fn deletion_due(restorable_until_ms: i64) -> String {
+    format!("{:015}", restorable_until_ms.max(0))
+}
+
+/// Parses the sort key of a marker.
+#[must_use]
+pub fn parse_deletion(sk: &str) -> Option<(i64, Scope)> {
+    let (until_ms, scope) = sk.split_once('#')?;
+    Some((until_ms.parse().ok()?, parse_scope(scope)?))
+}
+
 /// Prefix of every key with usage of a scope.
 #[must_use]
 pub fn scope_prefix(scope: &Scope) -> String {
@@ -160,16 +183,47 @@ pub fn notified_marker(scope: &Scope, day: OrgDay, label: &Label, threshold_pct:
     Key::new(scope_prefix(scope), format!("NOTICE#{}#{label}#{threshold_pct}", day.compact()))
 }
 
-/// A queued delivery; sort keys are ordered by due time.
+/// Marker that the end of all quotas was notified on a day; beside the sticky state.
 #[must_use]
-pub fn delivery(due_ms: i64, id: &TokenId) -> Key {
-    Key::new(DELIVERIES, format!("{}#{id}", delivery_due(due_ms)))
+pub fn all_exceeded_marker(scope: &Scope, day: OrgDay) -> Key {
+    Key::new(scope_prefix(scope), format!("NOTICE#{}#ALL", day.compact()))
 }
 
-/// Prefix of the sort keys of deliveries due at a time; it sorts before those due later.
+/// Sequence number of the last notice of an org, beside its sticky state.
 #[must_use]
-pub fn delivery_due(due_ms: i64) -> String {
-    format!("{:015}", due_ms.max(0))
+pub fn notice_sequence(org: &OrgId) -> Key {
+    Key::new(org_partition(org), SEQUENCE_SK)
+}
+
+/// Queue of a webhook with notices to deliver.
+#[must_use]
+pub fn delivery_queue(org: &OrgId, webhook: &WebhookId) -> Key {
+    Key::new(DELIVERIES, format!("{org}#{webhook}"))
+}
+
+/// Parses the sort key of a queue.
+#[must_use]
+pub fn parse_delivery_queue(sk: &str) -> Option<(OrgId, WebhookId)> {
+    let (org, webhook) = sk.split_once('#')?;
+    Some((OrgId::new(org).ok()?, WebhookId::new(webhook).ok()?))
+}
+
+/// Partition of the notices to a webhook; sort keys are sequence numbers.
+#[must_use]
+pub fn deliveries_partition(org: &OrgId, webhook: &WebhookId) -> String {
+    format!("{}#{WEBHOOK_PREFIX}{webhook}", org_partition(org))
+}
+
+/// Sort key of a notice; it sorts before those with higher numbers.
+#[must_use]
+pub fn delivery_sort(sequence: u64) -> String {
+    format!("{sequence:020}")
+}
+
+/// A notice to a webhook.
+#[must_use]
+pub fn delivery(org: &OrgId, webhook: &WebhookId, sequence: u64) -> Key {
+    Key::new(deliveries_partition(org, webhook), delivery_sort(sequence))
 }
 
 /// Checkpoint of the export of an org, beside its totals.
@@ -182,6 +236,24 @@ pub fn export_checkpoint(org: &OrgId) -> Key {
 #[must_use]
 pub fn finalized(scope: &Scope) -> Key {
     Key::new(scope_prefix(scope), SUMMED_SK)
+}
+
+/// Configuration of a scope that was replaced at a time, beside its totals.
+#[must_use]
+pub fn revision(scope: &Scope, until_ms: i64) -> Key {
+    Key::new(scope_prefix(scope), revision_sort(until_ms))
+}
+
+/// Sort key of a replaced configuration; they are ordered by time.
+#[must_use]
+pub fn revision_sort(until_ms: i64) -> String {
+    format!("{UNTIL_PREFIX}{:019}", until_ms.max(0))
+}
+
+/// Parses the sort key of a replaced configuration.
+#[must_use]
+pub fn parse_revision(sk: &str) -> Option<i64> {
+    sk.strip_prefix(UNTIL_PREFIX)?.parse().ok()
 }
 
 /// Partition of a model's totals; sort keys are days.
@@ -214,13 +286,16 @@ pub fn parse_usage(pk: &str) -> Option<(Scope, Label, u8)> {
 #[must_use]
 pub fn parse_total(pk: &str) -> Option<(Scope, Label)> {
     let (of, label) = pk.rsplit_once("#LABEL#")?;
-    let label = Label::new(label).ok()?;
-    let of = of.strip_prefix(ORG_PREFIX)?;
-    let scope = match of.split_once('#') {
+    Some((parse_scope(of)?, Label::new(label).ok()?))
+}
+
+/// Parses [`scope_prefix`].
+fn parse_scope(text: &str) -> Option<Scope> {
+    let of = text.strip_prefix(ORG_PREFIX)?;
+    Some(match of.split_once('#') {
         None => Scope::Org(OrgId::new(of).ok()?),
         Some((org, app)) => Scope::App(OrgId::new(org).ok()?, parse_app(app)?),
-    };
-    Some((scope, label))
+    })
 }
 
 /// Fetched price of a model on a UTC day.
@@ -281,10 +356,10 @@ pub fn revoked(token: &TokenId) -> Key {
     Key::partition(token.as_str())
 }
 
-/// A one-time retrieval token.
+/// A one-time retrieval token, by its hash: the token itself is stored nowhere.
 #[must_use]
-pub fn retrieval(token: &RetrievalToken) -> Key {
-    Key::partition(token.reveal())
+pub fn retrieval(token: &RetrievalTokenHash) -> Key {
+    Key::partition(token.as_str())
 }
 
 /// Deduplication record of a submission.
@@ -298,6 +373,7 @@ mod tests {
     use weir_table::limits::{PARTITION_KEY_MAX, SORT_KEY_MAX};
 
     use super::*;
+    use crate::ids::RetrievalToken;
 
     const ORG: &str = "550e8400-e29b-41d4-a716-446655440000";
     const REQUEST: &str = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
@@ -329,12 +405,23 @@ mod tests {
                 format!("ORG#{ORG} | PROFILE#app-production-api#premium"),
             ),
             (webhook(&id, &hook), format!("ORG#{ORG} | WEBHOOK#ops")),
+            (
+                deletion(1_769_176_800_000, &Scope::Org(id.clone())),
+                format!("DELETIONS | 001769176800000#ORG#{ORG}"),
+            ),
+            (
+                deletion(1_769_176_800_000, &app_scope),
+                format!("DELETIONS | 001769176800000#ORG#{ORG}#APP#app-production-api"),
+            ),
             (audit(&id, &event), format!("ORG#{ORG} | AUDIT#01K9")),
         ] {
             assert_eq!(text(&key), expected);
         }
         assert_eq!(parse_org_entry(&format!("ORG#{ORG}")), Some(id.clone()));
         assert_eq!(parse_app("APP#app-production-api"), Some(name));
+        let marker = format!("001769176800000#ORG#{ORG}#APP#app-production-api");
+        assert_eq!(parse_deletion(&marker), Some((1_769_176_800_000, app_scope.clone())));
+        assert_eq!(parse_deletion("001769176800000"), None);
         let pk = org_partition(&id);
         assert_eq!(parse_config(&pk, "#"), Some(Scope::Org(id)));
         assert_eq!(parse_config(&pk, "APP#app-production-api"), Some(app_scope));
@@ -355,8 +442,10 @@ mod tests {
                 notified_marker(&one, on, &label, 80),
                 format!("{app_text} | NOTICE#20260123#premium#80"),
             ),
+            (all_exceeded_marker(&one, on), format!("{app_text} | NOTICE#20260123#ALL")),
             (finalized(&all), format!("ORG#{ORG} | SUMMED")),
             (finalized(&one), format!("{app_text} | SUMMED")),
+            (revision(&one, 1_769_176_800_000), format!("{app_text} | UNTIL#0000001769176800000")),
             (total(&all, &label, on), format!("ORG#{ORG}#LABEL#premium | DAY#20260123")),
             (total(&one, &label, on), format!("{app_text}#LABEL#premium | DAY#20260123")),
             (usage(&all, &label, 0, on), format!("ORG#{ORG}#LABEL#premium#SH#0 | DAY#20260123")),
@@ -369,7 +458,9 @@ mod tests {
             assert_eq!(parse_usage(&pk), Some((of, label.clone(), 7)));
         }
         assert_eq!(parse_day("DAY#20260123"), Some(on));
-        for bad in ["", "ORG#x#LABEL#a#SH#1", "ORGS", "DAY#2026-01-23", "DAY#20261301"] {
+        assert_eq!(parse_revision(&revision_sort(7)), Some(7));
+        assert_eq!((parse_revision("SUMMED"), parse_revision("UNTIL#x")), (None, None));
+        for bad in ["", "ORG#X#LABEL#a#SH#1", "ORGS", "DAY#2026-01-23", "DAY#20261301"] {
             assert_eq!((parse_usage(bad), parse_day(bad)), (None, None), "{bad}");
         }
     }
@@ -381,14 +472,17 @@ mod tests {
         let on = OrgDay::from_compact("20260123").unwrap();
         let model = ModelId::new("anthropic.claude-3-5-sonnet-20241022-v2:0").unwrap();
         let import = EventId::new("01J").unwrap();
+        let hook = WebhookId::new("ops").unwrap();
         for (key, expected) in [
             (request(&org, &app, &id), format!("REQ#{ORG}#a#{REQUEST}")),
-            (retrieval(&RetrievalToken::new(REQUEST).unwrap()), REQUEST.to_owned()),
-            (revoked(&TokenId::new("j-1").unwrap()), "j-1".to_owned()),
             (
-                delivery(1_769_176_800_000, &TokenId::new("d-1").unwrap()),
-                "DELIVERIES | 001769176800000#d-1".into(),
+                retrieval(&RetrievalToken::new(REQUEST).unwrap().hash()),
+                "6316e01c9e1d33dec091e5469b8fe3f63ae270f7471846f380d926c3454b4027".to_owned(),
             ),
+            (revoked(&TokenId::new("j-1").unwrap()), "j-1".to_owned()),
+            (notice_sequence(&org), format!("ORG#{ORG} | SEQUENCE")),
+            (delivery_queue(&org, &hook), format!("DELIVERIES | {ORG}#ops")),
+            (delivery(&org, &hook, 17), format!("ORG#{ORG}#WEBHOOK#ops | 00000000000000000017")),
             (export_checkpoint(&org), format!("ORG#{ORG} | EXPORTED")),
             (
                 price(&model, None, on),
@@ -402,6 +496,9 @@ mod tests {
         ] {
             assert_eq!(text(&key), expected);
         }
+        let queue = format!("{ORG}#ops");
+        assert_eq!(parse_delivery_queue(&queue), Some((org, hook)));
+        assert_eq!(parse_delivery_queue("001769176800000#d-1#x"), None);
         let openai = Some(Vendor::new("openai").unwrap());
         assert_eq!(parse_price_sort("2026-01-23"), Some((None, on, None)));
         assert_eq!(parse_price_sort("VENDOR#openai#2026-01-23"), Some((openai.clone(), on, None)));

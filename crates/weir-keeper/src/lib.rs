@@ -21,6 +21,7 @@ pub mod credentials;
 pub mod day;
 mod day_checkpoint;
 pub mod decide;
+pub mod deletion;
 mod error;
 pub mod export;
 pub mod faults;

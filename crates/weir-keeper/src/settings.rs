@@ -2,6 +2,7 @@
 
 use crate::catalog::ModelCatalog;
 use crate::table::Tables;
+use crate::webhooks::AddressPolicy;
 
 /// Settings of a keeper.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct Settings {
     /// Whether metering transactions carry an idempotency token. DynamoDB needs one, because it may lose a response or report a
     /// conflict after the write; the embedded store does neither, and the token would only cost time.
     pub idempotency_tokens: bool,
+    /// Addresses that webhooks may reach.
+    pub webhook_addresses: AddressPolicy,
     /// Secrets hashed concurrently at most.
     pub bcrypt_at_once: usize,
 }
@@ -47,6 +50,7 @@ impl Default for Settings {
             revocation_ttl_ms: 60_000,
             bcrypt_cost: 12,
             idempotency_tokens: true,
+            webhook_addresses: AddressPolicy::default(),
             bcrypt_at_once: 2,
         }
     }

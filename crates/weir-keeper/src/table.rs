@@ -10,7 +10,7 @@ pub const TTL: &str = "expires_at_epoch";
 pub struct Tables {
     /// Orgs and apps with their credentials, inference profiles, webhooks and audit events.
     pub config: Name,
-    /// Sticky fallbacks by scope and day, and queued deliveries.
+    /// Sticky fallbacks by scope and day, and webhook notices with their queues.
     pub sticky_state: Name,
     /// Sharded counters.
     pub usage_agg_sharded: Name,

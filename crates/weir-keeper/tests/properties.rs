@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use weir_keeper::catalog::ModelCatalog;
-use weir_keeper::config::{EffectiveConfig, OrgRecord, PutOrg};
+use weir_keeper::config::{EffectiveConfig, OrgRecord, Overrides, PutOrg};
 use weir_keeper::day::{DaySpan, OrgDay, Zone};
 use weir_keeper::decide::{
     ChainEntry, Decision, DecisionInput, Mode, Reason, Refresh, Status, StickyReason, StickyState,
@@ -394,7 +394,8 @@ fn replayed(
         quotas: CHAIN.map(String::from).into_iter().zip(quotas.map(u64::cast_signed)).collect(),
         ..PutOrg::default()
     };
-    wanted.overrides.sticky_fallback_enabled = Some(sticky);
+    let overrides = Overrides { sticky_fallback_enabled: Some(sticky), ..Overrides::default() };
+    wanted.overrides = Some(overrides);
     let config = wanted.check(&ModelCatalog::default(), None).unwrap();
     let org = OrgId::new("550e8400-e29b-41d4-a716-446655440000").unwrap();
     let config = EffectiveConfig::for_org(&OrgRecord::new(org, config, 0), 0);

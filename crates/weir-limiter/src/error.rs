@@ -48,6 +48,16 @@ pub enum Error {
     /// Too many others changed the same item at the same time.
     #[error("too many concurrent writes to the same item; try again")]
     Contended,
+    /// An item has an attribute that this version does not know, so nobody can say what the item means.
+    #[error(
+        "{item} has the attribute {attribute:?}, which weir does not know: another program wrote it, and has to remove it"
+    )]
+    UnknownAttribute {
+        /// The config level or the bucket.
+        item: String,
+        /// The attribute.
+        attribute: String,
+    },
     /// This version does not support the table's schema.
     #[error("{0}")]
     Version(String),

@@ -4,6 +4,7 @@ use compact_str::CompactString;
 use weir_table::{Item, Name, Number, Value};
 
 use crate::bucket::{Bucket, Level, Meter, Origin, Rate, Retired};
+use crate::error::{Error, Result};
 use crate::ids::{EntityId, LimitName, NamespaceId, Resource};
 use crate::keys;
 
@@ -24,6 +25,21 @@ pub const GRANTED_UNTIL: &str = "rf_max";
 pub const ORIGIN: &str = "limits_from";
 /// Limits that were removed: the balance, rate, remainder and last refill of each. Their counters stay where they were.
 pub const RETIRED: &str = "retired";
+
+/// Attributes of a bucket item that only find it.
+const KEYS: [&str; 9] =
+    ["SK", "entity_id", "resource", "GSI2PK", "GSI2SK", "GSI3PK", "GSI3SK", "GSI4PK", "GSI4SK"];
+
+/// Attributes by which releases of zae-limiter after 0.10 mark a bucket that follows other rules: disabled, bypassed, or
+/// on a schedule.
+pub(crate) const LATER_ZAE: [&str; 3] = ["disabled", "bypass", "vu"];
+/// The same for one limit: it never refuses, or it is renewed by session.
+const LATER_ZAE_LIMIT: [&str; 2] = ["soft", "rsa"];
+
+/// Attributes by which releases of zae-limiter after 0.10 mark a limit that follows other rules.
+pub(crate) fn later_zae_limit(limit: &LimitName) -> [Name; 2] {
+    LATER_ZAE_LIMIT.map(|field| compact_str::format_compact!("b_{limit}_{field}"))
+}
 
 /// One number of a limit in a bucket item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +131,7 @@ pub(crate) fn is_decoded(attribute: &str) -> bool {
         )
 }
 
-/// Decodes a bucket item. Ignores attributes that no bucket has.
+/// Decodes a bucket item.
 ///
 /// Ignores a limit without its rate or balance too: zae-limiter leaves such incomplete limits when one is added to the
 /// config of a live bucket, and nobody could take from it.
@@ -187,6 +203,7 @@ impl Bucket {
             expires: None,
             cascade: false,
             parent: None,
+            unknown: None,
         }
     }
 
@@ -208,7 +225,19 @@ impl Bucket {
             GRANTED_UNTIL => self.granted_until_ms = value.as_i64(),
             ORIGIN => self.origin = value.as_s().map(origin).unwrap_or_default(),
             RETIRED => self.retired = decode_retired(value),
-            _ => {}
+            _ if KEYS.contains(&name) => {}
+            _ => self.unknown = self.unknown.take().or_else(|| Some(name.into())),
+        }
+    }
+
+    /// The bucket, if all its attributes are known.
+    pub(crate) fn known(self, id: &BucketId) -> Result<Bucket> {
+        match self.unknown {
+            Some(attribute) => Err(Error::UnknownAttribute {
+                item: format!("the bucket of entity {} on resource {}", id.entity, id.resource),
+                attribute: attribute.to_string(),
+            }),
+            None => Ok(self),
         }
     }
 }

@@ -3,6 +3,8 @@
 use weir_table::{Item, Key};
 
 use crate::aggregate::PropagationScope;
+use crate::config::Level;
+use crate::error::Result;
 use crate::ids::{EntityId, NamespaceId, NamespaceName, Resource};
 
 /// The namespace of the registry and the version record.
@@ -19,6 +21,7 @@ const STATE: &str = "#STATE";
 /// Sort key of entities.
 pub(crate) const META: &str = "#META";
 const CONFIG: &str = "#CONFIG";
+const OPERATION_SORT: &str = "#OPERATION";
 /// Prefix of audit sort keys.
 pub const AUDIT_SK: &str = "#AUDIT#";
 /// Prefix of the sort keys of namespaces by name.
@@ -265,6 +268,47 @@ pub fn audit(ns: &str, subject: &str, event_id: &str) -> Key {
     Key::new(audit_partition(ns, subject), audit_sort(event_id))
 }
 
+/// The partition in `GSI1` of all audit events of a namespace; they sort by their id, and so by time.
+#[must_use]
+pub fn gsi1_audit(ns: &str) -> String {
+    format!("{ns}/AUDIT")
+}
+
+/// Parses the key of a config level, if it is one.
+///
+/// # Errors
+/// The name of the entity or the resource is invalid.
+#[must_use]
+pub fn parse_level(pk: &str, sk: &str) -> Option<Result<Level>> {
+    let (_, tail) = pk.split_once('/')?;
+    let on = sk.strip_prefix(CONFIG)?;
+    if on.is_empty() {
+        return match tail.strip_prefix("RESOURCE#") {
+            Some(resource) => Some(Resource::new(resource).map(Level::Resource)),
+            None => (tail == "SYSTEM#").then_some(Ok(Level::System)),
+        };
+    }
+    let (entity, on) = (tail.strip_prefix("ENTITY#")?, on.strip_prefix('#')?);
+    let resource = (on != DEFAULT_RESOURCE).then(|| Resource::new(on)).transpose();
+    Some(EntityId::new(entity).and_then(|entity| Ok(Level::Entity(entity, resource?))))
+}
+
+/// Whether a key is that of an audit event (true) or of usage (false).
+#[must_use]
+pub fn parse_history(pk: &str, sk: &str) -> Option<bool> {
+    let (_, tail) = pk.split_once('/')?;
+    if tail.starts_with("AUDIT#") && sk.starts_with(AUDIT_SK) {
+        return Some(true);
+    }
+    (tail.starts_with("ENTITY#") && sk.starts_with("#USAGE#")).then_some(false)
+}
+
+/// Whether a sort key is that of the state which zae-limiter's provisioner keeps.
+#[must_use]
+pub fn is_zae_provisioner(sk: &str) -> bool {
+    sk == "#PROVISIONER"
+}
+
 /// The sort key of an audit event.
 #[must_use]
 pub fn audit_sort(event_id: &str) -> String {
@@ -293,7 +337,13 @@ pub fn lease_partition(id: &str) -> u8 {
 /// The record of an operator's call, by the digest of its idempotency key.
 #[must_use]
 pub fn idempotency_record(ns: &NamespaceId, digest: &str) -> Key {
-    Key::new(format!("{ns}/OPERATION#{digest}"), "#OPERATION")
+    Key::new(format!("{ns}/OPERATION#{digest}"), OPERATION_SORT)
+}
+
+/// Whether a sort key is that of an idempotency record.
+#[must_use]
+pub fn is_idempotency_sort(sort: &str) -> bool {
+    sort == OPERATION_SORT
 }
 
 /// `GSI2PK` of leases that roll back on expiry. They are spread over several partitions, because every one of them is
@@ -545,6 +595,31 @@ mod tests {
         for other in ["abcdefghijk/ENTITY#user-1", "x", "a/BUCKET#x", "a/BUCKET#x#y#z"] {
             assert_eq!(parse_bucket(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn the_key_of_a_level_is_parsed() {
+        let level = |pk: &str, sk: &str| parse_level(pk, sk).map(|level| level.ok());
+        let (user, gpt) = (user(), gpt());
+        assert_eq!(level("ns/SYSTEM#", "#CONFIG"), Some(Some(Level::System)));
+        let resource = Some(Some(Level::Resource(gpt.clone())));
+        assert_eq!(level(&format!("ns/RESOURCE#{gpt}"), "#CONFIG"), resource);
+        let all = Some(Some(Level::Entity(user.clone(), None)));
+        assert_eq!(level("ns/ENTITY#user-1", "#CONFIG#_default_"), all);
+        let one = Some(Some(Level::Entity(user, Some(gpt.clone()))));
+        assert_eq!(level("ns/ENTITY#user-1", &format!("#CONFIG#{gpt}")), one);
+        assert_eq!(level("ns/ENTITY#a b", "#CONFIG#x"), Some(None), "an invalid id");
+        assert_eq!(level("ns/ENTITY#user-1", "#META"), None);
+        assert_eq!(level("ns/SYSTEM#", "#RESOURCES"), None);
+    }
+
+    #[test]
+    fn the_key_of_history_is_parsed() {
+        assert_eq!(gsi1_audit("abcdefghijk"), "abcdefghijk/AUDIT");
+        assert_eq!(parse_history("ns/AUDIT#user-1", "#AUDIT#01ABC"), Some(true));
+        assert_eq!(parse_history("ns/ENTITY#user-1", "#USAGE#r#2026-01"), Some(false));
+        assert_eq!(parse_history("ns/ENTITY#user-1", "#META"), None);
+        assert!(is_zae_provisioner("#PROVISIONER") && !is_zae_provisioner("#CONFIG"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::ids::{NamespaceId, NamespaceName};
 use crate::namespaces;
 use crate::settings::Settings;
-use crate::{lease, migrations, table};
+use crate::{lease, migrations, shared_table, table};
 
 /// A rate limiter whose state is in a table. Cheap to clone; clones share their caches.
 pub struct Limiter<B> {
@@ -60,8 +60,13 @@ impl<B: Backend> Limiter<B> {
     /// The table has another shape, its schema is newer than this version supports, or the store fails.
     pub async fn open(store: Store<B>, clock: Clock, settings: Settings) -> Result<Limiter<B>> {
         let spec = table::spec(&settings.table, settings.is_shared());
-        store.ensure_table(&spec).await?;
+        let ensured = store.ensure_table(&spec).await;
         let limiter = Limiter::new(store, clock, settings);
+        if let Err(weir_table::Error::SpecMismatch { .. }) = &ensured {
+            let found = limiter.store().spec(&spec.name).await?;
+            shared_table::check_shape(&found, limiter.version_item().await?.as_ref())?;
+        }
+        ensured?;
         migrations::run(&limiter).await?;
         limiter.ensure_default_namespace().await?;
         Ok(limiter)

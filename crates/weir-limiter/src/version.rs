@@ -25,7 +25,7 @@ pub struct Version {
 
 pub(crate) const SCHEMA_VERSION: &str = "schema_version";
 const UPDATED_AT: &str = "updated_at";
-const UPDATED_BY: &str = "updated_by";
+pub(crate) const UPDATED_BY: &str = "updated_by";
 
 /// The name of this program in the record.
 pub(crate) const WEIR: &str = concat!("weir:", env!("CARGO_PKG_VERSION"));

@@ -81,6 +81,14 @@ impl Purse {
         true
     }
 
+    /// Gives tokens back to a chunk that has not expired.
+    fn pay_back(&self, tokens: u64, now_ms: i64) {
+        let mut left = self.left.lock();
+        if now_ms < left.until_ms {
+            left.tokens = left.tokens.saturating_add(tokens);
+        }
+    }
+
     fn put(&self, tokens: u64, until_ms: i64, now_ms: i64) {
         let mut left = self.left.lock();
         let kept = if now_ms < left.until_ms { left.tokens } else { 0 };
@@ -121,6 +129,14 @@ impl Allowance {
         let period_ms = i64::try_from(self.rate.period_secs).unwrap_or(i64::MAX).saturating_mul(MS);
         purse.put(taken - tokens, now_ms.saturating_add(period_ms), now_ms);
         Ok(())
+    }
+
+    /// Takes back that `who` made `tokens` requests, which [`Allowance::spend`] counted.
+    pub(crate) fn refund(&self, app: &App, who: &str, tokens: u64) {
+        let now_ms = i64::try_from(app.now_ms()).unwrap_or(i64::MAX);
+        if let Some(purse) = self.purses.get(who) {
+            purse.pay_back(tokens, now_ms);
+        }
     }
 
     /// Takes a chunk or, if there are not enough tokens, only the requested ones. Returns the number taken.
@@ -179,7 +195,7 @@ fn refusal(rate: &Rate, refused: &Refused) -> ApiError {
     let remaining = held.map_or(0, |status| status.available_milli.max(0).unsigned_abs() / 1_000);
     let detail =
         format!("rate limit exceeded: {} allows {quota} requests in {window_secs} s", rate.name);
-    let limit = RateLimit { name: rate.name.to_owned(), quota, window_secs, remaining, reset_secs };
+    let limit = RateLimit { name: rate.name.into(), quota, window_secs, remaining, reset_secs };
     let error = ApiError::new(Code::RATE_LIMIT_EXCEEDED, detail);
     limit.refuse(error.with("retry_after_ms", refused.retry_after_ms).with("limit", rate.name))
 }
@@ -230,6 +246,18 @@ mod tests {
             AnyBackend::Embedded(embedded) => embedded.stats().last_seq,
             _ => 0,
         }
+    }
+
+    #[tokio::test]
+    async fn a_refunded_request_does_not_count() {
+        let (app, _folder) = app().await;
+        let allowance = Arc::new(Allowance::new(Rate { quota: 3, ..RATE }));
+        for _ in 0..10 {
+            assert_eq!(let_in(&allowance, &app, "anna", 1).await, 1);
+            allowance.refund(&app, "anna", 1);
+        }
+        assert_eq!(let_in(&allowance, &app, "anna", 5).await, 3);
+        allowance.refund(&app, "nobody", 1);
     }
 
     #[tokio::test]

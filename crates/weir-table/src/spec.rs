@@ -289,19 +289,26 @@ impl TableSpec {
                 found.push(format!("{what}: expected {ours}, found {theirs}"));
             }
         };
+        let text = |name: Option<&Name>| name.map_or_else(|| "none".to_owned(), Name::to_string);
+        let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
         compare("partition", self.partition.to_string(), other.partition.to_string());
-        compare("sort", format!("{:?}", self.sort), format!("{:?}", other.sort));
-        compare("attributes", format!("{:?}", self.attributes), format!("{:?}", other.attributes));
-        compare("ttl", format!("{:?}", self.ttl), format!("{:?}", other.ttl));
-        compare("feed", self.feed.to_string(), other.feed.to_string());
-        let by_name = |spec: &TableSpec| -> BTreeMap<String, String> {
-            spec.indexes.iter().map(|i| (i.name.clone(), format!("{i:?}"))).collect()
+        compare("sort", text(self.sort.as_ref()), text(other.sort.as_ref()));
+        let kind = |spec: &TableSpec, name: &Name| {
+            spec.attributes.get(name).map_or_else(|| "none".to_owned(), Kind::to_string)
         };
-        let (ours, theirs) = (by_name(self), by_name(other));
-        for name in ours.keys().chain(theirs.keys()).collect::<BTreeSet<_>>() {
-            let shown =
-                |side: &BTreeMap<String, String>| side.get(name).cloned().unwrap_or("none".into());
-            compare(&format!("index {name}"), shown(&ours), shown(&theirs));
+        let names = self.attributes.keys().chain(other.attributes.keys());
+        for name in names.collect::<BTreeSet<_>>() {
+            compare(&format!("attributes.{name}"), kind(self, name), kind(other, name));
+        }
+        compare("ttl", text(self.ttl.as_ref()), text(other.ttl.as_ref()));
+        compare("feed", switch(self.feed), switch(other.feed));
+        let index = |spec: &TableSpec, name: &str| {
+            let index = spec.indexes.iter().find(|index| index.name == name);
+            index.map_or_else(|| "none".to_owned(), IndexSpec::text)
+        };
+        let names = self.indexes.iter().chain(&other.indexes).map(|index| index.name.as_str());
+        for name in names.collect::<BTreeSet<_>>() {
+            compare(&format!("index {name}"), index(self, name), index(other, name));
         }
         found
     }
@@ -319,6 +326,23 @@ fn check_name(at: &str, name: &str) -> Result<()> {
 }
 
 impl IndexSpec {
+    /// The keys and the projection as text.
+    fn text(&self) -> String {
+        let keys: Vec<&str> = [Some(&self.partition), self.sort.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(Name::as_str)
+            .collect();
+        let projection = match &self.projection {
+            Projection::All => "all attributes".to_owned(),
+            Projection::KeysOnly => "keys only".to_owned(),
+            Projection::Include(names) => {
+                names.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")
+            }
+        };
+        format!("{} with {projection}", keys.join(" and "))
+    }
+
     /// An index that projects all attributes.
     pub fn new(name: impl Into<String>, partition: impl Into<Name>) -> IndexSpec {
         IndexSpec {

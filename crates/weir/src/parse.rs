@@ -53,6 +53,22 @@ pub(crate) fn key(spec: &TableSpec, pk: &str, sk: Option<&str>) -> Result<Key, F
     Ok(Key { partition, sort })
 }
 
+/// Parses YAML.
+///
+/// # Errors
+/// What is wrong, on one line, with its place in the text.
+pub(crate) fn yaml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let place =
+            error.location().map(|at| format!("line {}, column {}: ", at.line(), at.column()));
+        let problem = error.without_snippet().to_string();
+        // The message repeats the place in its own words at the end.
+        let problem = problem.split(" at line ").next().unwrap_or(&problem);
+        let words: Vec<&str> = problem.split_whitespace().collect();
+        format!("{}{}", place.unwrap_or_default(), words.join(" "))
+    })
+}
+
 /// A path like `address.lines[0]`.
 pub(crate) fn path(text: &str) -> Result<Path, String> {
     let wrong = || format!("{text:?} is not a path like total or address.lines[0]");

@@ -35,9 +35,19 @@ impl Simulation {
         Ok(())
     }
 
+    /// The machine of an embedded store loses power. A keeper syncs everything that it writes, so the model stays as it is.
+    pub(super) fn cut_power(&mut self) -> Result<(), Violation> {
+        self.trace.say(format_args!("the power is cut"));
+        self.store.cut_power(0);
+        (0..self.instances.len()).try_for_each(|instance| self.restart(instance))
+    }
+
     pub(super) fn change_weather(&mut self) -> Result<(), Violation> {
         let rates = FaultRates::random(&mut self.random, &[0]);
-        self.store.with(|state| state.rates = rates);
+        let before = self.store.with(|state| std::mem::replace(&mut state.rates, rates));
+        if before.stale > 0 {
+            self.stale_before = self.next_task;
+        }
         self.trace.say(format_args!("the store changes: {rates:?}"));
         Ok(())
     }

@@ -84,6 +84,8 @@ struct Simulation {
     observer_clock: Clock,
     tasks: Vec<Task<Op, Outcome>>,
     next_task: u64,
+    /// Requests with a lower number may have read stale items.
+    stale_before: u64,
     commits: u64,
     sent: Vec<(SubmissionId, Submission)>,
     ledger: Ledger,
@@ -135,6 +137,7 @@ impl Simulation {
             observer_clock,
             tasks: Vec::new(),
             next_task: 1,
+            stale_before: 0,
             commits: 0,
             sent: Vec::new(),
             ledger: Ledger::default(),
@@ -154,6 +157,7 @@ impl Simulation {
             }
         }
         simulation.store.with(|state| state.commits.clear());
+        simulation.store.sync();
         for instance in 0..count {
             simulation.instances.push(simulation.start_instance(instance));
         }
@@ -189,7 +193,8 @@ impl Simulation {
             60..=71 => self.advance(),
             72..=75 => self.jump(instance),
             76..=79 => self.change_org(instance).await,
-            80 | 81 => self.restart(instance),
+            80 => self.restart(instance),
+            81 => self.cut_power(),
             82..=88 => self.aggregate(instance).await,
             89..=93 => self.full_pass(instance).await,
             94..=96 => self.sweep(),
@@ -380,6 +385,7 @@ impl Simulation {
 
     /// Everything ends well: all requests are answered, the store works, and the history is complete.
     async fn finish(&mut self) -> Result<(), Violation> {
+        self.stale_before = self.next_task;
         self.store.with(|state| state.rates = FaultRates::default());
         while !self.tasks.is_empty() {
             self.go_on(0).await?;

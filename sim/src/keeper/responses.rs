@@ -131,7 +131,8 @@ impl Simulation {
             "  task {}: {app} of {org_name} is to use {shown:?}, {}",
             task.id, selection.decision.reason
         ));
-        let is_stale = self.store.with(|state| state.rates.stale > 0);
+        let is_stale =
+            task.id < self.stale_before || self.store.with(|state| state.rates.stale > 0);
         let (Some(chosen), true) = (chosen, is_alone && !is_stale) else { return Vec::new() };
         let scope = match selection.response.quota_status.scope {
             weir_keeper::config::QuotaScope::Org => Scope::Org(org.clone()),

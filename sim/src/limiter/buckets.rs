@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use weir_limiter::bucket::{Bucket as Stored, Limit, Rate};
+use weir_limiter::bucket::{Bucket as Stored, Limit, Meter as StoredMeter, Rate};
 use weir_limiter::ids::{EntityId, LimitName, Resource};
 use weir_limiter::{item, keys};
 use weir_table::{Item, Key, Value};
@@ -44,7 +44,7 @@ impl Cause {
 }
 
 /// All buckets of the model.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Buckets {
     buckets: BTreeMap<BucketName, Bucket>,
     /// Millitokens consumed of each limit since the beginning, also by buckets that are gone.
@@ -83,14 +83,20 @@ pub(super) fn rates_of(limits: &[Limit]) -> BTreeMap<LimitName, Rate> {
 /// What a write of a bucket consumed, as its counters show.
 #[must_use]
 pub(super) fn consumption(old: Option<&Item>, new: &Item) -> Deltas {
-    let old = old.map(item::decode);
-    let before = |name: &LimitName| {
-        old.as_ref().and_then(|old| old.meter(name)).map_or(0, |meter| meter.consumed)
-    };
-    let new = item::decode(new);
-    let meters = new.meters.iter().filter(|meter| !is_wcu(&meter.name));
-    let grown = meters.map(|meter| (meter.name.clone(), meter.consumed - before(&meter.name)));
+    let old = old.map(|old| counters(&item::decode(old))).unwrap_or_default();
+    let before = |name: &LimitName| old.get(name).copied().unwrap_or_default();
+    let grown = counters(&item::decode(new)).into_iter().map(|(name, now)| {
+        let by = now - before(&name);
+        (name, by)
+    });
     grown.filter(|(_, by)| *by != 0).collect()
+}
+
+/// The counters of a bucket, also of limits that were removed.
+fn counters(stored: &Stored) -> Deltas {
+    let removed = stored.retired.iter().map(|retired| &retired.meter);
+    let meters = stored.meters.iter().chain(removed).filter(|meter| !is_wcu(&meter.name));
+    meters.map(|meter| (meter.name.clone(), meter.consumed)).collect()
 }
 
 impl Buckets {
@@ -125,7 +131,9 @@ impl Buckets {
             (Some(before), Some(mut model)) => {
                 if before.is_expired(now_ms) && matches!(cause, Cause::Acquire(_)) {
                     found.expect(model.is_full_at(now_ms), Check::ExpiryForgets, &model);
-                    model = made_again(&model, &stored);
+                    let is_now = stored.refilled_ms == now_ms.max(before.refilled_ms);
+                    found.expect(is_now, Check::Level, &("made again at", stored.refilled_ms));
+                    model = model.made_again(&rates(&stored), stored.refilled_ms);
                 } else {
                     found.refill(&mut model, before, &stored);
                     found.limits(&mut model, &stored);
@@ -138,7 +146,7 @@ impl Buckets {
         found.compare(&model, &stored);
         found.expiry(before.as_ref(), &stored, &model);
         for (limit, by) in cause.deltas().into_iter().flatten() {
-            if model.meters.contains_key(limit) {
+            if model.knows(limit) {
                 *self.consumed.entry((name.clone(), limit.clone())).or_default() += by;
             }
         }
@@ -153,26 +161,21 @@ impl Buckets {
     }
 }
 
-/// An expired bucket that is made again is full; its counters go on.
-fn made_again(old: &Bucket, stored: &Stored) -> Bucket {
-    let mut model = Bucket::full(&rates(stored), stored.refilled_ms);
-    for (name, meter) in &mut model.meters {
-        meter.consumed = old.meters.get(name).map_or(0, |old| old.consumed);
-    }
-    model
-}
-
 /// Takes the state of a bucket over from the store.
 fn follow(model: &mut Bucket, stored: &Stored) {
+    let adopt = |meter: &StoredMeter| {
+        let parts = i128::from(meter.level.tokens) * i128::from(meter.rate.period_ms)
+            + i128::from(meter.level.remainder);
+        (meter.name.clone(), Meter { rate: meter.rate, parts, consumed: meter.consumed })
+    };
     model.refilled_ms = stored.refilled_ms;
-    let meters = stored.meters.iter().filter(|meter| !is_wcu(&meter.name));
-    model.meters = meters
-        .map(|meter| {
-            let parts = i128::from(meter.level.tokens) * i128::from(meter.rate.period_ms)
-                + i128::from(meter.level.remainder);
-            (meter.name.clone(), Meter { rate: meter.rate, parts, consumed: meter.consumed })
-        })
-        .collect();
+    model.granted_until_ms = stored.granted_until_ms.unwrap_or_default();
+    model.meters = stored.meters.iter().filter(|meter| !is_wcu(&meter.name)).map(adopt).collect();
+    let removed = stored.retired.iter().map(|retired| {
+        let (name, meter) = adopt(&retired.meter);
+        (name, (meter, retired.refilled_ms))
+    });
+    model.removed = removed.collect();
 }
 
 fn say((entity, resource): &BucketName) -> String {
@@ -215,7 +218,8 @@ impl Findings<'_> {
                 self.cause.deltas().into_iter().flatten().filter(|(_, amount)| **amount > 0);
             let is_cut = takes.clone().any(|(name, _)| {
                 let meter = model.meters.get(name);
-                meter.is_some_and(|meter| now_ms > is_ms && meter.is_full_after(now_ms - is_ms))
+                let elapsed_ms = model.elapsed_ms(now_ms);
+                meter.is_some_and(|meter| elapsed_ms > 0 && meter.is_full_after(elapsed_ms))
             });
             self.expect(!is_cut, Check::Ceiling, &("a take without a refill", &*model));
         }
@@ -231,19 +235,12 @@ impl Findings<'_> {
         }
         let again: Vec<LimitName> =
             now.keys().filter(|name| model.removed.contains_key(*name)).cloned().collect();
-        model.conform(&now, self.now_ms.max(stored.refilled_ms));
+        model.conform(&now, stored.refilled_ms);
         for name in again {
             let level = stored.meter(&name).map_or(0, |meter| meter.level.tokens);
-            let expected = model.meters.get_mut(&name);
-            let Some(meter) = expected else { continue };
+            let Some(meter) = model.meters.get(&name) else { continue };
             let taken = self.cause.deltas().and_then(|all| all.get(&name)).copied();
             let most = meter.millitokens() - taken.unwrap_or_default();
-            if level <= most {
-                // It need not have been refilled while it was away, and its counter may begin anew.
-                meter.parts -= i128::from(most - level) * i128::from(meter.rate.period_ms);
-                let counted = stored.meter(&name).map_or(0, |meter| meter.consumed);
-                meter.consumed = counted - taken.unwrap_or_default();
-            }
             self.expect(level <= most, Check::LimitAgain, &(name, level, most));
         }
     }
@@ -275,9 +272,7 @@ impl Findings<'_> {
             Cause::Settle(_) | Cause::Upkeep => {}
         }
         for (name, amount) in self.cause.deltas().into_iter().flatten() {
-            if let Some(meter) = model.meters.get_mut(name) {
-                meter.take(*amount);
-            }
+            model.take(name, *amount);
         }
     }
 
@@ -306,11 +301,7 @@ impl Findings<'_> {
         let Some(expires) = stored.expires else { return };
         let was = before.and_then(|before| before.expires);
         self.expect(was.is_none_or(|was| was <= expires), Check::ExpiryLowered, &(was, expires));
-        // A bucket that has expired is full: what changes its attributes leaves its expiry.
-        if was == Some(expires) && expires.saturating_mul(1000) <= self.now_ms {
-            return;
-        }
-        let full_ms = self.now_ms.saturating_add(model.until_full_ms(self.now_ms));
+        let full_ms = model.full_at_ms();
         let found = ("it expires at", expires.saturating_mul(1000), "and is full at", full_ms);
         self.expect(expires.saturating_mul(1000) >= full_ms, Check::ExpiryCovers, &found);
     }

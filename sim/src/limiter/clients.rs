@@ -29,12 +29,6 @@ pub(super) fn entities() -> Vec<EntityId> {
     ENTITIES.map(entity).into()
 }
 
-/// All resources.
-#[must_use]
-pub(super) fn resources() -> Vec<Resource> {
-    RESOURCES.map(|name| Resource::new(name).expect("a valid name")).into()
-}
-
 /// All limits.
 #[must_use]
 pub(super) fn limit_names() -> Vec<LimitName> {

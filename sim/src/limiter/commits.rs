@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use weir_limiter::bucket::Limit;
 use weir_limiter::config::Level;
-use weir_limiter::ids::{EntityId, Resource};
-use weir_limiter::lease::Settle;
+use weir_limiter::ids::{EntityId, LimitName, Resource};
+use weir_limiter::lease::{OnExpiry, Settle};
 use weir_table::Item;
 
 use super::buckets::{BucketName, Cause, Deltas, bucket_name, consumption, rates, rates_of};
@@ -19,6 +19,7 @@ impl Simulation {
     pub(super) fn committed(&mut self, index: usize, commit: &Commit) -> Vec<Violation> {
         let (instance, now_ms) = (self.tasks[index].instance, self.tasks[index].now_ms);
         let mut violations = Vec::new();
+        violations.extend(self.check_record(index, commit));
         let settled = self.settled_by(index, commit, &mut violations);
         let mut is_config = true;
         for change in &commit.changes {
@@ -68,6 +69,7 @@ impl Simulation {
             let found = format!("{settle:?} of lease {lease} took effect twice in one call");
             violations.push(Violation::new(Check::Settlement, found));
         }
+        self.before_lease_change(lease);
         let Some(lease_model) = self.leases.get_mut(lease) else { return BTreeMap::new() };
         if let Some(key) = key
             && !lease_model.applied.insert(key)
@@ -75,7 +77,21 @@ impl Simulation {
             let found = format!("{settle:?} of lease {lease} took effect twice");
             violations.push(Violation::new(Check::Settlement, found));
         }
-        lease_model.settle(&settle)
+        let (store, table) = (&self.store, &self.settings.table);
+        let ns = self.observer.id();
+        let resource = lease_model.grant.resource.clone();
+        // A parent pays for limits that it has; one whose bucket is gone, for those that it paid for before.
+        let has = |entity: &EntityId, limit: &LimitName, held: bool| {
+            let of = (entity.clone(), resource.clone());
+            let mut changes = commit.changes.iter();
+            let change = changes.find(|change| bucket_name(&change.key).as_ref() == Some(&of));
+            let key = weir_limiter::keys::bucket(ns, entity, &resource, 0);
+            match change.map_or_else(|| store.item(table, &key), |change| change.old.clone()) {
+                Some(bucket) => rates(&weir_limiter::item::decode(&bucket)).contains_key(limit),
+                None => held,
+            }
+        };
+        lease_model.settle(&settle, has)
     }
 
     /// Why a bucket was written.
@@ -92,26 +108,23 @@ impl Simulation {
         let faults = i64::try_from(self.tasks[index].faults).unwrap_or(i64::MAX - 1);
         match &mut self.tasks[index].op {
             Op::Acquire { request, paid } => {
-                let asked =
-                    request.consume.iter().map(|(limit, tokens)| (limit.clone(), tokens * 1000));
-                let asked: Deltas = asked.filter(|(limit, _)| has.contains_key(limit)).collect();
-                let back: Deltas =
-                    asked.iter().map(|(limit, amount)| (limit.clone(), -amount)).collect();
-                let count = paid.entry(name.clone()).or_default();
-                let deltas = if consumed == back {
-                    *count -= 1;
-                    back
-                } else if consumed.is_empty() {
-                    // The limits that it took from are gone, and what it had taken with them.
-                    *count = 0;
+                let paid = paid.entry(name.clone()).or_default();
+                let deltas = if consumed.is_empty() {
+                    // A refill, after a clock jumped.
                     Deltas::new()
+                } else if consumed.values().all(|by| *by < 0) {
+                    paid.times -= 1;
+                    paid.amounts.iter().map(|(limit, amount)| (limit.clone(), -amount)).collect()
                 } else {
-                    *count += 1;
-                    asked
+                    paid.times += 1;
+                    let asked =
+                        request.consume.iter().map(|(of, tokens)| (of.clone(), tokens * 1000));
+                    paid.amounts = asked.filter(|(limit, _)| has.contains_key(limit)).collect();
+                    paid.amounts.clone()
                 };
                 // A take whose response was lost is taken again, and stays on the side of having taken.
-                if !(0..=1 + faults).contains(count) {
-                    let found = format!("an acquire took {count} times from {name:?}");
+                if !(0..=1 + faults).contains(&paid.times) {
+                    let found = format!("an acquire took {} times from {name:?}", paid.times);
                     violations.push(Violation::new(Check::Response, found));
                 }
                 Cause::Acquire(deltas)
@@ -127,16 +140,30 @@ impl Simulation {
                         of == name
                             && consumed.iter().all(|(limit, by)| taken.get(limit) == Some(&-by))
                     };
-                    match self.unanswered.iter().position(gives_back) {
-                        Some(known) => {
-                            self.unanswered.swap_remove(known);
-                            Cause::Settle(consumed)
-                        }
-                        None => Cause::Upkeep,
+                    let known = self.unanswered.iter().position(gives_back);
+                    let is_known = known.is_some() || self.in_flight(name, &consumed);
+                    if let Some(known) = known {
+                        let returned = self.unanswered.swap_remove(known);
+                        self.unsynced.returned.push(returned);
                     }
+                    if is_known { Cause::Settle(consumed) } else { Cause::Upkeep }
                 }
             },
         }
+    }
+
+    /// Whether a write gives back what a request took that is still in flight, and whose lease has expired for another clock.
+    fn in_flight(&mut self, name: &BucketName, consumed: &Deltas) -> bool {
+        self.tasks.iter_mut().any(|task| match &mut task.op {
+            Op::Acquire { request, paid } if request.on_expiry == OnExpiry::Rollback => {
+                paid.get_mut(name).is_some_and(|paid| {
+                    let of = |limit| paid.amounts.get(limit).copied().unwrap_or_default();
+                    let is_same = consumed.iter().all(|(limit, by)| of(limit) == -by);
+                    is_same && !std::mem::replace(&mut paid.is_returned, true)
+                })
+            }
+            _ => false,
+        })
     }
 
     /// The limits of a bucket are those of a level, or the caller's own.

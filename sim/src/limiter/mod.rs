@@ -1,13 +1,16 @@
 //! Several limiters on one store.
 //!
 //! A step starts a request, lets one go on, or lets something happen to an instance, a clock or the store. `clients` makes the
-//! requests, `commits` and `buckets` check every write of a bucket, `responses` checks every response, `jobs` are the background work.
+//! requests, `commits` and `buckets` check every write of a bucket, `responses` checks every response, `jobs` are the background
+//! work. `keyed` are requests with an idempotency key, and `power` cuts the power.
 
 mod buckets;
 mod clients;
 mod commits;
 mod events;
 mod jobs;
+mod keyed;
+mod power;
 mod responses;
 
 use std::collections::BTreeMap;
@@ -31,6 +34,8 @@ use crate::store::Memory;
 use crate::task::{Task, Work, at_once, on_paused_runtime};
 use crate::trace::{Domain, Failure, Passed, Trace};
 use buckets::{BucketName, Buckets, Deltas};
+use keyed::Keyed;
+use power::Unsynced;
 
 /// Noon on some day, in milliseconds since 1970.
 const NOON_MS: i64 = 2_115_633_600_000;
@@ -46,8 +51,8 @@ const KEY: [u8; 32] = [7; 32];
 enum Op {
     Acquire {
         request: Acquire,
-        /// Takes less refunds, of each bucket.
-        paid: BTreeMap<BucketName, i64>,
+        /// What each bucket paid.
+        paid: BTreeMap<BucketName, Paid>,
     },
     Settle {
         lease: usize,
@@ -58,6 +63,19 @@ enum Op {
     TopUp(Deltas),
     /// Config, entities and jobs.
     Upkeep,
+}
+
+/// What a bucket paid for a request.
+#[derive(Default)]
+struct Paid {
+    /// Takes less refunds.
+    times: i64,
+    /// Millitokens of each limit, each time.
+    amounts: Deltas,
+    /// The bucket has expired and was removed.
+    is_gone: bool,
+    /// The lease has expired and was rolled back.
+    is_returned: bool,
 }
 
 /// Its result.
@@ -73,6 +91,8 @@ struct Instance {
     ns: Namespace<Memory>,
     /// Commits of all before it started.
     started_at: u64,
+    /// Whether it may have read stale items.
+    read_stale: bool,
     /// Commits of all when this process last asked the store about a bucket.
     asked: BTreeMap<BucketName, u64>,
 }
@@ -90,11 +110,21 @@ struct Simulation {
     tasks: Vec<Task<Op, Outcome>>,
     next_task: u64,
     commits: u64,
+    /// Requests with a lower number may have read stale items.
+    stale_before: u64,
     has_system: bool,
     buckets: Buckets,
     leases: Vec<Lease>,
     /// Takes that are given back when their lease expires, and whose response never arrived.
     unanswered: Vec<(BucketName, Deltas)>,
+    /// The last request that was refused, and the instance that it asked.
+    refused: Option<(usize, Acquire)>,
+    /// Requests with an idempotency key that clients may repeat.
+    sent: Vec<Acquire>,
+    /// Idempotency keys that took.
+    keyed: Keyed,
+    /// What a power cut undoes.
+    unsynced: Unsynced,
     /// Every set of limits that a level ever had.
     levels: Vec<(Level, Vec<Limit>)>,
     /// The last commit of each instance on each bucket, and on config and entities.
@@ -155,9 +185,14 @@ impl Simulation {
             tasks: Vec::new(),
             next_task: 1,
             commits: 0,
+            stale_before: 0,
             buckets: Buckets::default(),
             leases: Vec::new(),
             unanswered: Vec::new(),
+            refused: None,
+            sent: Vec::new(),
+            keyed: Keyed::default(),
+            unsynced: Unsynced::default(),
             levels: Vec::new(),
             bucket_writes: BTreeMap::new(),
             config_writes: BTreeMap::new(),
@@ -170,6 +205,7 @@ impl Simulation {
             parent.await.expect("a parent");
         }
         simulation.store.with(|state| state.commits.clear());
+        simulation.store.sync();
         for instance in 0..count {
             let started = simulation.start_instance(instance);
             simulation.instances.push(started);
@@ -180,7 +216,8 @@ impl Simulation {
     fn start_instance(&self, instance: usize) -> Instance {
         let store = self.store.of_instance(instance);
         let (limiter, ns) = open(&store, self.clocks.clock(instance), &self.settings);
-        Instance { limiter, ns, started_at: self.commits, asked: BTreeMap::new() }
+        let read_stale = self.store.with(|state| state.rates.stale > 0);
+        Instance { limiter, ns, started_at: self.commits, read_stale, asked: BTreeMap::new() }
     }
 
     async fn play(&mut self, steps: u64) -> Result<(), Violation> {
@@ -212,8 +249,12 @@ impl Simulation {
             }
             80..=84 => self.change_config(instance).await,
             85..=87 => self.change_entity(instance).await,
-            88 | 89 => {
+            88 => {
                 self.restart(instance);
+                Ok(())
+            }
+            89 => {
+                self.cut_power();
                 Ok(())
             }
             90..=93 => self.job(instance).await,
@@ -257,6 +298,7 @@ impl Simulation {
         for commit in &commits {
             self.commits += 1;
             self.tasks[index].commits += 1;
+            self.before_write(commit.is_synced);
             let violations = self.committed(index, commit);
             self.report(violations)?;
         }
@@ -274,13 +316,21 @@ impl Simulation {
     }
 
     async fn acquire(&mut self, instance: usize) -> Result<(), Violation> {
-        let request = clients::acquire(&mut self.random);
+        let mut request = clients::acquire(&mut self.random);
+        let (mut instance, again) = (instance, self.refused.take());
+        match again.filter(|_| self.random.percent(60)) {
+            // A client that is refused asks again.
+            Some((at, refused)) => (instance, request) = (at, refused),
+            None if self.random.percent(12) => request = self.keyed_request(request),
+            None => {}
+        }
         let now_ms = self.clocks.now_ms(instance);
         let task = self.next_task;
-        let Acquire { entity, resource, consume, limits, .. } = &request;
+        let Acquire { entity, resource, consume, limits, idempotency_key, .. } = &request;
         let own = if limits.is_some() { ", with limits of its own" } else { "" };
+        let key = idempotency_key.as_deref().unwrap_or("no key");
         self.trace.say(format_args!(
-            "task {task} on {instance} at {now_ms}: {entity} acquires {consume:?} of {resource}{own}"
+            "task {task} on {instance} at {now_ms}: {entity} acquires {consume:?} of {resource}{own} ({key})"
         ));
         let ns = self.instances[instance].ns.clone();
         let op = Op::Acquire { request: request.clone(), paid: BTreeMap::new() };

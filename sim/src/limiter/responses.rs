@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 
 use weir_limiter::Error;
 use weir_limiter::acquire::{Acquire, Acquired, Granted, LimitStatus, Refused};
-use weir_limiter::ids::EntityId;
+use weir_limiter::ids::{EntityId, Resource};
 use weir_limiter::lease::{LeaseState, Settled};
 use weir_table::clock::Clock;
 
 use super::buckets::{BucketName, rates};
-use super::{Op, Outcome, Simulation};
+use super::{Op, Outcome, Paid, Simulation};
 use crate::check::{Check, Violation};
+use crate::model::bucket::Bucket;
 use crate::model::lease::Lease;
 use crate::task::{Task, at_once};
+
+/// The longest step in which time that was granted before is granted again.
+const STEP_MS: i64 = 60_000;
 
 /// A result in a word.
 pub(super) fn kind<T>(result: &weir_limiter::Result<T>) -> String {
@@ -46,15 +50,22 @@ impl Simulation {
                 let child = (request.entity.clone(), request.resource.clone());
                 let mut violations = self.check_payment(&task, request, paid, &result);
                 violations.extend(self.check_config(request, &result));
+                violations.extend(self.check_keyed(&task, request, &result, is_alone));
                 if !matches!(result, Ok(Acquired::Granted(_))) {
                     violations.extend(self.check_refusal(&task, request, &result, is_alone));
                 }
                 if task.calls > 0 {
                     self.instances[task.instance].asked.insert(child, task.began_at);
                 }
+                if matches!(result, Ok(Acquired::Refused(_))) {
+                    self.refused = Some((task.instance, request.clone()));
+                }
                 match result {
                     Ok(Acquired::Granted(Granted { grant, .. })) if !grant.takes.is_empty() => {
-                        self.leases.push(Lease::new(grant));
+                        // A repeated request may return a lease that is known.
+                        if self.leases.iter().all(|lease| lease.grant.id != grant.id) {
+                            self.leases.push(Lease::new(grant));
+                        }
                     }
                     _ => self.remember_unanswered(&task),
                 }
@@ -84,7 +95,7 @@ impl Simulation {
         &self,
         task: &Task<Op, Outcome>,
         request: &Acquire,
-        paid: &BTreeMap<BucketName, i64>,
+        paid: &BTreeMap<BucketName, Paid>,
         result: &weir_limiter::Result<Acquired>,
     ) -> Vec<Violation> {
         let mut violations = Vec::new();
@@ -100,14 +111,14 @@ impl Simulation {
         };
         let expects_nothing = matches!(result, Ok(Acquired::Granted(granted)) if granted.grant.degraded)
             || result.is_err();
-        for (name, count) in paid {
+        for (name, Paid { times: count, .. }) in paid.iter().filter(|(_, paid)| !paid.is_gone) {
             let expected = i64::from(payers.contains(&&name.0));
             let may_differ = task.faults > 0 && (expects_nothing || *count >= expected);
             if *count != expected && !may_differ {
                 wrong(format!("task {} paid {count} times from {name:?}, not {expected}", task.id));
             }
         }
-        for payer in payers {
+        for payer in payers.into_iter().filter(|_| !Simulation::is_repeat(request, paid)) {
             let name = (payer.clone(), request.resource.clone());
             if !paid.contains_key(&name) {
                 wrong(format!("task {} says that {name:?} paid, which did not", task.id));
@@ -160,7 +171,9 @@ impl Simulation {
         let dry = Acquire { dry_run: true, ..request.clone() };
         let fresh = at_once(self.observer.acquire(&dry));
         // The fresh instance may know a newer config, by which the request is invalid.
-        if !self.has_resolved_limits(&fresh) || (result.is_ok() && fresh.is_err()) {
+        if !self.has_resolved_limits(&request.resource, &fresh)
+            || (result.is_ok() && fresh.is_err())
+        {
             return Vec::new();
         }
         if say(&fresh) != say(result) {
@@ -184,20 +197,31 @@ impl Simulation {
         };
         let (is_uncached, is_stale) =
             (self.settings.config_ttl_ms == 0, self.store.with(|state| state.rates.stale > 0));
+        // A stale read shows the config before its last change, however old, and may be cached.
+        let is_stale = is_stale || task.id < self.stale_before;
+        let may_be_old = is_stale || (instance.read_stale && !is_uncached);
         let mut config = self.config_writes.iter().filter(|(by, at)| {
             let is_other = **by != task.instance;
-            **at > instance.started_at && (is_stale || is_other) && (is_stale || !is_uncached)
-                || (**at > since && is_other)
+            may_be_old || **at > since || (!is_uncached && **at > instance.started_at && is_other)
+        });
+        // A change of config that is in flight has reached the store, but not the cache of its instance.
+        let is_changing = self.tasks.iter().any(|other| {
+            other.instance == task.instance && matches!(other.op, Op::Upkeep) && other.commits > 0
         });
         let mut others = self.bucket_writes.iter().filter(|((bucket, by), at)| {
             let is_other = *by != task.instance;
             bucket.1 == request.resource && **at > since && is_other
         });
-        is_alone && task.faults == 0 && config.next().is_none() && others.next().is_none()
+        let is_quiet = is_alone && !is_changing && task.faults == 0;
+        is_quiet && config.next().is_none() && others.next().is_none()
     }
 
     /// Whether the stored buckets have the limits that apply: a change of config reaches them a little later.
-    fn has_resolved_limits(&self, fresh: &weir_limiter::Result<Acquired>) -> bool {
+    fn has_resolved_limits(
+        &self,
+        resource: &Resource,
+        fresh: &weir_limiter::Result<Acquired>,
+    ) -> bool {
         let (Ok(Acquired::Refused(Refused { limits, .. }))
         | Ok(Acquired::Granted(Granted { limits, .. }))) = fresh
         else {
@@ -205,45 +229,52 @@ impl Simulation {
         };
         let (ns, table) = (self.observer.id(), &self.settings.table);
         limits.iter().all(|status| {
-            let resources = super::clients::resources();
-            let stored = resources.iter().filter_map(|resource| {
-                let key = weir_limiter::keys::bucket(ns, &status.entity, resource, 0);
-                Some(rates(&weir_limiter::item::decode(&self.store.item(table, &key)?)))
-            });
-            let mut stored = stored.filter(|stored| stored.contains_key(&status.limit.name));
-            stored.all(|stored| stored.get(&status.limit.name) == Some(&status.limit.rate()))
+            let key = weir_limiter::keys::bucket(ns, &status.entity, resource, 0);
+            let Some(stored) = self.store.item(table, &key) else { return true };
+            let stored = rates(&weir_limiter::item::decode(&stored));
+            let rate = stored.get(&status.limit.name);
+            rate.is_none_or(|rate| *rate == status.limit.rate())
         })
     }
 
-    /// At its retry-after a request would be granted, and a millisecond before not.
+    /// At its retry-after a limit would cover the request, and a millisecond before not. Where time is granted again, in steps
+    /// of a minute at most, the next step is due by then.
     fn check_retry_after(
         &self,
         task: &Task<Op, Outcome>,
         request: &Acquire,
         refused: &Refused,
     ) -> Vec<Violation> {
-        let available = |status: &LimitStatus, at_ms: i64| {
-            let bucket = self.buckets.get(&(status.entity.clone(), request.resource.clone()))?;
-            bucket.available(&status.limit.name, at_ms)
-        };
-        let covers = |at_ms: i64| {
-            refused.limits.iter().all(|status| {
-                available(status, at_ms).is_none_or(|has| has >= status.requested * 1000)
-            })
-        };
-        let at_ms = task.now_ms.saturating_add(refused.retry_after_ms);
-        if covers(at_ms) && !covers(at_ms - 1) {
-            return Vec::new();
+        let now_ms = task.now_ms;
+        let mut violations = Vec::new();
+        for status in &refused.limits {
+            let bucket = self.buckets.get(&(status.entity.clone(), request.resource.clone()));
+            // A limit that the bucket does not have yet gets its rate from the request.
+            let has_limit = |bucket: &&Bucket| {
+                let meter = bucket.meters.get(&status.limit.name);
+                meter.is_some_and(|meter| meter.rate == status.limit.rate())
+            };
+            let Some(bucket) = bucket.filter(has_limit) else { continue };
+            let covers = |at_ms: i64| {
+                let has = bucket.available(&status.limit.name, at_ms);
+                has.is_none_or(|has| has >= status.requested * 1000)
+            };
+            let wait_ms = status.retry_after_ms;
+            let ahead_ms = (bucket.refilled_ms - now_ms).max(0);
+            let is_step = bucket.goes_on_in_steps(now_ms) && wait_ms == STEP_MS + ahead_ms;
+            let is_covered = covers(now_ms + wait_ms) || is_step;
+            if is_covered && (wait_ms == 0 || !covers(now_ms + wait_ms - 1)) {
+                continue;
+            }
+            let found = format!("task {} at {now_ms}: {status:?} of {bucket:?}", task.id);
+            violations.push(Violation::new(Check::RetryAfter, found));
         }
-        let found = format!(
-            "task {} is to wait {} ms from {}; then {} of the model cover it, before {}",
-            task.id,
-            refused.retry_after_ms,
-            task.now_ms,
-            covers(at_ms),
-            covers(at_ms - 1)
-        );
-        vec![Violation::new(Check::RetryAfter, found)]
+        let longest = refused.limits.iter().map(|status| status.retry_after_ms).max();
+        if longest.is_none_or(|longest| longest.max(1) != refused.retry_after_ms) {
+            let found = format!("task {}: {refused:?}", task.id);
+            violations.push(Violation::new(Check::RetryAfter, found));
+        }
+        violations
     }
 
     /// A lease holds what the model's does.

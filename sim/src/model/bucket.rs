@@ -99,10 +99,12 @@ impl Bucket {
         Bucket { refilled_ms: now_ms, meters: meters.collect(), ..Bucket::default() }
     }
 
-    /// Whether it has been full for the reader of this clock.
+    /// Whether it has been full for the reader of this clock, also of limits that were removed.
     #[must_use]
     pub fn is_full_at(&self, now_ms: i64) -> bool {
+        let is_full = |(meter, since_ms): &(Meter, i64)| meter.is_full_after(now_ms - since_ms);
         self.meters.values().all(|meter| meter.is_full_after(self.elapsed_ms(now_ms)))
+            && self.removed.values().all(is_full)
     }
 
     /// Millitokens of a limit for the reader of this clock.
@@ -112,11 +114,45 @@ impl Bucket {
         Some(whole(meter.after(self.elapsed_ms(now_ms)), meter.rate))
     }
 
-    /// The milliseconds until all limits are full, for the reader of this clock.
+    /// When all limits are full, also those that were removed, for the reader of any clock: one that is ahead gets
+    /// nothing for time that was granted before.
     #[must_use]
-    pub fn until_full_ms(&self, now_ms: i64) -> i64 {
-        let waits = self.meters.values().map(Meter::until_full_ms);
-        (waits.max().unwrap_or_default() + self.refilled_ms - now_ms).max(0)
+    pub fn full_at_ms(&self) -> i64 {
+        let from_ms = self.refilled_ms.max(self.granted_until_ms);
+        let meters = self.meters.values().map(|meter| from_ms + meter.until_full_ms());
+        let removed = self.removed.values().map(|(meter, since)| since + meter.until_full_ms());
+        meters.chain(removed).max().unwrap_or(from_ms)
+    }
+
+    /// Takes millitokens of a limit, or gives them back, also to one that was removed.
+    pub fn take(&mut self, name: &LimitName, amount: i64) {
+        let removed = self.removed.get_mut(name).map(|(meter, _)| meter);
+        if let Some(meter) = self.meters.get_mut(name).or(removed) {
+            meter.take(amount);
+        }
+    }
+
+    /// Whether it has a limit, or had it.
+    #[must_use]
+    pub fn knows(&self, name: &LimitName) -> bool {
+        self.meters.contains_key(name) || self.removed.contains_key(name)
+    }
+
+    /// An expired bucket that is made again with these limits: it is full, and its counters go on.
+    #[must_use]
+    pub fn made_again(&self, rates: &BTreeMap<LimitName, Rate>, now_ms: i64) -> Bucket {
+        let mut again = self.clone();
+        again.conform(rates, self.refilled_ms);
+        for meter in again.meters.values_mut() {
+            meter.parts = Meter::full(meter.rate).parts;
+        }
+        Bucket { refilled_ms: now_ms, ..again }
+    }
+
+    /// Whether time is granted again from this moment on, which happens in steps of a minute at most.
+    #[must_use]
+    pub fn goes_on_in_steps(&self, now_ms: i64) -> bool {
+        self.granted_until_ms - now_ms > AGAIN_MAX_MS
     }
 
     /// Refills to a time that is not before the last refill.
@@ -135,7 +171,8 @@ impl Bucket {
     }
 
     /// The time for which a refill is due: what was granted before is granted again in steps of a minute at most.
-    fn elapsed_ms(&self, now_ms: i64) -> i64 {
+    #[must_use]
+    pub fn elapsed_ms(&self, now_ms: i64) -> i64 {
         let elapsed = now_ms - self.refilled_ms;
         let again = self.granted_until_ms.min(now_ms) - self.refilled_ms;
         if again > AGAIN_MAX_MS { elapsed - again } else { elapsed }

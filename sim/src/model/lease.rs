@@ -37,8 +37,13 @@ impl Lease {
         Lease { grant, holdings, state: LeaseState::Open, applied: BTreeSet::new() }
     }
 
-    /// Settles it: returns the millitokens that each payer pays, or gets back where negative.
-    pub fn settle(&mut self, settle: &Settle) -> Holdings {
+    /// Settles it: returns the millitokens that each payer pays, or gets back where negative. A parent pays more of a limit
+    /// only if it `has` it; the last argument of `has` is whether it paid for the limit before.
+    pub fn settle(
+        &mut self,
+        settle: &Settle,
+        has: impl Fn(&EntityId, &LimitName, bool) -> bool,
+    ) -> Holdings {
         let mut paid = Holdings::new();
         let child = self.grant.takes.first().map(|take| take.entity.clone());
         let net = self.net();
@@ -60,10 +65,13 @@ impl Lease {
                 }
             };
             for (name, amount) in amounts {
+                let is_parent = Some(entity) != child.as_ref();
+                if is_parent && amount > 0 && !has(entity, &name, held.contains_key(&name)) {
+                    continue;
+                }
                 let of_limit = held.entry(name.clone()).or_default();
                 // A parent gives back no more than it paid.
-                let amount =
-                    if Some(entity) == child.as_ref() { amount } else { amount.max(-*of_limit) };
+                let amount = if is_parent { amount.max(-*of_limit) } else { amount };
                 *of_limit += amount;
                 paid.entry(entity.clone()).or_default().insert(name, amount);
             }

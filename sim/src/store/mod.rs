@@ -107,6 +107,8 @@ pub struct StoreState {
     pub faults: u64,
     /// What was written and not checked yet.
     pub commits: Vec<Commit>,
+    /// What was written since the last sync, in order, with the idempotency token of each transaction.
+    unsynced: Vec<(Vec<ItemChange>, Option<String>)>,
 }
 
 /// A store. Clones share it.
@@ -138,6 +140,7 @@ impl Memory {
             calls: 0,
             faults: 0,
             commits: Vec::new(),
+            unsynced: Vec::new(),
         };
         Memory { state: Arc::new(Mutex::new(state)), instance: OBSERVER }
     }
@@ -178,18 +181,40 @@ impl Memory {
             let old = stored.set(&key, None, at_ms);
             swept.push(ItemChange { table: table.to_owned(), key, old, new: None });
         }
+        if !swept.is_empty() {
+            state.unsynced.push((swept.clone(), None));
+        }
         swept
     }
 
-    /// Undoes commits from the last on, as a power cut does.
-    pub fn undo(&self, commit: &Commit) {
+    /// Syncs what was written so far.
+    pub fn sync(&self) {
+        self.state.lock().unsynced.clear();
+    }
+
+    /// Number of writes that a power cut may undo.
+    #[must_use]
+    pub fn unsynced(&self) -> usize {
+        self.state.lock().unsynced.len()
+    }
+
+    /// Undoes all writes since the last sync but the first `kept`, as a power cut does to the end of the log.
+    pub fn cut_power(&self, kept: usize) {
         let mut state = self.state.lock();
-        let at_ms = state.now_ms;
-        for change in &commit.changes {
-            if let Some(table) = state.tables.get_mut(&change.table) {
-                table.set(&change.key, change.old.clone(), at_ms);
+        let state = &mut *state;
+        let lost = state.unsynced.split_off(kept.min(state.unsynced.len()));
+        for (changes, token) in lost.into_iter().rev() {
+            for change in changes.into_iter().rev() {
+                if let Some(table) = state.tables.get_mut(&change.table) {
+                    table.undo(&change.key, change.old);
+                }
+            }
+            if let Some(token) = token {
+                state.tokens.remove(&token);
             }
         }
+        // What is left was read back from the disk.
+        state.unsynced.clear();
     }
 
     /// Waits for the scheduler, and decides how the call ends.
@@ -308,7 +333,7 @@ impl StoreState {
         Ok(Some(ItemChange { table: write.table.to_string(), key, old, new }))
     }
 
-    fn commit(&mut self, writes: &[Write]) -> Result<Vec<ItemChange>> {
+    fn commit(&mut self, writes: &[Write], token: Option<&String>) -> Result<Vec<ItemChange>> {
         let mut changes = Vec::with_capacity(writes.len());
         for write in writes {
             changes.extend(self.change(write)?);
@@ -322,6 +347,11 @@ impl StoreState {
             }
         }
         let is_synced = writes.iter().any(|write| write.durability == Durability::Synced);
+        if is_synced {
+            self.unsynced.clear();
+        } else {
+            self.unsynced.push((changes.clone(), token.cloned()));
+        }
         self.commits.push(Commit { task: self.task, changes: changes.clone(), is_synced });
         Ok(changes)
     }
@@ -365,7 +395,7 @@ impl Backend for Memory {
             let mut state = self.state.lock();
             match state.verdict(&write)? {
                 Verdict::Failed(item) => Ok(Written::Refused(item)),
-                Verdict::Held => state.commit(std::slice::from_ref(&write)).map(|changes| {
+                Verdict::Held => state.commit(std::slice::from_ref(&write), None).map(|changes| {
                     let change = changes.into_iter().next();
                     Written::Applied(change.and_then(|change| match write.action {
                         Action::Update(..) => change.new,
@@ -379,7 +409,7 @@ impl Backend for Memory {
 
     async fn batch_write(&self, writes: Vec<Write>) -> Result<()> {
         let outcome = self.begin_call().await?;
-        let done = self.state.lock().commit(&writes).map(|_| ());
+        let done = self.state.lock().commit(&writes, None).map(|_| ());
         self.end_call(outcome, done).await
     }
 
@@ -433,7 +463,7 @@ impl StoreState {
         if verdicts.iter().any(|verdict| matches!(verdict, Verdict::Failed(_))) {
             return Ok(Transacted::Refused(verdicts));
         }
-        self.commit(&transaction.writes)?;
+        self.commit(&transaction.writes, transaction.token.as_ref())?;
         self.tokens.extend(transaction.token.clone());
         Ok(Transacted::Applied)
     }

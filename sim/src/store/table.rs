@@ -75,6 +75,18 @@ impl Table {
         old
     }
 
+    /// Undoes the last change of an item, which is also the last of the feed.
+    pub(super) fn undo(&mut self, key: &Key, old: Option<Item>) {
+        let slot = self.items.entry(key.clone()).or_default();
+        let new = std::mem::replace(&mut slot.now, old.clone());
+        slot.before.clone_from(&old);
+        if self.spec.feed && old != new {
+            self.feed.pop();
+        }
+        self.unindexed.push_back((key.clone(), new, old));
+        self.index(0);
+    }
+
     /// Brings the indexes up to date, but for the last `lag` changes.
     pub(super) fn index(&mut self, lag: usize) {
         while self.unindexed.len() > lag {

@@ -1,7 +1,6 @@
 //! `…/aggregates`: daily totals.
 
-use std::collections::BTreeMap;
-
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -35,17 +34,38 @@ pub struct DayRangeParams {
 /// Usage and spend of an org or an app on a day.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct DayTotals {
+    /// Id of the org.
+    pub org_id: String,
+    /// Id of the app; absent for an org.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_id: Option<String>,
+    /// Display name of the app; absent for an org.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_name: Option<String>,
     /// Day of the org.
     #[schema(format = Date)]
     pub date: String,
-    /// IANA time zone in which the day begins and ends.
+    /// IANA time zone of the org at the end of the day.
     pub timezone: String,
-    /// Whose spend the quotas limit.
+    /// Whose spend the quotas limited at the end of the day.
     pub quota_scope: QuotaScope,
-    /// Usage and spend by model label.
-    pub models: BTreeMap<String, ModelTotals>,
+    /// Source of the day's quotas, chain and time zone.
+    pub config_basis: ConfigBasis,
+    /// Usage and spend by model label, in the order of the chain; models outside it come last.
+    #[schema(value_type = BTreeMap<String, ModelTotals>)]
+    pub models: IndexMap<String, ModelTotals>,
     /// Usage and spend of all models together.
     pub totals: UsageSum,
+    /// Spend on all models, in micro-USD; the same as in `totals`, for clients of the original service.
+    pub total_cost_usd_micros: u64,
+    /// Sum of the quotas of the chain, in micro-USD.
+    pub total_quota_usd_micros: u64,
+    /// Spend on all models in percent of the sum of the quotas.
+    pub total_quota_pct: f64,
+    /// Whether the chain had moved to a later model by the end of the day.
+    pub sticky_fallback_active: bool,
+    /// Label of the model in use at the end of the day, or of the last model when all quotas were spent.
+    pub current_active_model: Option<String>,
     /// Fallback in force on that day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sticky: Option<StickyFallback>,
@@ -53,6 +73,16 @@ pub struct DayTotals {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     pub updated_at: Option<String>,
+}
+
+/// Source of the quotas, the chain and the time zone that a day is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ConfigBasis {
+    /// The configuration at the end of the day, or the present one while the day lasts.
+    Recorded,
+    /// A later configuration: the one at the end of the day was changed before changes were recorded.
+    Later,
 }
 
 /// A sum of usage and spend.
@@ -75,6 +105,8 @@ pub struct UsageSum {
 /// Usage and spend of a model on a day.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct ModelTotals {
+    /// Label of the model.
+    pub label: String,
     /// Usage and spend of the model.
     #[serde(flatten)]
     pub sum: UsageSum,
@@ -89,7 +121,6 @@ pub struct ModelTotals {
     /// Id of the model at its vendor; on Bedrock also an inference profile id or ARN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_id: Option<String>,
-    /// The same as `model_id`, for clients of the original service.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bedrock_model_id: Option<String>,
+    /// The same as `model_id`, for clients of the original service; empty when the label has no model any more.
+    pub bedrock_model_id: String,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
-use utoipa::{PartialSchema as _, ToSchema};
+use utoipa::{IntoParams, PartialSchema as _, ToSchema};
 
 use super::formats::{DisplayName, Identifier};
 
@@ -92,10 +92,11 @@ pub struct OrgConfig {
     /// Daily quota of each model of the chain, in micro-USD.
     #[schema(schema_with = quotas)]
     pub quotas: BTreeMap<String, i64>,
-    /// Settings that differ from the defaults.
-    #[serde(default)]
-    pub overrides: ConfigOverrides,
-    /// Whether a submission whose model has no price is refused (`refuse`, the default) or costs nothing (`zero`).
+    /// Settings that differ from the defaults. An org that is changed without them keeps those it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<ConfigOverrides>,
+    /// Whether a submission whose model has no price is refused (`refuse`, the default) or costs nothing (`zero`). An org
+    /// that is changed without it keeps its value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^(refuse|zero)$", example = "refuse")]
     pub unpriced: Option<String>,
@@ -116,9 +117,9 @@ pub struct AppConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(schema_with = quotas)]
     pub quotas: Option<BTreeMap<String, i64>>,
-    /// Settings that differ from the org's.
-    #[serde(default)]
-    pub overrides: ConfigOverrides,
+    /// Settings that differ from the org's. An app that is changed without them keeps those it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<ConfigOverrides>,
 }
 
 /// The configuration in force for an org or an app. It contains no secrets.
@@ -162,9 +163,45 @@ pub struct EffectiveConfig {
     pub config_version: u64,
     /// Settings that the app inherits from its org.
     pub inherited_fields: Vec<String>,
+    /// Time at which the org or the app was deleted; only lists with `deleted=true` have such entries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub deleted_at: Option<String>,
+    /// Time of the creation.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// Time of the last change.
+    #[schema(format = DateTime)]
+    pub updated_at: String,
     /// Change that takes effect at the next midnight of the time zone in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<PendingConfig>,
+}
+
+/// Whether a list has deleted entries.
+#[derive(Debug, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DeletedParams {
+    /// Whether the list includes deleted entries that can still be restored, with `deleted_at`.
+    #[serde(default)]
+    #[param(default = false)]
+    pub deleted: bool,
+}
+
+/// The deletion of an org or an app.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct DeletionResponse {
+    /// Id of the app, or of the org.
+    pub id: String,
+    /// Client id whose secret and tokens no longer work.
+    pub client_id: String,
+    /// Time of the deletion.
+    #[schema(format = DateTime)]
+    pub deleted_at: String,
+    /// Time until which it can be restored. Its id is taken until then.
+    #[schema(format = DateTime)]
+    pub restorable_until: String,
 }
 
 /// A time zone and a quota scope that take effect later.
@@ -188,6 +225,11 @@ pub struct ConfigResponse {
     /// The configuration in force.
     #[serde(flatten)]
     pub config: EffectiveConfig,
+    /// The same configuration, for clients of the original service.
+    pub configuration: EffectiveConfig,
+    /// Time of the response.
+    #[schema(format = DateTime)]
+    pub timestamp: String,
     /// Credentials of the new client; only in the response to its creation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub credentials: Option<ClientCredentials>,

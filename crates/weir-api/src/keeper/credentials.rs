@@ -4,12 +4,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::config::SecretLink;
+use crate::secret::{Secret, in_clear};
 
 /// How to rotate a client's secret.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RotationRequest {
-    /// Hours for which the old secret works after the new one was fetched.
+    /// Hours for which the old secret works after the new one was fetched. With 0 the client's access and refresh tokens end
+    /// then, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0, maximum = 168, default = 24)]
     pub grace_period_hours: Option<u32>,
@@ -39,13 +41,26 @@ pub struct SecretRotation {
 }
 
 /// The one-time token of a link to a secret.
-#[derive(Debug, Serialize, Deserialize, IntoParams)]
+#[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SecretParams {
-    /// One-time token that the creation of the client or the rotation of its secret returned.
-    #[param(min_length = 1, max_length = 128)]
-    pub token: String,
+    /// One-time token that the creation of the client or the rotation of its secret returned. Leave it out to send the token as
+    /// `Authorization: Bearer`, which no log of a proxy shows.
+    #[serde(default)]
+    #[param(value_type = Option<String>, min_length = 1, max_length = 128)]
+    pub token: Option<Secret>,
+}
+
+/// A request for a secret.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SecretRequest {
+    /// One-time token that the creation of the client or the rotation of its secret returned. Leave it out to send the token as
+    /// `Authorization: Bearer`.
+    #[serde(default, serialize_with = "in_clear", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, min_length = 1, max_length = 128)]
+    pub token: Option<Secret>,
 }
 
 /// A client's secret. The server returns it only once.

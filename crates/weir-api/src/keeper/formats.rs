@@ -8,6 +8,9 @@ texts! {
     /// A UUID.
     Uuid = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
         36, "550e8400-e29b-41d4-a716-446655440000";
+    /// The id of an org: a UUID, or a name without `-app-`.
+    OrgId = r"^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[a-z0-9][a-z0-9-]{0,62})$",
+        63, "acme";
     /// The id of an app.
     AppId = r"^[A-Za-z0-9][A-Za-z0-9_.:@-]{0,127}$", 128, "app-production-api";
     /// A model label, or the id of a webhook or an import.
@@ -22,6 +25,8 @@ texts! {
     DisplayName = r"^[^\x00-\x20\x7f-\x9f\s]([^\x00-\x1f\x7f-\x9f]{0,200}[^\x00-\x20\x7f-\x9f\s])?$", 202, "Sample Corp";
     /// `today`, or a calendar date.
     OrgDate = r"^(today|20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]))$", 10, "today";
+    /// A flag in a query.
+    Flag = r"^(true|True|1|false|False|0)$", 5, "true";
     /// A calendar date.
     CalendarDate = r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$", 10, "2026-01-23";
 }
@@ -30,8 +35,9 @@ texts! {
 #[derive(Debug, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct OrgParam {
-    /// Id of the org: a UUID.
-    #[param(value_type = Uuid, inline)]
+    /// Id of the org: a UUID, or a name of up to 63 of `a-z`, `0-9` and `-` that does not begin with `-`, contain `-app-` or end
+    /// with `-app`.
+    #[param(value_type = OrgId, inline)]
     pub org: String,
 }
 

@@ -16,21 +16,23 @@ mod submissions;
 mod token;
 mod webhooks;
 
-pub use self::aggregates::{DayParams, DayRangeParams, DayTotals, ModelTotals, UsageSum};
+pub use self::aggregates::{
+    ConfigBasis, DayParams, DayRangeParams, DayTotals, ModelTotals, UsageSum,
+};
 pub use self::audit::OrgAuditEvent;
 pub use self::config::{
-    AppConfig, ClientCredentials, ConfigOverrides, ConfigResponse, EffectiveConfig, OrgConfig,
-    PendingConfig, QuotaScope, SecretLink,
+    AppConfig, ClientCredentials, ConfigOverrides, ConfigResponse, DeletedParams, DeletionResponse,
+    EffectiveConfig, OrgConfig, PendingConfig, QuotaScope, SecretLink,
 };
 pub use self::credentials::{
-    ClientSecret, RotationRequest, RotationResponse, SecretParams, SecretRotation,
+    ClientSecret, RotationRequest, RotationResponse, SecretParams, SecretRequest, SecretRotation,
 };
 pub use self::formats::{AppParam, OrgParam};
 pub use self::prices::{
     LongContextPrice, ModelPrice, PRICES_MAX, PriceEntry, PriceImport, PriceImportParam,
     PriceImportRequest, PriceParams, PriceSource,
 };
-pub use self::profiles::{InferenceProfile, InferenceProfileRequest};
+pub use self::profiles::{InferenceProfile, InferenceProfileRequest, ProfileParam};
 pub use self::selection::{
     ClientGuidance, ModelPricing, ModelQuota, ModelSelection, QuotaMode, QuotaState, QuotaStatus,
     RecommendedModel, SelectionParams,
@@ -43,4 +45,6 @@ pub use self::submissions::{
 pub use self::token::{
     RefreshRequest, RefreshResponse, RevocationRequest, TokenRequest, TokenResponse,
 };
-pub use self::webhooks::{Webhook, WebhookConfig, WebhookParam};
+pub use self::webhooks::{
+    DeliveryParam, Webhook, WebhookConfig, WebhookDelivery, WebhookDeliveryStatus, WebhookParam,
+};

@@ -1,7 +1,7 @@
 //! `…/inference-profiles`: model labels that belong to one app.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::formats::{Identifier, ModelId};
 
@@ -52,4 +52,13 @@ pub struct InferenceProfile {
     /// Time of the last change.
     #[schema(format = DateTime)]
     pub updated_at: String,
+}
+
+/// The inference profile that a path names.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct ProfileParam {
+    /// Label of the inference profile.
+    #[param(value_type = Identifier, inline)]
+    pub label: String,
 }

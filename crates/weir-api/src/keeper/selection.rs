@@ -1,12 +1,14 @@
 //! `…/model-selection`: the model that an app uses for its next call.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use indexmap::IndexMap;
+use serde::de::{Error as _, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::config::QuotaScope;
+use super::formats::Flag;
 use super::prices::{LongContextPrice, PriceSource};
 
 /// How to select a model.
@@ -15,9 +17,21 @@ use super::prices::{LongContextPrice, PriceSource};
 #[into_params(parameter_in = Query)]
 pub struct SelectionParams {
     /// Whether to sum up all submissions received so far, instead of using totals that can be some seconds old.
-    #[serde(default)]
-    #[param(required = false, default = false)]
+    #[serde(default, deserialize_with = "flag")]
+    #[param(required = false, value_type = Flag, inline)]
     pub force_check: bool,
+}
+
+/// A flag as the clients of common languages write it: Python's `str(True)` is `True`.
+fn flag<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    match Cow::<str>::deserialize(deserializer)?.as_ref() {
+        "true" | "True" | "1" => Ok(true),
+        "false" | "False" | "0" => Ok(false),
+        other => {
+            let expected = "true, True, 1, false, False or 0";
+            Err(D::Error::invalid_value(Unexpected::Str(other), &expected))
+        }
+    }
 }
 
 /// How closely a client has to watch a quota.
@@ -45,6 +59,12 @@ pub enum QuotaState {
 /// The model to use, and why.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct ModelSelection<'a> {
+    /// Id of the org.
+    pub org_id: Cow<'a, str>,
+    /// Id of the app.
+    pub app_id: Cow<'a, str>,
+    /// Display name of the app.
+    pub app_name: Cow<'a, str>,
     /// Model to use for the next call; absent when its label was removed from the server's configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recommended_model: Option<RecommendedModel<'a>>,
@@ -104,9 +124,9 @@ pub struct QuotaStatus<'a> {
     /// Time at which the quota of the current model will be spent at the rate of the day so far; `null` when not today.
     #[schema(format = DateTime)]
     pub projected_exhaustion_at: Option<Cow<'a, str>>,
-    /// State of each model's quota, by label.
+    /// State of each model's quota, by label, in the order of the chain.
     #[schema(value_type = BTreeMap<String, ModelQuota>)]
-    pub models_status: BTreeMap<Cow<'a, str>, ModelQuota>,
+    pub models_status: IndexMap<Cow<'a, str>, ModelQuota>,
 }
 
 /// State of a model's quota.

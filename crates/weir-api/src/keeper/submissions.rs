@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::formats::{AwsRegion, Identifier, ModelId, Uuid, VendorName};
-use super::selection::QuotaMode;
+use super::selection::QuotaState;
 
 /// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -90,12 +90,17 @@ pub struct SubmissionResponse<'a> {
     pub request_id: Cow<'a, str>,
     /// Always `ACCEPTED`.
     pub status: Cow<'a, str>,
-    /// Whether the submission was recorded before. The other fields then repeat the first response.
+    /// The result in a sentence.
+    pub message: Cow<'a, str>,
+    /// Whether the submission was recorded before. `processing` then repeats the first response.
     pub duplicate: bool,
     /// How the submission was recorded.
     pub processing: SubmissionProcessing,
     /// Spend on the model so far today, as of the last aggregation.
     pub daily_total: DailyTotal,
+    /// Time of the response.
+    #[schema(format = DateTime)]
+    pub timestamp: Cow<'a, str>,
 }
 
 /// How a submission was recorded.
@@ -124,8 +129,8 @@ pub struct DailyTotal {
     pub quota_usd_micros: u64,
     /// Spend on the model in percent of its quota.
     pub quota_pct: f64,
-    /// How closely the client has to watch the quota.
-    pub mode: QuotaMode,
+    /// State of the quota.
+    pub mode: QuotaState,
 }
 
 /// Results of a batch.
@@ -137,6 +142,9 @@ pub struct SubmissionBatchResponse<'a> {
     pub failed: u64,
     /// Result of each submission, in the order of the request.
     pub results: Vec<SubmissionResult<'a>>,
+    /// Time of the response.
+    #[schema(format = DateTime)]
+    pub timestamp: String,
 }
 
 /// Result of one submission of a batch.
@@ -154,6 +162,8 @@ pub enum SubmissionResult<'a> {
 pub struct SubmissionFailure<'a> {
     /// Id of the submission, as it was sent.
     pub request_id: Cow<'a, str>,
+    /// Always `FAILED`.
+    pub status: Cow<'a, str>,
     /// Error code.
     pub error: Cow<'a, str>,
     /// Explanation of the error.

@@ -26,6 +26,15 @@ pub struct WebhookParam {
     pub id: String,
 }
 
+/// The notice that a path names.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct DeliveryParam {
+    /// Sequence of the notice in its org.
+    #[param(minimum = 1)]
+    pub sequence: u64,
+}
+
 /// Configuration of a webhook.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,6 +54,9 @@ pub struct WebhookConfig {
     /// Whether to send a notice for each fallback to a later model; `true` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flips: Option<bool>,
+    /// Whether to send a notice when all quotas of an org or app are exceeded; `true` by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_exceeded: Option<bool>,
     /// Whether to create a new signing secret. The old one becomes invalid at once.
     #[serde(default)]
     #[schema(default = false)]
@@ -62,6 +74,8 @@ pub struct Webhook {
     pub thresholds_pct: Vec<u8>,
     /// Whether a notice is sent for each fallback to a later model.
     pub flips: bool,
+    /// Whether a notice is sent when all quotas of an org or app are exceeded.
+    pub all_exceeded: bool,
     /// Secret that notices are signed with; only in the response that creates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
@@ -71,4 +85,69 @@ pub struct Webhook {
     /// Time of the last change.
     #[schema(format = DateTime)]
     pub updated_at: String,
+}
+
+/// What became of a notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WebhookDeliveryStatus {
+    /// The notice waits to be sent, for the first time or again.
+    Queued,
+    /// The webhook accepted the notice.
+    Delivered,
+    /// The keeper gave up on the notice.
+    Failed,
+    /// The webhook was removed while the notice waited.
+    Dropped,
+}
+
+impl WebhookDeliveryStatus {
+    /// The status as the API writes it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            WebhookDeliveryStatus::Queued => "queued",
+            WebhookDeliveryStatus::Delivered => "delivered",
+            WebhookDeliveryStatus::Failed => "failed",
+            WebhookDeliveryStatus::Dropped => "dropped",
+        }
+    }
+}
+
+/// A notice to a webhook, and what became of it.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct WebhookDelivery {
+    /// Sequence of the notice in its org. Numbers grow without gaps; a webhook gets those that it subscribes to.
+    pub sequence: u64,
+    /// Id of the notice.
+    pub id: String,
+    /// Type of the notice.
+    #[serde(rename = "type")]
+    #[schema(example = "quota.threshold")]
+    pub kind: String,
+    /// What became of the notice.
+    pub status: WebhookDeliveryStatus,
+    /// Number of attempts to send the notice, replays included.
+    pub attempts: u32,
+    /// HTTP status of the last attempt, if it got a response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_status: Option<u16>,
+    /// Why the last attempt failed, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// Time at which the notice was queued.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// Time of the last attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub last_attempt_at: Option<String>,
+    /// Time at which the webhook first accepted the notice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub delivered_at: Option<String>,
+    /// Time of the next attempt, if the notice is the next one to be sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    pub next_attempt_at: Option<String>,
 }

@@ -11,7 +11,7 @@ use super::schema::AuditSubject;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct LimiterAuditParams {
-    /// Subject of the events: an entity, `$SYSTEM` or `$RESOURCE:name`; the namespace itself by default.
+    /// Subject of the events: an entity, `$SYSTEM` or `$RESOURCE:name`; the whole namespace by default.
     #[param(value_type = AuditSubject, inline, required = false)]
     pub entity: Option<String>,
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use weir_table::retry::Listed;
-use weir_table::{Backend, Error, Result};
+use weir_table::{Backend, Error, Result, Write};
 
 use super::Auth;
 use super::claims::{Claims, ID_MAX, TokenType};
@@ -185,6 +185,20 @@ impl<B: Backend> Auth<B> {
         }
         let now_ms = self.clock.now_ms();
         self.revocations.revoke_all(subject, now_ms).await
+    }
+
+    /// The write that revokes all tokens of a subject that were issued so far, for a transaction of the caller; see
+    /// [`Revocations::revoke_all_write`](super::revocation::Revocations::revoke_all_write).
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn revoke_all_write(&self, subject: &str) -> Result<Write> {
+        self.revocations.revoke_all_write(subject, self.clock.now_ms()).await
+    }
+
+    /// Forgets what is cached of a subject after the commit of [`Auth::revoke_all_write`].
+    pub fn forget_subject(&self, subject: &str) {
+        self.revocations.forget(subject);
     }
 
     /// The time of issue of a new token: later than the last revocation of all tokens of its subject,

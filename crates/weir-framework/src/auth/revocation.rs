@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use quick_cache::sync::Cache;
 use weir_table::expr::{attr, set};
-use weir_table::{Backend, Get, Item, Result, Store, Write, Written};
+use weir_table::retry::{TRIES_MAX, pause};
+use weir_table::{Backend, Error, Get, Item, Result, Store, Write};
 
 use super::claims::{Claims, TokenType};
 use super::keys;
@@ -129,21 +130,46 @@ impl<B: Backend> Revocations<B> {
         Ok(())
     }
 
-    /// Revokes all tokens of `subject` that were issued up to `now_ms`.
+    /// Revokes all tokens of `subject` that were issued so far.
     ///
     /// # Errors
     /// The store fails; the tokens may or may not be revoked.
     pub async fn revoke_all(&self, subject: &str, now_ms: u64) -> Result<()> {
-        let later = attr(VALID_AFTER).absent().or(attr(VALID_AFTER).lt(now_ms));
-        let update = set(VALID_AFTER, now_ms);
-        let write = Write::update(keys::EDGE, keys::valid_after(subject), update).when(later);
-        // A refusal returns the stored item, whose time is later.
-        let (Written::Applied(item) | Written::Refused(item)) = self.store.write(write).await?;
+        for attempt in 0..TRIES_MAX {
+            pause(attempt).await;
+            let write = self.revoke_all_write(subject, now_ms).await?;
+            let revoked = self.store.try_write(write).await;
+            self.forget(subject);
+            if revoked? {
+                return Ok(());
+            }
+        }
+        Err(Error::Conflict)
+    }
+
+    /// The write that revokes all tokens of `subject` issued so far, for a transaction of the caller. Another
+    /// revocation in between refuses it; then the caller asks again. After the commit the caller calls
+    /// [`Revocations::forget`].
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn revoke_all_write(&self, subject: &str, now_ms: u64) -> Result<Write> {
+        let stored = self.valid_after_ms(subject).await?;
+        let unchanged = match stored {
+            Some(after) => attr(VALID_AFTER).eq(after),
+            None => attr(VALID_AFTER).absent(),
+        };
+        // A token issued since the last revocation is later than it, whatever this clock shows.
+        let update =
+            set(VALID_AFTER, stored.map_or(now_ms, |after| now_ms.max(after.saturating_add(1))));
+        Ok(Write::update(keys::EDGE, keys::valid_after(subject), update).when(unchanged))
+    }
+
+    /// Forgets what is cached of `subject`, whose tokens a transaction of the caller revoked.
+    pub fn forget(&self, subject: &str) {
         let mut made = self.made.lock();
         *made += 1;
-        let known = OfSubject { valid_after_ms: valid_after(item.as_ref()), read_ms: now_ms };
-        self.subjects.insert(subject.to_owned(), known);
-        Ok(())
+        self.subjects.remove(subject);
     }
 
     /// The time up to which all tokens of `subject` are revoked. Tokens issued later are valid.

@@ -6,9 +6,9 @@ use axum::extract::Request;
 use axum::http::{Method, StatusCode, Uri};
 use tokio::time::Instant;
 
+use super::request_context::RequestContext;
 use crate::authorize::Authorized;
 use crate::error::ApiError;
-use crate::request_id::RequestId;
 
 /// The parts of a request that its log line shows. They are formatted only if the line is written.
 #[derive(Debug)]
@@ -42,21 +42,21 @@ impl AccessLog {
     /// `debug`, and so are 429s: a limiter may return tens of thousands of them a second.
     pub(super) fn log(
         &self,
-        id: &RequestId,
+        context: &RequestContext,
         status: StatusCode,
         duration: Duration,
-        authorized: Option<&Authorized>,
         error: Option<&ApiError>,
     ) {
         macro_rules! line {
             ($level:ident, $text:literal) => {
                 tracing::$level!(
-                    request_id = id.text(),
+                    request_id = context.id().text(),
                     method = self.method.as_str(),
                     path = self.uri.path(),
                     status = status.as_u16(),
                     duration_ms = (duration.as_secs_f64() * 1e6).round() / 1e3,
-                    subject = authorized.and_then(Authorized::subject).unwrap_or("-"),
+                    client = context.client_address().map(tracing::field::display),
+                    subject = context.authorized().and_then(Authorized::subject).unwrap_or("-"),
                     code = error.map_or("-", |error| error.code.name()),
                     cause = error.and_then(|error| error.cause.as_deref()).unwrap_or("-"),
                     $text

@@ -32,10 +32,12 @@ use tower_service::Service;
 
 use crate::app::App;
 use crate::authorize::Local;
+use crate::client_address::client_address;
 use crate::extract::too_large;
 use crate::limits;
 use crate::listen::Routes;
 use crate::metrics::{Rejection, RouteMetrics};
+use crate::networks::Networks;
 use crate::settings::ServerSettings;
 use crate::{ApiError, Code};
 use access_log::AccessLog;
@@ -63,6 +65,8 @@ pub struct Settings {
     pub requests_max: usize,
     /// Whether large responses are compressed for clients that accept it.
     pub compression: bool,
+    /// Proxies whose reports of the client's address are believed.
+    pub trusted_proxies: Networks,
 }
 
 impl Default for Settings {
@@ -78,6 +82,7 @@ impl From<&ServerSettings> for Settings {
             request_timeout: Duration::from_secs(server.request_timeout_secs),
             requests_max: server.requests_max,
             compression: server.compression,
+            trusted_proxies: server.trusted_proxies.clone(),
         }
     }
 }
@@ -166,7 +171,9 @@ impl Edge {
         let accept_encoding = compression::accept_encoding(request.headers());
         let (fast_route, params) =
             fast_path::find(&state.fast_routes, request.method(), request.uri()).unzip();
-        let context = RequestContext::new(request.headers(), state.body_bytes_max, params);
+        let trusted = &state.app.bounds().trusted_proxies;
+        let client = peer.map(|peer| client_address(peer.ip(), request.headers(), trusted));
+        let context = RequestContext::new(request.headers(), client, state.body_bytes_max, params);
         let (permit, admitted) = state.admit(&request);
         request.extensions_mut().insert(context.clone());
         let handler = match (admitted, fast_route) {

@@ -1,6 +1,7 @@
-//! The context of a request: its id, its path parameters on the fast path, and its caller.
+//! The context of a request: its id, the address of its client, its path parameters on the fast path, and its caller.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRequestParts;
@@ -18,6 +19,7 @@ pub(crate) struct RequestContext(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     id: RequestId,
+    client_address: Option<IpAddr>,
     body_bytes_max: usize,
     /// The path parameters, if the fast path has matched them.
     params: Option<ParamSpans>,
@@ -27,15 +29,22 @@ struct Inner {
 impl RequestContext {
     pub(super) fn new(
         headers: &HeaderMap,
+        client_address: Option<IpAddr>,
         body_bytes_max: usize,
         params: Option<ParamSpans>,
     ) -> RequestContext {
         let id = RequestId::of(headers);
-        RequestContext(Arc::new(Inner { id, body_bytes_max, params, authorized: OnceLock::new() }))
+        let authorized = OnceLock::new();
+        RequestContext(Arc::new(Inner { id, client_address, body_bytes_max, params, authorized }))
     }
 
     pub(crate) fn id(&self) -> &RequestId {
         &self.0.id
+    }
+
+    /// The address of the client; none behind the socket.
+    pub(crate) fn client_address(&self) -> Option<IpAddr> {
+        self.0.client_address
     }
 
     /// The largest body that the listener accepts.

@@ -110,7 +110,7 @@ impl ResponseFuture {
         let metrics = authorized.map_or(self.state.unmatched, |authorized| authorized.metrics);
         let (status, duration) = (response.status(), self.access_log.started.elapsed());
         metrics.observe(self.access_log.method_label(), status.as_u16(), duration);
-        self.access_log.log(self.context.id(), status, duration, authorized, error.as_deref());
+        self.access_log.log(&self.context, status, duration, error.as_deref());
         response
     }
 }

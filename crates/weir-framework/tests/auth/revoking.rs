@@ -119,6 +119,32 @@ async fn no_access_token_comes_of_a_refresh_token_whose_subject_was_revoked() {
 }
 
 #[tokio::test]
+async fn a_revocation_ends_tokens_issued_since_the_last_one() {
+    let place = Place::new();
+    let here = place.open().await;
+    let (behind, settings) = (Clock::manual(START_MS - 5_000), Settings::default());
+    let behind =
+        Auth::open(place.store.clone(), behind, &settings, Some(place.dir()), scope_kinds()).await;
+    let behind = behind.unwrap();
+    here.revoke_all(CLIENT).await.unwrap();
+    // In the same millisecond, and by a clock that is behind.
+    for auth in [&here, &behind] {
+        let tokens = pair(auth, CLIENT).await;
+        auth.revoke_all(CLIENT).await.unwrap();
+        assert_eq!(refusal(&here, tokens.access.token.expose()).await, REVOKED);
+        assert!(here.refresh(tokens.refresh.token.expose()).await.is_err());
+    }
+    // As a part of another transaction, too.
+    let tokens = pair(&here, CLIENT).await;
+    assert_eq!(refusal(&here, tokens.access.token.expose()).await, None);
+    let write = here.revoke_all_write(CLIENT).await.unwrap();
+    assert!(place.store.write(write.clone()).await.unwrap().is_applied());
+    here.forget_subject(CLIENT);
+    assert_eq!(refusal(&here, tokens.access.token.expose()).await, REVOKED);
+    assert!(!place.store.write(write).await.unwrap().is_applied(), "it holds once");
+}
+
+#[tokio::test]
 async fn a_clock_that_is_behind_issues_tokens_that_count() {
     let place = Place::new();
     let here = place.open().await;

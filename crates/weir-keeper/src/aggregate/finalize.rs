@@ -49,16 +49,15 @@ impl<B: Backend> Keeper<B> {
     pub(crate) async fn finalize_days(
         &self,
         source: &TotalsSource,
-        effective: &EffectiveConfig,
         (from, to): (OrgDay, OrgDay),
+        now_ms: i64,
     ) -> Result<()> {
-        let TotalsSource { scope, labels, since, .. } = source;
-        let now_ms = self.now_ms();
-        let open = effective.first_open_day(now_ms);
-        if from >= open || to < *since {
+        let TotalsSource { scope, labels, present, .. } = source;
+        let (since, open) = (present.first_day(), present.first_open_day(now_ms));
+        if from >= open || to < since {
             return Ok(());
         }
-        let first = self.first_day_to_finalize(scope, *since, now_ms, effective).await?.max(from);
+        let first = self.first_day_to_finalize(scope, since, now_ms, present).await?.max(from);
         for day in days_from(first).take_while(|day| *day < open && *day <= to) {
             // A total that cannot be summed is marked, and the caller returns it as all spent.
             let mut unreported = AggregateReport::default();

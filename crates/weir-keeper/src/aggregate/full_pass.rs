@@ -57,12 +57,12 @@ impl<B: Backend> Keeper<B> {
         finalized: &mut AggregateReport,
     ) -> Result<()> {
         let now_ms = self.now_ms();
-        let config = self.effective_config(scope.org(), scope.app()).await;
+        let config = self.config_or_deleted(scope.org(), scope.app()).await;
         let Some(effective) = finalized.failed_scope(scope, config)? else { return Ok(()) };
-        let labels = self.usable_labels(scope, &effective).await;
+        let labels = self.usable_labels(scope, &effective.model_ordering).await;
         let Some(labels) = finalized.failed_scope(scope, labels)? else { return Ok(()) };
-        let (first, today) = (effective.first_open_day(now_ms), effective.timezone.day_of(now_ms));
-        let back = std::iter::successors(Some(today), |day| day.previous());
+        let (first, last) = (effective.first_open_day(now_ms), effective.latest_day(now_ms));
+        let back = std::iter::successors(Some(last), |day| day.previous());
         for day in back.take(OPEN_DAYS_MAX).take_while(|day| *day >= first) {
             for label in &labels {
                 dirty.mark(scope.clone(), Label::clone(label), day, now_ms);

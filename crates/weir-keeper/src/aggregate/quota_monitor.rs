@@ -29,10 +29,11 @@ impl<B: Backend> Keeper<B> {
         if !has_quotas(scope, &effective) {
             return Ok(());
         }
-        let chain = if effective.timezone.day_of(now_ms) == day {
+        let (chain, closed_until_ms) = if effective.timezone.day_of(now_ms) == day {
             self.apply_fallback(&effective, scope, day, now_ms, report).await?
         } else {
-            self.chain_spend(&effective, scope, day, SpendRead::StrongTotals, now_ms).await?
+            let read = SpendRead::StrongTotals;
+            (self.chain_spend(&effective, scope, day, read, now_ms).await?, None)
         };
         // What nobody can sum up crosses no threshold; the failed job reports it.
         for entry in chain.entries.iter().filter(|_| chain.is_summed) {
@@ -40,10 +41,16 @@ impl<B: Backend> Keeper<B> {
             report.record_proximity(percent, scope, &entry.label);
             report.notifications += self.notify_thresholds(scope, day, entry, now_ms).await?;
         }
+        if let Some(until_ms) = closed_until_ms.filter(|_| chain.is_summed) {
+            let (scope, chain) = (scope.clone(), chain.entries);
+            let event = WebhookEvent::AllExceeded { scope, day, chain, until_ms };
+            report.notifications += u64::from(self.notify_once(&event, now_ms).await?);
+        }
         Ok(())
     }
 
-    /// Decides again until the fallback is recorded or unnecessary. Returns the chain it decided on.
+    /// Decides again until the fallback is recorded or unnecessary. Returns the chain it decided on and, if no model of it is
+    /// open, until when.
     async fn apply_fallback(
         &self,
         effective: &EffectiveConfig,
@@ -51,16 +58,20 @@ impl<B: Backend> Keeper<B> {
         day: OrgDay,
         now_ms: i64,
         report: &mut AggregateReport,
-    ) -> Result<ChainSpend> {
+    ) -> Result<(ChainSpend, Option<i64>)> {
         for _ in 0..TRIES_MAX {
             let read = SpendRead::StrongTotals;
             let chain = self.chain_spend(effective, scope, day, read, now_ms).await?;
             let input = chain.decision_input(effective, now_ms);
             let today = input.today;
-            let Some(fallback) = decide(&input).fallback else { return Ok(chain) };
+            let decision = decide(&input);
+            let Some(fallback) = decision.fallback else {
+                let is_closed = decision.recommended.is_none();
+                return Ok((chain, is_closed.then_some(decision.retry_at_ms)));
+            };
             if self.record_fallback(effective, &fallback, today, now_ms).await? {
                 report.fallbacks += 1;
-                return Ok(chain);
+                return Ok((chain, None));
             }
         }
         Err(Error::Contended)
@@ -82,7 +93,7 @@ impl<B: Backend> Keeper<B> {
                     threshold_pct,
                     entry: entry.clone(),
                 };
-                queued += u64::from(self.notify_threshold_once(&event, now_ms).await?);
+                queued += u64::from(self.notify_once(&event, now_ms).await?);
             }
         }
         Ok(queued)

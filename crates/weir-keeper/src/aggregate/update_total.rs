@@ -7,7 +7,7 @@
 //! Shards that cannot be read have no sum. Their total is then marked, which closes the chain of the scope on every
 //! instance, until a later sum replaces the total and with it the mark.
 
-use weir_table::{Backend, Error as Fault, Get, Item};
+use weir_table::{Backend, Get, Item};
 
 use super::dirty_set::TotalId;
 use crate::bounds::TRIES_MAX;
@@ -15,6 +15,7 @@ use crate::config::EffectiveConfig;
 use crate::counters::{Counters, is_unsummed, mark_unsummed};
 use crate::day::OrgDay;
 use crate::error::{Error, Result};
+use crate::faults::{self, Fault};
 use crate::ids::{Label, Scope};
 use crate::keeper::Keeper;
 use crate::keys;
@@ -39,7 +40,7 @@ impl<B: Backend> Keeper<B> {
     /// # Errors
     /// The org does not exist, a shard cannot be read, or the store fails.
     pub async fn sum_shards(&self, scope: &Scope, label: &Label, day: OrgDay) -> Result<Counters> {
-        let shards = self.effective_config(scope.org(), None).await?.agg_shard_count;
+        let shards = self.config_or_deleted(scope.org(), None).await?.agg_shard_count;
         let table = &self.tables().usage_agg_sharded;
         let get = |shard| Get::new(table.clone(), keys::usage(scope, label, shard, day));
         let items = self.batch_get((0..shards).map(get)).await?;
@@ -49,7 +50,7 @@ impl<B: Backend> Keeper<B> {
     /// Brings a total up to date with its shards.
     pub(super) async fn update_total(&self, id: &TotalId, now_ms: i64) -> Result<TotalUpdate> {
         let (scope, label, day) = id;
-        let org = self.effective_config(scope.org(), None).await?;
+        let org = self.config_or_deleted(scope.org(), None).await?;
         let days = self.settings().retention_days;
         let expires_ms = retained_until_ms(&org.timezone, *day, days);
         let mut before = None;
@@ -69,6 +70,9 @@ impl<B: Backend> Keeper<B> {
                     return Ok(TotalUpdate::Unsummed(error));
                 }
             };
+            if sum.cost.is_saturated() && faults::is(Fault::OverflowSkipped) {
+                return Ok(TotalUpdate::Unchanged);
+            }
             // A total ahead of shards that do not move includes shards that have expired since.
             if (sum == stored && !is_marked) || before == Some((sum, stored)) {
                 self.inner.unsummed.remove(id);
@@ -82,8 +86,8 @@ impl<B: Backend> Keeper<B> {
                 }
                 // Another writer's total is stored, which the next read shows; a conflict says nothing about it.
                 Ok(_) => before = Some((sum, stored)),
-                Err(Fault::Conflict) => before = None,
-                Err(fault) => return Err(fault.into()),
+                Err(weir_table::Error::Conflict) => before = None,
+                Err(error) => return Err(error.into()),
             }
         }
         Err(Error::Contended)

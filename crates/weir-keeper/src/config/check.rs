@@ -28,7 +28,8 @@ impl PutOrg {
         let model_ordering = ordering(&self.model_ordering, labels, &[])?;
         let quotas = quotas(&self.quotas, labels, &[])?;
         covered(&model_ordering, &quotas)?;
-        let overrides = &self.overrides;
+        let kept = old.map(Overrides::from);
+        let overrides = self.overrides.clone().or(kept).unwrap_or_default();
         let (normal, tight) = overrides.refresh()?;
         Ok(OrgConfig {
             org_name: name("org_name", &self.org_name)?,
@@ -43,14 +44,14 @@ impl PutOrg {
             refresh_interval_tight_secs: tight.unwrap_or(REFRESH_DEFAULT.tight_secs),
             unpriced: match &self.unpriced {
                 Some(text) => word("unpriced", text, Unpriced::parse, "refuse or zero")?,
-                None => Unpriced::Refuse,
+                None => old.map_or(Unpriced::Refuse, |old| old.unpriced),
             },
         })
     }
 }
 
 impl PutApp {
-    /// Validates the request of an app with these inference profiles.
+    /// Validates the request of an app with these inference profiles; `old` is its current configuration, if any.
     ///
     /// # Errors
     /// Names the invalid field.
@@ -59,8 +60,11 @@ impl PutApp {
         labels: &ModelCatalog,
         profiles: &[Label],
         org: &OrgRecord,
+        old: Option<&AppConfig>,
     ) -> Result<AppConfig> {
-        self.check_scope(org)?;
+        let kept = old.map(Overrides::from);
+        let overrides = self.overrides.clone().or(kept).unwrap_or_default();
+        self.check_scope(&overrides, org)?;
         let own_ordering = self.model_ordering.as_deref();
         let model_ordering =
             own_ordering.map(|texts| ordering(texts, labels, profiles)).transpose()?;
@@ -72,21 +76,20 @@ impl PutApp {
                 quotas.as_ref().unwrap_or(&org.config.quotas),
             )?;
         }
-        let (normal, tight) = self.overrides.refresh()?;
+        let (normal, tight) = overrides.refresh()?;
         Ok(AppConfig {
             app_name: name("app_name", &self.app_name)?,
             model_ordering,
             quotas,
-            tight_mode_threshold_pct: self.overrides.threshold()?,
-            sticky_fallback_enabled: self.overrides.sticky_fallback_enabled,
+            tight_mode_threshold_pct: overrides.threshold()?,
+            sticky_fallback_enabled: overrides.sticky_fallback_enabled,
             refresh_interval_normal_secs: normal,
             refresh_interval_tight_secs: tight,
         })
     }
 
     /// Rejects fields that only an org has, and where all apps share one chain, those of the chain.
-    fn check_scope(&self, org: &OrgRecord) -> Result<()> {
-        let own = &self.overrides;
+    fn check_scope(&self, own: &Overrides, org: &OrgRecord) -> Result<()> {
         if own.agg_shard_count.is_some() {
             return Err(Error::config("overrides.agg_shard_count", "can only be set for the org"));
         }
@@ -102,6 +105,34 @@ impl PutApp {
                 Err(Error::config(field, problem))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// What a request repeats that keeps an org's settings.
+impl From<&OrgConfig> for Overrides {
+    fn from(old: &OrgConfig) -> Overrides {
+        Overrides {
+            tight_mode_threshold_pct: Some(old.tight_mode_threshold_pct.into()),
+            agg_shard_count: Some(old.agg_shard_count.into()),
+            sticky_fallback_enabled: Some(old.sticky_fallback_enabled),
+            refresh_interval_normal_secs: Some(old.refresh_interval_normal_secs.into()),
+            refresh_interval_tight_secs: Some(old.refresh_interval_tight_secs.into()),
+            refresh_interval_secs: None,
+        }
+    }
+}
+
+/// What a request repeats that keeps an app's settings.
+impl From<&AppConfig> for Overrides {
+    fn from(old: &AppConfig) -> Overrides {
+        Overrides {
+            tight_mode_threshold_pct: old.tight_mode_threshold_pct.map(Into::into),
+            agg_shard_count: None,
+            sticky_fallback_enabled: old.sticky_fallback_enabled,
+            refresh_interval_normal_secs: old.refresh_interval_normal_secs.map(Into::into),
+            refresh_interval_tight_secs: old.refresh_interval_tight_secs.map(Into::into),
+            refresh_interval_secs: None,
         }
     }
 }

@@ -47,6 +47,10 @@ pub struct EffectiveConfig {
     pub inherited_fields: Vec<&'static str>,
     /// When the app (or org) was created, in seconds since 1970.
     pub created_at_epoch: i64,
+    /// When the app or its org (or the org) was deleted, in seconds since 1970.
+    pub deleted_at_epoch: Option<i64>,
+    /// When the app (or org) was last changed, in seconds since 1970.
+    pub updated_at_epoch: i64,
     /// Time zone and quota scope that take effect at the next midnight.
     pub pending: Option<PendingChange>,
     /// Earlier time zones and quota scopes, the oldest first, for late submissions.
@@ -99,6 +103,8 @@ impl EffectiveConfig {
             config_version: record.config_version,
             inherited_fields: Vec::new(),
             created_at_epoch: record.created_at_epoch,
+            deleted_at_epoch: record.deleted_at_epoch,
+            updated_at_epoch: record.updated_at_epoch,
             pending: record.pending.clone().filter(|pending| pending.at_ms > now_ms),
             past: record.past_at(now_ms),
         }
@@ -143,6 +149,8 @@ impl EffectiveConfig {
             },
             inherited_fields: inherited.map(|(field, _)| field).chain(ORG_FIELDS).collect(),
             created_at_epoch: app.created_at_epoch,
+            deleted_at_epoch: app.deleted_at_epoch.or(base.deleted_at_epoch),
+            updated_at_epoch: app.updated_at_epoch,
             ..base
         }
     }
@@ -172,6 +180,17 @@ impl EffectiveConfig {
             since_ms = until_ms;
         }
         first
+    }
+
+    /// The latest day that can have submissions. It is after today when a change of zone has set the date back.
+    #[must_use]
+    pub fn latest_day(&self, now_ms: i64) -> OrgDay {
+        let last = |before: &PastSettings| {
+            before.timezone.day_of(before.until_ms.saturating_sub(1).min(now_ms))
+        };
+        let latest = self.past.iter().map(last).max();
+        let today = self.timezone.day_of(now_ms);
+        latest.map_or(today, |latest| latest.max(today))
     }
 
     /// The first day that can have submissions.

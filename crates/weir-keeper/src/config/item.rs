@@ -15,6 +15,10 @@ use crate::money::MicroUsd;
 
 /// Version of the record: the condition of every write.
 pub(crate) const VERSION: &str = "config_version";
+/// When the org or app was deleted, in seconds since 1970; absent while it is in use.
+pub(crate) const DELETED_AT: &str = "deleted_at_epoch";
+/// When a deleted app was purged: its credentials are gone, and the rest is kept as long as its totals.
+pub(crate) const PURGED_AT: &str = "purged_at_epoch";
 const ORG_NAME: &str = "org_name";
 const APP_NAME: &str = "app_name";
 const TIMEZONE: &str = "timezone";
@@ -35,6 +39,7 @@ const PAST_UNTIL: &str = "until_epoch";
 const CLIENT_ID: &str = "client_id";
 const CREATED: &str = "created_at_epoch";
 const UPDATED: &str = "updated_at_epoch";
+const SHARED_SINCE: &str = "shared_since_epoch";
 
 impl OrgRecord {
     /// Encodes the record. Other attributes of `old` stay.
@@ -63,6 +68,8 @@ impl OrgRecord {
         item.set(VERSION, self.config_version);
         item.set(CREATED, self.created_at_epoch);
         item.set(UPDATED, self.updated_at_epoch);
+        set(&mut item, DELETED_AT, self.deleted_at_epoch);
+        item.set(SHARED_SINCE, self.shared_since_epoch);
         item
     }
 
@@ -87,6 +94,10 @@ impl OrgRecord {
         };
         let (config_version, created_at_epoch, updated_at_epoch) = read.history()?;
         let (pending, past) = (read.pending()?, read.past()?);
+        // An earlier version did not store it. Nothing has changed since the record was written.
+        let pending_at = pending.as_ref().map_or(0, |pending| pending.at_ms.div_euclid(1000));
+        let unknown = || updated_at_epoch.max(pending_at);
+        let shared_since_epoch = read.maybe_number(SHARED_SINCE)?.unwrap_or_else(unknown);
         Ok(OrgRecord {
             org,
             config,
@@ -95,6 +106,8 @@ impl OrgRecord {
             config_version,
             created_at_epoch,
             updated_at_epoch,
+            deleted_at_epoch: read.maybe_number(DELETED_AT)?,
+            shared_since_epoch,
         })
     }
 }
@@ -116,6 +129,7 @@ impl AppRecord {
         item.set(VERSION, self.config_version);
         item.set(CREATED, self.created_at_epoch);
         item.set(UPDATED, self.updated_at_epoch);
+        set(&mut item, DELETED_AT, self.deleted_at_epoch);
         item
     }
 
@@ -135,7 +149,16 @@ impl AppRecord {
             refresh_interval_tight_secs: read.maybe_number(REFRESH_TIGHT)?,
         };
         let (config_version, created_at_epoch, updated_at_epoch) = read.history()?;
-        Ok(AppRecord { org, app, config, config_version, created_at_epoch, updated_at_epoch })
+        Ok(AppRecord {
+            org,
+            app,
+            config,
+            config_version,
+            created_at_epoch,
+            updated_at_epoch,
+            deleted_at_epoch: read.maybe_number(DELETED_AT)?,
+            is_purged: item.get(PURGED_AT).is_some(),
+        })
     }
 }
 

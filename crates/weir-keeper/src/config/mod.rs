@@ -8,6 +8,7 @@
 mod cache;
 mod check;
 mod effective;
+mod history;
 mod item;
 mod read;
 mod record;
@@ -21,7 +22,8 @@ use serde::Serialize;
 
 pub(crate) use self::cache::ConfigCache;
 pub use self::effective::{EffectiveConfig, PastSettings};
-pub(crate) use self::item::VERSION;
+pub(crate) use self::history::{ConfigHistory, OrgHistory, PastConfig};
+pub(crate) use self::item::{DELETED_AT, PURGED_AT, VERSION};
 pub use self::record::{AppRecord, OrgRecord, PendingChange};
 pub use self::request::{Overrides, PutApp, PutOrg};
 use crate::day::Zone;

@@ -7,40 +7,47 @@ use weir_table::{Backend, Get, Item, Key};
 use super::cache::ConfigKey;
 use super::{AppRecord, EffectiveConfig, OrgRecord};
 use crate::error::{Error, Result};
-use crate::ids::{AppId, OrgId};
+use crate::ids::{AppId, OrgId, Scope};
 use crate::keeper::Keeper;
 use crate::keys;
+
+/// The records of an org and of one of its apps, with their items.
+type Records = ((OrgRecord, Item), Option<(AppRecord, Item)>);
 
 impl<B: Backend> Keeper<B> {
     /// The configuration in force for an org as a whole, or for one of its apps. Cached for `config_ttl_ms`, but not
     /// beyond a pending change; writes of this process are visible at once.
     ///
     /// # Errors
-    /// The org or app does not exist, or the store fails.
+    /// The org or app does not exist or is deleted, or the store fails.
     pub async fn effective_config(
         &self,
         org: &OrgId,
         app: Option<&AppId>,
     ) -> Result<Arc<EffectiveConfig>> {
-        self.effective_config_at(org, app, self.now_ms()).await
+        let effective = self.config_or_deleted(org, app).await?;
+        match effective.deleted_at_epoch {
+            None => Ok(effective),
+            Some(_) => Err(Scope::of(org, app).not_found()),
+        }
     }
 
-    /// The configuration in force at `now_ms`.
+    /// As [`Keeper::effective_config`], also of an org or app that is deleted: its totals stay.
     ///
     /// # Errors
-    /// As [`Keeper::effective_config`].
-    pub(crate) async fn effective_config_at(
+    /// The org or app does not exist, or the store fails.
+    pub async fn config_or_deleted(
         &self,
         org: &OrgId,
         app: Option<&AppId>,
-        now_ms: i64,
     ) -> Result<Arc<EffectiveConfig>> {
+        let now_ms = self.now_ms();
         let (configs, key) = (&self.inner.configs, ConfigKey { org, app });
         if let Some(cached) = configs.get(key, now_ms) {
             return Ok(cached);
         }
         let epoch = configs.epoch();
-        let ((record, _), app_record) = self.read_records(org, app).await?;
+        let ((record, _), app_record) = self.records_or_deleted(org, app).await?;
         let effective = match &app_record {
             Some((app, _)) => EffectiveConfig::for_app(&record, app, now_ms),
             None => EffectiveConfig::for_org(&record, now_ms),
@@ -55,12 +62,27 @@ impl<B: Backend> Keeper<B> {
     /// The records of an org and of one of its apps, with their items.
     ///
     /// # Errors
-    /// The org or app does not exist, or the store fails.
-    pub(crate) async fn read_records(
+    /// The org or app does not exist or is deleted, or the store fails.
+    pub(crate) async fn read_records(&self, org: &OrgId, app: Option<&AppId>) -> Result<Records> {
+        let found = self.records_or_deleted(org, app).await?;
+        let ((org_record, _), app_record) = &found;
+        if org_record.deleted_at_epoch.is_some() {
+            return Err(Scope::Org(org.clone()).not_found());
+        }
+        match app_record {
+            Some((record, _)) if record.deleted_at_epoch.is_some() => {
+                Err(Scope::of(org, app).not_found())
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// As [`Keeper::read_records`], deleted or not.
+    pub(crate) async fn records_or_deleted(
         &self,
         org: &OrgId,
         app: Option<&AppId>,
-    ) -> Result<((OrgRecord, Item), Option<(AppRecord, Item)>)> {
+    ) -> Result<Records> {
         let (org_item, app_item) = match app {
             None => (self.read_config(keys::org(org)).await?, None),
             Some(app) => self.read_org_and_app(org, app).await?,

@@ -28,6 +28,11 @@ pub struct OrgRecord {
     pub created_at_epoch: i64,
     /// When it was last written, in seconds since 1970.
     pub updated_at_epoch: i64,
+    /// When it was deleted, in seconds since 1970.
+    pub deleted_at_epoch: Option<i64>,
+    /// Since when no quota is per app, in seconds since 1970, if none is now: the org's own totals of earlier days may lack
+    /// submissions.
+    pub shared_since_epoch: i64,
 }
 
 /// A time zone and quota scope that take effect later.
@@ -54,6 +59,8 @@ impl OrgRecord {
             config_version: 1,
             created_at_epoch: now,
             updated_at_epoch: now,
+            deleted_at_epoch: None,
+            shared_since_epoch: 0,
         }
     }
 
@@ -99,6 +106,20 @@ impl OrgRecord {
         self.past.iter().cloned().chain(last).filter(is_retained).collect()
     }
 
+    /// Whether a day of the org may have ended between two times.
+    #[must_use]
+    pub fn has_day_ended(&self, since_ms: i64, now_ms: i64) -> bool {
+        let past = self.past_at(now_ms);
+        let is_since = |before: &&PastSettings| since_ms < before.until_ms;
+        let zone = match past.iter().find(is_since) {
+            // Zones change when a day ends.
+            Some(before) if before.until_ms <= now_ms => return true,
+            Some(before) => before.timezone.clone(),
+            None => self.config_at(now_ms).timezone.clone(),
+        };
+        zone.day_of(since_ms) != zone.day_of(now_ms)
+    }
+
     /// The record after a change. A pending change that has not taken effect is dropped; one that has is kept in
     /// `past`, because late submissions are metered by it.
     #[must_use]
@@ -116,7 +137,7 @@ impl OrgRecord {
             quota_scope: in_force.quota_scope,
             ..requested
         };
-        OrgRecord {
+        let mut new = OrgRecord {
             org: self.org.clone(),
             config,
             pending,
@@ -124,7 +145,20 @@ impl OrgRecord {
             config_version: self.config_version.saturating_add(1),
             created_at_epoch: self.created_at_epoch,
             updated_at_epoch: now_ms.div_euclid(1000),
+            deleted_at_epoch: self.deleted_at_epoch,
+            shared_since_epoch: self.shared_since_epoch,
+        };
+        // A pending change that this one drops may have taken effect by another instance's clock.
+        if self.has_quotas_per_app() || new.has_quotas_per_app() {
+            let change_ms = new.pending.as_ref().map_or(now_ms, |pending| pending.at_ms);
+            new.shared_since_epoch = self.shared_since_epoch.max(change_ms.div_euclid(1000));
         }
+        new
+    }
+
+    /// Whether quotas are per app before or after the pending change.
+    fn has_quotas_per_app(&self) -> bool {
+        [self.config.quota_scope, self.upcoming_scope()].contains(&QuotaScope::App)
     }
 }
 
@@ -143,6 +177,10 @@ pub struct AppRecord {
     pub created_at_epoch: i64,
     /// When it was last written, in seconds since 1970.
     pub updated_at_epoch: i64,
+    /// When it was deleted, in seconds since 1970.
+    pub deleted_at_epoch: Option<i64>,
+    /// Whether it was purged after its deletion: it cannot be restored, and its id is free.
+    pub is_purged: bool,
 }
 
 impl AppRecord {
@@ -157,6 +195,8 @@ impl AppRecord {
             config_version: 1,
             created_at_epoch: now,
             updated_at_epoch: now,
+            deleted_at_epoch: None,
+            is_purged: false,
         }
     }
 

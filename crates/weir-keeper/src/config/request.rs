@@ -18,10 +18,11 @@ pub struct PutOrg {
     pub model_ordering: Vec<String>,
     /// Daily quota of every label, in micro-USD.
     pub quotas: BTreeMap<String, i64>,
-    /// Settings that differ from the defaults.
+    /// Settings that differ from the defaults; without them, the org keeps those it has.
     #[serde(default)]
-    pub overrides: Overrides,
-    /// What to do with submissions whose model has no price: `refuse` (the default) or `zero`.
+    pub overrides: Option<Overrides>,
+    /// What to do with submissions whose model has no price: `refuse` (the default) or `zero`; without it, the org keeps
+    /// what it has.
     #[serde(default)]
     pub unpriced: Option<String>,
 }
@@ -38,9 +39,9 @@ pub struct PutApp {
     /// Daily quota of every label, in micro-USD; inherited from the org by default.
     #[serde(default)]
     pub quotas: Option<BTreeMap<String, i64>>,
-    /// Settings that differ from the org.
+    /// Settings that differ from the org; without them, the app keeps those it has.
     #[serde(default)]
-    pub overrides: Overrides,
+    pub overrides: Option<Overrides>,
 }
 
 /// Settings that differ from the defaults, or from the org.

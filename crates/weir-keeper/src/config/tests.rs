@@ -56,7 +56,7 @@ fn record(changes: &Json) -> OrgRecord {
 fn app(changes: &Json, org: &OrgRecord) -> Result<AppConfig> {
     let request = with(json!({"app_name": "Production API"}), changes);
     let request: PutApp = serde_json::from_value(request).unwrap();
-    request.check(&ModelCatalog::default(), &[label("our-profile")], org)
+    request.check(&ModelCatalog::default(), &[label("our-profile")], org, None)
 }
 
 fn app_record(changes: &Json, org: &OrgRecord) -> AppRecord {
@@ -370,6 +370,7 @@ fn the_stored_attributes_of_an_org_are_stable() {
             "quotas",
             "refresh_interval_normal_secs",
             "refresh_interval_tight_secs",
+            "shared_since_epoch",
             "sticky_fallback_enabled",
             "tight_mode_threshold_pct",
             "timezone",
@@ -408,4 +409,25 @@ fn a_corrupt_item_is_an_error_that_names_the_attribute() {
     let mut half = item;
     half.set("pending_at_epoch", 7);
     assert!(OrgRecord::decode(org_id(), &half).is_err());
+}
+
+#[test]
+fn the_time_without_quotas_per_app_begins_when_the_last_ends() {
+    let at = |hours: i64| ms(NOW) + hours * 3_600_000;
+    let shared = org(&json!({"quota_scope": "ORG"}), None).unwrap();
+    let per_app = org(&json!({}), None).unwrap();
+    let first = OrgRecord::new(org_id(), shared.clone(), at(0));
+    let renamed = OrgConfig { org_name: "other".into(), ..shared.clone() };
+    assert_eq!(first.changed(renamed, at(1)).shared_since_epoch, 0, "there was none");
+    // A change that is dropped before it takes effect, by this clock.
+    let pending = first.changed(per_app.clone(), at(1));
+    let dropped = pending.changed(shared.clone(), at(2));
+    let midnight = "2026-01-24T05:00:00Z";
+    assert_eq!(rfc3339(dropped.shared_since_epoch * 1000), midnight);
+    let back = OrgRecord::new(org_id(), per_app, at(0)).changed(shared, at(1));
+    assert_eq!(rfc3339(back.shared_since_epoch * 1000), midnight);
+    // A record that an earlier version wrote.
+    let mut item = back.encode(None);
+    item.remove("shared_since_epoch");
+    assert_eq!(OrgRecord::decode(org_id(), &item).unwrap(), back);
 }

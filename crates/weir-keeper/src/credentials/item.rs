@@ -3,8 +3,9 @@
 use weir_table::expr::{Condition, Update, attr, set};
 use weir_table::{Item, Value};
 
+use crate::config::DELETED_AT;
 use crate::error::{Error, Result};
-use crate::ids::Scope;
+use crate::ids::{RetrievalTokenHash, Scope};
 use crate::item_diff::unchanged_since;
 use crate::table::TTL;
 
@@ -14,10 +15,16 @@ const ID: &str = "client_secret_id";
 const CREATED: &str = "client_secret_created_at_epoch";
 const PREVIOUS_HASH: &str = "previous_client_secret_hash";
 const PREVIOUS_ID: &str = "previous_client_secret_id";
+/// Hash of the one retrieval token that can be redeemed; a rotation replaces it, and a cancellation removes it.
+pub(crate) const PENDING_TOKEN: &str = "pending_retrieval_token_hash";
 const GRACE_UNTIL: &str = "client_secret_rotation_grace_expires_at_epoch";
 
 /// The attributes of a client that verifying a secret reads.
-pub(super) const VERIFY_ATTRIBUTES: [&str; 5] = [HASH, ID, PREVIOUS_HASH, PREVIOUS_ID, GRACE_UNTIL];
+pub(super) const VERIFY_ATTRIBUTES: [&str; 7] =
+    [CLIENT_ID, HASH, ID, PREVIOUS_HASH, PREVIOUS_ID, GRACE_UNTIL, DELETED_AT];
+/// Every attribute of the credentials: a purged client keeps none of them.
+pub(crate) const CREDENTIALS: [&str; 7] =
+    [HASH, ID, CREATED, PREVIOUS_HASH, PREVIOUS_ID, GRACE_UNTIL, PENDING_TOKEN];
 
 const ORG_ID: &str = "org_id";
 const APP_ID: &str = "app_id";
@@ -27,8 +34,12 @@ const USED: &str = "used";
 const USED_AT: &str = "used_at_epoch";
 const GRACE_HOURS: &str = "grace_period_hours";
 
-/// The hash to compare a secret of this id with: the current one, or the previous one within its grace period.
+/// The hash to compare a secret of this id with: the current one, or the previous one within its grace period. A deleted
+/// client has none.
 pub(super) fn hash_for<'a>(item: &'a Item, id: Option<&str>, now_ms: i64) -> Option<&'a str> {
+    if item.get(DELETED_AT).is_some() {
+        return None;
+    }
     let current = item.s(HASH).filter(|_| item.s(ID) == id);
     let is_grace = item.i64(GRACE_UNTIL).is_some_and(|until| now_ms.div_euclid(1000) < until);
     let previous = item.s(PREVIOUS_HASH).filter(|_| is_grace && item.s(PREVIOUS_ID) == id);
@@ -42,7 +53,7 @@ pub(super) struct NewHash<'a> {
     pub(super) grace_hours: u32,
 }
 
-/// Makes the current secret of `old` the previous one, and `new` the current one.
+/// Makes the current secret of `old` the previous one, and `new` the current one. No token can be redeemed then.
 pub(super) fn replace(old: &Item, new: &NewHash<'_>, now_ms: i64) -> Update {
     let now = now_ms.div_euclid(1000);
     let update = set(HASH, new.hash).set(CREATED, now);
@@ -50,7 +61,7 @@ pub(super) fn replace(old: &Item, new: &NewHash<'_>, now_ms: i64) -> Update {
     let has_old = old.s(HASH).is_some();
     let until = now.saturating_add(i64::from(new.grace_hours) * 3_600);
     let update = put(update, GRACE_UNTIL, has_old.then(|| Value::from(until)));
-    let update = put(update, PREVIOUS_HASH, old.get(HASH).cloned());
+    let update = put(update, PREVIOUS_HASH, old.get(HASH).cloned()).remove(PENDING_TOKEN);
     put(update, PREVIOUS_ID, old.get(ID).cloned())
 }
 
@@ -61,9 +72,25 @@ fn put(update: Update, name: &'static str, value: Option<Value>) -> Update {
     }
 }
 
-/// The client exists, and its secret is still that of `old`.
-pub(super) fn is_unchanged(old: &Item) -> Condition {
-    attr("PK").exists().and(unchanged_since(old, HASH))
+/// The client is not deleted, its secret is still that of `old`, and this token is still the one to redeem.
+pub(super) fn is_unchanged(old: &Item, token: &RetrievalTokenHash) -> Condition {
+    let is_pending = attr(PENDING_TOKEN).eq(token.as_str());
+    is_active().and(unchanged_since(old, HASH)).and(is_pending)
+}
+
+/// The client exists and is not deleted.
+pub(super) fn is_active() -> Condition {
+    attr(CLIENT_ID).exists().and(attr(DELETED_AT).absent())
+}
+
+/// Whether the client has a secret.
+pub(super) fn has_secret(client: &Item) -> bool {
+    client.get(HASH).is_some()
+}
+
+/// Whether this token is the one to redeem.
+pub(super) fn is_pending(client: &Item, token: &RetrievalTokenHash) -> bool {
+    client.s(PENDING_TOKEN) == Some(token.as_str())
 }
 
 /// A one-time retrieval token.

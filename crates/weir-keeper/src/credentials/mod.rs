@@ -5,18 +5,26 @@
 //! the current secret to the previous one, and stores the new hash. So an unused token changes nothing, and of many concurrent
 //! retrievals with one token exactly one gets a secret.
 //!
+//! The token is stored as its SHA-256, and the client's item names the one token that can be redeemed: a rotation replaces it,
+//! so that earlier tokens are void, and a cancellation removes it.
+//!
 //! The grace period starts at the retrieval. At most two secrets work at a time: a second rotation retrieved within the grace
-//! period of the first invalidates the oldest secret at once.
+//! period of the first invalidates the oldest secret at once. Without a grace period the client's tokens end too.
 
 mod hashing;
 mod item;
 mod retrieve;
 mod rotate;
 mod secret;
+mod secret_id;
+mod tokens;
 mod verify;
 
 pub(crate) use self::hashing::SecretHasher;
+pub(crate) use self::item::{CREDENTIALS, PENDING_TOKEN};
+pub(crate) use self::rotate::NewRetrieval;
 pub use self::secret::ClientSecret;
+pub use self::tokens::TokenRevocation;
 use crate::ids::RetrievalToken;
 
 /// A one-time retrieval of a secret.
@@ -59,6 +67,8 @@ pub enum RetrievalOutcome {
     AlreadyUsed,
     /// The token has expired.
     Expired,
+    /// A later rotation replaced the token, or the rotation was cancelled.
+    Void,
     /// This client has no such token.
     Unknown,
 }

@@ -7,6 +7,7 @@
 
 mod line;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use object_store::path::Path;
@@ -15,9 +16,11 @@ use weir_table::{Backend, Error as Fault};
 
 use crate::bounds::EXPORT_DAYS_MAX;
 use crate::config::EffectiveConfig;
+use crate::counters::Counters;
 use crate::day::OrgDay;
+use crate::deletion::Deleted;
 use crate::error::Result;
-use crate::ids::{OrgId, Scope};
+use crate::ids::{Label, OrgId, Scope};
 use crate::keeper::Keeper;
 use crate::keys;
 use crate::totals::TotalsSource;
@@ -75,7 +78,7 @@ impl<B: Backend> Keeper<B> {
         limit: u32,
         cursor: Option<String>,
     ) -> Result<ExportReport> {
-        let page = self.list_orgs(limit, cursor).await?;
+        let page = self.list_orgs(limit, cursor, Deleted::Included).await?;
         let mut report = ExportReport { next: page.cursor, ..ExportReport::default() };
         for effective in &page.items {
             self.export_org(to, effective, &mut report).await?;
@@ -89,7 +92,8 @@ impl<B: Backend> Keeper<B> {
         effective: &EffectiveConfig,
         report: &mut ExportReport,
     ) -> Result<()> {
-        let today = effective.timezone.day_of(self.now_ms());
+        let now_ms = self.now_ms();
+        let today = effective.timezone.day_of(now_ms);
         let mut back = std::iter::successors(Some(today), |day| day.previous());
         let Some(last) = back.nth(FINAL_AFTER_DAYS) else { return Ok(()) };
         let org = &effective.org_id;
@@ -100,9 +104,10 @@ impl<B: Backend> Keeper<B> {
         let days = std::iter::successors(Some(first), |day| day.next());
         let days: Vec<OrgDay> = days.take_while(|day| *day <= last).take(EXPORT_DAYS_MAX).collect();
         let Some(until) = days.last().copied() else { return Ok(()) };
-        let apps = self.app_sources(org).await?;
+        let source = self.totals_source(&Scope::Org(org.clone()), first, now_ms).await?;
+        let apps = self.app_sources(org, source.history.org(), now_ms).await?;
         for day in days {
-            let (lines, content) = self.lines_of(effective, &apps, day).await?;
+            let (lines, content) = self.lines_of(&source, &apps, day).await?;
             if lines > 0 {
                 to.put(org, day, content).await?;
                 report.objects += 1;
@@ -115,26 +120,56 @@ impl<B: Backend> Keeper<B> {
         Ok(())
     }
 
-    /// The lines of an org for a day, and their number.
+    /// The lines of an org for a day, and their number. The org has lines if a quota of its own counted any usage; they
+    /// then have all usage of the day, also where part of it was counted under quotas per app.
     async fn lines_of(
         &self,
-        effective: &EffectiveConfig,
+        org: &TotalsSource,
         apps: &[TotalsSource],
         day: OrgDay,
     ) -> Result<(u64, String)> {
+        let mut of_org = self.counted(org, day).await?;
+        let mut of_apps = Vec::new();
+        for app in apps {
+            of_apps.extend(self.counted(app, day).await?);
+        }
+        if !of_org.is_empty() && org.history.org().is_sum_of_apps(day) {
+            of_org = summed_as(&org.scope, &of_apps);
+        }
         let (mut lines, mut content) = (0, String::new());
-        let org = Scope::Org(effective.org_id.clone());
-        let labels = self.usable_labels(&org, effective).await?;
-        let app_labels = apps.iter().map(|app| (&app.scope, &app.labels));
-        for (scope, labels) in [(&org, &labels)].into_iter().chain(app_labels) {
-            for label in labels {
-                let counters = self.sum_shards(scope, label, day).await?;
-                if counters.requests > 0 {
-                    line::write(&mut content, scope, label, day, &counters);
-                    lines += 1;
-                }
-            }
+        for (scope, label, counters) in of_org.iter().chain(&of_apps) {
+            line::write(&mut content, scope, label, day, counters);
+            lines += 1;
         }
         Ok((lines, content))
     }
+
+    /// The usage of a scope on a day, by model.
+    async fn counted<'a>(
+        &self,
+        TotalsSource { scope, labels, .. }: &'a TotalsSource,
+        day: OrgDay,
+    ) -> Result<Vec<(&'a Scope, &'a Label, Counters)>> {
+        let mut counted = Vec::new();
+        for label in labels {
+            let counters = self.sum_shards(scope, label, day).await?;
+            if counters.requests > 0 {
+                counted.push((scope, label, counters));
+            }
+        }
+        Ok(counted)
+    }
+}
+
+/// The sum of all, by model, as the usage of one scope.
+fn summed_as<'a>(
+    scope: &'a Scope,
+    all: &[(&'a Scope, &'a Label, Counters)],
+) -> Vec<(&'a Scope, &'a Label, Counters)> {
+    let mut sums: BTreeMap<&Label, Counters> = BTreeMap::new();
+    for (_, label, counters) in all {
+        let sum = sums.entry(label).or_default();
+        *sum = sum.plus(*counters);
+    }
+    sums.into_iter().map(|(label, sum)| (scope, label, sum)).collect()
 }

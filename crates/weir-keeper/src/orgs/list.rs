@@ -4,6 +4,7 @@ use weir_table::retry::Listed;
 use weir_table::{Backend, Get, Query};
 
 use crate::config::{EffectiveConfig, OrgRecord};
+use crate::deletion::Deleted;
 use crate::error::Result;
 use crate::ids::OrgId;
 use crate::keeper::Keeper;
@@ -20,7 +21,7 @@ impl<B: Backend> Keeper<B> {
         Ok(EffectiveConfig::for_org(&record, now_ms))
     }
 
-    /// All orgs, by id, paginated.
+    /// All orgs, by id, paginated. A page can be short although more pages follow.
     ///
     /// # Errors
     /// The cursor is not of this list, or the store fails.
@@ -28,6 +29,7 @@ impl<B: Backend> Keeper<B> {
         &self,
         limit: u32,
         cursor: Option<String>,
+        deleted: Deleted,
     ) -> Result<Listed<EffectiveConfig>> {
         let now_ms = self.now_ms();
         let table = &self.tables().config;
@@ -41,8 +43,10 @@ impl<B: Backend> Keeper<B> {
             if gets.is_empty() { Vec::new() } else { self.store().batch_get(&gets).await? };
         let mut items = Vec::with_capacity(found.len());
         for (org, item) in orgs.into_iter().zip(found) {
-            if let Some(item) = item {
-                items.push(EffectiveConfig::for_org(&OrgRecord::decode(org, &item)?, now_ms));
+            let Some(item) = item else { continue };
+            let record = OrgRecord::decode(org, &item)?;
+            if deleted.includes(record.deleted_at_epoch) {
+                items.push(EffectiveConfig::for_org(&record, now_ms));
             }
         }
         Ok(Listed { items, cursor: page.cursor })

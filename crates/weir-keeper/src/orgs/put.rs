@@ -7,8 +7,10 @@ use super::{OWN_CHAINS, PutOutcome};
 use crate::audit::{AuditAction, NewAuditEvent};
 use crate::bounds::{APP_PAGES_MAX, APPS_NAMED_MAX, PAGE_MAX, PAST_MAX, TRIES_MAX};
 use crate::config::{
-    AppRecord, EffectiveConfig, OrgRecord, PutOrg, QuotaScope, VERSION, changed_fields,
+    AppRecord, DELETED_AT, EffectiveConfig, OrgRecord, PutOrg, QuotaScope, VERSION, changed_fields,
 };
+use crate::credentials::NewRetrieval;
+use crate::deletion::deleted_id;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, Scope};
 use crate::item_diff::{unchanged_since, update_between};
@@ -26,7 +28,11 @@ impl<B: Backend> Keeper<B> {
         let now_ms = self.now_ms();
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
-            let put = match self.read_config(keys::org(org)).await? {
+            let old = self.read_config(keys::org(org)).await?;
+            if let Some(at) = old.as_ref().and_then(|old| old.i64(DELETED_AT)) {
+                return Err(deleted_id(&Scope::Org(org.clone()), at));
+            }
+            let put = match old {
                 None => self.create_org(org, request, actor, now_ms).await?,
                 Some(old) => self.change_org(org, &old, request, actor, now_ms).await?,
             };
@@ -48,7 +54,9 @@ impl<B: Backend> Keeper<B> {
         let scope = Scope::Org(org.clone());
         let record = OrgRecord::new(org.clone(), request.check(self.catalog(), None)?, now_ms);
         let table = &self.tables().config;
-        let (retrieval, token_write) = self.new_retrieval(&scope, 0, now_ms);
+        let new = self.new_retrieval(&scope, 0, now_ms);
+        let item = new.mark(record.encode(None));
+        let NewRetrieval { retrieval, write } = new;
         let event = NewAuditEvent {
             action: AuditAction::OrgCreated,
             subject: scope.client_id(),
@@ -56,9 +64,9 @@ impl<B: Backend> Keeper<B> {
             detail: None,
         };
         let writes = vec![
-            Write::put(table.clone(), record.encode(None)).when(attr("PK").absent()),
+            Write::put(table.clone(), item).when(attr("PK").absent()),
             Write::put(table.clone(), keys::item(keys::org_entry(org))),
-            token_write,
+            write,
             self.audit_write(org, event, now_ms)?,
         ];
         if !self.commit(writes).await? {
@@ -103,10 +111,11 @@ impl<B: Backend> Keeper<B> {
         let subject = Scope::Org(org.clone()).client_id();
         let detail = Some(changed_fields(&record.upcoming(), &new.upcoming()));
         let event = NewAuditEvent { action: AuditAction::OrgUpdated, subject, actor, detail };
-        let writes = vec![
+        let mut writes = vec![
             Write::update(self.tables().config.clone(), keys::org(org), update).when(unchanged),
             self.audit_write(org, event, now_ms)?,
         ];
+        writes.extend(self.keep_version(&record, &record, now_ms));
         if !self.commit(writes).await? {
             return Ok(None);
         }
@@ -124,7 +133,7 @@ impl<B: Backend> Keeper<B> {
             let page = self.store().page(query.clone(), PAGE_MAX, cursor).await?;
             for item in &page.items {
                 let app = decode_app(org, item)?;
-                if app.config.has_own_chain() {
+                if app.config.has_own_chain() && app.deleted_at_epoch.is_none() {
                     named.push(app.app);
                 }
             }
@@ -148,7 +157,7 @@ fn own_chains_problem(apps: &[AppId]) -> String {
     let more = if apps.len() > APPS_NAMED_MAX { " and others" } else { "" };
     format!(
         "cannot be ORG while apps have a model_ordering, quotas or sticky_fallback_enabled of their own: {}{more}; \
-         put these apps without them first",
+         put these apps without model_ordering and quotas, and with `overrides: {{}}`, first",
         names.join(", ")
     )
 }

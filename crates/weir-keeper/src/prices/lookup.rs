@@ -12,15 +12,13 @@ use super::import_list::ImportList;
 use super::model_names::{keys as price_keys, names};
 use super::vendors::{Vendors, ambiguous, choose_vendor};
 use super::{PriceBook, PriceSource, ResolvedPrice};
-use crate::bounds::PRICE_PAGES_MAX;
+use crate::bounds::{DAY_MS, PRICE_PAGES_MAX};
 use crate::day::{OrgDay, Zone};
 use crate::error::{Error, Result};
 use crate::ids::{Label, ModelId, Vendor};
 use crate::keeper::Keeper;
 use crate::keys;
 use crate::profiles::InferenceProfile;
-
-const DAY_MS: i64 = 86_400_000;
 
 /// Editions of a model's prices that are in force, the first of them preferred.
 #[derive(Debug, Default)]

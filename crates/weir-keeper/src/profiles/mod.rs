@@ -1,6 +1,7 @@
 //! Inference profiles: an app's own labels for profiles it created in Bedrock.
 
 mod cache;
+mod delete;
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use weir_table::{Backend, Get, Item, Query, Write};
 
 pub(crate) use self::cache::ProfileCache;
 use crate::audit::{AuditAction, NewAuditEvent};
-use crate::bounds::{DESCRIPTION_MAX, PAGE_MAX, PROFILES_MAX, TRIES_MAX};
+use crate::bounds::{DESCRIPTION_MAX, PAGE_MAX, PROFILE_PAGES_MAX, PROFILES_MAX, TRIES_MAX};
+use crate::config::DELETED_AT;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, Label, ModelId, OrgId, Scope, shown};
 use crate::keeper::Keeper;
@@ -53,9 +55,6 @@ pub struct InferenceProfile {
     /// When it was last changed, in seconds since 1970.
     pub updated_at_epoch: i64,
 }
-
-// All labels of an app are read in one page.
-const _: () = assert!(PROFILES_MAX <= PAGE_MAX as usize);
 
 impl<B: Backend> Keeper<B> {
     /// Registers or replaces the profile of a label. Returns whether it is new.
@@ -149,8 +148,8 @@ impl<B: Backend> Keeper<B> {
             return Err(Error::config(LABEL, problem));
         }
         let unchanged = match &old {
-            Some(_) => attr("PK").exists(),
-            None => attr("PK").absent(),
+            Some(_) => attr(DELETED_AT).absent().and(attr("PK").exists()),
+            None => attr("PK").absent().or(attr(DELETED_AT).exists()),
         };
         let table = &self.tables().config;
         let event = NewAuditEvent {
@@ -159,7 +158,9 @@ impl<B: Backend> Keeper<B> {
             actor,
             detail: Some(format!("{LABEL}={}", new.profile_label)),
         };
-        let app_exists = Write::check(table.clone(), keys::app(org, app), attr("PK").exists());
+        let is_active = attr("PK").exists().and(attr(DELETED_AT).absent());
+        let app_exists = Write::check(table.clone(), keys::app(org, app), is_active);
+        self.effective_config(org, Some(app)).await?;
         let writes = vec![
             Write::put(table.clone(), new.encode(org, app)).when(unchanged),
             app_exists,
@@ -187,15 +188,36 @@ impl<B: Backend> Keeper<B> {
     ) -> Result<Listed<InferenceProfile>> {
         self.effective_config(org, Some(app)).await?;
         let page = self.store().page(self.profiles_of(org, app), limit, cursor).await?;
-        let items = page.items.iter().map(InferenceProfile::decode).collect::<Result<_>>()?;
+        let in_use = page.items.iter().filter(|item| is_in_use(item));
+        let items = in_use.map(InferenceProfile::decode).collect::<Result<_>>()?;
         Ok(Listed { items, cursor: page.cursor })
     }
 
     /// The labels of an app's profiles.
     pub(crate) async fn profile_labels(&self, org: &OrgId, app: &AppId) -> Result<Vec<Label>> {
-        let page = self.store().page(self.profiles_of(org, app), PAGE_MAX, None).await?;
-        let label = |item: &Item| Ok(InferenceProfile::decode(item)?.profile_label);
-        page.items.iter().map(label).collect()
+        let items = self.profile_items(org, app).await?;
+        let in_use = items.iter().filter(|item| is_in_use(item));
+        in_use.map(|item| Ok(InferenceProfile::decode(item)?.profile_label)).collect()
+    }
+
+    /// The labels of an app's profiles, and of deleted ones, whose totals are still retained.
+    pub(crate) async fn profile_labels_ever(&self, org: &OrgId, app: &AppId) -> Result<Vec<Label>> {
+        let items = self.profile_items(org, app).await?;
+        items.iter().map(|item| Ok(InferenceProfile::decode(item)?.profile_label)).collect()
+    }
+
+    /// The items of an app's profiles, and of deleted ones.
+    pub(super) async fn profile_items(&self, org: &OrgId, app: &AppId) -> Result<Vec<Item>> {
+        let (mut items, mut cursor) = (Vec::new(), None);
+        for _ in 0..PROFILE_PAGES_MAX {
+            let page = self.store().page(self.profiles_of(org, app), PAGE_MAX, cursor).await?;
+            items.extend(page.items);
+            cursor = page.cursor;
+            if cursor.is_none() {
+                return Ok(items);
+            }
+        }
+        Err(Error::Overflow("the number of inference profiles"))
     }
 
     /// A profile of an app, cached as long as a configuration, even when absent.
@@ -226,7 +248,8 @@ impl<B: Backend> Keeper<B> {
         label: &Label,
     ) -> Result<Option<InferenceProfile>> {
         let get = Get::new(self.tables().config.clone(), keys::profile(org, app, label));
-        self.store().get(&get).await?.as_ref().map(InferenceProfile::decode).transpose()
+        let item = self.store().get(&get).await?.filter(is_in_use);
+        item.as_ref().map(InferenceProfile::decode).transpose()
     }
 
     fn profiles_of(&self, org: &OrgId, app: &AppId) -> Query {
@@ -269,6 +292,11 @@ impl InferenceProfile {
             updated_at_epoch: number(UPDATED)?,
         })
     }
+}
+
+/// Whether a profile is not deleted.
+fn is_in_use(item: &Item) -> bool {
+    item.get(DELETED_AT).is_none()
 }
 
 /// Accepts `arn:{partition}:bedrock:{region}:{account}:inference-profile/{id}`, and `application-inference-profile`.

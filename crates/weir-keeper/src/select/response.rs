@@ -1,11 +1,9 @@
 //! The response to a selection.
 
-use std::collections::BTreeMap;
-
 use crate::config::{EffectiveConfig, QuotaScope};
 use crate::day::{OrgDay, rfc3339};
 use crate::decide::{Decision, Guidance, Mode, ModelStatus, Reason, Status};
-use crate::ids::{Label, ModelId, Vendor};
+use crate::ids::{AppId, Label, ModelId, OrgId, Vendor};
 use crate::label_lookup::ResolvedModel;
 use crate::money::{MicroUsd, Percent, Price};
 use crate::prices::{PriceSource, ResolvedPrice};
@@ -13,6 +11,12 @@ use crate::prices::{PriceSource, ResolvedPrice};
 /// The response to a selection. It recommends no model when all quotas are exceeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectionResponse {
+    /// The org.
+    pub org_id: OrgId,
+    /// The app.
+    pub app_id: Option<AppId>,
+    /// Name of the app.
+    pub app_name: Option<String>,
     /// The recommended model.
     pub recommended_model: Option<RecommendedModel>,
     /// State of the quotas.
@@ -63,8 +67,8 @@ pub struct QuotaStatus {
     pub sticky_fallback_active: bool,
     /// When the current model reaches its quota at the rate of the day so far, as RFC 3339; absent when not today.
     pub projected_exhaustion_at: Option<String>,
-    /// State of every model in the chain.
-    pub models_status: BTreeMap<Label, ModelQuota>,
+    /// State of every model, in the order of the chain.
+    pub models_status: Vec<(Label, ModelQuota)>,
 }
 
 /// State of the quota of one model.
@@ -141,6 +145,9 @@ impl SelectionResponse {
             source,
         });
         SelectionResponse {
+            org_id: config.org_id.clone(),
+            app_id: config.app_id.clone(),
+            app_name: config.app_name.clone(),
             recommended_model: recommended,
             quota_status: QuotaStatus::new(config, decision),
             pricing,

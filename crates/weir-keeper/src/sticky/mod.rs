@@ -51,7 +51,7 @@ impl<B: Backend> Keeper<B> {
         let table = self.tables().sticky_state.clone();
         let write = sticky.put(table, &scope, today, &effective.model_ordering, now_ms);
         let event = WebhookEvent::Fallback { scope, day: today.day, sticky };
-        let is_recorded = self.write_fallback(&event, [write], now_ms).await?;
+        let is_recorded = self.queue_notice(&event, vec![write], now_ms).await?;
         if is_recorded {
             self.inner.metrics.fallback_recorded();
         }
@@ -96,7 +96,7 @@ impl<B: Backend> Keeper<B> {
         let audit = self.audit_write(scope.org(), event, now_ms)?;
         let event =
             WebhookEvent::Fallback { scope: scope.clone(), day: today.day, sticky: sticky.clone() };
-        self.write_fallback(&event, [write, audit], now_ms).await?;
+        self.queue_notice(&event, vec![write, audit], now_ms).await?;
         Ok(sticky)
     }
 
@@ -134,24 +134,6 @@ impl<B: Backend> Keeper<B> {
             Scope::App(..) => "quota_scope is ORG, so quotas belong to the org: omit the app",
         };
         Err(Error::invalid("scope", problem))
-    }
-
-    /// Writes the sticky state, together with the webhook notifications.
-    async fn write_fallback(
-        &self,
-        event: &WebhookEvent,
-        writes: impl IntoIterator<Item = Write>,
-        now_ms: i64,
-    ) -> Result<bool> {
-        let webhooks = self.cached_webhooks(event.scope().org(), now_ms).await?;
-        let deliveries = self.delivery_writes(event, &webhooks, now_ms);
-        let count = deliveries.len() as u64;
-        let writes: Vec<Write> = writes.into_iter().chain(deliveries).collect();
-        let is_applied = self.write_atomically(writes).await?;
-        if is_applied {
-            self.inner.metrics.notifications_queued(count);
-        }
-        Ok(is_applied)
     }
 
     /// Applies all writes or none, without an idempotency token; a single write needs no transaction. Returns whether

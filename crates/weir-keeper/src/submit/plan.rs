@@ -4,7 +4,7 @@ use weir_table::{Key, Name, Write};
 
 use super::dedup_record::DedupRecord;
 use super::{CallStatus, Submission};
-use crate::bounds::DEDUP_RETENTION_MS;
+use crate::bounds::{DAY_MS, DEDUP_RETENTION_MS};
 use crate::config::{EffectiveConfig, QuotaScope, Unpriced};
 use crate::counters::Counters;
 use crate::day::{OrgDay, Zone};
@@ -12,8 +12,6 @@ use crate::error::{Error, Result};
 use crate::ids::{Label, RequestId, Scope};
 use crate::keys;
 use crate::money::{MicroUsd, Price};
-
-const DAY_MS: i64 = 86_400_000;
 
 /// A submission that is ready to be metered.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! The response to a submission.
 
 use crate::day::OrgDay;
-use crate::decide::Mode;
+use crate::decide::Status;
 use crate::ids::RequestId;
 use crate::money::{MicroUsd, Percent};
 
@@ -44,6 +44,6 @@ pub struct DailyTotal {
     pub quota_usd_micros: MicroUsd,
     /// Spend as a percentage of the quota.
     pub quota_pct: Percent,
-    /// How closely to watch the quota.
-    pub mode: Mode,
+    /// How close the spend is to the quota.
+    pub mode: Status,
 }

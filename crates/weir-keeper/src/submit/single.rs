@@ -8,7 +8,7 @@ use super::transaction::RecordOutcome;
 use super::{Accepted, DailyTotal, Owner, Processing, Submission};
 use crate::config::EffectiveConfig;
 use crate::counters::Counters;
-use crate::decide::{Mode, status};
+use crate::decide::status;
 use crate::error::{Error, Result};
 use crate::ids::{AppId, OrgId, RequestId, Scope};
 use crate::keeper::Keeper;
@@ -152,7 +152,7 @@ impl<B: Backend> Keeper<B> {
                 cost_usd_micros: total,
                 quota_usd_micros: quota,
                 quota_pct: Percent::of(total, quota),
-                mode: Mode::of(status),
+                mode: status,
             },
         }
     }

@@ -4,32 +4,52 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::config::{EffectiveConfig, QuotaScope};
+use super::usage::DayUsage;
+use crate::config::{PastConfig, QuotaScope};
 use crate::counters::Counters;
 use crate::day::{OrgDay, Zone, rfc3339};
-use crate::decide::{Status, StickyReason, StickyState, status};
-use crate::ids::{Label, ModelId};
+use crate::decide::{ChainEntry, Status, StickyReason, StickyState, decide, status};
+use crate::ids::{AppId, Label, ModelId, OrgId};
 use crate::money::{MicroUsd, Percent};
 
 /// Usage and spend of a day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DayTotals {
+    /// The org.
+    pub org_id: OrgId,
+    /// The app; `None` for the org as a whole.
+    pub app_id: Option<AppId>,
+    /// Name of the app.
+    pub app_name: Option<String>,
     /// The org's day.
     pub date: OrgDay,
-    /// Time zone of the day.
+    /// Time zone at the end of the day.
     pub timezone: Zone,
-    /// Whether quotas apply to the org or to each app.
+    /// Whether quotas applied to the org or to each app at the end of the day.
     pub quota_scope: QuotaScope,
+    /// The chain of models at the end of the day, the preferred one first.
+    pub model_ordering: Vec<Label>,
     /// Totals by model: every model of the chain, and every other that was used.
     pub models: BTreeMap<Label, ModelTotals>,
     /// Sum over all models.
     pub totals: UsageTotals,
+    /// Sum of the quotas of the chain, in micro-USD.
+    pub total_quota_usd_micros: MicroUsd,
+    /// Spend on all models as a percentage of that sum.
+    pub total_quota_pct: Percent,
+    /// Whether the chain had fallen back to a later model.
+    pub sticky_fallback_active: bool,
+    /// The model in use at the end of the day; the last of the chain when all quotas were exceeded.
+    pub current_active_model: Option<Label>,
     /// The day's fallback or override.
     pub sticky: Option<StickyView>,
+    /// Whether quotas, chain and time zone are those of the day; otherwise they changed since without a record, and these
+    /// are later ones.
+    pub is_config_recorded: bool,
     /// When a total was last updated, as RFC 3339; absent without usage.
     pub updated_at: Option<String>,
-    /// When a total was last updated, in seconds since 1970.
-    pub updated_at_epoch: Option<i64>,
+    /// Since when submissions are missing from the totals, in seconds since 1970; `None` when they have all.
+    pub outstanding_since_epoch: Option<i64>,
 }
 
 /// Usage and spend.
@@ -103,13 +123,6 @@ impl From<Counters> for UsageTotals {
     }
 }
 
-/// Usage of one day by model, and when it was last updated.
-#[derive(Debug, Clone, Default)]
-pub(super) struct DayUsage {
-    pub(super) models: BTreeMap<Label, Counters>,
-    pub(super) updated_at_epoch: Option<i64>,
-}
-
 impl ModelTotals {
     pub(super) fn new(
         counters: Counters,
@@ -130,16 +143,38 @@ impl ModelTotals {
     }
 }
 
+/// What a day is judged by.
+pub(super) struct Judgement<'a> {
+    /// The configuration at the end of the day.
+    pub(super) held: &'a PastConfig,
+    /// The last instant of the day, or now while it lasts, in milliseconds since 1970.
+    pub(super) at_ms: i64,
+    /// The usage that the chain moves with.
+    pub(super) chain_usage: &'a DayUsage,
+    /// The fallback or override in force at the end of the day.
+    pub(super) sticky: Option<StickyState>,
+}
+
 impl DayTotals {
     /// The totals of a day; `quota` returns the quota of a model, `model` its id.
     pub(super) fn new(
-        effective: &EffectiveConfig,
+        judgement: Judgement<'_>,
         date: OrgDay,
         usage: &DayUsage,
         quota: impl Fn(&Label) -> MicroUsd,
         model: impl Fn(&Label) -> Option<ModelId>,
     ) -> DayTotals {
+        let Judgement { held: PastConfig { effective, is_recorded }, at_ms, .. } = judgement;
+        let entry = |label: &Label| {
+            let (spend, quota) = (judgement.chain_usage.spend(label), quota(label));
+            ChainEntry { label: label.clone(), spend, quota }
+        };
+        let chain: Vec<ChainEntry> = effective.model_ordering.iter().map(entry).collect();
+        let input = effective.decision_input(&chain, judgement.sticky.as_ref(), at_ms);
+        let decision = decide(&input);
         let totals = Counters::sum(usage.models.values().copied());
+        let quotas = chain.iter().map(|entry| entry.quota.0);
+        let total_quota = MicroUsd(quotas.fold(0, u64::saturating_add));
         let mut models = usage.models.clone();
         for label in &effective.model_ordering {
             models.entry(label.clone()).or_default();
@@ -150,26 +185,23 @@ impl DayTotals {
             (label, totals)
         });
         DayTotals {
+            org_id: effective.org_id.clone(),
+            app_id: effective.app_id.clone(),
+            app_name: effective.app_name.clone(),
             date,
             timezone: effective.timezone.clone(),
             quota_scope: effective.quota_scope,
+            model_ordering: effective.model_ordering.clone(),
             models: models.collect(),
             totals: totals.into(),
-            sticky: None,
+            total_quota_usd_micros: total_quota,
+            total_quota_pct: Percent::of(totals.cost, total_quota),
+            sticky_fallback_active: decision.sticky_fallback_active,
+            current_active_model: decision.current().map(|model| model.label.clone()),
+            sticky: judgement.sticky.map(Into::into),
+            is_config_recorded: *is_recorded,
             updated_at: usage.updated_at_epoch.map(|at| rfc3339(at.saturating_mul(1000))),
-            updated_at_epoch: usage.updated_at_epoch,
+            outstanding_since_epoch: usage.outstanding_since_epoch,
         }
-    }
-}
-
-impl DayUsage {
-    /// Adds the stored total of a model. One that cannot be read counts as all spent, as it does in a decision.
-    pub(super) fn add(&mut self, label: &Label, item: &weir_table::Item) {
-        let numbers = Counters::decode_numbers(item).unwrap_or_default();
-        let more = Counters { cost: Counters::spend_of_total(Some(item)), ..numbers };
-        let sum = self.models.entry(label.clone()).or_default();
-        *sum = sum.plus(more);
-        let at = item.i64(crate::counters::UPDATED);
-        self.updated_at_epoch = self.updated_at_epoch.max(at);
     }
 }

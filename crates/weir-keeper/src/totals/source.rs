@@ -1,16 +1,17 @@
 //! The scopes whose stored totals make up those of an org or app.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use weir_table::Backend;
+use weir_table::{Backend, Query};
 
 use crate::bounds::{APP_PAGES_MAX, PAGE_MAX};
-use crate::config::{EffectiveConfig, QuotaScope};
+use crate::config::{ConfigHistory, EffectiveConfig, OrgHistory};
 use crate::day::OrgDay;
 use crate::error::{Error, Result};
 use crate::ids::{Label, OrgId, Scope};
 use crate::keeper::Keeper;
-use crate::money::MicroUsd;
+use crate::keys;
+use crate::orgs::decode_app;
 
 /// A scope with totals of its own.
 #[derive(Debug, Clone)]
@@ -18,36 +19,41 @@ pub(crate) struct TotalsSource {
     pub(crate) scope: Scope,
     /// Every label that may have been used.
     pub(crate) labels: Vec<Label>,
-    pub(crate) quotas: BTreeMap<Label, MicroUsd>,
-    /// The first day that can have submissions.
-    pub(crate) since: OrgDay,
+    /// The configuration in force now.
+    pub(crate) present: EffectiveConfig,
+    pub(crate) history: ConfigHistory,
 }
 
 impl<B: Backend> Keeper<B> {
-    /// A scope as the source of its own totals.
+    /// A scope as the source of its own totals, for days from `from` on.
     pub(crate) async fn totals_source(
         &self,
         scope: &Scope,
-        effective: &EffectiveConfig,
+        from: OrgDay,
+        now_ms: i64,
     ) -> Result<TotalsSource> {
-        Ok(TotalsSource {
-            scope: scope.clone(),
-            labels: self.usable_labels(scope, effective).await?,
-            quotas: effective.quotas.clone(),
-            since: effective.first_day(),
-        })
+        let history = self.config_history(scope, from).await?;
+        self.source_of(scope.clone(), history, now_ms).await
     }
 
-    /// All apps of an org.
-    pub(crate) async fn app_sources(&self, org: &OrgId) -> Result<Vec<TotalsSource>> {
+    /// All apps of an org, deleted ones too: what they spent is part of its totals.
+    pub(crate) async fn app_sources(
+        &self,
+        org: &OrgId,
+        history: &Arc<OrgHistory>,
+        now_ms: i64,
+    ) -> Result<Vec<TotalsSource>> {
+        let query = Query::partition(self.tables().config.clone(), keys::org_partition(org))
+            .begins_with(keys::APP_PREFIX);
         let mut sources = Vec::new();
         let mut cursor = None;
         for _ in 0..APP_PAGES_MAX {
-            let page = self.list_apps(org, PAGE_MAX, cursor).await?;
-            for effective in page.items {
-                let Some(app) = effective.app_id.clone() else { continue };
-                let scope = Scope::App(org.clone(), app);
-                sources.push(self.totals_source(&scope, &effective).await?);
+            let page = self.store().page(query.clone(), PAGE_MAX, cursor).await?;
+            for item in &page.items {
+                let app = decode_app(org, item)?;
+                let scope = Scope::App(org.clone(), app.app.clone());
+                let history = self.app_history(history, app).await?;
+                sources.push(self.source_of(scope, history, now_ms).await?);
             }
             cursor = page.cursor;
             if cursor.is_none() {
@@ -57,36 +63,32 @@ impl<B: Backend> Keeper<B> {
         Err(Error::Overflow("the number of apps"))
     }
 
-    /// The labels that a scope may have used: those of the catalog, and an app's inference profiles.
+    async fn source_of(
+        &self,
+        scope: Scope,
+        history: ConfigHistory,
+        now_ms: i64,
+    ) -> Result<TotalsSource> {
+        let labels = self.usable_labels(&scope, history.chain_labels()).await?;
+        let present = history.at(now_ms).effective;
+        Ok(TotalsSource { scope, labels, present, history })
+    }
+
+    /// The labels that a scope may have used: those of the catalog, an app's inference profiles, and those of its chains,
+    /// which may have left the catalog.
     pub(crate) async fn usable_labels(
         &self,
         scope: &Scope,
-        effective: &EffectiveConfig,
+        chains: impl IntoIterator<Item = &Label>,
     ) -> Result<Vec<Label>> {
         let mut labels: Vec<Label> =
             self.catalog().iter().map(|(label, _)| label.clone()).collect();
         if let Scope::App(org, app) = scope {
-            labels.extend(self.profile_labels(org, app).await?);
+            labels.extend(self.profile_labels_ever(org, app).await?);
         }
-        // The chain may name labels that have left the catalog.
-        labels.extend(effective.model_ordering.iter().cloned());
+        labels.extend(chains.into_iter().cloned());
         labels.sort_unstable();
         labels.dedup();
         Ok(labels)
-    }
-}
-
-/// The daily quota of a model: the scope's own, or the sum of the apps' where its totals are the sum of theirs.
-pub(super) fn quota(
-    effective: &EffectiveConfig,
-    apps: Option<&[TotalsSource]>,
-    label: &Label,
-) -> MicroUsd {
-    match apps {
-        Some(apps) if effective.quota_scope == QuotaScope::App => {
-            let quota = |app: &TotalsSource| app.quotas.get(label).map_or(0, |quota| quota.0);
-            MicroUsd(apps.iter().map(quota).fold(0, u64::saturating_add))
-        }
-        _ => effective.quota(label),
     }
 }

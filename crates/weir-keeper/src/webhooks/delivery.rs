@@ -1,42 +1,35 @@
-//! The delivery queue: filled once per event, drained by any number of senders.
+//! Sends the notices of each webhook in order, by any number of senders: claims the next one of a queue, and records the outcome.
 
-use quick_cache::sync::Cache;
-use weir_table::expr::attr;
-use weir_table::{Backend, Error as Fault, Item, Query, SortRange, Transaction, Write};
+use weir_table::expr::{Update, attr};
+use weir_table::{Backend, Item, Query, SortRange, Write};
 
-use super::event::WebhookEvent;
+use super::queue::{DUE, DeliveryQueue};
+use super::record::{
+    DeliveryAttempt, DeliveryRecord, DeliveryStatus, record_attempt, record_given_up, update_record,
+};
 use super::signature::WebhookSecret;
 use super::webhook::Webhook;
 use crate::bounds::{
     DELIVERIES_AT_ONCE, DELIVERY_BACKOFF_BASE_MS, DELIVERY_BACKOFF_MAX_MS, DELIVERY_LEASE_MS,
-    DELIVERY_RETENTION_MS, DELIVERY_TRIES_MAX, NOTIFICATIONS_CACHED_MAX,
+    DELIVERY_TRIES_MAX, QUEUE_PAGES_MAX, QUEUES_PER_PAGE, TRIES_MAX,
 };
 use crate::error::{Error, Result};
 use crate::ids::{OrgId, TokenId, WebhookId};
 use crate::keeper::Keeper;
 use crate::keys;
-use crate::table::TTL;
-use weir_table::Key;
+use crate::retry::pause;
 
-const ORG: &str = "org_id";
-const WEBHOOK: &str = "webhook_id";
-const BODY: &str = "body";
-const TRIES: &str = "tries";
-
-/// Markers of threshold events that this process knows to be notified.
-pub(crate) struct NotifiedCache(Cache<Key, ()>);
-
-impl NotifiedCache {
-    pub(crate) fn new() -> NotifiedCache {
-        NotifiedCache(Cache::new(NOTIFICATIONS_CACHED_MAX))
-    }
-}
-
-/// A claimed delivery, to be sent now by the caller.
+/// A claimed notice, to be sent now by the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// The delivery id; a repeated id is the same notification.
+    /// Id of the notice; a repeated id is the same notice.
     pub id: TokenId,
+    /// Sequence of the notice in its org.
+    pub sequence: u64,
+    /// The org.
+    pub org: OrgId,
+    /// The webhook.
+    pub webhook: WebhookId,
     /// URL to post to.
     pub url: String,
     /// The JSON body.
@@ -45,175 +38,226 @@ pub struct Delivery {
     pub signature: String,
     /// Number of attempts, this one included.
     pub attempt: u32,
-    org: OrgId,
-    webhook: WebhookId,
-    due_ms: i64,
+    /// The queue as the caller claimed it; none for a replay.
+    pub(super) queue: Option<DeliveryQueue>,
 }
 
-/// Deliveries claimed by a sender.
+impl Delivery {
+    /// Whether an operator requested to send the notice again.
+    #[must_use]
+    pub fn is_replay(&self) -> bool {
+        self.queue.is_none()
+    }
+}
+
+/// Notices claimed by a sender.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClaimedDeliveries {
-    /// The deliveries to send.
+    /// The notices to send, at most one of each webhook.
     pub deliveries: Vec<Delivery>,
     /// Whether more may be due.
     pub more: bool,
 }
 
+/// What happens after a notice was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryOutcome {
+    /// It was delivered, and its queue goes on.
+    Delivered,
+    /// It is sent again at this time, in milliseconds since 1970; the notices behind it wait.
+    Retry(i64),
+    /// The keeper gave up on it, and its queue goes on.
+    GivenUp,
+}
+
 impl<B: Backend> Keeper<B> {
-    /// Queues a threshold event, unless it was queued before. Returns whether this call did.
-    pub(crate) async fn notify_threshold_once(
-        &self,
-        event: &WebhookEvent,
-        now_ms: i64,
-    ) -> Result<bool> {
-        let WebhookEvent::Threshold { scope, day, threshold_pct, entry } = event else {
-            return Ok(false);
-        };
-        let marker = keys::notified_marker(scope, *day, &entry.label, *threshold_pct);
-        let notified = &self.inner.notified;
-        if notified.0.get(&marker).is_some() {
-            return Ok(false);
-        }
-        let webhooks = self.cached_webhooks(scope.org(), now_ms).await?;
-        let deliveries = self.delivery_writes(event, &webhooks, now_ms);
-        if deliveries.is_empty() {
-            return Ok(false);
-        }
-        let expires = now_ms.saturating_add(DELIVERY_RETENTION_MS).div_euclid(1000);
-        let item = keys::item(marker.clone()).with(TTL, expires);
-        let table = self.tables().sticky_state.clone();
-        let mark = Write::put(table, item).when(attr("PK").absent());
-        let count = deliveries.len() as u64;
-        let writes: Vec<Write> = [mark].into_iter().chain(deliveries).collect();
-        let is_queued = self.write_atomically(writes).await?;
-        notified.0.insert(marker, ());
-        if is_queued {
-            self.inner.metrics.notifications_queued(count);
-        }
-        Ok(is_queued)
-    }
-
-    /// The writes that queue an event for every subscribed webhook.
-    pub(crate) fn delivery_writes(
-        &self,
-        event: &WebhookEvent,
-        webhooks: &[Webhook],
-        now_ms: i64,
-    ) -> Vec<Write> {
-        let subscribed = webhooks.iter().filter(|webhook| event.is_for(webhook));
-        let queue = |webhook: &Webhook| {
-            let id = TokenId::new(uuid::Uuid::new_v4().to_string()).ok()?;
-            let item = keys::item(keys::delivery(now_ms, &id))
-                .with(ORG, event.scope().org().as_str())
-                .with(WEBHOOK, webhook.id.as_str())
-                .with(BODY, event.body(id.as_str(), now_ms))
-                .with(TRIES, 0)
-                .with(TTL, now_ms.saturating_add(DELIVERY_RETENTION_MS).div_euclid(1000));
-            Some(Write::put(self.tables().sticky_state.clone(), item))
-        };
-        subscribed.filter_map(queue).collect()
-    }
-
-    /// Claims at most `limit` due deliveries for the caller to send. No other sender gets them for [`DELIVERY_LEASE_MS`];
-    /// then they are due again, unless the caller reports the outcome.
+    /// Claims at most `limit` due notices for the caller to send, the next one of each webhook. No other sender gets one of these
+    /// webhooks for [`DELIVERY_LEASE_MS`]; then the notice is due again, unless the caller reports the outcome.
     ///
     /// # Errors
-    /// The store fails; claimed deliveries are due again when their lease ends.
+    /// The store fails; claimed notices are due again when their lease ends.
     pub async fn claim_deliveries(&self, limit: u32) -> Result<ClaimedDeliveries> {
         let now_ms = self.now_ms();
-        let until = SortRange::Lt(keys::delivery_due(now_ms.saturating_add(1)).into());
+        let limit = limit.clamp(1, DELIVERIES_AT_ONCE) as usize;
+        let mut claimed = ClaimedDeliveries::default();
         let query = Query::partition(self.tables().sticky_state.clone(), keys::DELIVERIES);
-        let query = query.sort(until).limit(limit.clamp(1, DELIVERIES_AT_ONCE));
-        let page = self.store().query(&query).await?;
-        let mut due =
-            ClaimedDeliveries { more: page.cursor.is_some(), ..ClaimedDeliveries::default() };
-        for item in &page.items {
-            due.deliveries.extend(self.claim(item, now_ms).await?);
+        let mut query = query.filter(attr(DUE).le(now_ms)).limit(QUEUES_PER_PAGE);
+        for _ in 0..QUEUE_PAGES_MAX {
+            let page = self.store().query(&query).await?;
+            for item in &page.items {
+                match DeliveryQueue::decode(item) {
+                    Some(queue) => self.claim(queue, now_ms, &mut claimed).await?,
+                    None => self.drop_queue(item).await?,
+                }
+                if claimed.deliveries.len() >= limit {
+                    return Ok(ClaimedDeliveries { more: true, ..claimed });
+                }
+            }
+            let Some(cursor) = page.cursor else { return Ok(claimed) };
+            query = query.after(cursor);
         }
-        Ok(due)
+        Ok(ClaimedDeliveries { more: true, ..claimed })
     }
 
-    /// Claims a delivery; `None` when another sender was faster, or its webhook is gone.
-    async fn claim(&self, item: &Item, now_ms: i64) -> Result<Option<Delivery>> {
-        let Some(mut delivery) = Delivery::read(item) else {
-            tracing::warn!(key = item.s("SK"), "dropped a delivery that cannot be decoded");
-            return self.drop_delivery(item).await.map(|()| None);
-        };
-        let expired = item.i64(TTL).is_some_and(|until| until <= now_ms.div_euclid(1000));
-        let webhook = match self.webhook(&delivery.org, &delivery.webhook).await {
-            Ok(webhook) if !expired => webhook,
-            Ok(_) | Err(Error::NotFound { .. }) => {
-                return self.drop_delivery(item).await.map(|()| None);
+    /// Claims the next notice of a queue, unless another sender was faster or there is nothing to send.
+    async fn claim(
+        &self,
+        mut queue: DeliveryQueue,
+        now_ms: i64,
+        claimed: &mut ClaimedDeliveries,
+    ) -> Result<()> {
+        let table = &self.tables().sticky_state;
+        let webhook = match self.webhook(&queue.org, &queue.webhook).await {
+            Ok(webhook) => webhook,
+            Err(Error::NotFound { .. }) => {
+                self.write(queue.delete(table.clone())).await?;
+                return Ok(());
+            }
+            // It must not keep the notices of all other webhooks waiting.
+            Err(error @ Error::Damaged { .. }) => {
+                tracing::warn!(org.id = queue.org.as_str(), %error, "skipped a webhook");
+                return Ok(());
             }
             Err(error) => return Err(error),
         };
-        let tries = delivery.attempt.saturating_add(1);
-        let due_ms = now_ms.saturating_add(DELIVERY_LEASE_MS);
-        if !self.postpone(&delivery, item, due_ms, tries).await? {
-            return Ok(None);
+        let until_ms = now_ms.saturating_add(DELIVERY_LEASE_MS);
+        if !self.store().try_write(queue.lease(table.clone(), until_ms)).await? {
+            return Ok(());
         }
-        let secret = WebhookSecret::derive(self.store(), &delivery.org, &webhook)?;
-        delivery.signature = secret.sign(&delivery.body, now_ms)?;
-        delivery.url = webhook.url;
-        (delivery.attempt, delivery.due_ms) = (tries, due_ms);
-        Ok(Some(delivery))
+        (queue.due_ms, queue.tries) = (until_ms, queue.tries.saturating_add(1));
+        let record = self.delivery_record(&queue.org, &queue.webhook, queue.next).await?;
+        let record = record.filter(|record| record.status == DeliveryStatus::Queued);
+        let given_up = match &record {
+            Some(record) if record.is_expired(now_ms) => Some("it was not delivered in time"),
+            Some(_) if queue.tries > DELIVERY_TRIES_MAX => Some("the last attempt did not end"),
+            Some(record) => {
+                let org = queue.org.clone();
+                let attempt = queue.tries;
+                let delivery = self.signed(&org, &webhook, record, attempt, now_ms)?;
+                claimed.deliveries.push(Delivery { queue: Some(queue), ..delivery });
+                return Ok(());
+            }
+            // A replay has delivered it.
+            None => None,
+        };
+        if given_up.is_some() {
+            self.inner.metrics.notification_abandoned();
+        }
+        claimed.more = true;
+        self.advance(queue, given_up.map(record_given_up), now_ms).await
     }
 
-    /// Moves a delivery to another due time. Returns false when another sender moved it first.
-    async fn postpone(
+    /// A notice, signed now.
+    pub(super) fn signed(
+        &self,
+        org: &OrgId,
+        webhook: &Webhook,
+        record: &DeliveryRecord,
+        attempt: u32,
+        now_ms: i64,
+    ) -> Result<Delivery> {
+        let secret = WebhookSecret::derive(self.store(), org, webhook)?;
+        Ok(Delivery {
+            id: record.notice_id.clone(),
+            sequence: record.sequence,
+            org: org.clone(),
+            webhook: webhook.id.clone(),
+            url: webhook.url.clone(),
+            signature: secret.sign(&record.body, now_ms)?,
+            body: record.body.clone(),
+            attempt,
+            queue: None,
+        })
+    }
+
+    /// Reports how the attempt to send a claimed notice ended.
+    ///
+    /// # Errors
+    /// The store fails; the notice may be sent again.
+    pub async fn record_delivery(
         &self,
         delivery: &Delivery,
-        item: &Item,
-        due_ms: i64,
-        tries: u32,
-    ) -> Result<bool> {
-        let table = self.tables().sticky_state.clone();
-        let current = keys::delivery(delivery.due_ms, &delivery.id);
-        let delete = Write::delete(table.clone(), current).when(attr("PK").exists());
-        let mut item = item.clone();
-        let key = keys::item(keys::delivery(due_ms, &delivery.id));
-        item.set("SK", key.s("SK").unwrap_or_default());
-        item.set(TRIES, tries);
-        let put = Write::put(table, item);
-        match self.store().transact(Transaction::new([delete, put])).await {
-            Ok(done) => Ok(done.is_applied()),
-            Err(Fault::Conflict) => Ok(false),
-            Err(fault) => Err(fault.into()),
+        attempt: &DeliveryAttempt,
+    ) -> Result<DeliveryOutcome> {
+        let now_ms = self.now_ms();
+        let Some(queue) = delivery.queue.clone() else {
+            self.record_replay(delivery, attempt).await?;
+            return Ok(if attempt.is_delivered() {
+                DeliveryOutcome::Delivered
+            } else {
+                DeliveryOutcome::GivenUp
+            });
+        };
+        if attempt.is_delivered() {
+            let record = record_attempt(attempt, Some(DeliveryStatus::Delivered), now_ms);
+            self.advance(queue, Some(record), now_ms).await?;
+            return Ok(DeliveryOutcome::Delivered);
         }
-    }
-
-    async fn drop_delivery(&self, item: &Item) -> Result<()> {
-        let (Some(pk), Some(sk)) = (item.s("PK"), item.s("SK")) else { return Ok(()) };
-        let table = self.tables().sticky_state.clone();
-        match self.store().write(Write::delete(table, Key::new(pk, sk))).await {
-            Ok(_) | Err(Fault::Conflict) => Ok(()),
-            Err(fault) => Err(fault.into()),
-        }
-    }
-
-    /// Reports that a delivery arrived.
-    ///
-    /// # Errors
-    /// The store fails; the delivery may be sent again.
-    pub async fn mark_delivered(&self, delivery: &Delivery) -> Result<()> {
-        let key = keys::delivery(delivery.due_ms, &delivery.id);
-        self.drop_delivery(&keys::item(key)).await
-    }
-
-    /// Reports that a delivery failed. Returns when it is due again; `None` after the last attempt.
-    ///
-    /// # Errors
-    /// The store fails; the delivery is due again when its lease ends.
-    pub async fn mark_failed(&self, delivery: &Delivery) -> Result<Option<i64>> {
-        if delivery.attempt >= DELIVERY_TRIES_MAX {
+        if queue.tries >= DELIVERY_TRIES_MAX {
             self.inner.metrics.notification_abandoned();
-            self.mark_delivered(delivery).await?;
+            let record = record_attempt(attempt, Some(DeliveryStatus::Failed), now_ms);
+            self.advance(queue, Some(record), now_ms).await?;
+            return Ok(DeliveryOutcome::GivenUp);
+        }
+        let due_ms = now_ms.saturating_add(backoff_ms(queue.tries));
+        let record = self.record_update(&queue, record_attempt(attempt, None, now_ms));
+        let retry = queue.retry(self.tables().sticky_state.clone(), due_ms);
+        // Refused when the lease has ended: another sender has the notice.
+        self.transact(vec![record, retry]).await?;
+        Ok(DeliveryOutcome::Retry(due_ms))
+    }
+
+    /// Goes on to the notice after the claimed one, and updates the record of that. Does nothing when the lease has ended.
+    async fn advance(
+        &self,
+        mut queue: DeliveryQueue,
+        record: Option<Update>,
+        now_ms: i64,
+    ) -> Result<()> {
+        for attempt in 0..TRIES_MAX {
+            pause(attempt).await;
+            let next = self.sequence_after(&queue).await?;
+            let step = queue.advance(self.tables().sticky_state.clone(), next, now_ms);
+            let record = record.clone().map(|update| self.record_update(&queue, update));
+            let writes = record.into_iter().chain([step]).collect();
+            if self.transact(writes).await?.is_applied() {
+                return Ok(());
+            }
+            // Either another notice was queued just now, or the lease has ended.
+            match self.delivery_queue(&queue.org, &queue.webhook).await? {
+                Some(found) if found.due_ms == queue.due_ms && found.next == queue.next => {
+                    queue = found;
+                }
+                _ => return Ok(()),
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Sequence of the notice after the next one of a queue.
+    async fn sequence_after(&self, queue: &DeliveryQueue) -> Result<Option<u64>> {
+        if queue.last <= queue.next {
             return Ok(None);
         }
-        let due_ms = self.now_ms().saturating_add(backoff_ms(delivery.attempt));
-        let item = delivery.write(self.now_ms());
-        self.postpone(delivery, &item, due_ms, delivery.attempt).await?;
-        Ok(Some(due_ms))
+        let partition = keys::deliveries_partition(&queue.org, &queue.webhook);
+        let after = SortRange::Gt(keys::delivery_sort(queue.next).into());
+        let query = Query::partition(self.tables().sticky_state.clone(), partition);
+        let page = self.store().query(&query.sort(after).limit(1)).await?;
+        Ok(page.items.first().and_then(|item| item.s("SK")?.parse().ok()))
+    }
+
+    fn record_update(&self, queue: &DeliveryQueue, update: Update) -> Write {
+        let table = self.tables().sticky_state.clone();
+        update_record(table, &queue.org, &queue.webhook, queue.next, update)
+    }
+
+    /// Removes a queue of a format that this version does not know.
+    async fn drop_queue(&self, item: &Item) -> Result<()> {
+        tracing::warn!(key = item.s("SK"), "dropped a delivery queue that cannot be decoded");
+        if let Some(key) = keys::item_key(item) {
+            self.write(Write::delete(self.tables().sticky_state.clone(), key)).await?;
+        }
+        Ok(())
     }
 }
 
@@ -221,29 +265,4 @@ impl<B: Backend> Keeper<B> {
 fn backoff_ms(tries: u32) -> i64 {
     let factor = 3_i64.saturating_pow(tries.saturating_sub(1));
     DELIVERY_BACKOFF_BASE_MS.saturating_mul(factor).min(DELIVERY_BACKOFF_MAX_MS)
-}
-
-impl Delivery {
-    fn read(item: &Item) -> Option<Delivery> {
-        let (due, id) = item.s("SK")?.split_once('#')?;
-        Some(Delivery {
-            id: TokenId::new(id).ok()?,
-            url: String::new(),
-            body: item.s(BODY)?.to_owned(),
-            signature: String::new(),
-            attempt: item.i64(TRIES)?.try_into().ok()?,
-            org: OrgId::new(item.s(ORG)?).ok()?,
-            webhook: WebhookId::new(item.s(WEBHOOK)?).ok()?,
-            due_ms: due.parse().ok()?,
-        })
-    }
-
-    fn write(&self, now_ms: i64) -> Item {
-        keys::item(keys::delivery(self.due_ms, &self.id))
-            .with(ORG, self.org.as_str())
-            .with(WEBHOOK, self.webhook.as_str())
-            .with(BODY, self.body.as_str())
-            .with(TRIES, self.attempt)
-            .with(TTL, now_ms.saturating_add(DELIVERY_RETENTION_MS).div_euclid(1000))
-    }
 }

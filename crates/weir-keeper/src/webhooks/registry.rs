@@ -59,13 +59,14 @@ impl<B: Backend> Keeper<B> {
                 let problem = format!("the org already has {WEBHOOKS_MAX}; remove one first");
                 return Err(Error::invalid("webhook", problem));
             }
-            let webhook = put.check(id, old, now_ms)?;
+            let policy = &self.settings().webhook_addresses;
+            let webhook = put.check(id, old, policy, now_ms)?;
             let is_unchanged = match old {
                 Some(old) => old.is_unchanged(),
                 None => attr("PK").absent(),
             };
             let write = Write::put(table.clone(), webhook.encode(org)).when(is_unchanged);
-            let audit = self.audit_webhook(org, id, AuditAction::WebhookPut, actor)?;
+            let audit = self.audit_webhook(org, id.to_string(), AuditAction::WebhookPut, actor)?;
             if self.commit(vec![write, audit]).await? {
                 self.inner.webhooks.0.remove(org);
                 let is_new_secret = old.is_none_or(|old| old.generation != webhook.generation);
@@ -98,29 +99,32 @@ impl<B: Backend> Keeper<B> {
         page.items.iter().map(Webhook::decode).collect()
     }
 
-    /// Removes a webhook and drops its queued deliveries.
+    /// Removes a webhook and its queue of notices.
     ///
     /// # Errors
     /// It does not exist, or the store fails.
     pub async fn remove_webhook(&self, org: &OrgId, id: &WebhookId, actor: &str) -> Result<()> {
         let delete = Write::delete(self.tables().config.clone(), keys::webhook(org, id));
-        let audit = self.audit_webhook(org, id, AuditAction::WebhookRemoved, actor)?;
-        if !self.commit(vec![delete.when(attr("PK").exists()), audit]).await? {
+        let audit = self.audit_webhook(org, id.to_string(), AuditAction::WebhookRemoved, actor)?;
+        let table = self.tables().sticky_state.clone();
+        let queue = Write::delete(table, keys::delivery_queue(org, id));
+        if !self.commit(vec![delete.when(attr("PK").exists()), queue, audit]).await? {
             return Err(Error::not_found("webhook", id.as_str()));
         }
         self.inner.webhooks.0.remove(org);
         Ok(())
     }
 
-    fn audit_webhook(
+    /// The audit event of a webhook, which `detail` names.
+    pub(super) fn audit_webhook(
         &self,
         org: &OrgId,
-        id: &WebhookId,
+        detail: String,
         action: AuditAction,
         actor: &str,
     ) -> Result<Write> {
         let subject = Scope::Org(org.clone()).client_id();
-        let event = NewAuditEvent { action, subject, actor, detail: Some(id.to_string()) };
+        let event = NewAuditEvent { action, subject, actor, detail: Some(detail) };
         self.audit_write(org, event, self.now_ms())
     }
 

@@ -2,6 +2,7 @@
 
 use weir_keeper::Error;
 use weir_keeper::config::{Overrides, PutApp, PutOrg};
+use weir_keeper::deletion::Deleted;
 use weir_keeper::ids::Scope;
 use weir_testkit::watched::Strike;
 
@@ -22,7 +23,7 @@ async fn an_app_inherits_unset_fields_from_its_org(scene: &Scene) {
     keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     let wanted = PutApp {
         model_ordering: Some(vec!["economy".into()]),
-        overrides: Overrides { tight_mode_threshold_pct: Some(90), ..Overrides::default() },
+        overrides: Some(Overrides { tight_mode_threshold_pct: Some(90), ..Overrides::default() }),
         ..app_request()
     };
     let put = keeper.put_app(&org(1), &app("a"), &wanted, "admin").await.unwrap();
@@ -49,7 +50,7 @@ async fn an_app_needs_an_org(scene: &Scene) {
     scene.keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
     let error = scene.keeper.get_app(&org(1), &app("a")).await;
     assert!(matches!(error, Err(Error::NotFound { what: "app", .. })));
-    let error = scene.keeper.list_apps(&org(2), 10, None).await;
+    let error = scene.keeper.list_apps(&org(2), 10, None, Deleted::Hidden).await;
     assert!(matches!(error, Err(Error::NotFound { what: "org", .. })));
 }
 
@@ -77,8 +78,8 @@ async fn apps_are_listed_by_org(scene: &Scene) {
         keeper.put_app(&org(1), &app(name), &app_request(), "admin").await.unwrap();
     }
     keeper.put_app(&org(2), &app("a"), &app_request(), "admin").await.unwrap();
-    let first = keeper.list_apps(&org(1), 2, None).await.unwrap();
-    let rest = keeper.list_apps(&org(1), 2, first.cursor).await.unwrap();
+    let first = keeper.list_apps(&org(1), 2, None, Deleted::Hidden).await.unwrap();
+    let rest = keeper.list_apps(&org(1), 2, first.cursor, Deleted::Hidden).await.unwrap();
     let apps = first.items.into_iter().chain(rest.items).filter_map(|found| found.app_id);
     assert_eq!(apps.collect::<Vec<_>>(), ["a", "b", "c"].map(app));
 }

@@ -12,7 +12,7 @@ use weir_table::{AnyBackend, Get};
 use weir_testkit::ledger::{Ledger, Row};
 use weir_testkit::page::Page;
 
-use crate::scene::{Scene, Watched};
+use crate::scene::{EndedTokens, Scene, Watched};
 use crate::spending::{Spender, day, label, now_ms, org_request, spender, submission, today};
 
 /// Price of a million on-demand write and read request units in us-east-1, in thousandths of a dollar.
@@ -139,8 +139,9 @@ async fn admin(scene: &Scene, ledger: &mut Ledger<'_>, who: &Spender) {
     let rotation =
         ledger.note("rotation of a secret", keeper.rotate_credentials(&scope, 24, "test")).await;
     let token = rotation.unwrap().retrieval.token;
-    let redeemed =
-        ledger.note("fetching the secret", keeper.retrieve_secret(&scope, token.reveal())).await;
+    let redeemed = ledger
+        .note("fetching the secret", keeper.retrieve_secret(&scope, token.reveal(), &EndedTokens))
+        .await;
     let RetrievalOutcome::Secret { client_id, client_secret, .. } = redeemed.unwrap() else {
         panic!("no secret")
     };
@@ -148,7 +149,10 @@ async fn admin(scene: &Scene, ledger: &mut Ledger<'_>, who: &Spender) {
     assert!(ledger.note("a token for a secret", checked).await.unwrap().is_some());
     let unknown = RequestId::new("7c9e6679-7425-40de-944b-e07fc1f90ae7").unwrap();
     let name = "fetching with a token that is none";
-    ledger.note(name, keeper.retrieve_secret(&scope, unknown.as_str())).await.unwrap();
+    ledger
+        .note(name, keeper.retrieve_secret(&scope, unknown.as_str(), &EndedTokens))
+        .await
+        .unwrap();
     let economy = label("economy");
     let set = keeper.override_sticky(&scope, &economy, "test");
     ledger.note("a fallback set by hand", set).await.unwrap();

@@ -1,6 +1,7 @@
 //! Credentials: rotated, retrieved once, verified, replaced.
 
 use weir_keeper::credentials::RetrievalOutcome;
+use weir_keeper::deletion::Deleted;
 use weir_keeper::ids::Scope;
 use weir_keeper::{Error, Keeper};
 use weir_table::audit::EventRange;
@@ -8,18 +9,22 @@ use weir_table::expr::set;
 use weir_table::{Get, Query, Write};
 use weir_testkit::watched::Calls;
 
-use crate::scene::{Scene, Watched, app, app_request, org, org_request};
+use crate::scene::{EndedTokens, Scene, Watched, app, app_request, org, org_request};
 
 scenes!(
     a_token_retrieves_one_working_secret,
     the_old_secret_works_until_the_end_of_the_grace_period,
     without_a_grace_period_the_old_secret_stops_at_once,
     a_rotation_without_retrieval_changes_nothing,
-    two_rotations_leave_two_working_secrets,
+    a_rotation_voids_earlier_tokens,
+    a_cancelled_rotation_voids_its_token,
+    only_a_redemption_without_grace_ends_the_tokens,
+    a_token_of_an_older_version_is_refused,
     a_token_works_for_its_client_only,
     a_token_expires,
     fifty_concurrent_retrievals_get_one_secret,
-    concurrent_retrievals_with_different_tokens_all_succeed,
+    of_concurrent_rotations_one_token_works,
+    a_redemption_races_a_cancellation,
     wrong_secrets_and_clients_are_refused,
     secrets_and_hashes_are_never_shown,
     a_put_and_a_concurrent_retrieval_both_succeed,
@@ -30,7 +35,7 @@ const HOUR_MS: u64 = 3_600_000;
 
 /// Retrieves a secret with a token.
 pub(crate) async fn fetched(scene: &Scene, scope: &Scope, token: &str) -> String {
-    match scene.keeper.retrieve_secret(scope, token).await.unwrap() {
+    match scene.keeper.retrieve_secret(scope, token, &EndedTokens).await.unwrap() {
         RetrievalOutcome::Secret { client_id, client_secret, .. } => {
             assert_eq!(client_id, scope.client_id());
             client_secret.expose().to_owned()
@@ -67,7 +72,8 @@ async fn a_token_retrieves_one_working_secret(scene: &Scene) {
     let now_ms = scene.keeper.now_ms();
     assert_eq!(retrieval.expires_at_ms, now_ms + 600_000);
     scene.watch.reset();
-    let redeemed = scene.keeper.retrieve_secret(&scope, retrieval.token.reveal()).await.unwrap();
+    let redeemed =
+        scene.keeper.retrieve_secret(&scope, retrieval.token.reveal(), &EndedTokens).await.unwrap();
     assert_eq!(scene.watch.calls(), Calls { batch_gets: 2, transactions: 1, ..Calls::default() });
     let RetrievalOutcome::Secret { client_secret, retrieved_at_ms, expires_at_ms, .. } = redeemed
     else {
@@ -76,7 +82,8 @@ async fn a_token_retrieves_one_working_secret(scene: &Scene) {
     assert_eq!((retrieved_at_ms, expires_at_ms), (now_ms, retrieval.expires_at_ms));
     assert!(works(&scene.keeper, &scope, client_secret.expose()).await);
     assert!(works(&scene.another().await, &scope, client_secret.expose()).await);
-    let again = scene.keeper.retrieve_secret(&scope, retrieval.token.reveal()).await.unwrap();
+    let again =
+        scene.keeper.retrieve_secret(&scope, retrieval.token.reveal(), &EndedTokens).await.unwrap();
     assert_eq!(again, RetrievalOutcome::AlreadyUsed);
     assert!(works(&scene.keeper, &scope, client_secret.expose()).await);
     let metrics = scene.keeper.metrics();
@@ -120,26 +127,87 @@ async fn a_rotation_without_retrieval_changes_nothing(scene: &Scene) {
     let item = async || {
         let key = weir_keeper::keys::config(&scope);
         let get = Get::new(scene.keeper.tables().config.clone(), key);
-        scene.store.get(&get).await.unwrap()
+        scene.store.get(&get).await.unwrap().unwrap()
     };
     let before = item().await;
     scene.keeper.rotate_credentials(&scope, 0, "admin").await.unwrap();
-    assert_eq!(item().await, before);
+    let mut after = item().await;
+    assert!(after.remove("pending_retrieval_token_hash").is_some());
+    assert_eq!(after, before);
     scene.clock.advance_ms(1_000 * HOUR_MS);
     assert!(works(&scene.keeper, &scope, &secret).await);
 }
 
-async fn two_rotations_leave_two_working_secrets(scene: &Scene) {
-    let (scope, first) = client(scene).await;
-    let one = scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap();
-    let two = scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap();
-    // In either order, both work.
-    let second = fetched(scene, &scope, two.retrieval.token.reveal()).await;
-    assert!(works(&scene.keeper, &scope, &first).await);
-    let third = fetched(scene, &scope, one.retrieval.token.reveal()).await;
-    assert!(works(&scene.keeper, &scope, &third).await);
-    assert!(works(&scene.keeper, &scope, &second).await, "the one before");
-    assert!(!works(&scene.keeper, &scope, &first).await, "two at a time");
+async fn outcome(scene: &Scene, scope: &Scope, token: &str) -> RetrievalOutcome {
+    scene.keeper.retrieve_secret(scope, token, &EndedTokens).await.unwrap()
+}
+
+async fn a_rotation_voids_earlier_tokens(scene: &Scene) {
+    let put = scene.keeper.put_org(&org(1), &org_request(), "admin").await.unwrap();
+    let scope = Scope::Org(org(1));
+    let mut tokens = vec![put.retrieval.unwrap().token];
+    for _ in 0..2 {
+        let rotation = scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap();
+        tokens.push(rotation.retrieval.token);
+    }
+    for void in &tokens[..2] {
+        assert_eq!(outcome(scene, &scope, void.reveal()).await, RetrievalOutcome::Void);
+    }
+    let secret = fetched(scene, &scope, tokens[2].reveal()).await;
+    assert!(works(&scene.keeper, &scope, &secret).await);
+    for (token, expected) in tokens.iter().zip([
+        RetrievalOutcome::Void,
+        RetrievalOutcome::Void,
+        RetrievalOutcome::AlreadyUsed,
+    ]) {
+        assert_eq!(outcome(scene, &scope, token.reveal()).await, expected);
+    }
+}
+
+async fn a_cancelled_rotation_voids_its_token(scene: &Scene) {
+    let (scope, secret) = client(scene).await;
+    let cancel = async || scene.keeper.cancel_rotation(&scope, "admin").await;
+    let nothing = cancel().await.unwrap_err();
+    assert!(matches!(nothing, Error::NotFound { what: "pending rotation of", .. }), "{nothing}");
+    let rotation = scene.keeper.rotate_credentials(&scope, 0, "admin").await.unwrap();
+    cancel().await.unwrap();
+    assert!(matches!(cancel().await, Err(Error::NotFound { .. })));
+    let token = rotation.retrieval.token;
+    assert_eq!(outcome(scene, &scope, token.reveal()).await, RetrievalOutcome::Void);
+    assert!(works(&scene.keeper, &scope, &secret).await);
+    let events = scene.keeper.audit_events(&scope, &EventRange::default()).await.unwrap();
+    assert_eq!(events.items[0].action.as_str(), "rotation_cancelled");
+    // The next rotation works as ever.
+    secret_of(scene, &scope, 24).await;
+    let nobody = scene.keeper.cancel_rotation(&Scope::Org(org(7)), "admin").await;
+    assert!(matches!(nobody, Err(Error::NotFound { what: "org", .. })));
+}
+
+async fn only_a_redemption_without_grace_ends_the_tokens(scene: &Scene) {
+    let (scope, _) = client(scene).await;
+    let before = EndedTokens.count(scene, &scope).await;
+    secret_of(scene, &scope, 1).await;
+    let rotation = scene.keeper.rotate_credentials(&scope, 0, "admin").await.unwrap();
+    assert_eq!(EndedTokens.count(scene, &scope).await, before);
+    fetched(scene, &scope, rotation.retrieval.token.reveal()).await;
+    assert_eq!(EndedTokens.count(scene, &scope).await, before + 1);
+    assert_eq!(EndedTokens.count(scene, &Scope::Org(org(1))).await, 0);
+}
+
+async fn a_token_of_an_older_version_is_refused(scene: &Scene) {
+    let (scope, secret) = client(scene).await;
+    // Older versions kept the token itself as the key.
+    let clear = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
+    let item = weir_table::Item::new()
+        .with("PK", clear)
+        .with("org_id", org(1).as_str())
+        .with("app_id", "a")
+        .with("used", false)
+        .with("expires_at_epoch", scene.keeper.now_ms() / 1000 + 600);
+    let table = scene.keeper.tables().secret_retrieval_tokens.clone();
+    scene.store.write(Write::put(table, item)).await.unwrap();
+    assert_eq!(outcome(scene, &scope, clear).await, RetrievalOutcome::Unknown);
+    assert!(works(&scene.keeper, &scope, &secret).await);
 }
 
 async fn a_token_works_for_its_client_only(scene: &Scene) {
@@ -154,13 +222,14 @@ async fn a_token_works_for_its_client_only(scene: &Scene) {
         Scope::App(org(2), app("a")),
     ];
     for stranger in strangers {
-        let redeemed = scene.keeper.retrieve_secret(&stranger, token.reveal()).await.unwrap();
+        let redeemed =
+            scene.keeper.retrieve_secret(&stranger, token.reveal(), &EndedTokens).await.unwrap();
         assert_eq!(redeemed, RetrievalOutcome::Unknown, "{stranger:?}");
     }
     let unknown = org(9).to_string();
     for wrong in ["", "x", "7c9e6679-7425-40de-944b-e07fc1f90ae7", &unknown, &"9".repeat(9_999)] {
         assert_eq!(
-            scene.keeper.retrieve_secret(&scope, wrong).await.unwrap(),
+            scene.keeper.retrieve_secret(&scope, wrong, &EndedTokens).await.unwrap(),
             RetrievalOutcome::Unknown
         );
     }
@@ -175,7 +244,7 @@ async fn a_token_expires(scene: &Scene) {
     let late = rotate().await;
     scene.clock.advance_ms(600_000);
     assert_eq!(
-        scene.keeper.retrieve_secret(&scope, late.reveal()).await.unwrap(),
+        scene.keeper.retrieve_secret(&scope, late.reveal(), &EndedTokens).await.unwrap(),
         RetrievalOutcome::Expired
     );
     let in_time = rotate().await;
@@ -184,7 +253,7 @@ async fn a_token_expires(scene: &Scene) {
     assert!(works(&scene.keeper, &scope, &secret).await);
     scene.clock.advance_ms(600_000);
     assert_eq!(
-        scene.keeper.retrieve_secret(&scope, in_time.reveal()).await.unwrap(),
+        scene.keeper.retrieve_secret(&scope, in_time.reveal(), &EndedTokens).await.unwrap(),
         RetrievalOutcome::AlreadyUsed
     );
 }
@@ -197,7 +266,9 @@ async fn fifty_concurrent_retrievals_get_one_secret(scene: &Scene) {
     for number in 0..50 {
         let keeper = if number % 2 == 0 { scene.keeper.clone() } else { other.clone() };
         let (scope, token) = (scope.clone(), token.clone());
-        tasks.spawn(async move { keeper.retrieve_secret(&scope, token.reveal()).await.unwrap() });
+        tasks.spawn(async move {
+            keeper.retrieve_secret(&scope, token.reveal(), &EndedTokens).await.unwrap()
+        });
     }
     let mut secrets = Vec::new();
     for redeemed in tasks.join_all().await {
@@ -211,23 +282,54 @@ async fn fifty_concurrent_retrievals_get_one_secret(scene: &Scene) {
     assert!(works(&scene.keeper, &scope, &old).await, "it is still the previous one");
 }
 
-async fn concurrent_retrievals_with_different_tokens_all_succeed(scene: &Scene) {
-    let (scope, _) = client(scene).await;
+async fn of_concurrent_rotations_one_token_works(scene: &Scene) {
+    let (scope, old) = client(scene).await;
+    let other = scene.another().await;
     let mut tasks = tokio::task::JoinSet::new();
-    for _ in 0..6 {
+    for number in 0..6 {
+        let keeper = if number % 2 == 0 { scene.keeper.clone() } else { other.clone() };
+        let scope = scope.clone();
+        tasks.spawn(async move {
+            let rotation = keeper.rotate_credentials(&scope, 24, "admin").await.unwrap();
+            let token = rotation.retrieval.token;
+            keeper.retrieve_secret(&scope, token.reveal(), &EndedTokens).await.unwrap()
+        });
+    }
+    let mut secrets = Vec::new();
+    for redeemed in tasks.join_all().await {
+        match redeemed {
+            RetrievalOutcome::Secret { client_secret, .. } => secrets.push(client_secret),
+            other => assert_eq!(other, RetrievalOutcome::Void),
+        }
+    }
+    // The last rotation is redeemed whatever the order, and each secret replaced the one before.
+    assert!(!secrets.is_empty());
+    let mut working = u32::from(works(&scene.keeper, &scope, &old).await);
+    for secret in secrets {
+        working += u32::from(works(&scene.keeper, &scope, secret.expose()).await);
+    }
+    assert_eq!(working, 2);
+}
+
+async fn a_redemption_races_a_cancellation(scene: &Scene) {
+    let (scope, mut current) = client(scene).await;
+    for _ in 0..8 {
         let token =
             scene.keeper.rotate_credentials(&scope, 24, "admin").await.unwrap().retrieval.token;
-        let (keeper, scope) = (scene.keeper.clone(), scope.clone());
-        tasks.spawn(async move { keeper.retrieve_secret(&scope, token.reveal()).await.unwrap() });
+        let other = scene.another().await;
+        let (redeemed, cancelled) = tokio::join!(
+            scene.keeper.retrieve_secret(&scope, token.reveal(), &EndedTokens),
+            other.cancel_rotation(&scope, "admin"),
+        );
+        match (redeemed.unwrap(), cancelled) {
+            (RetrievalOutcome::Secret { client_secret, .. }, Err(Error::NotFound { .. })) => {
+                current = client_secret.expose().to_owned();
+            }
+            (RetrievalOutcome::Void, Ok(())) => {}
+            other => panic!("{other:?}"),
+        }
+        assert!(works(&scene.keeper, &scope, &current).await);
     }
-    let mut working = 0;
-    for redeemed in tasks.join_all().await {
-        let RetrievalOutcome::Secret { client_secret, .. } = redeemed else {
-            panic!("{redeemed:?}")
-        };
-        working += u32::from(works(&scene.keeper, &scope, client_secret.expose()).await);
-    }
-    assert_eq!(working, 2, "the last two work");
 }
 
 async fn wrong_secrets_and_clients_are_refused(scene: &Scene) {
@@ -253,14 +355,17 @@ async fn secrets_and_hashes_are_never_shown(scene: &Scene) {
     let scope = Scope::Org(org(1));
     let token = put.retrieval.clone().unwrap().token;
     let rotation = scene.keeper.rotate_credentials(&scope, 1, "admin").await.unwrap();
-    let redeemed =
-        scene.keeper.retrieve_secret(&scope, rotation.retrieval.token.reveal()).await.unwrap();
+    let redeemed = scene
+        .keeper
+        .retrieve_secret(&scope, rotation.retrieval.token.reveal(), &EndedTokens)
+        .await
+        .unwrap();
     let RetrievalOutcome::Secret { client_secret, .. } = &redeemed else { panic!("{redeemed:?}") };
     let shown = format!(
         "{put:?} {rotation:?} {redeemed:?} {:?} {:?} {:?} {:?}",
         scene.keeper,
         scene.keeper.get_org(&org(1)).await.unwrap(),
-        scene.keeper.list_orgs(9, None).await.unwrap(),
+        scene.keeper.list_orgs(9, None, Deleted::Included).await.unwrap(),
         scene.keeper.audit_events(&Scope::Org(org(1)), &EventRange::default()).await.unwrap(),
     );
     for secret in
@@ -268,9 +373,9 @@ async fn secrets_and_hashes_are_never_shown(scene: &Scene) {
     {
         assert!(!shown.contains(secret), "{shown}");
     }
-    // Nor in clear text in any table but that of the tokens, nor in an error about a hash.
+    // Nor in clear text in any table, nor in an error about a hash.
     let tables = scene.keeper.tables();
-    for spec in tables.specs().iter().filter(|spec| tables.secret_retrieval_tokens != spec.name) {
+    for spec in &tables.specs() {
         let page = scene.store.query(&Query::scan(spec.name.as_str())).await.unwrap();
         let text = format!("{page:?}");
         for secret in [token.reveal(), rotation.retrieval.token.reveal(), client_secret.expose()] {

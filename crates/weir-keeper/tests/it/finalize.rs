@@ -89,10 +89,10 @@ async fn a_full_pass_finalizes_days_once(scene: &Scene) {
     assert_eq!(pass(scene).await, 0);
     let second = scene.watch.calls().batch_gets;
     assert!(second < first, "{second} reads, and {first} the first time");
-    // A read needs no shards any more.
+    // A read gets the configuration and the totals, and no shards any more.
     scene.watch.reset();
     assert_eq!(on(scene, &who.one(), today()).await, 3);
-    assert_eq!(scene.watch.calls().batch_gets, 1);
+    assert_eq!(scene.watch.calls().batch_gets, 2);
     // Such a day accepts no submissions.
     let late = weir_keeper::submit::Submission {
         at_ms: i64::try_from(scene.clock.now_ms() - 5 * DAY_MS).unwrap(),

@@ -3,6 +3,7 @@
 use weir_keeper::Error;
 use weir_keeper::config::{Overrides, PendingChange, PutApp, PutOrg, QuotaScope};
 use weir_keeper::day::Zone;
+use weir_keeper::deletion::Deleted;
 use weir_keeper::ids::Scope;
 use weir_testkit::watched::{Calls, Strike};
 
@@ -79,7 +80,7 @@ async fn a_new_time_zone_or_quota_scope_waits_for_midnight(scene: &Scene) {
     let waits = async || {
         let whole = keeper.get_org(&org(1)).await.unwrap();
         let one = keeper.get_app(&org(1), &app("a")).await.unwrap();
-        let all = keeper.list_orgs(9, None).await.unwrap().items.remove(0);
+        let all = keeper.list_orgs(9, None, Deleted::Hidden).await.unwrap().items.remove(0);
         [whole.pending, one.pending, all.pending]
     };
     assert_eq!(waits().await, [(); 3].map(|()| Some(pending.clone())));
@@ -99,7 +100,7 @@ async fn a_new_time_zone_or_quota_scope_waits_for_midnight(scene: &Scene) {
 
 async fn the_shard_count_never_changes(scene: &Scene) {
     let with = |count| PutOrg {
-        overrides: Overrides { agg_shard_count: count, ..Overrides::default() },
+        overrides: Some(Overrides { agg_shard_count: count, ..Overrides::default() }),
         ..org_request()
     };
     let put = scene.keeper.put_org(&org(1), &with(Some(16)), "admin").await.unwrap();
@@ -126,13 +127,13 @@ async fn invalid_configurations_write_nothing(scene: &Scene) {
 
 async fn orgs_are_listed_page_by_page(scene: &Scene) {
     let keeper = &scene.keeper;
-    assert!(keeper.list_orgs(10, None).await.unwrap().items.is_empty());
+    assert!(keeper.list_orgs(10, None, Deleted::Hidden).await.unwrap().items.is_empty());
     for number in 0..5 {
         keeper.put_org(&org(number), &org_request(), "admin").await.unwrap();
     }
     let (mut found, mut cursor) = (Vec::new(), None);
     loop {
-        let page = keeper.list_orgs(2, cursor).await.unwrap();
+        let page = keeper.list_orgs(2, cursor, Deleted::Hidden).await.unwrap();
         assert!(page.items.len() <= 2);
         found.extend(page.items.into_iter().map(|effective| effective.org_id));
         cursor = page.cursor;
@@ -141,7 +142,7 @@ async fn orgs_are_listed_page_by_page(scene: &Scene) {
         }
     }
     assert_eq!(found, [0, 1, 2, 3, 4].map(org));
-    let error = keeper.list_orgs(2, Some("x".into())).await.unwrap_err();
+    let error = keeper.list_orgs(2, Some("x".into()), Deleted::Hidden).await.unwrap_err();
     assert!(matches!(error, Error::Invalid { .. }));
 }
 
@@ -160,7 +161,7 @@ async fn concurrent_puts_lose_nothing(scene: &Scene) {
     let mut versions: Vec<u64> = puts.iter().map(|put| put.effective.config_version).collect();
     versions.sort_unstable();
     assert_eq!(versions, [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(scene.keeper.list_orgs(10, None).await.unwrap().items.len(), 1);
+    assert_eq!(scene.keeper.list_orgs(10, None, Deleted::Hidden).await.unwrap().items.len(), 1);
 }
 
 fn own_quotas() -> PutApp {

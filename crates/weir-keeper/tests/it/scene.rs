@@ -1,10 +1,12 @@
 //! A keeper on its own back-end, with a clock that stands still.
 
 use weir_keeper::config::{PutApp, PutOrg};
-use weir_keeper::ids::{AppId, OrgId};
+use weir_keeper::credentials::TokenRevocation;
+use weir_keeper::ids::{AppId, OrgId, Scope};
 use weir_keeper::{Keeper, Settings};
 use weir_table::clock::Clock;
-use weir_table::{AnyBackend, Store};
+use weir_table::expr::add;
+use weir_table::{AnyBackend, Get, Key, Store, Write};
 pub(crate) use weir_testkit::eventually;
 use weir_testkit::stage::{self, Stage};
 use weir_testkit::watched::Watch;
@@ -67,6 +69,28 @@ pub(crate) fn embedded_delayed_index(scenario: impl AsyncFnOnce(&Scene)) {
 pub(crate) fn dynamodb_local(scenario: impl AsyncFnOnce(&Scene)) {
     let play = async |stage| scenario(&Scene::new(stage).await).await;
     stage::dynamodb_local("keeper", MORNING_MS, play);
+}
+
+/// Ends tokens like the server does, and counts how often for each client.
+#[derive(Clone, Copy)]
+pub(crate) struct EndedTokens;
+
+const ENDED: &str = "weir-keeper-revoked-tokens";
+
+impl EndedTokens {
+    /// How often the tokens of a client were ended.
+    pub(crate) async fn count(self, scene: &Scene, scope: &Scope) -> i64 {
+        let get = Get::new(ENDED, Key::partition(scope.client_id()));
+        scene.store.get(&get).await.unwrap().map_or(0, |item| item.i64("ended").unwrap())
+    }
+}
+
+impl TokenRevocation for EndedTokens {
+    async fn end_tokens(&self, client_id: &str) -> weir_keeper::Result<Write> {
+        Ok(Write::update(ENDED, Key::partition(client_id), add("ended", 1)))
+    }
+
+    fn ended(&self, _: &str) {}
 }
 
 /// An org id; a different one for every number.

@@ -2,7 +2,7 @@
 
 use weir_keeper::Keeper;
 use weir_keeper::aggregate::DirtySet;
-use weir_keeper::config::{Overrides, PutApp, PutOrg};
+use weir_keeper::config::{PutApp, PutOrg};
 use weir_keeper::counters::Counters;
 use weir_keeper::day::OrgDay;
 use weir_keeper::ids::{AppId, Label, ModelId, OrgId, RequestId, Scope};
@@ -52,7 +52,7 @@ pub(crate) fn org_request(quota_scope: &str, timezone: &str) -> PutOrg {
         quota_scope: quota_scope.into(),
         model_ordering: CHAIN.map(Into::into).into(),
         quotas: CHAIN.map(|label| (label.to_owned(), QUOTA.cast_signed())).into(),
-        overrides: Overrides::default(),
+        overrides: None,
         unpriced: None,
     }
 }

@@ -85,7 +85,8 @@ async fn a_fallback_is_sticky_for_the_day(scene: &Scene) {
 async fn without_sticky_fallback_a_raised_quota_reopens_the_model(scene: &Scene) {
     let who = spender(scene, "APP").await;
     let overrides = Overrides { sticky_fallback_enabled: Some(false), ..Overrides::default() };
-    let mut request = PutOrg { overrides, ..org_request("APP", "America/New_York") };
+    let mut request =
+        PutOrg { overrides: Some(overrides), ..org_request("APP", "America/New_York") };
     scene.keeper.put_org(&who.org, &request, "test").await.unwrap();
     spend(scene, &who, "premium", QUOTA).await;
     assert_eq!(choice(scene, &who).await, pair("standard", "QUOTA_EXCEEDED_premium"));
@@ -229,7 +230,7 @@ async fn apps_share_a_chain_or_have_their_own(scene: &Scene) {
         app_name: "chat".into(),
         model_ordering: Some(vec!["economy".into()]),
         quotas: Some([("economy".to_owned(), 7)].into()),
-        overrides: Overrides::default(),
+        overrides: None,
     };
     scene.keeper.put_app(&apart.org, &apart.app, &request, "test").await.unwrap();
     assert_eq!(choice(scene, &apart).await, pair("economy", "NORMAL"));

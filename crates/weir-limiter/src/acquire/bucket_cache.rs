@@ -2,6 +2,7 @@
 //!
 //! An entry is a guess. Whatever a take relies on in it is a condition of the write, and a refused write returns the item.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -15,6 +16,11 @@ use crate::bounds::{CACHED_BUCKETS_MAX, PREPARED_TAKES_MAX};
 use crate::bucket::Bucket;
 use crate::ids::{EntityId, NamespaceId, Resource};
 use crate::item::BucketId;
+
+/// Where the versions of the next cached bucket begin. One that is dropped and cached again has no version twice.
+static FIRST_VERSION: AtomicU64 = AtomicU64::new(0);
+/// Changes of a cached bucket until the versions of the next one begin.
+const VERSIONS_MAX: u64 = 1 << 32;
 
 /// A bucket as this process last observed it.
 #[derive(Debug)]
@@ -59,7 +65,8 @@ impl Observed {
 impl CachedBucket {
     fn new(bucket: Arc<Bucket>) -> CachedBucket {
         let latest = Arc::clone(&bucket);
-        let mut observed = Observed { latest, shards: Vec::new(), version: 0 };
+        let version = FIRST_VERSION.fetch_add(VERSIONS_MAX, Ordering::Relaxed);
+        let mut observed = Observed { latest, shards: Vec::new(), version };
         observed.set(bucket);
         CachedBucket {
             observed: Mutex::new(observed),
@@ -113,6 +120,24 @@ impl BucketCache {
 
     pub(crate) fn get(&self, id: &BucketId) -> Option<Arc<CachedBucket>> {
         self.buckets.get(id)
+    }
+
+    /// The version of a bucket, if it is remembered.
+    pub(super) fn version(&self, id: &BucketId) -> Option<u64> {
+        Some(self.get(id)?.version())
+    }
+
+    /// Remembers shards that the store returned to a request which began when the bucket had the version `since`. Returns the
+    /// new version, if this process knows of no change in between.
+    pub(super) fn observe_since(
+        &self,
+        id: &BucketId,
+        since: Option<u64>,
+        shards: impl IntoIterator<Item = Bucket>,
+    ) -> Option<u64> {
+        let is_newest = since.is_some() && self.version(id) == since;
+        shards.into_iter().for_each(|shard| self.observe(id, shard));
+        self.version(id).filter(|_| is_newest)
     }
 
     /// Remembers a shard that was read or written.

@@ -8,8 +8,9 @@ use weir_table::{Item, Name, Write};
 
 use super::request::{Amounts, covers};
 use crate::bounds::SHARDS_MAX;
-use crate::bucket::{self, Bucket, MILLI, ShardTake};
+use crate::bucket::{self, Bucket, MILLI, Meter, ShardTake};
 use crate::config::Resolved;
+use crate::error::Result;
 use crate::ids::{EntityId, LimitName};
 use crate::item::{self, BucketId};
 use crate::writes::{self, Cover};
@@ -28,17 +29,21 @@ pub(crate) enum ShardState {
 }
 
 impl ShardState {
-    pub(crate) fn from_item(item: Option<&Item>, now_ms: i64) -> ShardState {
-        let Some(item) = item else { return ShardState::Missing };
+    /// The state of a shard of bucket `id`.
+    ///
+    /// # Errors
+    /// The item has an attribute that this version does not know.
+    pub(crate) fn from_item(id: &BucketId, item: Option<&Item>, now_ms: i64) -> Result<ShardState> {
+        let Some(item) = item else { return Ok(ShardState::Missing) };
         if item.i64(item::RF).is_none() {
-            return ShardState::Incomplete;
+            return Ok(ShardState::Incomplete);
         }
-        let bucket = item::decode(item);
-        if bucket.is_expired(now_ms) {
+        let bucket = item::decode(item).known(id)?;
+        Ok(if bucket.is_expired(now_ms) {
             ShardState::Expired(bucket)
         } else {
             ShardState::Live(bucket)
-        }
+        })
     }
 
     /// The shard, if it is in use.
@@ -64,7 +69,7 @@ pub(crate) struct PlanContext {
     pub(crate) meters_writes: bool,
     /// Whether hot shards are split.
     pub(crate) splits: bool,
-    /// Whether the table is shared with zae-limiter, which refills the write limit wrongly.
+    /// Whether the table is shared with zae-limiter, which neither refills the write limit nor makes the shards it counts.
     pub(crate) shared: bool,
     pub(crate) now_ms: i64,
 }
@@ -75,6 +80,10 @@ pub(crate) struct BucketPlan {
     pub(crate) id: BucketId,
     /// Millitokens to take of each limit.
     pub(crate) amounts: Amounts,
+    /// The version of the cached bucket before the shards were read.
+    pub(crate) version: Option<u64>,
+    /// How long the lease of the request can be settled, in milliseconds.
+    pub(crate) lease_ttl_ms: i64,
     /// The limits that apply.
     pub(crate) resolved: Resolved,
     /// Whether `resolved` was just read from the store.
@@ -179,8 +188,7 @@ impl BucketPlan {
                 ShardState::Incomplete => {
                     writes::replace_incomplete(table.clone(), &self.id, shard)
                 }
-                ShardState::Expired(old) => writes::revive(table.clone(), &self.id, old, shard),
-                ShardState::Live(old) => {
+                ShardState::Expired(old) | ShardState::Live(old) => {
                     writes::change(table.clone(), &self.id, old, shard, Cover::Required)
                 }
             });
@@ -196,6 +204,10 @@ impl BucketPlan {
     fn current_shard(&self, state: &ShardState, shard: u32, context: PlanContext) -> Bucket {
         let (count, now_ms, limits) = (self.count(), context.now_ms, &self.resolved.limits);
         let mut bucket = match state {
+            ShardState::Missing | ShardState::Incomplete if context.shared && shard > 0 => {
+                // zae-limiter counts shards up without making them: what was never made holds nothing.
+                Bucket::full(limits, shard, count, now_ms).emptied()
+            }
             ShardState::Missing | ShardState::Incomplete => {
                 Bucket::full(limits, shard, count, now_ms)
             }
@@ -208,12 +220,12 @@ impl BucketPlan {
         };
         if context.meters_writes {
             bucket = bucket.with_wcu();
-            if context.shared && is_out_of_writes(&bucket) {
+            if context.shared && is_low_on_writes(&bucket) {
                 bucket.fill_wcu();
             }
         }
         let stays = !self.resolved.expires() || (shard == 0 && count > 1);
-        bucket.keep_alive(stays, now_ms);
+        bucket.keep_alive(stays, self.lease_ttl_ms, now_ms);
         bucket.origin = self.resolved.origin();
         bucket.cascade = self.cascade;
         bucket.parent = self.parent.clone();
@@ -237,11 +249,11 @@ fn may_refill_later(
             .iter()
             .zip(&now.meters)
             .all(|(old, now)| (&old.name, old.rate) == (&now.name, now.rate));
-    let has_writes = !context.meters_writes || !is_out_of_writes(old);
+    let lacks_writes = if context.shared { is_low_on_writes } else { is_out_of_writes };
+    let has_writes = !context.meters_writes || !lacks_writes(old);
     same_limits
         && has_writes
-        && old.granted_until_ms.is_none()
-        && !old.is_ahead(context.now_ms)
+        && !old.has_jumped(context.now_ms)
         && amounts.iter().all(covers)
         && old.may_refill_later(amounts.keys(), context.now_ms)
 }
@@ -249,4 +261,10 @@ fn may_refill_later(
 /// Whether a refilled shard has no write left: it is hot.
 pub(crate) fn is_out_of_writes(shard: &Bucket) -> bool {
     shard.meter(&LimitName::wcu()).is_some_and(|meter| meter.level.tokens < MILLI)
+}
+
+/// Whether a shard has used up half of its writes. In a shared table they are refilled then, before zae-limiter finds none.
+pub(crate) fn is_low_on_writes(shard: &Bucket) -> bool {
+    let is_low = |meter: &Meter| meter.level.tokens < meter.rate.capacity / 2;
+    shard.meter(&LimitName::wcu()).is_some_and(is_low)
 }

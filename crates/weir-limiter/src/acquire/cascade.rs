@@ -40,15 +40,23 @@ impl<B: Backend> Namespace<B> {
     ) -> Option<ParentCharge> {
         let id = BucketId { entity: parent.clone(), ..request.id.clone() };
         let cached = self.limiter.inner.bucket_cache.get(&id)?;
-        let image = cached.shard(pick_shard(cached.latest().shard_count))?;
+        let count = cached.latest().shard_count;
+        if self.limiter.reads_all_shards(count) {
+            return None;
+        }
+        let image = cached.shard(pick_shard(count))?;
         let has = |name: &LimitName| image.meter(name).is_some();
         let amounts = restricted_to(&request.amounts, has);
         let names = request.amounts.iter().map(|(name, _)| name);
         let absent_limits = names.filter(|name| !has(name)).cloned().collect();
         // A bucket whose limits came with the parent's own requests limits nobody else.
         let pays = !amounts.is_empty() && image.origin == Origin::Config;
-        let jumped = image.granted_until_ms.is_some() || image.is_ahead(request.now_ms);
-        (pays && !jumped).then_some(ParentCharge { amounts, absent_limits, image, id })
+        (pays && !image.has_jumped(request.now_ms)).then_some(ParentCharge {
+            amounts,
+            absent_limits,
+            image,
+            id,
+        })
     }
 
     fn parent_take<'t>(
@@ -57,10 +65,12 @@ impl<B: Backend> Namespace<B> {
         charge: &'t ParentCharge,
         wcu: Wcu,
     ) -> Take<'t> {
+        let take = Take::new(&charge.id, &charge.image, &charge.amounts, wcu, request.now_ms);
         Take {
+            version: self.limiter.inner.bucket_cache.version(&charge.id),
+            lease_ttl_ms: request.acquire.lease_ttl_ms,
             absent_limits: &charge.absent_limits,
-            shared: self.limiter.settings().is_shared(),
-            ..Take::new(&charge.id, &charge.image, &charge.amounts, wcu, request.now_ms)
+            ..take.in_table(self.limiter.settings().is_shared())
         }
     }
 
@@ -101,41 +111,37 @@ impl<B: Backend> Namespace<B> {
                 attempt => attempt,
             });
         };
-        self.limiter.inner.bucket_cache.observe(&request.id, child.clone());
-        let payers = [(child_take.id, child), (parent_take.id, parent)];
-        Ok(Attempt::Done(self.refuse_both(request, payers)))
+        let version = found.and_then(|found| self.observe_found(&child_take, found));
+        let child = Payer { id: child_take.id.clone(), whole: child, version };
+        Ok(Attempt::Done(Acquired::Refused(self.refused_by(request, vec![child, parent]))))
     }
 
-    /// The refusal of a child and its parent.
-    fn refuse_both(
-        &self,
-        request: &CheckedRequest<'_>,
-        payers: [(&BucketId, Bucket); 2],
-    ) -> Acquired {
-        let payers = payers.map(|(id, whole)| Payer { id: id.clone(), whole });
-        Acquired::Refused(self.refused_by(request, payers.into()))
-    }
-
-    /// Refunds the parent, if it paid, because the child did not. Returns the parent's bucket, refilled to now, if one shard
-    /// is all of it.
+    /// Refunds the parent, if it paid, because the child did not. Returns the parent, its bucket refilled to now, if one
+    /// shard is all of it.
     async fn undo_parent(
         &self,
         request: &CheckedRequest<'_>,
         take: &Take<'_>,
         result: Result<TakeResult>,
-    ) -> Option<Bucket> {
-        let now = match result {
+    ) -> Option<Payer> {
+        let (whole, version) = match result {
             Ok(TakeResult::Taken(bucket)) => {
                 self.refund(take, Bucket::clone(&bucket)).await;
-                before_take(request, take, &bucket)
+                (before_take(request, take, &bucket), None)
             }
             Ok(TakeResult::Refused(Some(found))) if found.refilled_ms != 0 => {
-                self.limiter.inner.bucket_cache.observe(take.id, found.clone());
-                found.refilled(request.now_ms)
+                let whole = found.refilled(request.now_ms);
+                let has_jumped = found.has_jumped(request.now_ms);
+                let version = self.observe_found(take, found);
+                if has_jumped {
+                    return None;
+                }
+                (whole, version)
             }
             _ => return None,
         };
-        (now.shard_count == 1).then_some(now)
+        let id = take.id.clone();
+        (whole.shard_count == 1).then_some(Payer { id, whole, version })
     }
 
     /// Completes a request whose child has paid: refunds the child if the parent does not pay.
@@ -165,10 +171,11 @@ impl<B: Backend> Namespace<B> {
             && child.shard_count == 1
         {
             self.refund(child_take, child.clone()).await;
-            self.limiter.inner.bucket_cache.observe(parent_take.id, parent.clone());
-            let child = before_take(request, child_take, child);
-            let payers = [(child_take.id, child), (parent_take.id, parent)];
-            return Ok(Attempt::Done(self.refuse_both(request, payers)));
+            let whole = before_take(request, child_take, child);
+            let child = Payer { id: child_take.id.clone(), whole, version: None };
+            let parent = Payer { id: parent_take.id.clone(), whole: parent, version: None };
+            let refused = self.refused_by(request, vec![child, parent]);
+            return Ok(Attempt::Done(Acquired::Refused(refused)));
         }
         self.charge_parent_slow(request, child_take, child, &parent_take.id.entity).await
     }

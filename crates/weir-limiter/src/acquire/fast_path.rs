@@ -143,7 +143,9 @@ impl<B: Backend> Namespace<B> {
             return Ok(Attempt::SlowPath);
         };
         let latest = cached.latest();
-        if request.stores_grant() || !request.may_take_from(&latest) {
+        let needs_read =
+            request.stores_grant() || self.limiter.reads_all_shards(latest.shard_count);
+        if needs_read || !request.may_take_from(&latest) {
             return Ok(Attempt::SlowPath);
         }
         if let Some(refused) = self.cached_refusal(request, &cached) {
@@ -201,10 +203,12 @@ impl<B: Backend> Namespace<B> {
         image: &'t Bucket,
         wcu: Wcu,
     ) -> Take<'t> {
+        let take = Take::new(&request.id, image, &request.amounts, wcu, request.now_ms);
         Take {
+            version: self.limiter.inner.bucket_cache.version(&request.id),
+            lease_ttl_ms: request.acquire.lease_ttl_ms,
             same_cascade: true,
-            shared: self.limiter.settings().is_shared(),
-            ..Take::new(&request.id, image, &request.amounts, wcu, request.now_ms)
+            ..take.in_table(self.limiter.settings().is_shared())
         }
     }
 
@@ -237,9 +241,8 @@ impl<B: Backend> Namespace<B> {
     ) -> Result<Attempt> {
         let splits = self.plan_context(request.now_ms).splits;
         let next = next_step(found.as_ref(), take, splits, request.now_ms);
-        if let Some(found) = found.filter(|found| found.refilled_ms != 0) {
-            self.limiter.inner.bucket_cache.observe(take.id, found);
-        }
+        let found = found.filter(|found| found.refilled_ms != 0);
+        let version = found.and_then(|found| self.observe_found(take, found));
         Ok(match next {
             Next::SlowPath => Attempt::SlowPath,
             Next::Retry => Attempt::Retry,
@@ -250,17 +253,22 @@ impl<B: Backend> Namespace<B> {
                 Attempt::Retry
             }
             Next::Refuse(whole) => {
-                let payers = vec![Payer { id: take.id.clone(), whole }];
+                let payers = vec![Payer { id: take.id.clone(), whole, version }];
                 Attempt::Done(Acquired::Refused(self.refused_by(request, payers)))
             }
         })
     }
 
+    /// Remembers the shard that refused a take. Returns the version of the cached bucket, if it has not changed since the
+    /// take was sent.
+    pub(super) fn observe_found(&self, take: &Take<'_>, found: Bucket) -> Option<u64> {
+        self.limiter.inner.bucket_cache.observe_since(take.id, take.version, [found])
+    }
+
     /// The refusal by these buckets, which this process remembers. They are refilled to now, the entity's own first.
     pub(super) fn refused_by(&self, request: &CheckedRequest<'_>, payers: Vec<Payer>) -> Refused {
-        let cache = &self.limiter.inner.bucket_cache;
         let mut limits = Vec::new();
-        for (number, Payer { id, whole }) in payers.iter().enumerate() {
+        for (number, Payer { id, whole, .. }) in payers.iter().enumerate() {
             let amounts =
                 restricted_to(&request.amounts, |name| number == 0 || whole.meter(name).is_some());
             limits.extend(limit_statuses(&id.entity, whole, &amounts, request.now_ms));
@@ -269,10 +277,10 @@ impl<B: Backend> Namespace<B> {
         if faults::is(Fault::ChildRefusal) {
             payers.truncate(1);
         }
-        let versions = payers.iter().map(|payer| Some(cache.get(&payer.id)?.version()));
-        if let Some(versions) = versions.collect::<Option<Vec<u64>>>() {
-            let payers = payers.into_iter().zip(versions).collect();
-            cache.remember_refusal(&request.id, CachedRefusal::new(payers, request.now_ms));
+        if payers.iter().all(|payer| payer.version.is_some()) {
+            let names = request.amounts.iter().map(|(name, _)| name.clone()).collect();
+            let refusal = CachedRefusal::new(names, payers, request.now_ms);
+            self.limiter.inner.bucket_cache.remember_refusal(&request.id, refusal);
         }
         Refused::new(limits)
     }
@@ -283,7 +291,7 @@ impl<B: Backend> Namespace<B> {
         request: &CheckedRequest<'_>,
         cached: &CachedBucket,
     ) -> Option<Acquired> {
-        let version = |id: &BucketId| Some(self.limiter.inner.bucket_cache.get(id)?.version());
+        let version = |id: &BucketId| self.limiter.inner.bucket_cache.version(id);
         let limits = cached.refusal()?.response(&request.amounts, request.now_ms, version)?;
         Some(Acquired::Refused(Refused::new(limits)))
     }

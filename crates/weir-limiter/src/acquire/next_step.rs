@@ -29,10 +29,13 @@ pub(crate) fn next_step(
     splits: bool,
     now_ms: i64,
 ) -> Next {
-    let Some(found) = found.filter(|found| found.refilled_ms != 0 && !found.is_expired(now_ms))
-    else {
-        return Next::SlowPath;
+    let is_usable = |found: &&Bucket| {
+        found.refilled_ms != 0 && !found.is_expired(now_ms) && !found.has_jumped(now_ms)
     };
+    let Some(found) = found.filter(is_usable) else { return Next::SlowPath };
+    if found.unknown.is_some() || (take.shared && found.shard_count > 1) {
+        return Next::SlowPath;
+    }
     let is_stale = |image: &Bucket| image.cascade != found.cascade || image.parent != found.parent;
     let has_absent = take.absent_limits.iter().any(|name| found.meter(name).is_some());
     if take.expected().is_some_and(is_stale) || has_absent {

@@ -21,7 +21,8 @@ impl<B: Backend> Namespace<B> {
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
             // What a full bucket would have dropped must not come back: see `take`.
-            let mut new = found.clone();
+            let names = take.amounts.iter().map(|(name, _)| name);
+            let mut new = found.refilled_if_full(names, take.now_ms);
             for (name, amount) in take.amounts {
                 new.take(name, -amount);
             }

@@ -16,20 +16,24 @@ use crate::item::BucketId;
 pub(crate) struct Payer {
     pub(crate) id: BucketId,
     pub(crate) whole: Bucket,
+    /// The version of the cached bucket, if this process has changed nothing since the store was asked.
+    pub(crate) version: Option<u64>,
 }
 
 /// A refusal that this process remembers.
 #[derive(Debug)]
 pub(crate) struct CachedRefusal {
-    /// The buckets when they refused: the entity's own and, if it cascades, its parent's; each with its version.
-    payers: Vec<(Payer, u64)>,
+    /// The limits that were requested. For others another bucket might pay.
+    names: Vec<LimitName>,
+    /// The buckets when they refused: the entity's own and, if it cascades, its parent's.
+    payers: Vec<Payer>,
     at_ms: i64,
 }
 
 impl CachedRefusal {
-    /// The refusal at `now_ms` by these buckets.
-    pub(crate) fn new(payers: Vec<(Payer, u64)>, now_ms: i64) -> CachedRefusal {
-        CachedRefusal { payers, at_ms: now_ms }
+    /// The refusal at `now_ms` of a request for some of these limits, by these buckets.
+    pub(crate) fn new(names: Vec<LimitName>, payers: Vec<Payer>, now_ms: i64) -> CachedRefusal {
+        CachedRefusal { names, payers, at_ms: now_ms }
     }
 
     /// The response to a request for `amounts`. None, if the store has to decide.
@@ -40,12 +44,13 @@ impl CachedRefusal {
         version: impl Fn(&BucketId) -> Option<u64>,
     ) -> Option<Vec<LimitStatus>> {
         let age_ms = now_ms.saturating_sub(self.at_ms);
-        if !(0..REFUSAL_MEMORY_MS).contains(&age_ms) {
+        let is_asked = |(name, _): &(LimitName, i64)| self.names.contains(name);
+        if !(0..REFUSAL_MEMORY_MS).contains(&age_ms) || !amounts.iter().all(is_asked) {
             return None;
         }
         let (mut limits, mut is_short) = (Vec::new(), false);
-        for (number, (payer, seen)) in self.payers.iter().enumerate() {
-            if version(&payer.id) != Some(*seen) {
+        for (number, payer) in self.payers.iter().enumerate() {
+            if version(&payer.id) != payer.version {
                 return None;
             }
             let now = payer.whole.refilled(now_ms);
@@ -73,8 +78,6 @@ pub(crate) fn limit_statuses(
     requested: &Amounts,
     now_ms: i64,
 ) -> Vec<LimitStatus> {
-    // A clock that is ahead has left the last refill in the future: until then nothing is refilled.
-    let ahead_ms = bucket.refilled_ms.saturating_sub(now_ms).max(0);
     let status = |(name, amount): &(LimitName, i64)| {
         let meter = bucket.meter(name)?;
         // From one shard alone the total is estimated: the others are assumed to be alike.
@@ -86,7 +89,7 @@ pub(crate) fn limit_statuses(
         };
         let retry_after_ms = match meter.level.wait_ms(meter.rate, *amount) {
             Some(0) => 0,
-            Some(wait_ms) => wait_ms.saturating_add(ahead_ms),
+            Some(wait_ms) => bucket.retry_ms(wait_ms, now_ms),
             None => i64::MAX,
         };
         Some(LimitStatus {

@@ -64,7 +64,7 @@ impl<'a> CheckedRequest<'a> {
     /// Whether the request may take from a bucket without reading it first. The caller's own limits hold for one request: a
     /// bucket that has them is used only by requests that bring the same. A clock that jumped is left to the slow path.
     pub(crate) fn may_take_from(&self, bucket: &Bucket) -> bool {
-        if bucket.granted_until_ms.is_some() || bucket.is_ahead(self.now_ms) {
+        if bucket.has_jumped(self.now_ms) {
             return false;
         }
         match bucket.origin {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use weir_table::{Backend, Write};
+use weir_table::{Backend, Item, Write};
 
 use super::bucket_cache::CachedBucket;
 use super::bucket_plan::{BucketPlan, Decision, PlanContext, ShardState};
@@ -87,7 +87,7 @@ impl<B: Backend> Namespace<B> {
                 continue;
             }
             if decisions.iter().any(|decision| matches!(decision, Decision::Refuse(_))) {
-                self.set_back(&plans, request.now_ms).await?;
+                self.refill_jumped(&plans, request.now_ms).await?;
                 return Ok(SlowOutcome::Refused(self.refuse(request, payers, &plans, &decisions)));
             }
             if self.split_hot_buckets(&plans, &decisions).await? {
@@ -124,13 +124,16 @@ impl<B: Backend> Namespace<B> {
         parent.and_then(|id| cache.get(&id)).or(Some(child))
     }
 
-    /// Sets back the last refill of shards that a clock left in the future, so that they refill from now on although nobody
-    /// takes from them.
-    async fn set_back(&self, plans: &[BucketPlan], now_ms: i64) -> Result<()> {
+    /// Refills shards whose clock has jumped, although nobody takes from them. A last refill in the future is set back, and
+    /// time that was granted before is granted again in small steps, of which each request makes one.
+    async fn refill_jumped(&self, plans: &[BucketPlan], now_ms: i64) -> Result<()> {
         for plan in plans {
             let live = plan.shards.iter().filter_map(ShardState::live);
-            for old in live.filter(|shard| shard.is_ahead(now_ms)) {
+            for old in live.filter(|shard| shard.has_jumped(now_ms)) {
                 let (table, new) = (self.limiter.table(), old.refilled(now_ms));
+                if new == *old {
+                    continue;
+                }
                 let write = writes::change(table, &plan.id, old, &new, Cover::NotRequired);
                 // A refused write means that somebody else did it.
                 self.limiter.try_write(write).await?;
@@ -217,6 +220,7 @@ impl<B: Backend> Namespace<B> {
             self.resolve(entity, resource, caller_limits).await?
         };
         let cached = self.limiter.inner.bucket_cache.get(&id);
+        let version = cached.as_ref().map(|cached| cached.version());
         let expected_count = cached.map_or(1, |cached| cached.latest().shard_count);
         let shards = self.read_shard_states(&id, expected_count, request.now_ms).await?;
         let live = shards.iter().find_map(ShardState::live);
@@ -227,6 +231,8 @@ impl<B: Backend> Namespace<B> {
         let preferred_shard = fastrand::u32(..u32::try_from(shards.len()).unwrap_or(1).max(1));
         Ok(BucketPlan {
             amounts: Vec::new(),
+            version,
+            lease_ttl_ms: request.acquire.lease_ttl_ms,
             resolved,
             is_fresh: reload_config,
             cascade,
@@ -253,6 +259,11 @@ impl<B: Backend> Namespace<B> {
             shards.extend(self.read_shard_range(id, expected, count, now_ms).await?);
         }
         shards.truncate(count as usize);
+        let is_missing = |state: &ShardState| matches!(state, ShardState::Missing);
+        if self.limiter.settings().is_shared() && shards.iter().skip(1).all(is_missing) {
+            // A first shard without siblings is the whole bucket, and the next write says so.
+            shards.truncate(1);
+        }
         Ok(shards)
     }
 
@@ -266,7 +277,8 @@ impl<B: Backend> Namespace<B> {
     ) -> Result<Vec<ShardState>> {
         let gets: Vec<_> = (from..to).map(|shard| self.get_shard(id, shard)).collect();
         let items = self.limiter.store().batch_get(&gets).await?;
-        Ok(items.iter().map(|item| ShardState::from_item(item.as_ref(), now_ms)).collect())
+        let state = |item: &Option<Item>| ShardState::from_item(id, item.as_ref(), now_ms);
+        items.iter().map(state).collect()
     }
 
     async fn write_takes(
@@ -329,8 +341,14 @@ impl<B: Backend> Namespace<B> {
                 }
                 Decision::ReloadConfig | Decision::Split(_) => continue,
             };
-            self.observe_shards(plan);
-            refusing.push(Payer { id: plan.id.clone(), whole });
+            let live = plan.shards.iter().filter_map(ShardState::live);
+            let cache = &self.limiter.inner.bucket_cache;
+            let version = cache.observe_since(&plan.id, plan.version, live.clone().cloned());
+            // Limits that the stored bucket does not have yet count from later on.
+            let is_stored = !plan.limits_differ()
+                && live.clone().all(|shard| !shard.has_jumped(request.now_ms));
+            let version = version.filter(|_| is_stored);
+            refusing.push(Payer { id: plan.id.clone(), whole, version });
         }
         if payers == Payers::ChildAndParent {
             return self.refused_by(request, refusing).limits;

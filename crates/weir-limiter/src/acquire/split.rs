@@ -69,7 +69,8 @@ impl<B: Backend> Namespace<B> {
                 writes::change(table.clone(), id, old, new, Cover::Required)
             }
             Some(ShardState::Expired(old) | ShardState::Live(old)) => {
-                writes::revive(table.clone(), id, old, &new.clone().replacing(old))
+                let new = new.clone().replacing(old);
+                writes::change(table.clone(), id, old, &new, Cover::NotRequired)
             }
             Some(ShardState::Incomplete) => writes::replace_incomplete(table.clone(), id, new),
             Some(ShardState::Missing) | None => writes::create(table.clone(), id, new),

@@ -9,12 +9,15 @@
 use weir_table::expr::{Condition, attr};
 use weir_table::{Addition, Durability, Guard, Item, Name, ReturnAttributes, Write};
 
-use super::bucket_plan::is_out_of_writes;
+use super::bucket_plan::{is_low_on_writes, is_out_of_writes};
 use super::request::{Amounts, covers};
+use crate::bounds::CLOCK_AHEAD_MAX_MS;
 use crate::bucket::{Bucket, MILLI, Meter, Origin, ShardTake, expiry_after};
 use crate::faults::{self, Fault};
 use crate::ids::LimitName;
-use crate::item::{self, BucketId, CASCADE, Field, ORIGIN, PARENT, RF, SHARD_COUNT, TTL};
+use crate::item::{
+    self, BucketId, CASCADE, Field, GRANTED_UNTIL, ORIGIN, PARENT, RF, SHARD_COUNT, TTL,
+};
 use crate::keys;
 use crate::lease::EntityTake;
 
@@ -45,13 +48,14 @@ impl TakeShape {
         let taken = self.limits.iter();
         let (mut adds, mut guards) = (Vec::new(), Vec::new());
         if self.refilled.is_empty() {
-            guards.push(Guard::AtLeast(RF.into()));
+            guards.extend([Guard::AtLeast(RF.into()), Guard::AtMost(RF.into())]);
             adds.extend(taken.clone().map(|name| Field::Tokens.of(name)));
             guards.extend(taken.clone().map(|name| Guard::AtMost(Field::Tokens.of(name))));
             taken.clone().for_each(|name| guards.extend(same_rate(name)));
         } else {
             adds.push(RF.into());
             guards.push(Guard::Equals(RF.into()));
+            guards.push(Guard::Absent(GRANTED_UNTIL.into()));
             for name in &self.refilled {
                 adds.extend([Field::Tokens.of(name), Field::Remainder.of(name)]);
                 guards.push(Guard::AtMost(Field::Tokens.of(name)));
@@ -116,6 +120,10 @@ pub(crate) struct Take<'a> {
     pub(super) amounts: &'a Amounts,
     pub(super) wcu: Option<(LimitName, i64)>,
     pub(super) now_ms: i64,
+    /// The version of the cached bucket that has the image.
+    pub(super) version: Option<u64>,
+    /// How long the lease of the request can be settled, in milliseconds.
+    pub(crate) lease_ttl_ms: i64,
     /// Whether the bucket must still have the observed parent and cascade flag.
     pub(crate) same_cascade: bool,
     /// Limits requested of the child that this bucket is believed not to have.
@@ -148,11 +156,24 @@ impl<'a> Take<'a> {
             amounts,
             wcu: (wcu == Wcu::Charged).then(|| (LimitName::wcu(), MILLI)),
             now_ms,
+            version: None,
+            lease_ttl_ms: 0,
             same_cascade: false,
             absent_limits: &[],
             shared: false,
             sharded: wcu != Wcu::None,
         }
+    }
+
+    /// The take from a table that is shared with zae-limiter or not. There it refills before the write limit is empty:
+    /// zae-limiter never refills it, and counts the shards up when it finds it empty.
+    pub(super) fn in_table(mut self, shared: bool) -> Take<'a> {
+        self.shared = shared;
+        if shared && self.now.is_none() && is_low_on_writes(self.image) {
+            let now = self.image.refilled(self.now_ms);
+            self.now = Some(now).filter(|now| now.refilled_ms != self.image.refilled_ms);
+        }
+        self
     }
 
     pub(crate) fn shard(&self) -> u32 {
@@ -206,6 +227,8 @@ impl<'a> Take<'a> {
         compare.push(self.image.refilled_ms);
         match &self.now {
             None => {
+                // A last refill further in the future has to be set back.
+                compare.push(self.now_ms.saturating_add(CLOCK_AHEAD_MAX_MS));
                 add.extend(self.taken().map(|(_, amount)| -amount));
                 let most = |meter| {
                     let most = self.image.most_without_refill(meter, self.now_ms);
@@ -254,7 +277,8 @@ impl<'a> Take<'a> {
         // The first of several shards stores their number, so it never expires.
         let expires = image.expires.filter(|_| image.shard_count == 1 || image.shard > 0)?;
         // A take makes no debt, and the bucket lives long enough for those that it has.
-        let needed = expiry_after(image.idle_lifetime_ms(), self.now_ms);
+        let lifetime_ms = image.idle_lifetime_ms().max(self.lease_ttl_ms);
+        let needed = expiry_after(lifetime_ms, self.now_ms.max(image.refilled_ms));
         let is_lowered = needed < expires && faults::is(Fault::ExpiryLowered);
         (needed > expires || is_lowered).then_some(needed)
     }
@@ -278,6 +302,9 @@ impl<'a> Take<'a> {
         let (mut update, mut conditions) = addition.expressions(&numbers.add, &numbers.compare);
         if self.shared {
             conditions.push(attr(RF).exists());
+            conditions.extend(item::LATER_ZAE.map(|name| attr(name).absent()));
+            let limits = self.amounts.iter().flat_map(|(name, _)| item::later_zae_limit(name));
+            conditions.extend(limits.map(|name| attr(name).absent()));
         }
         if self.sharded {
             conditions.push(attr(SHARD_COUNT).eq(self.image.shard_count));

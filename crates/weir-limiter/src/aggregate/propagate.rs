@@ -1,9 +1,10 @@
 //! Runs propagation tasks: brings live buckets to the limits and the parent that apply to them.
 
 use weir_table::retry::Listed;
-use weir_table::{Backend, Get, Key, Query, SortRange};
+use weir_table::{Backend, Get, Item, Key, Query};
 
-use super::propagation_task::{self, PropagationScope, PropagationTask};
+use super::propagation_task::{self, INDEX_LAG_MS, PropagationScope, PropagationTask};
+use crate::bounds::CLOCK_AHEAD_MAX_MS;
 use crate::error::Result;
 use crate::ids::EntityId;
 use crate::keys;
@@ -16,6 +17,8 @@ const TASKS_MAX: u32 = 100;
 const PAGES_MAX: u32 = 50;
 /// Most resources of one entity.
 const ENTITY_RESOURCES_MAX: usize = 20_000;
+/// How long after now a task can be due that a right clock has scheduled.
+const LATEST_MS: i64 = INDEX_LAG_MS + CLOCK_AHEAD_MAX_MS;
 /// Namespaces on one page of [`Limiter::propagate_everything`].
 const NAMESPACES_PAGE: u32 = 100;
 
@@ -26,12 +29,18 @@ impl<B: Backend> Limiter<B> {
     /// # Errors
     /// The store fails.
     pub async fn run_propagation(&self) -> Result<(u64, bool)> {
-        let due = SortRange::Le(keys::gsi2_propagation_due(self.now_ms()).into());
+        let now_ms = self.now_ms();
+        let due = keys::gsi2_propagation_due(now_ms);
+        // Nobody schedules as late as this, unless its clock is wrong. Such a task is not left until then.
+        let wrong = keys::gsi2_propagation_due(now_ms.saturating_add(LATEST_MS));
+        let is_due = |item: &&Item| {
+            item.s("GSI2SK").is_some_and(|at| at <= due.as_str() || at > wrong.as_str())
+        };
         let query = Query::partition(self.table(), keys::gsi2_propagation_tasks()).index(GSI2);
-        let page = self.store().query(&query.sort(due).limit(TASKS_MAX)).await?;
+        let page = self.store().query(&query.limit(TASKS_MAX)).await?;
         let mut pages_left = PAGES_MAX;
         let (mut written, mut failure) = (0, None);
-        for item in &page.items {
+        for item in page.items.iter().filter(is_due) {
             let (Some(pk), Some(sk)) = (item.s("PK"), item.s("SK")) else { continue };
             match self.run_task(Key::new(pk, sk), &mut pages_left).await {
                 Ok(count) => written += count,
@@ -43,7 +52,11 @@ impl<B: Backend> Limiter<B> {
         }
         match failure {
             Some(error) => Err(error),
-            None => Ok((written, pages_left == 0 || page.cursor.is_some())),
+            None => {
+                let more_due =
+                    page.cursor.is_some() && page.items.last().is_some_and(|last| is_due(&last));
+                Ok((written, pages_left == 0 || more_due))
+            }
         }
     }
 

@@ -49,6 +49,9 @@ impl<B: Backend> Limiter<B> {
         for (shard, found) in low.iter().zip(items) {
             let Some(found) = found.filter(|found| found.i64(RF).is_some()) else { continue };
             let old = item::decode(&found);
+            if old.unknown.is_some() {
+                continue;
+            }
             let Some(new) = refill_if_low(&old, &shard.used, now_ms) else { continue };
             let write = writes::change(self.table(), &shard.id, &old, &new, Cover::NotRequired);
             // A refused write means that somebody else refilled the shard.

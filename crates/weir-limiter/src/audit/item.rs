@@ -16,9 +16,9 @@ const DETAILS: &str = "details";
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
-/// Encodes an event. `expires` is in seconds since 1970.
+/// Encodes an event of the first namespace, which the second one lists. `expires` is in seconds since 1970.
 pub(super) fn encode(
-    ns: &str,
+    (ns, listed): (&str, &str),
     id: String,
     event: &NewEvent<'_>,
     now_ms: i64,
@@ -30,6 +30,8 @@ pub(super) fn encode(
         Some((name, json::from_json(side)))
     });
     keys::item(keys::audit(ns, event.subject, &id))
+        .with("GSI1PK", keys::gsi1_audit(listed))
+        .with("GSI1SK", id.as_str())
         .with(SUBJECT, event.subject)
         .with(EVENT_ID, id)
         .with(TIMESTAMP, time::rfc3339_seconds(now_ms))

@@ -13,8 +13,10 @@ use weir_table::{Backend, Query, Write, audit_actions};
 
 use crate::bounds::ARCHIVE_GRACE_DAYS;
 use crate::error::{Error, Result};
+use crate::ids::NamespaceId;
 use crate::keys;
 use crate::limiter::{Limiter, Namespace};
+use crate::table::GSI1;
 
 audit_actions! { Action:
     /// An entity was created.
@@ -37,6 +39,8 @@ audit_actions! { Action:
     NamespaceRecovered = "namespace_recovered",
     /// A purge of a namespace's data was started.
     NamespacePurged = "namespace_purged",
+    /// Items were imported into a namespace from a table of zae-limiter.
+    NamespaceImported = "namespace_imported",
     /// An operator refilled a bucket completely.
     BucketReset = "bucket_reset",
     /// An operator added tokens to a bucket.
@@ -76,18 +80,42 @@ pub(crate) struct NewEvent<'a> {
 }
 
 impl<B: Backend> Limiter<B> {
-    /// The write of an audit event, for the transaction of the change it records. `ns` is a namespace's id, or `_`.
+    /// The write of an event of the registry about the namespace `id`, whose list shows it too.
+    ///
+    /// # Errors
+    /// As [`Limiter::audit_write`].
+    pub(crate) fn registry_audit_write(
+        &self,
+        id: &NamespaceId,
+        event: NewEvent<'_>,
+        now_ms: i64,
+    ) -> Result<Write> {
+        self.event_write(keys::REGISTRY, id.as_str(), event, now_ms)
+    }
+
+    /// The write of an audit event, for the transaction of the change it records. `ns` is a namespace's id.
     ///
     /// # Errors
     /// The actor is empty, too long or has control characters.
     pub(crate) fn audit_write(&self, ns: &str, event: NewEvent<'_>, now_ms: i64) -> Result<Write> {
+        self.event_write(ns, ns, event, now_ms)
+    }
+
+    /// `ns` has the event, and the list of all events of `listed` shows it.
+    fn event_write(
+        &self,
+        ns: &str,
+        listed: &str,
+        event: NewEvent<'_>,
+        now_ms: i64,
+    ) -> Result<Write> {
         checked_actor(event.actor).map_err(|problem| Error::invalid("actor", problem))?;
         let id = self.inner.event_ids.next(now_ms);
         let settings = &self.inner.settings;
         // An archive copies events after their retention, so they must outlive it.
         let grace = if settings.archive { ARCHIVE_GRACE_DAYS } else { 0 };
         let expires = expiry(now_ms, settings.audit_retention_days.saturating_add(grace));
-        Ok(Write::put(self.table(), item::encode(ns, id, &event, now_ms, expires)))
+        Ok(Write::put(self.table(), item::encode((ns, listed), id, &event, now_ms, expires)))
     }
 
     /// Lists events of a namespace in the registry.
@@ -112,5 +140,18 @@ impl<B: Backend> Namespace<B> {
     /// The cursor belongs to another list, or the store fails.
     pub async fn audit(&self, subject: &str, range: &EventRange) -> Result<Listed<Event>> {
         self.limiter.events(self.id.as_str(), subject, range).await
+    }
+
+    /// Lists the events of all subjects of the namespace, itself included, as [`weir_table::Store::events`] does. The index
+    /// that shows them may lag.
+    ///
+    /// # Errors
+    /// As [`Namespace::audit`].
+    pub async fn audit_of_all(&self, range: &EventRange) -> Result<Listed<Event>> {
+        let limiter = &self.limiter;
+        let partition = keys::gsi1_audit(self.id.as_str());
+        let query = Query::partition(limiter.table(), partition).index(GSI1);
+        let now_ms = limiter.now_ms();
+        Ok(limiter.store().events(query, str::to_owned, range, now_ms, item::decode).await?)
     }
 }

@@ -1,5 +1,7 @@
 //! A bucket, or one shard of it: a meter for each limit, all refilled at the same moments.
 
+use weir_table::Name;
+
 use super::rate::{Level, Rate};
 use super::{Limit, MILLI};
 use crate::bounds::{CLOCK_AHEAD_MAX_MS, EXPIRY_FILLS, EXPIRY_STEP_SECONDS, LIMITS_MAX};
@@ -63,6 +65,8 @@ pub struct Bucket {
     pub cascade: bool,
     /// The parent entity.
     pub parent: Option<EntityId>,
+    /// An attribute of the item that this version does not know.
+    pub unknown: Option<Name>,
 }
 
 /// A limit that does not cover a request.
@@ -89,6 +93,7 @@ impl Bucket {
             expires: None,
             cascade: false,
             parent: None,
+            unknown: None,
         };
         bucket.meters.sort_by(|a, b| a.name.cmp(&b.name));
         bucket
@@ -130,6 +135,9 @@ impl Bucket {
     /// Refills in place. If the last refill is further in the future than clocks differ, a clock was ahead or went back: the
     /// last refill is set back to now, and the time until then is noted as granted.
     pub(crate) fn refill(&mut self, now_ms: i64) {
+        if self.is_expired(now_ms) {
+            return self.renew(now_ms);
+        }
         if self.is_ahead(now_ms) {
             let granted = self.granted_until_ms.unwrap_or(self.refilled_ms);
             self.granted_until_ms = Some(granted.max(self.refilled_ms));
@@ -142,6 +150,40 @@ impl Bucket {
         }
         self.refilled_ms = self.refilled_ms.max(now_ms);
         self.granted_until_ms = self.granted_until_ms.filter(|until| *until > self.refilled_ms);
+    }
+
+    /// Fills an expired bucket: it has been full.
+    fn renew(&mut self, now_ms: i64) {
+        for meter in &mut self.meters {
+            meter.level = meter.share(self.shard, self.shard_count).full();
+        }
+        self.refilled_ms = self.refilled_ms.max(now_ms);
+        self.granted_until_ms = self.granted_until_ms.filter(|until| *until > self.refilled_ms);
+    }
+
+    /// Refills if a limit of these may have been full since the last refill: a debt made before the refill would vanish in
+    /// it, and what is refunded to a full bucket is dropped. Otherwise the order does not matter, and a change that leaves
+    /// the last refill alone conflicts with nobody.
+    pub(crate) fn refilled_if_full<'a>(
+        &self,
+        names: impl Iterator<Item = &'a LimitName>,
+        now_ms: i64,
+    ) -> Bucket {
+        if self.may_refill_later(names, now_ms) { self.clone() } else { self.refilled(now_ms) }
+    }
+
+    /// Whether a clock went back since: the time until `granted_until_ms` was granted, or the last refill is in the future.
+    pub(crate) fn has_jumped(&self, now_ms: i64) -> bool {
+        self.granted_until_ms.is_some() || self.is_ahead(now_ms)
+    }
+
+    /// When a limit that lacks `wait_ms` of refills is to be asked again, in milliseconds from now. Time that was granted
+    /// before is granted again in small steps only, so then the next step is due sooner.
+    pub(crate) fn retry_ms(&self, wait_ms: i64, now_ms: i64) -> i64 {
+        let until = self.granted_until_ms.unwrap_or(self.refilled_ms);
+        let again = until.saturating_sub(self.refilled_ms).min(wait_ms);
+        let wait = if again > CLOCK_AHEAD_MAX_MS { CLOCK_AHEAD_MAX_MS } else { wait_ms };
+        wait.saturating_add(self.refilled_ms.saturating_sub(now_ms).max(0))
     }
 
     /// Whether the last refill is further in the future than clocks differ.
@@ -183,11 +225,13 @@ impl Bucket {
             expires: self.expires,
             cascade: self.cascade,
             parent: self.parent.clone(),
+            unknown: self.unknown.clone(),
             ..bucket
         }
     }
 
-    fn retired(&self, name: &LimitName) -> Option<&Retired> {
+    /// A limit that the bucket had once.
+    pub(crate) fn retired(&self, name: &LimitName) -> Option<&Retired> {
         self.retired.iter().find(|retired| retired.meter.name == *name)
     }
 
@@ -228,7 +272,7 @@ impl Bucket {
         mut names: impl Iterator<Item = &'a LimitName>,
         now_ms: i64,
     ) -> bool {
-        if self.is_ahead(now_ms) {
+        if self.is_ahead(now_ms) || self.is_expired(now_ms) {
             return false;
         }
         if faults::is(Fault::DoubleBurst) {
@@ -243,9 +287,10 @@ impl Bucket {
     }
 
     /// Sets the expiry of a bucket with default limits that is used now, in seconds since 1970: never before every limit is
-    /// full again, debts included, and never earlier than it was. `stays` is set for a bucket that does not expire.
-    pub(crate) fn keep_alive(&mut self, stays: bool, now_ms: i64) {
-        let needed = expiry_after(self.lifetime_ms(now_ms), now_ms);
+    /// full again, debts included, nor before leases end that last `leases_ms` from now, and never earlier than it was.
+    /// `stays` is set for a bucket that does not expire.
+    pub(crate) fn keep_alive(&mut self, stays: bool, leases_ms: i64, now_ms: i64) {
+        let needed = expiry_after(self.lifetime_ms(now_ms).max(leases_ms), now_ms);
         let before = self.expires.filter(|_| !faults::is(Fault::ExpiryLowered));
         let expires = before.map_or(needed, |expires| expires.max(needed));
         self.expires = (!stays).then_some(expires);
@@ -263,17 +308,21 @@ impl Bucket {
         if faults::is(Fault::DebtForgiven) {
             return self.idle_lifetime_ms();
         }
-        let ahead = self.refilled_ms.saturating_sub(now_ms).max(0);
+        // A clock that is ahead sees nothing refilled until then.
+        let granted =
+            self.granted_until_ms.map_or(self.refilled_ms, |until| until.max(self.refilled_ms));
+        let ahead = granted.saturating_sub(now_ms).max(0);
         let of = |meter: &Meter, refilled_ms: i64| {
             let share = self.share(meter);
             let full = meter.level.wait_ms(share, share.capacity).unwrap_or_default();
             let since = now_ms.saturating_sub(refilled_ms).max(0);
+            let since = if self.granted_until_ms.is_some() { 0 } else { since };
             full.saturating_sub(since).saturating_add(ahead)
         };
         let meters = self.meters.iter().filter(|meter| !meter.name.is_wcu());
         let meters = meters.map(|meter| of(meter, self.refilled_ms));
         let retired = self.retired.iter().map(|retired| of(&retired.meter, retired.refilled_ms));
-        meters.chain(retired).fold(self.idle_lifetime_ms(), i64::max)
+        meters.chain(retired).fold(self.idle_lifetime_ms().saturating_add(ahead), i64::max)
     }
 
     /// This full bucket in place of an expired one: the counters continue, and neither the last refill nor the expiry goes
@@ -286,6 +335,7 @@ impl Bucket {
         }
         self.retired = expired.retired_beside(&self.meters);
         self.refilled_ms = self.refilled_ms.max(expired.refilled_ms);
+        self.granted_until_ms = expired.granted_until_ms.filter(|until| *until > self.refilled_ms);
         self.expires = expired.expires;
         self
     }
@@ -320,10 +370,12 @@ impl Bucket {
     }
 
     /// Takes `amount` millitokens, also below zero. A negative amount is a refund, which stops at the capacity. The counter of
-    /// consumed tokens changes by the whole amount either way.
+    /// consumed tokens changes by the whole amount either way. A limit that was removed gets its refunds too.
     pub fn take(&mut self, name: &LimitName, amount: i64) {
         let (shard, count) = (self.shard, self.shard_count);
-        if let Some(meter) = self.meters.iter_mut().find(|meter| meter.name == *name) {
+        let retired = self.retired.iter_mut().map(|retired| &mut retired.meter);
+        let mut meters = self.meters.iter_mut().chain(retired.filter(|_| amount < 0));
+        if let Some(meter) = meters.find(|meter| meter.name == *name) {
             let ceiling = meter.share(shard, count).capacity.max(meter.level.tokens);
             meter.level.tokens = meter.level.tokens.saturating_sub(amount);
             if amount < 0 && meter.level.tokens >= ceiling {
@@ -332,6 +384,12 @@ impl Bucket {
             }
             meter.consumed = meter.consumed.saturating_add(amount);
         }
+    }
+
+    /// The shard without tokens.
+    pub(crate) fn emptied(mut self) -> Bucket {
+        self.meters.iter_mut().for_each(|meter| meter.level = Level::default());
+        self
     }
 
     /// Refills the write limit completely.
@@ -438,7 +496,7 @@ mod tests {
         let limits = [limit("rpm", 60), Limit { refill_amount: 1, ..limit("slow", 60) }];
         let mut bucket = Bucket::full(&limits, 0, 1, 0);
         let mut expiry_at = |now_ms| {
-            bucket.keep_alive(false, now_ms);
+            bucket.keep_alive(false, 0, now_ms);
             bucket.expires.unwrap()
         };
         // The slow one takes an hour: seven hours, rounded up to the next five minutes.
@@ -446,7 +504,7 @@ mod tests {
         assert_eq!(expiry_at(299_999), 25_200 + 300);
         assert_eq!(expiry_at(300_000), 25_200 + 600);
         assert_eq!(expiry_at(-3_600_000), 25_200 + 600, "the clock went back");
-        bucket.keep_alive(true, 0);
+        bucket.keep_alive(true, 0, 0);
         assert_eq!(bucket.expires, None);
     }
 
@@ -454,7 +512,7 @@ mod tests {
     fn a_debt_is_not_forgotten_before_it_is_repaid() {
         let mut bucket = Bucket::full(&[limit("rpm", 1000)], 0, 1, 0);
         bucket.take(&name("rpm"), 61_000_000);
-        bucket.keep_alive(false, 0);
+        bucket.keep_alive(false, 0, 0);
         // Sixty thousand tokens of debt and a thousand of capacity, at a thousand a minute.
         assert_eq!(bucket.expires, Some(61 * 60 + 240));
         let full = bucket.refilled(bucket.expires.unwrap() * MILLI);

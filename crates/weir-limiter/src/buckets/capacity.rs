@@ -56,7 +56,9 @@ impl<B: Backend> Namespace<B> {
         now_ms: i64,
     ) -> Result<Vec<BucketView>> {
         let buckets = self.read_buckets(ids).await?;
-        Ok(ids.iter().zip(buckets).filter_map(|(id, shards)| view(id, &shards, now_ms)).collect())
+        let shared = self.limiter.settings().is_shared();
+        let views = ids.iter().zip(buckets);
+        Ok(views.filter_map(|(id, shards)| view(id, &shards, shared, now_ms)).collect())
     }
 }
 

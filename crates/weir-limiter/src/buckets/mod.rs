@@ -89,8 +89,9 @@ impl<B: Backend> Namespace<B> {
         resource: &Resource,
     ) -> Result<Option<BucketView>> {
         let id = self.bucket_id(entity, resource);
-        let shards = self.read_bucket(&id).await?;
-        Ok(view::view(&id, &shards, self.limiter.now_ms()))
+        let shards = self.limiter.read_bucket(&id).await?;
+        let shared = self.limiter.settings().is_shared();
+        Ok(view::view(&id, &shards, shared, self.limiter.now_ms()))
     }
 
     /// Refills a bucket completely. A second call with the same idempotency key changes nothing.

@@ -123,14 +123,16 @@ impl<B: Backend> Namespace<B> {
                 Some(key) => self.completed(key, now_ms).await?.is_some(),
                 None => false,
             };
-            let old = self.read_bucket(id).await?;
-            let before = view(id, &old, now_ms).ok_or_else(missing)?;
+            let old = self.limiter.read_bucket(id).await?;
+            let old = old.into_iter().map(|shard| shard.known(id)).collect::<Result<Vec<_>>>()?;
+            let shared = self.limiter.settings().is_shared();
+            let before = view(id, &old, shared, now_ms).ok_or_else(missing)?;
             if is_repeat {
                 return Ok(before);
             }
             check_limits(operation, &before)?;
             let (mut writes, new) = self.changes(id, operation, &old, now_ms);
-            let after = view(id, &new, now_ms).ok_or_else(missing)?;
+            let after = view(id, &new, shared, now_ms).ok_or_else(missing)?;
             writes.push(self.operation_event(operation, &before, &after, actor, now_ms)?);
             let forget_ms = now_ms.saturating_add(IDEMPOTENCY_TTL_MS);
             let record = |key| self.completion_write(key, Vec::new(), forget_ms, now_ms);

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::ids::{EntityId, Resource};
 use crate::item::{self, BucketId, RF};
 use crate::keys;
-use crate::limiter::Namespace;
+use crate::limiter::{Limiter, Namespace};
 use crate::table::GSI3;
 
 /// Decodes a shard. An item that was never refilled is no bucket: a late refund of another program left it.
@@ -20,27 +20,56 @@ pub(crate) fn decode_bucket(item: &Item) -> Option<Bucket> {
     Some(item::decode(item))
 }
 
-impl<B: Backend> Namespace<B> {
-    pub(crate) fn bucket_id(&self, entity: &EntityId, resource: &Resource) -> BucketId {
-        let (entity, resource) = (entity.clone(), resource.clone());
-        BucketId { ns: self.id.clone(), entity, resource }
-    }
-
+impl<B: Backend> Limiter<B> {
     /// Reads the existing shards of a bucket in order, expired ones included. None without the first shard, which stores their
     /// number.
     pub(crate) async fn read_bucket(&self, id: &BucketId) -> Result<Vec<Bucket>> {
         let get = self.get_shard(id, 0);
-        let Some(first) = self.limiter.store().get(&get).await?.as_ref().and_then(decode_bucket)
-        else {
+        let Some(first) = self.store().get(&get).await?.as_ref().and_then(decode_bucket) else {
             return Ok(Vec::new());
         };
         let mut shards = vec![first];
         let others: Vec<Get> = others(&shards).map(|shard| self.get_shard(id, shard)).collect();
         if !others.is_empty() {
-            let items = self.limiter.store().batch_get(&others).await?;
+            let items = self.store().batch_get(&others).await?;
             shards.extend(items.iter().flatten().filter_map(decode_bucket));
         }
+        self.whole_if_alone(&mut shards);
         Ok(shards)
+    }
+
+    /// In a table shared with zae-limiter, which counts shards up without making them, a first shard without siblings is the
+    /// whole bucket. `shards` are those that exist.
+    fn whole_if_alone(&self, shards: &mut [Bucket]) {
+        if let ([only], true) = (shards, self.settings().is_shared()) {
+            only.shard_count = 1;
+        }
+    }
+
+    /// A shard that was read on its own, as the whole bucket if it is one.
+    pub(crate) async fn whole_shard(&self, id: &BucketId, shard: Bucket) -> Result<Bucket> {
+        if shard.shard != 0 || !self.reads_all_shards(shard.shard_count) {
+            return Ok(shard);
+        }
+        Ok(self.read_bucket(id).await?.into_iter().next().unwrap_or(shard))
+    }
+
+    /// Whether the shards of a bucket with this count are all read before one is used: in a table shared with zae-limiter the
+    /// count says nothing about the shards that exist, and so nothing about the share of each.
+    pub(crate) fn reads_all_shards(&self, shard_count: u32) -> bool {
+        shard_count > 1 && self.settings().is_shared()
+    }
+
+    pub(crate) fn get_shard(&self, id: &BucketId, shard: u32) -> Get {
+        let key = keys::bucket(&id.ns, &id.entity, &id.resource, shard);
+        Get::new(self.table(), key)
+    }
+}
+
+impl<B: Backend> Namespace<B> {
+    pub(crate) fn bucket_id(&self, entity: &EntityId, resource: &Resource) -> BucketId {
+        let (entity, resource) = (entity.clone(), resource.clone());
+        BucketId { ns: self.id.clone(), entity, resource }
     }
 
     /// Reads several buckets with a few batch gets.
@@ -64,6 +93,7 @@ impl<B: Backend> Namespace<B> {
                 shards.push(shard);
             }
         }
+        buckets.iter_mut().for_each(|shards| self.limiter.whole_if_alone(shards));
         Ok(buckets)
     }
 
@@ -78,8 +108,7 @@ impl<B: Backend> Namespace<B> {
     }
 
     pub(crate) fn get_shard(&self, id: &BucketId, shard: u32) -> Get {
-        let key = keys::bucket(&id.ns, &id.entity, &id.resource, shard);
-        Get::new(self.limiter.table(), key)
+        self.limiter.get_shard(id, shard)
     }
 
     /// The first `max` resources on which an entity has buckets, sorted. The index that shows them may lag.

@@ -12,7 +12,7 @@ use super::cache::StoredLevel;
 use super::level::LevelRef;
 use super::resolve::resolve_levels;
 use super::{Level, Resolved};
-use crate::bounds::{APPLY_PAGE, ENTITY_BUCKETS_MAX, TRIES_MAX};
+use crate::bounds::{APPLY_PAGE, ENTITY_BUCKETS_MAX, LEASE_TTL_MAX_MS, TRIES_MAX};
 use crate::bucket::{Bucket, Origin};
 use crate::buckets::decode_bucket;
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ fn with_resolved_limits(
     if meters_writes {
         new = new.with_wcu();
     }
-    new.keep_alive(stays, now_ms);
+    new.keep_alive(stays, leases_ms(old), now_ms);
     new.origin = Origin::Config;
     Some(new)
 }
@@ -51,8 +51,13 @@ fn with_resolved_limits(
 /// remembers its balances until they are full.
 fn without_limits(old: &Bucket, now_ms: i64) -> Option<Bucket> {
     let mut new = Bucket { origin: Origin::Nowhere, ..old.clone() };
-    new.keep_alive(old.shard == 0 && old.shard_count > 1, now_ms);
+    new.keep_alive(old.shard == 0 && old.shard_count > 1, leases_ms(old), now_ms);
     (old.origin == Origin::Config).then_some(new)
+}
+
+/// How long leases may last for which no expiry was set, because the shard had none.
+fn leases_ms(shard: &Bucket) -> i64 {
+    if shard.expires.is_none() { LEASE_TTL_MAX_MS } else { 0 }
 }
 
 impl<B: Backend> Namespace<B> {
@@ -95,7 +100,7 @@ impl<B: Backend> Namespace<B> {
                 Err(error) => return Err(error),
             };
             let mut updated = 0;
-            for shard in self.read_bucket(&id).await? {
+            for shard in self.limiter.read_bucket(&id).await? {
                 updated += u64::from(self.apply_to_shard(&id, shard, resolved.as_ref()).await?);
             }
             if updated == 0 {
@@ -153,6 +158,10 @@ impl<B: Backend> Namespace<B> {
         for ((id, _), shard) in shards.iter().zip(self.read_shards(gets).await?) {
             let stored = LevelRef::lookup_order(&id.ns, &id.entity, &id.resource)
                 .map(|level| levels.get(&level).cloned().flatten());
+            if stored.iter().any(|level| matches!(level, Some(Err(_)))) {
+                // Nobody can say which limits apply; the requests of its entity get the error.
+                continue;
+            }
             let resolved = resolve_levels(&stored, None);
             if let Some(shard) = shard {
                 changed += u64::from(self.apply_to_shard(id, shard, resolved.as_ref()).await?);
@@ -197,6 +206,11 @@ impl<B: Backend> Namespace<B> {
             let Some(old) = read.take().filter(|shard| !shard.is_expired(now_ms)) else {
                 return Ok(false);
             };
+            if let Err(error) = old.clone().known(id) {
+                tracing::warn!(%error, "a bucket keeps its limits");
+                return Ok(false);
+            }
+            let old = self.limiter.whole_shard(id, old).await?;
             let new = match resolved {
                 Some(resolved) => with_resolved_limits(&old, resolved, meters_writes, now_ms),
                 None => without_limits(&old, now_ms),

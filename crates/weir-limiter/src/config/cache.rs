@@ -8,13 +8,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use quick_cache::sync;
+use weir_table::Name;
 
 use super::LevelConfig;
 use super::level::{LevelKey, LevelRef};
 use crate::bounds::CONFIGS_MAX;
+use crate::error::Error;
 
 /// A level as stored; none if it does not exist.
-pub(crate) type StoredLevel = Option<Arc<LevelConfig>>;
+pub(crate) type StoredLevel = Option<Result<Arc<LevelConfig>, UnknownAttribute>>;
+
+/// An attribute of a level that this version does not know, or whose value it cannot enforce.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UnknownAttribute(pub(crate) Name);
+
+impl UnknownAttribute {
+    /// The error for a level that has the attribute.
+    pub(crate) fn of(&self, level: LevelRef<'_>) -> Error {
+        Error::UnknownAttribute { item: level.to_string(), attribute: self.0.to_string() }
+    }
+}
 
 /// The statistics of the config cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -168,7 +181,7 @@ mod tests {
     }
 
     fn level_config(version: u64) -> StoredLevel {
-        Some(Arc::new(LevelConfig { version, ..LevelConfig::default() }))
+        Some(Ok(Arc::new(LevelConfig { version, ..LevelConfig::default() })))
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The stored form of a config level: whole tokens and seconds, `l_{limit}_cp|ra|rp`.
 
 use compact_str::format_compact;
-use weir_table::{Item, Name, Value};
+use weir_table::{Item, Name};
 
+use super::cache::UnknownAttribute;
 use super::level::LevelRef;
 use super::{LevelConfig, OnUnavailable};
 use crate::bucket::Limit;
@@ -28,37 +29,68 @@ fn parse(attribute: &str) -> Option<(&str, &str)> {
     matches!(field, CAPACITY | REFILL | PERIOD).then_some((limit, field))
 }
 
-/// Decodes a level. Ignores attributes of other programs, incomplete limits and `wcu`.
-pub(super) fn decode(item: &Item) -> LevelConfig {
-    let limit = |attribute: &str| {
-        let (name, CAPACITY) = parse(attribute)? else { return None };
-        let name = LimitName::stored(name);
-        let number = |field| {
-            let value = item.i64(&self::attribute(&name, field))?;
-            u64::try_from(value).ok().filter(|value| *value > 0)
-        };
-        let (capacity, refill_amount) = (number(CAPACITY)?, number(REFILL)?);
-        let refill_period_seconds = number(PERIOD)?;
-        (!name.is_wcu()).then_some(Limit { name, capacity, refill_amount, refill_period_seconds })
-    };
-    let mut limits: Vec<Limit> = item.attrs().keys().filter_map(|name| limit(name)).collect();
-    limits.sort_by(|a, b| a.name.cmp(&b.name));
-    let flag = |name| item.get(name).and_then(Value::as_bool);
-    LevelConfig {
-        limits,
-        on_unavailable: item.s(ON_UNAVAILABLE).and_then(on_unavailable),
-        auto_update: flag(AUTO_UPDATE),
-        strict_version: flag(STRICT_VERSION),
-        version: item.i64(VERSION).and_then(|version| version.try_into().ok()).unwrap_or_default(),
+/// Attributes of a level that say nothing about limits. The last one is zae-limiter's.
+const OTHERS: [&str; 10] = [
+    "PK",
+    "SK",
+    "entity_id",
+    "resource",
+    "GSI3PK",
+    "GSI3SK",
+    "GSI4PK",
+    "GSI4SK",
+    VERSION,
+    "audit_retention_days",
+];
+
+/// Decodes a level.
+///
+/// # Errors
+/// Names an attribute that is unknown, or has a value that Weir cannot enforce. What a level means then is unknown, so it
+/// may neither be skipped nor overwritten.
+pub(super) fn decode(item: &Item) -> Result<LevelConfig, UnknownAttribute> {
+    let mut config = LevelConfig::default();
+    for (name, value) in item.attrs() {
+        let unknown = || UnknownAttribute(name.clone());
+        match (&**name, parse(name)) {
+            // Reserved by zae-limiter: it limits writes, not users.
+            (_, Some((limit, _))) if LimitName::stored(limit).is_wcu() => {}
+            (_, Some((limit, CAPACITY))) => config.limits.push(self::limit(item, limit)?),
+            (_, Some((limit, _))) => {
+                let capacity = attribute(&LimitName::stored(limit), CAPACITY);
+                item.get(&capacity).ok_or_else(unknown)?;
+            }
+            (ON_UNAVAILABLE, _) => {
+                let policy = value.as_s().and_then(on_unavailable);
+                config.on_unavailable = Some(policy.ok_or_else(unknown)?);
+            }
+            (AUTO_UPDATE, _) => config.auto_update = value.as_bool(),
+            (STRICT_VERSION, _) => config.strict_version = value.as_bool(),
+            (other, _) if OTHERS.contains(&other) => {}
+            _ => return Err(unknown()),
+        }
     }
+    config.limits.sort_by(|a, b| a.name.cmp(&b.name));
+    let version = item.i64(VERSION).and_then(|version| version.try_into().ok());
+    config.version = version.unwrap_or_default();
+    Ok(config)
+}
+
+fn limit(item: &Item, name: &str) -> Result<Limit, UnknownAttribute> {
+    let name = LimitName::stored(name);
+    let number = |field| {
+        let attribute = attribute(&name, field);
+        let value = item.i64(&attribute).and_then(|value| u64::try_from(value).ok());
+        value.filter(|value| *value > 0).ok_or(UnknownAttribute(attribute))
+    };
+    let (capacity, refill_amount) = (number(CAPACITY)?, number(REFILL)?);
+    let refill_period_seconds = number(PERIOD)?;
+    Ok(Limit { name, capacity, refill_amount, refill_period_seconds })
 }
 
 fn on_unavailable(text: &str) -> Option<OnUnavailable> {
-    match text {
-        "allow" => Some(OnUnavailable::Allow),
-        "block" => Some(OnUnavailable::Block),
-        _ => None,
-    }
+    let all = [OnUnavailable::Allow, OnUnavailable::Block];
+    all.into_iter().find(|choice| choice.as_str() == text)
 }
 
 /// Encodes a level. Attributes of other programs in the `old` item stay.
@@ -102,6 +134,8 @@ pub(super) fn encode(level: LevelRef<'_>, config: &LevelConfig, old: Option<&Ite
 
 #[cfg(test)]
 mod tests {
+    use weir_table::Value;
+
     use super::super::Level;
     use super::*;
     use crate::ids::{EntityId, NamespaceId, Resource};
@@ -194,24 +228,39 @@ mod tests {
             version: 1,
         };
         let old = encode(level, &first, None).with("audit_retention_days", 30);
-        assert_eq!(decode(&old), first);
+        assert_eq!(decode(&old).unwrap(), first);
         let second = LevelConfig { limits: vec![limit("b", 4)], version: 2, ..Default::default() };
         let new = encode(level, &second, Some(&old));
-        assert_eq!(decode(&new), second);
+        assert_eq!(decode(&new).unwrap(), second);
         assert_eq!(new.i64("audit_retention_days"), Some(30));
     }
 
     #[test]
-    fn incomplete_limits_are_ignored() {
-        let item = Item::new()
-            .with("l_rpm_cp", 5)
-            .with("l_tpm_cp", 5)
-            .with("l_tpm_ra", 5)
-            .with("l_tpm_rp", 0)
-            .with("l_wcu_cp", 5)
-            .with("l_wcu_ra", 5)
-            .with("l_wcu_rp", 5)
-            .with("on_unavailable", "perhaps");
-        assert_eq!(decode(&item), LevelConfig::default());
+    fn what_a_level_cannot_mean_is_an_error() {
+        let level = |extra: &[(&str, Value)]| {
+            let item = Item::new().with("l_rpm_cp", 5).with("l_rpm_ra", 5).with("l_rpm_rp", 5);
+            extra.iter().fold(item, |item, (name, value)| item.with(*name, value.clone()))
+        };
+        let wcu = [("l_wcu_cp", Value::from(5)), ("audit_retention_days", Value::from(30))];
+        assert_eq!(decode(&level(&wcu)).unwrap().limits.len(), 1);
+        for (name, value) in [
+            ("disabled", Value::from(true)),
+            ("disabled", Value::from("bypass")),
+            ("cascade", Value::from(false)),
+            ("sched_tz", Value::from("UTC")),
+            ("l_rpm_sched", Value::from("1|x")),
+            ("l_rpm_rsched", Value::from("1|x")),
+            ("l_rpm_soft", Value::from(true)),
+            ("w_tpm_cp", Value::from(5)),
+            ("l_rpm_ra", Value::from(0)),
+            ("l_rpm_cp", Value::from("5")),
+            ("l_tpm_rp", Value::from(5)),
+            ("on_unavailable", Value::from("perhaps")),
+        ] {
+            let found = decode(&level(&[(name, value)])).unwrap_err();
+            assert_eq!(found, UnknownAttribute(name.into()));
+        }
+        let half = level(&[("l_tpm_cp", Value::from(5))]);
+        assert_eq!(decode(&half).unwrap_err(), UnknownAttribute("l_tpm_ra".into()));
     }
 }

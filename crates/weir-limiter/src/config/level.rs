@@ -1,6 +1,7 @@
 //! References to config levels: for the cache, the table and the audit trail.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use quick_cache::Equivalent;
 use weir_table::Key;
@@ -35,6 +36,17 @@ impl Equivalent<LevelKey> for LevelRef<'_> {
 impl LevelKey {
     fn borrowed(&self) -> LevelRef<'_> {
         LevelRef { ns: &self.ns, entity: self.entity.as_ref(), resource: self.resource.as_ref() }
+    }
+}
+
+impl fmt::Display for LevelRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.entity, self.resource) {
+            (Some(entity), Some(on)) => write!(f, "the config of entity {entity} on resource {on}"),
+            (Some(entity), None) => write!(f, "the config of entity {entity} on all resources"),
+            (None, Some(resource)) => write!(f, "the config of resource {resource}"),
+            (None, None) => f.write_str("the config of the system"),
+        }
     }
 }
 

@@ -120,7 +120,7 @@ impl<B: Backend> Namespace<B> {
         let cache = &self.limiter.inner.configs;
         LevelRef::lookup_order(&self.id, entity, resource)
             .into_iter()
-            .find_map(|level| cache.last_read(level)?.on_unavailable)
+            .find_map(|level| cache.last_read(level)?.ok()?.on_unavailable)
             .unwrap_or(OnUnavailable::Block)
     }
 
@@ -143,11 +143,11 @@ impl<B: Backend> Namespace<B> {
     /// Reads a level from the store.
     ///
     /// # Errors
-    /// The store fails.
+    /// The level has an attribute that this version does not know, or the store fails.
     pub async fn limits(&self, level: &Level) -> Result<Option<LevelConfig>> {
-        let key = LevelRef::of(&self.id, level).key();
-        let item = self.limiter.store().get(&Get::new(self.limiter.table(), key)).await?;
-        Ok(item.as_ref().map(item::decode))
+        let at = LevelRef::of(&self.id, level);
+        let item = self.limiter.store().get(&Get::new(self.limiter.table(), at.key())).await?;
+        item.as_ref().map(item::decode).transpose().map_err(|unknown| unknown.of(at))
     }
 
     /// Deletes a level. Returns whether it existed.
@@ -174,4 +174,12 @@ impl<B: Backend> Namespace<B> {
                 && (resource.is_none() || level.resource.as_ref() == resource)
         });
     }
+}
+
+/// Decodes a level.
+///
+/// # Errors
+/// Names an attribute that this version does not know.
+pub(crate) fn decode_level(item: &weir_table::Item) -> std::result::Result<LevelConfig, String> {
+    item::decode(item).map_err(|unknown| unknown.0.to_string())
 }

@@ -16,16 +16,30 @@ use crate::limiter::Namespace;
 const SOURCES: [Source; 4] =
     [Source::Entity, Source::EntityDefault, Source::Resource, Source::System];
 
-/// The limits of the first level that has any, and the first `on_unavailable`. None, if there are no limits.
+/// Checks that no level has an attribute that this version does not know: it may mean that other limits apply, or none.
+fn check_known(levels: &[LevelRef<'_>; 4], stored: &[StoredLevel; 4]) -> Result<()> {
+    for (level, stored) in levels.iter().zip(stored) {
+        if let Some(Err(unknown)) = stored {
+            return Err(unknown.of(*level));
+        }
+    }
+    Ok(())
+}
+
+/// The limits of the first level that has any, and the first `on_unavailable`. None, if there are no limits. The levels
+/// were checked: see [`check_known`].
 pub(super) fn resolve_levels(
     stored: &[StoredLevel; 4],
     caller_limits: Option<&[Limit]>,
 ) -> Option<Resolved> {
-    let levels =
-        || stored.iter().zip(SOURCES).filter_map(|(stored, from)| Some((stored.as_ref()?, from)));
+    let known = |(stored, from): (&'_ StoredLevel, Source)| {
+        let config = stored.as_ref()?.as_ref().ok()?;
+        Some((Arc::clone(config), from))
+    };
+    let levels = || stored.iter().zip(SOURCES).filter_map(known);
     let stored = levels().find(|(config, _)| !config.limits.is_empty());
-    let (limits, limits_from) = match stored {
-        Some((config, from)) => (config.limits.as_slice(), from),
+    let (limits, limits_from) = match &stored {
+        Some((config, from)) => (config.limits.as_slice(), *from),
         None => (caller_limits.filter(|caller_limits| !caller_limits.is_empty())?, Source::Caller),
     };
     let policy = levels().find_map(|(config, from)| Some((config.on_unavailable?, from)));
@@ -66,8 +80,9 @@ impl<B: Backend> Namespace<B> {
                 }
             }
         }
-        resolve_levels(&found.map(Option::flatten), caller_limits)
-            .ok_or_else(|| no_limits(entity, resource))
+        let stored = found.map(Option::flatten);
+        check_known(&levels, &stored)?;
+        resolve_levels(&stored, caller_limits).ok_or_else(|| no_limits(entity, resource))
     }
 
     /// Resolves from the cache alone. None, if one of the four levels is not cached or too old.
@@ -80,13 +95,17 @@ impl<B: Backend> Namespace<B> {
     ) -> Option<Resolved> {
         let now_ms = self.limiter.now_ms();
         let cache = &self.limiter.inner.configs;
-        let found = cache.fresh(&LevelRef::lookup_order(&self.id, entity, resource), now_ms);
+        let levels = LevelRef::lookup_order(&self.id, entity, resource);
+        let found = cache.fresh(&levels, now_ms);
         if found.iter().any(Option::is_none) {
             // The lookup in the store that follows records the misses.
             return None;
         }
         cache.record_lookup(&found);
-        resolve_levels(&found.map(Option::flatten), caller_limits)
+        let stored = found.map(Option::flatten);
+        // The lookup that follows returns the error.
+        check_known(&levels, &stored).ok()?;
+        resolve_levels(&stored, caller_limits)
     }
 
     /// Resolves from the store, strongly consistent, and caches the levels.
@@ -103,6 +122,7 @@ impl<B: Backend> Namespace<B> {
         let now_ms = self.limiter.now_ms();
         let read = self.read_levels(&levels.each_ref(), Consistency::Strong, now_ms).await?;
         let stored = <[StoredLevel; 4]>::try_from(read).unwrap_or_default();
+        check_known(&levels, &stored)?;
         resolve_levels(&stored, caller_limits).ok_or_else(|| no_limits(entity, resource))
     }
 
@@ -122,7 +142,7 @@ impl<B: Backend> Namespace<B> {
         let gets: Vec<Get> = levels.iter().map(get).collect();
         let items = self.limiter.store().batch_get(&gets).await?;
         let stored: Vec<StoredLevel> =
-            items.into_iter().map(|item| Some(Arc::new(item::decode(&item?)))).collect();
+            items.into_iter().map(|item| Some(item::decode(&item?).map(Arc::new))).collect();
         for (level, stored) in levels.iter().zip(&stored) {
             cache.insert(**level, stored.clone(), now_ms, epoch);
         }
@@ -157,7 +177,7 @@ mod tests {
                     on_unavailable: has_policy.then_some(OnUnavailable::Allow),
                     ..LevelConfig::default()
                 };
-                (has_limits || has_policy).then(|| Arc::new(config))
+                (has_limits || has_policy).then(|| Ok(Arc::new(config)))
             });
             let first = (0..4).find(|place| bit(*place));
             let policy = (0..4_usize).find(|place| bit(u32::try_from(*place).unwrap() + 4));

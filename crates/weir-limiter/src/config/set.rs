@@ -39,7 +39,8 @@ impl<B: Backend> Namespace<B> {
             retry::pause(attempt).await;
             let epoch = cache.epoch();
             let (old, registry) = self.read_for_change(at).await?;
-            let before = old.as_ref().map(item::decode);
+            let before = old.as_ref().map(item::decode).transpose();
+            let before = before.map_err(|unknown| unknown.of(at))?;
             let version = before.as_ref().map_or(0, |before| before.version).saturating_add(1);
             let after = to.map(|config| LevelConfig { version, ..config.clone() });
             let change = Change { before, after };
@@ -53,7 +54,12 @@ impl<B: Backend> Namespace<B> {
                 cache.invalidate(at);
             }
             if written? {
-                cache.on_write(at, change.after.clone().map(Into::into), now_ms, epoch);
+                cache.on_write(
+                    at,
+                    change.after.clone().map(|after| Ok(after.into())),
+                    now_ms,
+                    epoch,
+                );
                 return Ok(change);
             }
         }

@@ -61,7 +61,7 @@ impl<B: Backend> Namespace<B> {
             retry::pause(attempt).await;
             let get = Get::new(self.limiter.table(), key.clone());
             let Some(item) = self.limiter.store().get(&get).await? else { return Ok(false) };
-            let old = item::decode(&item);
+            let old = item::decode(&item).known(&id)?;
             if (old.cascade, &old.parent) == (cascade.0, &cascade.1) {
                 return Ok(false);
             }

@@ -49,3 +49,8 @@ pub struct NewEntity {
     /// Free-form metadata.
     pub metadata: BTreeMap<String, String>,
 }
+
+/// Decodes an entity. None, if it has no id.
+pub(crate) fn decode_entity(item: &weir_table::Item) -> Option<Entity> {
+    record::decode(item).map(|stored| stored.entity)
+}

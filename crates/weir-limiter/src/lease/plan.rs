@@ -1,8 +1,8 @@
 //! What a settle request does to a lease and its buckets: a pure decision, no store, no clock.
 //!
 //! Refunds go to the shards that paid, up to their capacity. More tokens come from the lease's first shard, or from several
-//! if they must be available. A cascaded lease changes the parent's buckets alike. If a bucket expired meanwhile, refunds
-//! and debts are dropped: it starts full for the next request.
+//! if they must be available. A cascaded lease changes the parent's buckets alike. If a bucket was deleted meanwhile, only the
+//! lease changes: the bucket starts full for the next request.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::ids::LimitName;
 use crate::writes::Cover;
 
-/// The shards that were read, by holding and shard number; none if the bucket is gone.
+/// The shards that were read, by holding and shard number; none if the bucket is gone. One that has expired is full.
 pub(super) type ShardImages = BTreeMap<(usize, u32), Option<Bucket>>;
 
 /// What to do.
@@ -156,10 +156,16 @@ impl Draft {
             for (payer, holding) in holdings.iter().enumerate() {
                 if *delta < 0 {
                     self.refund(payer, holding, name, -delta);
-                } else if let Some(bucket) = first_live(payer, holding, images)
-                    && has_limit(payer, bucket, name)?
-                {
-                    self.take(payer, bucket.shard, name, *delta);
+                    continue;
+                }
+                let shard = match first_live(payer, holding, images) {
+                    Some(bucket) => has_limit(payer, bucket, name)?.then_some(bucket.shard),
+                    None => {
+                        holding.shards.keys().next().copied().filter(|_| holding.pays(payer, name))
+                    }
+                };
+                if let Some(shard) = shard {
+                    self.take(payer, shard, name, *delta);
                 }
             }
         }
@@ -234,23 +240,15 @@ impl Draft {
             let old = images.get(shard)?.as_ref()?;
             let mut new = match cover {
                 Cover::Required => old.refilled(now_ms),
-                Cover::NotRequired => refilled_if_full(old, amounts, now_ms),
+                Cover::NotRequired => old.refilled_if_full(amounts.keys(), now_ms),
             };
             amounts.iter().for_each(|(name, amount)| new.take(name, *amount));
-            // The bucket must live until a new debt is repaid.
-            new.keep_alive(old.expires.is_none(), now_ms);
+            // The bucket must live until a new debt is repaid. Leases were considered when they were granted.
+            new.keep_alive(old.expires.is_none(), 0, now_ms);
             (*old != new).then(|| (shard.0, old.clone(), new))
         });
         Change { buckets: changed.collect(), cover, record: self.record }
     }
-}
-
-/// Refills first if a limit may have been full since the last refill: a debt made before the refill would vanish in it, and
-/// what is refunded to a full bucket is dropped. Otherwise the order does not matter, and a change that leaves `rf` alone
-/// conflicts with nobody.
-fn refilled_if_full(bucket: &Bucket, amounts: &Amounts, now_ms: i64) -> Bucket {
-    let may_wait = bucket.may_refill_later(amounts.keys(), now_ms);
-    if may_wait { bucket.clone() } else { bucket.refilled(now_ms) }
 }
 
 /// The first shard of a holding that exists.

@@ -54,6 +54,11 @@ impl Holding {
         shards.fold(0, |sum, amount| sum.saturating_add(*amount))
     }
 
+    /// Whether a deleted bucket would pay for more of a limit: a parent pays only for limits that it has.
+    pub(super) fn pays(&self, payer: usize, name: &LimitName) -> bool {
+        payer == 0 || self.shards.values().any(|amounts| amounts.contains_key(name))
+    }
+
     /// Adds to the millitokens held of a limit on a shard.
     pub(super) fn add(&mut self, shard: u32, name: &LimitName, amount: i64) {
         let held = self.shards.entry(shard).or_default().entry(name.clone()).or_default();

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use weir_table::{Backend, Get, Item, Write};
+use weir_table::{Backend, Get, Write};
 
 use super::plan::{Change, Plan, ShardImages, plan, replay};
 use super::record::Record;
@@ -118,11 +118,16 @@ impl<B: Backend> Limiter<B> {
             Some(item) => Some(Record::decode(&item).ok_or(Error::NotALease)?),
             None => (known.version == 0).then(|| known.clone()),
         };
-        let live = |item: Option<Item>| match ShardState::from_item(item.as_ref(), now_ms) {
-            ShardState::Live(bucket) => Some(bucket),
-            ShardState::Missing | ShardState::Expired(_) | ShardState::Incomplete => None,
-        };
-        Ok((record, shards.iter().copied().zip(found.map(live)).collect()))
+        let mut images = ShardImages::new();
+        for ((payer, shard), item) in shards.iter().copied().zip(found) {
+            let Some(id) = bucket_ids(known).nth(payer) else { continue };
+            let image = match ShardState::from_item(&id, item.as_ref(), now_ms)?.bucket() {
+                Some(bucket) => Some(self.whole_shard(&id, bucket.clone()).await?),
+                None => None,
+            };
+            images.insert((payer, shard), image);
+        }
+        Ok((record, images))
     }
 
     /// Writes a change. Returns false if others were faster, or if the store did not respond and it may have happened.

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::ids::NamespaceName;
 use crate::limiter::Limiter;
 use crate::version::{self, SCHEMA, SCHEMA_ZAE, Version};
-use crate::{keys, namespaces};
+use crate::{keys, namespaces, shared_table};
 use lock::MigrationLock;
 use plan::Plan;
 
@@ -65,9 +65,11 @@ async fn migrate_to<B: Backend>(
         if found.schema != schema && is_strict(limiter).await? {
             return Err(plan::strict_version_error(&found.schema, schema));
         }
-        let shared = limiter.settings().is_shared();
+        if limiter.settings().is_shared() {
+            return shared_table::check_version(&item);
+        }
         let schemas = steps.iter().map(|step| (step.from, step.to));
-        let at = match plan::plan(&found.schema, schema, shared, schemas)? {
+        let at = match plan::plan(&found.schema, schema, schemas)? {
             Plan::Supported => return Ok(()),
             Plan::Step(at) => at,
         };

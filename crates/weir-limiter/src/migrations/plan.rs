@@ -18,7 +18,6 @@ pub(super) enum Plan {
 pub(super) fn plan<'a>(
     found: &str,
     wanted: &str,
-    shared: bool,
     mut steps: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Result<Plan> {
     if found == wanted {
@@ -33,22 +32,21 @@ pub(super) fn plan<'a>(
         )));
     };
     // Within a major version, older programs can use newer schemas.
-    if at.0 == supported.0 && (shared || at > supported) {
+    if at.0 == supported.0 && at > supported {
         return Ok(Plan::Supported);
     }
-    Err(Error::Version(match (shared, at > supported) {
-        (true, _) => format!(
-            "the table has schema {found}, but zae-limiter works with {wanted}: share a table that it made, or turn compat off"
-        ),
-        (false, true) => format!(
+    Err(Error::Version(if at > supported {
+        format!(
             "the table has schema {found}, and this version of weir works with {wanted}: use a newer weir"
-        ),
-        (false, false) if at.0 == 0 => format!(
-            "the table has schema {found} of zae-limiter: set compat to \"zae\" to share it, or choose another table"
-        ),
-        (false, false) => format!(
+        )
+    } else if at.0 == 0 {
+        format!(
+            "the table has schema {found} of zae-limiter: set compat to \"zae\" to share a table of zae-limiter 0.10, or choose another table and copy this one into it with `weir limiter import-zae`"
+        )
+    } else {
+        format!(
             "the table has schema {found}, which cannot be migrated to {wanted}: use an older weir first"
-        ),
+        )
     }))
 }
 
@@ -73,7 +71,7 @@ mod tests {
 
     #[test]
     fn steps_are_taken_in_order() {
-        let next = |found| plan(found, "2.0.0", false, STEPS.into_iter()).unwrap();
+        let next = |found| plan(found, "2.0.0", STEPS.into_iter()).unwrap();
         assert_eq!(next("1.0.0"), Plan::Step(0));
         assert_eq!(next("1.1.0"), Plan::Step(1));
         assert_eq!(next("2.0.0"), Plan::Supported);
@@ -82,26 +80,16 @@ mod tests {
 
     #[test]
     fn an_unsupported_schema_says_what_to_do() {
-        for (found, shared, advice) in [
-            ("3.0.0", false, "use a newer weir"),
-            ("1.5.0", false, "use an older weir first"),
-            ("0.9.0", false, "set compat"),
-            ("2.0.0", true, "turn compat off"),
-            ("new", false, "is this a table of the limiter"),
-            ("1.2.3.4", false, "is this a table of the limiter"),
+        for (found, advice) in [
+            ("3.0.0", "use a newer weir"),
+            ("1.5.0", "use an older weir first"),
+            ("0.9.0", "set compat"),
+            ("0.10.0", "weir limiter import-zae"),
+            ("new", "is this a table of the limiter"),
+            ("1.2.3.4", "is this a table of the limiter"),
         ] {
-            let wanted = if shared { "0.9.0" } else { "2.0.0" };
-            let steps = if shared { &[][..] } else { &STEPS[..] };
-            let error = plan(found, wanted, shared, steps.iter().copied()).unwrap_err();
+            let error = plan(found, "2.0.0", STEPS.into_iter()).unwrap_err();
             assert!(error.to_string().contains(advice), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_shared_table_may_have_any_schema_of_its_major_version() {
-        for found in ["0.8.0", "0.9.0", "0.99.0"] {
-            let next = plan(found, "0.9.0", true, std::iter::empty()).unwrap();
-            assert_eq!(next, Plan::Supported, "{found}");
         }
     }
 }

@@ -81,7 +81,7 @@ impl<B: Backend> Limiter<B> {
             before: before.map(audit_details),
             after: Some(audit_details(after)),
         };
-        self.audit_write(keys::REGISTRY, event, now_ms)
+        self.registry_audit_write(&after.id, event, now_ms)
     }
 }
 

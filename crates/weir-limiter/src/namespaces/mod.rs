@@ -46,3 +46,8 @@ pub struct Record {
     /// When the namespace was deleted, in milliseconds since 1970.
     pub deleted_ms: Option<i64>,
 }
+
+/// Decodes a namespace. None, if its name is invalid here.
+pub(crate) fn decode_record(item: &weir_table::Item) -> Option<Record> {
+    Record::decode(item)
+}

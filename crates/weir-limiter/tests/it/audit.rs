@@ -2,18 +2,21 @@
 
 use weir_limiter::Error;
 use weir_limiter::audit::{Action, Event};
+use weir_limiter::config::{Level, LevelConfig};
 use weir_limiter::entities::NewEntity;
+use weir_limiter::ids::Resource;
 use weir_table::audit::EventRange;
 use weir_table::retry::Listed;
 use weir_table::{Get, Item, Query, Value, Write};
 
-use crate::scene::{NOON_MS, Scene, entity};
+use crate::scene::{NOON_MS, Scene, entity, eventually_eq, per_minute};
 
 scenes!(
     events_are_listed_newest_first,
     an_event_item_matches_zae_limiter,
     events_of_zae_limiter_are_read_or_ignored,
     events_that_are_archived_stay_longer,
+    the_whole_namespace_is_listed_newest_first,
 );
 
 async fn named(scene: &Scene, name: &str) {
@@ -137,4 +140,30 @@ async fn events_that_are_archived_stay_longer(scene: &Scene) {
         weir_limiter::keys::audit(scene.ns.id().as_str(), "user-1", "none"),
     );
     assert_eq!(scene.store.get(&key).await.unwrap(), None);
+}
+
+async fn the_whole_namespace_is_listed_newest_first(scene: &Scene) {
+    let level = LevelConfig { limits: vec![per_minute("rpm", 5)], ..LevelConfig::default() };
+    for name in ["a", "b"] {
+        scene.clock.advance_ms(1_000);
+        named(scene, name).await;
+    }
+    scene.clock.advance_ms(1_000);
+    scene.ns.set_limits(&Level::System, level.clone(), "ann").await.unwrap();
+    scene.clock.advance_ms(1_000);
+    let on = Level::Resource(Resource::new("gpt-4").unwrap());
+    scene.ns.set_limits(&on, level, "ann").await.unwrap();
+    let subjects = async |range: EventRange| {
+        let found = scene.ns.audit_of_all(&range).await.unwrap();
+        let subjects: Vec<_> = found.items.into_iter().map(|event| event.subject).collect();
+        (subjects, found.cursor)
+    };
+    let all = ["$RESOURCE:gpt-4", "$SYSTEM", "user-1", "user-1", "default"];
+    eventually_eq(all.map(str::to_owned).to_vec(), async || {
+        subjects(EventRange::default()).await.0
+    })
+    .await;
+    let (first, cursor) = subjects(EventRange { limit: 3, ..EventRange::default() }).await;
+    let (rest, _) = subjects(EventRange { limit: 3, cursor, ..EventRange::default() }).await;
+    assert_eq!([first, rest].concat(), all);
 }

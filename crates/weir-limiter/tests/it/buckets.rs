@@ -110,8 +110,8 @@ async fn a_deleted_level_gives_way_to_the_next(scene: &Scene) {
     scene.ns.delete_limits(&own(), "tests").await.unwrap();
     let view = seen(scene).await;
     assert_eq!(there(&view), [("rpm", 20)]);
-    // Seven minutes after now, and up to the next five.
-    assert_eq!(view.expires_ms, Some(scene.now_ms() + 600_000));
+    // Leases of a bucket that did not expire may last a day; and up to the next five minutes.
+    assert_eq!(view.expires_ms, Some(scene.now_ms() + 86_400_000 + 300_000));
     set(scene, &own(), &[per_minute("rpm", 20)]).await;
     assert_eq!(seen(scene).await.expires_ms, None);
     scene.ns.delete_limits(&Level::System, "tests").await.unwrap();
@@ -137,7 +137,8 @@ async fn limits_on_all_resources_reach_every_bucket_of_the_entity(scene: &Scene)
             .iter()
             .map(|bucket| (bucket.resource.to_string(), bucket.limits[0].limit.capacity))
             .collect();
-        (shown.len() == 2).then_some(shown)
+        // It may also show one only after the set.
+        (shown.len() == 2 && shown.iter().all(|(_, capacity)| *capacity == 50)).then_some(shown)
     })
     .await;
     assert_eq!(capacities, [("claude".to_owned(), 50), ("gpt-4".to_owned(), 50)]);

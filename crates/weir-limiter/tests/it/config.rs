@@ -3,7 +3,7 @@
 use weir_limiter::bucket::Limit;
 use weir_limiter::config::{Level, LevelConfig, OnUnavailable, Source};
 use weir_limiter::{Error, keys};
-use weir_table::{Get, Item, Value};
+use weir_table::{Get, Item};
 
 use crate::scene::{Scene, entity, eventually, eventually_eq, per_minute, resource};
 
@@ -285,8 +285,7 @@ async fn levels_written_by_zae_limiter_are_read(scene: &Scene) {
         .with("l_rpm_cp", 7)
         .with("l_rpm_ra", 7)
         .with("l_rpm_rp", 60)
-        .with("audit_retention_days", 30)
-        .with("extra", Value::Null);
+        .with("audit_retention_days", 30);
     let table = scene.limiter.settings().table.as_str();
     scene.store.write(weir_table::Write::put(table, system)).await.unwrap();
     let read = scene.ns.limits(&Level::System).await.unwrap().unwrap();

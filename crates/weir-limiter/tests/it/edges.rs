@@ -9,8 +9,8 @@ use weir_limiter::lease::Settle;
 use weir_table::clock::Clock;
 
 use crate::acquire::{granted, refused, request};
-use crate::lease::amounts;
-use crate::scene::{Scene, entity, per_minute, resource};
+use crate::lease::{amounts, shard};
+use crate::scene::{Scene, entity, limit_name, per_minute, resource};
 
 scenes!(
     a_clock_that_goes_back_brings_back_no_full_bucket,
@@ -25,6 +25,10 @@ scenes!(
     a_bucket_recovers_from_a_clock_that_was_ahead,
     a_limit_that_is_removed_and_added_again_is_not_refilled,
     a_bucket_whose_limits_are_gone_is_not_used,
+    a_bucket_outlives_its_leases,
+    a_refund_of_a_limit_that_was_removed_is_counted,
+    a_take_that_leaves_the_refill_sets_back_a_clock_that_was_ahead,
+    a_bucket_that_refills_slowly_recovers_from_a_clock_that_was_ahead,
 );
 
 const MINUTE_MS: u64 = 60_000;
@@ -242,5 +246,67 @@ async fn a_bucket_whose_limits_are_gone_is_not_used(scene: &Scene) {
         assert!(matches!(answer, Err(Error::NoLimits { .. })), "{answer:?}");
     }
     set_level(scene, &level, &[per_minute("rpm", 60)]).await;
+    refused(take(scene, 1).await);
+}
+
+/// Consumed tokens of a limit of the user's bucket.
+async fn consumed(scene: &Scene, limit: &str) -> i64 {
+    let bucket = scene.ns.bucket(&entity("user"), &resource("gpt-4")).await.unwrap().unwrap();
+    let of = bucket.limits.iter().find(|view| view.limit.name == limit_name(limit)).unwrap();
+    of.consumed_milli / 1000
+}
+
+async fn a_bucket_outlives_its_leases(scene: &Scene) {
+    let quick = Limit { refill_amount: 10, refill_period_seconds: 1, ..per_minute("rpm", 10) };
+    set_limits(scene, &[quick]).await;
+    let mut ask = request("user", &[("rpm", 1)], &[]);
+    granted(scene.ns.acquire(&ask).await.unwrap());
+    ask.lease_ttl_ms = 3_600_000;
+    let grant = granted(scene.ns.acquire(&ask).await.unwrap()).grant;
+    scene.clock.advance_ms(59 * MINUTE_MS);
+    let more = Settle::CommitActual(amounts(&[("rpm", 8)]));
+    scene.ns.settle(&grant, &more, None).await.unwrap();
+    assert_eq!((available(scene).await, consumed(scene, "rpm").await), (3, 9));
+}
+
+async fn a_refund_of_a_limit_that_was_removed_is_counted(scene: &Scene) {
+    let (rpm, tpm) = (per_minute("rpm", 60), per_minute("tpm", 1_000));
+    let level = Level::Entity(entity("user"), None);
+    set_level(scene, &level, &[rpm.clone(), tpm.clone()]).await;
+    granted(take(scene, 20).await);
+    let grant = granted(take(scene, 30).await).grant;
+    set_level(scene, &level, std::slice::from_ref(&tpm)).await;
+    scene.ns.settle(&grant, &Settle::Rollback, None).await.unwrap();
+    set_level(scene, &level, &[rpm, tpm]).await;
+    assert_eq!((available(scene).await, consumed(scene, "rpm").await), (40, 20));
+}
+
+async fn a_take_that_leaves_the_refill_sets_back_a_clock_that_was_ahead(scene: &Scene) {
+    set_limits(scene, &[per_minute("rpm", 6_000)]).await;
+    granted(take(scene, 5_999).await);
+    granted(take(scene, 1).await);
+    let other = scene.another().await.namespace(scene.ns.name()).await.unwrap();
+    scene.clock.advance_ms(30 * MINUTE_MS);
+    granted(other.acquire(&request("user", &[("rpm", 1)], &[])).await.unwrap());
+    turn_back(scene, 30 * MINUTE_MS);
+    // This process last saw an empty bucket that was refilled now.
+    scene.clock.advance_ms(1_000);
+    granted(take(scene, 1).await);
+    assert_eq!(shard(scene, "user", 0).await.unwrap().refilled_ms, scene.now_ms());
+}
+
+async fn a_bucket_that_refills_slowly_recovers_from_a_clock_that_was_ahead(scene: &Scene) {
+    let slow = Limit { refill_amount: 1, refill_period_seconds: 200, ..per_minute("rpm", 2) };
+    set_limits(scene, &[slow]).await;
+    granted(take(scene, 2).await);
+    scene.clock.advance_ms(300 * MINUTE_MS);
+    granted(take(scene, 2).await);
+    turn_back(scene, 300 * MINUTE_MS);
+    // Time that was granted before is granted again a minute at a time.
+    for wait_ms in [60_000, 60_000, 60_000, 20_000] {
+        assert_eq!(refused(take(scene, 1).await).retry_after_ms, wait_ms);
+        scene.clock.advance_ms(wait_ms.cast_unsigned());
+    }
+    granted(take(scene, 1).await);
     refused(take(scene, 1).await);
 }

@@ -17,6 +17,7 @@ scenes!(
     an_adjustment_takes_from_and_refunds_child_and_parent_alike,
     a_refund_never_exceeds_the_capacity,
     a_lease_whose_bucket_is_gone_is_settled_all_the_same,
+    a_lease_whose_bucket_has_expired_takes_from_a_full_one,
     a_debt_is_not_lost_in_a_refill,
     a_consume_takes_what_is_available_and_is_refused_otherwise,
     a_refused_parent_spares_the_child,
@@ -150,28 +151,32 @@ async fn a_refund_never_exceeds_the_capacity(scene: &Scene) {
 }
 
 async fn a_lease_whose_bucket_is_gone_is_settled_all_the_same(scene: &Scene) {
-    for (who, present) in [("gone", false), ("expired", true)] {
-        let grant = taken(scene, &[who], &[("rpm", 10)]).await;
-        let mut bucket = shard(scene, who, 0).await.unwrap();
-        bucket.expires = Some(scene.now_ms() / MILLI);
-        put_bucket(scene, who, &bucket).await;
-        if !present {
-            let table = scene.limiter.settings().table.clone();
-            let id = bucket_id(scene, who);
-            let key = keys::bucket(&id.ns, &id.entity, &id.resource, 0);
-            scene.store.write(Write::delete(table, key)).await.unwrap();
-        }
-        let more = Settle::Consume(amounts(&[("rpm", 1)]));
-        let error = scene.ns.settle(&grant, &more, None).await.unwrap_err();
-        assert!(matches!(error, Error::NotFound { kind: "bucket", .. }), "{error}");
-        let settled = scene.ns.settle(&grant, &adjust(&[("rpm", -2)]), None).await.unwrap();
-        assert_eq!(settled.net, amounts(&[("rpm", 8)]));
-        let settled = scene.ns.settle(&grant, &adjust(&[("rpm", 5)]), None).await.unwrap();
-        assert_eq!(settled.net, amounts(&[("rpm", 8)]), "nothing is there to take from");
-        let settled = scene.ns.settle(&grant, &Settle::Rollback, None).await.unwrap();
-        assert_eq!(settled.state, LeaseState::RolledBack);
-        assert_eq!(shard(scene, who, 0).await, present.then_some(bucket));
-    }
+    let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
+    let (table, id) = (scene.limiter.settings().table.clone(), bucket_id(scene, "user"));
+    let key = keys::bucket(&id.ns, &id.entity, &id.resource, 0);
+    scene.store.write(Write::delete(table, key)).await.unwrap();
+    let more = Settle::Consume(amounts(&[("rpm", 1)]));
+    let error = scene.ns.settle(&grant, &more, None).await.unwrap_err();
+    assert!(matches!(error, Error::NotFound { kind: "bucket", .. }), "{error}");
+    let settled = scene.ns.settle(&grant, &adjust(&[("rpm", -2)]), None).await.unwrap();
+    assert_eq!(settled.net, amounts(&[("rpm", 8)]));
+    let settled = scene.ns.settle(&grant, &adjust(&[("rpm", 5)]), None).await.unwrap();
+    assert_eq!(settled.net, amounts(&[("rpm", 13)]), "the lease holds what was reported");
+    let settled = scene.ns.settle(&grant, &Settle::Rollback, None).await.unwrap();
+    assert_eq!(settled.state, LeaseState::RolledBack);
+    assert_eq!(shard(scene, "user", 0).await, None);
+}
+
+async fn a_lease_whose_bucket_has_expired_takes_from_a_full_one(scene: &Scene) {
+    let grant = taken(scene, &["user"], &[("rpm", 10)]).await;
+    let mut bucket = shard(scene, "user", 0).await.unwrap();
+    bucket.expires = Some(scene.now_ms() / MILLI);
+    put_bucket(scene, "user", &bucket).await;
+    let settled = scene.ns.settle(&grant, &adjust(&[("rpm", 25)]), None).await.unwrap();
+    assert_eq!(settled.net, amounts(&[("rpm", 35)]));
+    assert_eq!(balance(scene, "user", "rpm").await, (75, 35));
+    let expires = shard(scene, "user", 0).await.unwrap().expires.unwrap();
+    assert!(expires > scene.now_ms() / MILLI);
 }
 
 async fn a_debt_is_not_lost_in_a_refill(scene: &Scene) {

@@ -37,6 +37,7 @@ mod lease_misuse;
 mod namespaces;
 mod scene;
 mod shards;
+mod unknown;
 mod usage;
 mod version;
 mod watched;

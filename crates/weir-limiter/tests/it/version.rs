@@ -92,11 +92,15 @@ async fn a_shared_table_has_the_version_of_zae_limiter(scene: &Scene) {
     assert_eq!(item.get("lambda_version"), Some(&Value::Null));
     // An original that came first says more, and that stays.
     let key = keys::version();
-    let theirs = set("lambda_version", "0.10.3").set("schema_version", "0.99.0");
-    scene.store.write(Write::update("shared", key, theirs)).await.unwrap();
+    let theirs = set("lambda_version", "0.10.3").set("schema_version", "0.9.1");
+    scene.store.write(Write::update("shared", key.clone(), theirs)).await.unwrap();
     let before = record(scene, "shared").await;
     open().await.unwrap();
     assert_eq!(record(scene, "shared").await, before);
+    let later = set("schema_version", "0.10.0");
+    scene.store.write(Write::update("shared", key, later)).await.unwrap();
+    let error = open().await.unwrap_err().to_string();
+    assert!(error.contains("zae-limiter") && error.contains("import-zae"), "{error}");
     let _: &TableSpec = &scene.store.spec("shared").await.unwrap();
     scene.store.delete_table("shared").await.unwrap();
 }

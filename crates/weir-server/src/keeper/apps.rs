@@ -3,17 +3,19 @@
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use weir_api::keeper::{AppConfig, AppParam, ConfigResponse, EffectiveConfig, OrgParam};
+use weir_api::keeper::{
+    AppConfig, AppParam, ConfigResponse, DeletedParams, EffectiveConfig, OrgParam,
+};
 use weir_keeper::ids::Scope;
 
 use super::convert;
 use super::error::{KeeperError, Reply};
-use super::orgs::{config_page, put_response};
+use super::orgs::{config_page, deleted, put_response};
 use super::path::{AppPath, OrgPath, keeper};
 use super::rates::allowances;
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
-use weir_framework::extract::{Body, Query};
+use weir_framework::extract::{Body, QueryParts};
 use weir_framework::page::{Page, PageLimit as _, PageParams};
 
 /// Creates or changes an app
@@ -29,7 +31,7 @@ pub(crate) async fn put(
 ) -> Result<Response, KeeperError> {
     allowances(&app)?.write(&app, &actor).await?;
     let put = keeper(&app)?.put_app(&org, &id, &convert::put_app(config), actor.name()).await?;
-    Ok(put_response(&put, &Scope::App(org, id)))
+    Ok(put_response(&app, &put, &Scope::App(org, id)))
 }
 
 /// Returns the configuration in force for an app
@@ -43,12 +45,16 @@ pub(crate) async fn get(
 }
 
 /// Lists the apps of an org
-#[utoipa::path(get, path = "/api/v1/orgs/{org}/apps", tag = "apps", params(OrgParam, PageParams),
+///
+/// A page can be short or empty although more pages follow, because it skips deleted apps.
+#[utoipa::path(get, path = "/api/v1/orgs/{org}/apps", tag = "apps", params(OrgParam, PageParams, DeletedParams),
     responses((status = 200, body = Page<EffectiveConfig>)))]
 pub(crate) async fn list(
     State(app): State<App>,
     OrgPath(org): OrgPath,
-    Query(page): Query<PageParams>,
+    QueryParts((page, shown)): QueryParts<(PageParams, DeletedParams)>,
 ) -> Reply<Page<EffectiveConfig>> {
-    Ok(config_page(keeper(&app)?.list_apps(&org, page.checked_limit()?, page.cursor).await?))
+    Ok(config_page(
+        keeper(&app)?.list_apps(&org, page.checked_limit()?, page.cursor, deleted(&shown)).await?,
+    ))
 }

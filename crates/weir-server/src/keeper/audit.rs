@@ -30,7 +30,7 @@ async fn list(
     QueryParts((page, range)): AuditQuery,
 ) -> Reply<Page<OrgAuditEvent>> {
     let keeper = keeper(&app)?;
-    keeper.effective_config(scope.org(), scope.app()).await?;
+    keeper.config_or_deleted(scope.org(), scope.app()).await?;
     let events = keeper.audit_events(&scope, &event_range(page, &range)?).await?;
     Ok(page_response(events, convert::audit_event))
 }

@@ -6,6 +6,7 @@
 //! | `keeper-catch-up` | updates totals of today and yesterday of every org, in case the feed missed a change | one instance |
 //! | `keeper-notices` | sends signed notices to webhooks | every instance |
 //! | `keeper-prices` | downloads prices, once a day | one instance |
+//! | `keeper-purge` | removes orgs and apps that were deleted 30 days ago | one instance |
 //! | `keeper-export` | exports counters to object storage | one instance |
 
 use std::time::Duration;
@@ -16,7 +17,8 @@ use weir_keeper::bounds::BOOK_BYTES_MAX;
 use weir_keeper::export::ExportTarget;
 use weir_table::AnyBackend;
 
-use super::deliver::Deliver;
+use super::deletion::Purge;
+use super::deliver::{Deliver, WebhookSender};
 use super::http_client::{HttpClient, send};
 use super::summing::{Aggregate, CatchUp};
 use weir_framework::app::App;
@@ -44,14 +46,15 @@ pub(super) struct JobOptions {
 pub(super) fn declare(
     app: &App,
     keeper: &Budgets,
-    http: &HttpClient,
+    (http, sender): (&HttpClient, &WebhookSender),
     options: &JobOptions,
     jobs: Jobs,
 ) -> Jobs {
     let jobs = jobs
         .feed_job(Aggregate::new(app, keeper, options.aggregate_every))
         .periodic_job(CatchUp::new(app, keeper, options.catch_up_every))
-        .periodic_job(Deliver::new(app, keeper.clone(), http.clone(), options.aggregate_every));
+        .periodic_job(Purge { app: app.clone(), keeper: keeper.clone() })
+        .periodic_job(Deliver::new(app, keeper.clone(), sender.clone(), options.aggregate_every));
     let jobs = match &options.prices {
         Some(from) => {
             let http = http.clone();

@@ -1,11 +1,14 @@
 //! Metrics of the keeper.
 //!
 //! The rate of `keeper_spend_usd_micros_total` times `keeper_aggregate_lag_seconds` bounds how far a quota can be overshot.
-//! How close orgs and apps are to their quotas is exported by rank, not by name, to bound the number of series.
+//! How close orgs and apps are to their quotas is exported by rank, not by name, to bound the number of series. Deliveries are
+//! exported by org, up to a bound.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -13,6 +16,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use weir_keeper::Keeper;
 use weir_keeper::aggregate::AggregateReport;
+use weir_keeper::ids::OrgId;
+use weir_keeper::webhooks::DeliveryOutcome;
 use weir_table::AnyBackend;
 
 use weir_framework::metrics::{ServiceMetrics, set};
@@ -20,10 +25,33 @@ use weir_framework::{ApiError, App};
 
 /// How many orgs and apps are reported.
 const RANKS: usize = 10;
+/// Orgs with a label of their own.
+const ORGS_MAX: usize = 100;
+const OTHER_ORGS: &str = "_other";
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Label {
     result: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OrgResult {
+    org: String,
+    result: &'static str,
+}
+
+/// The orgs with series of their own: the first that this instance saw, so that the number of series is bounded.
+#[derive(Debug, Default)]
+struct OrgLabels(Mutex<BTreeSet<String>>);
+
+impl OrgLabels {
+    /// The label of an org. No org has the id of the others' label.
+    fn label(&self, org: &OrgId) -> String {
+        let mut known = self.0.lock();
+        let has_label =
+            known.contains(org.as_str()) || known.len() < ORGS_MAX && known.insert(org.to_string());
+        if has_label { org.to_string() } else { OTHER_ORGS.to_owned() }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -47,7 +75,8 @@ pub(crate) struct KeeperMetrics {
     aggregate_lag: Figure,
     spend: Counter,
     closest: Family<Rank, Figure>,
-    deliveries: Family<Label, Counter>,
+    deliveries: Family<OrgResult, Counter>,
+    delivery_orgs: OrgLabels,
     sticky_flips: Counter,
     notices_queued: Counter,
     notices_undelivered: Counter,
@@ -77,6 +106,7 @@ impl Default for KeeperMetrics {
             spend: Counter::default(),
             closest: Family::default(),
             deliveries: Family::default(),
+            delivery_orgs: OrgLabels::default(),
             sticky_flips: Counter::default(),
             notices_queued: Counter::default(),
             notices_undelivered: Counter::default(),
@@ -109,10 +139,15 @@ impl KeeperMetrics {
         self.tokens.get_or_create(&Label { result }).inc();
     }
 
-    /// Counts a webhook delivery: `delivered` or `failed`.
-    pub(crate) fn delivery(&self, is_delivered: bool) {
-        let result = if is_delivered { "delivered" } else { "failed" };
-        self.deliveries.get_or_create(&Label { result }).inc();
+    /// Counts an attempt to deliver a webhook notice: `delivered`, `failed` or `given_up`.
+    pub(crate) fn delivery(&self, org: &OrgId, outcome: DeliveryOutcome) {
+        let result = match outcome {
+            DeliveryOutcome::Delivered => "delivered",
+            DeliveryOutcome::Retry(_) => "failed",
+            DeliveryOutcome::GivenUp => "given_up",
+        };
+        let org = self.delivery_orgs.label(org);
+        self.deliveries.get_or_create(&OrgResult { org, result }).inc();
     }
 
     /// Records the result of a pass of the aggregator.
@@ -145,7 +180,7 @@ impl ServiceMetrics for KeeperMetrics {
         registry.register("keeper_spend_usd_micros", help, self.spend.clone());
         let help = "Spend in percent of the quota, of the orgs and apps closest to theirs, by rank";
         registry.register("keeper_quota_used_percent", help, self.closest.clone());
-        let help = "Webhook deliveries, by result";
+        let help = "Attempts to deliver webhook notices, by org and result";
         registry.register("keeper_webhook_deliveries", help, self.deliveries.clone());
         let help = "Fallbacks to the next model of a chain, made by this instance";
         registry.register("keeper_sticky_fallbacks", help, self.sticky_flips.clone());
@@ -188,4 +223,22 @@ impl ServiceMetrics for KeeperMetrics {
 /// The metrics of the running service.
 pub(crate) fn metrics(app: &App) -> Result<&KeeperMetrics, ApiError> {
     app.kept_by::<Arc<KeeperMetrics>>("keeper").map(Arc::as_ref)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orgs_beyond_the_bound_share_a_label() {
+        let labels = OrgLabels::default();
+        let org =
+            |number: usize| OrgId::new(format!("550e8400-e29b-41d4-a716-{number:012}")).unwrap();
+        for _ in 0..2 {
+            for number in 0..ORGS_MAX {
+                assert_eq!(labels.label(&org(number)), org(number).as_str());
+            }
+            assert_eq!(labels.label(&org(ORGS_MAX)), OTHER_ORGS);
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! | caller | may |
 //! |---|---|
-//! | operator, with the admin key | configure orgs, apps and webhooks, rotate secrets, move chains by hand, and everything below |
+//! | operator, with the admin key | configure, delete and restore orgs and apps, configure webhooks, rotate secrets, move chains by hand, and everything below |
 //! | org, with its token | read the configuration and the audit events of itself and its apps, and everything below for each of its apps |
 //! | app, with its token | read its configuration and audit events, select a model, submit usage, read its totals, register profiles |
 //! | anyone with a one-time token | fetch the client secret that the token stands for, once |
@@ -13,10 +13,13 @@ mod aggregates;
 mod apps;
 mod audit;
 mod auth;
+mod client_tokens;
 pub mod codes;
 pub mod convert;
 mod credentials;
+mod deletion;
 mod deliver;
+mod deliveries;
 mod error;
 mod http_client;
 mod jobs;
@@ -44,7 +47,8 @@ pub use weir_keeper::catalog::ModelCatalog;
 use weir_keeper::export::ExportTarget;
 use weir_table::{AnyBackend, Error, Result};
 
-use self::http_client::HttpClient;
+use self::deliver::WebhookSender;
+use self::http_client::{HttpClient, HttpError};
 use self::metrics::KeeperMetrics;
 use self::rates::Allowances;
 pub use self::settings::{Labels, Settings};
@@ -99,6 +103,7 @@ impl KeeperService {
                 .unwrap_or(i64::MAX),
             retrieval_token_secs: number(own.secret_retrieval_secs),
             bcrypt_cost: number(own.bcrypt_cost),
+            webhook_addresses: own.webhook_addresses(),
             bcrypt_at_once: usize::try_from(own.bcrypt_at_once).unwrap_or(usize::MAX),
             // A response of a remote store can be lost; its transactions need a token to be repeated safely.
             idempotency_tokens: app.store().backend().is_shared(),
@@ -121,10 +126,11 @@ fn store_error(error: weir_keeper::Error) -> Error {
 impl Service for KeeperService {
     fn open<'a>(&'a self, app: &'a App) -> Opening<'a> {
         Box::pin(async {
-            let http = HttpClient::new();
-            let http = http.map_err(|error| Error::backend("creating the HTTP client", error))?;
+            let wrong = |error: HttpError| Error::backend("creating the HTTP client", error);
+            let sender = WebhookSender::new(self.settings.webhook_addresses());
             let opened = Opened::default()
-                .keep(http)
+                .keep(HttpClient::new().map_err(wrong)?)
+                .keep(sender.map_err(wrong)?)
                 .keep(self.keeper(app).await?)
                 .keep(Allowances::new(&self.settings))
                 .keep(Arc::clone(&self.metrics));
@@ -165,12 +171,15 @@ impl Service for KeeperService {
             .route(tenant, routes!(audit::of_app));
         // The operator, and anyone with a one-time token
         api.route(RequiredScope::Admin, routes!(orgs::list))
-            .route(RequiredScope::Admin, routes!(orgs::put))
-            .route(RequiredScope::Admin, routes!(apps::put))
-            .route(RequiredScope::Admin, routes!(credentials::rotate_org))
-            .route(RequiredScope::Admin, routes!(credentials::rotate_app))
-            .route(ticket, routes!(credentials::secret_org))
-            .route(ticket, routes!(credentials::secret_app))
+            .route(RequiredScope::Admin, routes!(orgs::put, deletion::delete_org))
+            .route(RequiredScope::Admin, routes!(apps::put, deletion::delete_app))
+            .route(RequiredScope::Admin, routes!(deletion::restore_org))
+            .route(RequiredScope::Admin, routes!(deletion::restore_app))
+            .route(RequiredScope::Admin, routes!(profiles::remove))
+            .route(RequiredScope::Admin, routes!(credentials::rotate_org, credentials::cancel_org))
+            .route(RequiredScope::Admin, routes!(credentials::rotate_app, credentials::cancel_app))
+            .route(ticket, routes!(credentials::secret_org, credentials::redeem_org))
+            .route(ticket, routes!(credentials::secret_app, credentials::redeem_app))
             .route(RequiredScope::Admin, routes!(sticky::set_org, sticky::reset_org))
             .route(RequiredScope::Admin, routes!(sticky::set_app, sticky::reset_app))
             .route(RequiredScope::Admin, routes!(prices::list, prices::import))
@@ -178,6 +187,8 @@ impl Service for KeeperService {
             .route(RequiredScope::Admin, routes!(prices::remove_import))
             .route(RequiredScope::Admin, routes!(webhooks::list))
             .route(RequiredScope::Admin, routes!(webhooks::put, webhooks::get, webhooks::remove))
+            .route(RequiredScope::Admin, routes!(deliveries::deliveries))
+            .route(RequiredScope::Admin, routes!(deliveries::replay))
     }
 
     fn scope_kinds(&self) -> Vec<&'static ScopeKind> {
@@ -195,11 +206,12 @@ impl Service for KeeperService {
     fn jobs(&self, app: &App, jobs: Jobs) -> Jobs {
         let Some(keeper) = app.kept::<Keeper<AnyBackend>>() else { return jobs };
         let Some(http) = app.kept::<HttpClient>() else { return jobs };
+        let Some(sender) = app.kept::<WebhookSender>() else { return jobs };
         let options = jobs::JobOptions {
             aggregate_every: self.aggregate_every,
             catch_up_every: Duration::from_secs(self.settings.catch_up_secs),
             prices: self.settings.prices.clone(),
         };
-        jobs::declare(app, keeper, http, &options, jobs)
+        jobs::declare(app, keeper, (http, sender), &options, jobs)
     }
 }

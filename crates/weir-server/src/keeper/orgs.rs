@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use weir_api::keeper::{ConfigResponse, EffectiveConfig, OrgConfig, OrgParam};
+use weir_api::keeper::{ConfigResponse, DeletedParams, EffectiveConfig, OrgConfig, OrgParam};
 use weir_keeper::config;
+use weir_keeper::deletion::Deleted;
 use weir_keeper::ids::Scope;
 use weir_keeper::{Listed, PutOutcome};
 
@@ -15,7 +16,7 @@ use super::path::{OrgPath, keeper};
 use super::rates::allowances;
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
-use weir_framework::extract::{Body, Query};
+use weir_framework::extract::{Body, QueryParts};
 use weir_framework::page::{Page, PageLimit as _, PageParams, page_response};
 
 /// Creates or changes an org
@@ -33,7 +34,7 @@ pub(crate) async fn put(
 ) -> Result<Response, KeeperError> {
     allowances(&app)?.write(&app, &actor).await?;
     let put = keeper(&app)?.put_org(&org, &convert::put_org(config), actor.name()).await?;
-    Ok(put_response(&put, &Scope::Org(org)))
+    Ok(put_response(&app, &put, &Scope::Org(org)))
 }
 
 /// Returns the configuration in force for an org
@@ -44,20 +45,29 @@ pub(crate) async fn get(State(app): State<App>, OrgPath(org): OrgPath) -> Reply<
 }
 
 /// Lists orgs
-#[utoipa::path(get, path = "/api/v1/orgs", tag = "orgs", params(PageParams),
+///
+/// A page can be short or empty although more pages follow, because it skips deleted orgs.
+#[utoipa::path(get, path = "/api/v1/orgs", tag = "orgs", params(PageParams, DeletedParams),
     responses((status = 200, body = Page<EffectiveConfig>)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    Query(page): Query<PageParams>,
+    QueryParts((page, shown)): QueryParts<(PageParams, DeletedParams)>,
 ) -> Reply<Page<EffectiveConfig>> {
-    Ok(config_page(keeper(&app)?.list_orgs(page.checked_limit()?, page.cursor).await?))
+    Ok(config_page(
+        keeper(&app)?.list_orgs(page.checked_limit()?, page.cursor, deleted(&shown)).await?,
+    ))
 }
 
 /// The response to a change of an org or an app. It can have a one-time token, so no cache may store it.
-pub(super) fn put_response(put: &PutOutcome, scope: &Scope) -> Response {
+pub(super) fn put_response(app: &App, put: &PutOutcome, scope: &Scope) -> Response {
     let status = if put.created { StatusCode::CREATED } else { StatusCode::OK };
-    let body = Json(convert::config_response(put, scope));
+    let body = Json(convert::config_response(put, scope, app.now_ms()));
     (status, [(header::CACHE_CONTROL, "no-store")], body).into_response()
+}
+
+/// Whether a list has deleted entries.
+pub(super) fn deleted(params: &DeletedParams) -> Deleted {
+    if params.deleted { Deleted::Included } else { Deleted::Hidden }
 }
 
 pub(super) fn config_page(found: Listed<config::EffectiveConfig>) -> Json<Page<EffectiveConfig>> {

@@ -1,11 +1,9 @@
-//! The org, app or webhook that a path names, and the address that a request comes from.
+//! The org, app, webhook or notice that a path names.
 
-use std::net::{IpAddr, SocketAddr};
-
-use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use weir_keeper::Keeper;
-use weir_keeper::ids::{AppId, OrgId, Scope, WebhookId};
+use weir_keeper::ids::{AppId, Label, OrgId, Scope, WebhookId};
+use weir_keeper::{Error, Keeper};
 use weir_table::AnyBackend;
 
 use super::error::KeeperError;
@@ -73,14 +71,31 @@ impl FromRequestParts<App> for WebhookPath {
     }
 }
 
-/// The IP address of the caller; none for a request through the socket of the data folder.
-pub(crate) struct PeerAddress(pub(crate) Option<IpAddr>);
+/// The inference profile `{label}` of the app `{app}` of the org `{org}`.
+pub(crate) struct ProfilePath(pub(crate) OrgId, pub(crate) AppId, pub(crate) Label);
 
-impl FromRequestParts<App> for PeerAddress {
+impl FromRequestParts<App> for ProfilePath {
     type Rejection = KeeperError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<PeerAddress, KeeperError> {
-        let info = parts.extensions.get::<ConnectInfo<SocketAddr>>();
-        Ok(PeerAddress(info.map(|ConnectInfo(peer)| peer.ip().to_canonical())))
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<ProfilePath, KeeperError> {
+        let AppPath(org, app) = AppPath::from_request_parts(parts, app).await?;
+        let label = param(parts, "label", |text| Label::new(text)).await;
+        label.map(|label| ProfilePath(org, app, label))
+    }
+}
+
+/// The notice `{sequence}` to the webhook `{id}` of the org `{org}`.
+pub(crate) struct DeliveryPath(pub(crate) OrgId, pub(crate) WebhookId, pub(crate) u64);
+
+impl FromRequestParts<App> for DeliveryPath {
+    type Rejection = KeeperError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<DeliveryPath, KeeperError> {
+        let WebhookPath(org, id) = WebhookPath::from_request_parts(parts, app).await?;
+        let number = |text: &str| {
+            let wrong = |_| Error::invalid("sequence", "is not the number of a notice");
+            text.parse().map_err(wrong)
+        };
+        param(parts, "sequence", number).await.map(|sequence| DeliveryPath(org, id, sequence))
     }
 }

@@ -2,12 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use weir_api::keeper::{AppParam, InferenceProfile, InferenceProfileRequest, OrgParam};
+use weir_api::keeper::{
+    AppParam, InferenceProfile, InferenceProfileRequest, OrgParam, ProfileParam,
+};
 
 use super::convert;
 use super::error::{KeeperError, Reply};
-use super::path::{AppPath, keeper};
+use super::path::{AppPath, ProfilePath, keeper};
 use super::rates::allowances;
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
@@ -45,4 +48,19 @@ pub(crate) async fn list(
 ) -> Reply<Page<InferenceProfile>> {
     let found = keeper(&app)?.list_profiles(&org, &id, page.checked_limit()?, page.cursor).await?;
     Ok(page_response(found, convert::inference_profile))
+}
+
+/// Deletes an inference profile
+///
+/// The profile must not be in the app's chain of models. Registering it again restores it.
+#[utoipa::path(delete, path = "/api/v1/orgs/{org}/apps/{app}/inference-profiles/{label}", tag = "profiles",
+    params(OrgParam, AppParam, ProfileParam), responses((status = 204)))]
+pub(crate) async fn remove(
+    State(app): State<App>,
+    ProfilePath(org, id, label): ProfilePath,
+    actor: Actor,
+) -> Result<StatusCode, KeeperError> {
+    allowances(&app)?.write(&app, &actor).await?;
+    keeper(&app)?.delete_profile(&org, &id, &label, actor.name()).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

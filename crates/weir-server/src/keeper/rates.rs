@@ -1,11 +1,12 @@
 //! Rate limits of the keeper's routes.
 //!
-//! The limiter enforces them ([`Allowance`]). Limits apply to a client by its id, to the operator by the key, and to token
-//! requests also by address and in total: checking a wrong secret costs a quarter of a second of CPU time.
+//! The limiter enforces them ([`Allowance`]). Limits apply to a client by its id and to the operator by the key. Checking a
+//! secret costs a quarter of a second of CPU time, so token requests are limited before that, too: by address, where only
+//! failures count, and in total. Whoever guesses secrets therefore locks out its own address, and never the client.
 
 use std::net::IpAddr;
 
-use weir_keeper::ids::{OrgId, Scope};
+use weir_keeper::ids::OrgId;
 
 use super::Settings;
 use super::error::KeeperError;
@@ -16,10 +17,10 @@ use weir_framework::app::App;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
-/// The entity of a limit that applies to all callers together.
-const EVERYBODY: &str = "everybody";
-/// The entity of all malformed client ids.
-const NOBODY: &str = "nobody";
+/// The entity of all token requests whose secret may be right.
+const CLIENTS: &str = "clients";
+/// The entity of all token requests whose secret cannot be right.
+const STRANGERS: &str = "strangers";
 /// Bits of an IPv6 address that identify a site.
 const SITE_BITS: u32 = 64;
 
@@ -27,7 +28,7 @@ const SITE_BITS: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Allowances {
     token_per_client: Option<Allowance>,
-    token_per_address: Option<Allowance>,
+    token_failures: Option<Allowance>,
     token_in_all: Option<Allowance>,
     refresh: Option<Allowance>,
     aggregates: Option<Allowance>,
@@ -44,7 +45,7 @@ impl Allowances {
         };
         Allowances {
             token_per_client: every("token", settings.token_rate, MINUTE),
-            token_per_address: every("token-address", settings.token_address_rate, MINUTE),
+            token_failures: every("token-address", settings.token_address_rate, MINUTE),
             token_in_all: every("token-all", settings.token_total_rate, MINUTE),
             refresh: every("refresh", settings.refresh_rate, MINUTE),
             aggregates: every("aggregates", settings.aggregates_rate, MINUTE),
@@ -55,20 +56,42 @@ impl Allowances {
         }
     }
 
-    /// A request for tokens. The address is checked first, so that guesses from one address use up no other limit.
-    pub(crate) async fn token(
+    /// A token request. It counts as a failure of its address until [`Allowances::signed_in`].
+    pub(crate) async fn token(&self, app: &App, from: Option<IpAddr>) -> Result<(), KeeperError> {
+        match from {
+            Some(address) => spend(&self.token_failures, app, &site(address), 1).await,
+            None => Ok(()),
+        }
+    }
+
+    /// A secret to check, which may be right or is a guess.
+    pub(crate) async fn check_secret(
+        &self,
+        app: &App,
+        may_be_right: bool,
+    ) -> Result<(), KeeperError> {
+        let entity = if may_be_right { CLIENTS } else { STRANGERS };
+        spend(&self.token_in_all, app, entity, 1).await
+    }
+
+    /// A token request with the right secret.
+    pub(crate) async fn signed_in(
         &self,
         app: &App,
         client_id: &str,
         from: Option<IpAddr>,
     ) -> Result<(), KeeperError> {
-        if let Some(address) = from {
-            spend(&self.token_per_address, app, &site(address), 1).await?;
+        // A client beyond its own rate still costs a check, which its address answers for.
+        spend(&self.token_per_client, app, client_id, 1).await?;
+        self.forget_failure(app, from);
+        Ok(())
+    }
+
+    /// Takes back that a token request failed: its secret was right, or was not checked.
+    pub(crate) fn forget_failure(&self, app: &App, from: Option<IpAddr>) {
+        if let (Some(failures), Some(address)) = (&self.token_failures, from) {
+            failures.refund(app, &site(address), 1);
         }
-        // All malformed ids share one entity, so that invented ids do not fill the table.
-        let entity = Scope::parse_client_id(client_id).map_or(NOBODY, |_| client_id);
-        spend(&self.token_per_client, app, entity, 1).await?;
-        spend(&self.token_in_all, app, EVERYBODY, 1).await
     }
 
     /// A request for another access token.

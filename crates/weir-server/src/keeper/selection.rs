@@ -4,7 +4,8 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use weir_api::keeper::{AppParam, ModelSelection, OrgParam, SelectionParams};
+use serde::Serialize;
+use weir_api::keeper::{AppParam, ModelSelection, OrgParam, QuotaStatus, SelectionParams};
 use weir_keeper::select::Selection;
 
 use super::error::KeeperError;
@@ -105,15 +106,24 @@ fn cache_control(max_age_secs: u64) -> HeaderValue {
 
 fn all_spent(selected: &Selection) -> ApiError {
     let at = time(selected.decision.retry_at_ms);
-    let status = convert::quota_status(&selected.response.quota_status);
-    let status = serde_json::to_value(&status).unwrap_or_default();
+    let details = AllSpent {
+        reason: selected.decision.reason.to_string(),
+        retry_after: &at,
+        retry_after_secs: selected.retry_after_secs(),
+        quota_status: convert::quota_status(&selected.response.quota_status),
+    };
     let detail = format!("all quotas of the day are spent; the next day starts at {at}");
-    let error = ApiError::new(codes::QUOTA_EXCEEDED, detail)
-        .with("reason", selected.decision.reason.to_string())
-        .with("retry_after", at)
-        .with("retry_after_secs", selected.retry_after_secs())
-        .with("quota_status", status);
+    let error = ApiError::new(codes::QUOTA_EXCEEDED, detail).details(&details).retry_at(&at);
     retry_after(error, selected.retry_after_secs())
+}
+
+/// Details of the error when all quotas are spent. Serialized at once, which keeps the chain's order.
+#[derive(Serialize)]
+struct AllSpent<'a> {
+    reason: String,
+    retry_after: &'a str,
+    retry_after_secs: u64,
+    quota_status: QuotaStatus<'a>,
 }
 
 #[cfg(test)]

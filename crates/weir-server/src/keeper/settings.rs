@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use toml::Table;
+use weir_framework::networks::Networks;
 use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
 use weir_keeper::catalog::{LABELS_EXAMPLE, ModelCatalog};
 use weir_keeper::ids::Label;
+use weir_keeper::webhooks::AddressPolicy;
 
 const DAY_SECS: u64 = 86_400;
 
@@ -46,13 +48,18 @@ pub struct Settings {
     /// Maximum number of secrets hashed concurrently. Further requests wait.
     #[config(default = 2, env = "WEIR_KEEPER_BCRYPT_AT_ONCE")]
     pub bcrypt_at_once: u64,
-    /// Token requests per minute and client; 0 for no limit.
+    /// Networks that webhooks may reach although they are not public, like ["10.0.0.0/8"]. Loopback, private, link-local
+    /// and other special addresses are refused otherwise.
+    #[config(default = [], env = "WEIR_KEEPER_WEBHOOK_ALLOWED_NETWORKS")]
+    pub webhook_allowed_networks: Networks,
+    /// Successful token requests per minute and client; 0 for no limit.
     #[config(default = 10, env = "WEIR_KEEPER_TOKEN_RATE")]
     pub token_rate: u64,
-    /// Token requests per minute and client address; 0 for no limit.
+    /// Failed token requests per minute and client address; 0 for no limit.
     #[config(default = 60, env = "WEIR_KEEPER_TOKEN_ADDRESS_RATE")]
     pub token_address_rate: u64,
-    /// Token requests per minute in total; 0 for no limit.
+    /// Token requests per minute in total; 0 for no limit. Requests whose secret has another id than the client's are
+    /// counted apart: guesses do not use up the limit of clients.
     #[config(default = 300, env = "WEIR_KEEPER_TOKEN_TOTAL_RATE")]
     pub token_total_rate: u64,
     /// Token refreshes per minute and client; 0 for no limit.
@@ -103,6 +110,12 @@ impl Settings {
         let others = [("export", export), ("prices", prices), ("labels", self.catalog().err())];
         let others = others.into_iter().map(|(key, problem)| problem.map(|problem| (key, problem)));
         ranges.into_iter().chain(others).flatten().collect()
+    }
+
+    /// The addresses that webhooks may reach.
+    #[must_use]
+    pub fn webhook_addresses(&self) -> AddressPolicy {
+        AddressPolicy::new(self.webhook_allowed_networks.as_slice().to_vec())
     }
 
     /// The configured model labels, or the built-in ones.

@@ -25,6 +25,7 @@ use super::selection::unserializable;
 use weir_framework::app::App;
 use weir_framework::error::ApiError;
 use weir_framework::extract::Body;
+use weir_framework::time::rfc3339;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Characters of a malformed id that a failure repeats.
@@ -41,7 +42,8 @@ async fn one(
     }
     .await;
     metrics(app)?.submitted(recorded.as_ref().map(|accepted| accepted.duplicate));
-    json(StatusCode::ACCEPTED, &convert::submission_response(&recorded?))
+    let timestamp = rfc3339(app.now_ms());
+    json(StatusCode::ACCEPTED, &convert::submission_response(&recorded?, &timestamp))
 }
 
 async fn many(
@@ -62,9 +64,10 @@ async fn many(
         .map(|(one, sent)| one.map_err(|error| failure(sent.request_id.as_str(), api_error(error))))
         .collect();
     let mut recorded = recorded.iter();
+    let timestamp = rfc3339(app.now_ms());
     let results = parsed.iter().map(|one| match one {
         Err(failure) => SubmissionResult::Failed(failure.clone()),
-        Ok(sent) => result(sent, recorded.next()),
+        Ok(sent) => result(sent, recorded.next(), &timestamp),
     });
     let results: Vec<SubmissionResult<'_>> = results.collect();
     let metrics = metrics(app)?;
@@ -78,7 +81,9 @@ async fn many(
         |result: &&SubmissionResult<'_>| matches!(result, SubmissionResult::Accepted(_));
     let accepted = results.iter().filter(is_accepted).count() as u64;
     let failed = results.len() as u64 - accepted;
-    json(StatusCode::MULTI_STATUS, &SubmissionBatchResponse { accepted, failed, results })
+    let timestamp = timestamp.clone();
+    let response = SubmissionBatchResponse { accepted, failed, results, timestamp };
+    json(StatusCode::MULTI_STATUS, &response)
 }
 
 fn json(status: StatusCode, body: &impl Serialize) -> Result<Response, KeeperError> {
@@ -89,9 +94,12 @@ fn json(status: StatusCode, body: &impl Serialize) -> Result<Response, KeeperErr
 fn result<'a>(
     sent: &'a Submission,
     recorded: Option<&'a Result<Accepted, SubmissionFailure<'a>>>,
+    timestamp: &'a str,
 ) -> SubmissionResult<'a> {
     match recorded {
-        Some(Ok(accepted)) => SubmissionResult::Accepted(convert::submission_response(accepted)),
+        Some(Ok(accepted)) => {
+            SubmissionResult::Accepted(convert::submission_response(accepted, timestamp))
+        }
         Some(Err(failure)) => SubmissionResult::Failed(failure.clone()),
         // The keeper returns one result for each submission; a missing one leaves the outcome unknown.
         None => {
@@ -104,6 +112,7 @@ fn result<'a>(
 fn failure<'a>(request_id: impl Into<Cow<'a, str>>, error: ApiError) -> SubmissionFailure<'a> {
     SubmissionFailure {
         request_id: request_id.into(),
+        status: "FAILED".into(),
         error: error.code().name().into(),
         message: error.detail.into(),
     }

@@ -14,6 +14,8 @@ use super::metrics::metrics;
 use weir_framework::app::App;
 use weir_framework::jobs::{Done, Failure, FeedJob, PeriodicJob, Result, RunContext};
 
+/// Name of the job that follows the counters' feed.
+pub(super) const AGGREGATE: &str = "keeper-aggregate";
 /// Items of the configuration that one run of a full pass visits.
 const PASS_ITEMS: u32 = 100;
 
@@ -92,7 +94,7 @@ impl FeedJob for Aggregate {
     type Accumulator = DirtySet;
 
     fn name(&self) -> &str {
-        "keeper-aggregate"
+        AGGREGATE
     }
 
     fn table(&self) -> &str {

@@ -17,7 +17,7 @@ use weir_framework::page::Page;
 /// Creates or changes a webhook
 ///
 /// Notices are sent with POST and the header `Weir-Signature: t={seconds},v1={hex}`: the HMAC-SHA256, under the webhook's
-/// secret, of the seconds, a dot and the body.
+/// secret, of the seconds, a dot and the body. They arrive in the order of their `sequence`, which counts the notices of an org.
 #[utoipa::path(put, path = "/api/v1/orgs/{org}/webhooks/{id}", tag = "webhooks",
     params(OrgParam, WebhookParam), request_body = WebhookConfig, responses(
         (status = 200, description = "The webhook was changed.", body = Webhook),

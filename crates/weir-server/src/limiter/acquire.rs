@@ -10,6 +10,7 @@ use weir_api::limiter::{
     AcquireRequest, AcquireResponse, AvailabilityParams, AvailabilityResponse, LimitStatus,
 };
 use weir_limiter::acquire::{self, Acquired, Granted, Refused};
+use weir_limiter::bucket::Level;
 use weir_limiter::{Limiter, Namespace};
 use weir_table::{AnyBackend, Backend};
 
@@ -19,14 +20,15 @@ use super::path::{IdempotencyKey, NamespacePath, limiter};
 use crate::limiter::error::{LimiterError, Reply};
 use weir_framework::app::App;
 use weir_framework::extract::{Body, Query};
-use weir_framework::limits::RateLimit;
+use weir_framework::limits::{self, RateLimit};
 use weir_framework::prelude::json;
 use weir_framework::time::time;
 use weir_framework::{ApiError, Code};
 
 /// Takes tokens
 ///
-/// Takes them from the entity's bucket and, if the entity cascades, from its parent's: from both or from neither. A `429`
+/// Takes them from the entity's bucket and, if the entity cascades, from its parent's: from both or from neither. The headers
+/// `RateLimit` and `RateLimit-Policy` list what remains of each limit. A `429`
 /// reports the status of every requested limit in `details.limits`: the tokens that are missing and when to retry.
 ///
 /// With an `Idempotency-Key`, a repeated request takes no tokens and returns the same lease, with the status of its limits
@@ -66,7 +68,10 @@ async fn take(
             } else {
                 AcquireOutcome::Granted
             });
-            Ok(json(&acquire_response(limiter(app)?, granted, dry_run)))
+            let rates = granted_limits(&granted.limits);
+            let mut response = json(&acquire_response(limiter(app)?, granted, dry_run));
+            limits::granted(rates.iter(), response.headers_mut());
+            Ok(response)
         }
         Ok(Acquired::Refused(refused)) => {
             metrics.acquired(AcquireOutcome::Refused);
@@ -125,15 +130,33 @@ fn refusal(refused: Refused) -> ApiError {
 }
 
 /// A limit in the form of the `RateLimit` headers: its capacity per the time that an empty bucket takes to fill.
-fn rate_limit(status: &acquire::LimitStatus, retry_after_ms: i64) -> RateLimit {
+fn rate_limit(status: &acquire::LimitStatus, reset_ms: i64) -> RateLimit {
     let available = convert::whole_tokens(status.available_milli);
     RateLimit {
-        name: status.limit.name.to_string(),
+        name: status.limit.name.as_str().into(),
         quota: status.limit.capacity,
         window_secs: seconds_up(status.limit.rate().fill_ms()),
         remaining: u64::try_from(available).unwrap_or(0),
-        reset_secs: seconds_up(retry_after_ms),
+        reset_secs: seconds_up(reset_ms),
     }
+}
+
+/// The limits of a grant, for its headers. Where the entity and its parent have a limit of the same name, the one with
+/// less remaining counts. The time is the one until the limit is full.
+fn granted_limits(limits: &[acquire::LimitStatus]) -> Vec<RateLimit> {
+    let mut rates: Vec<RateLimit> = Vec::with_capacity(limits.len());
+    for status in limits {
+        let rate = status.limit.rate();
+        let level = Level { tokens: status.available_milli, remainder: 0 };
+        let full_ms = level.wait_ms(rate, rate.capacity).unwrap_or_default();
+        let limit = rate_limit(status, full_ms);
+        match rates.iter_mut().find(|other| other.name == limit.name) {
+            Some(other) if other.remaining <= limit.remaining => {}
+            Some(other) => *other = limit,
+            None => rates.push(limit),
+        }
+    }
+    rates
 }
 
 fn seconds_up(ms: i64) -> u64 {

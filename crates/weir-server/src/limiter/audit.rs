@@ -16,7 +16,8 @@ const RESOURCE: &str = "$RESOURCE:";
 
 /// Lists changes, newest first
 ///
-/// Without `entity`, the list has the changes of the namespace itself.
+/// Without `entity`, the list has the changes of the whole namespace: of all its entities, limits and buckets, and of the
+/// namespace itself. It may lag by a moment. Of a deleted namespace it has the changes of the namespace itself.
 #[utoipa::path(get, path = "/v1/namespaces/{ns}/audit", tag = "audit",
     params(NamespaceNamePath, LimiterAuditParams, TimeRangeParams, PageParams),
     responses((status = 200, body = Page<LimiterAuditEvent>)))]
@@ -36,7 +37,13 @@ pub(crate) async fn list(
             check_subject(&subject)?;
             limiter.namespace(&name).await?.audit(&subject, &range).await?
         }
-        None => limiter.registry_audit(name.as_str(), &range).await?,
+        None => match limiter.namespace(&name).await {
+            Ok(namespace) => namespace.audit_of_all(&range).await?,
+            Err(weir_limiter::Error::NotFound { .. }) => {
+                limiter.registry_audit(name.as_str(), &range).await?
+            }
+            Err(error) => return Err(error.into()),
+        },
     };
     Ok(page_response(events, convert::audit_event))
 }

@@ -21,6 +21,10 @@ fn api_error(error: Error) -> ApiError {
             let error = ApiError::new(codes::NO_LIMITS, text);
             error.with("entity", entity).with("resource", resource)
         }
+        Error::UnknownAttribute { item, attribute } => {
+            let error = ApiError::new(codes::UNKNOWN_ATTRIBUTE, text);
+            error.with("item", item).with("attribute", attribute)
+        }
         Error::Conflict(_) => ApiError::new(Code::STATE_CONFLICT, text),
         Error::LeaseExpired { ttl_secs } => {
             ApiError::new(codes::LEASE_EXPIRED, text).with("lease_ttl_secs", ttl_secs)

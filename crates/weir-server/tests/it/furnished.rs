@@ -29,6 +29,10 @@ pub(crate) async fn furnish(app: &TestApp, folder: &Path) {
     for (org, scope) in ORGS {
         site.org(org, scope).await;
     }
+    site.call(Method::PUT, "/api/v1/orgs/doomed", &new_org("APP")).await;
+    for (org, app) in [("doomed", "doomed"), (ORGS[1].0, "doomed")] {
+        site.app(org, app).await;
+    }
     site.clients().await;
     site.leases().await;
 }
@@ -52,16 +56,20 @@ impl Site<'_> {
     }
 
     async fn org(&self, org: &str, scope: &str) {
-        let quotas = json!({"premium": 1_000_000_000_000_000_u64, "standard": 5_000_000});
-        let new = json!({"org_name": "Sample Corp", "timezone": "UTC", "quota_scope": scope,
-            "model_ordering": ["premium", "standard"], "quotas": quotas});
         let path = format!("/api/v1/orgs/{org}");
-        self.call(Method::PUT, &path, &new).await;
+        self.call(Method::PUT, &path, &new_org(scope)).await;
         for app in APPS {
             self.app(org, app).await;
         }
-        let hook = json!({"url": "https://ops.example.com/weir"});
-        self.call(Method::PUT, &format!("{path}/webhooks/hook"), &hook).await;
+        // Nobody listens there, so that a replay ends at once; one of the two keeps its address.
+        let hook = json!({"url": "http://127.0.0.1:9/weir"});
+        for id in ["hook", "kept"] {
+            self.call(Method::PUT, &format!("{path}/webhooks/{id}"), &hook).await;
+        }
+        // The first notice.
+        let app = if scope == "APP" { format!("/apps/{}", APPS[0]) } else { String::new() };
+        let moved = json!({"model_label": "standard"});
+        self.call(Method::PUT, &format!("{path}{app}/sticky"), &moved).await;
     }
 
     /// Makes an app; what is told of it.
@@ -112,6 +120,12 @@ impl Site<'_> {
         }
         self.write("leases", &leases);
     }
+}
+
+fn new_org(scope: &str) -> Value {
+    let quotas = json!({"premium": 1_000_000_000_000_000_u64, "standard": 5_000_000});
+    json!({"org_name": "Sample Corp", "timezone": "UTC", "quota_scope": scope,
+        "model_ordering": ["premium", "standard"], "quotas": quotas})
 }
 
 /// The text at this place of an answer.

@@ -12,6 +12,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 use weir_framework::Service;
+use weir_framework::networks::Networks;
 use weir_framework::settings::JobSettings;
 use weir_framework::testing::{ADMIN_KEY, TestApp};
 use weir_server::keeper;
@@ -62,6 +63,7 @@ fn settings() -> weir_server::Settings {
         write_rate: 0,
         rotate_rate: 0,
         submission_rate: 0,
+        webhook_allowed_networks: Networks::parse(&["127.0.0.0/8"]).unwrap(),
         ..keeper::Settings::default()
     };
     weir_server::Settings { keeper, ..weir_server::Settings::default() }

@@ -20,7 +20,6 @@ async fn a_day_has_totals_of_the_org_and_of_each_app() {
     scene.app.clock.advance_ms(7_000);
     let reply = scene.read(&client, "/apps/api/aggregates/today").await;
     assert_eq!(reply.status, 200, "{}", reply.text());
-    assert_eq!(reply.header("x-data-lag-secs"), "7");
     let told: Value = reply.json();
     assert_eq!(
         (&told["date"], &told["timezone"]),
@@ -34,6 +33,40 @@ async fn a_day_has_totals_of_the_org_and_of_each_app() {
     let org: Value = scene.get(&format!("/api/v1/orgs/{ORG}/aggregates/2026-01-15")).await.json();
     assert_eq!(org["models"]["premium"]["quota_pct"], 45.0, "{org}");
     assert_eq!(org["totals"]["output_tokens"], 300_000);
+}
+
+#[tokio::test]
+async fn the_lag_of_totals_grows_only_while_they_lack_submissions() {
+    let (scene, client) = spent().await;
+    let lag = async || {
+        let day = scene.read(&client, "/apps/api/aggregates/today").await;
+        let of_org = scene.get(&format!("/api/v1/orgs/{ORG}/aggregates/today")).await;
+        let series = "/apps/api/aggregates?from=2026-01-14&to=2026-01-15";
+        let series = scene.read(&client, series).await;
+        [day, of_org, series].map(|reply| reply.header("x-data-lag-secs").to_owned())
+    };
+    scene.app.clock.advance_ms(600_000);
+    assert_eq!(lag().await, ["0", "0", "0"], "nothing happened");
+    assert_eq!(scene.submit(&client, &used(7)).await.status, 202);
+    scene.app.clock.advance_ms(7_000);
+    assert_eq!(lag().await, ["7", "7", "7"]);
+    scene.run("keeper-aggregate").await;
+    scene.app.clock.advance_ms(600_000);
+    assert_eq!(lag().await, ["0", "0", "0"]);
+}
+
+#[tokio::test]
+async fn a_past_day_keeps_its_quota() {
+    let (scene, client) = spent().await;
+    scene.app.clock.advance_ms(24 * 3_600_000);
+    let quotas = json!({"premium": 5_000_000, "standard": 5_000_000});
+    let halved = with(crate::scene::new_org(), json!({"quotas": quotas}));
+    assert_eq!(scene.put(&format!("/api/v1/orgs/{ORG}"), &halved).await.status, 200);
+    let path = format!("/api/v1/orgs/{ORG}/aggregates/2026-01-15");
+    let day: Value = scene.get(&path).await.json();
+    assert_eq!(day["models"]["premium"]["quota_pct"], 45.0, "{day}");
+    assert_eq!(day["config_basis"], "recorded");
+    drop(client);
 }
 
 #[tokio::test]

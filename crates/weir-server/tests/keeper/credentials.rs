@@ -40,7 +40,7 @@ async fn wrong_and_expired_tokens_are_refused() {
         scene.call(Method::GET, &wrong).send().await.problem(Code::UNAUTHORIZED);
     }
     let missing = at(ORG, "/credentials/secret");
-    scene.call(Method::GET, &missing).send().await.problem(Code::INVALID_REQUEST);
+    scene.call(Method::GET, &missing).send().await.problem(Code::UNAUTHORIZED);
     scene.app.clock.advance_ms(600_000);
     scene.call(Method::GET, &url).send().await.problem(Code::UNAUTHORIZED);
 }
@@ -97,4 +97,89 @@ async fn rotation_requires_a_client_and_a_valid_grace_period() {
     scene.post(&path, &json!({"grace_period_hours": -1})).await.problem(Code::INVALID_REQUEST);
     scene.post(&at(ORG, "/apps/b/credentials/rotate"), &json!({})).await.problem(Code::NOT_FOUND);
     scene.post(&at(OTHER, "/credentials/rotate"), &json!({})).await.problem(Code::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn a_one_time_token_is_taken_from_the_header_or_the_body() {
+    let (scene, client) = Scene::with_app().await;
+    let path = at(ORG, "/apps/api/credentials/secret");
+    let token = async || {
+        let told: Value =
+            scene.post(&at(ORG, "/apps/api/credentials/rotate"), &json!({})).await.json();
+        text(&told["secret_retrieval"], "token")
+    };
+    let token_now = token().await;
+    let by_header = scene.call(Method::GET, &path).bearer(&token_now).send().await;
+    assert_eq!((by_header.status, by_header.header("cache-control")), (200, "no-store"));
+    scene.call(Method::GET, &path).bearer(&token_now).send().await.problem(Code::NOT_FOUND);
+    // A POST with the header alone, and with the body whatever the header says.
+    let token_now = token().await;
+    assert_eq!(scene.call(Method::POST, &path).bearer(&token_now).send().await.status, 200);
+    let body = json!({"token": token().await});
+    let call = scene.call(Method::POST, &path).bearer(&client.access).json(&body);
+    let by_body = call.send().await;
+    assert_eq!(by_body.status, 200, "{}", by_body.text());
+    let secret = text(&by_body.json(), "client_secret");
+    assert_eq!(scene.token(&client.id, &secret).await.status, 200);
+    let url = format!("{path}?token={}", token().await);
+    assert_eq!(scene.call(Method::GET, &url).bearer(&client.access).send().await.status, 200);
+
+    let wrong = scene.call(Method::POST, &path).bearer(&client.access).send().await;
+    wrong.problem(Code::UNAUTHORIZED);
+    for missing in [scene.call(Method::POST, &path), scene.call(Method::GET, &path)] {
+        let told = missing.header("authorization", "Basic eDp5").send().await;
+        let detail = text(&told.json(), "detail");
+        assert!(detail.contains("Authorization: Bearer TOKEN"), "{detail}");
+        told.problem(Code::UNAUTHORIZED);
+    }
+    let unknown = json!({"token": "x", "other": 1});
+    scene.post(&path, &unknown).await.problem(Code::INVALID_REQUEST);
+}
+
+#[tokio::test]
+async fn a_rotation_can_be_replaced_and_cancelled() {
+    let (scene, client) = Scene::with_app().await;
+    let path = at(ORG, "/apps/api/credentials/rotate");
+    let first = url(&scene.post(&path, &json!({})).await.json());
+    let second = url(&scene.post(&path, &json!({})).await.json());
+    let void = scene.call(Method::GET, &first).send().await;
+    let detail = text(&void.json(), "detail");
+    assert!(detail.starts_with("a later rotation replaced this one-time token"), "{detail}");
+    void.problem(Code::UNAUTHORIZED);
+    assert_eq!(scene.call(Method::GET, &second).send().await.status, 200);
+    scene.delete(&path).await.problem(Code::NOT_FOUND);
+    let third = url(&scene.post(&path, &json!({"grace_period_hours": 0})).await.json());
+    assert_eq!(scene.delete(&path).await.status, 204);
+    scene.call(Method::GET, &third).send().await.problem(Code::UNAUTHORIZED);
+    assert_eq!(scene.select(&client).await.status, 200, "nothing ended");
+    let by_client = scene.call(Method::DELETE, &path).bearer(&client.access).send().await;
+    by_client.problem(Code::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn a_rotation_without_grace_ends_the_tokens_when_it_is_redeemed() {
+    let (scene, client) = Scene::with_app().await;
+    let other = scene.app(ORG, "other").await;
+    let refresh = async || {
+        let request = json!({"refresh_token": client.refresh});
+        scene.app.post("/auth/refresh", &request).send().await
+    };
+    let rotate = at(ORG, "/apps/api/credentials/rotate");
+    // With a grace period they stay.
+    let link = url(&scene.post(&rotate, &json!({"grace_period_hours": 1})).await.json());
+    assert_eq!(scene.call(Method::GET, &link).send().await.status, 200);
+    assert_eq!(scene.select(&client).await.status, 200);
+
+    let link = url(&scene.post(&rotate, &json!({"grace_period_hours": 0})).await.json());
+    assert_eq!(scene.select(&client).await.status, 200);
+    assert_eq!(refresh().await.status, 200);
+    let fetched: Value = scene.call(Method::GET, &link).send().await.json();
+    scene.select(&client).await.problem(Code::UNAUTHORIZED);
+    refresh().await.problem(Code::UNAUTHORIZED);
+    scene.token(&client.id, &client.secret).await.problem(Code::UNAUTHORIZED);
+    // A new token works in the same millisecond, and other clients notice nothing.
+    let tokens: Value = scene.token(&client.id, &text(&fetched, "client_secret")).await.json();
+    let renewed = crate::scene::Client { access: text(&tokens, "access_token"), ..client.clone() };
+    assert_eq!(scene.select(&renewed).await.status, 200);
+    assert_eq!(scene.read(&other, "/apps/other/model-selection").await.status, 200);
 }

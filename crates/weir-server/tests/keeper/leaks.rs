@@ -2,6 +2,7 @@
 //! written down, then searched.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::http::Method;
@@ -41,6 +42,8 @@ impl MakeWriter<'_> for Log {
 struct Ears {
     bodies: Vec<String>,
     secrets: Vec<String>,
+    /// Secrets that the store may not have in clear either.
+    unstored: Vec<String>,
 }
 
 impl Ears {
@@ -54,21 +57,33 @@ impl Ears {
         self.secrets.push(secret.clone());
         secret
     }
+
+    fn unstored(&mut self, secret: String) -> String {
+        self.unstored.push(secret.clone());
+        self.secret(secret)
+    }
 }
 
 /// Fetches the secret of a client that was made or rotated, and gets tokens for it.
 async fn redeem(scene: &Scene, ears: &mut Ears, response: &Value, id: &str) {
     let url = text(&response["secret_retrieval"], "url");
-    ears.secret(text(&response["secret_retrieval"], "token"));
+    let token = ears.unstored(text(&response["secret_retrieval"], "token"));
     let fetched: Value = scene.call(Method::GET, &url).send().await.json();
-    let secret = ears.secret(text(&fetched, "client_secret"));
+    let secret = ears.unstored(text(&fetched, "client_secret"));
+    let path = url.split('?').next().unwrap();
+    ears.hear(&scene.call(Method::GET, path).bearer(&token).send().await);
+    for body in
+        [json!({"token": token}), json!({"token": token, "x": 1}), json!({"token": [token]})]
+    {
+        ears.hear(&scene.app.post(path, &body).send().await);
+    }
     // Again, and wrongly.
     ears.hear(&scene.call(Method::GET, &url).send().await);
     ears.hear(&scene.call(Method::GET, &format!("{url}&other=1")).send().await);
     ears.hear(&scene.call(Method::HEAD, &url).send().await);
     let tokens: Value = scene.token(id, &secret).await.json();
-    let refresh = ears.secret(text(&tokens, "refresh_token"));
-    let access = ears.secret(text(&tokens, "access_token"));
+    let refresh = ears.unstored(text(&tokens, "refresh_token"));
+    let access = ears.unstored(text(&tokens, "access_token"));
     let refreshed =
         scene.app.post("/auth/refresh", &json!({"refresh_token": refresh})).send().await;
     ears.secret(text(&refreshed.json(), "access_token"));
@@ -91,6 +106,20 @@ async fn redeem(scene: &Scene, ears: &mut Ears, response: &Value, id: &str) {
     let path = at(ORG, "/apps/api/model-selection");
     ears.hear(&scene.call(Method::GET, &path).bearer(&access).send().await);
     ears.hear(&scene.call(Method::GET, &path).header("x-api-key", &secret).send().await);
+}
+
+/// Every file below a folder, with its content.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            // A socket cannot be read.
+            false => found.extend(std::fs::read(&path).map(|it| (path.display().to_string(), it))),
+        }
+    }
+    found
 }
 
 #[tokio::test]
@@ -124,6 +153,13 @@ async fn no_secret_is_logged_or_returned_again() {
     for tail in ["", "/apps", "/apps/api", "/webhooks", "/webhooks/ops", "/aggregates/today"] {
         ears.hear(&scene.get(&at(ORG, tail)).await);
     }
+    let data = scene.app.data().unwrap();
+    for (name, bytes) in files(data) {
+        let text = String::from_utf8_lossy(&bytes);
+        for secret in &ears.unstored {
+            assert!(!text.contains(secret.as_str()), "a secret is in clear in {name}");
+        }
+    }
     let stored = scene.app.store.query(&Query::scan("weir-keeper-config")).await.unwrap();
     for item in &stored.items {
         for (name, value) in item.attrs() {
@@ -134,9 +170,11 @@ async fn no_secret_is_logged_or_returned_again() {
     }
     assert!(ears.secrets.iter().any(|secret| secret.starts_with("$2")), "no hash was stored");
     // A client id that is somebody's secret is told to nobody either, the limiter's table included.
+    ears.hear(&scene.token_from("192.0.2.77", "nobody", "wrong").await);
     let mut heard = ears.bodies.join("\n");
     heard.push_str(&String::from_utf8_lossy(&log.0.lock()));
     assert!(heard.contains("weir_framework"), "the log was not taken");
+    assert!(heard.contains("192.0.2.77"), "the access log has the address of the client");
     for secret in &ears.secrets {
         let Some(place) = heard.find(secret.as_str()) else { continue };
         let around = heard.get(place.saturating_sub(300)..place).unwrap_or_default();

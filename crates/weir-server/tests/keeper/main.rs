@@ -10,6 +10,8 @@ mod access;
 mod aggregates;
 mod audit;
 mod credentials;
+mod deletion;
+mod deliveries;
 mod fast_path;
 mod forged;
 #[cfg(feature = "dynamodb")]
@@ -17,6 +19,7 @@ mod instances;
 mod jobs;
 mod leaks;
 mod orgs;
+mod original;
 mod prices;
 mod receiver;
 mod runtime;

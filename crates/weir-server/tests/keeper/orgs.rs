@@ -138,7 +138,7 @@ async fn each_mistake_has_its_own_code() {
         let named = response.details["field"].as_str().unwrap();
         assert!(named.contains(field), "{named} is not {field}");
     }
-    for org in ["x", "550e8400e29b41d4a716446655440000", "550e8400-e29b-41d4-a716-44665544000g"] {
+    for org in ["X", "a_b", "a-app-b", "{550e8400-e29b-41d4-a716-446655440000}"] {
         scene.put(&at(org, ""), &new_org()).await.problem(Code::INVALID_REQUEST);
         scene.get(&at(org, "/apps/a/model-selection")).await.problem(Code::INVALID_REQUEST);
     }

@@ -6,6 +6,7 @@ use axum::http::Method;
 use serde_json::{Value, json};
 use weir_api::keeper::{ClientSecret, ConfigResponse, TokenRequest, TokenResponse};
 use weir_api::secret::Secret;
+use weir_framework::networks::Networks;
 use weir_framework::testing::{Call, Reply, TestApp};
 use weir_server::keeper::{KeeperService, Settings};
 use weir_server::limiter::LimiterService;
@@ -38,10 +39,17 @@ impl Scene {
         let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
         // Totals are summed up when the server starts and when a test says so, not in between.
         settings.catch_up_secs = 24 * 3600;
+        // The webhooks of tests listen here.
+        settings.webhook_allowed_networks = Networks::parse(&["127.0.0.0/8"]).unwrap();
         change(&mut settings);
         let budgets = KeeperService::new(settings).aggregate_every(Duration::from_secs(24 * 3600));
         let limits = LimiterService::default();
-        Scene { app: TestApp::start(vec![Box::new(limits), Box::new(budgets)]).await }
+        let app = TestApp::builder(vec![Box::new(limits), Box::new(budgets)]);
+        // Requests come through a proxy where a test says so.
+        let proxies = Networks::parse(&["127.0.0.0/8"]).unwrap();
+        Scene {
+            app: app.settings(|settings| settings.edge.trusted_proxies = proxies).start().await,
+        }
     }
 
     /// A server with an org whose one app is `api`, and the app's client.
@@ -105,13 +113,22 @@ impl Scene {
 
     /// Requests a pair of tokens.
     pub(crate) async fn token(&self, id: &str, secret: &str) -> Reply {
+        self.token_request(id, secret).send().await
+    }
+
+    /// Requests a pair of tokens, from this address behind a proxy.
+    pub(crate) async fn token_from(&self, address: &str, id: &str, secret: &str) -> Reply {
+        self.token_request(id, secret).header("x-forwarded-for", address).send().await
+    }
+
+    fn token_request(&self, id: &str, secret: &str) -> Call {
         let request = TokenRequest {
             client_id: id.to_owned(),
             client_secret: Secret::new(secret),
             grant_type: "client_credentials".to_owned(),
             scope: None,
         };
-        self.app.post("/auth/token", &request).send().await
+        self.app.post("/auth/token", &request)
     }
 
     /// Reads as a client.

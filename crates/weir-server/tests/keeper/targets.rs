@@ -9,7 +9,7 @@ use crate::receiver::{Notice, Receiver};
 use crate::scene::{ORG, OTHER, Scene, at, text, used, with};
 
 /// Checks a notice as its receiver does.
-fn verified(notice: &Notice, secret: &str) -> Value {
+pub(crate) fn verified(notice: &Notice, secret: &str) -> Value {
     let signature = notice.headers["weir-signature"].to_str().unwrap();
     let (time, mac) = signature.split_once(',').unwrap();
     let (time, mac) = (time.strip_prefix("t=").unwrap(), mac.strip_prefix("v1=").unwrap());
@@ -32,9 +32,8 @@ async fn a_webhook_gets_each_threshold_and_fallback_once_and_signed() {
     assert_eq!(scene.submit(&client, &cost(1, 8_500_000)).await.status, 202);
     scene.run("keeper-aggregate").await;
     scene.run("keeper-notices").await;
-    let mut notices: Vec<Value> =
+    let notices: Vec<Value> =
         receiver.take().iter().map(|notice| verified(notice, &secret)).collect();
-    notices.sort_by_key(|notice| notice["threshold_pct"].as_u64());
     let thresholds: Vec<u64> =
         notices.iter().filter_map(|one| one["threshold_pct"].as_u64()).collect();
     assert_eq!(thresholds, [50, 80]);
@@ -51,12 +50,11 @@ async fn a_webhook_gets_each_threshold_and_fallback_once_and_signed() {
     }
     let notices: Vec<Value> =
         receiver.take().iter().map(|notice| verified(notice, &secret)).collect();
-    let mut kinds: Vec<String> = notices
+    let kinds: Vec<String> = notices
         .iter()
-        .map(|one| format!("{} {}", text(one, "type"), one["threshold_pct"]))
+        .map(|one| format!("{} {} {}", one["sequence"], text(one, "type"), one["threshold_pct"]))
         .collect();
-    kinds.sort();
-    assert_eq!(kinds, ["model.fallback null", "quota.threshold 100", "quota.threshold 95"]);
+    assert_eq!(kinds, ["3 model.fallback null", "4 quota.threshold 95", "5 quota.threshold 100"]);
 }
 
 #[tokio::test]
@@ -85,14 +83,11 @@ async fn a_failed_notice_is_sent_again_and_redirects_are_not_followed() {
     scene.run("keeper-notices").await;
     assert_eq!(receiver.take().len(), 0);
     let metrics = scene.get("/metrics").await.text();
-    assert!(
-        metrics.contains("weir_keeper_webhook_deliveries_total{result=\"delivered\"} 1"),
-        "{metrics}"
-    );
-    assert!(
-        metrics.contains("weir_keeper_webhook_deliveries_total{result=\"failed\"} 1"),
-        "{metrics}"
-    );
+    for result in ["delivered", "failed"] {
+        let labels = format!("{{org=\"{ORG}\",result=\"{result}\"}}");
+        let line = format!("weir_keeper_webhook_deliveries_total{labels} 1\n");
+        assert!(metrics.contains(&line), "{line} in {metrics}");
+    }
 }
 
 #[tokio::test]
@@ -116,6 +111,10 @@ async fn webhooks_are_created_changed_read_and_removed() {
         [json!({"url": "ftp://h"}), json!({}), json!({"url": "https://h", "thresholds_pct": [60]})]
     {
         put(wrong).await.problem(Code::INVALID_REQUEST);
+    }
+    for inside in ["http://10.0.0.1/", "http://[::1]/", "http://169.254.169.254/latest"] {
+        let problem = put(json!({"url": inside})).await.problem(Code::INVALID_REQUEST);
+        assert_eq!(problem.details["field"], "url", "{problem:?}");
     }
     let call = scene.call(Method::GET, &path).bearer(&client.access);
     call.send().await.problem(Code::FORBIDDEN);

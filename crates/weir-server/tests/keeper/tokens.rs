@@ -77,18 +77,80 @@ async fn the_error_does_not_say_which_of_client_and_secret_is_wrong() {
 }
 
 #[tokio::test]
-async fn the_token_rate_of_a_client_does_not_affect_others() {
+async fn the_token_rate_of_a_client_counts_its_successes_and_does_not_affect_others() {
     let scene = Scene::start().await;
     let (one, other) = (scene.org(ORG).await, scene.org(OTHER).await);
-    let mut statuses = Vec::new();
     for _ in 0..12 {
-        statuses.push(scene.token(&one.id, "wrong").await.status);
+        scene.token(&one.id, "wrong").await.problem(Code::UNAUTHORIZED);
     }
-    assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 9, "{statuses:?}");
+    // The org has signed in once already.
+    for _ in 0..9 {
+        assert_eq!(scene.token(&one.id, &one.secret).await.status, 200);
+    }
     scene.token(&one.id, &one.secret).await.problem(Code::RATE_LIMIT_EXCEEDED);
     assert_eq!(scene.token(&other.id, &other.secret).await.status, 200);
     scene.app.clock.advance_ms(60_000);
     assert_eq!(scene.token(&one.id, &one.secret).await.status, 200);
+}
+
+#[tokio::test]
+async fn whoever_guesses_secrets_locks_out_its_own_address_and_not_the_client() {
+    let (scene, client) = Scene::with_app().await;
+    let (stranger, own) = ("198.51.100.7", "192.0.2.1");
+    let wrong = "wks_00000000_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    let mut unauthorized = 0;
+    for _ in 0..200 {
+        match scene.token_from(stranger, &client.id, wrong).await.status {
+            401 => unauthorized += 1,
+            status => assert_eq!(status, 429),
+        }
+    }
+    assert_eq!(unauthorized, 60, "guesses of one address");
+    assert_eq!(scene.token_from(own, &client.id, &client.secret).await.status, 200);
+    let locked_out = scene.token_from(stranger, &client.id, &client.secret).await;
+    locked_out.problem(Code::RATE_LIMIT_EXCEEDED);
+}
+
+#[tokio::test]
+async fn strangers_at_many_addresses_do_not_use_up_the_limit_of_clients() {
+    let scene = Scene::start_with(|settings| settings.token_total_rate = 20).await;
+    let client = scene.org(ORG).await;
+    let mut statuses = Vec::new();
+    for number in 0..30 {
+        let stranger = format!("2001:db8:{number:x}::1");
+        statuses.push(scene.token_from(&stranger, &client.id, "wks_00000000_x").await.status);
+    }
+    assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 20, "{statuses:?}");
+    assert_eq!(scene.token(&client.id, &client.secret).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_client_that_signs_in_does_not_use_up_the_limit_of_its_address() {
+    let scene = Scene::start_with(|settings| {
+        (settings.token_address_rate, settings.token_rate) = (5, 0);
+    })
+    .await;
+    let client = scene.org(ORG).await;
+    for _ in 0..10 {
+        assert_eq!(scene.token(&client.id, &client.secret).await.status, 200);
+    }
+    for _ in 0..5 {
+        scene.token(&client.id, "wrong").await.problem(Code::UNAUTHORIZED);
+    }
+    scene.token(&client.id, &client.secret).await.problem(Code::RATE_LIMIT_EXCEEDED);
+}
+
+#[tokio::test]
+async fn a_client_that_no_proxy_stands_for_cannot_choose_its_address() {
+    let scene = Scene::start_with(|settings| settings.token_address_rate = 5).await;
+    for number in 0..5 {
+        let claim = format!("192.0.2.{number}, 198.51.100.7");
+        scene.token_from(&claim, "nobody", "wrong").await.problem(Code::UNAUTHORIZED);
+    }
+    let claim = "192.0.2.9, 198.51.100.7";
+    scene.token_from(claim, "nobody", "wrong").await.problem(Code::RATE_LIMIT_EXCEEDED);
+    // Without an address in the header, it is the proxy's own.
+    scene.token_from("unknown", "nobody", "wrong").await.problem(Code::UNAUTHORIZED);
 }
 
 #[tokio::test]

@@ -43,6 +43,9 @@ async fn tokens_are_granted_until_the_bucket_is_empty() {
     assert_eq!(body["limits"][0]["capacity"], 100);
     assert_eq!(body["limits"][0]["available"], 99);
     assert_eq!(body["limits"][1]["available"], 1_000);
+    let remaining = "\"rpm\";r=99;t=1, \"tpm\";r=1000;t=54";
+    assert_eq!(reply.header("ratelimit"), remaining);
+    assert_eq!(reply.header("ratelimit-policy"), "\"rpm\";q=100;w=60, \"tpm\";q=10000;w=60");
 
     let reply = scene.acquire(json!({"rpm": 1, "tpm": 1_001})).await;
     let problem = reply.problem(Code::RATE_LIMIT_EXCEEDED);

@@ -77,6 +77,14 @@ async fn changes_are_audited_with_their_actor() {
     assert_eq!(body["items"][0]["action"], "limits_set");
     assert_eq!(body["items"][0]["principal"], "admin");
     assert!(body["items"][0]["after"].is_object(), "{body}");
+    let body: Value = scene.get("audit?limit=100").await.json();
+    let subjects: Vec<&str> = body["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["subject"].as_str().unwrap())
+        .collect();
+    assert!(subjects.contains(&"user") && subjects.contains(&"$SYSTEM"), "{subjects:?}");
     let early = "audit?entity=user&to=2026-01-15T11:59:59Z";
     assert_eq!(scene.get(early).await.json::<Value>()["items"], json!([]));
 }

@@ -24,6 +24,9 @@ pub(super) const GENERATION: &str = "generation";
 const START: &str = "start";
 const OWNER: &str = "owner";
 const LEASE_UNTIL: &str = "lease_until_ms";
+/// How far clocks of instances differ. A lease that ends later than one taken now could was taken by a wrong clock, and
+/// would hold up all others until then.
+const CLOCKS_DIFFER_MS: u64 = 60_000;
 const ENDED: &str = "ended";
 const UNTIL: &str = "until";
 const THROUGH: &str = "through";
@@ -79,13 +82,21 @@ impl Lease {
         })
     }
 
-    /// Whether `owner` may read the shard at `now_ms`.
-    pub(super) fn is_free_for(&self, owner: &str, now_ms: u64) -> bool {
+    /// Whether `owner`, who leases for `lease_ms`, may read the shard at `now_ms`.
+    pub(super) fn is_free_for(&self, owner: &str, lease_ms: u64, now_ms: u64) -> bool {
         match &self.owner {
-            Some(other) => other == owner || self.until_ms <= now_ms,
+            Some(other) => {
+                let is_over = self.until_ms <= now_ms || self.until_ms > latest(lease_ms, now_ms);
+                other == owner || is_over
+            }
             None => true,
         }
     }
+}
+
+/// The latest end of a lease that is taken by a right clock.
+fn latest(lease_ms: u64, now_ms: u64) -> u64 {
+    now_ms.saturating_add(lease_ms).saturating_add(CLOCKS_DIFFER_MS)
 }
 
 /// The text of a start, as stored.
@@ -138,11 +149,13 @@ impl LeaseWrites<'_> {
         Write::put(self.table.clone(), item).when(none.or(attr(GENERATION).lt(generation)))
     }
 
-    /// Takes the lease if it is free: unowned, the owner's own or expired.
-    pub(super) fn acquire(&self, generation: u64, now_ms: u64, until_ms: u64) -> Write {
-        let free = attr(OWNER).absent().or(self.is_ours()).or(attr(LEASE_UNTIL).le(now_ms));
+    /// Takes the lease for `lease_ms` if it is free: unowned, the owner's own, expired, or taken by a wrong clock.
+    pub(super) fn acquire(&self, generation: u64, lease_ms: u64, now_ms: u64) -> Write {
+        let is_over =
+            attr(LEASE_UNTIL).le(now_ms).or(attr(LEASE_UNTIL).gt(latest(lease_ms, now_ms)));
+        let free = attr(OWNER).absent().or(self.is_ours()).or(is_over);
         let open = attr(GENERATION).eq(generation).and(attr(ENDED).absent());
-        let taken = set(OWNER, self.owner).set(LEASE_UNTIL, until_ms);
+        let taken = set(OWNER, self.owner).set(LEASE_UNTIL, now_ms.saturating_add(lease_ms));
         self.update(taken, open.and(free))
     }
 
@@ -255,13 +268,14 @@ mod tests {
             generation: 1,
             position: Position::Oldest,
             owner: owner.map(str::to_owned),
-            until_ms: 100,
+            until_ms: 200_000,
             ended: false,
             checkpoint: None,
         };
-        assert!(lease(None).is_free_for("me", 0));
-        assert!(lease(Some("me")).is_free_for("me", 0));
-        assert!(!lease(Some("you")).is_free_for("me", 99));
-        assert!(lease(Some("you")).is_free_for("me", 100));
+        let is_free = |of: Option<&str>, now_ms| lease(of).is_free_for("me", 30_000, now_ms);
+        assert!(is_free(None, 200_000) && is_free(Some("me"), 200_000));
+        assert!(!is_free(Some("you"), 199_999) && is_free(Some("you"), 200_000));
+        assert!(!is_free(Some("you"), 110_000));
+        assert!(is_free(Some("you"), 109_999), "a clock that was ahead holds up nobody");
     }
 }

@@ -38,12 +38,12 @@ pub(super) enum ShardAction {
 /// would be read a second time.
 pub(super) const FORGET_AFTER_MS: u64 = 48 * 60 * 60 * 1000;
 
-/// The actions that `owner` may take at `now_ms`.
+/// The actions that an instance may take at `now_ms`, for which the lease of a shard `is_free` or not.
 pub(super) fn plan(
     start: &Start,
     listed: &[FeedShard],
     leases: &[Lease],
-    owner: &str,
+    is_free: impl Fn(&Lease) -> bool,
     now_ms: u64,
 ) -> Vec<ShardAction> {
     let by_shard: BTreeMap<&str, &Lease> = leases
@@ -64,7 +64,7 @@ pub(super) fn plan(
         .filter(|shard| shard.parent.as_deref().is_none_or(is_finished))
         .filter_map(|shard| match by_shard.get(shard.id.as_str()) {
             None => Some(ShardAction::Register(shard.id.clone(), start.position_in(&shard.id))),
-            Some(lease) if lease.ended || !lease.is_free_for(owner, now_ms) => None,
+            Some(lease) if lease.ended || !is_free(lease) => None,
             Some(_) => Some(ShardAction::Acquire(shard.id.clone())),
         });
     let gone = leases
@@ -108,6 +108,10 @@ mod tests {
         }
     }
 
+    fn is_mine(lease: &Lease) -> bool {
+        lease.owner.as_deref() == Some("me")
+    }
+
     fn start(from: Position) -> Start {
         Start { generation: 2, from, shards: ["a".to_owned()].into() }
     }
@@ -115,7 +119,8 @@ mod tests {
     #[test]
     fn children_wait_for_their_parents() {
         let listed = [shard("a", None), shard("b", Some("a")), shard("c", Some("b"))];
-        let actions = |leases: &[Lease]| plan(&start(Position::Latest), &listed, leases, "me", 0);
+        let actions =
+            |leases: &[Lease]| plan(&start(Position::Latest), &listed, leases, is_mine, 0);
         assert_eq!(actions(&[]), [ShardAction::Register("a".into(), Position::Latest)]);
         assert_eq!(
             actions(&[lease("a", None, true)]),
@@ -131,7 +136,7 @@ mod tests {
     #[test]
     fn a_parent_that_is_no_longer_listed_does_not_block_its_children() {
         let listed = [shard("b", Some("a"))];
-        let actions = plan(&start(Position::Oldest), &listed, &[], "me", 0);
+        let actions = plan(&start(Position::Oldest), &listed, &[], is_mine, 0);
         assert_eq!(actions, [ShardAction::Register("b".into(), Position::Oldest)]);
     }
 
@@ -141,7 +146,7 @@ mod tests {
             [shard("a", None), shard("b", Some("a")), shard("c", Some("a")), shard("d", Some("c"))];
         let mut start = start(Position::Latest);
         start.shards = ["a", "b", "c"].map(str::to_owned).into();
-        let actions = plan(&start, &listed, &[], "me", 0);
+        let actions = plan(&start, &listed, &[], is_mine, 0);
         assert_eq!(
             actions,
             [
@@ -153,18 +158,19 @@ mod tests {
     }
 
     #[test]
-    fn the_lease_of_another_instance_is_respected_until_it_expires() {
+    fn a_shard_is_taken_only_if_its_lease_is_free() {
         let listed = [shard("a", None)];
         let leases = [lease("a", Some("you"), false)];
-        let actions = |now_ms| plan(&start(Position::Oldest), &listed, &leases, "me", now_ms);
-        assert_eq!(actions(99), []);
-        assert_eq!(actions(100), [ShardAction::Acquire("a".into())]);
+        let actions =
+            |is_free: bool| plan(&start(Position::Oldest), &listed, &leases, |_| is_free, 0);
+        assert_eq!(actions(false), []);
+        assert_eq!(actions(true), [ShardAction::Acquire("a".into())]);
     }
 
     #[test]
     fn items_of_finished_shards_are_deleted_when_no_longer_listed() {
         let leases = [lease("a", None, true), lease("b", None, false)];
-        let actions = |now_ms| plan(&start(Position::Oldest), &[], &leases, "me", now_ms);
+        let actions = |now_ms| plan(&start(Position::Oldest), &[], &leases, is_mine, now_ms);
         assert_eq!(actions(FORGET_AFTER_MS), []);
         assert_eq!(actions(FORGET_AFTER_MS + 100), [ShardAction::Forget("a".into())]);
     }
@@ -173,7 +179,7 @@ mod tests {
     fn items_of_an_older_start_are_void() {
         let listed = [shard("a", None)];
         let old = Lease { generation: 1, ..lease("a", Some("you"), false) };
-        let actions = plan(&start(Position::Oldest), &listed, &[old], "me", 0);
+        let actions = plan(&start(Position::Oldest), &listed, &[old], is_mine, 0);
         assert_eq!(actions, [ShardAction::Register("a".into(), Position::Oldest)]);
     }
 }

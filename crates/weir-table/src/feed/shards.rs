@@ -29,7 +29,8 @@ impl<B: Backend> Consumer<B> {
         let ids = listed.iter().map(|shard| shard.id.clone()).collect();
         let start = self.start(ids).await?;
         let leases = self.leases().await?;
-        let actions = shard_plan::plan(&start, &listed, &leases, &self.owner, now_ms);
+        let is_free = |lease: &Lease| lease.is_free_for(&self.owner, self.lease_ms, now_ms);
+        let actions = shard_plan::plan(&start, &listed, &leases, is_free, now_ms);
         let mut kept = BTreeSet::new();
         for action in actions {
             match action {
@@ -165,7 +166,7 @@ impl<B: Backend> Consumer<B> {
             return Ok(false);
         }
         let until_ms = now_ms + self.lease_ms;
-        let write = self.writes(shard).acquire(generation, now_ms, until_ms);
+        let write = self.writes(shard).acquire(generation, self.lease_ms, now_ms);
         let written = self.store.write(write).await?;
         let Some(item) = written.item().filter(|_| written.is_applied()) else {
             return Ok(false);

@@ -40,6 +40,7 @@ enum Takes {
     Text,
     Number,
     Switch,
+    List,
     Table,
 }
 
@@ -104,6 +105,7 @@ impl Key {
         match self.default {
             Some(Expr::Integer(_)) => Takes::Number,
             Some(Expr::Bool(_)) => Takes::Switch,
+            Some(Expr::Array(_)) => Takes::List,
             None if TABLES.contains(&self.path().as_str()) => Takes::Table,
             _ => Takes::Text,
         }
@@ -123,6 +125,7 @@ impl Key {
                 "false" | "no" | "off" | "0" => Ok(Value::Boolean(false)),
                 _ => Err(format!("{text:?} is neither true nor false")),
             },
+            Takes::List => Ok(parse_list(text)),
             Takes::Table => parse_table(text),
         }
     }
@@ -134,15 +137,23 @@ impl Key {
             | (Takes::Number, Value::Integer(0..))
             | (Takes::Switch, Value::Boolean(_))
             | (Takes::Table, Value::Table(_)) => Ok(()),
+            (Takes::List, Value::Array(items)) if items.iter().all(Value::is_str) => Ok(()),
             (Takes::Number, Value::Integer(_)) => Err("must not be negative".to_owned()),
             (Takes::Text, _) => Err("takes text, in quotes".to_owned()),
             (Takes::Number, _) => Err("takes a whole number, without quotes".to_owned()),
             (Takes::Switch, _) => Err("takes true or false, without quotes".to_owned()),
+            (Takes::List, _) => Err("takes a list of texts, like [\"a\", \"b\"]".to_owned()),
             (Takes::Table, _) => {
                 Err(format!("takes a table; write [{}.NAME] and its keys below", self.path()))
             }
         }
     }
+}
+
+/// Parses a list in a variable: texts between commas.
+fn parse_list(text: &str) -> Value {
+    let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+    Value::Array(items.map(|item| Value::String(item.to_owned())).collect())
 }
 
 /// Parses a table in a variable: an inline table of TOML, on one line.
@@ -206,6 +217,17 @@ mod tests {
             assert!(key.parse(bad).is_err(), "{bad}");
         }
         assert!(key.check_kind(&Value::Integer(1)).unwrap_err().contains("[keeper.labels.NAME]"));
+    }
+
+    #[test]
+    fn a_list_is_taken_from_a_file_and_between_commas_from_a_variable() {
+        let key = all().into_iter().find(|key| key.path() == "server.trusted_proxies").unwrap();
+        let list = key.parse("10.0.0.0/8, ::1,").unwrap();
+        assert_eq!(list, Value::from(vec!["10.0.0.0/8", "::1"]));
+        assert_eq!(key.check_kind(&list), Ok(()));
+        for bad in [Value::Integer(1), Value::from("10.0.0.0/8"), Value::from(vec![1])] {
+            assert!(key.check_kind(&bad).unwrap_err().starts_with("takes a list"), "{bad}");
+        }
     }
 
     #[test]

@@ -151,3 +151,33 @@ fn a_store_that_does_not_answer_is_told() {
     assert!(line(&run, "store").starts_with("✗ store: "), "{run:?}");
     assert!(line(&run, "keys").contains("WEIR_CURSOR_KEY"), "{run:?}");
 }
+
+#[test]
+fn every_table_of_a_server_is_checked() {
+    let home = healthy();
+    let server = home.serve("weir-data");
+    let report = home.weir("doctor").ok();
+    for table in ["weir-limiter", "weir-keeper-config", "weir-feeds"] {
+        let line = format!("✓ table: {table} has its keys, indexes, expiry and feed");
+        assert!(report.contains(&line), "{report}");
+    }
+    drop(server);
+}
+
+#[test]
+fn a_table_of_another_shape_is_told_with_what_to_do() {
+    let home = Home::new();
+    let spec = r#"{"name": "weir-limiter", "attributes": {"PK": "S"}, "partition": "PK"}"#;
+    fs::write(home.path("spec.json"), spec).unwrap();
+    home.weir("tables create --spec spec.json").ok();
+    let run = home.weir("doctor");
+    assert_eq!(run.code, Some(4), "{run:?}");
+    let line = line(&run, "table: weir-limiter");
+    assert!(line.starts_with("✗ "), "{line}");
+    for part in
+        ["sort: expected SK, found none", "ttl: expected ttl, found none", "index GSI2", "feed"]
+    {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert!(line.contains(" → "), "{line}");
+}

@@ -89,7 +89,11 @@ fn notices_go_to_an_https_address_that_is_trusted_and_to_no_other() {
     std::fs::write(home.path("ca.pem"), &trust.ca_pem).unwrap();
     let ca = home.path("ca.pem");
     let flags = ["--data", "weir-data", "--aggregate-interval", "1"];
-    let server = home.serve_in(&[("SSL_CERT_FILE", ca.to_str().unwrap())], &flags);
+    let variables = [
+        ("SSL_CERT_FILE", ca.to_str().unwrap()),
+        ("WEIR_KEEPER_WEBHOOK_ALLOWED_NETWORKS", "127.0.0.0/8,::1"),
+    ];
+    let server = home.serve_in(&variables, &flags);
     let ((port, receiver), (unknown, untold)) = (trust.receive(), other.receive());
     hook(&home, "trusted", port);
     hook(&home, "unknown", unknown);

@@ -107,7 +107,7 @@ fn mistakes_in_files_are_reported_with_what_to_do() {
     home.weir("keeper app apply app.yaml").fails(3, &[ORG, "weir keeper org list"]);
     home.weir("keeper org apply org.yaml --org-id 1").fails(2, &["--org-id names 1"]);
     home.weir("keeper org apply").fails(2, &["FILE"]);
-    home.weir("keeper org show acme").fails(2, &["acme", "UUID"]);
+    home.weir("keeper org show Acme").fails(2, &["Acme", "a UUID, or a name"]);
     home.weir(&format!("keeper org show {ORG}")).fails(3, &[ORG]);
     for (was, is, output) in [
         ("org_id: 550e8400-e29b-41d4-a716-446655440000\n", "", "put `org_id: "),
@@ -128,6 +128,52 @@ fn mistakes_in_files_are_reported_with_what_to_do() {
         }
     }
     home.weir("keeper org list --json").ok();
+}
+
+#[test]
+fn an_org_with_a_name_is_applied_deleted_and_restored() {
+    let home = home();
+    write(&home, "named.yaml", &ORG_FILE.replace(ORG, "acme"));
+    write(&home, "shop.yaml", "org_id: acme\napp_id: shop\napp_name: Shop\n");
+    let made = home.weir("keeper org apply named.yaml").ok();
+    assert!(made.contains("org-acme was created"), "{made}");
+    home.weir("keeper app apply shop.yaml").ok();
+    let line =
+        format!("keeper submit acme shop --model economy --model-id {MODEL} --input 1 --output 1");
+    home.weir(&line).ok();
+    home.weir("keeper select acme shop").ok();
+    // Without a terminal nobody can be asked.
+    home.weir("keeper app delete acme shop").fails(3, &["not confirmed", "--yes"]);
+    let deleted = home.weir("keeper app delete acme shop --yes").ok();
+    assert!(deleted.contains("`weir keeper app restore acme shop` restores it"), "{deleted}");
+    home.weir("keeper select acme shop").fails(3, &["shop", "weir keeper app list"]);
+    home.weir("keeper app apply shop.yaml").fails(3, &["is deleted", "weir keeper app restore"]);
+    assert_eq!(home.weir("keeper app list acme --json").json(), json!([]));
+    let listed = home.weir("keeper app list acme --deleted").ok();
+    assert!(listed.contains("Shop (deleted "), "{listed}");
+    let restored = home.weir("keeper app restore acme shop").ok();
+    assert!(restored.contains("org-acme-app-shop was restored"), "{restored}");
+    home.weir("keeper select acme shop").ok();
+    let deleted = home.weir("keeper org delete acme --yes --json").json();
+    assert_eq!(deleted["client_id"], "org-acme");
+    home.weir("keeper select acme shop").fails(3, &[]);
+    assert_eq!(home.weir("keeper org list --json").json(), json!([]));
+    assert_eq!(home.weir("keeper org list --deleted --json").json()[0]["id"], "acme");
+    home.weir("keeper org restore acme --json").json();
+    home.weir("keeper select acme shop").ok();
+    home.weir("keeper profiles delete acme shop none --yes").fails(3, &["none"]);
+}
+
+#[test]
+fn a_rotation_is_cancelled() {
+    let home = home();
+    set_up(&home);
+    let ticket = answer(home.weir(&format!("keeper rotate {ORG} shop")));
+    let done = answer(home.weir(&format!("keeper rotate {ORG} shop --cancel")));
+    assert_eq!(done, "the rotation was cancelled");
+    let void = home.weir(&format!("keeper secret {ORG} shop --token {ticket}"));
+    void.fails(3, &["its rotation was cancelled", "weir keeper rotate"]);
+    home.weir(&format!("keeper rotate {ORG} shop --cancel")).fails(3, &["pending rotation"]);
 }
 
 #[test]
@@ -335,6 +381,15 @@ fn prices_profiles_and_webhooks_are_kept() {
     assert!(home.weir(&format!("keeper webhooks list {ORG}")).ok().contains("ops.example.com"));
     home.weir(&format!("{set} --threshold 42")).fails(2, &["42"]);
     home.weir(&format!("keeper webhooks set {ORG} x --url ftp://x")).fails(2, &["ftp://x"]);
+    let inside = format!("keeper webhooks set {ORG} x --url http://169.254.169.254/latest");
+    home.weir(&inside).fails(2, &["169.254.169.254", "keeper.webhook_allowed_networks"]);
+    home.weir(&format!("keeper sticky set {ORG} shop --to standard")).ok();
+    let deliveries = format!("keeper webhooks deliveries {ORG} ops");
+    let listed = home.weir(&format!("{deliveries} --json")).json();
+    assert_eq!((&listed[0]["sequence"], &listed[0]["status"]), (&json!(1), &json!("queued")));
+    assert!(home.weir(&deliveries).ok().contains("model.fallback"));
+    let replay = format!("keeper webhooks replay {ORG} ops");
+    home.weir(&format!("{replay} 2")).fails(3, &["delivery", "webhooks deliveries"]);
     home.weir(&format!("keeper webhooks remove {ORG} ops")).ok();
     home.weir(&format!("keeper webhooks show {ORG} ops")).fails(3, &["ops", "webhooks list"]);
 }

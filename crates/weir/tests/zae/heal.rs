@@ -53,6 +53,28 @@ fn writes_that_are_used_up_do_not_split_the_bucket() {
 }
 
 #[test]
+fn shards_that_were_counted_and_never_made_hold_nothing() {
+    let (mut original, mut weir) = both();
+    original.set_limits(Level::System, &[slow("rpm", 30)]);
+    assert!(original.takes("user", "model", &[("rpm", 1)]));
+    let mut bucket = original.bucket("user", "model");
+    bucket["b_wcu_tk"] = json!(0);
+    original.replace_bucket("user", "model", &bucket);
+    assert!(original.takes("user", "model", &[("rpm", 1)]));
+    let count = &original.bucket("user", "model")["shard_count"];
+    assert!(count.as_u64() > Some(1), "the original has split the bucket: {count}");
+    assert_eq!(weir.left("user", "model", "rpm"), 28);
+    assert_eq!(weir.capacity("model", "rpm"), 28);
+    let mut taken = 2;
+    for _ in 0..30 {
+        taken += u64::from(original.takes("user", "model", &[("rpm", 1)]));
+        taken += u64::from(weir.takes("user", "model", &[("rpm", 1)]));
+    }
+    assert_eq!(taken, 30);
+    assert_eq!(original.bucket("user", "model")["shard_count"], 1, "it is whole again");
+}
+
+#[test]
 fn a_give_back_above_the_capacity_is_not_handed_out() {
     let (mut original, mut weir) = both();
     original.set_limits(Level::Entity("user", "model"), &[slow("rpm", 10)]);

@@ -13,9 +13,13 @@ mod driver;
 #[cfg(test)]
 mod heal;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod namespaces;
+#[cfg(test)]
+mod newest;
 #[cfg(test)]
 mod original;
 #[cfg(test)]

@@ -41,12 +41,18 @@ class Original:
 
     # --- the table and namespaces -------------------------------------------
 
-    def create_table(self):
+    def create_table(self, expires=True):
         """What its CloudFormation template makes, without the Lambda."""
         client = boto3.client("dynamodb")
         client.create_table(**schema.get_table_definition(TABLE))
-        ttl = {"Enabled": True, "AttributeName": "ttl"}
-        client.update_time_to_live(TableName=TABLE, TimeToLiveSpecification=ttl)
+        if expires:
+            ttl = {"Enabled": True, "AttributeName": "ttl"}
+            client.update_time_to_live(TableName=TABLE, TimeToLiveSpecification=ttl)
+
+    def expiry(self):
+        """The attribute by which items of the table expire."""
+        found = boto3.client("dynamodb").describe_time_to_live(TableName=TABLE)
+        return found["TimeToLiveDescription"].get("AttributeName")
 
     def open(self, namespace="default", auto_update=False):
         # No caching of config: a limit that Weir sets is to bind at once.
@@ -95,7 +101,7 @@ class Original:
 
     def set_limits(self, limits, entity=None, resource=None, **rest):
         """At the level that the arguments name: entity, resource, or neither for the system."""
-        limits = [Limit(**limit) for limit in limits]
+        limits = [quota(**limit) if "cron" in limit else Limit(**limit) for limit in limits]
         if entity:
             self.limiter.set_limits(entity, limits, resource or schema.DEFAULT_RESOURCE, **rest)
         elif resource:
@@ -185,6 +191,10 @@ class Original:
             raise RuntimeError("; ".join(result.errors))
         return result.snapshots_updated
 
+    def call(self, name, **arguments):
+        """Any other method of its repository."""
+        return getattr(self.repository, name)(**arguments)
+
     # --- behind its back: the items as they are stored ----------------------
 
     def keys_of(self, id):
@@ -202,6 +212,11 @@ class Original:
         key = {"PK": f"{self.repository.namespace_id}/{pk}", "SK": sk}
         table = boto3.resource("dynamodb").Table(TABLE)
         table.put_item(Item=attributes | key) if attributes else table.delete_item(Key=key)
+
+
+def quota(name, capacity, cron):
+    """A limit of newer releases, which is renewed by the calendar."""
+    return Limit.quota(name, capacity, cron=cron)
 
 
 def stream():

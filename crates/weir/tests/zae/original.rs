@@ -31,16 +31,18 @@ pub(crate) enum Answer {
 }
 
 impl Original {
-    /// Starts it; nothing is opened or made yet.
-    pub(crate) fn start(endpoint: &str, table: &str) -> Original {
+    /// Starts the release that is installed in `environment`; nothing is opened or made yet.
+    pub(crate) fn start(environment: &str, endpoint: &str, table: &str) -> Original {
         // Not the file itself: it is a link to the machine's python, which has no zae-limiter.
-        let bin = weir_testkit::installed("zae/bin").unwrap();
+        let bin = weir_testkit::installed(&format!("{environment}/bin")).unwrap();
         let mut child = Command::new(bin.join("python"))
             .args([PROGRAM, endpoint, table])
             .env("AWS_ACCESS_KEY_ID", "test")
             .env("AWS_SECRET_ACCESS_KEY", "test")
             .env("AWS_DEFAULT_REGION", "us-east-1")
             .env("AWS_EC2_METADATA_DISABLED", "true")
+            // The newest release also asks for a Lambda, which the endpoint does not have.
+            .env("AWS_MAX_ATTEMPTS", "1")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

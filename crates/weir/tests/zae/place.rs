@@ -36,7 +36,25 @@ impl Place {
 
     /// An original with nothing open.
     pub(crate) fn original(&self) -> Original {
-        Original::start(self.endpoint, &format!("{}{TABLE}", self.prefix))
+        Original::start("zae", self.endpoint, &self.table())
+    }
+
+    /// The newest release of zae-limiter, with nothing open.
+    pub(crate) fn newest(&self) -> Original {
+        Original::start("zae-new", self.endpoint, &self.table())
+    }
+
+    pub(crate) fn table(&self) -> String {
+        format!("{}{TABLE}", self.prefix)
+    }
+
+    pub(crate) fn endpoint(&self) -> &str {
+        self.endpoint
+    }
+
+    /// What a Weir says that does not start on the table.
+    pub(crate) fn refusal(&self) -> String {
+        crate::weir::refusal(self.endpoint, &self.prefix)
     }
 
     /// An original on a table that is there.

@@ -34,3 +34,14 @@ fn the_original_starts_on_a_table_of_weir() {
     assert!(original.takes("user", "model", &[("rpm", 2)]));
     assert!(!weir.takes("user", "model", &[("rpm", 1)]));
 }
+
+#[test]
+fn a_table_whose_expiry_was_never_switched_on_gets_it() {
+    let place = Place::new();
+    let mut original = place.original();
+    original.ok("create_table", json!({ "expires": false }));
+    original.open("default");
+    assert_eq!(original.ok("expiry", json!({})), json!(null));
+    let _weir = place.weir();
+    assert_eq!(original.ok("expiry", json!({})), "ttl");
+}

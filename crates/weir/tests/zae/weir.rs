@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
@@ -32,27 +33,9 @@ impl Weir {
     /// Starts it with `compat = "zae"` and no caching of config.
     pub(crate) fn start(endpoint: &str, prefix: &str, counts_usage: bool) -> Weir {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("WEIR_") {
-                command.env_remove(name);
-            }
-        }
-        let mut child = command
-            .current_dir(folder.path())
-            .args(["serve", "--listen", "127.0.0.1:0", "--store", "dynamodb"])
-            .args(["--dynamodb-endpoint", endpoint, "--table-prefix", prefix])
+        let mut child = serve(folder.path(), endpoint, prefix)
             .args(["--aggregate-interval", if counts_usage { "1" } else { "60" }])
-            .env("WEIR_LIMITER_COMPAT", "zae")
-            .env("WEIR_LIMITER_CONFIG_TTL_SECS", "0")
             .env("WEIR_LIMITER_COUNT_USAGE", if counts_usage { "yes" } else { "auto" })
-            .env("WEIR_ADMIN_KEY", ADMIN_KEY)
-            .env("WEIR_SIGNING_KEY", SIGNING_KEY)
-            .env("WEIR_CURSOR_KEY", CURSOR_KEY)
-            .env("AWS_ACCESS_KEY_ID", "test")
-            .env("AWS_SECRET_ACCESS_KEY", "test")
-            .env("AWS_REGION", "us-east-1")
-            .env("AWS_EC2_METADATA_DISABLED", "true")
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -113,6 +96,45 @@ impl Weir {
     pub(crate) fn get(&self, path: &str) -> Value {
         self.ok("GET", path, &Value::Null)
     }
+}
+
+/// Runs `weir` with the stores of these tests; `folder` is its working folder.
+pub(crate) fn command(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("WEIR_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .current_dir(folder)
+        .env("WEIR_ADMIN_KEY", ADMIN_KEY)
+        .env("WEIR_SIGNING_KEY", SIGNING_KEY)
+        .env("WEIR_CURSOR_KEY", CURSOR_KEY)
+        .env("AWS_ACCESS_KEY_ID", "test")
+        .env("AWS_SECRET_ACCESS_KEY", "test")
+        .env("AWS_REGION", "us-east-1")
+        .env("AWS_EC2_METADATA_DISABLED", "true");
+    command
+}
+
+/// A server that shares the table.
+fn serve(folder: &Path, endpoint: &str, prefix: &str) -> Command {
+    let mut command = command(folder);
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", "dynamodb"])
+        .args(["--dynamodb-endpoint", endpoint, "--table-prefix", prefix])
+        .env("WEIR_LIMITER_COMPAT", "zae")
+        .env("WEIR_LIMITER_CONFIG_TTL_SECS", "0");
+    command
+}
+
+/// What a server says that does not start.
+pub(crate) fn refusal(endpoint: &str, prefix: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let ended = serve(folder.path(), endpoint, prefix).output().unwrap();
+    assert!(!ended.status.success(), "it started");
+    String::from_utf8(ended.stderr).unwrap()
 }
 
 impl Side for Weir {

@@ -11,12 +11,13 @@ use weir_keeper::ids::Scope;
 use super::form::JsonOrForm;
 use crate::keeper::error::KeeperError;
 use crate::keeper::metrics::metrics;
-use crate::keeper::path::{PeerAddress, keeper};
+use crate::keeper::path::keeper;
 use crate::keeper::rates::allowances;
 use crate::keeper::scopes::ORG;
 use weir_framework::app::App;
 use weir_framework::auth::grant::{Access, Grant, Grants};
 use weir_framework::auth::{AuthError, Holder};
+use weir_framework::client_address::ClientAddress;
 use weir_framework::{ApiError, Code};
 
 const CLIENT_CREDENTIALS: &str = "client_credentials";
@@ -31,21 +32,32 @@ const BEARER: &str = "Bearer";
             content_type = "application/problem+json")))]
 pub(crate) async fn token(
     State(app): State<App>,
-    PeerAddress(address): PeerAddress,
+    ClientAddress(address): ClientAddress,
     JsonOrForm(request): JsonOrForm<TokenRequest>,
 ) -> Result<Response, KeeperError> {
     check_grant(&request.grant_type, CLIENT_CREDENTIALS)?;
-    allowances(&app)?.token(&app, &request.client_id, address).await?;
-    let secret = request.client_secret.expose();
-    let Some(scope) = keeper(&app)?.verify_secret(&request.client_id, secret).await? else {
+    let allowances = allowances(&app)?;
+    allowances.token(&app, address).await?;
+    let checked = check_secret(&app, &request).await;
+    let Some(scope) = checked.inspect_err(|_| allowances.forget_failure(&app, address))? else {
         metrics(&app)?.token("refused");
         return Err(
             ApiError::new(Code::UNAUTHORIZED, "the client id or the secret is wrong").into()
         );
     };
+    allowances.signed_in(&app, &request.client_id, address).await?;
     let pair = issue(&app, &scope).await?;
     metrics(&app)?.token("issued");
     Ok(uncached(pair))
+}
+
+/// The client, if its secret is right.
+async fn check_secret(app: &App, request: &TokenRequest) -> Result<Option<Scope>, KeeperError> {
+    let (client_id, secret) = (&request.client_id, request.client_secret.expose());
+    let keeper = keeper(app)?;
+    let may_be_right = keeper.has_known_secret_id(client_id, secret).await?;
+    allowances(app)?.check_secret(app, may_be_right).await?;
+    Ok(keeper.verify_secret(client_id, secret).await?)
 }
 
 async fn issue(app: &App, scope: &Scope) -> Result<TokenResponse, KeeperError> {

@@ -7,10 +7,11 @@ mod runtime;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use weir_api::keeper as wire;
-use weir_framework::time::time;
+use weir_framework::time::{rfc3339, time};
 use weir_keeper::config::{self, EffectiveConfig, PendingChange};
 use weir_keeper::credentials::{Retrieval, Rotation};
 use weir_keeper::decide::StickyState;
+use weir_keeper::deletion::Deletion;
 use weir_keeper::ids::Scope;
 use weir_keeper::{PutOutcome, audit, profiles, webhooks};
 
@@ -29,7 +30,7 @@ pub fn put_org(request: wire::OrgConfig) -> config::PutOrg {
         quota_scope: request.quota_scope,
         model_ordering: request.model_ordering,
         quotas: request.quotas,
-        overrides: overrides(&request.overrides),
+        overrides: request.overrides.as_ref().map(overrides),
         unpriced: request.unpriced,
     }
 }
@@ -41,7 +42,7 @@ pub fn put_app(request: wire::AppConfig) -> config::PutApp {
         app_name: request.app_name,
         model_ordering: request.model_ordering,
         quotas: request.quotas,
-        overrides: overrides(&request.overrides),
+        overrides: request.overrides.as_ref().map(overrides),
     }
 }
 
@@ -82,7 +83,20 @@ pub(super) fn effective_config(config: &EffectiveConfig) -> wire::EffectiveConfi
         unpriced: config.unpriced.as_str().to_owned(),
         config_version: config.config_version,
         inherited_fields: config.inherited_fields.iter().map(ToString::to_string).collect(),
+        deleted_at: config.deleted_at_epoch.map(seconds),
+        created_at: seconds(config.created_at_epoch),
+        updated_at: seconds(config.updated_at_epoch),
         pending: config.pending.as_ref().map(pending_config),
+    }
+}
+
+pub(super) fn deletion(scope: &Scope, deletion: Deletion) -> wire::DeletionResponse {
+    let id = scope.app().map_or(scope.org().as_str(), |app| app.as_str());
+    wire::DeletionResponse {
+        id: id.to_owned(),
+        client_id: scope.client_id(),
+        deleted_at: time(deletion.deleted_at_ms),
+        restorable_until: time(deletion.restorable_until_ms),
     }
 }
 
@@ -101,13 +115,19 @@ fn quota_scope(scope: config::QuotaScope) -> wire::QuotaScope {
     }
 }
 
-pub(super) fn config_response(put: &PutOutcome, scope: &Scope) -> wire::ConfigResponse {
+pub(super) fn config_response(
+    put: &PutOutcome,
+    scope: &Scope,
+    now_ms: u64,
+) -> wire::ConfigResponse {
     let credentials = put.retrieval.as_ref().map(|retrieval| wire::ClientCredentials {
         client_id: scope.client_id(),
         secret_retrieval: secret_link(scope, retrieval),
     });
     let status = if put.created { "created" } else { "updated" }.to_owned();
-    wire::ConfigResponse { status, config: effective_config(&put.effective), credentials }
+    let config = effective_config(&put.effective);
+    let (configuration, timestamp) = (config.clone(), rfc3339(now_ms));
+    wire::ConfigResponse { status, config, configuration, timestamp, credentials }
 }
 
 fn secret_link(scope: &Scope, retrieval: &Retrieval) -> wire::SecretLink {
@@ -158,6 +178,7 @@ pub(super) fn put_webhook(request: wire::WebhookConfig) -> webhooks::PutWebhook 
         url: request.url,
         thresholds_pct: request.thresholds_pct,
         flips: request.flips,
+        all_exceeded: request.all_exceeded,
         rotate_secret: request.rotate_secret,
     }
 }
@@ -168,9 +189,31 @@ pub(super) fn webhook(webhook: webhooks::Webhook) -> wire::Webhook {
         url: webhook.url,
         thresholds_pct: webhook.thresholds_pct,
         flips: webhook.flips,
+        all_exceeded: webhook.all_exceeded,
         secret: None,
         created_at: seconds(webhook.created_at_epoch),
         updated_at: seconds(webhook.updated_at_epoch),
+    }
+}
+
+pub(super) fn webhook_delivery(record: webhooks::DeliveryRecord) -> wire::WebhookDelivery {
+    wire::WebhookDelivery {
+        sequence: record.sequence,
+        id: record.notice_id.to_string(),
+        kind: record.kind,
+        status: match record.status {
+            webhooks::DeliveryStatus::Queued => wire::WebhookDeliveryStatus::Queued,
+            webhooks::DeliveryStatus::Delivered => wire::WebhookDeliveryStatus::Delivered,
+            webhooks::DeliveryStatus::Failed => wire::WebhookDeliveryStatus::Failed,
+            webhooks::DeliveryStatus::Dropped => wire::WebhookDeliveryStatus::Dropped,
+        },
+        attempts: record.attempts,
+        http_status: record.http_status,
+        last_error: record.last_error,
+        created_at: time(record.created_at_ms),
+        last_attempt_at: record.last_attempt_at_ms.map(time),
+        delivered_at: record.delivered_at_ms.map(time),
+        next_attempt_at: record.next_attempt_at_ms.map(time),
     }
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use weir_api::keeper as wire;
 use weir_keeper::decide::{Mode, Status};
+use weir_keeper::ids::Label;
 use weir_keeper::money::Percent;
 use weir_keeper::select;
 use weir_keeper::submit::{Accepted, CallStatus, DailyTotal, Submission, SubmissionRequest};
@@ -17,7 +18,11 @@ pub(in crate::keeper) fn model_selection(
 ) -> wire::ModelSelection<'_> {
     let recommended = selection.recommended_model.as_ref();
     let guidance = &selection.client_guidance;
+    let app_id = selection.app_id.as_ref().map_or("", |app| app.as_str());
     wire::ModelSelection {
+        org_id: selection.org_id.as_str().into(),
+        app_id: app_id.into(),
+        app_name: selection.app_name.as_deref().unwrap_or_default().into(),
         recommended_model: recommended.map(|model| wire::RecommendedModel {
             label: model.label.as_str().into(),
             model_id: model.model_id.as_str().into(),
@@ -117,11 +122,19 @@ pub(in crate::keeper) fn submission(
     request.check()
 }
 
-pub(in crate::keeper) fn submission_response(accepted: &Accepted) -> wire::SubmissionResponse<'_> {
+pub(in crate::keeper) fn submission_response<'a>(
+    accepted: &'a Accepted,
+    timestamp: &'a str,
+) -> wire::SubmissionResponse<'a> {
     let processing = &accepted.processing;
+    let message = match accepted.duplicate {
+        true => "The usage was recorded before.",
+        false => "The usage is recorded.",
+    };
     wire::SubmissionResponse {
         request_id: accepted.request_id.as_str().into(),
         status: accepted.status.into(),
+        message: message.into(),
         duplicate: accepted.duplicate,
         processing: wire::SubmissionProcessing {
             shard_id: processing.shard_id,
@@ -131,6 +144,7 @@ pub(in crate::keeper) fn submission_response(accepted: &Accepted) -> wire::Submi
             org_day: processing.org_day.to_string(),
         },
         daily_total: daily_total(&accepted.daily_total),
+        timestamp: timestamp.into(),
     }
 }
 
@@ -139,18 +153,36 @@ fn daily_total(total: &DailyTotal) -> wire::DailyTotal {
         cost_usd_micros: total.cost_usd_micros.0,
         quota_usd_micros: total.quota_usd_micros.0,
         quota_pct: percent(total.quota_pct),
-        mode: quota_mode(total.mode),
+        mode: quota_state(total.mode),
     }
 }
 
 pub(in crate::keeper) fn day_totals(day: DayTotals) -> wire::DayTotals {
-    let models = day.models.into_iter();
+    let mut models: Vec<(Label, totals::ModelTotals)> = day.models.into_iter().collect();
+    let position = |label: &Label| day.model_ordering.iter().position(|of| of == label);
+    models.sort_by_key(|(label, _)| position(label).unwrap_or(usize::MAX));
+    let models = models.into_iter().map(|(label, model)| {
+        let label = label.to_string();
+        (label.clone(), model_totals(label, model))
+    });
     wire::DayTotals {
+        org_id: day.org_id.to_string(),
+        app_id: day.app_id.map(|app| app.to_string()),
+        app_name: day.app_name,
         date: day.date.to_string(),
         timezone: day.timezone.name().to_owned(),
         quota_scope: quota_scope(day.quota_scope),
-        models: models.map(|(label, model)| (label.to_string(), model_totals(model))).collect(),
+        config_basis: match day.is_config_recorded {
+            true => wire::ConfigBasis::Recorded,
+            false => wire::ConfigBasis::Later,
+        },
+        models: models.collect(),
         totals: usage_sum(day.totals),
+        total_cost_usd_micros: day.totals.cost_usd_micros.0,
+        total_quota_usd_micros: day.total_quota_usd_micros.0,
+        total_quota_pct: percent(day.total_quota_pct),
+        sticky_fallback_active: day.sticky_fallback_active,
+        current_active_model: day.current_active_model.map(|label| label.to_string()),
         sticky: day.sticky.map(|sticky| wire::StickyFallback {
             active_model_label: sticky.active_model_label.to_string(),
             previous_model_label: sticky.previous_model_label.map(|label| label.to_string()),
@@ -161,15 +193,16 @@ pub(in crate::keeper) fn day_totals(day: DayTotals) -> wire::DayTotals {
     }
 }
 
-fn model_totals(model: totals::ModelTotals) -> wire::ModelTotals {
+fn model_totals(label: String, model: totals::ModelTotals) -> wire::ModelTotals {
     wire::ModelTotals {
+        label,
         sum: usage_sum(model.sum),
         quota_usd_micros: model.quota_usd_micros.0,
         quota_pct: percent(model.quota_pct),
         quota_status: quota_state(model.quota_status),
         average_cost_per_request: model.average_cost_per_request.0,
         model_id: model.model_id.as_ref().map(ToString::to_string),
-        bedrock_model_id: model.model_id.map(|id| id.to_string()),
+        bedrock_model_id: model.model_id.map(|id| id.to_string()).unwrap_or_default(),
     }
 }
 
@@ -237,6 +270,9 @@ mod tests {
         assert_eq!(
             serde_json::to_value(model_selection(&response)).unwrap(),
             json!({
+                "org_id": "550e8400-e29b-41d4-a716-446655440000",
+                "app_id": "",
+                "app_name": "",
                 "recommended_model": {
                     "label": "standard",
                     "model_id": "anthropic.claude-haiku-4-5-20251001-v1:0",

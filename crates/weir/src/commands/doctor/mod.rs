@@ -4,6 +4,7 @@
 
 mod folder;
 mod machine;
+mod tables;
 mod tls;
 
 use std::os::unix::fs::MetadataExt as _;
@@ -120,11 +121,17 @@ async fn examine(loaded: &Loaded) -> Vec<Finding> {
             findings.extend(folder::examine(data).await);
             if folder::is_used(data) {
                 findings.push(store(&place).await);
+                findings.extend(tables::examine(&place, config).await);
             }
             findings.push(machine::clock(now_ms, Some(data)));
         }
         Place::Dynamo(_) => {
-            findings.push(store(&place).await);
+            let responds = store(&place).await;
+            let has_store = responds.state == State::Good;
+            findings.push(responds);
+            if has_store {
+                findings.extend(tables::examine(&place, config).await);
+            }
             findings.push(machine::clock(now_ms, None));
         }
     }

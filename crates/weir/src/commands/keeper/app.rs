@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use weir_api::keeper::{ConfigResponse, EffectiveConfig};
 
 use super::target::{AppArgs, OrgArgs};
-use super::{effective, file, org};
+use super::{deletion, effective, file, org};
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 
@@ -13,9 +13,30 @@ pub(super) enum Verb {
     /// Create or change an app to match a file
     Apply(ApplyArgs),
     /// List the apps of an org
-    List(OrgArgs),
+    List(ListArgs),
     /// Show the configuration in force for an app
     Show(AppArgs),
+    /// Delete an app; it can be restored for 30 days
+    Delete(DeleteArgs),
+    /// Restore a deleted app
+    Restore(AppArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    #[command(flatten)]
+    target: OrgArgs,
+    #[command(flatten)]
+    list: deletion::DeletedFlag,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DeleteArgs {
+    #[command(flatten)]
+    target: AppArgs,
+    /// Delete without asking for confirmation
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -34,14 +55,16 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
     match verb {
         Verb::Apply(args) => apply(context, &args).await,
         Verb::List(args) => {
-            let all: Vec<EffectiveConfig> =
-                context.all(&context.path(&["orgs", &args.org, "apps"])).await?;
+            let path = args.list.path(&context.path(&["orgs", &args.target.org, "apps"]));
+            let all: Vec<EffectiveConfig> = context.all(&path).await?;
             context.print(&all, |all| effective::table(all))
         }
         Verb::Show(args) => {
             let found: EffectiveConfig = context.api.get(&args.path(context, &[])).await?;
             context.print(&found, effective::show)
         }
+        Verb::Delete(args) => deletion::delete(context, &args.target.into(), args.yes).await,
+        Verb::Restore(args) => deletion::restore(context, &args.into()).await,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::output;
 
 #[derive(Debug, Args)]
 pub(super) struct AuditArgs {
-    /// The org's id, a UUID
+    /// The org's id
     org: String,
     /// Only changes of this app [default: of the org and all its apps]
     #[arg(long, value_name = "ID")]

@@ -1,10 +1,12 @@
 //! `weir keeper rotate` and `secret`: the credentials of clients.
 
 use clap::Args;
-use weir_api::keeper::{ClientSecret, RotationRequest, RotationResponse};
+use serde_json::json;
+use weir_api::keeper::{ClientSecret, RotationRequest, RotationResponse, SecretRequest};
+use weir_api::secret::Secret;
 
 use super::target::TargetArgs;
-use crate::commands::api_context::{ApiContext, with_query};
+use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 use crate::output;
 
@@ -15,6 +17,9 @@ pub(super) struct RotateArgs {
     /// Hours for which the old secret works after the new one was fetched: 0 to 168 [default: 24]
     #[arg(long, value_name = "N")]
     grace_hours: Option<u32>,
+    /// Cancel the rotation that waits: its one-time token becomes void, and the secret stays
+    #[arg(long, conflicts_with = "grace_hours")]
+    cancel: bool,
 }
 
 #[derive(Debug, Args)]
@@ -29,6 +34,11 @@ pub(super) struct SecretArgs {
 /// The token alone goes to stdout, so that a script can store it.
 pub(super) async fn rotate(context: &ApiContext<'_>, args: RotateArgs) -> Result<(), Failure> {
     let path = args.target.path(context, &["credentials", "rotate"]);
+    if args.cancel {
+        context.api.delete::<()>(&path).await?;
+        let result = json!({"cancelled": true});
+        return context.print(&result, |_| output::line("the rotation was cancelled"));
+    }
     let request = RotationRequest { grace_period_hours: args.grace_hours };
     let rotated: RotationResponse = context.api.post(&path, &request).await?;
     context.print(&rotated, |rotated| {
@@ -47,8 +57,9 @@ pub(super) async fn rotate(context: &ApiContext<'_>, args: RotateArgs) -> Result
 /// The secret alone goes to stdout, so that a script can store it.
 pub(super) async fn secret(context: &ApiContext<'_>, args: SecretArgs) -> Result<(), Failure> {
     let path = args.target.path(context, &["credentials", "secret"]);
-    let path = with_query(&path, &[("token", Some(&args.token))]);
-    let fetched = context.api.get(&path).await;
+    // In the body, because proxies log the query.
+    let request = SecretRequest { token: Some(Secret::new(args.token)) };
+    let fetched = context.api.post(&path, &request).await;
     let secret: ClientSecret = fetched.map_err(|failure: Failure| {
         let again =
             format!("`weir keeper rotate {}` creates a new one-time token", args.target.words());

@@ -12,7 +12,10 @@ pub(super) fn table(all: &[EffectiveConfig]) -> std::io::Result<()> {
     let rows = all.iter().map(|one| {
         vec![
             output::printable(&one.id),
-            output::printable(name(one)),
+            match &one.deleted_at {
+                Some(at) => format!("{} (deleted {at})", output::printable(name(one))),
+                None => output::printable(name(one)),
+            },
             one.timezone.clone(),
             output::word(&one.quota_scope),
             one.model_ordering.join(" → "),

@@ -31,8 +31,8 @@ pub(super) fn read(name: &str) -> Result<ConfigFile, Failure> {
 
 fn parsed(name: &str, text: &str) -> Result<ConfigFile, Failure> {
     let wrong = |problem: &str| Failure::usage(format!("{name}: {problem}"));
-    let value: Value = serde_saphyr::from_str(text)
-        .map_err(|error| wrong("is neither YAML nor JSON").because(error))?;
+    let value: Value =
+        parse::yaml(text).map_err(|error| wrong("is neither YAML nor JSON").because(error))?;
     let Value::Object(mut fields) = value else {
         return Err(wrong("is not a configuration with names and values, like `org_name: Acme`"));
     };

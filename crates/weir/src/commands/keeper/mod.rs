@@ -5,6 +5,7 @@ mod amount;
 mod app;
 mod audit;
 mod credentials;
+mod deletion;
 mod effective;
 mod file;
 mod org;
@@ -53,13 +54,13 @@ pub(crate) struct KeeperArgs {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Create, change, list and show orgs
+    /// Create, change, list, show, delete and restore orgs
     #[command(subcommand)]
     Org(org::Verb),
-    /// Create, change, list and show the apps of an org
+    /// Create, change, list, show, delete and restore the apps of an org
     #[command(subcommand)]
     App(app::Verb),
-    /// Create a one-time token for a new secret of a client, and print it
+    /// Create a one-time token for a new secret of a client, and print it; or cancel that
     Rotate(credentials::RotateArgs),
     /// Fetch a new secret with its one-time token, and print it
     Secret(credentials::SecretArgs),
@@ -80,10 +81,10 @@ enum Verb {
     /// List, import and compare prices of models
     #[command(subcommand)]
     Prices(prices::Verb),
-    /// Register and list inference profiles of an app
+    /// Register, list and delete inference profiles of an app
     #[command(subcommand)]
     Profiles(profiles::Verb),
-    /// Set, show, list and remove webhooks
+    /// Set, show, list and remove webhooks; list their last notices, and send one again
     #[command(subcommand)]
     Webhooks(webhooks::Verb),
     /// Replay a day against a configuration: when each quota would be spent, and what the day would cost
@@ -101,6 +102,7 @@ fn with_list_command(failure: Failure) -> Failure {
         Some("org") => "org list",
         Some("app") => "app list ORG",
         Some("webhook") => "webhooks list ORG",
+        Some("delivery") => "webhooks deliveries ORG ID",
         _ => return failure,
     };
     failure.help(format!("`weir keeper {list}` shows those that exist"))

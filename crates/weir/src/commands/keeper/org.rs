@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use weir_api::keeper::{ConfigResponse, EffectiveConfig};
 
 use super::target::OrgArgs;
-use super::{effective, file};
+use super::{deletion, effective, file};
 use crate::commands::api_context::ApiContext;
 use crate::failure::Failure;
 
@@ -13,9 +13,22 @@ pub(super) enum Verb {
     /// Create or change an org to match a file
     Apply(ApplyArgs),
     /// List all orgs
-    List,
+    List(deletion::DeletedFlag),
     /// Show the configuration in force for an org
     Show(OrgArgs),
+    /// Delete an org with its apps; it can be restored for 30 days
+    Delete(DeleteArgs),
+    /// Restore a deleted org with its apps
+    Restore(OrgArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DeleteArgs {
+    #[command(flatten)]
+    target: OrgArgs,
+    /// Delete without asking for confirmation
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -30,8 +43,9 @@ pub(super) struct ApplyArgs {
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Apply(args) => apply(context, &args).await,
-        Verb::List => {
-            let all: Vec<EffectiveConfig> = context.all(&context.path(&["orgs"])).await?;
+        Verb::List(args) => {
+            let path = args.path(&context.path(&["orgs"]));
+            let all: Vec<EffectiveConfig> = context.all(&path).await?;
             context.print(&all, |all| effective::table(all))
         }
         Verb::Show(args) => {
@@ -39,6 +53,8 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
                 context.api.get(&context.path(&["orgs", &args.org])).await?;
             context.print(&found, effective::show)
         }
+        Verb::Delete(args) => deletion::delete(context, &args.target.into(), args.yes).await,
+        Verb::Restore(args) => deletion::restore(context, &args.into()).await,
     }
 }
 
@@ -66,10 +82,7 @@ pub(super) fn org_id(
         (Some(one), Some(other)) => {
             Err(Failure::usage(format!("{file}: names org {one}, and --org-id names {other}")))
         }
-        (None, None) => {
-            let new = uuid::Uuid::new_v4();
-            Err(Failure::usage(format!("{file}: org_id is missing"))
-                .help(format!("for a new org, put `org_id: {new}` into the file")))
-        }
+        (None, None) => Err(Failure::usage(format!("{file}: org_id is missing"))
+            .help("for a new org, choose an id: put `org_id: acme` into the file")),
     }
 }

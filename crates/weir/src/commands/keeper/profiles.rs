@@ -1,6 +1,7 @@
 //! `weir keeper profiles`: inference profiles, which are labels of one app.
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 use weir_api::keeper::{InferenceProfile, InferenceProfileRequest};
 
 use super::target::AppArgs;
@@ -14,6 +15,19 @@ pub(super) enum Verb {
     Register(RegisterArgs),
     /// List the profiles of an app
     List(AppArgs),
+    /// Delete a profile that is not in the app's chain
+    Delete(DeleteArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DeleteArgs {
+    #[command(flatten)]
+    target: AppArgs,
+    /// Label of the profile
+    label: String,
+    /// Delete without asking for confirmation
+    #[arg(long)]
+    yes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -49,6 +63,14 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
             let all: Vec<InferenceProfile> =
                 context.all(&args.path(context, &["inference-profiles"])).await?;
             context.print(&all, |all| table(all))
+        }
+        Verb::Delete(args) => {
+            let label = output::printable(&args.label);
+            ApiContext::confirm(args.yes, &format!("delete inference profile {label}?"))?;
+            let path = args.target.path(context, &["inference-profiles", &args.label]);
+            context.api.delete::<()>(&path).await?;
+            let result = json!({"id": args.label, "deleted": true});
+            context.print(&result, |_| output::line(format!("{label} was deleted")))
         }
     }
 }

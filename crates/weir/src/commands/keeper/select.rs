@@ -1,7 +1,7 @@
 //! `weir keeper select`: the model for the next call.
 
 use clap::Args;
-use weir_api::keeper::{EffectiveConfig, ModelSelection};
+use weir_api::keeper::ModelSelection;
 use weir_keeper::money::MicroUsd;
 
 use super::target::AppArgs;
@@ -22,22 +22,12 @@ pub(super) async fn run(context: &ApiContext<'_>, args: SelectArgs) -> Result<()
     let path = args.target.path(context, &["model-selection"]);
     let path = with_query(&path, &[("force_check", args.force_check.then_some("true"))]);
     let selection: ModelSelection<'static> = context.api.get(&path).await?;
-    // A table shows the models in the order of the chain; JSON does not need it.
-    let chain = if context.json {
-        Vec::new()
-    } else {
-        context.api.get::<EffectiveConfig>(&args.target.path(context, &[])).await?.model_ordering
-    };
-    context.print(&selection, |selection| show(selection, &chain))
+    context.print(&selection, show)
 }
 
-fn show(selection: &ModelSelection<'_>, chain: &[String]) -> std::io::Result<()> {
+fn show(selection: &ModelSelection<'_>) -> std::io::Result<()> {
     let status = &selection.quota_status;
-    let mut models: Vec<_> = status.models_status.iter().collect();
-    // Models that a change has just removed from the chain come last.
-    let position = |label: &str| chain.iter().position(|of| of == label).unwrap_or(chain.len());
-    models.sort_by_key(|(label, _)| position(label));
-    let rows = models.into_iter().map(|(label, model)| {
+    let rows = status.models_status.iter().map(|(label, model)| {
         vec![
             label.to_string(),
             MicroUsd(model.spend_usd_micros).to_string(),

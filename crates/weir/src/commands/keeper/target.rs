@@ -7,14 +7,14 @@ use crate::commands::api_context::ApiContext;
 /// An org.
 #[derive(Debug, Args)]
 pub(super) struct OrgArgs {
-    /// The org's id, a UUID
+    /// The org's id
     pub(super) org: String,
 }
 
 /// An app.
 #[derive(Debug, Args)]
 pub(super) struct AppArgs {
-    /// The org's id, a UUID
+    /// The org's id
     pub(super) org: String,
     /// The app's id
     pub(super) app: String,
@@ -23,10 +23,22 @@ pub(super) struct AppArgs {
 /// An org, or an app of it.
 #[derive(Debug, Args)]
 pub(super) struct TargetArgs {
-    /// The org's id, a UUID
+    /// The org's id
     pub(super) org: String,
     /// The app's id [default: the org itself]
     pub(super) app: Option<String>,
+}
+
+impl From<OrgArgs> for TargetArgs {
+    fn from(args: OrgArgs) -> TargetArgs {
+        TargetArgs { org: args.org, app: None }
+    }
+}
+
+impl From<AppArgs> for TargetArgs {
+    fn from(args: AppArgs) -> TargetArgs {
+        TargetArgs { org: args.org, app: Some(args.app) }
+    }
 }
 
 impl AppArgs {

@@ -1,12 +1,12 @@
-//! `weir keeper webhooks`: targets of signed notices.
+//! `weir keeper webhooks`: targets of signed notices, and the last notices to them.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 use weir_api::Page;
-use weir_api::keeper::{Webhook, WebhookConfig};
+use weir_api::keeper::{Webhook, WebhookConfig, WebhookDelivery};
 
 use super::target::OrgArgs;
-use crate::commands::api_context::{ApiContext, header};
+use crate::commands::api_context::{ApiContext, below, header};
 use crate::failure::Failure;
 use crate::output;
 
@@ -20,14 +20,35 @@ pub(super) enum Verb {
     List(OrgArgs),
     /// Remove a webhook
     Remove(HookArgs),
+    /// List the last notices to a webhook, newest first
+    Deliveries(DeliveriesArgs),
+    /// Send a notice again, with the same body and sequence
+    Replay(ReplayArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct HookArgs {
-    /// The org's id, a UUID
+    /// The org's id
     org: String,
     /// Id of the webhook
     id: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DeliveriesArgs {
+    #[command(flatten)]
+    hook: HookArgs,
+    /// Largest number of notices
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ReplayArgs {
+    #[command(flatten)]
+    hook: HookArgs,
+    /// Sequence of the notice
+    sequence: u64,
 }
 
 #[derive(Debug, Args)]
@@ -43,6 +64,9 @@ pub(super) struct SetArgs {
     /// Send no notices for fallbacks
     #[arg(long)]
     no_flips: bool,
+    /// Send no notices when all quotas are exceeded
+    #[arg(long)]
+    no_all_exceeded: bool,
     /// Create a new signing secret; the old one becomes invalid at once
     #[arg(long)]
     rotate_secret: bool,
@@ -71,6 +95,8 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
                 output::line(format!("{} was removed", output::printable(&hook.id)))
             })
         }
+        Verb::Deliveries(args) => deliveries(context, args).await,
+        Verb::Replay(args) => replay(context, args).await,
     }
 }
 
@@ -80,6 +106,7 @@ async fn set(context: &ApiContext<'_>, args: SetArgs) -> Result<(), Failure> {
         url: args.url,
         thresholds_pct: (!args.threshold.is_empty()).then_some(args.threshold),
         flips: args.no_flips.then_some(false),
+        all_exceeded: args.no_all_exceeded.then_some(false),
         rotate_secret: args.rotate_secret,
     };
     let set: Webhook = context.api.put(&path(context, &args.hook), &config).await?;
@@ -100,8 +127,66 @@ fn table(hooks: &[Webhook]) -> std::io::Result<()> {
             output::printable(&hook.url),
             thresholds.join(" "),
             if hook.flips { "yes" } else { "no" }.to_owned(),
+            if hook.all_exceeded { "yes" } else { "no" }.to_owned(),
             hook.updated_at.clone(),
         ]
     });
-    output::table(header(["id", "url", "thresholds", "fallbacks", "changed"]), rows, &[])
+    output::table(
+        header(["id", "url", "thresholds", "fallbacks", "all exceeded", "changed"]),
+        rows,
+        &[],
+    )
+}
+
+async fn deliveries(context: &ApiContext<'_>, args: DeliveriesArgs) -> Result<(), Failure> {
+    let path = below(&path(context, &args.hook), &["deliveries"]);
+    let (found, more) = context.first::<WebhookDelivery>(&path, args.limit as usize).await?;
+    context.print(&found, |found| delivery_table(found))?;
+    if more {
+        output::note("older notices exist; show more with --limit");
+    }
+    Ok(())
+}
+
+/// Fails when the webhook did not accept the notice, so that a script sees it.
+async fn replay(context: &ApiContext<'_>, args: ReplayArgs) -> Result<(), Failure> {
+    let sequence = args.sequence.to_string();
+    let path = below(&path(context, &args.hook), &["deliveries", &sequence, "replay"]);
+    let sent: WebhookDelivery = context.api.post(&path, &json!({})).await?;
+    context.print(&sent, |sent| delivery_table(std::slice::from_ref(sent)))?;
+    match sent.last_error {
+        Some(error) => {
+            Err(Failure::refused("the webhook did not accept the notice").because(error))
+        }
+        None => Ok(()),
+    }
+}
+
+fn delivery_table(deliveries: &[WebhookDelivery]) -> std::io::Result<()> {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let table = deliveries.iter().map(|one| {
+        vec![
+            one.sequence.to_string(),
+            output::printable(&one.kind),
+            one.status.as_str().to_owned(),
+            one.attempts.to_string(),
+            one.http_status.map(|status| status.to_string()).unwrap_or_default(),
+            one.created_at.clone(),
+            text(&one.last_attempt_at),
+            text(&one.next_attempt_at),
+            output::printable(&text(&one.last_error)),
+        ]
+    });
+    let names = [
+        "sequence",
+        "type",
+        "status",
+        "attempts",
+        "http",
+        "queued",
+        "last attempt",
+        "next attempt",
+        "error",
+    ];
+    output::table(header(names), table, &[0, 3])
 }

@@ -14,7 +14,7 @@ const SHOWN_MAX: usize = 60;
 
 #[derive(Debug, Args)]
 pub(super) struct AuditArgs {
-    /// Entity whose changes to show, for example user-1 [default: the namespace itself]
+    /// Entity whose changes to show, for example user-1 [default: everything in the namespace]
     #[arg(long, value_name = "ID")]
     entity: Option<String>,
     /// Show the changes of the system's limits
@@ -25,6 +25,9 @@ pub(super) struct AuditArgs {
     resource: Option<String>,
     #[command(flatten)]
     range: TimeRangeArgs,
+    /// Largest number of events
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(), Failure> {
@@ -33,8 +36,12 @@ pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(),
     let params = LimiterAuditParams { entity: args.entity.or(resource).or(system) };
     let range = TimeRangeParams::from(args.range);
     let path = with_params(&with_params(&context.path(&["audit"]), &params)?, &range)?;
-    let events: Vec<LimiterAuditEvent> = context.all(&path).await?;
-    context.print(&events, |events| table(events))
+    let (events, more) = context.first::<LimiterAuditEvent>(&path, args.limit as usize).await?;
+    context.print(&events, |events| table(events))?;
+    if more {
+        output::note("older events exist; show more with --limit");
+    }
+    Ok(())
 }
 
 fn table(events: &[LimiterAuditEvent]) -> std::io::Result<()> {

@@ -19,12 +19,14 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_saphyr::Spanned;
 use weir_api::limiter::{ALL_RESOURCES, OnUnavailable, SetSystemLimitsRequest};
 use weir_limiter::ids::{EntityId, Resource};
 
 use super::level::Level;
 use super::spec;
 use crate::failure::Failure;
+use crate::parse;
 
 /// The configuration of a level, limits sorted by name. Only the system level uses all fields.
 pub(super) type LevelConfig = SetSystemLimitsRequest;
@@ -60,9 +62,14 @@ struct SystemSection {
     auto_update: Option<bool>,
 }
 
-/// A rate: `100/min`, or its three numbers.
+/// A rate as it is written, with its place in the file: `100/min`, or its three numbers.
+type FileRate = Spanned<WrittenRate>;
+
 #[derive(Debug)]
-struct FileRate(spec::Rate);
+enum WrittenRate {
+    Text(String),
+    Numbers(spec::Rate),
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -72,8 +79,8 @@ struct Numbers {
     refill_period_seconds: u64,
 }
 
-impl<'de> Deserialize<'de> for FileRate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<FileRate, D::Error> {
+impl<'de> Deserialize<'de> for WrittenRate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WrittenRate, D::Error> {
         deserializer.deserialize_any(RateVisitor)
     }
 }
@@ -81,28 +88,32 @@ impl<'de> Deserialize<'de> for FileRate {
 struct RateVisitor;
 
 impl<'de> Visitor<'de> for RateVisitor {
-    type Value = FileRate;
+    type Value = WrittenRate;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a rate like 100/min, or capacity, refill_amount and refill_period_seconds")
     }
 
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<FileRate, E> {
-        spec::rate(text).map(FileRate).map_err(E::custom)
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<WrittenRate, E> {
+        Ok(WrittenRate::Text(text.to_owned()))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<FileRate, A::Error> {
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<WrittenRate, E> {
+        Ok(WrittenRate::Text(number.to_string()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenRate, A::Error> {
         let numbers = Numbers::deserialize(MapAccessDeserializer::new(map));
         let Numbers { capacity, refill_amount, refill_period_seconds } =
             numbers.map_err(A::Error::custom)?;
-        Ok(FileRate(spec::Rate { capacity, refill_amount, refill_period_seconds }))
+        Ok(WrittenRate::Numbers(spec::Rate { capacity, refill_amount, refill_period_seconds }))
     }
 }
 
 /// Parses `text`, the content of the file `name`.
-pub(super) fn parse(name: &str, text: &str) -> Result<Levels, Failure> {
-    let file: File = serde_saphyr::from_str(text).map_err(|error| {
-        Failure::usage(format!("{name} is not a file of limits")).because(error)
+pub(super) fn read(name: &str, text: &str) -> Result<Levels, Failure> {
+    let file: File = parse::yaml(text).map_err(|problem| {
+        Failure::usage(format!("{name} is not a file of limits")).because(problem)
     })?;
     let levels = levels(file).map_err(|problem| Failure::usage(format!("{name}: {problem}")))?;
     match levels.iter().find(|(_, config)| **config == LevelConfig::default()) {
@@ -146,8 +157,15 @@ fn config(
     rates: BTreeMap<String, FileRate>,
     on_unavailable: Option<OnUnavailable>,
 ) -> Result<LevelConfig, String> {
-    let limit = |(name, FileRate(rate)): (String, FileRate)| {
-        spec::named(&name, rate).map_err(|problem| format!("{level}, {name}: {problem}"))
+    let limit = |(name, rate): (String, FileRate)| {
+        let Spanned { value, referenced: at, .. } = rate;
+        let rate = match value {
+            WrittenRate::Text(text) => spec::rate(&text),
+            WrittenRate::Numbers(rate) => Ok(rate),
+        };
+        rate.and_then(|rate| spec::named(&name, rate)).map_err(|problem| {
+            format!("line {}, column {}: {level}, {name}: {problem}", at.line(), at.column())
+        })
     };
     let limits = rates.into_iter().map(limit).collect::<Result<_, _>>()?;
     Ok(LevelConfig { limits, on_unavailable, ..LevelConfig::default() })
@@ -174,7 +192,7 @@ entities:
 
     #[test]
     fn a_file_names_levels() {
-        let levels = parse("limits.yaml", GOOD).unwrap();
+        let levels = read("limits.yaml", GOOD).unwrap();
         let shown: Vec<_> = levels
             .iter()
             .map(|(level, config)| format!("{level}: {}", spec::line(&config.limits)))
@@ -189,8 +207,8 @@ entities:
             ]
         );
         assert_eq!(levels[&Level::System].on_unavailable, Some(OnUnavailable::Block));
-        assert_eq!(parse("x", "{}").unwrap(), Levels::new());
-        let strict = parse("x", "system: {strict_version: true, auto_update: false}").unwrap();
+        assert_eq!(read("x", "{}").unwrap(), Levels::new());
+        let strict = read("x", "system: {strict_version: true, auto_update: false}").unwrap();
         let system = &strict[&Level::System];
         assert_eq!((system.strict_version, system.auto_update), (Some(true), Some(false)));
     }
@@ -199,8 +217,10 @@ entities:
     fn mistakes_in_a_file_are_explained() {
         for (text, expected) in [
             ("systems: {}", "systems"),
-            ("system: {limits: {rpm: 100}}", "a rate like 100/min"),
-            ("system: {limits: {rpm: 100/week}}", "is not a rate"),
+            ("system: {limits: {rpm: 100}}", "column 24: system, rpm: \"100\" is not a rate"),
+            ("system: {limits: {rpm: 100/week}}", "line 1, column"),
+            ("system:\n  limits:\n    rpm: 0/s", "line 3, column 10: system, rpm: "),
+            ("system:\n  limts: {}", "line 2, column "),
             ("system: {limits: {rpm: {capacity: 1}}}", "refill_amount"),
             ("system: {limits: {rpm: 0/s}}", "limit rpm"),
             ("system: {limits: {1: 1/min}}", "is not a limit"),
@@ -214,8 +234,9 @@ entities:
             ("system: {limits: {rpm: 1/s, rpm: 2/s}}", "rpm"),
             ("system: [", "not a file of limits"),
         ] {
-            let failure = parse("limits.yaml", text).unwrap_err().text();
+            let failure = read("limits.yaml", text).unwrap_err().text();
             assert!(failure.contains(expected), "{text}: {failure}");
+            assert!(!failure.contains('\n'), "{failure}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `weir limiter`: rate limits from the command line. Every verb is a call of the API.
+//! `weir limiter`: rate limits from the command line. Every verb but `import-zae` is a call of the API.
 
 mod acquire;
 mod amounts;
@@ -6,6 +6,7 @@ mod audit;
 mod bucket;
 mod entity;
 mod idempotency;
+mod import_zae;
 mod lease;
 mod level;
 mod limits;
@@ -75,11 +76,16 @@ enum Verb {
     /// Adjust, commit, release or roll back a lease
     #[command(subcommand)]
     Lease(lease::Verb),
+    /// Copy a table of zae-limiter into Weir's own
+    ImportZae(import_zae::ImportZaeArgs),
 }
 
 /// Runs the verb.
 pub(crate) async fn run(args: LimiterArgs, source: &Source) -> Result<(), Failure> {
     let loaded = args.api.load(source)?;
+    if let Verb::ImportZae(verb) = args.verb {
+        return import_zae::run(&loaded, verb, args.api.json).await;
+    }
     Api::with(&loaded, async |api| {
         let context = ApiContext::new(api, namespace_path(&args.namespace, &[]), args.api.json);
         match args.verb {
@@ -92,6 +98,8 @@ pub(crate) async fn run(args: LimiterArgs, source: &Source) -> Result<(), Failur
             Verb::Check(args) => acquire::check(&context, args).await,
             Verb::Acquire(args) => acquire::acquire(&context, args).await,
             Verb::Lease(verb) => lease::run(&context, verb).await,
+            // It works on stores, and has run already.
+            Verb::ImportZae(_) => Ok(()),
         }
     })
     .await

@@ -91,7 +91,7 @@ pub(super) async fn apply(context: &ApiContext<'_>, args: &ApplyArgs) -> Result<
 }
 
 async fn print_steps(context: &ApiContext<'_>, args: &FileArgs) -> Result<Vec<Step>, Failure> {
-    let wanted = limits_file::parse(&args.file, &parse::read(&args.file)?)?;
+    let wanted = limits_file::read(&args.file, &parse::read(&args.file)?)?;
     let current = configured(context, &wanted).await?;
     let all: BTreeSet<&Level> = wanted.keys().chain(current.keys()).collect();
     let steps: Vec<Step> = all

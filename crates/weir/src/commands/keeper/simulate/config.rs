@@ -168,7 +168,7 @@ fn app_from_file(
         AppId::new(of_app.app_id.as_deref().unwrap_or("app")).map_err(|error| at(app, error))?;
     let wanted: AppConfig = body(app, of_app.body)?;
     let config =
-        convert::put_app(wanted).check(labels, &[], org).map_err(|error| at(app, error))?;
+        convert::put_app(wanted).check(labels, &[], org, None).map_err(|error| at(app, error))?;
     let record = AppRecord::new(org.org.clone(), id.clone(), config, now_ms);
     Ok((id, EffectiveConfig::for_app(org, &record, now_ms)))
 }
@@ -228,13 +228,13 @@ fn as_request(found: wire::EffectiveConfig) -> PutOrg {
         quota_scope: output::word(&found.quota_scope),
         model_ordering: found.model_ordering,
         quotas: found.quotas.into_iter().map(quota).collect(),
-        overrides: Overrides {
+        overrides: Some(Overrides {
             tight_mode_threshold_pct: Some(found.tight_mode_threshold_pct.into()),
             sticky_fallback_enabled: Some(found.sticky_fallback_enabled),
             refresh_interval_normal_secs: Some(found.refresh_interval_normal_secs.into()),
             refresh_interval_tight_secs: Some(found.refresh_interval_tight_secs.into()),
             ..Overrides::default()
-        },
+        }),
         unpriced: Some(found.unpriced),
     }
 }

@@ -23,7 +23,8 @@ pub(super) async fn run(
     let lines = lines(file, &parse::read(file)?)?;
     let path = target.path(context, &["costs", "batch"]);
     let bar = progress::items("submitting", Some(lines.len() as u64));
-    let mut all = SubmissionBatchResponse { accepted: 0, failed: 0, results: Vec::new() };
+    let (results, timestamp) = (Vec::new(), String::new());
+    let mut all = SubmissionBatchResponse { accepted: 0, failed: 0, results, timestamp };
     for some in lines.chunks(BATCH_MAX) {
         let requests = some.iter().map(|(_, request)| request.clone()).collect();
         let sent = context.api.post(&path, &SubmissionBatch { requests }).await;
@@ -36,6 +37,7 @@ pub(super) async fn run(
         all.accepted += sent.accepted;
         all.failed += sent.failed;
         all.results.extend(sent.results);
+        all.timestamp = sent.timestamp;
         bar.inc(some.len() as u64);
     }
     bar.finish_and_clear();
