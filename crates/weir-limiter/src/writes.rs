@@ -109,8 +109,10 @@ fn meter_conditions(
     let taken = after.consumed.saturating_sub(before.consumed);
     if refilled || growth > 0 || taken < 0 || before.rate != after.rate {
         conditions.push(same_remainder(before));
-        // What stops at the capacity depends on the exact balance.
-        if after.level.tokens.saturating_add(taken.max(0)) >= new.share(after).capacity {
+        // What stops at the capacity depends on the exact balance. The write limit need not be exact, and every take of others
+        // changes it.
+        let is_full = after.level.tokens.saturating_add(taken.max(0)) >= new.share(after).capacity;
+        if is_full && !before.name.is_wcu() {
             conditions.push(tokens().ge(before.level.tokens));
         }
     }

@@ -247,8 +247,10 @@ impl<'a> Take<'a> {
                     let growth = after.level.tokens.saturating_sub(before.level.tokens);
                     add.push(growth.saturating_sub(self.amount(&before.name)));
                     add.push(after.level.remainder - before.level.remainder);
-                    // A refill that stops at the capacity depends on the exact balance.
-                    let is_cut = after.level.tokens >= now.share(after).capacity;
+                    // A refill that stops at the capacity depends on the exact balance. The write limit need not be exact, and
+                    // every take of others changes it.
+                    let is_full = after.level.tokens >= now.share(after).capacity;
+                    let is_cut = is_full && !before.name.is_wcu();
                     let least = if is_cut { before.level.tokens } else { i64::MIN };
                     compare.extend([before.level.tokens, least, before.level.remainder]);
                     compare.extend(rate_numbers(before));

@@ -37,11 +37,12 @@ fn tables_are_made_checked_listed_and_described() {
 }
 
 #[test]
-fn a_table_that_differs_is_told_with_every_difference() {
+fn every_difference_of_a_table_is_reported() {
     both_ways(|home| {
         let other = ORDERS.replace("\"expires\"", "\"until\"").replace("true", "false");
         std::fs::write(home.path("other.json"), other).unwrap();
-        let says = ["orders: ttl: expected", "orders: feed: expected false, found true"];
+        let says =
+            ["orders: ttl: expected until, found expires", "orders: feed: expected off, found on"];
         home.weir("tables verify --spec other.json").fails(4, &says);
         home.weir("tables create --spec other.json").fails(4, &["ttl: expected"]);
         let missing = ORDERS.replace("\"orders\"", "\"missing\"");

@@ -1,5 +1,7 @@
 //! The tables that Weir uses: keys, indexes, expiry attribute and change feed, one finding for each table.
 
+use std::collections::BTreeSet;
+
 use weir_framework::{auth, jobs};
 use weir_table::feed::{POSITIONS_TABLE, positions_spec};
 use weir_table::{Error, TableSpec};
@@ -32,6 +34,9 @@ fn specs(config: &Config) -> Vec<TableSpec> {
     specs.extend(weir_keeper::table::Tables::prefixed("").specs());
     specs.extend(auth::keys::tables());
     specs.extend([jobs::table_spec(), positions_spec(POSITIONS_TABLE)]);
+    // The keeper and the authorization share the table of revoked tokens.
+    let mut names = BTreeSet::new();
+    specs.retain(|spec| names.insert(spec.name.clone()));
     specs
 }
 

@@ -220,7 +220,7 @@ entities:
             ("system: {limits: {rpm: 100}}", "column 24: system, rpm: \"100\" is not a rate"),
             ("system: {limits: {rpm: 100/week}}", "line 1, column"),
             ("system:\n  limits:\n    rpm: 0/s", "line 3, column 10: system, rpm: "),
-            ("system:\n  limts: {}", "line 2, column "),
+            ("system:\n  bounds: {}", "line 2, column "),
             ("system: {limits: {rpm: {capacity: 1}}}", "refill_amount"),
             ("system: {limits: {rpm: 0/s}}", "limit rpm"),
             ("system: {limits: {1: 1/min}}", "is not a limit"),
