@@ -8,8 +8,8 @@ use weir_framework::Code;
 use crate::scene::{ORG, OTHER, Scene, at, new_org, text};
 
 /// Where a secret that was promised can be had.
-fn url(told: &Value) -> String {
-    text(&told["secret_retrieval"], "url")
+fn url(reply: &Value) -> String {
+    text(&reply["secret_retrieval"], "url")
 }
 
 #[tokio::test]
@@ -19,14 +19,17 @@ async fn a_secret_is_returned_once() {
     let url = url(&made["credentials"]);
     // Looking without taking the answer must not use it up.
     assert_eq!(scene.call(Method::HEAD, &url).send().await.status, 405);
-    let told = scene.call(Method::GET, &url).send().await;
-    assert_eq!((told.status, told.header("cache-control")), (200, "no-store"));
-    let told: Value = told.json();
-    assert_eq!(told["client_id"], format!("org-{ORG}"));
-    assert_eq!(told["retrieved_at"], "2026-01-15T12:00:00.000Z");
-    assert_eq!(told["expires_at"], "2026-01-15T12:10:00.000Z");
+    let reply = scene.call(Method::GET, &url).send().await;
+    assert_eq!((reply.status, reply.header("cache-control")), (200, "no-store"));
+    let reply: Value = reply.json();
+    assert_eq!(reply["client_id"], format!("org-{ORG}"));
+    assert_eq!(reply["retrieved_at"], "2026-01-15T12:00:00.000Z");
+    assert_eq!(reply["expires_at"], "2026-01-15T12:10:00.000Z");
     scene.call(Method::GET, &url).send().await.problem(Code::NOT_FOUND);
-    assert_eq!(scene.token(&format!("org-{ORG}"), &text(&told, "client_secret")).await.status, 200);
+    assert_eq!(
+        scene.token(&format!("org-{ORG}"), &text(&reply, "client_secret")).await.status,
+        200
+    );
 }
 
 #[tokio::test]
@@ -71,11 +74,11 @@ async fn an_old_secret_works_until_its_grace_ends() {
     let scene = Scene::start_with(|settings| settings.token_rate = 0).await;
     let client = scene.org(ORG).await;
     let path = at(ORG, "/credentials/rotate");
-    let told: Value = scene.post(&path, &json!({"grace_period_hours": 2})).await.json();
-    assert_eq!(told["rotation"]["grace_period_hours"], 2);
-    assert_eq!(told["rotation"]["rotated_at"], "2026-01-15T12:00:00.000Z");
-    assert_eq!(told["rotation"]["old_secret_expires_at"], "2026-01-15T14:10:00.000Z");
-    let fetched: Value = scene.call(Method::GET, &url(&told)).send().await.json();
+    let reply: Value = scene.post(&path, &json!({"grace_period_hours": 2})).await.json();
+    assert_eq!(reply["rotation"]["grace_period_hours"], 2);
+    assert_eq!(reply["rotation"]["rotated_at"], "2026-01-15T12:00:00.000Z");
+    assert_eq!(reply["rotation"]["old_secret_expires_at"], "2026-01-15T14:10:00.000Z");
+    let fetched: Value = scene.call(Method::GET, &url(&reply)).send().await.json();
     let new = text(&fetched, "client_secret");
     for secret in [&client.secret, &new] {
         assert_eq!(scene.token(&client.id, secret).await.status, 200);
@@ -90,9 +93,9 @@ async fn rotation_requires_a_client_and_a_valid_grace_period() {
     let (scene, _) = Scene::with_app().await;
     let path = at(ORG, "/apps/api/credentials/rotate");
     // Without a body it is a day.
-    let told = scene.call(Method::POST, &path).admin().send().await;
-    assert_eq!(told.status, 200, "{}", told.text());
-    assert_eq!(told.json::<Value>()["rotation"]["grace_period_hours"], 24);
+    let reply = scene.call(Method::POST, &path).admin().send().await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    assert_eq!(reply.json::<Value>()["rotation"]["grace_period_hours"], 24);
     scene.post(&path, &json!({"grace_period_hours": 169})).await.problem(Code::INVALID_REQUEST);
     scene.post(&path, &json!({"grace_period_hours": -1})).await.problem(Code::INVALID_REQUEST);
     scene.post(&at(ORG, "/apps/b/credentials/rotate"), &json!({})).await.problem(Code::NOT_FOUND);
@@ -104,9 +107,9 @@ async fn a_one_time_token_is_taken_from_the_header_or_the_body() {
     let (scene, client) = Scene::with_app().await;
     let path = at(ORG, "/apps/api/credentials/secret");
     let token = async || {
-        let told: Value =
+        let reply: Value =
             scene.post(&at(ORG, "/apps/api/credentials/rotate"), &json!({})).await.json();
-        text(&told["secret_retrieval"], "token")
+        text(&reply["secret_retrieval"], "token")
     };
     let token_now = token().await;
     let by_header = scene.call(Method::GET, &path).bearer(&token_now).send().await;
@@ -127,10 +130,10 @@ async fn a_one_time_token_is_taken_from_the_header_or_the_body() {
     let wrong = scene.call(Method::POST, &path).bearer(&client.access).send().await;
     wrong.problem(Code::UNAUTHORIZED);
     for missing in [scene.call(Method::POST, &path), scene.call(Method::GET, &path)] {
-        let told = missing.header("authorization", "Basic eDp5").send().await;
-        let detail = text(&told.json(), "detail");
+        let reply = missing.header("authorization", "Basic eDp5").send().await;
+        let detail = text(&reply.json(), "detail");
         assert!(detail.contains("Authorization: Bearer TOKEN"), "{detail}");
-        told.problem(Code::UNAUTHORIZED);
+        reply.problem(Code::UNAUTHORIZED);
     }
     let unknown = json!({"token": "x", "other": 1});
     scene.post(&path, &unknown).await.problem(Code::INVALID_REQUEST);

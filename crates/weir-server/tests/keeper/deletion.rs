@@ -129,10 +129,10 @@ async fn after_thirty_days_it_is_gone_for_good() {
 async fn org_ids_that_make_client_ids_ambiguous_are_refused() {
     let scene = Scene::start().await;
     for org in ["a-app-b", "a-app", "Acme", "-a", "a_b"] {
-        let told = scene.put(&at(org, ""), &new_org()).await;
-        let detail = text(&told.json(), "detail");
+        let reply = scene.put(&at(org, ""), &new_org()).await;
+        let detail = text(&reply.json(), "detail");
         assert!(detail.contains("is not an org id: a UUID, or a name"), "{detail}");
-        told.problem(Code::INVALID_REQUEST);
+        reply.problem(Code::INVALID_REQUEST);
     }
     // The closest that are possible: each has its own client.
     let org = scene.org("a").await;
