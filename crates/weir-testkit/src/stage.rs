@@ -20,6 +20,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How far indexes lag where they do.
 const INDEX_DELAY: Duration = Duration::from_millis(100);
 
+/// Timeouts for an emulator on a busy machine: a request that is slow is not one that fails.
+#[must_use]
+pub fn patient_timeouts() -> Timeouts {
+    let attempt = PATIENCE;
+    Timeouts { connect: attempt, attempt, total: attempt * 2, ..Timeouts::default() }
+}
+
 /// Makes one test per back-end of each scenario named: `embedded::…`, `embedded_delayed_index::…` and `dynamodb_local::…`, each
 /// with the function of that name in the module `scene` of the tests.
 #[macro_export]
@@ -108,7 +115,7 @@ pub async fn dynamodb(prefix: &str) -> Dynamo {
         endpoint: Some(crate::dynamo_local_endpoint().unwrap().to_owned()),
         table_prefix: prefix.to_owned(),
         // It does one thing at a time, and all tests share it: whoever waits is not to give up.
-        timeouts: Timeouts { attempt: PATIENCE, total: PATIENCE * 2, ..Timeouts::default() },
+        timeouts: patient_timeouts(),
         ..DynamoOptions::default()
     };
     Dynamo::connect(options).await.unwrap()

@@ -27,6 +27,7 @@ impl Shared {
             region: Some("us-east-1".to_owned()),
             endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
             table_prefix: weir_testkit::unique_prefix(name),
+            timeouts: weir_testkit::stage::patient_timeouts(),
             ..Options::default()
         };
         let dynamo = Dynamo::connect(options).await.unwrap();

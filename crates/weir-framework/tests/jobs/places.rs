@@ -65,6 +65,7 @@ pub(crate) async fn dynamodb() -> Place {
     let options = weir_table::dynamodb::Options {
         endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
         table_prefix: weir_testkit::unique_prefix("jobs"),
+        timeouts: weir_testkit::stage::patient_timeouts(),
         ..Default::default()
     };
     let dynamo = weir_table::dynamodb::Dynamo::connect(options).await.unwrap();

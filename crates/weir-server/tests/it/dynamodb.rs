@@ -14,6 +14,7 @@ async fn store(prefix: &str) -> Store<AnyBackend> {
     let options = Options {
         endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
         table_prefix: prefix.to_owned(),
+        timeouts: weir_testkit::stage::patient_timeouts(),
         ..Options::default()
     };
     let dynamo = Dynamo::connect(options).await.unwrap();

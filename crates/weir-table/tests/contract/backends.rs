@@ -116,6 +116,7 @@ fn on_dynamodb(backend: &str, scenario: &str, body: Scenario, endpoint: fn() -> 
         region: endpoint.as_ref().map(|_| "us-east-1".to_owned()),
         endpoint,
         table_prefix: weir_testkit::unique_prefix(&prefix),
+        timeouts: weir_testkit::stage::patient_timeouts(),
         ..dynamodb::Options::default()
     };
     let dynamo = runtime.block_on(Dynamo::connect(options)).unwrap();

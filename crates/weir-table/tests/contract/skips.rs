@@ -193,6 +193,7 @@ pub(crate) const SKIPS: &[Skip] = &[
             "a_query_during_writes_sees_each_item_once",
             "an_index_is_in_step_after_concurrent_changes",
             "concurrent_changes_are_each_fed_once",
+            "additions_at_once_are_each_counted_once",
         ],
     ),
     skip(

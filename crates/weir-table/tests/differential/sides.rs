@@ -2,9 +2,8 @@
 //! which none of our checks stand, so that what we refuse is compared too.
 
 use std::path::Path;
-use std::time::Duration;
 
-use weir_table::dynamodb::{self, Dynamo, Timeouts};
+use weir_table::dynamodb::{self, Dynamo};
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{
     Backend, Error, Get, Item, Query, Result, Store, TableSpec, Transacted, Transaction, Write,
@@ -12,9 +11,6 @@ use weir_table::{
 };
 
 use crate::program::Setting;
-
-/// How long an answer may take on a machine that is busy with other tests.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where a page ended.
 #[derive(Debug, Clone)]
@@ -156,12 +152,7 @@ pub(crate) async fn connect(endpoint: &str) -> Result<Dynamo> {
     let options = dynamodb::Options {
         endpoint: Some(endpoint.to_owned()),
         table_prefix: weir_testkit::unique_prefix("differential"),
-        timeouts: Timeouts {
-            connect: PATIENCE,
-            attempt: PATIENCE,
-            total: 2 * PATIENCE,
-            ..Timeouts::default()
-        },
+        timeouts: weir_testkit::stage::patient_timeouts(),
         ..dynamodb::Options::default()
     };
     Dynamo::connect(options).await

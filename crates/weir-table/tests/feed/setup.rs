@@ -46,6 +46,7 @@ pub(crate) async fn dynamo() -> Dynamo {
     let options = Options {
         endpoint: Some(endpoint.to_owned()),
         table_prefix: weir_testkit::unique_prefix("feed"),
+        timeouts: weir_testkit::stage::patient_timeouts(),
         ..Options::default()
     };
     Dynamo::connect(options).await.unwrap()
