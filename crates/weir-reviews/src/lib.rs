@@ -1,13 +1,29 @@
 //! Stores what several AI models found in pull requests, where they agree, and what it cost.
 //!
 //! A [`review`] has one response of each model, and every response its [`finding`]s. Models that describe the same issue form
-//! a consensus.
+//! a consensus. Start with [`Reviews`]: [`record`] writes, [`read`] asks, [`keys`] has the layout of the table.
 
 pub mod bounds;
+pub mod deletion;
 mod error;
+mod feedback;
 pub mod finding;
 pub mod ids;
+mod items;
+pub mod keys;
 pub mod money;
+pub mod raw;
+pub mod read;
+pub mod record;
+mod retry;
 pub mod review;
+mod reviews;
+pub mod settings;
+pub mod table;
+pub mod time;
 
 pub use error::{Error, Result};
+pub use items::CostMetric;
+pub use keys::ReviewRef;
+pub use reviews::Reviews;
+pub use settings::Settings;
