@@ -8,6 +8,8 @@ mod error;
 pub mod finding;
 pub mod ids;
 pub mod money;
+pub mod report;
 pub mod review;
+pub mod sarif;
 
 pub use error::{Error, Result};

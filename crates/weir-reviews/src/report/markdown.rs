@@ -1,0 +1,163 @@
+//! The comment on a pull request.
+//!
+//! Headline and table of models are always whole. The rest shares the space that a comment has, each part as far as it fits,
+//! and says how much is left out. An entry is written whole or not, so that no markup stays open.
+
+use super::shown::{clipped, count, dollars, place, plural, seconds};
+use super::{agreed, alone, escape, headline, in_consensus, titled};
+use crate::bounds::{MARKDOWN_MAX, REPORT_DESCRIPTION_MAX, REPORT_NAME_MAX, REPORT_TITLE_MAX};
+use crate::finding::Finding;
+use crate::ids::ModelId;
+use crate::review::{Consensus, RecordedReview, Response};
+
+/// Space for the note that entries are left out.
+const NOTE_MAX: usize = 100;
+
+/// The review as Markdown: what models agree on, what each of them found alone, and what they cost. At most
+/// [`MARKDOWN_MAX`] bytes.
+#[must_use]
+pub fn markdown(review: &RecordedReview) -> String {
+    let head = head(review);
+    let tail = models_table(review);
+    let agreed = agreed(review);
+    let mut left = MARKDOWN_MAX.saturating_sub(head.len() + tail.len());
+    let table = consensus_table(&agreed, left / 2);
+    left = left.saturating_sub(table.len());
+    let details = consensus_details(&agreed, left / 3 * 2);
+    left = left.saturating_sub(details.len());
+    let alone = single_findings(review, left);
+    [head, table, details, alone, tail].concat()
+}
+
+fn head(review: &RecordedReview) -> String {
+    let recorded = &review.review;
+    let names: Vec<String> = recorded.models.iter().map(model_name).collect();
+    let models = match names.as_slice() {
+        [] => "no model".to_owned(),
+        names => format!("{}: {}", plural(names.len(), "model"), names.join(", ")),
+    };
+    let findings = plural(review.findings.len(), "finding");
+    let cost = dollars(recorded.total_cost);
+    format!("## {}\n\n{findings}, {cost}, {models}\n", headline(review))
+}
+
+fn consensus_table(agreed: &[&Consensus], space: usize) -> String {
+    if agreed.is_empty() {
+        return String::new();
+    }
+    let heading = "\n| | Severity | Where | Issue | Models | Confidence |\n\
+                   |---:|---|---|---|---|---|\n";
+    let rows = agreed.iter().enumerate().map(|(index, consensus)| {
+        let place = place(&consensus.file_path, consensus.line_start, consensus.line_end);
+        format!(
+            "| {} | {} | {} | {} | {} of {} | {} |\n",
+            index + 1,
+            consensus.severity,
+            escape::code(&place),
+            escape::inline(&clipped(&consensus.title, REPORT_TITLE_MAX)),
+            consensus.agreeing_models.len(),
+            consensus.models_asked,
+            consensus.confidence().as_str(),
+        )
+    });
+    entries(heading, rows, "", space)
+}
+
+fn consensus_details(agreed: &[&Consensus], space: usize) -> String {
+    let details = agreed.iter().enumerate().map(|(index, consensus)| {
+        let title = clipped(&consensus.title, REPORT_TITLE_MAX);
+        let models: Vec<String> = consensus.agreeing_models.iter().map(model_name).collect();
+        format!(
+            "\n<details><summary>{}. {}</summary>\n\n{}\n\n{}: {}\n\n</details>\n",
+            index + 1,
+            escape::html(&title),
+            escape::block(&clipped(&consensus.merged_description, REPORT_DESCRIPTION_MAX)),
+            "Found by",
+            models.join(", "),
+        )
+    });
+    entries("", details, "", space)
+}
+
+/// The findings of each model alone. Models share the space, and what one leaves is for the next.
+fn single_findings(review: &RecordedReview, space: usize) -> String {
+    let heading = "\n### Found by one model only\n";
+    let groups = alone(review);
+    let mut left = space.saturating_sub(heading.len());
+    let mut text = String::new();
+    let models = groups.len();
+    for (index, (model, findings)) in groups.into_iter().enumerate() {
+        let group = single_model(model, &findings, left / (models - index));
+        left = left.saturating_sub(group.len());
+        text.push_str(&group);
+    }
+    if text.is_empty() { text } else { format!("{heading}{text}") }
+}
+
+fn single_model(model: &str, findings: &[&Finding], space: usize) -> String {
+    let start = format!(
+        "\n<details><summary>{}: {}</summary>\n\n",
+        escape::html(&clipped(model, REPORT_NAME_MAX)),
+        plural(findings.len(), "finding"),
+    );
+    let lines = findings.iter().map(|finding| {
+        let place = place(&finding.file_path, finding.line_start, finding.line_end);
+        let title = escape::inline(&clipped(&titled(finding), REPORT_TITLE_MAX));
+        format!("- {} {} {title}\n", finding.severity, escape::code(&place))
+    });
+    entries(&start, lines, "\n</details>\n", space)
+}
+
+fn models_table(review: &RecordedReview) -> String {
+    if review.responses.is_empty() {
+        return String::new();
+    }
+    let heading = "\n### Models\n\n\
+        | Model | Status | Findings | In consensus | Cost | Latency | Input tokens | Output tokens |\n\
+        |---|---|---:|---:|---:|---:|---:|---:|\n";
+    let rows = review.responses.iter().map(|response| model_row(review, response));
+    format!("{heading}{}", rows.collect::<String>())
+}
+
+fn model_row(review: &RecordedReview, response: &Response) -> String {
+    format!(
+        "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        model_name(&response.model),
+        response.status.as_str(),
+        count(response.findings_count),
+        count(in_consensus(review, response.model.as_str()) as u64),
+        dollars(response.cost),
+        seconds(response.latency_ms),
+        count(response.input_tokens),
+        count(response.output_tokens),
+    )
+}
+
+fn model_name(model: &ModelId) -> String {
+    escape::inline(&clipped(model.as_str(), REPORT_NAME_MAX))
+}
+
+/// As many entries as fit between `start` and `end`, and how many are left out. Nothing if not even the start fits.
+fn entries(
+    start: &str,
+    entries: impl ExactSizeIterator<Item = String>,
+    end: &str,
+    space: usize,
+) -> String {
+    let Some(mut left) = space.checked_sub(start.len() + end.len() + NOTE_MAX) else {
+        return String::new();
+    };
+    let mut more = entries.len();
+    let mut text = start.to_owned();
+    for entry in entries {
+        let Some(rest) = left.checked_sub(entry.len()) else { break };
+        left = rest;
+        text.push_str(&entry);
+        more -= 1;
+    }
+    if more > 0 {
+        text.push_str(&format!("\n… and {} more\n", count(more as u64)));
+    }
+    text.push_str(end);
+    text
+}
