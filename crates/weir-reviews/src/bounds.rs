@@ -56,7 +56,9 @@ pub const MARKDOWN_MAX: usize = 65_536;
 pub const REPORT_TITLE_MAX: usize = 120;
 /// Longest name of a model or a file in a report, in characters.
 pub const REPORT_NAME_MAX: usize = 100;
-/// Longest description in a report, in characters.
+/// Longest suggestion, and longest description of a finding of one model, in a report, in characters.
+pub const REPORT_NOTE_MAX: usize = 1_000;
+/// Longest description of a consensus in a report, in characters.
 pub const REPORT_DESCRIPTION_MAX: usize = 4_000;
 /// Width of a report as plain text, in columns.
 pub const REPORT_COLUMNS: usize = 100;

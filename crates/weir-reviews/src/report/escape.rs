@@ -76,20 +76,17 @@ pub(crate) fn code(text: &str) -> String {
     format!("<code>{}</code>", inline(text))
 }
 
-/// HTML that shows `text` as it is, where Markdown is not read.
+/// HTML that shows `text` as it is, whether Markdown is read in it or not.
 pub(crate) fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in one_line(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '@' | '#' => {
-                escaped.push(c);
-                escaped.push_str(ZERO_WIDTH_SPACE);
-            }
-            c => escaped.push(c),
+        if c.is_ascii_punctuation() && !matches!(c, ',' | '-' | '/') {
+            escaped.push_str(&format!("&#{};", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+        if matches!(c, '@' | '#' | ':') {
+            escaped.push_str(ZERO_WIDTH_SPACE);
         }
     }
     escaped
@@ -147,7 +144,7 @@ mod tests {
         ] {
             assert_eq!(inline(text), expected, "{text}");
         }
-        assert_eq!(html("<a href=\"#1\">@x"), "&lt;a href=&quot;#&#8203;1&quot;&gt;@&#8203;x");
+        assert_eq!(html("<b>@x, #1"), "&#60;b&#62;&#64;&#8203;x, &#35;&#8203;1");
     }
 
     #[test]

@@ -5,7 +5,9 @@
 
 use super::shown::{clipped, count, dollars, place, plural, seconds};
 use super::{agreed, alone, escape, headline, in_consensus, titled};
-use crate::bounds::{MARKDOWN_MAX, REPORT_DESCRIPTION_MAX, REPORT_NAME_MAX, REPORT_TITLE_MAX};
+use crate::bounds::{
+    MARKDOWN_MAX, REPORT_DESCRIPTION_MAX, REPORT_NAME_MAX, REPORT_NOTE_MAX, REPORT_TITLE_MAX,
+};
 use crate::finding::Finding;
 use crate::ids::ModelId;
 use crate::review::{Consensus, RecordedReview, Response};
@@ -23,7 +25,7 @@ pub fn markdown(review: &RecordedReview) -> String {
     let mut left = MARKDOWN_MAX.saturating_sub(head.len() + tail.len());
     let table = consensus_table(&agreed, left / 2);
     left = left.saturating_sub(table.len());
-    let details = consensus_details(&agreed, left / 3 * 2);
+    let details = consensus_details(review, &agreed, left / 3 * 2);
     left = left.saturating_sub(details.len());
     let alone = single_findings(review, left);
     [head, table, details, alone, tail].concat()
@@ -63,20 +65,37 @@ fn consensus_table(agreed: &[&Consensus], space: usize) -> String {
     entries(heading, rows, "", space)
 }
 
-fn consensus_details(agreed: &[&Consensus], space: usize) -> String {
+fn consensus_details(review: &RecordedReview, agreed: &[&Consensus], space: usize) -> String {
     let details = agreed.iter().enumerate().map(|(index, consensus)| {
-        let title = clipped(&consensus.title, REPORT_TITLE_MAX);
+        let title = escape::html(&clipped(&consensus.title, REPORT_TITLE_MAX));
         let models: Vec<String> = consensus.agreeing_models.iter().map(model_name).collect();
+        let description = clipped(&consensus.merged_description, REPORT_DESCRIPTION_MAX);
         format!(
-            "\n<details><summary>{}. {}</summary>\n\n{}\n\n{}: {}\n\n</details>\n",
+            "\n<details><summary>{}. {title}</summary>\n\n{}\n\n{}Found by: {}\n\n</details>\n",
             index + 1,
-            escape::html(&title),
-            escape::block(&clipped(&consensus.merged_description, REPORT_DESCRIPTION_MAX)),
-            "Found by",
+            escape::block(&description),
+            suggestions(review, consensus),
             models.join(", "),
         )
     });
     entries("", details, "", space)
+}
+
+/// How the models would mend the issue, a paragraph each.
+fn suggestions(review: &RecordedReview, consensus: &Consensus) -> String {
+    let is_member = |finding: &Finding| {
+        let mut members = consensus.members.iter();
+        members.any(|member| member.model == finding.model && member.finding == finding.id)
+    };
+    let findings = review.findings.iter().map(|recorded| &recorded.finding);
+    findings
+        .filter(|finding| is_member(finding))
+        .filter_map(|finding| {
+            let text = finding.suggestion.as_deref().filter(|text| !text.trim().is_empty())?;
+            let text = escape::block(&clipped(text, REPORT_NOTE_MAX));
+            Some(format!("Suggestion of {}: {text}\n\n", model_name(&finding.model)))
+        })
+        .collect()
 }
 
 /// The findings of each model alone. Models share the space, and what one leaves is for the next.
@@ -100,12 +119,26 @@ fn single_model(model: &str, findings: &[&Finding], space: usize) -> String {
         escape::html(&clipped(model, REPORT_NAME_MAX)),
         plural(findings.len(), "finding"),
     );
-    let lines = findings.iter().map(|finding| {
-        let place = place(&finding.file_path, finding.line_start, finding.line_end);
-        let title = escape::inline(&clipped(&titled(finding), REPORT_TITLE_MAX));
-        format!("- {} {} {title}\n", finding.severity, escape::code(&place))
-    });
+    let lines = findings.iter().map(|finding| single_finding(finding));
     entries(&start, lines, "\n</details>\n", space)
+}
+
+/// An item of a list, with paragraphs for what the title does not say.
+fn single_finding(finding: &Finding) -> String {
+    let place = place(&finding.file_path, finding.line_start, finding.line_end);
+    let title = escape::inline(&clipped(&titled(finding), REPORT_TITLE_MAX));
+    let mut item = format!("- {} {} {title}\n", finding.severity, escape::code(&place));
+    let is_new = finding.description.trim() != finding.title.trim();
+    let description = Some(&finding.description).filter(|_| is_new);
+    for text in description.into_iter().chain(&finding.suggestion) {
+        let text = escape::block(&clipped(text, REPORT_NOTE_MAX));
+        let lines = text.lines().map(|line| format!("  {line}").trim_end().to_owned() + "\n");
+        let paragraph: String = lines.collect();
+        if !paragraph.is_empty() {
+            item.push_str(&format!("\n{paragraph}"));
+        }
+    }
+    item
 }
 
 fn models_table(review: &RecordedReview) -> String {

@@ -68,8 +68,6 @@ pub(super) struct Collector<'o> {
     models: Vec<(ModelId, Skipped)>,
     /// Why reading ended early.
     pub(super) refusal: Option<Error>,
-    /// Most results and findings that were ever held.
-    held_max: usize,
 }
 
 impl<'o> Collector<'o> {
@@ -81,7 +79,6 @@ impl<'o> Collector<'o> {
             drafts: BTreeMap::new(),
             models: Vec::new(),
             refusal: None,
-            held_max: 0,
         }
     }
 
@@ -100,7 +97,6 @@ impl<'o> Collector<'o> {
         if self.held() > self.options.findings_max {
             self.drop_least(run)?;
         }
-        self.held_max = self.held_max.max(self.held());
         Ok(())
     }
 
@@ -224,5 +220,37 @@ impl Skipped {
         self.absent += more.absent;
         self.without_file += more.without_file;
         self.over_bound += more.over_bound;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::{Component, Level};
+    use super::*;
+
+    #[test]
+    fn no_more_results_are_held_than_allowed() {
+        let options = ReadOptions {
+            findings_max: 50,
+            on_excess: Excess::KeepWorst,
+            ..ReadOptions::default()
+        };
+        let mut collector = Collector::new(&options);
+        let mut run = Run::default();
+        for index in 0..10_000_u64 {
+            let level = if index % 100 == 0 { Level::Error } else { Level::Note };
+            let result = SarifResult { level: Some(level), ..SarifResult::default() };
+            collector.add(&mut run, result).unwrap();
+            assert!(collector.held() <= 50);
+        }
+        assert!(collector.results.keys().all(|rank| rank.severity == Severity::High));
+        let places: Vec<u64> = collector.results.keys().map(|rank| rank.place.0.1).collect();
+        assert_eq!((places.first(), places.last()), (Some(&4_900), Some(&0)));
+        let driver = Component { name: "lint".to_owned(), ..Component::default() };
+        run.tool = Some(Tool { driver, ..Tool::default() });
+        collector.finish_run(run).unwrap();
+        let models = collector.finish().unwrap();
+        let expected = Skipped { without_file: 50, over_bound: 9_950, ..Skipped::default() };
+        assert_eq!(models[0].skipped, expected);
     }
 }

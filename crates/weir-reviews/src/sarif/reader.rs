@@ -122,7 +122,7 @@ struct LogEnd {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(field_identifier, rename_all = "camelCase")]
 enum LogField {
     Version,
     Runs,
@@ -195,7 +195,7 @@ impl<'de> Visitor<'de> for Runs<'_, '_> {
 struct RunSeed<'a, 'o>(&'a mut Collector<'o>);
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(field_identifier, rename_all = "camelCase")]
 enum RunField {
     Tool,
     Results,
