@@ -1,5 +1,11 @@
 //! A file as large as allowed is read in little memory. It is the only test of its program, because it measures the process.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail like the tests"
+)]
+
 use std::io::{self, Read};
 
 use weir_reviews::Error;

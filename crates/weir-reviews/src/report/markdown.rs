@@ -128,17 +128,24 @@ fn single_finding(finding: &Finding) -> String {
     let place = place(&finding.file_path, finding.line_start, finding.line_end);
     let title = escape::inline(&clipped(&titled(finding), REPORT_TITLE_MAX));
     let mut item = format!("- {} {} {title}\n", finding.severity, escape::code(&place));
-    let is_new = finding.description.trim() != finding.title.trim();
-    let description = Some(&finding.description).filter(|_| is_new);
-    for text in description.into_iter().chain(&finding.suggestion) {
-        let text = escape::block(&clipped(text, REPORT_NOTE_MAX));
-        let lines = text.lines().map(|line| format!("  {line}").trim_end().to_owned() + "\n");
-        let paragraph: String = lines.collect();
-        if !paragraph.is_empty() {
-            item.push_str(&format!("\n{paragraph}"));
-        }
+    if finding.description.trim() != finding.title.trim() {
+        item.push_str(&paragraphs("", &finding.description));
+    }
+    if let Some(suggestion) = &finding.suggestion {
+        item.push_str(&paragraphs("Suggestion: ", suggestion));
     }
     item
+}
+
+/// A text inside of an item of a list.
+fn paragraphs(label: &str, text: &str) -> String {
+    let text = escape::block(&clipped(text, REPORT_NOTE_MAX));
+    if text.is_empty() {
+        return text;
+    }
+    let text = format!("{label}{text}");
+    let lines = text.lines().map(|line| format!("  {line}").trim_end().to_owned() + "\n");
+    format!("\n{}", lines.collect::<String>())
 }
 
 fn models_table(review: &RecordedReview) -> String {

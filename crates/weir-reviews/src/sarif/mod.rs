@@ -1,6 +1,6 @@
 //! SARIF 2.1.0, the format of static analysis tools and of code scanning: findings in, findings and consensus out.
 //!
-//! [`read`] takes a file as a stream, so that a large one needs no more memory than the findings that are kept. [`write`]
+//! [`read`] takes a file as a stream, so that a large one needs no more memory than the findings that are kept. [`write()`]
 //! has the issues that models agree on as one run, [`write_findings`] every finding as one run for each model.
 //!
 //! A file that [`write_findings`] made reads back with the same models, ids, files, lines, rules, titles, texts, severities

@@ -5,7 +5,7 @@ use super::document::{
 };
 use super::finding_ids::{Draft, own_id};
 use super::uri::{self, Bases};
-use crate::bounds::{LINE_MAX, SARIF_TITLE_MAX};
+use crate::bounds::{LINE_MAX, SARIF_TITLE_MAX, TEXT_MAX};
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Severity};
 use crate::ids::{Category, FindingId, ModelId};
@@ -157,11 +157,11 @@ fn message(result: &SarifResult, rule: Option<&Rule>) -> Result<String> {
     Ok(if arguments.is_empty() { text.to_owned() } else { filled(text, arguments) })
 }
 
-/// Replaces `{0}` by the first argument and so on; `{{` is a brace.
+/// Replaces `{0}` by the first argument and so on; `{{` is a brace. It ends once the text is too large to be accepted.
 fn filled(text: &str, arguments: &[String]) -> String {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(['{', '}']) {
+    while let Some(at) = rest.find(['{', '}']).filter(|_| filled.len() <= TEXT_MAX) {
         let (before, brace) = rest.split_at(at);
         filled.push_str(before);
         if let Some((argument, after)) = placeholder(brace, arguments) {

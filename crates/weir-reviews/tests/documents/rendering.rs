@@ -116,7 +116,7 @@ fn expected(first: &str, second: &str) -> String {
         &format!("1 high {a}{b}:45-52 {a}{b} {a} 2 of 2 high"),
         &format!("1. {a}{b} {a} {b} {a}{b} {a} {b} Found by: m, n"),
         &format!(
-            "Found by one model only m: 1 finding low {b}{a}:45-52 {a}{b} {a} {a} {b} {b} {a}"
+            "Found by one model only m: 1 finding low {b}{a}:45-52 {a}{b} {a} {a} {b} Suggestion: {b} {a}"
         ),
         "Models Model Status Findings In consensus Cost Latency Input tokens Output tokens",
         "m success 1 0 $0.0089 12.5 s 15,420 2,340",
