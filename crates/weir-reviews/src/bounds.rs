@@ -43,7 +43,9 @@ pub const SARIF_BYTES_MAX: u64 = 50 * 1024 * 1024;
 pub const SARIF_RULES_MAX: usize = 10_000;
 /// Most artifacts that a run of a SARIF file lists.
 pub const SARIF_ARTIFACTS_MAX: usize = 100_000;
-/// Most elements of each other list in a SARIF file: extensions, base URIs, arguments, fingerprints, suppressions.
+/// Most extensions of a tool in a SARIF file.
+pub const SARIF_EXTENSIONS_MAX: usize = 20;
+/// Most elements of each other list in a SARIF file: base URIs, arguments, fingerprints, suppressions.
 pub const SARIF_LIST_MAX: usize = 100;
 /// Most tags of a SARIF rule or result that count; the others are ignored.
 pub const SARIF_TAGS_MAX: usize = 100;

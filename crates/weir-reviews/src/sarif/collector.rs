@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::document::{Artifact, BaselineState, Kind, SarifResult, Tool};
+use super::document::{Artifact, BaselineState, Kind, SarifResult};
 use super::finding_ids::{Draft, assign};
 use super::loose::Bounded;
 use super::reader::{Excess, ReadOptions};
 use super::resolve::{self, Context};
+use super::rules::Rules;
 use super::uri::Bases;
 use crate::bounds::{MODEL_ID_MAX, MODELS_MAX, SARIF_ARTIFACTS_MAX, SARIF_LIST_MAX};
 use crate::error::{Error, Result};
@@ -43,7 +44,7 @@ pub struct Skipped {
 /// A run that is being read. Its parts come in any order.
 #[derive(Default)]
 pub(super) struct Run {
-    pub(super) tool: Option<Tool>,
+    pub(super) rules: Option<Rules>,
     pub(super) bases: Bounded<Bases, SARIF_LIST_MAX>,
     pub(super) artifacts: Bounded<Vec<Artifact>, SARIF_ARTIFACTS_MAX>,
     results: u64,
@@ -90,7 +91,7 @@ impl<'o> Collector<'o> {
             *count += 1;
             return Ok(());
         }
-        let rule = run.tool.as_ref().and_then(|tool| resolve::rule(tool, &result));
+        let rule = run.rules.as_ref().and_then(|rules| rules.of(&result));
         let severity = resolve::severity(&result, rule);
         let rank = Rank { severity, place: Reverse((self.runs, index)) };
         self.results.insert(rank, result);
@@ -103,15 +104,15 @@ impl<'o> Collector<'o> {
     /// Makes findings of the results of a run, now that its rules are known.
     pub(super) fn finish_run(&mut self, run: Run) -> Result<()> {
         let place = format!("runs[{}]", self.runs);
-        let Some(tool) = &run.tool else {
+        let Some(rules) = &run.rules else {
             return Err(Error::invalid("tool", "is missing").inside(&place));
         };
-        let model = self.model_of(tool).map_err(|error| error.inside(&place))?;
+        let model = self.model_of(&rules.tool).map_err(|error| error.inside(&place))?;
         let (id, skipped) = self.models.get_mut(model).ok_or_else(too_many_models)?;
         skipped.add(run.skipped);
         let root = self.options.root.as_deref();
         let (bases, artifacts) = (&run.bases.0, &run.artifacts.0);
-        let context = Context { model: id, tool, bases, artifacts, root };
+        let context = Context { model: id, rules, bases, artifacts, root };
         for (rank, result) in std::mem::take(&mut self.results) {
             let Reverse((_, index)) = rank.place;
             let draft = resolve::draft(&context, &result)
@@ -168,10 +169,10 @@ impl<'o> Collector<'o> {
     }
 
     /// The index of the run's model.
-    fn model_of(&mut self, tool: &Tool) -> Result<usize> {
+    fn model_of(&mut self, tool: &str) -> Result<usize> {
         let id = match &self.options.model {
             Some(id) => id.clone(),
-            None => model_named(&tool.driver.name)?,
+            None => model_named(tool)?,
         };
         if let Some(index) = self.models.iter().position(|(model, _)| *model == id) {
             return Ok(index);
@@ -225,7 +226,7 @@ impl Skipped {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::{Component, Level};
+    use super::super::document::{Component, Level, Tool};
     use super::*;
 
     #[test]
@@ -247,7 +248,7 @@ mod tests {
         let places: Vec<u64> = collector.results.keys().map(|rank| rank.place.0.1).collect();
         assert_eq!((places.first(), places.last()), (Some(&4_900), Some(&0)));
         let driver = Component { name: "lint".to_owned(), ..Component::default() };
-        run.tool = Some(Tool { driver, ..Tool::default() });
+        run.rules = Some(Rules::new(Tool { driver, ..Tool::default() }));
         collector.finish_run(run).unwrap();
         let models = collector.finish().unwrap();
         let expected = Skipped { without_file: 50, over_bound: 9_950, ..Skipped::default() };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::loose::{Bounded, First, Loose};
-use crate::bounds::{SARIF_LIST_MAX, SARIF_RULES_MAX};
+use crate::bounds::{SARIF_EXTENSIONS_MAX, SARIF_LIST_MAX, SARIF_RULES_MAX};
 
 /// A map of texts.
 type TextMap<T> = Bounded<BTreeMap<String, T>, SARIF_LIST_MAX>;
@@ -143,7 +143,7 @@ pub(super) struct ComponentReference {
 #[serde(default)]
 pub(super) struct Tool {
     pub(super) driver: Component,
-    pub(super) extensions: ShortList<Component>,
+    pub(super) extensions: Bounded<Vec<Component>, SARIF_EXTENSIONS_MAX>,
 }
 
 /// A tool or an extension of it.

@@ -34,11 +34,12 @@ impl Loose {
 
     /// The number, which may be written as a text.
     pub(super) fn number(&self) -> Option<f64> {
-        match self {
+        let number = match self {
             Loose::Number(number) => Some(*number),
             Loose::Text(text) => text.trim().parse().ok(),
             _ => None,
-        }
+        };
+        number.filter(|number: &f64| number.is_finite())
     }
 
     /// The texts, if this is a list.

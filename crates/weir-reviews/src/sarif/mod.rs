@@ -12,6 +12,7 @@ mod finding_ids;
 mod loose;
 mod reader;
 mod resolve;
+mod rules;
 mod uri;
 mod writer;
 

@@ -13,6 +13,7 @@ use serde_json::error::Category as Cause;
 
 use super::VERSION;
 use super::collector::{Collector, ModelFindings, Run};
+use super::rules::Rules;
 use crate::bounds::{FINDINGS_MAX, SARIF_BYTES_MAX};
 use crate::error::{Error, Result};
 use crate::ids::ModelId;
@@ -224,7 +225,7 @@ impl<'de> Visitor<'de> for RunSeed<'_, '_> {
         let mut run = Run::default();
         while let Some(field) = map.next_key()? {
             match field {
-                RunField::Tool => run.tool = map.next_value()?,
+                RunField::Tool => run.rules = map.next_value::<Option<_>>()?.map(Rules::new),
                 RunField::OriginalUriBaseIds => run.bases = map.next_value()?,
                 RunField::Artifacts => run.artifacts = map.next_value()?,
                 RunField::Results => {

@@ -1,9 +1,10 @@
 //! Makes a finding of a result and the rule that it breaks.
 
 use super::document::{
-    Artifact, ArtifactLocation, Kind, Level, Properties, Region, Rule, SarifResult, Tool,
+    Artifact, ArtifactLocation, Kind, Level, Properties, Region, Rule, SarifResult,
 };
 use super::finding_ids::{Draft, own_id};
+use super::rules::Rules;
 use super::uri::{self, Bases};
 use crate::bounds::{LINE_MAX, SARIF_TITLE_MAX, TEXT_MAX};
 use crate::error::{Error, Result};
@@ -28,7 +29,7 @@ const CATEGORY_TAGS: &[&str] = &[
 /// What the results of a run refer to.
 pub(super) struct Context<'a> {
     pub(super) model: &'a ModelId,
-    pub(super) tool: &'a Tool,
+    pub(super) rules: &'a Rules,
     pub(super) bases: &'a Bases,
     pub(super) artifacts: &'a [Artifact],
     pub(super) root: Option<&'a str>,
@@ -40,7 +41,7 @@ pub(super) struct Context<'a> {
 /// A value of the result is missing or out of bounds.
 pub(super) fn draft(context: &Context<'_>, result: &SarifResult) -> Result<Option<Draft>> {
     let Some(file_path) = file_path(context, result) else { return Ok(None) };
-    let rule = rule(context.tool, result);
+    let rule = context.rules.of(result);
     let description = message(result, rule)?;
     let (line_start, line_end) = lines(result)?;
     let finding = Finding {
@@ -59,25 +60,6 @@ pub(super) fn draft(context: &Context<'_>, result: &SarifResult) -> Result<Optio
     };
     finding.check().map_err(in_words_of_sarif)?;
     Ok(Some(Draft { finding, own_id: own_id(result) }))
-}
-
-/// The rule that a result breaks, if the tool describes it.
-pub(super) fn rule<'a>(tool: &'a Tool, result: &SarifResult) -> Option<&'a Rule> {
-    let reference = result.rule.as_ref();
-    let component = reference
-        .and_then(|rule| rule.tool_component.as_ref()?.index)
-        .and_then(|index| at(&tool.extensions.0, index))
-        .unwrap_or(&tool.driver);
-    let index = result.rule_index.or_else(|| reference?.index);
-    if let Some(rule) = index.and_then(|index| at(&component.rules.0, index)) {
-        return Some(rule);
-    }
-    let id = result.rule_id.as_deref().or_else(|| reference?.id.as_deref())?;
-    // `CA1000/1` is a part of the rule `CA1000`.
-    let parent = id.rsplit_once('/').map_or(id, |(parent, _)| parent);
-    let components = || std::iter::once(&tool.driver).chain(&tool.extensions.0);
-    let find = |id: &str| components().flat_map(|tool| &tool.rules.0).find(|rule| rule.id == id);
-    find(id).or_else(|| find(parent))
 }
 
 /// How bad a result is: what its `severity` says, else its `security-severity`, else its `rank`, else its level.
@@ -214,7 +196,10 @@ fn file_path(context: &Context<'_>, result: &SarifResult) -> Option<String> {
     let physical = result.locations.0.as_ref()?.physical_location.as_ref()?;
     let location = physical.artifact_location.as_ref()?;
     let path = |location: &ArtifactLocation| uri::to_path(location, context.bases, context.root);
-    path(location).or_else(|| path(at(context.artifacts, location.index?)?.location.as_ref()?))
+    path(location).or_else(|| {
+        let index = usize::try_from(location.index?).ok()?;
+        path(context.artifacts.get(index)?.location.as_ref()?)
+    })
 }
 
 /// The lines of a result. A result without lines is about the whole file, and a finding names its first line then.
@@ -254,8 +239,4 @@ fn place_of(field: &str) -> &str {
         "title" | "description" => "message",
         other => other,
     }
-}
-
-fn at<T>(list: &[T], index: i64) -> Option<&T> {
-    list.get(usize::try_from(index).ok()?)
 }

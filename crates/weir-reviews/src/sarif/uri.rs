@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use super::document::ArtifactLocation;
+use crate::bounds::PATH_MAX;
 
 /// A colon would make the first part a scheme.
 const ENCODED: &AsciiSet =
@@ -53,7 +54,8 @@ fn below_bases(path: String, base_id: Option<&str>, bases: &Bases) -> String {
     for _ in 0..bases.len() {
         let Some(ArtifactLocation { uri, uri_base_id, .. }) = base else { break };
         let uri = uri.as_deref().unwrap_or_default();
-        if has_scheme(uri) || uri.starts_with('/') {
+        // A longer path is refused later.
+        if has_scheme(uri) || uri.starts_with('/') || path.len() > PATH_MAX {
             break;
         }
         let before = relative(uri);
@@ -70,7 +72,8 @@ fn below_a_root(path: &str, bases: &Bases, root: Option<&str>) -> String {
     if let Some(rest) = root.and_then(|root| below(path, root)) {
         return rest.to_owned();
     }
-    let roots = bases.values().filter_map(|base| file_path(base.uri.as_deref()?));
+    let uris = bases.values().filter_map(|base| base.uri.as_deref());
+    let roots = uris.filter(|uri| uri.len() <= PATH_MAX).filter_map(file_path);
     let rests = roots.filter_map(|root| below(path, &root).map(str::to_owned));
     rests.min_by_key(String::len).unwrap_or_else(|| path.to_owned())
 }
@@ -98,11 +101,8 @@ fn file_path(uri: &str) -> Option<String> {
 }
 
 fn relative(uri: &str) -> String {
-    let mut uri = uri.replace('\\', "/");
-    while let Some(rest) = uri.strip_prefix("./") {
-        uri = rest.to_owned();
-    }
-    decoded(&uri)
+    let uri = uri.replace('\\', "/");
+    decoded(uri.trim_start_matches("./"))
 }
 
 /// Letters of a drive are not a scheme.

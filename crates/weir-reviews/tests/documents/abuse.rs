@@ -1,9 +1,11 @@
 //! Files that no tool writes: an error or the right findings, and never a crash.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 use weir_reviews::Error;
 use weir_reviews::bounds::{SARIF_ARTIFACTS_MAX, SARIF_BYTES_MAX, SARIF_RULES_MAX, TEXT_MAX};
-use weir_reviews::sarif::{self, ReadOptions};
+use weir_reviews::sarif::{self, Excess, ReadOptions};
 
 use crate::reading::{log, read, result};
 
@@ -182,4 +184,40 @@ fn an_input_that_fails_is_an_error() {
         text.starts_with("sarif: cannot be read") && text.contains("the disk is gone"),
         "{text}"
     );
+}
+
+#[test]
+fn bases_and_paths_that_repeat_end_soon() {
+    let huge = "x/".repeat(1_000_000);
+    let bases =
+        json!({ "A": { "uri": huge, "uriBaseId": "B" }, "B": { "uri": huge, "uriBaseId": "A" } });
+    for (uri, bases) in [("./".repeat(1_000_000), json!({})), ("a.py".to_owned(), bases)] {
+        let location = json!({ "uri": uri, "uriBaseId": "A" });
+        let result = result(
+            &json!({ "locations": [{ "physicalLocation": { "artifactLocation": location } }] }),
+        );
+        let run = json!({ "tool": { "driver": { "name": "x" } }, "results": [result], "originalUriBaseIds": bases });
+        let error = read(&log(&json!([run])), &ReadOptions::default()).unwrap_err().to_string();
+        let place = "runs[0].results[0].locations[0].physicalLocation.artifactLocation.uri: ";
+        assert!(error.starts_with(place), "{error}");
+    }
+}
+
+#[test]
+fn many_results_of_many_rules_are_quick() {
+    let rules: Vec<Value> =
+        (0..SARIF_RULES_MAX).map(|index| json!({ "id": format!("R{index}") })).collect();
+    let extensions = vec![json!({ "name": "e", "rules": rules }); 5];
+    let results: Vec<Value> =
+        (0..20_000).map(|index| result(&json!({ "ruleId": format!("unknown{index}") }))).collect();
+    let tool = json!({ "driver": { "name": "x" }, "extensions": extensions });
+    // The order of the text decides whether rules are known when results are read.
+    let text =
+        format!(r#"{{"version":"2.1.0","runs":[{{"tool":{tool},"results":{}}}]}}"#, json!(results));
+    let options = ReadOptions { on_excess: Excess::KeepWorst, ..ReadOptions::default() };
+    let start = Instant::now();
+    let models = sarif::read(text.as_bytes(), &options).unwrap();
+    // A comparison of each result with each rule would take minutes.
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    assert_eq!(models[0].skipped.over_bound, 18_000);
 }
