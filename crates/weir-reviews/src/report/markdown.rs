@@ -100,17 +100,21 @@ fn suggestions(review: &RecordedReview, consensus: &Consensus) -> String {
 
 /// The findings of each model alone. Models share the space, and what one leaves is for the next.
 fn single_findings(review: &RecordedReview, space: usize) -> String {
-    let heading = "\n### Found by one model only\n";
     let groups = alone(review);
-    let mut left = space.saturating_sub(heading.len());
-    let mut text = String::new();
+    if groups.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n### Found by one model only\n".to_owned();
+    let mut left = space.saturating_sub(text.len() + NOTE_MAX);
+    let mut more = 0;
     let models = groups.len();
     for (index, (model, findings)) in groups.into_iter().enumerate() {
         let group = single_model(model, &findings, left / (models - index));
         left = left.saturating_sub(group.len());
+        more += if group.is_empty() { findings.len() } else { 0 };
         text.push_str(&group);
     }
-    if text.is_empty() { text } else { format!("{heading}{text}") }
+    text + &left_out(more)
 }
 
 fn single_model(model: &str, findings: &[&Finding], space: usize) -> String {
@@ -195,9 +199,11 @@ fn entries(
         text.push_str(&entry);
         more -= 1;
     }
-    if more > 0 {
-        text.push_str(&format!("\n… and {} more\n", count(more as u64)));
-    }
+    text.push_str(&left_out(more));
     text.push_str(end);
     text
+}
+
+fn left_out(more: usize) -> String {
+    if more == 0 { String::new() } else { format!("\n… and {} more\n", count(more as u64)) }
 }

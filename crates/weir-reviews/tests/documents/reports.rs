@@ -52,26 +52,37 @@ fn enormous() -> RecordedReview {
 
 #[test]
 fn the_comment_fits_and_says_what_is_left_out() {
-    let text = report::markdown(&enormous());
+    let enormous = enormous();
+    let text = report::markdown(&enormous);
     assert!(text.len() <= MARKDOWN_MAX, "{}", text.len());
     assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
-    assert!(text.contains(" more\n"));
+    // Rows, details and findings that are shown or counted as left out are all there are.
+    let shown = text.matches(" of 20 |").count() + text.matches("\n- high ").count();
+    let details = text.matches("</summary>").count() - text.matches(" findings</summary>").count();
+    let hidden: usize = left_out(&text).iter().sum();
+    assert_eq!(shown + details + hidden, 1000 + 1000 + alone(&enormous));
     let plain = Consensus { merged_description: "d".repeat(900), ..typical().consensus.remove(1) };
     let agreed: Vec<Consensus> = (0..300).map(|_| plain.clone()).collect();
     let found: Vec<Finding> =
         (0..2000).map(|index| finding("m", &format!("f{index}"), Severity::Low)).collect();
     let text = report::markdown(&review(found, agreed));
     assert!(text.len() <= MARKDOWN_MAX && text.len() > MARKDOWN_MAX / 10 * 9, "{}", text.len());
-    let numbers: Vec<usize> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("… and ")?.strip_suffix(" more"))
-        .map(|number| number.replace(',', "").parse().unwrap())
-        .collect();
     let shown_details = text.matches("<summary>").count() - 1;
     let shown_findings = text.matches("\n- low ").count();
-    assert_eq!(numbers, [300 - shown_details, 2000 - shown_findings]);
+    assert_eq!(left_out(&text), [300 - shown_details, 2000 - shown_findings]);
     assert!(text.contains("| 300 | high |"));
     assert!(text.contains("\n### Models\n"));
+}
+
+/// The numbers of all notes that entries are left out.
+fn left_out(text: &str) -> Vec<usize> {
+    let notes = text.lines().filter_map(|line| line.strip_prefix("… and ")?.strip_suffix(" more"));
+    notes.map(|number| number.replace(',', "").parse().unwrap()).collect()
+}
+
+/// Findings of one model only.
+fn alone(review: &RecordedReview) -> usize {
+    review.findings.iter().filter(|recorded| !recorded.in_consensus).count()
 }
 
 #[test]
