@@ -4,7 +4,7 @@
 //! and says how much is left out. An entry is written whole or not, so that no markup stays open.
 
 use super::shown::{clipped, count, dollars, place, plural, seconds};
-use super::{agreed, alone, escape, headline, in_consensus, titled};
+use super::{agreed, alone, escape, headline, in_consensus, summary, titled};
 use crate::bounds::{
     MARKDOWN_MAX, REPORT_DESCRIPTION_MAX, REPORT_NAME_MAX, REPORT_NOTE_MAX, REPORT_TITLE_MAX,
 };
@@ -32,15 +32,10 @@ pub fn markdown(review: &RecordedReview) -> String {
 }
 
 fn head(review: &RecordedReview) -> String {
-    let recorded = &review.review;
-    let names: Vec<String> = recorded.models.iter().map(model_name).collect();
-    let models = match names.as_slice() {
-        [] => "no model".to_owned(),
-        names => format!("{}: {}", plural(names.len(), "model"), names.join(", ")),
-    };
-    let findings = plural(review.findings.len(), "finding");
-    let cost = dollars(recorded.total_cost);
-    format!("## {}\n\n{findings}, {cost}, {models}\n", headline(review))
+    let names: Vec<String> = review.review.models.iter().map(model_name).collect();
+    let colon = if names.is_empty() { "" } else { ": " };
+    let summary = summary(review);
+    format!("## {}\n\n{summary}{colon}{}\n", headline(review), names.join(", "))
 }
 
 fn consensus_table(agreed: &[&Consensus], space: usize) -> String {

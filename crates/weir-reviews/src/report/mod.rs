@@ -8,8 +8,9 @@ mod text;
 pub use markdown::markdown;
 pub use text::text;
 
+use self::shown::{dollars, plural};
 use crate::finding::{Finding, Severity};
-use crate::review::{Consensus, RecordedReview};
+use crate::review::{Consensus, RecordedReview, Response, ResponseStatus, ReviewStatus};
 
 /// Which issues count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,11 +90,26 @@ fn titled(finding: &Finding) -> String {
 
 /// What the review found, in one sentence.
 fn headline(review: &RecordedReview) -> String {
-    let count = review.consensus.len();
-    let worst = worst(review, Agreement::Consensus);
-    match (count, worst) {
+    let found = match (review.consensus.len(), worst(review, Agreement::Consensus)) {
         (1, Some(worst)) => format!("1 issue that models agree on, {worst}"),
         (count, Some(worst)) => format!("{count} issues that models agree on, the worst {worst}"),
         (_, None) => "No issue that models agree on".to_owned(),
+    };
+    match review.review.status {
+        ReviewStatus::Completed => found,
+        ReviewStatus::InProgress => format!("{found} (the review is in progress)"),
+        ReviewStatus::Failed => format!("{found} (the review failed)"),
+    }
+}
+
+/// How much the review found and cost, and how many models took part.
+fn summary(review: &RecordedReview) -> String {
+    let findings = plural(review.findings.len(), "finding");
+    let cost = dollars(review.review.total_cost);
+    let models = plural(review.review.models.len(), "model");
+    let is_failed = |response: &&Response| response.status != ResponseStatus::Success;
+    match review.responses.iter().filter(is_failed).count() {
+        0 => format!("{findings}, {cost}, {models}"),
+        failed => format!("{findings}, {cost}, {models} ({failed} failed)"),
     }
 }

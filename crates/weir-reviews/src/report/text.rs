@@ -3,7 +3,7 @@
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 use super::shown::{clipped, count, dollars, place, plural, seconds};
-use super::{agreed, alone, escape, headline, in_consensus, titled};
+use super::{agreed, alone, escape, headline, in_consensus, summary, titled};
 use crate::bounds::{REPORT_COLUMNS, REPORT_DESCRIPTION_MAX, REPORT_TITLE_MAX};
 use crate::finding::Finding;
 use crate::review::{Consensus, RecordedReview};
@@ -36,12 +36,9 @@ fn head(review: &RecordedReview) -> Vec<String> {
     let pull_request = &review.review.pull_request;
     let (owner, repo, number) = (&pull_request.owner, &pull_request.repo, pull_request.number);
     let title = clipped(&pull_request.title, REPORT_TITLE_MAX);
-    let models = plural(review.review.models.len(), "model");
-    let findings = plural(review.findings.len(), "finding");
-    let cost = dollars(review.review.total_cost);
     let mut lines = wrapped(&headline(review), 0);
     lines.extend(wrapped(&format!("{owner}/{repo}#{number} {title}"), 0));
-    lines.push(format!("{findings}, {cost}, {models}"));
+    lines.push(summary(review));
     lines
 }
 

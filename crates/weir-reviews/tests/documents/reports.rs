@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 use weir_reviews::bounds::{MARKDOWN_MAX, REPORT_COLUMNS};
 use weir_reviews::finding::{Finding, Severity};
 use weir_reviews::report::{self, Agreement};
-use weir_reviews::review::{Consensus, RecordedReview};
+use weir_reviews::review::{Consensus, RecordedReview, ReviewStatus};
 
 use crate::samples::{consensus, finding, hostile, review, typical};
 
@@ -27,6 +27,20 @@ fn reports_are_as_expected() {
     {
         assert_is(&format!("{name}.md"), &report::markdown(&review));
         assert_is(&format!("{name}.txt"), &report::text(&review));
+    }
+}
+
+#[test]
+fn a_review_that_is_not_completed_says_so() {
+    for (status, expected) in [
+        (ReviewStatus::Completed, "2 issues that models agree on, the worst high\n"),
+        (ReviewStatus::InProgress, "the worst high (the review is in progress)\n"),
+        (ReviewStatus::Failed, "the worst high (the review failed)\n"),
+    ] {
+        let mut review = typical();
+        review.review.status = status;
+        assert!(report::markdown(&review).contains(expected), "{expected}");
+        assert!(report::text(&review).contains(expected), "{expected}");
     }
 }
 
