@@ -20,6 +20,8 @@ pub const MODEL_ID_MAX: usize = 256;
 pub const ID_MAX: usize = 128;
 /// Longest category, in bytes.
 pub const CATEGORY_MAX: usize = 64;
+/// Longest rule of a tool that a finding names, in bytes.
+pub const RULE_MAX: usize = 512;
 /// Largest line number.
 pub const LINE_MAX: u32 = 10_000_000;
 /// Largest number of a pull request.
@@ -34,6 +36,34 @@ pub const COST_MICROS_MAX: u64 = 1_000_000_000_000;
 pub const COST_SUM_MICROS_MAX: u64 = 1_000_000_000_000_000_000;
 /// How far the time of a review may be ahead of the server's.
 pub const CREATED_AHEAD_MAX_MS: i64 = 60_000;
+
+/// Largest SARIF file, in bytes.
+pub const SARIF_BYTES_MAX: u64 = 50 * 1024 * 1024;
+/// Most rules that a tool or an extension of it describes in a SARIF file.
+pub const SARIF_RULES_MAX: usize = 10_000;
+/// Most artifacts that a run of a SARIF file lists.
+pub const SARIF_ARTIFACTS_MAX: usize = 100_000;
+/// Most extensions of a tool in a SARIF file.
+pub const SARIF_EXTENSIONS_MAX: usize = 20;
+/// Most elements of each other list in a SARIF file: base URIs, arguments, fingerprints, suppressions.
+pub const SARIF_LIST_MAX: usize = 100;
+/// Most tags of a SARIF rule or result that count; the others are ignored.
+pub const SARIF_TAGS_MAX: usize = 100;
+/// Longest title that is made from the message of a SARIF result, in characters.
+pub const SARIF_TITLE_MAX: usize = 200;
+
+/// Largest report in Markdown, in bytes: GitHub takes comments of 65,536 characters.
+pub const MARKDOWN_MAX: usize = 65_536;
+/// Longest title in a report, in characters.
+pub const REPORT_TITLE_MAX: usize = 120;
+/// Longest name of a model or a file in a report, in characters.
+pub const REPORT_NAME_MAX: usize = 100;
+/// Longest suggestion, and longest description of a finding of one model, in a report, in characters.
+pub const REPORT_NOTE_MAX: usize = 1_000;
+/// Longest description of a consensus in a report, in characters.
+pub const REPORT_DESCRIPTION_MAX: usize = 4_000;
+/// Width of a report as plain text, in columns.
+pub const REPORT_COLUMNS: usize = 100;
 
 // The responses of a review can be summed.
 const _: () = assert!(COST_MICROS_MAX * (MODELS_MAX as u64) < COST_SUM_MICROS_MAX);
