@@ -4,6 +4,7 @@
 //! a consensus.
 
 pub mod bounds;
+pub mod consensus;
 mod error;
 pub mod finding;
 pub mod ids;
