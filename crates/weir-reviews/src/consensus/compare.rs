@@ -97,11 +97,8 @@ impl<'a> Comparison<'a> {
             (Some(a), Some(b)) => same_place(a, b),
             _ => 0.0,
         };
-        let total = if place > 0.0 {
-            text + self.options.place_weight * place.sqrt()
-        } else {
-            text * self.options.gap_factor
-        };
+        // The root, because models differ in how many lines around an issue they name.
+        let total = text + self.options.place_weight * place.sqrt();
         Score { text, total }
     }
 }

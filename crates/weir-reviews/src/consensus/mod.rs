@@ -30,19 +30,17 @@ use compare::Comparison;
 /// Lines between two findings that may still be the same issue.
 pub const LINE_SLACK: u32 = 3;
 /// Average score at which two groups are joined.
-pub const THRESHOLD: f64 = 0.22;
+pub const THRESHOLD: f64 = 0.18;
 /// Weight of a token of the title; a token of the description has 1.
 pub const TITLE_WEIGHT: f64 = 2.0;
 /// Weight of an identifier, beside the words that it is made of.
 pub const CODE_WEIGHT: f64 = 1.5;
 /// Weight of a concept, beside the word that stands for it.
-pub const CONCEPT_WEIGHT: f64 = 1.0;
+pub const CONCEPT_WEIGHT: f64 = 1.5;
 /// Exponent of a token's rarity.
 pub const RARITY: f64 = 1.0;
 /// Score of two findings on exactly the same lines, beside that of their texts.
-pub const PLACE_WEIGHT: f64 = 0.3;
-/// Factor of the score of two findings whose lines do not overlap.
-pub const GAP_FACTOR: f64 = 0.5;
+pub const PLACE_WEIGHT: f64 = 0.2;
 
 /// How findings are compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,8 +59,6 @@ pub struct Options {
     pub rarity: f64,
     /// Score of two findings on exactly the same lines, beside that of their texts.
     pub place_weight: f64,
-    /// Factor of the score of two findings whose lines do not overlap.
-    pub gap_factor: f64,
     /// Whether a finding without category may match one of any category.
     pub uncategorised_match_all: bool,
 }
@@ -77,7 +73,6 @@ impl Default for Options {
             concept_weight: CONCEPT_WEIGHT,
             rarity: RARITY,
             place_weight: PLACE_WEIGHT,
-            gap_factor: GAP_FACTOR,
             uncategorised_match_all: false,
         }
     }

@@ -112,15 +112,18 @@ fn is_meaningful(word: &str) -> bool {
     word.len() > 1 && COMMON_WORDS.binary_search(&word).is_err()
 }
 
-/// Words of any text, sorted.
+/// Words of any text and of any review, sorted.
 #[rustfmt::skip]
 const COMMON_WORDS: &[&str] = &[
-    "about", "after", "again", "all", "also", "an", "and", "any", "are", "as", "at", "be",
-    "because", "been", "before", "being", "between", "both", "but", "by", "can", "could", "did",
-    "do", "does", "done", "down", "during", "each", "else", "every", "few", "for", "from", "had",
-    "has", "have", "having", "he", "here", "how", "if", "in", "instead", "into", "is", "it",
-    "its", "just", "may", "might", "more", "most", "must", "no", "nor", "not", "of", "off", "on",
-    "once", "one", "only", "or", "other", "our", "out", "over", "own", "per", "same", "shall",
+    "able", "about", "after", "again", "all", "allow", "allowed", "allows", "also", "an", "and",
+    "any", "are", "as", "at", "be", "because", "been", "before", "being", "between", "both",
+    "but", "by", "can", "cause", "causes", "consider", "could", "did", "do", "does", "done",
+    "down", "during", "each", "else", "ensure", "every", "few", "for", "from", "had", "has",
+    "have", "having", "he", "here", "how", "if", "in", "insecure", "instead", "into", "is",
+    "issue", "issues", "it", "its", "just", "lead", "leads", "make", "makes", "may", "might",
+    "more", "most", "must", "need", "needed", "needs", "no", "nor", "not", "of", "off", "on",
+    "once", "one", "only", "or", "other", "our", "out", "over", "own", "per", "possible",
+    "possibly", "potential", "potentially", "recommend", "recommended", "same", "secure", "shall",
     "she", "should", "since", "so", "some", "such", "than", "that", "the", "their", "them",
     "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "until",
     "up", "use", "used", "uses", "using", "very", "via", "was", "we", "were", "what", "when",
