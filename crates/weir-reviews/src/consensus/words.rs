@@ -33,37 +33,41 @@ pub(super) fn tokens(text: &str, mut visit: impl FnMut(Token)) {
 
 /// The next name with its dots, colons and arrows, like `self.map` and `Vec::new`, and the text after it.
 fn next_name(text: &str) -> Option<(&str, &str)> {
-    let text = text.trim_start_matches(|c| !is_name(c));
+    let start = text.find(is_name)?;
+    let text = text.get(start..)?;
     let mut end = 0;
     loop {
-        let rest = text.get(end..).unwrap_or_default();
+        let rest = text.get(end..)?;
         end += rest.find(|c| !is_name(c)).unwrap_or(rest.len());
-        let Some(more) = connector(text.get(end..).unwrap_or_default()) else { break };
+        let Some(more) = text.get(end..).and_then(connector) else { break };
         end += more;
     }
-    (end > 0).then(|| text.split_at(end))
+    Some(text.split_at(end))
 }
 
 /// Length of the connector that `text` begins with, if a name follows it.
 fn connector(text: &str) -> Option<usize> {
-    let connector = [".", "::", "->"].into_iter().find(|connector| text.starts_with(connector))?;
-    let next = text.get(connector.len()..)?.chars().next()?;
-    (next.is_alphabetic() || next == '_').then_some(connector.len())
+    let length = match text.as_bytes() {
+        [b'.', ..] => 1,
+        [b':', b':', ..] | [b'-', b'>', ..] => 2,
+        _ => return None,
+    };
+    let next = text.get(length..)?.chars().next()?;
+    (next.is_alphabetic() || next == '_').then_some(length)
 }
 
 fn is_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
+/// A path, `snake_case`, `camelCase`, or a name in backticks or before a parenthesis.
 fn is_code(name: &str, is_marked: bool) -> bool {
-    let is_path = |name: &str| name.contains(['.', ':', '>']);
-    let is_snake = |name: &str| name.trim_matches('_').contains('_');
-    let is_camel = |name: &str| {
-        let pairs = name.chars().zip(name.chars().skip(1));
-        pairs.into_iter().any(|(a, b)| is_small(a) && b.is_uppercase())
-    };
-    let is_number = name.starts_with(|c: char| c.is_numeric());
-    !is_number && (is_marked || is_path(name) || is_snake(name) || is_camel(name))
+    if name.starts_with(|c: char| c.is_numeric()) {
+        return false;
+    }
+    let is_path_or_snake = || name.trim_matches('_').contains(['.', ':', '>', '_']);
+    let is_camel = || word_end(name) < name.len();
+    is_marked || is_path_or_snake() || is_camel()
 }
 
 /// The whole name, and the parts of a path.
@@ -92,20 +96,16 @@ fn visit_words(name: &str, visit: &mut impl FnMut(Token)) {
     }
 }
 
-/// Where the first word of a name ends: before a capital, before a letter after a digit, and after anything else.
+/// Where the first word of a name ends: `max` of `maxRetries` and `max_retries`, `md5` of `md5sum`.
 fn word_end(name: &str) -> usize {
-    let following = name.char_indices().skip(1);
-    let mut pairs = name.chars().zip(following);
-    let is_end = |(a, (_, b)): &(char, (usize, char))| {
-        !a.is_alphanumeric()
-            || (is_small(*a) && b.is_uppercase())
-            || (a.is_numeric() && b.is_alphabetic())
+    let mut before = None;
+    let is_start = |c: char| match before.replace(c) {
+        None => false,
+        Some(a) if a.is_lowercase() => !c.is_lowercase() && !c.is_numeric(),
+        Some(a) if a.is_numeric() => !c.is_numeric(),
+        Some(a) => !a.is_alphabetic(),
     };
-    pairs.find(is_end).map_or(name.len(), |(_, (at, _))| at)
-}
-
-fn is_small(c: char) -> bool {
-    c.is_lowercase() || c.is_numeric()
+    name.find(is_start).unwrap_or(name.len())
 }
 
 fn is_meaningful(word: &str) -> bool {
@@ -153,7 +153,7 @@ mod tests {
     fn names_of_code_are_tokens_beside_their_words() {
         assert_eq!(all("the map `u` of a `Cache`"), of(&["cach", "map"], &["cache"]));
         assert_eq!(all("maxRetries"), of(&["max", "retry"], &["maxretries"]));
-        assert_eq!(all("user_id."), of(&["id", "us"], &["user_id"]));
+        assert_eq!(all("user_id."), of(&["id", "user"], &["user_id"]));
         assert_eq!(all("Vec::new"), of(&["new", "vec"], &["new", "vec", "vec::new"]));
         assert_eq!(all("int() fails"), of(&["fail", "int"], &["int"]));
         assert_eq!(all("MD5, 404."), of(&["404", "md5"], &[]));
