@@ -1,7 +1,8 @@
 //! The pairs of findings that are worth a comparison.
 //!
 //! Usually all that may match. A model that reports hundreds of findings on the same lines would make that a million pairs;
-//! because a group takes one finding of a model, only the few that look most alike are compared.
+//! because a group takes one finding of a model, every finding chooses the few of each model that look most like it, and
+//! those that choose each other are compared.
 
 use std::ops::Range;
 
@@ -21,8 +22,13 @@ pub(super) fn pairs(comparison: &Comparison<'_>, file: Range<usize>) -> Vec<(usi
         }
     }
     pairs.sort_unstable();
-    pairs.dedup();
+    // A pair is there twice if both findings chose each other.
     pairs
+        .chunk_by(|a, b| a == b)
+        .filter(|same| same.len() == 2)
+        .flat_map(<[_]>::first)
+        .copied()
+        .collect()
 }
 
 /// The positions of the findings of each model.
