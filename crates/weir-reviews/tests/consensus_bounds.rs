@@ -1,6 +1,10 @@
 //! Consensus over the largest reviews: the time is bounded, and the result is right.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may unwrap like the tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests may do what the tests may"
+)]
 
 use std::time::{Duration, Instant};
 

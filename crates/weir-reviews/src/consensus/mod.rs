@@ -37,7 +37,7 @@ pub const TITLE_WEIGHT: f64 = 2.0;
 pub const CODE_WEIGHT: f64 = 1.5;
 /// Weight of a concept, beside the word that stands for it.
 pub const CONCEPT_WEIGHT: f64 = 1.5;
-/// Exponent of a token's rarity.
+/// Exponent of a token's rarity: a token that few findings have weighs more.
 pub const RARITY: f64 = 1.0;
 /// Score of two findings on exactly the same lines, beside that of their texts.
 pub const PLACE_WEIGHT: f64 = 0.2;

@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn any_text_has_an_end() {
         for text in ["", "`", "```", "a.", "_", "__", "::", "->_->", "a.b.", "é.é", "...x"] {
-            tokens(text, |token| drop(token));
+            tokens(text, drop);
         }
         let long = "ä".repeat(COMPARED_TEXT_MAX);
         assert_eq!(all(&long), of(&[&"ä".repeat(COMPARED_TEXT_MAX / 2)], &[]));
