@@ -8,6 +8,14 @@ pub const FINDINGS_MAX: usize = 2_000;
 pub const FILES_MAX: usize = 3_000;
 /// Largest text of a field, in bytes.
 pub const TEXT_MAX: usize = 64 * 1024;
+/// Beginning of a text that is compared with other texts, in bytes.
+pub const COMPARED_TEXT_MAX: usize = 1024;
+/// Tokens of a finding that are compared; the rarest count.
+pub const COMPARED_TOKENS_MAX: usize = 48;
+/// Findings of another model that a finding is compared with; a group takes only one of them.
+pub const COMPARED_PER_MODEL_MAX: usize = 3;
+/// Most findings of a consensus that a client sends.
+pub const CONSENSUS_MEMBERS_MAX: usize = 100;
 /// Longest path of a file, in bytes.
 pub const PATH_MAX: usize = 4_096;
 /// Largest raw output of a model, in bytes.
