@@ -4,10 +4,12 @@
 //! a consensus.
 
 pub mod bounds;
+pub mod compare;
 mod error;
 pub mod finding;
 pub mod ids;
 pub mod money;
 pub mod review;
+pub mod rollup;
 
 pub use error::{Error, Result};
