@@ -44,6 +44,8 @@ pub const ROLLUP_DATA_MAX: usize = 300 * 1024;
 pub const ROLLUP_MARK_SHARDS: u32 = 4;
 /// Marks read at once.
 pub const ROLLUP_MARKS_PAGE: u32 = 500;
+/// Marks of a day that are cleared by one pass over it; a day with more takes several.
+pub const ROLLUP_DAY_MARKS_MAX: usize = 10_000;
 /// Most items of a transaction that writes a day; a store allows 100.
 pub const ROLLUP_WRITES_MAX: usize = 90;
 /// Most bytes of a transaction that writes a day; a store allows 4 MiB.

@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(text(part(&Level::All, day(), &Part::Pairs)), "ROLLUPS | 2026-01-15#PAIRS");
         assert_eq!(text(part(&Level::All, day(), &Part::Version)), "ROLLUPS | 2026-01-15#VERSION");
         assert_eq!(part_index(&Level::All, day(), &model()), None);
-        assert_eq!(text(mark(&level(), day(), "7f")), "ROLLUPMARK#3 | 2026-01-15#acme#shop#7f");
+        assert_eq!(text(mark(&level(), day(), "7f")), "ROLLUPMARK#0 | 2026-01-15#acme#shop#7f");
         assert_eq!(text(mark(&Level::All, day(), "7f")), "ROLLUPMARK#ALL | 2026-01-15#7f");
         let range = DayRange::only(day());
         assert_eq!(days(range), ("2026-01-15".to_owned(), "2026-01-16".to_owned()));

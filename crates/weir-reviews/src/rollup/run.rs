@@ -8,7 +8,7 @@ use super::commit::{Pass, key_of, roll_up};
 use super::day::Day;
 use super::items::{MARKED_AT, sort_key};
 use super::keys::{self, Level};
-use crate::bounds::{ROLLUP_MARK_SHARDS, ROLLUP_MARKS_PAGE};
+use crate::bounds::{ROLLUP_DAY_MARKS_MAX, ROLLUP_MARK_SHARDS, ROLLUP_MARKS_PAGE};
 use crate::error::{Error, Result};
 
 /// What a run did.
@@ -74,12 +74,16 @@ impl<B: Backend> Run<'_, B> {
     /// Rolls up the days marked in a partition, at most `bound`.
     async fn take_marks(&mut self, partition: String, bound: u64) -> Result<()> {
         let query = Query::partition(self.table.name.clone(), partition).limit(ROLLUP_MARKS_PAGE);
-        let mut cursor = None;
-        let mut taken = 0;
+        let (mut cursor, mut last, mut taken) = (None, None, 0);
         loop {
             let page = Query { cursor, ..query.clone() };
             let Page { items, cursor: next, .. } = self.store.query(&page).await?;
-            for group in groups(&items, self.now_ms)? {
+            let mut groups = groups(last.take(), &items, self.now_ms)?;
+            // The next page may have more marks of the last day.
+            if next.is_some() {
+                last = groups.pop_if(|group| group.marks.len() < ROLLUP_DAY_MARKS_MAX);
+            }
+            for group in groups {
                 if taken >= bound {
                     self.report.has_more = true;
                     return Ok(());
@@ -129,9 +133,9 @@ impl<B: Backend> Run<'_, B> {
     }
 }
 
-/// The marks of a page by day. Marks of a day follow each other; those on two pages are taken twice, which does no harm.
-fn groups(items: &[Item], now_ms: i64) -> Result<Vec<Group>> {
-    let mut groups: Vec<Group> = Vec::new();
+/// The marks of a page by day, after those of the day that the page before ended with.
+fn groups(last: Option<Group>, items: &[Item], now_ms: i64) -> Result<Vec<Group>> {
+    let mut groups = Vec::from_iter(last);
     for item in items {
         let mark = keys::parse_mark(sort_key(item)?);
         let (level, day) = mark.ok_or_else(|| Error::damaged("a mark", "its key has no day"))?;
