@@ -99,7 +99,6 @@ pub const REPORT_COLUMNS: usize = 100;
 
 // The responses of a review can be summed.
 const _: () = assert!(COST_MICROS_MAX * (MODELS_MAX as u64) < COST_SUM_MICROS_MAX);
-<<<<<<< HEAD
 /// Most bytes of the paths of the files that a review lists, all together.
 pub const FILES_BYTES_MAX: usize = 256 * 1024;
 /// Most findings of a consensus that a caller sends.
@@ -122,13 +121,11 @@ pub const RAW_SWEEP_BACK_DAYS: i64 = 400;
 pub const RAW_SWEEP_AGAIN_DAYS: i64 = 2;
 /// Most days that one sweep of expired raw outputs visits.
 pub const RAW_SWEEP_DAYS_MAX: usize = 64;
-/// Most writes of a transaction that only mark rollups: one for each model.
-pub const ROLLUP_WRITES_MAX: usize = MODELS_MAX;
+/// Most writes that a change of a review adds for its rollups.
+pub const ROLLUP_CHANGE_WRITES_MAX: usize = 4;
 /// Most bytes of the items that one transaction writes; the rest of the store's bound is for its other writes.
 pub const TRANSACTION_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Pages of one review that are read at once at most; a page has up to 1 MiB.
 pub const REVIEW_PAGES_MAX: usize = 1_000;
-=======
 // A transaction of rollups has room for at least one item, its version and its mark.
 const _: () = assert!(ROLLUP_WRITE_BYTES_MAX > 2 * ROLLUP_DATA_MAX && ROLLUP_WRITES_MAX > 2);
->>>>>>> reviews-compare

@@ -16,6 +16,7 @@ const FEEDBACK_AT: &str = "feedback_at";
 const IN_CONSENSUS: &str = "in_consensus";
 const CATEGORY: &str = "category";
 const SUGGESTION: &str = "suggestion";
+const RULE: &str = "rule";
 
 impl RecordedFinding {
     /// The item of the finding.
@@ -35,6 +36,9 @@ impl RecordedFinding {
             .with(IN_CONSENSUS, self.in_consensus);
         if let Some(suggestion) = &self.finding.suggestion {
             item.set(SUGGESTION, suggestion.as_str());
+        }
+        if let Some(rule) = &self.finding.rule {
+            item.set(RULE, rule.as_str());
         }
         let sort = keys::finding_gsi2_sort(*created_at_ms, category.as_ref());
         item = in_index(item, GSI2, keys::by_severity(*severity, *shard), sort);
@@ -64,6 +68,7 @@ impl RecordedFinding {
             title: fields.text("title")?.to_owned(),
             description: fields.text("description")?.to_owned(),
             suggestion: item.s(SUGGESTION).map(str::to_owned),
+            rule: item.s(RULE).map(str::to_owned),
         };
         let feedback = decode_feedback(fields)?;
         Ok(RecordedFinding { finding, in_consensus: fields.is_true(IN_CONSENSUS), feedback })

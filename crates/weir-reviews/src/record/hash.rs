@@ -137,6 +137,7 @@ impl Hasher {
         self.text(&finding.title);
         self.text(&finding.description);
         self.optional(finding.suggestion.as_deref());
+        self.optional(finding.rule.as_deref());
     }
 
     fn consensus(&mut self, consensus: &NewConsensus) {

@@ -33,7 +33,7 @@ pub(crate) enum RollupKind<'a> {
 }
 
 /// The writes of a change, done in its transaction: at most
-/// [`ROLLUP_WRITES_MAX`](crate::bounds::ROLLUP_WRITES_MAX).
+/// [`ROLLUP_CHANGE_WRITES_MAX`](crate::bounds::ROLLUP_CHANGE_WRITES_MAX).
 pub(crate) fn rollup_writes(_: &RollupChange<'_>) -> Vec<Write> {
     Vec::new()
 }

@@ -22,6 +22,7 @@ pub(crate) fn finding(of_model: &str, id: &str) -> Finding {
         title: "SQL injection".to_owned(),
         description: "User input is concatenated.".to_owned(),
         suggestion: None,
+        rule: None,
     }
 }
 
