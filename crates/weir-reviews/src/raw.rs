@@ -184,7 +184,7 @@ impl<B: Backend> Reviews<B> {
             if left == 0 {
                 break;
             }
-            let due = SortRange::Le(keys::raw_expiry_sort(now_ms, "").into());
+            let due = SortRange::Lt(keys::raw_expiry_sort(now_ms.saturating_add(1), "").into());
             let partition = keys::raw_expiry_partition(day, shard);
             let query = Query::partition(self.table().clone(), partition).sort(due);
             let page = self.store().page(query, left, None).await?;

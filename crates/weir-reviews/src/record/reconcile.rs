@@ -54,14 +54,13 @@ impl<B: Backend> Reviews<B> {
         let ended = ended(lookup, context, recorded);
         let stale: Vec<&String> = lookup.raws.difference(&ended.raws).collect();
         let in_flight = lookup.raws_in_flight || !lookup.has_whole_claims();
-        let last = self.last_writes(lookup, &ended, context, recorded);
-        let mut transactions = transactions(units, last.len());
-        let end = transactions.pop().unwrap_or_default();
-        if !self.write_fenced(&lookup.fence(), transactions).await? {
+        if !self.write_fenced(&lookup.fence(), transactions(units)).await? {
             return Ok(false);
         }
         self.delete_raws(stale, in_flight).await?;
-        Ok(self.transact(last.into_iter().chain(end).collect()).await?.is_applied())
+        // A query may meet a part of a transaction. So the review is written after everything that belongs to it.
+        let last = self.last_writes(lookup, &ended, context, recorded);
+        Ok(self.transact(last).await?.is_applied())
     }
 
     /// Does transactions one after the other, each only while the fence holds. Returns false when it does not.
@@ -76,7 +75,7 @@ impl<B: Backend> Reviews<B> {
     }
 
     /// The writes that show a review to readers.
-    pub(super) fn last_writes(
+    fn last_writes(
         &self,
         lookup: &Lookup,
         ended: &Lookup,
@@ -97,7 +96,7 @@ impl<B: Backend> Reviews<B> {
 }
 
 /// The lookup of an ended revision.
-pub(super) fn ended(lookup: &Lookup, context: &ItemContext, recorded: &RecordedReview) -> Lookup {
+fn ended(lookup: &Lookup, context: &ItemContext, recorded: &RecordedReview) -> Lookup {
     let raw_keys = recorded.responses.iter().filter_map(|response| response.raw_key.as_ref());
     let raws = raw_keys.map(|raw_key| crate::raw::expiry_sort(context, raw_key)).collect();
     let state = match recorded.review.status {
@@ -149,25 +148,25 @@ fn is_finding(item: &Item) -> bool {
     item.s("SK").is_some_and(|sk| sk.starts_with(keys::FINDING_PREFIX))
 }
 
-/// Distributes units over transactions, each with room for a fence. The last has room for `last` writes more; it may be empty.
-pub(crate) fn transactions(units: Vec<Unit>, last: usize) -> Vec<Vec<Write>> {
-    let mut all: Vec<Vec<Write>> = vec![Vec::new()];
+/// Distributes units over transactions, each with room for a fence.
+pub(crate) fn transactions(units: Vec<Unit>) -> Vec<Vec<Write>> {
+    let mut all: Vec<Vec<Write>> = Vec::new();
     let mut bytes = 0;
     for unit in units {
         let size: usize = unit.iter().map(size).sum();
-        let count = all.last().map_or(0, Vec::len);
-        let is_full = count + unit.len() > TRANSACT_MAX - 1 || bytes + size > TRANSACTION_BYTES_MAX;
-        if is_full && count > 0 {
-            all.push(Vec::new());
-            bytes = 0;
+        match all.last_mut() {
+            Some(writes)
+                if writes.len() + unit.len() < TRANSACT_MAX
+                    && bytes + size <= TRANSACTION_BYTES_MAX =>
+            {
+                bytes += size;
+                writes.extend(unit);
+            }
+            _ => {
+                bytes = size;
+                all.push(unit);
+            }
         }
-        bytes += size;
-        if let Some(writes) = all.last_mut() {
-            writes.extend(unit);
-        }
-    }
-    if all.last().is_some_and(|writes| writes.len() + last > TRANSACT_MAX) {
-        all.push(Vec::new());
     }
     all
 }
@@ -189,22 +188,22 @@ mod tests {
         Write::put("t", item.with("x", "x".repeat(bytes)))
     }
 
-    fn sizes(units: Vec<Unit>, last: usize) -> Vec<usize> {
-        transactions(units, last).iter().map(Vec::len).collect()
+    fn sizes(units: Vec<Unit>) -> Vec<usize> {
+        transactions(units).iter().map(Vec::len).collect()
     }
 
     #[test]
-    fn transactions_have_room_for_the_fence_and_the_last_writes() {
+    fn transactions_have_room_for_the_fence() {
         let units = |count: usize, of: usize| -> Vec<Unit> {
             (0..count).map(|_| (0..of).map(|number| put(number, 1)).collect()).collect()
         };
-        assert_eq!(sizes(units(0, 1), 2), [0]);
-        assert_eq!(sizes(units(98, 1), 2), [98]);
-        assert_eq!(sizes(units(99, 1), 2), [99, 0]);
-        assert_eq!(sizes(units(50, 2), 2), [98, 2], "units stay together");
-        assert_eq!(sizes(units(2_000, 1), 22).iter().sum::<usize>(), 2_000);
+        assert!(sizes(units(0, 1)).is_empty());
+        assert_eq!(sizes(units(99, 1)), [99]);
+        assert_eq!(sizes(units(100, 1)), [99, 1]);
+        assert_eq!(sizes(units(50, 2)), [98, 2], "units stay together");
+        assert_eq!(sizes(units(2_000, 1)).iter().sum::<usize>(), 2_000);
         let large: Vec<Unit> = (0..20).map(|number| vec![put(number, 300_000)]).collect();
-        assert_eq!(sizes(large, 2), [10, 10]);
+        assert_eq!(sizes(large), [10, 10]);
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub(crate) async fn indexed(scene: &Scene, reviews: usize) {
         let all = scene.reviews.all(&everything).await.unwrap().items;
         let by_user = scene.reviews.by_user(&user("octocat"), &everything).await.unwrap().items;
         let consensus = scene.reviews.all_consensus(&everything).await.unwrap().items;
-        (all.len() == reviews && by_user.len() == reviews && consensus.len() >= reviews).then_some(())
+        (all.len() == reviews && by_user.len() == reviews && consensus.len() >= reviews)
+            .then_some(())
     })
     .await;
 }
@@ -66,7 +67,14 @@ async fn every_pattern_is_one_query(scene: &Scene) {
     scene.watch.reset();
     reviews.get(&one).await.unwrap();
     assert_eq!((scene.watch.calls().gets, scene.watch.calls().queries), (3, 0));
-    assert!(reviews.by_repo(&owner(), &weir_reviews::ids::Repo::new("other").unwrap(), &all).await.unwrap().items.is_empty());
+    assert!(
+        reviews
+            .by_repo(&owner(), &weir_reviews::ids::Repo::new("other").unwrap(), &all)
+            .await
+            .unwrap()
+            .items
+            .is_empty()
+    );
 }
 
 /// The ids of a list of reviews.
@@ -224,10 +232,8 @@ async fn a_wrong_cursor_is_refused(scene: &Scene) {
 
 async fn lists_of_one_review_have_pages(scene: &Scene) {
     scene.reviews.record(review("r-1", &["gpt-5", "llama"], 9), false).await.unwrap();
-    let findings = pages(
-        async |cursor| scene.reviews.findings(&id("r-1"), 4, cursor).await,
-        async |_| {},
-    )
-    .await;
+    let findings =
+        pages(async |cursor| scene.reviews.findings(&id("r-1"), 4, cursor).await, async |_| {})
+            .await;
     assert_eq!(findings, scene.seen("r-1").await.unwrap().findings);
 }

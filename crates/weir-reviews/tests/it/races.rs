@@ -19,7 +19,7 @@ scenes!(
 );
 
 /// Runs the same function on several instances at once.
-async fn at_once<T: Send + 'static>(
+async fn at_once<T>(
     scene: &Scene,
     count: usize,
     run: impl AsyncFn(Reviews<Watched>, usize) -> T,
