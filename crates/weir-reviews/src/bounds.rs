@@ -59,8 +59,6 @@ pub const RAW_SWEEP_BACK_DAYS: i64 = 400;
 pub const RAW_SWEEP_AGAIN_DAYS: i64 = 2;
 /// Most days that one sweep of expired raw outputs visits.
 pub const RAW_SWEEP_DAYS_MAX: usize = 64;
-/// Most writes of a transaction that only mark rollups: one for each model.
-pub const ROLLUP_WRITES_MAX: usize = MODELS_MAX;
 /// Most bytes of the items that one transaction writes; the rest of the store's bound is for its other writes.
 pub const TRANSACTION_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Pages of one review that are read at once at most; a page has up to 1 MiB.

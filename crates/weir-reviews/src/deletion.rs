@@ -62,7 +62,7 @@ impl<B: Backend> Reviews<B> {
         let fence = old.exact_fence();
         let review = keys::review(&old.review, old.created_at_ms);
         let note = keys::item(keys::deletion(&old.review.id));
-        let withdrawal = self.withdrawal(&old).await?;
+        let withdrawal = self.withdrawal(&old);
         let deleting = Lookup {
             state: State::Deleting,
             revision: new_revision(),

@@ -169,8 +169,8 @@ fn check_files(files: &[String]) -> Result<()> {
         let problem = format!("have {bytes} bytes; at most {FILES_BYTES_MAX} are allowed");
         return Err(Error::too_large("files", problem));
     }
-    let numbered = files.iter().enumerate();
-    numbered.map(|(number, file)| check_path(&format!("files[{number}]"), file)).collect()
+    let mut numbered = files.iter().enumerate();
+    numbered.try_for_each(|(number, file)| check_path(&format!("files[{number}]"), file))
 }
 
 fn check_path(field: &str, path: &str) -> Result<()> {
@@ -227,7 +227,8 @@ mod tests {
 
     #[test]
     fn an_error_names_its_field() {
-        let cases: [(&str, fn(&mut NewReview)); 24] = [
+        type Change = fn(&mut NewReview);
+        let cases: [(&str, Change); 24] = [
             ("pr_number: ", |r| r.head.pull_request.number = 0),
             ("pr_title: ", |r| r.head.pull_request.title = "x".repeat(TEXT_MAX + 1)),
             ("files[1]: ", |r| r.head.pull_request.files.push(String::new())),

@@ -8,17 +8,14 @@ use weir_table::{Backend, Item, Write};
 
 use super::assemble::{Head, assemble, in_progress, units};
 use super::raws::{check_raws, expiries, raw_keys};
-use super::{
-    Completion, NewResponse, NewReview, Recorded, RollupChange, RollupKind, rollup_writes,
-};
-use super::{conflict, new_id, review_ref};
+use super::{Completion, NewResponse, NewReview, Recorded, conflict, new_id, review_ref};
 use crate::bounds::TRANSACTION_BYTES_MAX;
 use crate::error::{Error, Result};
 use crate::ids::{ModelId, ReviewId};
 use crate::items::{ItemContext, Lookup, State, new_revision};
 use crate::keys;
 use crate::retry::{TRIES_MAX, pause};
-use crate::review::{RecordedReview, Review};
+use crate::review::RecordedReview;
 use crate::reviews::Reviews;
 
 /// A checked request.
@@ -116,7 +113,7 @@ impl<B: Backend> Reviews<B> {
         check_raws(&lookup)?;
         let review = in_progress(&context, head_of(request)).encode(&context);
         let mut writes = vec![old.exact_fence().put(self.table(), &lookup)];
-        writes.extend(self.withdrawal(old).await?);
+        writes.extend(self.withdrawal(old));
         let old_key = keys::review(&old.review, old.created_at_ms);
         if keys::key_of(&review).as_ref() != Some(&old_key) {
             writes.push(Write::delete(self.table().clone(), old_key));
@@ -127,20 +124,11 @@ impl<B: Backend> Reviews<B> {
     }
 
     /// The writes that take a review out of its rollups.
-    pub(crate) async fn withdrawal(&self, lookup: &Lookup) -> Result<Vec<Write>> {
+    pub(crate) fn withdrawal(&self, lookup: &Lookup) -> Vec<Write> {
         if !lookup.is_ended() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
-        let item = self.review_item(lookup).await?;
-        let review = item.as_ref().map(Review::decode).transpose()?;
-        Ok(review.map_or_else(Vec::new, |review| {
-            rollup_writes(&RollupChange {
-                review: &lookup.review,
-                created_at_ms: lookup.created_at_ms,
-                models: &review.models,
-                kind: RollupKind::Withdrawn,
-            })
-        }))
+        self.rollups_of_withdrawal(&lookup.review, lookup.created_at_ms)
     }
 
     /// Writes what is missing of a review whose id is claimed. `None` when another writer was faster.

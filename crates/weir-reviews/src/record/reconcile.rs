@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use weir_table::limits::TRANSACT_MAX;
 use weir_table::{Backend, Item, Name, Query, Write};
 
-use super::rollups::{RollupChange, RollupKind, rollup_writes};
 use super::{assemble, units_of};
 use crate::bounds::{REVIEW_PAGES_MAX, TRANSACTION_BYTES_MAX};
 use crate::error::{Error, Result};
@@ -59,7 +58,7 @@ impl<B: Backend> Reviews<B> {
         }
         self.delete_raws(stale, in_flight).await?;
         // A query may meet a part of a transaction. So the review is written after everything that belongs to it.
-        let last = self.last_writes(lookup, &ended, context, recorded);
+        let last = self.last_writes(lookup, &ended, context, recorded)?;
         Ok(self.transact(last).await?.is_applied())
     }
 
@@ -81,17 +80,12 @@ impl<B: Backend> Reviews<B> {
         ended: &Lookup,
         context: &ItemContext,
         recorded: &RecordedReview,
-    ) -> Vec<Write> {
+    ) -> Result<Vec<Write>> {
         let review = recorded.review.encode(context);
-        let change = RollupChange {
-            review: &context.review,
-            created_at_ms: context.created_at_ms,
-            models: &recorded.review.models,
-            kind: RollupKind::Ended(recorded),
-        };
-        let put =
-            [lookup.fence().put(self.table(), ended), Write::put(self.table().clone(), review)];
-        put.into_iter().chain(rollup_writes(&change)).collect()
+        let mut writes =
+            vec![lookup.fence().put(self.table(), ended), Write::put(self.table().clone(), review)];
+        writes.extend(self.rollups_of_end(recorded)?);
+        Ok(writes)
     }
 }
 
