@@ -9,12 +9,20 @@ use weir_table::{Backend, Item, Query};
 use crate::error::{Error, Result};
 use crate::ids::{ModelId, ReviewId};
 use crate::items::{Lookup, State, decode_files};
-use crate::keys::{self, CONSENSUS_PREFIX, FINDING_PREFIX, MODEL_PREFIX};
+use crate::keys::{self, CONSENSUS_PREFIX, FINDING_PREFIX, MODEL_PREFIX, ReviewRef};
 use crate::retry::{TRIES_MAX, pause};
 use crate::review::{Consensus, RecordedFinding, RecordedReview, Response, Review, ReviewStatus};
 use crate::reviews::Reviews;
 
 impl<B: Backend> Reviews<B> {
+    /// Finds the pull request of a review.
+    ///
+    /// # Errors
+    /// There is no such review, or the store fails.
+    pub async fn find(&self, id: &ReviewId) -> Result<ReviewRef> {
+        Ok(self.living_lookup(id).await?.review)
+    }
+
     /// A review, without what its models said.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! function writes a new review, continues after a failure, replaces a review, and adds a consensus. A response and its
 //! cost metric are always written together; so the partition tells which cost metrics exist.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_table::limits::TRANSACT_MAX;
 use weir_table::{Backend, Item, Name, Query, Write};
@@ -50,7 +50,7 @@ impl<B: Backend> Reviews<B> {
         let before = findings.map(RecordedFinding::decode).collect::<Result<Vec<_>>>()?;
         assemble::keep_feedback(recorded, before);
         let units = changes(self.table(), units_of(context, recorded), existing)?;
-        let ended = ended(lookup, context, recorded);
+        let ended = ended(lookup, recorded);
         let stale: Vec<&String> = lookup.raws.difference(&ended.raws).collect();
         let in_flight = lookup.raws_in_flight || !lookup.has_whole_claims();
         if !self.write_fenced(&lookup.fence(), transactions(units)).await? {
@@ -89,16 +89,24 @@ impl<B: Backend> Reviews<B> {
     }
 }
 
-/// The lookup of an ended revision.
-fn ended(lookup: &Lookup, context: &ItemContext, recorded: &RecordedReview) -> Lookup {
-    let raw_keys = recorded.responses.iter().filter_map(|response| response.raw_key.as_ref());
-    let raws = raw_keys.map(|raw_key| crate::raw::expiry_sort(context, raw_key)).collect();
+/// The lookup of an ended revision. Of the raw outputs that may exist it keeps those that a response names.
+fn ended(lookup: &Lookup, recorded: &RecordedReview) -> Lookup {
+    let named = recorded.responses.iter().filter_map(|response| response.raw_key.as_deref());
+    let named: BTreeSet<&str> = named.collect();
+    let is_named = |sort: &&String| {
+        keys::parse_raw_expiry_sort(sort).is_some_and(|(_, raw_key)| named.contains(raw_key))
+    };
     let state = match recorded.review.status {
         ReviewStatus::Failed => State::Failed,
         ReviewStatus::Completed | ReviewStatus::InProgress => State::Completed,
     };
-    let version = lookup.version + 1;
-    Lookup { state, raws, raws_in_flight: false, version, ..lookup.clone() }
+    Lookup {
+        state,
+        raws: lookup.raws.iter().filter(is_named).cloned().collect(),
+        raws_in_flight: false,
+        version: lookup.version + 1,
+        ..lookup.clone()
+    }
 }
 
 /// The writes that turn the existing items of a partition into the wanted ones.
