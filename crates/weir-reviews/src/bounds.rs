@@ -8,6 +8,14 @@ pub const FINDINGS_MAX: usize = 2_000;
 pub const FILES_MAX: usize = 3_000;
 /// Largest text of a field, in bytes.
 pub const TEXT_MAX: usize = 64 * 1024;
+/// Beginning of a text that is compared with other texts, in bytes.
+pub const COMPARED_TEXT_MAX: usize = 1024;
+/// Tokens of a finding that are compared; the rarest count.
+pub const COMPARED_TOKENS_MAX: usize = 48;
+/// Findings of another model that a finding is compared with; a group takes only one of them.
+pub const COMPARED_PER_MODEL_MAX: usize = 3;
+/// Most findings of a consensus that a client sends.
+pub const CONSENSUS_MEMBERS_MAX: usize = 100;
 /// Longest path of a file, in bytes.
 pub const PATH_MAX: usize = 4_096;
 /// Largest raw output of a model, in bytes.
@@ -39,8 +47,6 @@ pub const CREATED_AHEAD_MAX_MS: i64 = 60_000;
 const _: () = assert!(COST_MICROS_MAX * (MODELS_MAX as u64) < COST_SUM_MICROS_MAX);
 /// Most bytes of the paths of the files that a review lists, all together.
 pub const FILES_BYTES_MAX: usize = 256 * 1024;
-/// Most findings of a consensus that a caller sends.
-pub const MEMBERS_MAX: usize = 100;
 /// Most bytes of a merged description; what is longer is cut.
 pub const MERGED_MAX: usize = 256 * 1024;
 /// Most partitions of the lists that every review is in.

@@ -1,9 +1,10 @@
 //! Stores what several AI models found in pull requests, where they agree, and what it cost.
 //!
 //! A [`review`] has one response of each model, and every response its [`finding`]s. Models that describe the same issue form
-//! a consensus. Start with [`Reviews`]: [`record`] writes, [`read`] asks, [`keys`] has the layout of the table.
+//! a [`consensus`]. Start with [`Reviews`]: [`record`] writes, [`read`] asks, [`keys`] has the layout of the table.
 
 pub mod bounds;
+pub mod consensus;
 pub mod deletion;
 mod error;
 mod feedback;

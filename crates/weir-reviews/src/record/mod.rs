@@ -16,7 +16,6 @@
 //! [`Reviews::add_response`]: crate::Reviews::add_response
 //! [`Reviews::complete`]: crate::Reviews::complete
 
-mod agreement;
 mod assemble;
 mod check;
 mod complete;

@@ -10,6 +10,7 @@ use super::assemble::{Head, assemble, in_progress, units};
 use super::raws::{check_raws, expiries, raw_keys};
 use super::{Completion, NewResponse, NewReview, Recorded, conflict, new_id, review_ref};
 use crate::bounds::TRANSACTION_BYTES_MAX;
+use crate::consensus::Options;
 use crate::error::{Error, Result};
 use crate::ids::{ModelId, ReviewId};
 use crate::items::{ItemContext, Lookup, State, new_revision};
@@ -56,7 +57,7 @@ impl<B: Backend> Reviews<B> {
         let context = self.context(request, self.now_ms());
         let hashes = (request.content_hash.clone(), request.head_hash.clone());
         let mut lookup = Lookup::new(&context, State::Recording, hashes);
-        let plan = Plan::new(request, &context, &lookup);
+        let plan = Plan::new(request, &context, &lookup, &self.settings().consensus);
         lookup.raws = expiries(&context, &plan.raw_keys);
         let begin = Write::put(self.table().clone(), lookup.encode()).when(attr("PK").absent());
         let expiries = self.expiry_writes(&context, &lookup.raws);
@@ -140,7 +141,7 @@ impl<B: Backend> Reviews<B> {
         let existing = self.children(&lookup.review).await?;
         let context =
             ItemContext::new(lookup.review.clone(), lookup.created_at_ms, self.settings());
-        let plan = Plan::new(request, &context, lookup);
+        let plan = Plan::new(request, &context, lookup, &self.settings().consensus);
         self.finish_recording(request, lookup, plan, &existing).await
     }
 
@@ -183,14 +184,15 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(request: &Request, context: &ItemContext, lookup: &Lookup) -> Plan {
+    fn new(request: &Request, context: &ItemContext, lookup: &Lookup, options: &Options) -> Plan {
         let new = &request.new.responses;
         let raw_keys = raw_keys(context, new, &lookup.revision);
         let response = |r: &NewResponse| r.to_response(raw_keys.get(&r.model).cloned());
         let responses = new.iter().map(response).collect();
         let findings = new.iter().flat_map(|response| response.findings.clone()).collect();
         let completion = Completion::Completed(request.new.consensus.clone());
-        let recorded = assemble(context, head_of(request), responses, findings, &completion);
+        let recorded =
+            assemble(context, head_of(request), responses, findings, &completion, options);
         Plan { raw_keys, recorded }
     }
 }
