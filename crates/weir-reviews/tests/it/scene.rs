@@ -55,13 +55,13 @@ impl Scene {
         Reviews::new(self.store.clone(), raw_outputs, self.clock.clone(), settings).unwrap()
     }
 
-    /// All items of the table.
+    /// All items of the table but rollups, whose marks outlive a review.
     pub(crate) async fn items(&self) -> Vec<Item> {
         let mut query = Query::scan(self.reviews.table().clone());
         let mut items = Vec::new();
         loop {
             let page = self.store.query(&query).await.unwrap();
-            items.extend(page.items);
+            items.extend(page.items.into_iter().filter(|item| !is_rollup(item)));
             match page.cursor {
                 Some(cursor) => query = query.after(cursor),
                 None => return items,
@@ -109,6 +109,10 @@ impl Scene {
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+fn is_rollup(item: &Item) -> bool {
+    item.s("entity_type").is_some_and(|entity_type| entity_type.starts_with("ROLLUP_"))
 }
 
 /// On the embedded store.
