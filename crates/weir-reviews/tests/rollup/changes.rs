@@ -1,11 +1,12 @@
 //! Reviews that are recorded, judged, replaced and deleted.
 
 use weir_reviews::review::ReviewStatus;
-use weir_reviews::rollup::{SummaryRevision, writes, writes_after};
+use weir_reviews::rollup::{Level, SummaryRevision, writes, writes_after};
 use weir_table::Transaction;
 
+use crate::brute_force::assert_equals;
 use crate::generate::{self, Shape};
-use crate::scene::{NOW_MS, SMALL, START_MS, Scene, play, reviews};
+use crate::scene::{NOW_MS, SMALL, START_MS, Scene, play, play_with, repository, reviews};
 
 #[test]
 fn rollups_of_many_reviews_equal_brute_force() {
@@ -17,6 +18,19 @@ fn rollups_of_many_reviews_equal_brute_force() {
         assert_eq!((report.repository_days, report.all_days), (40, 20));
         assert!(!report.has_more && report.failed == 0);
         scene.assert_rolled_up(&all).await;
+    });
+}
+
+#[test]
+fn the_days_of_all_repositories_miss_nothing_while_an_index_lags() {
+    let lag = std::time::Duration::from_secs(3_600);
+    play_with(Some(lag), async |scene| {
+        let all = reviews(10);
+        scene.record(&all).await;
+        scene.run().await.unwrap();
+        assert_equals(&scene.compare(&Level::All).await, &all);
+        // The comparison of a repository reads the index.
+        assert!(scene.compare(&repository(0)).await.models.is_empty());
     });
 }
 
@@ -55,7 +69,7 @@ fn a_replaced_review_counts_once_even_on_another_day() {
         all[0] = new.clone();
         scene.run().await.unwrap();
         scene.assert_rolled_up(&all).await;
-        new.review.created_at_ms = START_MS + 50 * 86_400_000;
+        new.review.created_at_ms = START_MS + 15 * 86_400_000;
         scene.replace(&all[0], &new).await;
         all[0] = new;
         let report = scene.run().await.unwrap();

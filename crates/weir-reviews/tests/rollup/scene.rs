@@ -1,5 +1,7 @@
 //! A table with reviews and rollups, on the embedded store.
 
+use std::time::Duration;
+
 use weir_reviews::compare::{self, Comparison};
 use weir_reviews::review::RecordedReview;
 use weir_reviews::rollup::{
@@ -33,14 +35,20 @@ pub(crate) struct Scene {
 
 /// Plays a scenario, on one thread.
 pub(crate) fn play(scenario: impl AsyncFnOnce(&Scene)) {
+    play_with(None, scenario);
+}
+
+/// Plays a scenario on a store whose indexes may lag.
+pub(crate) fn play_with(index_delay: Option<Duration>, scenario: impl AsyncFnOnce(&Scene)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { scenario(&Scene::new().await).await });
+    runtime.block_on(async { scenario(&Scene::new(index_delay).await).await });
 }
 
 impl Scene {
-    async fn new() -> Scene {
+    async fn new(index_delay: Option<Duration>) -> Scene {
         let folder = tempfile::tempdir().unwrap();
-        let inner = Embedded::open(Options::new(folder.path())).unwrap();
+        let options = Options { index_delay, ..Options::new(folder.path()) };
+        let inner = Embedded::open(options).unwrap();
         let cursors = inner.cursor_key();
         let faults = Faults::default();
         let store = Store::new(Unreliable { inner, faults: faults.clone() }, cursors);
@@ -130,7 +138,7 @@ pub(crate) fn repository(number: usize) -> Level {
 /// All days of the scene.
 pub(crate) fn days() -> DayRange {
     let first = Day::of_ms(START_MS);
-    DayRange::new(first, first.plus(90)).unwrap()
+    DayRange::new(first, first.plus(20)).unwrap()
 }
 
 /// A few reviews.
