@@ -47,9 +47,9 @@ pub const ROLLUP_MARKS_PAGE: u32 = 500;
 /// Marks of a day that are cleared by one pass over it; a day with more takes several.
 pub const ROLLUP_DAY_MARKS_MAX: usize = 10_000;
 /// Most items of a transaction that writes a day; a store allows 100.
-pub const ROLLUP_WRITES_MAX: usize = 90;
+pub const ROLLUP_COMMIT_ITEMS_MAX: usize = 90;
 /// Most bytes of a transaction that writes a day; a store allows 4 MiB.
-pub const ROLLUP_WRITE_BYTES_MAX: usize = 3 * 1024 * 1024;
+pub const ROLLUP_COMMIT_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Most days of a comparison.
 pub const COMPARE_DAYS_MAX: u32 = 400;
 /// Most models of a comparison.
@@ -62,4 +62,4 @@ pub const DIFFERENCES_MAX: usize = 1_000;
 // The responses of a review can be summed.
 const _: () = assert!(COST_MICROS_MAX * (MODELS_MAX as u64) < COST_SUM_MICROS_MAX);
 // A transaction of rollups has room for at least one item, its version and its mark.
-const _: () = assert!(ROLLUP_WRITE_BYTES_MAX > 2 * ROLLUP_DATA_MAX && ROLLUP_WRITES_MAX > 2);
+const _: () = assert!(ROLLUP_COMMIT_BYTES_MAX > 2 * ROLLUP_DATA_MAX && ROLLUP_COMMIT_ITEMS_MAX > 2);

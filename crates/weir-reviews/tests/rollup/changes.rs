@@ -1,7 +1,7 @@
 //! Reviews that are recorded, judged, replaced and deleted.
 
-use weir_reviews::review::ReviewStatus;
-use weir_reviews::rollup::{Level, SummaryRevision, writes, writes_after};
+use weir_reviews::review::{RecordedReview, ReviewStatus};
+use weir_reviews::rollup::{Level, StoredSummary, Summary, SummaryId, writes};
 use weir_table::Transaction;
 
 use crate::brute_force::assert_equals;
@@ -115,27 +115,45 @@ fn a_review_that_is_not_completed_has_no_summary() {
 }
 
 #[test]
-fn of_two_judges_at_once_one_is_refused_instead_of_lost() {
+fn feedback_changes_the_summary_like_recording_it_would() {
     play(async |scene| {
         let mut all = reviews(7);
         let judged = all.iter().position(|one| one.findings.len() > 1).unwrap();
         scene.record(&all).await;
-        let review = all[judged].review.clone();
-        let read =
-            async || SummaryRevision::read(&scene.store, &scene.table, &review).await.unwrap();
-        let (first, second) = (read().await, read().await);
-        assert_eq!(first, second);
-        all[judged].findings[0].feedback = Some(generate::feedback(true));
-        let writes = |revision| writes_after(revision, &all[judged], &scene.table, NOW_MS).unwrap();
-        scene.transact(writes(&first)).await;
-        let refused = scene.store.transact(Transaction::new(writes(&second))).await.unwrap();
-        assert!(!refused.is_applied());
-        assert_ne!(read().await, first);
-        all[judged].findings[1].feedback = Some(generate::feedback(false));
-        let again = writes_after(&read().await, &all[judged], &scene.table, NOW_MS).unwrap();
-        scene.transact(again).await;
+        for (finding, accepted) in [(0, true), (1, false), (0, false), (0, false), (1, true)] {
+            let stored = summary_of(scene, &all[judged]).await;
+            let found = &all[judged].findings[finding];
+            let writes = stored.feedback_writes(found, accepted, &scene.table, NOW_MS).unwrap();
+            scene.transact(writes).await;
+            all[judged].findings[finding].feedback = Some(generate::feedback(accepted));
+            let stored = summary_of(scene, &all[judged]).await;
+            assert_eq!(stored.summary, Summary::of(&all[judged]));
+        }
         scene.run().await.unwrap();
         scene.assert_rolled_up(&all).await;
+    });
+}
+
+async fn summary_of(scene: &Scene, recorded: &RecordedReview) -> StoredSummary {
+    let id = SummaryId::of(&recorded.review);
+    StoredSummary::read(&scene.store, &scene.table, id).await.unwrap().unwrap()
+}
+
+#[test]
+fn of_two_judges_at_once_one_is_refused_instead_of_lost() {
+    play(async |scene| {
+        let all = reviews(7);
+        let judged = all.iter().find(|one| one.findings.len() > 1).unwrap();
+        scene.record(&all).await;
+        let first = summary_of(scene, judged).await;
+        let second = first.clone();
+        let writes = |stored: StoredSummary, finding: usize| {
+            let found = &judged.findings[finding];
+            stored.feedback_writes(found, true, &scene.table, NOW_MS).unwrap()
+        };
+        scene.transact(writes(first, 0)).await;
+        let refused = scene.store.transact(Transaction::new(writes(second, 1))).await.unwrap();
+        assert!(!refused.is_applied());
     });
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use weir_reviews::compare::{self, Comparison};
 use weir_reviews::review::RecordedReview;
 use weir_reviews::rollup::{
-    self, Day, DayRange, Level, RollupTable, RunReport, removal_writes, replacement_writes, writes,
+    self, Day, DayRange, Level, RollupTable, RunReport, SummaryId, removal_writes,
+    replacement_writes, writes,
 };
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{IndexSpec, Kind, Projection, Query, Store, TableSpec, Transaction, Write};
@@ -74,13 +75,14 @@ impl Scene {
 
     /// Replaces a review.
     pub(crate) async fn replace(&self, old: &RecordedReview, new: &RecordedReview) {
-        let writes = replacement_writes(&old.review, new, &self.table, NOW_MS).unwrap();
+        let writes =
+            replacement_writes(&SummaryId::of(&old.review), new, &self.table, NOW_MS).unwrap();
         self.transact(writes).await;
     }
 
     /// Deletes a review.
     pub(crate) async fn remove(&self, review: &RecordedReview) {
-        self.transact(removal_writes(&review.review, &self.table, NOW_MS)).await;
+        self.transact(removal_writes(&SummaryId::of(&review.review), &self.table, NOW_MS)).await;
     }
 
     /// Runs the job once.
