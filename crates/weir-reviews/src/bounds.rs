@@ -42,9 +42,35 @@ pub const COST_MICROS_MAX: u64 = 1_000_000_000_000;
 pub const COST_SUM_MICROS_MAX: u64 = 1_000_000_000_000_000_000;
 /// How far the time of a review may be ahead of the server's.
 pub const CREATED_AHEAD_MAX_MS: i64 = 60_000;
+/// Sums of tokens and of milliseconds stop here.
+pub const SUM_MAX: u64 = 1_000_000_000_000_000_000;
+/// Days that rollups and the summaries of reviews are retained, unless configured otherwise.
+pub const ROLLUP_RETENTION_DAYS: u32 = 400;
+/// Largest data of a rollup item, in bytes. Above it rare categories are counted together, and rare pairs are left out.
+pub const ROLLUP_DATA_MAX: usize = 300 * 1024;
+/// Partitions of the marks of days to roll up, so that no partition takes every recording.
+pub const ROLLUP_MARK_SHARDS: u32 = 4;
+/// Marks read at once.
+pub const ROLLUP_MARKS_PAGE: u32 = 500;
+/// Marks of a day that are cleared by one pass over it; a day with more takes several.
+pub const ROLLUP_DAY_MARKS_MAX: usize = 10_000;
+/// Most items of a transaction that writes a day; a store allows 100.
+pub const ROLLUP_COMMIT_ITEMS_MAX: usize = 90;
+/// Most bytes of a transaction that writes a day; a store allows 4 MiB.
+pub const ROLLUP_COMMIT_BYTES_MAX: usize = 3 * 1024 * 1024;
+/// Most days of a comparison.
+pub const COMPARE_DAYS_MAX: u32 = 400;
+/// Most models of a comparison.
+pub const COMPARE_MODELS_MAX: usize = 20;
+/// Resamples of the bootstrap behind an interval.
+pub const BOOTSTRAP_RESAMPLES: usize = 1_000;
+/// Most differences that a verification lists.
+pub const DIFFERENCES_MAX: usize = 1_000;
 
 // The responses of a review can be summed.
 const _: () = assert!(COST_MICROS_MAX * (MODELS_MAX as u64) < COST_SUM_MICROS_MAX);
+// A transaction of rollups has room for at least one item, its version and its mark.
+const _: () = assert!(ROLLUP_COMMIT_BYTES_MAX > 2 * ROLLUP_DATA_MAX && ROLLUP_COMMIT_ITEMS_MAX > 2);
 /// Most bytes of the paths of the files that a review lists, all together.
 pub const FILES_BYTES_MAX: usize = 256 * 1024;
 /// Most bytes of a merged description; what is longer is cut.

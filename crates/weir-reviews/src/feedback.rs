@@ -6,10 +6,10 @@ use crate::error::{Error, Result};
 use crate::ids::{FindingId, ModelId, ReviewId, UserName};
 use crate::items::{Lookup, State, feedback_unchanged, feedback_update};
 use crate::keys;
-use crate::record::RollupShare;
 use crate::retry::{TRIES_MAX, pause};
 use crate::review::{Feedback, RecordedFinding};
 use crate::reviews::Reviews;
+use crate::rollup::StoredSummary;
 
 impl<B: Backend> Reviews<B> {
     /// Records that a person accepts or dismisses a finding. The same person may say the same again, which changes nothing;
@@ -52,7 +52,7 @@ impl<B: Backend> Reviews<B> {
     async fn try_feedback(
         &self,
         lookup: &Lookup,
-        share: Option<RollupShare>,
+        share: Option<StoredSummary>,
         known: &RecordedFinding,
         feedback: &Feedback,
     ) -> Result<bool> {

@@ -4,6 +4,7 @@
 //! a [`consensus`]. Start with [`Reviews`]: [`record`] writes, [`read`] asks, [`keys`] has the layout of the table.
 
 pub mod bounds;
+pub mod compare;
 pub mod consensus;
 pub mod deletion;
 mod error;
@@ -19,6 +20,7 @@ pub mod record;
 mod retry;
 pub mod review;
 mod reviews;
+pub mod rollup;
 pub mod settings;
 pub mod table;
 pub mod time;

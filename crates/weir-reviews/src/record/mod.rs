@@ -35,7 +35,6 @@ use weir_table::Backend;
 use self::assemble::units as units_of;
 pub use self::new::{Completion, NewConsensus, NewHead, NewResponse, NewReview, Recorded};
 pub(crate) use self::reconcile::{removal, transactions};
-pub(crate) use self::rollups::RollupShare;
 use crate::error::{Error, Result};
 use crate::ids::ReviewId;
 use crate::items::{Lookup, State};

@@ -1,4 +1,4 @@
-//! The place where changes of reviews reach their rollups: what each function returns belongs in the transaction of the change.
+//! How changes of reviews reach their rollups: what each function returns belongs in the transaction of the change.
 
 use weir_table::{Backend, Write};
 
@@ -6,42 +6,57 @@ use crate::error::Result;
 use crate::keys::ReviewRef;
 use crate::review::{RecordedFinding, RecordedReview};
 use crate::reviews::Reviews;
-
-/// The share of a review in its rollups, as it was before a change.
-#[derive(Debug)]
-pub(crate) struct RollupShare;
+use crate::rollup::{self, RollupTable, StoredSummary, SummaryId};
 
 impl<B: Backend> Reviews<B> {
+    /// The table of the rollups: that of the reviews.
+    #[must_use]
+    pub fn rollup_table(&self) -> RollupTable {
+        RollupTable::new(self.table().clone())
+    }
+
     /// A review is completed, or failed.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "there are no rollups yet")]
-    pub(crate) fn rollups_of_end(&self, _: &RecordedReview) -> Result<Vec<Write>> {
-        Ok(Vec::new())
+    pub(crate) fn rollups_of_end(&self, recorded: &RecordedReview) -> Result<Vec<Write>> {
+        rollup::writes(recorded, &self.rollup_table(), self.now_ms())
     }
 
     /// A review that was completed or failed is replaced or deleted.
-    #[expect(clippy::unused_self, reason = "there are no rollups yet")]
-    pub(crate) fn rollups_of_withdrawal(&self, _: &ReviewRef, _created_at_ms: i64) -> Vec<Write> {
-        Vec::new()
+    pub(crate) fn rollups_of_withdrawal(
+        &self,
+        review: &ReviewRef,
+        created_at_ms: i64,
+    ) -> Vec<Write> {
+        let id = summary_id(review, created_at_ms);
+        rollup::removal_writes(&id, &self.rollup_table(), self.now_ms())
     }
 
     /// Reads the share of a review. It is read before the finding that changes, so that a change in between is refused.
-    #[expect(clippy::unused_async, reason = "there are no rollups yet")]
     pub(crate) async fn rollup_share(
         &self,
-        _: &ReviewRef,
-        _created_at_ms: i64,
-    ) -> Result<Option<RollupShare>> {
-        Ok(None)
+        review: &ReviewRef,
+        created_at_ms: i64,
+    ) -> Result<Option<StoredSummary>> {
+        let id = summary_id(review, created_at_ms);
+        StoredSummary::read(self.store(), &self.rollup_table(), id).await
     }
 
     /// A person judges a finding of a review that is completed or failed. `before` is the finding as it was.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "there are no rollups yet")]
     pub(crate) fn rollups_of_feedback(
         &self,
-        _: Option<RollupShare>,
-        _before: &RecordedFinding,
-        _accepted: bool,
+        share: Option<StoredSummary>,
+        before: &RecordedFinding,
+        accepted: bool,
     ) -> Result<Vec<Write>> {
-        Ok(Vec::new())
+        let Some(share) = share else { return Ok(Vec::new()) };
+        share.feedback_writes(before, accepted, &self.rollup_table(), self.now_ms())
+    }
+}
+
+fn summary_id(review: &ReviewRef, created_at_ms: i64) -> SummaryId {
+    SummaryId {
+        owner: review.owner.clone(),
+        repo: review.repo.clone(),
+        day: rollup::Day::of_ms(created_at_ms),
+        review: review.id.clone(),
     }
 }

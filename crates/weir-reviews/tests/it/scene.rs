@@ -6,7 +6,8 @@ use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use weir_reviews::raw::RawOutputs;
-use weir_reviews::review::RecordedReview;
+use weir_reviews::review::{RecordedReview, ReviewStatus};
+use weir_reviews::rollup::{StoredSummary, Summary, SummaryId};
 use weir_reviews::{Reviews, Settings};
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Item, Query, Store};
@@ -97,15 +98,36 @@ impl Scene {
         found
     }
 
+    /// The ids of the reviews that rollups count.
+    pub(crate) async fn summaries(&self) -> Vec<String> {
+        let items = self.items().await;
+        let is_summary = |item: &&Item| item.s("entity_type") == Some("REVIEW_SUMMARY");
+        let id = |item: &Item| item.s("SK").unwrap().rsplit('#').next().unwrap().to_owned();
+        items.iter().filter(is_summary).map(id).collect()
+    }
+
+    /// Rollups count a completed review as it is, and others not at all.
+    async fn assert_counted(&self, recorded: &RecordedReview) {
+        let (table, id) = (self.reviews.rollup_table(), SummaryId::of(&recorded.review));
+        let stored = StoredSummary::read(&self.store, &table, id).await.unwrap();
+        let is_completed = recorded.review.status == ReviewStatus::Completed;
+        let expected = is_completed.then(|| Summary::of(recorded));
+        assert_eq!(stored.map(|stored| stored.summary), expected);
+    }
+
     /// The review, if readers see it. A completed one must be whole.
     pub(crate) async fn seen(&self, id: &str) -> Option<RecordedReview> {
         let id = weir_reviews::ids::ReviewId::new(id).unwrap();
         match self.reviews.get_whole(&id).await {
             Ok(review) => {
                 crate::samples::assert_whole(&review);
+                self.assert_counted(&review).await;
                 Some(review)
             }
-            Err(weir_reviews::Error::NotFound { .. }) => None,
+            Err(weir_reviews::Error::NotFound { .. }) => {
+                assert!(self.summaries().await.iter().all(|of| *of != id.as_str()));
+                None
+            }
             Err(error) => panic!("{error}"),
         }
     }
