@@ -31,7 +31,8 @@ impl<B: Backend> Reviews<B> {
     /// [`Reviews::resume_deletions`] finishes it.
     pub async fn delete(&self, id: &ReviewId) -> Result<()> {
         let lookup = self.lookup(id).await?;
-        let lookup = lookup.filter(|lookup| !lookup.is_expired(self.now_ms()));
+        let is_visible = |l: &Lookup| self.is_visible(&l.review) && !l.is_expired(self.now_ms());
+        let lookup = lookup.filter(is_visible);
         self.delete_found(lookup.ok_or_else(|| Error::not_found("review", id.as_str()))?).await
     }
 

@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::ids::ModelId;
 use crate::items::{ItemContext, Lookup};
 use crate::keys::{self, ReviewRef};
+use crate::record::NewResponse;
 use crate::reviews::Reviews;
 use crate::time::{Day, rfc3339};
 
@@ -29,23 +30,42 @@ const REVIEW_ID: &str = "review_id";
 /// Where raw outputs are. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct RawOutputs {
-    objects: Arc<dyn ObjectStore>,
+    objects: Option<Arc<dyn ObjectStore>>,
     prefix: Path,
 }
 
 impl RawOutputs {
     /// Raw outputs in object storage, below a prefix.
     pub fn new(objects: Arc<dyn ObjectStore>, prefix: &str) -> RawOutputs {
-        RawOutputs { objects, prefix: Path::from(prefix) }
+        RawOutputs { objects: Some(objects), prefix: Path::from(prefix) }
+    }
+
+    /// No object storage: reviews with raw outputs are refused.
+    #[must_use]
+    pub fn unavailable() -> RawOutputs {
+        RawOutputs { objects: None, prefix: Path::default() }
+    }
+
+    /// Refuses a raw output that cannot be stored.
+    pub(crate) fn check(&self, response: &NewResponse) -> Result<()> {
+        if self.objects.is_some() || response.raw.is_none() {
+            return Ok(());
+        }
+        Err(Error::invalid("raw", "cannot be stored, because no object storage is configured"))
+    }
+
+    fn objects(&self) -> Result<&dyn ObjectStore> {
+        let missing = || Error::Objects("none is configured".to_owned());
+        self.objects.as_deref().ok_or_else(missing)
     }
 
     pub(crate) async fn put(&self, raw_key: &str, content: Vec<u8>) -> Result<()> {
-        self.objects.put(&self.at(raw_key)?, content.into()).await.map_err(failed)?;
+        self.objects()?.put(&self.at(raw_key)?, content.into()).await.map_err(failed)?;
         Ok(())
     }
 
     pub(crate) async fn get(&self, raw_key: &str) -> Result<Option<Vec<u8>>> {
-        match self.objects.get(&self.at(raw_key)?).await {
+        match self.objects()?.get(&self.at(raw_key)?).await {
             Ok(found) => Ok(Some(found.bytes().await.map_err(failed)?.to_vec())),
             Err(ObjectError::NotFound { .. }) => Ok(None),
             Err(error) => Err(failed(error)),
@@ -54,7 +74,7 @@ impl RawOutputs {
 
     /// Deletes an object; a missing one is fine.
     pub(crate) async fn delete(&self, raw_key: &str) -> Result<()> {
-        match self.objects.delete(&self.at(raw_key)?).await {
+        match self.objects()?.delete(&self.at(raw_key)?).await {
             Ok(()) | Err(ObjectError::NotFound { .. }) => Ok(()),
             Err(error) => Err(failed(error)),
         }

@@ -6,18 +6,24 @@ use weir_table::clock::Clock;
 use weir_table::{Backend, Get, Item, Key, Name, Store};
 
 use crate::error::Result;
+use crate::keys::ReviewRef;
 use crate::raw::RawOutputs;
+use crate::rollup::RollupTable;
 use crate::settings::Settings;
 use crate::table;
+
+/// Which reviews a caller may reach.
+type Filter = Arc<dyn Fn(&ReviewRef) -> bool + Send + Sync>;
 
 /// Reviews of pull requests, stored in a table. Cheap to clone.
 pub struct Reviews<B> {
     inner: Arc<Inner<B>>,
+    filter: Option<Filter>,
 }
 
 impl<B> Clone for Reviews<B> {
     fn clone(&self) -> Self {
-        Reviews { inner: Arc::clone(&self.inner) }
+        Reviews { inner: Arc::clone(&self.inner), filter: self.filter.clone() }
     }
 }
 
@@ -61,7 +67,23 @@ impl<B: Backend> Reviews<B> {
         settings: Settings,
     ) -> Result<Reviews<B>> {
         settings.check()?;
-        Ok(Reviews { inner: Arc::new(Inner { store, raw_outputs, clock, settings }) })
+        let inner = Arc::new(Inner { store, raw_outputs, clock, settings });
+        Ok(Reviews { inner, filter: None })
+    }
+
+    /// The same reviews for a caller who may reach some of them. Others are missing whenever their id is named, after the
+    /// same calls of the store. Lists and new reviews are not filtered.
+    #[must_use]
+    pub fn visible_if(
+        &self,
+        filter: impl Fn(&ReviewRef) -> bool + Send + Sync + 'static,
+    ) -> Reviews<B> {
+        Reviews { inner: Arc::clone(&self.inner), filter: Some(Arc::new(filter)) }
+    }
+
+    /// Whether the caller may reach a review.
+    pub(crate) fn is_visible(&self, review: &ReviewRef) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter(review))
     }
 
     /// The store.
@@ -86,6 +108,13 @@ impl<B: Backend> Reviews<B> {
     #[must_use]
     pub fn table(&self) -> &Name {
         &self.inner.settings.table
+    }
+
+    /// The table as that of the rollups.
+    #[must_use]
+    pub fn rollup_table(&self) -> RollupTable {
+        let Settings { table, rollup_days, .. } = self.settings();
+        RollupTable { name: table.clone(), retention_days: *rollup_days }
     }
 
     /// The raw outputs of models.

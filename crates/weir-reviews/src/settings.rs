@@ -2,7 +2,7 @@
 
 use weir_table::Name;
 
-use crate::bounds::INDEX_SHARDS_MAX;
+use crate::bounds::{INDEX_SHARDS_MAX, ROLLUP_RETENTION_DAYS};
 use crate::consensus::Options;
 use crate::error::{Error, Result};
 use crate::table::{ENVIRONMENT, table_name};
@@ -16,6 +16,8 @@ pub struct Settings {
     pub review_days: u32,
     /// Days that cost metrics are retained.
     pub cost_days: u32,
+    /// Days that rollups are retained after their day; no comparison goes further back.
+    pub rollup_days: u32,
     /// Partitions of the lists that every review is in: all reviews, reviews of a day, and findings of a severity. More of
     /// them allow more writes per second on DynamoDB, and cost a query each. A larger number can be set at any time; with
     /// a smaller one lists lack older entries.
@@ -30,6 +32,7 @@ impl Default for Settings {
             table: table_name(ENVIRONMENT),
             review_days: 90,
             cost_days: 365,
+            rollup_days: ROLLUP_RETENTION_DAYS,
             index_shards: 1,
             consensus: Options::default(),
         }
@@ -42,7 +45,11 @@ impl Settings {
     /// # Errors
     /// One is out of its bounds.
     pub fn check(&self) -> Result<()> {
-        for (field, days) in [("review_days", self.review_days), ("cost_days", self.cost_days)] {
+        for (field, days) in [
+            ("review_days", self.review_days),
+            ("cost_days", self.cost_days),
+            ("rollup_days", self.rollup_days),
+        ] {
             if !(1..=DAYS_MAX).contains(&days) {
                 return Err(Error::invalid(field, format!("is {days}; 1 to {DAYS_MAX}")));
             }
@@ -68,6 +75,7 @@ mod tests {
         for (wrong, field) in [
             (Settings { review_days: 0, ..Settings::default() }, "review_days"),
             (Settings { cost_days: 40_000, ..Settings::default() }, "cost_days"),
+            (Settings { rollup_days: 0, ..Settings::default() }, "rollup_days"),
             (Settings { index_shards: 0, ..Settings::default() }, "index_shards"),
             (Settings { index_shards: 17, ..Settings::default() }, "index_shards"),
         ] {

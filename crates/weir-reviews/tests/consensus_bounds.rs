@@ -23,6 +23,7 @@ fn finding(model: usize, id: usize, title: String, description: String) -> Findi
         id: FindingId::new(format!("f{id:04}")).unwrap(),
         severity: Severity::High,
         category: None,
+        rule: None,
         file_path: "a.rs".to_owned(),
         line_start: 7,
         line_end: 7,

@@ -220,6 +220,7 @@ fn read_finding(model: &str, finding: &Value) -> Finding {
         id: FindingId::new(text(finding, "finding_id")).unwrap(),
         severity: Severity::parse(&text(finding, "severity")).unwrap(),
         category: finding["category"].as_str().map(|text| Category::new(text).unwrap()),
+        rule: None,
         file_path: text(finding, "file_path"),
         line_start: line("line_start"),
         line_end: line("line_end"),

@@ -136,7 +136,7 @@ pub(crate) fn check_consensus<'a>(
             } else {
                 continue;
             };
-            return Err(Error::invalid(format!("finding_ids[{number}]"), problem).inside(&at));
+            return Err(Error::invalid(format!("members[{number}]"), problem).inside(&at));
         }
     }
     Ok(())
@@ -144,10 +144,10 @@ pub(crate) fn check_consensus<'a>(
 
 impl NewConsensus {
     fn check(&self) -> Result<()> {
-        check_count("finding_ids", self.members.len(), CONSENSUS_MEMBERS_MAX)?;
+        check_count("members", self.members.len(), CONSENSUS_MEMBERS_MAX)?;
         let models: BTreeSet<_> = self.members.iter().map(|member| &member.model).collect();
         if models.len() < 2 {
-            return Err(Error::invalid("finding_ids", "are not of two models or more"));
+            return Err(Error::invalid("members", "are not of two models or more"));
         }
         if self.line_start == 0 || self.line_start > LINE_MAX {
             return Err(Error::invalid("line_start", format!("is not from 1 to {LINE_MAX}")));
@@ -255,13 +255,13 @@ mod tests {
                 r.responses[0].findings =
                     (0..2_000).map(|n| finding("a", &format!("f{n}"))).collect();
             }),
-            ("consensus[0].finding_ids: ", |r| {
+            ("consensus[0].members: ", |r| {
                 r.consensus = Some(vec![consensus("c", &[("a", "1")])]);
             }),
-            ("consensus[0].finding_ids[1]: ", |r| {
+            ("consensus[0].members[1]: ", |r| {
                 r.consensus = Some(vec![consensus("c", &[("a", "1"), ("b", "9")])]);
             }),
-            ("consensus[1].finding_ids[0]: ", |r| {
+            ("consensus[1].members[0]: ", |r| {
                 let twice = [("a", "1"), ("b", "1")];
                 r.consensus = Some(vec![consensus("c", &twice), consensus("d", &twice)]);
             }),
@@ -269,7 +269,7 @@ mod tests {
                 let one = consensus("c", &[("a", "1"), ("b", "1")]);
                 r.consensus = Some(vec![one.clone(), one]);
             }),
-            ("consensus[0].finding_ids[1]: ", |r| {
+            ("consensus[0].members[1]: ", |r| {
                 r.responses[1].status = ResponseStatus::Timeout;
                 r.consensus = Some(vec![consensus("c", &[("a", "1"), ("b", "1")])]);
             }),

@@ -53,6 +53,7 @@ impl<B: Backend> Reviews<B> {
         let now_ms = self.now_ms();
         let is_living = |l: &Lookup| l.state != State::Deleting && !l.is_expired(now_ms);
         let lookup = self.lookup(id).await?.filter(is_living);
+        let lookup = lookup.filter(|lookup| self.is_visible(&lookup.review));
         lookup.ok_or_else(|| Error::not_found("review", id.as_str()))
     }
 

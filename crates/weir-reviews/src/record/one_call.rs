@@ -36,6 +36,10 @@ impl<B: Backend> Reviews<B> {
     /// A field is invalid, the id has other content, or the store fails; then the call can be repeated.
     pub async fn record(&self, new: NewReview, replace: bool) -> Result<Recorded> {
         new.check(self.now_ms(), self.settings().review_days)?;
+        for (number, response) in new.responses.iter().enumerate() {
+            let checked = self.raw_outputs().check(response);
+            checked.map_err(|error| error.inside(&format!("responses[{number}]")))?;
+        }
         let id = new.head.id.clone().map_or_else(new_id, Ok)?;
         let (content_hash, head_hash) = (new.hash(), new.head.hash());
         let request = Request { id, new, content_hash, head_hash, replace };

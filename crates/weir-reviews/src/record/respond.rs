@@ -22,6 +22,7 @@ impl<B: Backend> Reviews<B> {
     /// fails; then the call can be repeated.
     pub async fn add_response(&self, id: &ReviewId, response: &NewResponse) -> Result<bool> {
         response.check()?;
+        self.raw_outputs().check(response)?;
         let hash = response.hash();
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;

@@ -6,15 +6,9 @@ use crate::error::Result;
 use crate::keys::ReviewRef;
 use crate::review::{RecordedFinding, RecordedReview};
 use crate::reviews::Reviews;
-use crate::rollup::{self, RollupTable, StoredSummary, SummaryId};
+use crate::rollup::{self, StoredSummary, SummaryId};
 
 impl<B: Backend> Reviews<B> {
-    /// The table of the rollups: that of the reviews.
-    #[must_use]
-    pub fn rollup_table(&self) -> RollupTable {
-        RollupTable::new(self.table().clone())
-    }
-
     /// A review is completed, or failed.
     pub(crate) fn rollups_of_end(&self, recorded: &RecordedReview) -> Result<Vec<Write>> {
         rollup::writes(recorded, &self.rollup_table(), self.now_ms())

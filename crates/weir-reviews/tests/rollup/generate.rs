@@ -159,6 +159,7 @@ pub(crate) fn finding(
         id: member.finding.clone(),
         severity,
         category,
+        rule: None,
         file_path,
         line_start: 1,
         line_end: 2,
