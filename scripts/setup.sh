@@ -13,6 +13,7 @@
 #   .tools/python/           a virtual environment with moto, schemathesis and typos, from PyPI
 #   .tools/zae/              another with zae-limiter, whose needs contradict moto's
 #   .tools/zae-new/          another with its newest release
+#   .tools/sarif/            another with ruff and bandit, which write SARIF, and its schema
 #   .tools/bin/              links to the commands of the above and to cargo tools
 #
 # Cargo tools take minutes to compile, so they are built in a per-user cache and
@@ -136,6 +137,8 @@ setup_python() {
     say "zae-limiter, as tools/requirements-zae.txt pins it"
     setup_environment zae-new tools/requirements-zae-new.txt "the newest zae-limiter"
     say "the newest zae-limiter, as tools/requirements-zae-new.txt pins it"
+    setup_environment sarif tools/requirements-sarif.txt "ruff, bandit and the schema of SARIF"
+    say "ruff, bandit and the schema of SARIF, as tools/requirements-sarif.txt pins them"
 }
 
 # --- Cargo tools ------------------------------------------------------------

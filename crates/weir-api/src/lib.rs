@@ -10,6 +10,7 @@ pub mod described;
 pub mod keeper;
 pub mod limiter;
 pub mod page;
+pub mod reviews;
 pub mod secret;
 pub mod server;
 

@@ -16,6 +16,7 @@ use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 use crate::app::App;
 use crate::authorize::{DeclaredRoute, authorize};
 use crate::description::{dangling, describe, frame, operations};
+use crate::edge::EdgeRoutes;
 use crate::edge::fast_path::FastRoute;
 use crate::links;
 use crate::required_scope::RequiredScope;
@@ -24,7 +25,7 @@ use crate::required_scope::RequiredScope;
 pub struct Api {
     app: App,
     router: OpenApiRouter<App>,
-    fast_routes: Vec<FastRoute>,
+    edge_routes: EdgeRoutes,
     mistakes: Vec<String>,
 }
 
@@ -37,13 +38,26 @@ impl std::fmt::Debug for Api {
 impl Api {
     pub(crate) fn new(app: App) -> Api {
         let router = OpenApiRouter::with_openapi(frame());
-        Api { app, router, fast_routes: Vec::new(), mistakes: Vec::new() }
+        Api { app, router, edge_routes: EdgeRoutes::default(), mistakes: Vec::new() }
     }
 
     /// Declares the routes of one path (made by `routes!`) and the scope they require.
     #[must_use]
     pub fn route(mut self, required_scope: RequiredScope, routes: UtoipaMethodRouter<App>) -> Api {
-        self.declare(required_scope, routes);
+        self.declare(required_scope, routes, None);
+        self
+    }
+
+    /// Declares the routes of one path that accept bodies of up to `body_bytes_max`, whatever the listener accepts.
+    #[must_use]
+    pub fn route_with_body(
+        mut self,
+        required_scope: RequiredScope,
+        routes: UtoipaMethodRouter<App>,
+        body_bytes_max: usize,
+    ) -> Api {
+        self.edge_routes.body_bytes_max = self.edge_routes.body_bytes_max.max(body_bytes_max);
+        self.declare(required_scope, routes, Some(body_bytes_max));
         self
     }
 
@@ -61,7 +75,7 @@ impl Api {
         T: 'static,
     {
         let methods: Vec<Method> = routes.1.paths.values().flat_map(methods).collect();
-        let declared = self.declare(required_scope, routes);
+        let declared = self.declare(required_scope, routes, None);
         let fast_route = match (methods.as_slice(), declared) {
             ([method], Some(declared)) => FastRoute::new(method.clone(), declared, handler),
             _ => None,
@@ -70,7 +84,7 @@ impl Api {
             let path = declared.map(|declared| declared.path);
             self.mistakes.push(format!("{path:?} with {methods:?} cannot have a fast path"));
         }
-        self.fast_routes.extend(fast_route);
+        self.edge_routes.fast_routes.extend(fast_route);
         self
     }
 
@@ -79,6 +93,7 @@ impl Api {
         &mut self,
         required_scope: RequiredScope,
         routes: UtoipaMethodRouter<App>,
+        body_bytes_max: Option<usize>,
     ) -> Option<DeclaredRoute> {
         let (schemas, mut paths, mut handlers) = routes;
         let mut last = None;
@@ -92,8 +107,8 @@ impl Api {
             operations(item).for_each(|each| describe(each, path, required_scope));
             // Routes are declared once and live as long as the process.
             let path: &'static str = Box::leak(path.clone().into_boxed_str());
-            let declared =
-                DeclaredRoute { path, required_scope, metrics: self.app.metrics().route(path) };
+            let metrics = self.app.metrics().route(path);
+            let declared = DeclaredRoute { path, required_scope, metrics, body_bytes_max };
             last = Some(declared);
             let app = self.app.clone();
             // The future of `authorize` is boxed once, by the route that axum makes of it.
@@ -126,13 +141,13 @@ impl Api {
         self.mistakes.iter().cloned().chain(dangling).collect()
     }
 
-    pub(crate) fn finish(self) -> (Router<App>, Vec<FastRoute>, OpenApi) {
+    pub(crate) fn finish(self) -> (Router<App>, EdgeRoutes, OpenApi) {
         for mistake in self.mistakes() {
             tracing::error!(mistake, "a route declaration has a mistake");
         }
         let (router, mut description) = self.router.split_for_parts();
         links::connect(&mut description);
-        (router, self.fast_routes, description)
+        (router, self.edge_routes, description)
     }
 }
 

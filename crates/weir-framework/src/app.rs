@@ -197,6 +197,12 @@ impl App {
         self.kept().ok_or_else(missing)
     }
 
+    /// The folder of an embedded store.
+    #[must_use]
+    pub fn data(&self) -> Option<&std::path::Path> {
+        self.0.data.as_deref()
+    }
+
     /// The clock.
     #[must_use]
     pub fn clock(&self) -> &Clock {

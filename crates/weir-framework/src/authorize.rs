@@ -9,12 +9,13 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 
 use crate::app::App;
-use crate::auth::grant::Grants;
+use crate::auth::grant::{Access, Grants};
+use crate::auth::scope_kind::ScopeKind;
 use crate::auth::{AuthError, Identity, TokenError};
-use crate::edge::RequestContext;
-use crate::extract::PathParams;
+use crate::edge::{RequestContext, content_length};
+use crate::extract::{PathParams, too_large};
 use crate::metrics::RouteMetrics;
-use crate::required_scope::{Denied, RequiredScope};
+use crate::required_scope::{Denied, RequiredScope, check_ids};
 use crate::{ApiError, Code};
 
 /// The header of the admin key.
@@ -25,6 +26,21 @@ const SEND_CREDENTIALS: &str = "send X-API-Key or Authorization: Bearer";
 /// The caller of a request, as an extractor.
 #[derive(Debug, Clone)]
 pub struct Caller(pub Arc<Identity>);
+
+impl Caller {
+    /// Checks that the caller has `access` to the tenant with these ids; without ids, to every tenant.
+    ///
+    /// # Errors
+    /// The caller does not: a 403 that names the scope.
+    pub fn require(
+        &self,
+        kind: &'static ScopeKind,
+        ids: &[&str],
+        access: Access,
+    ) -> Result<(), ApiError> {
+        check_ids(&self.0.grants, kind, ids, access).map_err(denial)
+    }
+}
 
 impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = ApiError;
@@ -57,6 +73,8 @@ pub(crate) struct DeclaredRoute {
     pub(crate) path: &'static str,
     pub(crate) required_scope: RequiredScope,
     pub(crate) metrics: &'static RouteMetrics,
+    /// The largest body, where it is not that of the listener.
+    pub(crate) body_bytes_max: Option<usize>,
 }
 
 /// The outcome of [`check`], which the access log and the metrics read.
@@ -80,6 +98,9 @@ pub(crate) async fn authorize<F: Future<Output = Response>>(
     handler: impl FnOnce(App, Request) -> F,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
+    if let Some(refused) = check_length(&parts, route) {
+        return refused.into_response();
+    }
     let params = match route.required_scope {
         RequiredScope::Public(_) => None,
         _ => PathParams::from_request_parts(&mut parts, &()).await.ok(),
@@ -93,6 +114,16 @@ pub(crate) async fn authorize<F: Future<Output = Response>>(
         Ok(()) => handler(app, Request::from_parts(parts, body)).await,
         Err(error) => error.into_response(),
     }
+}
+
+/// Refuses a body whose announced length exceeds the bound of the route, and notes the bound for its reader.
+fn check_length(parts: &Parts, route: DeclaredRoute) -> Option<ApiError> {
+    let context = parts.extensions.get::<RequestContext>()?;
+    if let Some(bytes_max) = route.body_bytes_max {
+        context.set_body_bytes_max(bytes_max);
+    }
+    let is_too_long = content_length(&parts.headers)? > context.body_bytes_max() as u64;
+    is_too_long.then(|| too_large(context.body_bytes_max()))
 }
 
 /// Identifies the caller and checks the required scope against the path parameters.
@@ -110,15 +141,20 @@ async fn check<'p>(
         Err(error) => return (None, Err(error)),
     };
     let checked = required_scope.check(caller.as_deref(), &parts.method, parameters);
-    let checked = checked.map_err(|denied| match denied {
+    (caller, checked.map_err(denial))
+}
+
+fn denial(denied: Denied) -> ApiError {
+    let forbidden = |scope: &str, advice: &str| {
+        let problem = "which this request requires";
+        let detail = format!("the credentials do not have the scope {scope}, {problem}{advice}");
+        ApiError::new(Code::FORBIDDEN, detail).with("scope_needed", scope)
+    };
+    match denied {
         Denied::Unauthenticated => unauthorized(SEND_CREDENTIALS),
-        Denied::Forbidden(scope) => ApiError::new(
-            Code::FORBIDDEN,
-            format!("the credentials do not have the scope {scope}, which this request requires"),
-        )
-        .with("scope_needed", scope),
-    });
-    (caller, checked)
+        Denied::Forbidden(scope) => forbidden(&scope, ""),
+        Denied::TooNarrow(scope, advice) => forbidden(&scope, &format!("; {advice}")),
+    }
 }
 
 /// Identifies the caller; `None` if the request carries no credentials.

@@ -121,7 +121,11 @@ async fn json_bytes(request: Request) -> Result<Bytes, ApiError> {
     bytes(request).await
 }
 
-async fn bytes(request: Request) -> Result<Bytes, ApiError> {
+/// Reads a body of any content type, up to the bound of its route.
+///
+/// # Errors
+/// The body is too large, or cut off.
+pub async fn bytes(request: Request) -> Result<Bytes, ApiError> {
     let context = request.extensions().get::<RequestContext>();
     let bytes_max = context.map_or(BODY_BYTES_MAX, RequestContext::body_bytes_max);
     whole(request.into_body(), bytes_max).await
@@ -145,7 +149,7 @@ async fn whole(mut body: axum::body::Body, bytes_max: usize) -> Result<Bytes, Ap
     {
         let Ok(piece) = frame.map_err(|_| cut_off())?.into_data() else { continue };
         if piece.len() > bytes_max - first.len().max(all.len()) {
-            return Err(too_large());
+            return Err(too_large(bytes_max));
         }
         if first.is_empty() {
             first = piece;
@@ -170,8 +174,9 @@ fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
 
 /// The error of a body that is too large.
 #[must_use]
-pub fn too_large() -> ApiError {
-    ApiError::new(Code::PAYLOAD_TOO_LARGE, "the body is larger than `server.body_bytes_max`")
+pub fn too_large(bytes_max: usize) -> ApiError {
+    let detail = format!("the body is larger than {bytes_max} bytes, the bound of this route");
+    ApiError::new(Code::PAYLOAD_TOO_LARGE, detail).with("body_bytes_max", bytes_max)
 }
 
 /// Parses a body. A body that does not parse is parsed again: without fractions of zeros, and then to find the path of

@@ -20,6 +20,9 @@ pub enum RequiredScope {
     Tenant(&'static ScopeKind),
     /// A grant for one action on the tenant that the path names.
     Action(&'static ScopeKind, &'static str),
+    /// A grant for any tenant, because the path does not name it: the handler finds it in the body or the store, and asks
+    /// [`Caller`](crate::authorize::Caller) whether it is one of the caller's.
+    AnyTenant(&'static ScopeKind),
 }
 
 /// Why a request is refused.
@@ -29,6 +32,8 @@ pub(crate) enum Denied {
     Unauthenticated,
     /// The caller lacks this scope.
     Forbidden(String),
+    /// The caller has a scope of the kind that is too narrow; the advice says for what it is enough.
+    TooNarrow(String, &'static str),
 }
 
 impl RequiredScope {
@@ -46,6 +51,7 @@ impl RequiredScope {
                 let ids: Vec<&str> = named.iter().map(String::as_str).collect();
                 scope_text(kind, &ids, self.access(method))
             }
+            RequiredScope::AnyTenant(kind) => any_tenant_text(kind, self.access(method)),
         }
     }
 
@@ -83,6 +89,12 @@ impl RequiredScope {
             RequiredScope::Tenant(kind) | RequiredScope::Action(kind, _) => {
                 check_tenant(grants, kind, self.access(method), parameters)
             }
+            RequiredScope::AnyTenant(kind) => {
+                let access = self.access(method);
+                let is_allowed = grants.allows_any(kind, access);
+                let denied = || Denied::Forbidden(any_tenant_text(kind, access));
+                is_allowed.then_some(()).ok_or_else(denied)
+            }
         }
     }
 }
@@ -101,10 +113,34 @@ fn check_tenant<'p>(
     if ids.is_empty() && !kind.without_tenant {
         return Err(Denied::Forbidden("admin".to_owned()));
     }
+    check_ids(grants, kind, ids, access)
+}
+
+/// Checks that the tenant with these ids is among the grants.
+pub(crate) fn check_ids(
+    grants: &Grants,
+    kind: &'static ScopeKind,
+    ids: &[&str],
+    access: Access,
+) -> Result<(), Denied> {
     if grants.allows(kind, ids, access) {
         return Ok(());
     }
-    Err(Denied::Forbidden(scope_text(kind, ids, access)))
+    let needed = scope_text(kind, ids, access);
+    Err(match kind.advice {
+        Some(advice) if ids.is_empty() && grants.allows_any(kind, access) => {
+            Denied::TooNarrow(needed, advice)
+        }
+        _ => Denied::Forbidden(needed),
+    })
+}
+
+/// The least scope of a route whose path names no tenant, with the names of the levels in braces.
+fn any_tenant_text(kind: &'static ScopeKind, access: Access) -> String {
+    let names: Vec<String> =
+        kind.levels.iter().map(|level| format!("{{{}}}", level.parameter)).collect();
+    let ids: Vec<&str> = names.iter().map(String::as_str).collect();
+    scope_text(kind, &ids, access)
 }
 
 /// The scope that grants `access` to the tenant with these ids.
@@ -165,6 +201,8 @@ mod tests {
             (acquire, Some("ns:n"), Method::POST, ns),
             (tenant(&REVIEWS), Some("reviews:read"), Method::GET, none),
             (tenant(&REVIEWS), Some("reviews"), Method::PUT, &[("owner", "me")]),
+            (RequiredScope::AnyTenant(&REVIEWS), Some("reviews:a/b"), Method::PUT, none),
+            (RequiredScope::AnyTenant(&REVIEWS), Some("reviews:read"), Method::GET, none),
         ] {
             let checked = check(required, scope, method.clone(), path);
             assert_eq!(checked, Ok(()), "{required:?} {scope:?} {method} {path:?}");
@@ -181,6 +219,13 @@ mod tests {
             (tenant(&NS), "ns:n", Method::GET, a, "admin"),
             (tenant(&REVIEWS), "reviews:me", Method::GET, none, "reviews:read"),
             (tenant(&REVIEWS), "reviews:me", Method::PUT, &[("owner", "you")], "reviews:you"),
+            (
+                RequiredScope::AnyTenant(&REVIEWS),
+                "reviews:a/b:read ns:n",
+                Method::PUT,
+                none,
+                "reviews:{owner}/{repo}",
+            ),
         ] {
             let denied = Err(Denied::Forbidden(needed.to_owned()));
             let checked = check(required, Some(scope), method.clone(), path);
@@ -192,6 +237,17 @@ mod tests {
     }
 
     #[test]
+    fn a_scope_that_is_too_narrow_gets_advice() {
+        static ADVISED: ScopeKind =
+            ScopeKind::new("reviews", REVIEWS.levels).or_without_tenant().with_advice("go there");
+        let all = RequiredScope::Tenant(&ADVISED);
+        let narrow = Denied::TooNarrow("reviews:read".to_owned(), "go there");
+        assert_eq!(check(all, Some("reviews:me"), Method::GET, &[]), Err(narrow));
+        let other = Denied::Forbidden("reviews:read".to_owned());
+        assert_eq!(check(all, Some("ns:n"), Method::GET, &[]), Err(other));
+    }
+
+    #[test]
     fn the_least_scope_is_described() {
         let org = RequiredScope::Tenant(&ORG);
         assert_eq!(org.text(&Method::PUT, "/orgs/{org}"), "org:{org}");
@@ -200,5 +256,7 @@ mod tests {
         let acquire = RequiredScope::Action(&NS, "acquire");
         assert_eq!(acquire.text(&Method::POST, "/n/{ns}/acquire"), "ns:{ns}:acquire");
         assert_eq!(RequiredScope::Tenant(&REVIEWS).text(&Method::GET, "/r"), "reviews:read");
+        let any = RequiredScope::AnyTenant(&REVIEWS);
+        assert_eq!(any.text(&Method::GET, "/r/{id}"), "reviews:{owner}/{repo}:read");
     }
 }

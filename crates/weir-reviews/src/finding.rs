@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::{LINE_MAX, PATH_MAX, TEXT_MAX};
+use crate::bounds::{LINE_MAX, PATH_MAX, RULE_MAX, TEXT_MAX};
 use crate::error::{Error, Result};
 use crate::ids::{Category, FindingId, ModelId};
 
@@ -73,6 +73,8 @@ pub struct Finding {
     pub severity: Severity,
     /// Its category; none if the tool does not categorise.
     pub category: Option<Category>,
+    /// The rule that the code breaks, as a linter names it: `B608`.
+    pub rule: Option<String>,
     /// The file.
     pub file_path: String,
     /// The first line.
@@ -91,7 +93,7 @@ impl Finding {
     /// Checks what the types leave open.
     ///
     /// # Errors
-    /// A line range is backwards or out of bounds, the file is not named, or a text is too large.
+    /// A line range is backwards or out of bounds, the file or the rule has no name, or a text is too large.
     pub fn check(&self) -> Result<()> {
         if self.line_start == 0 || self.line_start > LINE_MAX {
             return Err(Error::invalid("line_start", format!("is not from 1 to {LINE_MAX}")));
@@ -106,6 +108,11 @@ impl Finding {
         if self.title.trim().is_empty() {
             return Err(Error::invalid("title", "is empty"));
         }
+        let is_good_rule = |rule: &str| !rule.is_empty() && !rule.chars().any(char::is_control);
+        if !self.rule.as_deref().is_none_or(is_good_rule) {
+            return Err(Error::invalid("rule", "is empty or has control characters"));
+        }
+        check_length("rule", self.rule.as_deref().unwrap_or_default(), RULE_MAX)?;
         check_length("file_path", &self.file_path, PATH_MAX)?;
         check_length("title", &self.title, TEXT_MAX)?;
         check_length("description", &self.description, TEXT_MAX)?;
@@ -134,6 +141,7 @@ mod tests {
             id: FindingId::new("f").unwrap(),
             severity: Severity::High,
             category: None,
+            rule: None,
             file_path: "src/a.rs".to_owned(),
             line_start: 3,
             line_end: 5,
@@ -153,6 +161,8 @@ mod tests {
             (Finding { line_end: LINE_MAX + 1, ..finding() }, "line_end"),
             (Finding { file_path: String::new(), ..finding() }, "file_path"),
             (Finding { file_path: "a\0".to_owned(), ..finding() }, "file_path"),
+            (Finding { rule: Some(String::new()), ..finding() }, "rule"),
+            (Finding { rule: Some("x".repeat(RULE_MAX + 1)), ..finding() }, "rule"),
             (Finding { title: " ".to_owned(), ..finding() }, "title"),
             (Finding { title: long.clone(), ..finding() }, "title"),
             (Finding { description: long.clone(), ..finding() }, "description"),

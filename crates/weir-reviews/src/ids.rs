@@ -34,6 +34,14 @@ weir_table::ids! {
         "a user name: 1 to 100 printable ASCII characters without blanks and `#`";
 }
 
+impl ConsensusId {
+    /// The id of the `number`th consensus of a review: `consensus-001`.
+    #[must_use]
+    pub fn numbered(number: usize) -> ConsensusId {
+        ConsensusId(format!("consensus-{number:03}").into())
+    }
+}
+
 fn word(text: &str, max: usize) -> Option<Name> {
     fn is_good(b: u8) -> bool {
         b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-')

@@ -181,6 +181,13 @@ impl Grants {
         &self.list
     }
 
+    /// Whether `access` to any tenant of a kind is allowed.
+    #[must_use]
+    pub fn allows_any(&self, kind: &ScopeKind, access: Access) -> bool {
+        let allows = |grant: &Grant| grant.kind == kind && grant.access.includes(access);
+        self.admin || self.list.iter().any(allows)
+    }
+
     /// Whether `access` to the tenant with these ids is allowed. An org's grant includes its apps; an app's grant includes
     /// neither its org nor the org's other apps.
     #[must_use]
@@ -241,6 +248,8 @@ mod tests {
         }
         let one = Grants::new([Grant::new(&REVIEWS, &["o"], Access::Write)]).unwrap();
         assert!(!one.allows(&REVIEWS, &[], Access::Read));
+        assert!(one.allows_any(&REVIEWS, Access::Write) && !one.allows_any(&NS, Access::Read));
+        assert!(!grants.allows_any(&REVIEWS, Access::Write));
     }
 
     #[test]

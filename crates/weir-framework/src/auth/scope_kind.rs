@@ -23,6 +23,8 @@ pub struct ScopeKind {
     pub inner: Option<&'static str>,
     /// The actions to which a scope can be restricted, besides `read`. Each of them includes `read`.
     pub actions: &'static [&'static str],
+    /// Advice for a caller whose scope names a tenant, on a route for all tenants.
+    pub advice: Option<&'static str>,
 }
 
 /// One level of the tenants of a kind.
@@ -46,7 +48,7 @@ impl ScopeKind {
     /// A kind whose scopes name a tenant with these levels.
     #[must_use]
     pub const fn new(name: &'static str, levels: &'static [Level]) -> ScopeKind {
-        ScopeKind { name, levels, without_tenant: false, inner: None, actions: &[] }
+        ScopeKind { name, levels, without_tenant: false, inner: None, actions: &[], advice: None }
     }
 
     /// The same kind, whose scopes may also leave the tenant out.
@@ -65,6 +67,12 @@ impl ScopeKind {
     #[must_use]
     pub const fn with_actions(self, actions: &'static [&'static str]) -> ScopeKind {
         ScopeKind { actions, ..self }
+    }
+
+    /// The same kind with advice for a caller whose scope names a tenant, on a route for all tenants.
+    #[must_use]
+    pub const fn with_advice(self, advice: &'static str) -> ScopeKind {
+        ScopeKind { advice: Some(advice), ..self }
     }
 
     /// The action called `text`, if the kind has it.

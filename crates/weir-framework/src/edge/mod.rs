@@ -87,6 +87,14 @@ impl From<&ServerSettings> for Settings {
     }
 }
 
+/// What the edge knows of the declared routes before it calls the router.
+#[derive(Debug, Default)]
+pub(crate) struct EdgeRoutes {
+    pub(crate) fast_routes: Vec<FastRoute>,
+    /// The largest bound of a route that has its own.
+    pub(crate) body_bytes_max: usize,
+}
+
 /// All routes of a listener behind the edge. Each connection has a clone.
 #[derive(Debug)]
 pub struct Edge {
@@ -104,6 +112,8 @@ struct EdgeState {
     /// The metrics of requests that match no route.
     unmatched: &'static RouteMetrics,
     body_bytes_max: usize,
+    /// The largest body of any route.
+    route_body_bytes_max: usize,
     compresses: bool,
     /// The caller behind the socket. It also gets the causes of errors, because it can read the log.
     local: Option<Local>,
@@ -118,6 +128,7 @@ impl EdgeState {
             fast_routes: Arc::new([]),
             unmatched: metrics.route(if local.is_some() { SOCKET } else { NO_ROUTE }),
             body_bytes_max,
+            route_body_bytes_max: body_bytes_max,
             compresses: settings.compression && local.is_none(),
             local,
         }
@@ -136,8 +147,9 @@ impl EdgeState {
             return (None, Err(overloaded()));
         };
         let length = content_length(request.headers());
-        let fits = length.is_none_or(|bytes| bytes <= self.body_bytes_max as u64);
-        (Some(permit), if fits { Ok(()) } else { Err(too_large()) })
+        let bytes_max = self.route_body_bytes_max;
+        let fits = length.is_none_or(|bytes| bytes <= bytes_max as u64);
+        (Some(permit), if fits { Ok(()) } else { Err(too_large(bytes_max)) })
     }
 }
 
@@ -150,9 +162,11 @@ fn overloaded() -> ApiError {
 
 impl Edge {
     /// The edge of the TCP listener.
-    pub(crate) fn public(app: &App, routes: Router, fast_routes: Vec<FastRoute>) -> Edge {
+    pub(crate) fn public(app: &App, routes: Router, declared: EdgeRoutes) -> Edge {
         let state = EdgeState::new(app, app.bounds().body_bytes_max, None);
-        Edge::new(EdgeState { fast_routes: fast_routes.into(), ..state }, routes)
+        let route_body_bytes_max = state.body_bytes_max.max(declared.body_bytes_max);
+        let fast_routes = declared.fast_routes.into();
+        Edge::new(EdgeState { fast_routes, route_body_bytes_max, ..state }, routes)
     }
 
     /// The edge of the socket in the data folder.
@@ -230,6 +244,7 @@ impl Routes for Edge {
     }
 }
 
-fn content_length(headers: &HeaderMap) -> Option<u64> {
+/// The announced length of a body.
+pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

@@ -21,6 +21,8 @@ struct Inner {
     id: RequestId,
     client_address: Option<IpAddr>,
     body_bytes_max: usize,
+    /// The bound of the route, where it has one of its own.
+    route_body_bytes_max: OnceLock<usize>,
     /// The path parameters, if the fast path has matched them.
     params: Option<ParamSpans>,
     authorized: OnceLock<Authorized>,
@@ -35,7 +37,14 @@ impl RequestContext {
     ) -> RequestContext {
         let id = RequestId::of(headers);
         let authorized = OnceLock::new();
-        RequestContext(Arc::new(Inner { id, client_address, body_bytes_max, params, authorized }))
+        RequestContext(Arc::new(Inner {
+            id,
+            client_address,
+            body_bytes_max,
+            route_body_bytes_max: OnceLock::new(),
+            params,
+            authorized,
+        }))
     }
 
     pub(crate) fn id(&self) -> &RequestId {
@@ -47,9 +56,14 @@ impl RequestContext {
         self.0.client_address
     }
 
-    /// The largest body that the listener accepts.
+    /// The largest body that the route accepts.
     pub(crate) fn body_bytes_max(&self) -> usize {
-        self.0.body_bytes_max
+        self.0.route_body_bytes_max.get().copied().unwrap_or(self.0.body_bytes_max)
+    }
+
+    /// Sets the bound of the route, which replaces that of the listener.
+    pub(crate) fn set_body_bytes_max(&self, bytes_max: usize) {
+        self.0.route_body_bytes_max.set(bytes_max).ok();
     }
 
     pub(crate) fn params(&self) -> Option<&ParamSpans> {

@@ -1,13 +1,12 @@
 //! A request body in JSON or as a form: OAuth clients send either.
 
-use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use serde::de::DeserializeOwned;
 
 use crate::keeper::error::KeeperError;
 use weir_framework::error::ApiError;
-use weir_framework::extract::{Body, too_large};
+use weir_framework::extract::{Body, bytes};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -28,7 +27,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonOrForm<T> {
                 .map(|Body(body)| JsonOrForm(body))
                 .map_err(|error| without_name(error).into());
         }
-        let bytes = Bytes::from_request(request, state).await.map_err(|_| too_large())?;
+        let bytes = bytes(request).await?;
         // The error has no values: one of them is a secret.
         let read = serde_urlencoded::from_bytes(&bytes);
         read.map(JsonOrForm).map_err(|error| match field_of(&error.to_string()) {

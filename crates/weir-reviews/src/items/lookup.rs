@@ -1,0 +1,297 @@
+//! The lookup item of a review: where the review is, and who may write its items.
+//!
+//! It is the fence of every write below a review: each transaction requires that the lookup still has the revision and the
+//! state that its writer has read. A writer that takes a review over, to replace or to delete it, sets a new revision; so a
+//! slow writer of an older revision leaves nothing behind. Revisions are random, because an id may be recorded again after
+//! its deletion.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use weir_table::expr::{Condition, Path, Update, attr, set, size};
+use weir_table::{Item, Key, Name, Value, Write};
+
+use super::{Fields, ItemContext};
+use crate::error::{Error, Result};
+use crate::ids::ModelId;
+use crate::keys::{self, ReviewRef};
+use crate::table::TTL;
+
+const STATE: &str = "status";
+const REVISION: &str = "revision";
+const RAWS: &str = "raw_keys";
+const RAWS_IN_FLIGHT: &str = "raws_in_flight";
+const VERSION: &str = "version";
+const CONTENT_HASH: &str = "content_hash";
+const HEAD_HASH: &str = "head_hash";
+const CLAIMS: &str = "claims";
+const FINDINGS: &str = "findings";
+
+/// What happens to a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It is recorded in one call.
+    Recording,
+    /// Responses are added one by one.
+    InProgress,
+    /// All responses are there; the consensus is being written.
+    Completing,
+    /// It is complete.
+    Completed,
+    /// It was given up.
+    Failed,
+    /// It is being deleted.
+    Deleting,
+}
+
+impl State {
+    const ALL: [State; 6] = [
+        State::Recording,
+        State::InProgress,
+        State::Completing,
+        State::Completed,
+        State::Failed,
+        State::Deleting,
+    ];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            State::Recording => "recording",
+            State::InProgress => "in_progress",
+            State::Completing => "completing",
+            State::Completed => "completed",
+            State::Failed => "failed",
+            State::Deleting => "deleting",
+        }
+    }
+}
+
+/// The response of a model in a review that is recorded step by step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// Hash of the response.
+    pub(crate) hash: String,
+    /// Whether all of its items are written.
+    pub(crate) is_whole: bool,
+}
+
+/// The lookup item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lookup {
+    pub(crate) review: ReviewRef,
+    pub(crate) created_at_ms: i64,
+    pub(crate) state: State,
+    pub(crate) revision: String,
+    /// Number of changes within the revision.
+    pub(crate) version: u64,
+    /// Hash of everything that was sent; of a review in progress it is empty.
+    pub(crate) content_hash: String,
+    /// Hash of the review without its responses.
+    pub(crate) head_hash: String,
+    pub(crate) claims: BTreeMap<ModelId, Claim>,
+    /// Findings of all claims.
+    pub(crate) findings: u64,
+    /// The raw outputs that may exist, as the sort keys of their expiry.
+    pub(crate) raws: BTreeSet<String>,
+    /// Whether a writer that was overtaken may still store raw outputs.
+    pub(crate) raws_in_flight: bool,
+    /// When it expires, in seconds since 1970; a review that is being deleted does not.
+    pub(crate) ttl: Option<i64>,
+}
+
+impl Lookup {
+    /// The lookup of a new revision.
+    pub(crate) fn new(context: &ItemContext, state: State, hashes: (String, String)) -> Lookup {
+        let (content_hash, head_hash) = hashes;
+        Lookup {
+            review: context.review.clone(),
+            created_at_ms: context.created_at_ms,
+            state,
+            revision: new_revision(),
+            version: 0,
+            content_hash,
+            head_hash,
+            claims: BTreeMap::new(),
+            findings: 0,
+            raws: BTreeSet::new(),
+            raws_in_flight: false,
+            ttl: Some(context.review_ttl),
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Item {
+        let created_at = crate::time::rfc3339(self.created_at_ms);
+        let claims = self.claims.iter().map(|(model, claim)| (model.as_str(), claim.to_value()));
+        let mut item = keys::item(keys::lookup(&self.review.id))
+            .with("entity_type", "REVIEW_LOOKUP")
+            .with("review_id", self.review.id.as_str())
+            .with("owner", self.review.owner.as_str())
+            .with("repo", self.review.repo.as_str())
+            .with("pr_number", self.review.pr_number)
+            .with("created_at", created_at)
+            .with(STATE, self.state.as_str())
+            .with(REVISION, self.revision.as_str())
+            .with(VERSION, self.version)
+            .with(CONTENT_HASH, self.content_hash.as_str())
+            .with(HEAD_HASH, self.head_hash.as_str())
+            .with(CLAIMS, Value::map(claims))
+            .with(FINDINGS, self.findings)
+            .with(RAWS_IN_FLIGHT, self.raws_in_flight);
+        if let Some(ttl) = self.ttl {
+            item.set(TTL, ttl);
+        }
+        // The store has no empty sets.
+        if !self.raws.is_empty() {
+            item.set(RAWS, Value::strings(self.raws.iter().map(String::as_str)));
+        }
+        item
+    }
+
+    pub(crate) fn decode(item: &Item) -> Result<Lookup> {
+        let fields = Fields(item);
+        let state = State::ALL.into_iter().find(|state| item.s(STATE) == Some(state.as_str()));
+        Ok(Lookup {
+            review: ReviewRef {
+                id: fields.parse("review_id")?,
+                owner: fields.parse("owner")?,
+                repo: fields.parse("repo")?,
+                pr_number: fields.number("pr_number")?,
+            },
+            created_at_ms: fields.time("created_at")?,
+            state: state.ok_or_else(|| fields.wrong(STATE))?,
+            revision: fields.text(REVISION)?.to_owned(),
+            version: fields.number(VERSION)?,
+            content_hash: fields.text(CONTENT_HASH)?.to_owned(),
+            head_hash: fields.text(HEAD_HASH)?.to_owned(),
+            claims: decode_claims(fields)?,
+            findings: fields.number(FINDINGS)?,
+            raws: match item.get(RAWS) {
+                Some(Value::Ss(keys)) => keys.iter().map(ToString::to_string).collect(),
+                _ => BTreeSet::new(),
+            },
+            raws_in_flight: fields.is_true(RAWS_IN_FLIGHT),
+            ttl: item.i64(TTL),
+        })
+    }
+
+    /// Whether readers see the review no longer.
+    pub(crate) fn is_expired(&self, now_ms: i64) -> bool {
+        self.ttl.is_some_and(|ttl| ttl <= now_ms.div_euclid(1000))
+    }
+
+    /// Whether a writer of this revision or of one before it may be about to store raw outputs.
+    pub(crate) fn may_store_raws(&self) -> bool {
+        let is_recording = self.state == State::Recording && !self.raws.is_empty();
+        self.raws_in_flight || is_recording || !self.has_whole_claims()
+    }
+
+    /// Whether all items of all claimed responses are written.
+    pub(crate) fn has_whole_claims(&self) -> bool {
+        self.claims.values().all(|claim| claim.is_whole)
+    }
+
+    /// Whether the revision has ended.
+    pub(crate) fn is_ended(&self) -> bool {
+        matches!(self.state, State::Completed | State::Failed)
+    }
+
+    /// The fence of writes for this revision in this state.
+    pub(crate) fn fence(&self) -> Fence {
+        let key = keys::lookup(&self.review.id);
+        let condition =
+            attr(REVISION).eq(self.revision.as_str()).and(attr(STATE).eq(self.state.as_str()));
+        Fence { key, condition }
+    }
+
+    /// The fence of a writer that changes the lookup as a whole: nothing has changed since it was read.
+    pub(crate) fn exact_fence(&self) -> Fence {
+        let Fence { key, condition } = self.fence();
+        Fence { key, condition: condition.and(attr(VERSION).eq(self.version)) }
+    }
+}
+
+/// A new revision, unlike all others.
+pub(crate) fn new_revision() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
+}
+
+/// What a lookup must still be for a write below its review.
+#[derive(Debug, Clone)]
+pub(crate) struct Fence {
+    pub(crate) key: Key,
+    pub(crate) condition: Condition,
+}
+
+impl Fence {
+    /// Requires also that the claim of a model has this hash.
+    pub(crate) fn with_claim(self, model: &ModelId, hash: &str) -> Fence {
+        let claim = attr(CLAIMS).field(model.as_str()).field("hash").eq(hash);
+        Fence { condition: self.condition.and(claim), ..self }
+    }
+
+    /// Requires also that a model has no claim, and that there is room for it.
+    pub(crate) fn without_claim(
+        self,
+        model: &ModelId,
+        findings_max: u64,
+        models_max: u64,
+    ) -> Fence {
+        let absent = attr(CLAIMS).field(model.as_str()).absent();
+        let has_room = attr(FINDINGS).le(findings_max).and(size(Path::new(CLAIMS)).lt(models_max));
+        Fence { condition: self.condition.and(absent).and(has_room), ..self }
+    }
+
+    /// The condition in a transaction that does not write the lookup.
+    pub(crate) fn check(&self, table: &Name) -> Write {
+        Write::check(table.clone(), self.key.clone(), self.condition.clone())
+    }
+
+    /// A new form of the lookup.
+    pub(crate) fn put(&self, table: &Name, lookup: &Lookup) -> Write {
+        Write::put(table.clone(), lookup.encode()).when(self.condition.clone())
+    }
+
+    /// A change of the lookup.
+    pub(crate) fn update(&self, table: &Name, update: Update) -> Write {
+        Write::update(table.clone(), self.key.clone(), update).when(self.condition.clone())
+    }
+
+    /// The end of the lookup.
+    pub(crate) fn delete(&self, table: &Name) -> Write {
+        Write::delete(table.clone(), self.key.clone()).when(self.condition.clone())
+    }
+}
+
+impl Claim {
+    /// The change of a lookup that adds the claim of a model.
+    pub(crate) fn update(&self, model: &ModelId, findings: u64, raw: Option<String>) -> Update {
+        let path = Path::new(CLAIMS).field(model.as_str());
+        let update = set(path, self.to_value()).add(FINDINGS, findings).add(VERSION, 1);
+        match raw {
+            Some(sort) => update.add(RAWS, Value::strings([sort])),
+            None => update,
+        }
+    }
+
+    /// The change of a lookup after all items of a claimed response are written.
+    pub(crate) fn is_whole_update(model: &ModelId) -> Update {
+        let path = Path::new(CLAIMS).field(model.as_str()).field("is_whole");
+        set(path, true).add(VERSION, 1)
+    }
+
+    fn to_value(&self) -> Value {
+        let hash = (Name::from("hash"), Value::from(self.hash.as_str()));
+        Value::map([hash, ("is_whole".into(), self.is_whole.into())])
+    }
+}
+
+fn decode_claims(fields: Fields<'_>) -> Result<BTreeMap<ModelId, Claim>> {
+    let wrong = || -> Error { fields.wrong(CLAIMS) };
+    let Some(Value::M(claims)) = fields.0.get(CLAIMS) else { return Err(wrong()) };
+    let decode = |(model, claim): (&Name, &Value)| {
+        let Value::M(claim) = claim else { return None };
+        let hash = claim.get("hash")?.as_s()?.to_owned();
+        let is_whole = claim.get("is_whole")?.as_bool()?;
+        Some((ModelId::new(model).ok()?, Claim { hash, is_whole }))
+    };
+    claims.iter().map(|entry| decode(entry).ok_or_else(wrong)).collect()
+}

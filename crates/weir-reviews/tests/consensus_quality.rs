@@ -1,0 +1,237 @@
+//! The quality of consensus as a number: pairwise precision, recall and F1 against hand-labelled groups.
+//!
+//! Options are tuned on `corpus/tune` only; the number that counts is that of `corpus/held-out`. Labels say what a careful
+//! reviewer holds for the same issue, whatever its category. The contract lets only findings of the same category, file and
+//! lines match, so recall is given twice: of all labelled pairs, and of those that may match.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "helpers of tests may do what the tests may"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use weir_reviews::consensus::{Options, find};
+use weir_reviews::finding::{Finding, Severity};
+use weir_reviews::ids::{Category, FindingId, ModelId};
+
+/// Lowest F1 on the held-out half over the pairs that may match; 0.894 was measured.
+const HELD_OUT_F1_MIN: f64 = 0.89;
+/// The same if findings without category match all; 0.919 was measured.
+const HELD_OUT_UNCATEGORISED_F1_MIN: f64 = 0.91;
+/// Lowest F1 on the tuned half; 0.925 was measured.
+const TUNE_F1_MIN: f64 = 0.92;
+/// Most that F1 may lose within four hundredths of the threshold.
+const SLOPE_MAX: f64 = 0.02;
+
+fn uncategorised_match_all() -> Options {
+    Options { uncategorised_match_all: true, ..Options::default() }
+}
+
+#[test]
+fn consensus_on_the_held_out_half_is_good() {
+    let quality = measure("held-out", &Options::default());
+    assert!(quality.f1_matchable() >= HELD_OUT_F1_MIN, "{quality:?}");
+    let quality = measure("held-out", &uncategorised_match_all());
+    assert!(quality.f1_matchable() >= HELD_OUT_UNCATEGORISED_F1_MIN, "{quality:?}");
+}
+
+#[test]
+fn consensus_on_the_tuned_half_is_good() {
+    let quality = measure("tune", &Options::default());
+    assert!(quality.f1_matchable() >= TUNE_F1_MIN, "{quality:?}");
+}
+
+/// Prints F1 by threshold: `cargo test --test consensus_quality -- --nocapture`.
+#[test]
+fn quality_is_flat_around_the_threshold() {
+    print_table("Findings of the same category match", &Options::default());
+    print_table("Findings without category match all", &uncategorised_match_all());
+    let best = measure("held-out", &Options::default()).f1_matchable();
+    for hundredths in [-4, -2, 2, 4] {
+        let threshold = Options::default().threshold + f64::from(hundredths) / 100.0;
+        let quality = measure("held-out", &Options { threshold, ..Options::default() });
+        assert!(quality.f1_matchable() >= best - SLOPE_MAX, "{quality:?} at {threshold}");
+    }
+}
+
+/// Each kind is worth its code: without it, F1 is lower at every threshold.
+#[test]
+fn each_kind_of_evidence_improves_the_tuned_half() {
+    let best = measure("tune", &Options::default()).f1_matchable();
+    for (name, options) in [
+        ("no title weight", Options { title_weight: 1.0, ..Options::default() }),
+        ("no concepts", Options { concept_weight: 0.0, ..Options::default() }),
+        ("no places", Options { place_weight: 0.0, ..Options::default() }),
+        ("no code", Options { code_weight: 0.0, ..Options::default() }),
+    ] {
+        let thresholds = (2..=40).step_by(2).map(|percent| f64::from(percent) / 100.0);
+        let without = thresholds
+            .map(|threshold| measure("tune", &Options { threshold, ..options.clone() }))
+            .map(|quality| quality.f1_matchable())
+            .fold(0.0, f64::max);
+        println!("{name}: F1 {without:.3} at its best threshold, {best:.3} with it");
+        assert!(without < best, "{name}");
+    }
+}
+
+fn print_table(title: &str, options: &Options) {
+    println!("\n{title}");
+    println!("          |  pairs that may match  |      all pairs");
+    println!("threshold | precision recall   F1  | recall   F1");
+    for half in ["tune", "held-out"] {
+        println!("{half}");
+        for percent in (10..=34).step_by(2) {
+            let threshold = f64::from(percent) / 100.0;
+            let quality = measure(half, &Options { threshold, ..options.clone() });
+            println!(
+                "     {threshold:.2} |   {:.3}    {:.3}  {:.3} |  {:.3}  {:.3}",
+                quality.precision(),
+                quality.recall_matchable(),
+                quality.f1_matchable(),
+                quality.recall(),
+                f1(quality.precision(), quality.recall()),
+            );
+        }
+    }
+}
+
+/// Pairs of findings, summed over the reviews of a half.
+#[derive(Debug, Default)]
+struct Quality {
+    found: usize,
+    found_rightly: usize,
+    labelled: usize,
+    matchable: usize,
+}
+
+impl Quality {
+    fn precision(&self) -> f64 {
+        ratio(self.found_rightly, self.found)
+    }
+
+    fn recall(&self) -> f64 {
+        ratio(self.found_rightly, self.labelled)
+    }
+
+    fn recall_matchable(&self) -> f64 {
+        ratio(self.found_rightly, self.matchable)
+    }
+
+    fn f1_matchable(&self) -> f64 {
+        f1(self.precision(), self.recall_matchable())
+    }
+}
+
+fn ratio(part: usize, whole: usize) -> f64 {
+    f64::from(u32::try_from(part).unwrap()) / f64::from(u32::try_from(whole.max(1)).unwrap())
+}
+
+fn f1(precision: f64, recall: f64) -> f64 {
+    2.0 * precision * recall / (precision + recall).max(f64::MIN_POSITIVE)
+}
+
+fn measure(half: &str, options: &Options) -> Quality {
+    let mut quality = Quality::default();
+    for review in load(half) {
+        let consensus = find(&review.findings, &review.succeeded, options);
+        let groups = consensus.iter().map(|of| {
+            of.members.iter().map(|member| format!("{}/{}", member.model, member.finding)).collect()
+        });
+        let found = pairs(groups);
+        let labelled = pairs(review.groups.iter().cloned());
+        let matchable = labelled.iter().filter(|(a, b)| review.may_match(a, b, options));
+        quality.found += found.len();
+        quality.found_rightly += found.intersection(&labelled).count();
+        quality.labelled += labelled.len();
+        quality.matchable += matchable.count();
+    }
+    quality
+}
+
+fn pairs(groups: impl Iterator<Item = Vec<String>>) -> BTreeSet<(String, String)> {
+    let mut pairs = BTreeSet::new();
+    for mut group in groups {
+        group.sort();
+        for (at, a) in group.iter().enumerate() {
+            pairs.extend(group.iter().skip(at + 1).map(|b| (a.clone(), b.clone())));
+        }
+    }
+    pairs
+}
+
+struct LabelledReview {
+    findings: Vec<Finding>,
+    succeeded: Vec<ModelId>,
+    groups: Vec<Vec<String>>,
+}
+
+impl LabelledReview {
+    /// Whether the contract lets two findings match: models, file, lines and categories.
+    fn may_match(&self, a: &str, b: &str, options: &Options) -> bool {
+        let by_name: BTreeMap<String, &Finding> =
+            self.findings.iter().map(|of| (format!("{}/{}", of.model, of.id), of)).collect();
+        let (a, b) = (by_name[a], by_name[b]);
+        let any = options.uncategorised_match_all;
+        a.model != b.model
+            && a.file_path == b.file_path
+            && a.line_start <= b.line_end + options.line_slack
+            && b.line_start <= a.line_end + options.line_slack
+            && (a.category == b.category || (any && (a.category.is_none() || b.category.is_none())))
+    }
+}
+
+fn load(half: &str) -> Vec<LabelledReview> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(half);
+    let mut folders: Vec<_> = fs::read_dir(folder).unwrap().map(|of| of.unwrap().path()).collect();
+    folders.sort();
+    let reviews: Vec<_> = folders.iter().map(|folder| load_review(folder)).collect();
+    assert_eq!(reviews.len(), 12);
+    reviews
+}
+
+fn load_review(folder: &Path) -> LabelledReview {
+    let read = |name| -> Value {
+        serde_json::from_str(&fs::read_to_string(folder.join(name)).unwrap()).unwrap()
+    };
+    let (review, labels) = (read("review.json"), read("labels.json"));
+    let responses = review["responses"].as_array().unwrap();
+    let succeeded = responses.iter().filter(|response| response["status"] == "success");
+    let findings = responses.iter().flat_map(|response| {
+        let findings = response["findings"].as_array().unwrap();
+        findings.iter().map(|finding| read_finding(&text(response, "model_id"), finding))
+    });
+    LabelledReview {
+        succeeded: succeeded.map(|of| ModelId::new(text(of, "model_id")).unwrap()).collect(),
+        findings: findings.collect(),
+        groups: serde_json::from_value(labels["groups"].clone()).unwrap(),
+    }
+}
+
+fn read_finding(model: &str, finding: &Value) -> Finding {
+    let line = |name: &str| u32::try_from(finding[name].as_u64().unwrap()).unwrap();
+    let finding = Finding {
+        model: ModelId::new(model).unwrap(),
+        id: FindingId::new(text(finding, "finding_id")).unwrap(),
+        severity: Severity::parse(&text(finding, "severity")).unwrap(),
+        category: finding["category"].as_str().map(|text| Category::new(text).unwrap()),
+        rule: None,
+        file_path: text(finding, "file_path"),
+        line_start: line("line_start"),
+        line_end: line("line_end"),
+        title: text(finding, "title"),
+        description: text(finding, "description"),
+        suggestion: finding["suggestion"].as_str().map(str::to_owned),
+    };
+    finding.check().unwrap();
+    finding
+}
+
+fn text(object: &Value, name: &str) -> String {
+    object[name].as_str().unwrap().to_owned()
+}
