@@ -3,10 +3,7 @@
 //! A model seldom reports an issue twice. A pair therefore scores less if one of its findings is more like another finding of
 //! the other's model: by as much as that one is more alike.
 
-use std::collections::HashMap;
-
 use super::compare::{Comparison, Score};
-use crate::ids::ModelId;
 
 /// Two findings and how alike they are.
 pub(super) struct Pair {
@@ -18,17 +15,28 @@ pub(super) struct Pair {
 /// Lowers the scores of pairs whose findings prefer others.
 pub(super) fn lower_rivals(comparison: &Comparison<'_>, pairs: &mut [Pair]) {
     let model = |at: usize| comparison.findings().get(at).map(|finding| &finding.model);
-    let mut best: HashMap<(usize, Option<&ModelId>), f64> = HashMap::new();
-    for Pair { a, b, score } in pairs.iter() {
-        for key in [(*a, model(*b)), (*b, model(*a))] {
-            let best = best.entry(key).or_insert(score.total);
-            *best = best.max(score.total);
+    let mut sides: Vec<Side> = pairs.iter().enumerate().flat_map(sides).collect();
+    // Findings are sorted by model, so those that compete for one finding stand together.
+    sides.sort_unstable_by_key(|side| (side.of, side.other));
+    for rivals in sides.chunk_by(|a, b| a.of == b.of && model(a.other) == model(b.other)) {
+        let best = rivals.iter().map(|side| side.score).fold(f64::NEG_INFINITY, f64::max);
+        for side in rivals {
+            if let Some(pair) = pairs.get_mut(side.pair) {
+                pair.score.total -= best - side.score;
+            }
         }
     }
-    for Pair { a, b, score } in pairs {
-        let own = score.total;
-        for key in [(*a, model(*b)), (*b, model(*a))] {
-            score.total -= best.get(&key).map_or(0.0, |best| best - own);
-        }
-    }
+}
+
+/// A pair as the finding `of` sees it.
+struct Side {
+    of: usize,
+    other: usize,
+    score: f64,
+    /// The position of the pair.
+    pair: usize,
+}
+
+fn sides((pair, &Pair { a, b, score }): (usize, &Pair)) -> [Side; 2] {
+    [(a, b), (b, a)].map(|(of, other)| Side { of, other, score: score.total, pair })
 }
