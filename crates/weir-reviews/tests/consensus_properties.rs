@@ -52,10 +52,9 @@ fn some_findings() -> impl Strategy<Value = Vec<Finding>> {
 }
 
 fn some_options() -> impl Strategy<Value = Options> {
-    (0.0..0.6_f64, 0_u32..5, any::<bool>()).prop_map(|(threshold, line_slack, all)| Options {
+    (0.0..0.6_f64, 0_u32..5).prop_map(|(threshold, line_slack)| Options {
         threshold,
         line_slack,
-        uncategorised_match_all: all,
         ..Options::default()
     })
 }
@@ -70,7 +69,7 @@ fn member<'a>(findings: &'a [Finding], member: &Member) -> &'a Finding {
 }
 
 fn may_match(a: &Finding, b: &Finding, options: &Options) -> bool {
-    let any = options.uncategorised_match_all && (a.category.is_none() || b.category.is_none());
+    let any = a.category.is_none() || b.category.is_none();
     a.model != b.model
         && a.file_path == b.file_path
         && a.line_start <= b.line_end + options.line_slack

@@ -1,8 +1,8 @@
 //! The quality of consensus as a number: pairwise precision, recall and F1 against hand-labelled groups.
 //!
-//! Options are tuned on `corpus/tune` only; the number that counts is that of `corpus/held-out`. Labels say what a careful
-//! reviewer holds for the same issue, whatever its category. The contract lets only findings of the same category, file and
-//! lines match, so recall is given twice: of all labelled pairs, and of those that may match.
+//! Options are tuned on `corpus/tune` only; the number that counts is that of `corpus/held-out`, over all labelled pairs.
+//! Labels say what a careful reviewer holds for the same issue, whatever its category or place. The contract lets only findings
+//! of one file, near lines and no two categories match, so F1 is also given over the labelled pairs that may match.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,85 +20,77 @@ use weir_reviews::consensus::{Options, find};
 use weir_reviews::finding::{Finding, Severity};
 use weir_reviews::ids::{Category, FindingId, ModelId};
 
-/// Lowest F1 on the held-out half over the pairs that may match; 0.894 was measured.
+/// Lowest F1 on the held-out pull requests over all labelled pairs. The goal is 0.9; 0.891 was measured, in one run after the
+/// options were frozen. A better threshold for these pull requests is no reason to change it: they are not there to tune on.
 const HELD_OUT_F1_MIN: f64 = 0.89;
-/// The same if findings without category match all; 0.919 was measured.
-const HELD_OUT_UNCATEGORISED_F1_MIN: f64 = 0.91;
-/// Lowest F1 on the tuned half; 0.925 was measured.
-const TUNE_F1_MIN: f64 = 0.92;
-/// Most that F1 may lose within four hundredths of the threshold.
+/// The same on the tuned ones; 0.899 was measured, and 0.893 when cross-validated over pull requests.
+const TUNE_F1_MIN: f64 = 0.89;
+/// Most that F1 may lose within two hundredths of the threshold.
 const SLOPE_MAX: f64 = 0.02;
 
-fn uncategorised_match_all() -> Options {
-    Options { uncategorised_match_all: true, ..Options::default() }
-}
-
 #[test]
-fn consensus_on_the_held_out_half_is_good() {
+fn consensus_on_held_out_pull_requests_is_good() {
     let quality = measure("held-out", &Options::default());
-    assert!(quality.f1_matchable() >= HELD_OUT_F1_MIN, "{quality:?}");
-    let quality = measure("held-out", &uncategorised_match_all());
-    assert!(quality.f1_matchable() >= HELD_OUT_UNCATEGORISED_F1_MIN, "{quality:?}");
+    print_table("held-out");
+    assert!(quality.f1() >= HELD_OUT_F1_MIN, "{quality:?}");
 }
 
 #[test]
-fn consensus_on_the_tuned_half_is_good() {
+fn consensus_on_tuned_pull_requests_is_good() {
     let quality = measure("tune", &Options::default());
-    assert!(quality.f1_matchable() >= TUNE_F1_MIN, "{quality:?}");
+    print_table("tune");
+    assert!(quality.f1() >= TUNE_F1_MIN, "{quality:?}");
 }
 
-/// Prints F1 by threshold: `cargo test --test consensus_quality -- --nocapture`.
 #[test]
 fn quality_is_flat_around_the_threshold() {
-    print_table("Findings of the same category match", &Options::default());
-    print_table("Findings without category match all", &uncategorised_match_all());
-    let best = measure("held-out", &Options::default()).f1_matchable();
-    for hundredths in [-4, -2, 2, 4] {
+    let best = measure("tune", &Options::default()).f1();
+    for hundredths in [-2, -1, 1, 2] {
         let threshold = Options::default().threshold + f64::from(hundredths) / 100.0;
-        let quality = measure("held-out", &Options { threshold, ..Options::default() });
-        assert!(quality.f1_matchable() >= best - SLOPE_MAX, "{quality:?} at {threshold}");
+        let quality = measure("tune", &Options { threshold, ..Options::default() });
+        assert!(quality.f1() >= best - SLOPE_MAX, "{quality:?} at {threshold}");
     }
 }
 
 /// Each kind is worth its code: without it, F1 is lower at every threshold.
 #[test]
-fn each_kind_of_evidence_improves_the_tuned_half() {
-    let best = measure("tune", &Options::default()).f1_matchable();
+fn each_kind_of_evidence_improves_tuned_pull_requests() {
+    let best = measure("tune", &Options::default()).f1();
     for (name, options) in [
         ("no title weight", Options { title_weight: 1.0, ..Options::default() }),
         ("no concepts", Options { concept_weight: 0.0, ..Options::default() }),
+        ("no rarity", Options { rarity: 0.0, ..Options::default() }),
         ("no places", Options { place_weight: 0.0, ..Options::default() }),
-        ("no code", Options { code_weight: 0.0, ..Options::default() }),
     ] {
         let thresholds = (2..=40).step_by(2).map(|percent| f64::from(percent) / 100.0);
         let without = thresholds
             .map(|threshold| measure("tune", &Options { threshold, ..options.clone() }))
-            .map(|quality| quality.f1_matchable())
+            .map(|quality| quality.f1())
             .fold(0.0, f64::max);
         println!("{name}: F1 {without:.3} at its best threshold, {best:.3} with it");
         assert!(without < best, "{name}");
     }
 }
 
-fn print_table(title: &str, options: &Options) {
-    println!("\n{title}");
-    println!("          |  pairs that may match  |      all pairs");
-    println!("threshold | precision recall   F1  | recall   F1");
-    for half in ["tune", "held-out"] {
-        println!("{half}");
-        for percent in (10..=34).step_by(2) {
-            let threshold = f64::from(percent) / 100.0;
-            let quality = measure(half, &Options { threshold, ..options.clone() });
-            println!(
-                "     {threshold:.2} |   {:.3}    {:.3}  {:.3} |  {:.3}  {:.3}",
-                quality.precision(),
-                quality.recall_matchable(),
-                quality.f1_matchable(),
-                quality.recall(),
-                f1(quality.precision(), quality.recall()),
-            );
-        }
+/// Prints quality by threshold: `cargo test --test consensus_quality -- --nocapture`.
+fn print_table(half: &str) {
+    let mut table = format!(
+        "{half}\n          |           | all labelled pairs | pairs that may match\n\
+         threshold | precision |   recall    F1     |   recall    F1\n"
+    );
+    for percent in (10..=34).step_by(2) {
+        let threshold = f64::from(percent) / 100.0;
+        let quality = measure(half, &Options { threshold, ..Options::default() });
+        table.push_str(&format!(
+            "     {threshold:.2} |   {:.3}   |   {:.3}   {:.3}    |   {:.3}   {:.3}\n",
+            quality.precision(),
+            quality.recall(),
+            quality.f1(),
+            quality.recall_matchable(),
+            quality.f1_matchable(),
+        ));
     }
+    println!("{table}");
 }
 
 /// Pairs of findings, summed over the reviews of a half.
@@ -121,6 +113,10 @@ impl Quality {
 
     fn recall_matchable(&self) -> f64 {
         ratio(self.found_rightly, self.matchable)
+    }
+
+    fn f1(&self) -> f64 {
+        f1(self.precision(), self.recall())
     }
 
     fn f1_matchable(&self) -> f64 {
@@ -177,12 +173,12 @@ impl LabelledReview {
         let by_name: BTreeMap<String, &Finding> =
             self.findings.iter().map(|of| (format!("{}/{}", of.model, of.id), of)).collect();
         let (a, b) = (by_name[a], by_name[b]);
-        let any = options.uncategorised_match_all;
+        let any = a.category.is_none() || b.category.is_none();
         a.model != b.model
             && a.file_path == b.file_path
             && a.line_start <= b.line_end + options.line_slack
             && b.line_start <= a.line_end + options.line_slack
-            && (a.category == b.category || (any && (a.category.is_none() || b.category.is_none())))
+            && (any || a.category == b.category)
     }
 }
 
@@ -191,7 +187,7 @@ fn load(half: &str) -> Vec<LabelledReview> {
     let mut folders: Vec<_> = fs::read_dir(folder).unwrap().map(|of| of.unwrap().path()).collect();
     folders.sort();
     let reviews: Vec<_> = folders.iter().map(|folder| load_review(folder)).collect();
-    assert_eq!(reviews.len(), 12);
+    assert!(!reviews.is_empty());
     reviews
 }
 

@@ -7,6 +7,7 @@ use super::Options;
 use super::words::{Token, tokens};
 use crate::bounds::COMPARED_TOKENS_MAX;
 use crate::finding::Finding;
+use crate::ids::Category;
 
 /// Tokens of a sketch; more would set most of its bits.
 const SKETCH_TOKENS: usize = 24;
@@ -34,7 +35,7 @@ struct Text {
 pub(super) struct Score {
     /// The similarity of their texts, from 0 to 1.
     pub(super) text: f64,
-    /// The similarity of their texts and places.
+    /// The similarity of their texts and places, less what rivals take.
     pub(super) total: f64,
 }
 
@@ -68,15 +69,7 @@ impl<'a> Comparison<'a> {
         let slack = self.options.line_slack;
         a.line_start <= b.line_end.saturating_add(slack)
             && b.line_start <= a.line_end.saturating_add(slack)
-            && self.categories_match(a, b)
-    }
-
-    fn categories_match(&self, a: &Finding, b: &Finding) -> bool {
-        match (&a.category, &b.category) {
-            (Some(a), Some(b)) => a == b,
-            (None, None) => true,
-            _ => self.options.uncategorised_match_all,
-        }
+            && categories_match(a.category.as_ref(), b.category.as_ref())
     }
 
     /// Tokens that two findings probably have in common: cheap and rough.
@@ -101,6 +94,11 @@ impl<'a> Comparison<'a> {
         let total = text + self.options.place_weight * place.sqrt();
         Score { text, total }
     }
+}
+
+/// A finding without category says nothing about it, and so contradicts none.
+pub(super) fn categories_match(a: Option<&Category>, b: Option<&Category>) -> bool {
+    a.is_none() || b.is_none() || a == b
 }
 
 impl Text {
@@ -172,9 +170,8 @@ fn token_strengths(
     for (text, weight) in [(&finding.title, options.title_weight), (&finding.description, 1.0)] {
         tokens(text, |token| {
             let factor = match token {
-                Token::Word(_) => 1.0,
                 Token::Concept(_) => options.concept_weight,
-                Token::Code(_) => options.code_weight,
+                Token::Word(_) | Token::Code(_) => 1.0,
             };
             let next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
             found.push((*ids.entry(token).or_insert(next), weight * factor));

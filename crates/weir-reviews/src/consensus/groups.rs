@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
 use super::candidates;
-use super::compare::Comparison;
+use super::compare::{Comparison, categories_match};
+use super::rivals::{Pair, lower_rivals};
 use crate::ids::{Category, ModelId};
 
 /// The groups of the findings of a file; a finding that is like no other is a group of its own.
@@ -22,9 +23,16 @@ pub(super) fn join(comparison: &Comparison<'_>, file: Range<usize>) -> Vec<Vec<u
     joining.groups.into_values().map(|group| group.members).collect()
 }
 
+fn scored_pairs(comparison: &Comparison<'_>, file: Range<usize>) -> Vec<Pair> {
+    let pairs = candidates::pairs(comparison, file).into_iter();
+    let mut pairs: Vec<Pair> =
+        pairs.map(|(a, b)| Pair { a, b, score: comparison.score(a, b) }).collect();
+    lower_rivals(comparison, &mut pairs);
+    pairs
+}
+
 struct Joining<'a> {
     threshold: f64,
-    uncategorised_match_all: bool,
     line_slack: u32,
     /// The groups by their first member.
     groups: BTreeMap<usize, Group<'a>>,
@@ -34,8 +42,8 @@ struct Joining<'a> {
 struct Group<'a> {
     members: Vec<usize>,
     models: Vec<&'a ModelId>,
+    /// The category of its categorised members.
     category: Option<&'a Category>,
-    has_uncategorised: bool,
     /// The last of the first lines.
     start_max: u32,
     /// The first of the last lines.
@@ -61,7 +69,6 @@ impl<'a> Joining<'a> {
                 members: vec![at],
                 models: vec![&finding.model],
                 category: finding.category.as_ref(),
-                has_uncategorised: finding.category.is_none(),
                 start_max: finding.line_start,
                 end_min: finding.line_end,
                 edges: BTreeMap::new(),
@@ -72,13 +79,11 @@ impl<'a> Joining<'a> {
         let options = comparison.options();
         let mut joining = Joining {
             threshold: options.threshold,
-            uncategorised_match_all: options.uncategorised_match_all,
             line_slack: options.line_slack,
             groups: groups.collect(),
             queue: BinaryHeap::new(),
         };
-        for (a, b) in candidates::pairs(comparison, file) {
-            let score = comparison.score(a, b);
+        for Pair { a, b, score } in scored_pairs(comparison, file) {
             joining.connect(a, b, Edge { score_sum: score.total, shares_text: score.text > 0.0 });
         }
         joining
@@ -141,14 +146,7 @@ impl<'a> Joining<'a> {
         let end_min = a.end_min.min(b.end_min);
         start_max <= end_min.saturating_add(self.line_slack)
             && !a.models.iter().any(|model| b.models.contains(model))
-            && self.categories_match(a, b)
-    }
-
-    fn categories_match(&self, a: &Group<'_>, b: &Group<'_>) -> bool {
-        if self.uncategorised_match_all {
-            return a.category.is_none() || b.category.is_none() || a.category == b.category;
-        }
-        a.category == b.category && a.has_uncategorised == b.has_uncategorised
+            && categories_match(a.category, b.category)
     }
 }
 
@@ -159,7 +157,6 @@ impl<'a> Group<'a> {
         self.members.sort_unstable();
         self.models.extend(other.models);
         self.category = self.category.or(other.category);
-        self.has_uncategorised |= other.has_uncategorised;
         self.start_max = self.start_max.max(other.start_max);
         self.end_min = self.end_min.min(other.end_min);
     }

@@ -3,7 +3,7 @@
 //! [`find`] is a pure function of the findings and of the models that succeeded:
 //! 1. [`words`] cuts the title and the description of a finding into tokens.
 //! 2. [`compare`] decides which pairs may match (file, lines, category, model) and scores how alike they are.
-//! 3. [`candidates`] bounds the pairs, and [`groups`] joins the most alike groups until no average score reaches the threshold.
+//! 3. [`candidates`] bounds the pairs, [`rivals`] lets the findings of a model compete, and [`groups`] joins the most alike groups until no average score reaches the threshold.
 //! 4. [`merge`] makes a [`Consensus`] of every group with two models.
 //!
 //! All pairs of a group may match, so that a group has one finding of a model and never chains across distant lines. The
@@ -14,6 +14,7 @@ mod compare;
 mod concepts;
 mod groups;
 mod merge;
+mod rivals;
 mod stem;
 mod words;
 
@@ -33,8 +34,6 @@ pub const LINE_SLACK: u32 = 3;
 pub const THRESHOLD: f64 = 0.18;
 /// Weight of a token of the title; a token of the description has 1.
 pub const TITLE_WEIGHT: f64 = 2.0;
-/// Weight of an identifier, beside the words that it is made of.
-pub const CODE_WEIGHT: f64 = 1.5;
 /// Weight of a concept, beside the word that stands for it.
 pub const CONCEPT_WEIGHT: f64 = 1.5;
 /// Exponent of a token's rarity: a token that few findings have weighs more.
@@ -51,16 +50,12 @@ pub struct Options {
     pub threshold: f64,
     /// Weight of a token of the title; a token of the description has 1.
     pub title_weight: f64,
-    /// Weight of an identifier, beside the words that it is made of.
-    pub code_weight: f64,
     /// Weight of a concept, beside the word that stands for it.
     pub concept_weight: f64,
     /// Exponent of a token's rarity; at 0 all tokens weigh the same.
     pub rarity: f64,
     /// Score of two findings on exactly the same lines, beside that of their texts.
     pub place_weight: f64,
-    /// Whether a finding without category may match one of any category.
-    pub uncategorised_match_all: bool,
 }
 
 impl Default for Options {
@@ -69,11 +64,9 @@ impl Default for Options {
             line_slack: LINE_SLACK,
             threshold: THRESHOLD,
             title_weight: TITLE_WEIGHT,
-            code_weight: CODE_WEIGHT,
             concept_weight: CONCEPT_WEIGHT,
             rarity: RARITY,
             place_weight: PLACE_WEIGHT,
-            uncategorised_match_all: false,
         }
     }
 }

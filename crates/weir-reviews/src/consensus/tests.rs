@@ -66,7 +66,6 @@ fn findings_match_only_in_one_file_category_and_place() {
         Finding { line_start: 16, line_end: 16, ..two() },
         Finding { line_start: 5, line_end: 6, ..two() },
         Finding { file_path: "src/auth/logout.py".to_owned(), ..two() },
-        Finding { category: None, ..two() },
         Finding { category: Some(Category::new("bug").unwrap()), ..two() },
         Finding { model: ModelId::new("a").unwrap(), id: FindingId::new("2").unwrap(), ..two() },
         Finding { title: "Typo".to_owned(), line_start: 10, line_end: 12, ..two() },
@@ -78,12 +77,11 @@ fn findings_match_only_in_one_file_category_and_place() {
 }
 
 #[test]
-fn uncategorised_findings_can_be_let_match_all_but_join_no_categories() {
-    let options = Options { uncategorised_match_all: true, ..Options::default() };
+fn an_uncategorised_finding_matches_any_category_but_joins_no_two() {
     let mut findings = ["a", "b", "c"].map(|model| finding(model, "1", (10, 12), INJECTION));
     findings[0].category = None;
     findings[2].category = Some(Category::new("bug").unwrap());
-    let all = find(&findings, &models(&["a", "b", "c"]), &options);
+    let all = found(&findings);
     assert_eq!(all.len(), 1);
     assert_eq!(members(&all[0]), ["a/1", "b/1"]);
     assert_eq!(all[0].category.as_ref().unwrap().as_str(), "security");
@@ -106,6 +104,18 @@ fn of_two_findings_of_a_model_the_more_similar_one_agrees() {
     ]);
     assert_eq!(all.len(), 1);
     assert_eq!(members(&all[0]), ["a/1", "b/1"]);
+}
+
+#[test]
+fn a_finding_does_not_agree_with_one_whose_model_says_it_better() {
+    let all = found(&[
+        finding("a", "1", (10, 10), "Token `session_id` is written to the log"),
+        finding("b", "1", (10, 10), "Logging of the `session_id` token"),
+        finding("b", "2", (10, 10), "`session_id` is not rotated"),
+        finding("c", "1", (10, 10), "`session_id` is never rotated"),
+    ]);
+    let groups: Vec<_> = all.iter().map(members).collect();
+    assert_eq!(groups, [["a/1", "b/1"], ["b/2", "c/1"]]);
 }
 
 #[test]

@@ -4,10 +4,13 @@ use super::concepts::concepts;
 use super::stem::stem;
 use crate::bounds::COMPARED_TEXT_MAX;
 
+/// Letters of a stem that count: `validate` and `validation` differ only after them. Names with digits count whole.
+const WORD_LETTERS: usize = 5;
+
 /// A part of a text that another text may have too.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Token {
-    /// A stemmed word.
+    /// The beginning of a stemmed word.
     Word(String),
     /// What a word stands for, which others may call differently.
     Concept(usize),
@@ -86,9 +89,12 @@ fn visit_words(name: &str, visit: &mut impl FnMut(Token)) {
         let (word, after) = rest.split_at(word_end(rest));
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         if is_meaningful(&word) {
-            let stem = stem(&word);
+            let mut stem = stem(&word);
             for &concept in concepts(&stem) {
                 visit(Token::Concept(concept));
+            }
+            if stem.bytes().all(|b| b.is_ascii_lowercase()) {
+                stem.truncate(WORD_LETTERS);
             }
             visit(Token::Word(stem));
         }
@@ -156,6 +162,8 @@ mod tests {
         assert_eq!(all("user_id."), of(&["id", "user"], &["user_id"]));
         assert_eq!(all("Vec::new"), of(&["new", "vec"], &["new", "vec", "vec::new"]));
         assert_eq!(all("int() fails"), of(&["fail", "int"], &["int"]));
+        assert_eq!(all("validate the validation"), of(&["valid"], &[]));
+        assert_eq!(all("item1234 item1235"), of(&["item1234", "item1235"], &[]));
         assert_eq!(all("MD5, 404."), of(&["404", "md5"], &[]));
         assert_eq!(all("größer_als 漢字"), of(&["als", "größer", "漢字"], &["größer_als"]));
     }
