@@ -130,7 +130,7 @@ async fn a_deleted_review_leaves_nothing() {
     let raw = scene.app.data().unwrap().join("reviews-raw");
     let files = walk(&raw).into_iter().filter(|path| path.is_file()).count();
     assert_eq!(files, 0, "no raw output remains");
-    assert_eq!(empty, "[]");
+    assert_eq!(scene.stored().await, empty);
 }
 
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {

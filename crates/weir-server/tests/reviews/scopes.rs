@@ -126,7 +126,7 @@ async fn an_id_of_others_cannot_be_taken_or_replaced() {
         for tail in ["theirs", "theirs?replace=true"] {
             let reply = send(&scene, &token, Method::PUT, tail, &body).await;
             assert!(matches!(reply.status, 400 | 409), "{}", reply.text());
-            for secret in ["other", "secret", "claude"] {
+            for secret in ["other/weir", "secret", "claude", "pull/7"] {
                 assert!(!reply.any_problem().detail.contains(secret), "{}", reply.text());
             }
         }
