@@ -166,7 +166,7 @@ pub mod own {
         GONE = GONE, "It no longer exists",
             "Start over with a new one.";
         PAYLOAD_TOO_LARGE = PAYLOAD_TOO_LARGE, "The request body is too large",
-            "Send a smaller body; `server.body_bytes_max` is the limit.";
+            "Send a smaller body; `detail` names the limit.";
         UNSUPPORTED_MEDIA_TYPE = UNSUPPORTED_MEDIA_TYPE, "The content type is not supported",
             "Send `Content-Type: application/json`.";
         REQUEST_TIMEOUT = REQUEST_TIMEOUT, "The request timed out",

@@ -28,7 +28,11 @@ pub fn open(field: &str, url: &str) -> Result<(Arc<dyn ObjectStore>, String)> {
     Ok((s3(field, bucket)?, prefix.to_owned()))
 }
 
-fn open_folder(field: &str, folder: &Path) -> Result<Arc<dyn ObjectStore>> {
+/// Opens a folder, which is created if it is missing. `field` is the setting that names it.
+///
+/// # Errors
+/// The path is not absolute, or the folder cannot be created.
+pub fn open_folder(field: &str, folder: &Path) -> Result<Arc<dyn ObjectStore>> {
     if !folder.is_absolute() {
         return Err(Error::invalid(field, "is a folder that is not absolute"));
     }

@@ -21,7 +21,7 @@ pub struct ServerSettings {
     /// Private key for HTTPS: a PEM file. Requires tls_cert.
     #[config(env = "WEIR_TLS_KEY")]
     pub tls_key: Option<PathBuf>,
-    /// Maximum size of a request body in bytes.
+    /// Maximum size of a request body in bytes. Requests that record reviews may have 10 MiB, whatever it is.
     #[config(default = 1_048_576, env = "WEIR_BODY_BYTES_MAX")]
     pub body_bytes_max: usize,
     /// Seconds within which a client must send the headers of a request.

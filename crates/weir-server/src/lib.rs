@@ -7,6 +7,7 @@
 mod allowance;
 pub mod keeper;
 pub mod limiter;
+pub mod reviews;
 
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub struct Settings {
     pub limiter: limiter::Settings,
     /// `[keeper]`.
     pub keeper: keeper::Settings,
+    /// `[reviews]`.
+    pub reviews: reviews::Settings,
 }
 
 /// Every service. The keeper limits its clients with the limiter, so the limiter opens first.
@@ -29,5 +32,6 @@ pub fn services(settings: Settings, jobs: &JobSettings) -> Vec<Box<dyn Service>>
     vec![
         Box::new(limiter::LimiterService::new(settings.limiter).aggregate_every(every)),
         Box::new(keeper::KeeperService::new(settings.keeper).aggregate_every(every)),
+        Box::new(reviews::ReviewsService::new(settings.reviews).aggregate_every(every)),
     ]
 }

@@ -27,7 +27,18 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-framework", &["weir-api", "weir-table"]),
     ("weir-limiter", &["weir-table"]),
     ("weir-keeper", &["weir-table"]),
-    ("weir-server", &["weir-api", "weir-framework", "weir-keeper", "weir-limiter", "weir-table"]),
+    ("weir-reviews", &["weir-table"]),
+    (
+        "weir-server",
+        &[
+            "weir-api",
+            "weir-framework",
+            "weir-keeper",
+            "weir-limiter",
+            "weir-reviews",
+            "weir-table",
+        ],
+    ),
     ("weir-testkit", &["weir-table"]),
     ("weir-sim", &["weir-keeper", "weir-limiter", "weir-table"]),
 ];

@@ -117,8 +117,12 @@ pub fn main() -> ExitCode {
 
 /// The services, with the configured settings.
 fn services(config: &Config) -> Vec<Box<dyn Service>> {
-    let (limiter, keeper) = (config.limiter.clone(), config.keeper.clone());
-    weir_server::services(weir_server::Settings { limiter, keeper }, &config.jobs)
+    let settings = weir_server::Settings {
+        limiter: config.limiter.clone(),
+        keeper: config.keeper.clone(),
+        reviews: config.reviews.clone(),
+    };
+    weir_server::services(settings, &config.jobs)
 }
 
 async fn run(command: Command, source: &Source) -> Result<(), Failure> {

@@ -11,6 +11,7 @@ mod record;
 mod responses;
 mod review;
 mod rollups;
+mod sarif;
 
 pub use self::comparison::{
     CategoryFigures, CompareParams, Comparison, Estimate, FindingCounts, FindingFigures, Interval,
@@ -31,6 +32,7 @@ pub use self::record::{
 pub use self::responses::{CostMetric, ListedResponse, Response, ResponseStatus};
 pub use self::review::{Review, ReviewRef, ReviewStatus};
 pub use self::rollups::{RollupDifference, VerifyRollupsRequest, VerifyRollupsResponse};
+pub use self::sarif::{SarifDriver, SarifLog, SarifRun, SarifTool};
 
 /// Content type of SARIF.
 pub const SARIF: &str = "application/sarif+json";

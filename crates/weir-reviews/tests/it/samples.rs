@@ -45,6 +45,7 @@ pub(crate) fn finding(of_model: &str, number: usize) -> Finding {
         id: finding_id(&format!("f-{number:04}")),
         severity: Severity::ALL[number % 5],
         category: (number % 3 != 2).then(|| category(["security", "style"][number % 3])),
+        rule: None,
         file_path: format!("src/file{}.rs", number % 7),
         line_start: u32::try_from(number).unwrap() * 10 + 1,
         line_end: u32::try_from(number).unwrap() * 10 + 3,

@@ -7,7 +7,7 @@ use super::load::Loaded;
 use super::secret::Secret;
 use super::{Config, Kind, listen, log};
 use crate::failure::Failure;
-use weir_server::limiter::table_problem;
+use weir_server::limiter::{Compat, table_problem};
 
 const DAY_S: u64 = 86_400;
 /// Minimum length of the admin key in characters.
@@ -58,7 +58,11 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
     if let Some(problem) = log::level_problem(&config.log.level) {
         problems.push(loaded.wrong("log.level", problem));
     }
-    let services = [("limiter", config.limiter.problems()), ("keeper", config.keeper.problems())];
+    let services = [
+        ("limiter", config.limiter.problems()),
+        ("keeper", config.keeper.problems()),
+        ("reviews", config.reviews.problems()),
+    ];
     for (section, found) in services {
         let named = |(key, problem)| loaded.wrong(&format!("{section}.{key}"), problem);
         problems.extend(found.into_iter().map(named));
@@ -77,6 +81,10 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     let prefix = store.table_prefix.as_deref().unwrap_or_default();
     if let Some(problem) = table_problem(&limits.table, prefix, limits.compat) {
         problems.push(loaded.wrong("limiter.table", problem));
+    }
+    let (key, table) = loaded.config.reviews.table_name();
+    if let Some(problem) = table_problem(&table, prefix, Compat::Own) {
+        problems.push(loaded.wrong(&format!("reviews.{key}"), problem));
     }
     if auth.refresh_token_secs < auth.access_token_secs {
         let problem =

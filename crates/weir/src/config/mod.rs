@@ -59,6 +59,9 @@ pub(crate) struct Config {
     /// Daily budgets for AI models, and model selection.
     #[config(nested)]
     pub(crate) keeper: weir_server::keeper::Settings,
+    /// Reviews of pull requests by several models.
+    #[config(nested)]
+    pub(crate) reviews: weir_server::reviews::Settings,
     /// Level and format of the server's log.
     #[config(nested)]
     pub(crate) log: Log,
