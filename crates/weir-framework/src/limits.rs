@@ -83,7 +83,10 @@ impl RateLimit {
     /// Appends the limit with two parameters; returns where the value ends.
     fn item(&self, to: &mut Vec<u8>, first: (&str, u64), second: (&str, u64)) -> usize {
         to.push(b'"');
-        to.extend(self.name.bytes().filter(|byte| is_plain(*byte)));
+        match self.name.bytes().all(is_plain) {
+            true => to.extend_from_slice(self.name.as_bytes()),
+            false => to.extend(self.name.bytes().filter(|byte| is_plain(*byte))),
+        }
         to.push(b'"');
         for (name, value) in [first, second] {
             to.extend_from_slice(name.as_bytes());

@@ -57,9 +57,9 @@ pub const ROLLUP_MARKS_PAGE: u32 = 500;
 /// Marks of a day that are cleared by one pass over it; a day with more takes several.
 pub const ROLLUP_DAY_MARKS_MAX: usize = 10_000;
 /// Most items of a transaction that writes a day; a store allows 100.
-pub const ROLLUP_WRITES_MAX: usize = 90;
+pub const ROLLUP_COMMIT_ITEMS_MAX: usize = 90;
 /// Most bytes of a transaction that writes a day; a store allows 4 MiB.
-pub const ROLLUP_WRITE_BYTES_MAX: usize = 3 * 1024 * 1024;
+pub const ROLLUP_COMMIT_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Most days of a comparison.
 pub const COMPARE_DAYS_MAX: u32 = 400;
 /// Most models of a comparison.
@@ -99,10 +99,10 @@ pub const REPORT_COLUMNS: usize = 100;
 
 // The responses of a review can be summed.
 const _: () = assert!(COST_MICROS_MAX * (MODELS_MAX as u64) < COST_SUM_MICROS_MAX);
+// A transaction of rollups has room for at least one item, its version and its mark.
+const _: () = assert!(ROLLUP_COMMIT_BYTES_MAX > 2 * ROLLUP_DATA_MAX && ROLLUP_COMMIT_ITEMS_MAX > 2);
 /// Most bytes of the paths of the files that a review lists, all together.
 pub const FILES_BYTES_MAX: usize = 256 * 1024;
-/// Most findings of a consensus that a caller sends.
-pub const MEMBERS_MAX: usize = 100;
 /// Most bytes of a merged description; what is longer is cut.
 pub const MERGED_MAX: usize = 256 * 1024;
 /// Most partitions of the lists that every review is in.
@@ -121,11 +121,7 @@ pub const RAW_SWEEP_BACK_DAYS: i64 = 400;
 pub const RAW_SWEEP_AGAIN_DAYS: i64 = 2;
 /// Most days that one sweep of expired raw outputs visits.
 pub const RAW_SWEEP_DAYS_MAX: usize = 64;
-/// Most writes that a change of a review adds for its rollups.
-pub const ROLLUP_CHANGE_WRITES_MAX: usize = 4;
 /// Most bytes of the items that one transaction writes; the rest of the store's bound is for its other writes.
 pub const TRANSACTION_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Pages of one review that are read at once at most; a page has up to 1 MiB.
 pub const REVIEW_PAGES_MAX: usize = 1_000;
-// A transaction of rollups has room for at least one item, its version and its mark.
-const _: () = assert!(ROLLUP_WRITE_BYTES_MAX > 2 * ROLLUP_DATA_MAX && ROLLUP_WRITES_MAX > 2);

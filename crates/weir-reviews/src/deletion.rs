@@ -4,7 +4,6 @@
 //! 2. Everything that the models said is deleted, with the cost metrics and the raw outputs.
 //! 3. The lookup and the note are deleted last; so [`Reviews::resume_deletions`] finishes what was killed.
 
-use weir_table::limits::TRANSACT_MAX;
 use weir_table::{Backend, Query, Write};
 
 use crate::error::{Error, Result};
@@ -64,7 +63,7 @@ impl<B: Backend> Reviews<B> {
         let fence = old.exact_fence();
         let review = keys::review(&old.review, old.created_at_ms);
         let note = keys::item(keys::deletion(&old.review.id));
-        let withdrawal = self.withdrawal(&old).await?;
+        let withdrawal = self.withdrawal(&old);
         let deleting = Lookup {
             state: State::Deleting,
             revision: new_revision(),
@@ -87,9 +86,7 @@ impl<B: Backend> Reviews<B> {
         let (fence, table) = (lookup.fence(), self.table());
         let children = self.children(&lookup.review).await?;
         let units = children.iter().map(|item| removal(table, item)).collect::<Result<_>>()?;
-        let mut deletes = transactions(units, TRANSACT_MAX);
-        deletes.retain(|writes| !writes.is_empty());
-        if !self.write_fenced(&fence, deletes).await? {
+        if !self.write_fenced(&fence, transactions(units)).await? {
             return Ok(());
         }
         self.delete_raws(&lookup.raws, lookup.raws_in_flight).await?;

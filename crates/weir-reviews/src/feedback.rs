@@ -1,16 +1,15 @@
 //! What people say of findings.
 
-use weir_table::expr::attr;
 use weir_table::{Backend, Write};
 
 use crate::error::{Error, Result};
 use crate::ids::{FindingId, ModelId, ReviewId, UserName};
-use crate::items::{Lookup, State, feedback_update};
+use crate::items::{Lookup, State, feedback_unchanged, feedback_update};
 use crate::keys;
-use crate::record::{RollupChange, RollupKind, rollup_writes};
 use crate::retry::{TRIES_MAX, pause};
 use crate::review::{Feedback, RecordedFinding};
 use crate::reviews::Reviews;
+use crate::rollup::StoredSummary;
 
 impl<B: Backend> Reviews<B> {
     /// Records that a person accepts or dismisses a finding. The same person may say the same again, which changes nothing;
@@ -34,6 +33,7 @@ impl<B: Backend> Reviews<B> {
             if matches!(lookup.state, State::Recording | State::Completing) {
                 continue;
             }
+            let share = self.rollup_share(&lookup.review, lookup.created_at_ms).await?;
             let item = self.item(keys::finding(&lookup.review, model, finding)).await?;
             let missing = || Error::not_found("finding", format!("{model}/{finding}"));
             let known = RecordedFinding::decode(&item.ok_or_else(missing)?)?;
@@ -41,7 +41,7 @@ impl<B: Backend> Reviews<B> {
             if known.feedback.as_ref().is_some_and(is_same) {
                 return Ok(known);
             }
-            if self.try_feedback(&lookup, &known, &feedback).await? {
+            if self.try_feedback(&lookup, share, &known, &feedback).await? {
                 return Ok(RecordedFinding { feedback: Some(feedback), ..known });
             }
         }
@@ -52,19 +52,16 @@ impl<B: Backend> Reviews<B> {
     async fn try_feedback(
         &self,
         lookup: &Lookup,
+        share: Option<StoredSummary>,
         known: &RecordedFinding,
         feedback: &Feedback,
     ) -> Result<bool> {
         let key = keys::finding(&lookup.review, &known.finding.model, &known.finding.id);
         let update = Write::update(self.table().clone(), key, feedback_update(feedback));
-        let mut writes = vec![lookup.fence().check(self.table()), update.when(attr("PK").exists())];
+        let update = update.when(feedback_unchanged(known));
+        let mut writes = vec![lookup.fence().check(self.table()), update];
         if lookup.is_ended() {
-            writes.extend(rollup_writes(&RollupChange {
-                review: &lookup.review,
-                created_at_ms: lookup.created_at_ms,
-                models: std::slice::from_ref(&known.finding.model),
-                kind: RollupKind::Feedback,
-            }));
+            writes.extend(self.rollups_of_feedback(share, known, feedback.accepted)?);
         }
         Ok(self.transact(writes).await?.is_applied())
     }

@@ -186,7 +186,7 @@ pub fn by_date(day: Day, shard: Option<u32>) -> String {
     sharded(format!("DATE#{day}"), shard)
 }
 
-/// Responses and costs of a model: partition in [`GSI1`].
+/// Responses of a model: partition in [`GSI1`].
 #[must_use]
 pub fn by_model(model: &ModelId) -> String {
     format!("MODEL#{model}")
@@ -196,6 +196,13 @@ pub fn by_model(model: &ModelId) -> String {
 #[must_use]
 pub fn review_gsi1_sort(review: &ReviewRef, created_at_ms: i64) -> String {
     format!("{REVIEW_PREFIX}{}", review_gsi2_sort(review, created_at_ms))
+}
+
+/// Costs of a model: partition in [`GSI1`]. They are apart from its responses, so that a reader that sums the whole partition
+/// of a model meets only responses.
+#[must_use]
+pub fn costs_of_model(model: &ModelId) -> String {
+    format!("COST#{model}")
 }
 
 /// Sort key of a cost metric in [`GSI1`].
@@ -394,6 +401,7 @@ mod tests {
             (by_date(day, None), "DATE#2025-01-15"),
             (by_date(day, Some(3)), "DATE#2025-01-15#3"),
             (by_model(&model), "MODEL#gpt-5"),
+            (costs_of_model(&model), "COST#gpt-5"),
             (
                 review_gsi1_sort(&at, AT_MS),
                 "REVIEW#2025-01-15T10:30:00.000Z#owner#repo#123#uuid-v4",

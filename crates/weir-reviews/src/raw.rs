@@ -96,7 +96,7 @@ fn failed(error: ObjectError) -> Error {
 pub(crate) fn raw_key(context: &ItemContext, model: &ModelId, revision: &str) -> String {
     let ReviewRef { id, owner, repo, pr_number } = &context.review;
     let time = rfc3339(context.created_at_ms);
-    let unique = short_hash(&format!("{id}#{revision}"));
+    let unique = short_hash(&format!("{id}/{revision}"));
     let parts = [
         owner.to_string(),
         repo.to_string(),
@@ -204,7 +204,7 @@ impl<B: Backend> Reviews<B> {
             if left == 0 {
                 break;
             }
-            let due = SortRange::Le(keys::raw_expiry_sort(now_ms, "").into());
+            let due = SortRange::Lt(keys::raw_expiry_sort(now_ms.saturating_add(1), "").into());
             let partition = keys::raw_expiry_partition(day, shard);
             let query = Query::partition(self.table().clone(), partition).sort(due);
             let page = self.store().page(query, left, None).await?;
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_key_has_five_parts_whatever_the_model() {
         let key = |model: &str| raw_key(&context(), &ModelId::new(model).unwrap(), "1");
-        assert_eq!(key("gpt-5"), "acme/.../7/gpt-5/2025-01-15T10:30:00.000Z-c4a81049f3022662.json");
+        assert_eq!(key("gpt-5"), "acme/.../7/gpt-5/2025-01-15T10:30:00.000Z-9500024ec336e323.json");
         let names = ["a/b", "a%2Fb", "..", ".", "a:b", "a\\b", &"/".repeat(256), &"m".repeat(256)];
         let mut seen = BTreeSet::new();
         for name in names {

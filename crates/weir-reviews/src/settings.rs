@@ -3,6 +3,7 @@
 use weir_table::Name;
 
 use crate::bounds::{INDEX_SHARDS_MAX, ROLLUP_RETENTION_DAYS};
+use crate::consensus::Options;
 use crate::error::{Error, Result};
 use crate::table::{ENVIRONMENT, table_name};
 
@@ -21,6 +22,8 @@ pub struct Settings {
     /// them allow more writes per second on DynamoDB, and cost a query each. A larger number can be set at any time; with
     /// a smaller one lists lack older entries.
     pub index_shards: u32,
+    /// How findings are compared.
+    pub consensus: Options,
 }
 
 impl Default for Settings {
@@ -31,6 +34,7 @@ impl Default for Settings {
             cost_days: 365,
             rollup_days: ROLLUP_RETENTION_DAYS,
             index_shards: 1,
+            consensus: Options::default(),
         }
     }
 }

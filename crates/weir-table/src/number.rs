@@ -186,6 +186,26 @@ impl Number {
         }
     }
 
+    /// `self + other`, exactly. Cheaper than to convert `other` first.
+    ///
+    /// # Errors
+    /// As [`Number::checked_add`].
+    pub fn checked_add_i64(self, other: i64) -> Result<Number, NumberError> {
+        match self.small().and_then(|small| small.checked_add(other)) {
+            Some(sum) => Ok(Number::from(sum)),
+            None => self.checked_add(Number::from(other)),
+        }
+    }
+
+    /// Compares with a whole number. Cheaper than to convert it first.
+    #[must_use]
+    pub fn cmp_i64(&self, other: i64) -> Ordering {
+        match self.small() {
+            Some(small) => small.cmp(&other),
+            None => self.cmp(&Number::from(other)),
+        }
+    }
+
     /// `self - other`, exactly.
     ///
     /// # Errors

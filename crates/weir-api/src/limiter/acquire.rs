@@ -1,5 +1,6 @@
 //! `POST acquire` and `GET availability`.
 
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -68,9 +69,11 @@ pub struct AcquireResponse {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LimitStatus {
     /// Entity that the limit belongs to: the caller's, or its parent.
-    pub entity: String,
+    #[schema(value_type = String)]
+    pub entity: CompactString,
     /// Name of the limit.
-    pub name: String,
+    #[schema(value_type = String)]
+    pub name: CompactString,
     /// Capacity of the bucket, in tokens.
     pub capacity: u64,
     /// Tokens that refill in each period.

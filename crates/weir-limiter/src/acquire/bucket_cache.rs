@@ -87,6 +87,12 @@ impl CachedBucket {
         Arc::clone(&self.observed.lock().latest)
     }
 
+    /// The shard that was observed last, and the version of the bucket.
+    pub(super) fn latest_and_version(&self) -> (Arc<Bucket>, u64) {
+        let observed = self.observed.lock();
+        (Arc::clone(&observed.latest), observed.version)
+    }
+
     /// A shard as it was last observed.
     pub(crate) fn shard(&self, shard: u32) -> Option<Arc<Bucket>> {
         self.observed.lock().shards.get(shard as usize)?.clone()

@@ -85,7 +85,7 @@ impl<B: Backend> Namespace<B> {
         let Some(charge) = self.parent_charge(request, parent) else {
             return Ok(Attempt::SlowPath);
         };
-        let child_take = self.child_take(request, image, wcu);
+        let child_take = self.versioned(self.child_take(request, image, wcu));
         let parent_take = self.parent_take(request, &charge, wcu);
         let (child, parent) = tokio::join!(self.try_take(&child_take), self.try_take(&parent_take));
         let child_result = match child {

@@ -6,7 +6,7 @@ use weir_table::{Added, Backend, Written};
 
 use super::bucket_cache::CachedBucket;
 use super::next_step::{Next, next_step};
-use super::refusal::{self, CachedRefusal, Payer, limit_statuses};
+use super::refusal::{CachedRefusal, Payer, granted_statuses, limit_statuses};
 use super::request::{CheckedRequest, restricted_to};
 use super::take::{Take, Wcu};
 use super::{Acquire, Acquired, Granted, Refused};
@@ -75,7 +75,7 @@ impl<B: Backend> Namespace<B> {
         let Some(cached) = self.limiter.inner.bucket_cache.get(&request.id) else {
             return Box::pin(self.acquire_slow(request)).await;
         };
-        let image = cached.latest();
+        let (image, version) = cached.latest_and_version();
         // A grant that is stored needs a transaction. Its request may be a repeated one, which the bucket must not refuse.
         if request.stores_grant() || !request.may_take_from(&image) {
             return Box::pin(self.acquire_slow(request)).await;
@@ -83,16 +83,12 @@ impl<B: Backend> Namespace<B> {
         if let Some(refused) = self.cached_refusal(request, &cached) {
             return Ok(refused);
         }
-        let take = self.child_take(request, &image, Wcu::None);
+        let take = Take { version: Some(version), ..self.child_take(request, &image, Wcu::None) };
         if !self.is_preparable(request, &image) || take.new_expiry().is_some() {
             return Box::pin(self.take_with_retries(request)).await;
         }
         match self.take_prepared(&cached, &take).await {
-            Ok(Added::Done(bucket)) => {
-                let bucket = Arc::new(bucket);
-                cached.observe(Arc::clone(&bucket));
-                Ok(self.granted(request, [(&request.id, &*bucket)]))
-            }
+            Ok(Added::Done(bucket)) => Ok(self.granted(request, [(&request.id, &bucket)])),
             Ok(Added::Refused(found)) => {
                 let found = found.as_ref().map(|item| take.decode(item));
                 Box::pin(self.after_refused_prepared(request, &take, found)).await
@@ -183,7 +179,7 @@ impl<B: Backend> Namespace<B> {
         image: &Bucket,
         wcu: Wcu,
     ) -> Result<Attempt> {
-        let take = self.child_take(request, image, wcu);
+        let take = self.versioned(self.child_take(request, image, wcu));
         match self.try_take(&take).await? {
             TakeResult::Conflict => Ok(Attempt::Retry),
             TakeResult::Taken(bucket) => {
@@ -205,11 +201,15 @@ impl<B: Backend> Namespace<B> {
     ) -> Take<'t> {
         let take = Take::new(&request.id, image, &request.amounts, wcu, request.now_ms);
         Take {
-            version: self.limiter.inner.bucket_cache.version(&request.id),
             lease_ttl_ms: request.acquire.lease_ttl_ms,
             same_cascade: true,
             ..take.in_table(self.limiter.settings().is_shared())
         }
+    }
+
+    /// The take with the version that its bucket has now.
+    pub(super) fn versioned<'t>(&self, take: Take<'t>) -> Take<'t> {
+        Take { version: self.limiter.inner.bucket_cache.version(take.id), ..take }
     }
 
     pub(super) async fn try_take(&self, take: &Take<'_>) -> Result<TakeResult> {
@@ -291,7 +291,12 @@ impl<B: Backend> Namespace<B> {
         request: &CheckedRequest<'_>,
         cached: &CachedBucket,
     ) -> Option<Acquired> {
-        let version = |id: &BucketId| self.limiter.inner.bucket_cache.version(id);
+        let version = |id: &BucketId| {
+            if *id == request.id {
+                return Some(cached.version());
+            }
+            self.limiter.inner.bucket_cache.version(id)
+        };
         let limits = cached.refusal()?.response(&request.amounts, request.now_ms, version)?;
         Some(Acquired::Refused(Refused::new(limits)))
     }
@@ -311,12 +316,8 @@ impl<B: Backend> Namespace<B> {
                 entity: id.entity.clone(),
                 shards: vec![ShardTake { shard: bucket.shard, amounts }],
             });
-            let refilled =
-                (bucket.refilled_ms < request.now_ms).then(|| bucket.refilled(request.now_ms));
-            let now = refilled.as_ref().unwrap_or(bucket);
-            limits.extend(limit_statuses(&id.entity, now, &request.amounts, request.now_ms));
+            limits.extend(granted_statuses(&id.entity, bucket, &request.amounts, request.now_ms));
         }
-        let limits = refusal::granted(limits);
         Acquired::Granted(Granted { grant: self.grant(request, takes), limits })
     }
 

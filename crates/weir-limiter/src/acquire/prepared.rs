@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use weir_table::{Add, Added, Backend, Prepared};
+use weir_table::{Add, Added, Backend, Item, Prepared};
 
 use super::bucket_cache::CachedBucket;
 use super::request::CheckedRequest;
@@ -33,12 +33,12 @@ impl<B: Backend> Namespace<B> {
         is_embedded && pays_alone && !request.stores_grant() && image.shard_count <= 1
     }
 
-    /// Takes with a prepared take; prepares it if nobody has.
+    /// Takes with a prepared take, which it prepares if nobody has. Remembers the bucket.
     pub(super) async fn take_prepared(
         &self,
         cached: &CachedBucket,
         take: &Take<'_>,
-    ) -> Result<Added<Bucket>> {
+    ) -> Result<Added<Arc<Bucket>>> {
         let last = cached.prepared_takes.lock().get(usize::from(take.refills())).cloned().flatten();
         let prepared = match last.filter(|prepared| prepared.shape.is_of(take)) {
             Some(prepared) => prepared,
@@ -50,7 +50,13 @@ impl<B: Backend> Namespace<B> {
         let key = cached.key.get_or_init(make);
         let prepared = &prepared.prepared;
         let add = Add { prepared, key, add: &numbers.add, than: &numbers.compare };
-        Ok(self.limiter.store().add(add, item::decode).await?)
+        // Remembered when it is taken, not when that is durable: otherwise all takes until then would expect the old balance.
+        let remember = |item: &Item| {
+            let bucket = Arc::new(item::decode(item));
+            cached.observe(Arc::clone(&bucket));
+            bucket
+        };
+        Ok(self.limiter.store().add(add, remember).await?)
     }
 
     async fn prepare(&self, cached: &CachedBucket, take: &Take<'_>) -> Result<Arc<PreparedTake>> {

@@ -4,10 +4,12 @@
 //! still refuse it. The response is computed from the same buckets, so it is the store's. Other processes may refund tokens
 //! meanwhile, so a refusal is remembered for a second at most.
 
+use std::borrow::Cow;
+
 use super::request::{Amounts, restricted_to};
 use super::{LimitStatus, Refused};
 use crate::bounds::REFUSAL_MEMORY_MS;
-use crate::bucket::{Bucket, Limit, MILLI};
+use crate::bucket::{Bucket, Level, Limit, MILLI, Meter};
 use crate::ids::{EntityId, LimitName};
 use crate::item::BucketId;
 
@@ -54,9 +56,11 @@ impl CachedRefusal {
                 return None;
             }
             let now = payer.whole.refilled(now_ms);
-            let has = |name: &LimitName| now.meter(name).is_some();
             // A parent pays only for limits that it has; the entity must have them all.
-            let amounts = restricted_to(amounts, |name| number == 0 || has(name));
+            let amounts = match number {
+                0 => Cow::Borrowed(amounts),
+                _ => Cow::Owned(restricted_to(amounts, |name| now.meter(name).is_some())),
+            };
             let can_ever = |(name, amount): &(LimitName, i64)| {
                 now.meter(name).is_some_and(|meter| *amount <= meter.rate.capacity)
             };
@@ -80,13 +84,7 @@ pub(crate) fn limit_statuses(
 ) -> Vec<LimitStatus> {
     let status = |(name, amount): &(LimitName, i64)| {
         let meter = bucket.meter(name)?;
-        // From one shard alone the total is estimated: the others are assumed to be alike.
-        let available = if bucket.shard_count == 1 {
-            meter.level.tokens
-        } else {
-            let scaled = meter.level.tokens.saturating_mul(i64::from(bucket.shard_count));
-            scaled.min(meter.rate.capacity)
-        };
+        let available = total_tokens(bucket, meter, meter.level);
         let retry_after_ms = match meter.level.wait_ms(meter.rate, *amount) {
             Some(0) => 0,
             Some(wait_ms) => bucket.retry_ms(wait_ms, now_ms),
@@ -102,6 +100,34 @@ pub(crate) fn limit_statuses(
         })
     };
     requested.iter().filter_map(status).collect()
+}
+
+/// The status of each requested limit after a grant by `bucket`: nothing is missing.
+pub(crate) fn granted_statuses<'a>(
+    entity: &'a EntityId,
+    bucket: &'a Bucket,
+    requested: &'a Amounts,
+    now_ms: i64,
+) -> impl Iterator<Item = LimitStatus> + 'a {
+    requested.iter().filter_map(move |(name, amount)| {
+        let meter = bucket.meter(name)?;
+        Some(LimitStatus {
+            entity: entity.clone(),
+            limit: Limit::from_rate(name.clone(), meter.rate),
+            available_milli: total_tokens(bucket, meter, bucket.level_at(meter, now_ms)),
+            requested: amount / MILLI,
+            deficit_milli: 0,
+            retry_after_ms: 0,
+        })
+    })
+}
+
+/// The tokens of all shards. From one shard alone they are estimated: the others are assumed to be alike.
+fn total_tokens(bucket: &Bucket, meter: &Meter, level: Level) -> i64 {
+    if bucket.shard_count == 1 {
+        return level.tokens;
+    }
+    level.tokens.saturating_mul(i64::from(bucket.shard_count)).min(meter.rate.capacity)
 }
 
 impl Refused {

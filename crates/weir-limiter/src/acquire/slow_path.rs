@@ -9,7 +9,7 @@ use weir_table::{Backend, Item, Write};
 
 use super::bucket_cache::CachedBucket;
 use super::bucket_plan::{BucketPlan, Decision, PlanContext, ShardState};
-use super::refusal::{self, Payer, limit_statuses};
+use super::refusal::{self, Payer, granted_statuses, limit_statuses};
 use super::request::{CheckedRequest, check_capacity, restricted_to};
 use super::{Acquired, Granted, LimitStatus, Refused};
 use crate::bounds::{SHARDS_MAX, TRIES_MAX};
@@ -314,10 +314,10 @@ impl<B: Backend> Namespace<B> {
             if let Decision::Take { after, observed, .. } = decision {
                 self.observe_shards(plan);
                 self.limiter.inner.bucket_cache.observe(&plan.id, observed);
-                limits.extend(limit_statuses(&plan.id.entity, &after, &plan.amounts, now_ms));
+                limits.extend(granted_statuses(&plan.id.entity, &after, &plan.amounts, now_ms));
             }
         }
-        refusal::granted(limits)
+        limits
     }
 
     fn refuse(

@@ -83,6 +83,11 @@ impl TakeShape {
     }
 }
 
+/// When a refill at `now_ms` would be; none if that is the last refill, after which there is nothing to refill.
+fn refill_time(image: &Bucket, now_ms: i64) -> Option<i64> {
+    Some(image.refill_time(now_ms)).filter(|time| *time != image.refilled_ms)
+}
+
 fn same_rate(name: &LimitName) -> [Guard; 3] {
     [Field::Capacity, Field::Refill, Field::Period].map(|field| Guard::Equals(field.of(name)))
 }
@@ -115,8 +120,8 @@ pub(crate) struct Take<'a> {
     pub(super) id: &'a BucketId,
     /// The shard as this process last observed it.
     pub(super) image: &'a Bucket,
-    /// The shard refilled to now, if the take refills first.
-    pub(super) now: Option<Bucket>,
+    /// When the shard is refilled, if the take refills first.
+    pub(super) refilled_ms: Option<i64>,
     pub(super) amounts: &'a Amounts,
     pub(super) wcu: Option<(LimitName, i64)>,
     pub(super) now_ms: i64,
@@ -146,13 +151,10 @@ impl<'a> Take<'a> {
         let names = amounts.iter().map(|(name, _)| name);
         let is_short = !covers(image, amounts) || (wcu == Wcu::Charged && is_out_of_writes(image));
         let refills = is_short || !image.may_refill_later(names, now_ms);
-        let now = refills.then(|| image.refilled(now_ms));
-        // Without a time that is later than the last refill there is nothing to refill.
-        let now = now.filter(|now| now.refilled_ms != image.refilled_ms);
         Take {
             id,
             image,
-            now,
+            refilled_ms: refills.then(|| refill_time(image, now_ms)).flatten(),
             amounts,
             wcu: (wcu == Wcu::Charged).then(|| (LimitName::wcu(), MILLI)),
             now_ms,
@@ -169,9 +171,8 @@ impl<'a> Take<'a> {
     /// zae-limiter never refills it, and counts the shards up when it finds it empty.
     pub(super) fn in_table(mut self, shared: bool) -> Take<'a> {
         self.shared = shared;
-        if shared && self.now.is_none() && is_low_on_writes(self.image) {
-            let now = self.image.refilled(self.now_ms);
-            self.now = Some(now).filter(|now| now.refilled_ms != self.image.refilled_ms);
+        if shared && !self.refills() && is_low_on_writes(self.image) {
+            self.refilled_ms = refill_time(self.image, self.now_ms);
         }
         self
     }
@@ -192,7 +193,7 @@ impl<'a> Take<'a> {
 
     /// Whether the take refills first.
     pub(super) fn refills(&self) -> bool {
-        self.now.is_some()
+        self.refilled_ms.is_some()
     }
 
     fn is_from_caller(&self) -> bool {
@@ -210,7 +211,8 @@ impl<'a> Take<'a> {
 
     /// The limits that are refilled first: all or none.
     fn refilled(&self) -> impl Iterator<Item = &Meter> {
-        self.now.iter().flat_map(|now| &now.meters)
+        let meters = self.refills().then_some(&self.image.meters);
+        meters.into_iter().flatten()
     }
 
     pub(super) fn shape(&self) -> TakeShape {
@@ -225,7 +227,7 @@ impl<'a> Take<'a> {
     pub(super) fn numbers(&self) -> TakeNumbers {
         let (mut add, mut compare) = (Vec::with_capacity(16), Vec::with_capacity(24));
         compare.push(self.image.refilled_ms);
-        match &self.now {
+        match self.refilled_ms {
             None => {
                 // A last refill further in the future has to be set back.
                 compare.push(self.now_ms.saturating_add(CLOCK_AHEAD_MAX_MS));
@@ -241,15 +243,16 @@ impl<'a> Take<'a> {
                 }));
                 compare.extend(meters().flat_map(|meter| meter.map_or([0; 3], rate_numbers)));
             }
-            Some(now) => {
-                add.push(now.refilled_ms.saturating_sub(self.image.refilled_ms));
-                for (before, after) in self.image.meters.iter().zip(&now.meters) {
-                    let growth = after.level.tokens.saturating_sub(before.level.tokens);
+            Some(refilled_ms) => {
+                add.push(refilled_ms.saturating_sub(self.image.refilled_ms));
+                for before in &self.image.meters {
+                    let after = self.image.level_at(before, self.now_ms);
+                    let growth = after.tokens.saturating_sub(before.level.tokens);
                     add.push(growth.saturating_sub(self.amount(&before.name)));
-                    add.push(after.level.remainder - before.level.remainder);
+                    add.push(after.remainder - before.level.remainder);
                     // A refill that stops at the capacity depends on the exact balance. The write limit need not be exact, and
                     // every take of others changes it.
-                    let is_full = after.level.tokens >= now.share(after).capacity;
+                    let is_full = after.tokens >= self.image.share(before).capacity;
                     let is_cut = is_full && !before.name.is_wcu();
                     let least = if is_cut { before.level.tokens } else { i64::MIN };
                     compare.extend([before.level.tokens, least, before.level.remainder]);
@@ -269,8 +272,9 @@ impl<'a> Take<'a> {
 
     /// Millitokens that the refill adds to a limit.
     fn refill_of(&self, name: &LimitName) -> i64 {
-        let tokens = |bucket: &Bucket| bucket.meter(name).map_or(0, |meter| meter.level.tokens);
-        self.now.as_ref().map_or(0, |now| tokens(now).saturating_sub(tokens(self.image)))
+        let Some(meter) = self.image.meter(name).filter(|_| self.refills()) else { return 0 };
+        let refilled = self.image.level_at(meter, self.now_ms);
+        refilled.tokens.saturating_sub(meter.level.tokens)
     }
 
     /// The expiry that the use gives the shard, if it is later than the one it has.

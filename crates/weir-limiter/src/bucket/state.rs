@@ -152,6 +152,23 @@ impl Bucket {
         self.granted_until_ms = self.granted_until_ms.filter(|until| *until > self.refilled_ms);
     }
 
+    /// The time of a refill at `now_ms`: the refilled bucket's, without making one.
+    pub(crate) fn refill_time(&self, now_ms: i64) -> i64 {
+        let is_set_back = self.is_ahead(now_ms) && !self.is_expired(now_ms);
+        if is_set_back { now_ms } else { self.refilled_ms.max(now_ms) }
+    }
+
+    /// The level of a meter at `now_ms`: that of the refilled bucket, without making one.
+    pub(crate) fn level_at(&self, meter: &Meter, now_ms: i64) -> Level {
+        if self.is_expired(now_ms) {
+            return self.share(meter).full();
+        }
+        if self.refilled_ms == now_ms || self.is_ahead(now_ms) {
+            return meter.level;
+        }
+        meter.level.refilled(self.share(meter), self.elapsed_ms(now_ms))
+    }
+
     /// Fills an expired bucket: it has been full.
     fn renew(&mut self, now_ms: i64) {
         for meter in &mut self.meters {
@@ -467,6 +484,22 @@ mod tests {
 
     fn name(text: &str) -> LimitName {
         LimitName::new(text).unwrap()
+    }
+
+    #[test]
+    fn the_level_at_a_time_is_that_of_the_refilled_bucket() {
+        let mut bucket = Bucket::full(&[Limit::per_minute(name("rpm"), 60)], 0, 1, 1_000_000);
+        bucket.take(&name("rpm"), 50 * MILLI);
+        bucket.expires = Some(2_000);
+        for granted_until_ms in [None, Some(1_010_000)] {
+            let bucket = Bucket { granted_until_ms, ..bucket.clone() };
+            let meter = bucket.meter(&name("rpm")).unwrap();
+            for now_ms in [0, 999_000, 1_000_000, 1_000_001, 1_020_000, 1_999_999, 2_000_000] {
+                let refilled = bucket.refilled(now_ms).meter(&name("rpm")).unwrap().level;
+                assert_eq!(bucket.level_at(meter, now_ms), refilled, "{now_ms}");
+                assert_eq!(bucket.refill_time(now_ms), bucket.refilled(now_ms).refilled_ms);
+            }
+        }
     }
 
     #[test]

@@ -133,7 +133,8 @@ fn same_place(a: &Finding, b: &Finding) -> f64 {
     let first = a.line_start.max(b.line_start);
     let last = a.line_end.min(b.line_end);
     let both = f64::from(last.saturating_sub(first)) + 1.0;
-    let either = f64::from(a.line_end.max(b.line_end) - a.line_start.min(b.line_start)) + 1.0;
+    let either =
+        f64::from(a.line_end.max(b.line_end).saturating_sub(a.line_start.min(b.line_start))) + 1.0;
     if first <= last { both / either } else { 0.0 }
 }
 

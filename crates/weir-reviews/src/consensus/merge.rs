@@ -2,7 +2,6 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use super::compare::Comparison;
 use crate::bounds::TEXT_MAX;
@@ -28,15 +27,9 @@ pub(super) fn all(
 }
 
 fn in_order(a: &Consensus, b: &Consensus) -> Ordering {
-    let place = |of: &Consensus| (Reverse(of.severity), of.line_start, of.line_end);
-    let (place_a, place_b) = (place(a), place(b));
-    (place_a.0, &a.file_path, place_a.1, place_a.2, &a.members).cmp(&(
-        place_b.0,
-        &b.file_path,
-        place_b.1,
-        place_b.2,
-        &b.members,
-    ))
+    let by_file = b.severity.cmp(&a.severity).then_with(|| a.file_path.cmp(&b.file_path));
+    let lines = |of: &Consensus| (of.line_start, of.line_end);
+    by_file.then_with(|| lines(a).cmp(&lines(b))).then_with(|| a.members.cmp(&b.members))
 }
 
 /// None if the group is empty.
@@ -121,17 +114,13 @@ const ELLIPSIS: &str = "…";
 /// `model (high, lines 3-5): title` and the description.
 fn statement(finding: &Finding) -> String {
     let Finding { model, severity, line_start, line_end, title, description, .. } = finding;
-    let mut statement = format!("{model} ({severity}, ");
-    // Writing to a string does not fail.
-    let _ = match line_start == line_end {
-        true => write!(statement, "line {line_start}): {}", title.trim()),
-        false => write!(statement, "lines {line_start}-{line_end}): {}", title.trim()),
+    let lines = match line_start == line_end {
+        true => format!("line {line_start}"),
+        false => format!("lines {line_start}-{line_end}"),
     };
-    if !description.trim().is_empty() {
-        statement.push('\n');
-        statement.push_str(description.trim());
-    }
-    statement
+    let (title, description) = (title.trim(), description.trim());
+    let gap = if description.is_empty() { "" } else { "\n" };
+    format!("{model} ({severity}, {lines}): {title}{gap}{description}")
 }
 
 fn shortened(mut text: String, max: usize) -> String {

@@ -41,7 +41,7 @@ impl CostMetric {
             .with("output_tokens", response.output_tokens)
             .with(TTL, *cost_ttl);
         let sort = keys::cost_gsi1_sort(review, *created_at_ms);
-        let item = in_index(item, GSI1, keys::by_model(model), sort);
+        let item = in_index(item, GSI1, keys::costs_of_model(model), sort);
         let sort = keys::cost_gsi2_sort(review, *created_at_ms, model);
         in_index(item, GSI2, keys::ALL_COSTS.to_owned(), sort)
     }

@@ -1,7 +1,7 @@
 //! The item of a finding, with what a person says of it.
 
 use weir_table::Item;
-use weir_table::expr::{Update, set};
+use weir_table::expr::{Condition, Update, attr, set};
 
 use super::{Fields, ItemContext, in_index};
 use crate::error::Result;
@@ -80,6 +80,18 @@ pub(crate) fn feedback_update(feedback: &Feedback) -> Update {
     set(FEEDBACK, verdict(feedback))
         .set(FEEDBACK_BY, feedback.by.as_str())
         .set(FEEDBACK_AT, rfc3339(feedback.at_ms))
+}
+
+/// Requires that a finding exists, and that its feedback is as it was read.
+pub(crate) fn feedback_unchanged(known: &RecordedFinding) -> Condition {
+    let exists = attr("PK").exists();
+    match &known.feedback {
+        None => exists.and(attr(FEEDBACK).absent()),
+        Some(feedback) => exists
+            .and(attr(FEEDBACK).eq(verdict(feedback)))
+            .and(attr(FEEDBACK_BY).eq(feedback.by.as_str()))
+            .and(attr(FEEDBACK_AT).eq(rfc3339(feedback.at_ms))),
+    }
 }
 
 fn with_feedback(item: Item, feedback: &Feedback) -> Item {

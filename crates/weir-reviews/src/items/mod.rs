@@ -17,7 +17,7 @@ use weir_table::Item;
 pub use self::cost::CostMetric;
 use self::fields::Fields;
 pub(crate) use self::files::{decode_files, encode_files};
-pub(crate) use self::finding::feedback_update;
+pub(crate) use self::finding::{feedback_unchanged, feedback_update};
 pub(crate) use self::lookup::{Claim, Fence, Lookup, State, new_revision};
 pub(crate) use self::response::cost_key_of;
 use crate::error::Result;

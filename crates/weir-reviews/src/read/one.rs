@@ -9,12 +9,20 @@ use weir_table::{Backend, Item, Query};
 use crate::error::{Error, Result};
 use crate::ids::{ModelId, ReviewId};
 use crate::items::{Lookup, State, decode_files};
-use crate::keys::{self, CONSENSUS_PREFIX, FINDING_PREFIX, MODEL_PREFIX};
+use crate::keys::{self, CONSENSUS_PREFIX, FINDING_PREFIX, MODEL_PREFIX, ReviewRef};
 use crate::retry::{TRIES_MAX, pause};
 use crate::review::{Consensus, RecordedFinding, RecordedReview, Response, Review, ReviewStatus};
 use crate::reviews::Reviews;
 
 impl<B: Backend> Reviews<B> {
+    /// Finds the pull request of a review.
+    ///
+    /// # Errors
+    /// There is no such review, or the store fails.
+    pub async fn find(&self, id: &ReviewId) -> Result<ReviewRef> {
+        Ok(self.living_lookup(id).await?.review)
+    }
+
     /// A review, without what its models said.
     ///
     /// # Errors
@@ -23,18 +31,24 @@ impl<B: Backend> Reviews<B> {
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
             let lookup = self.living_lookup(id).await?;
-            if let Some(item) = self.review_item(&lookup).await? {
-                let mut review = described(&lookup, Review::decode(&item)?);
-                if Review::has_files(&item) {
-                    let files = self.item(keys::files(&lookup.review)).await?;
-                    let files = files.as_ref().map(decode_files).transpose()?;
-                    review.pull_request.files = files.unwrap_or_default();
-                }
+            if let Some(review) = self.found_review(&lookup).await? {
                 return Ok(review);
             }
             self.check_unchanged(&lookup).await?;
         }
         Err(Error::Contended)
+    }
+
+    /// The review of a lookup, with its files; `None` if readers may not see it.
+    pub(crate) async fn found_review(&self, lookup: &Lookup) -> Result<Option<Review>> {
+        let Some(item) = self.review_item(lookup).await? else { return Ok(None) };
+        let mut review = described(lookup, Review::decode(&item)?);
+        if Review::has_files(&item) {
+            let files = self.item(keys::files(&lookup.review)).await?;
+            let files = files.as_ref().map(decode_files).transpose()?;
+            review.pull_request.files = files.unwrap_or_default();
+        }
+        Ok(Some(review))
     }
 
     /// A review with everything that its models said.

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weir_table::Item;
 
-use super::agreement;
 use super::{Completion, NewConsensus};
 use crate::bounds::MERGED_MAX;
+use crate::consensus::Options;
 use crate::finding::Finding;
 use crate::ids::ModelId;
 use crate::items::{CostMetric, ItemContext, encode_files};
@@ -30,6 +30,7 @@ pub(super) fn assemble(
     mut responses: Vec<Response>,
     mut findings: Vec<Finding>,
     completion: &Completion,
+    options: &Options,
 ) -> RecordedReview {
     responses.sort_unstable_by(|a, b| a.model.cmp(&b.model));
     findings.sort_unstable_by(|a, b| (&a.model, &a.id).cmp(&(&b.model, &b.id)));
@@ -40,7 +41,9 @@ pub(super) fn assemble(
         Completion::Completed(Some(sent)) => {
             (ReviewStatus::Completed, from_caller(sent, succeeded.len() as u64))
         }
-        Completion::Completed(None) => (ReviewStatus::Completed, found(&findings, &succeeded)),
+        Completion::Completed(None) => {
+            (ReviewStatus::Completed, found(&findings, &succeeded, options))
+        }
     };
     let members: BTreeSet<&Member> = consensus.iter().flat_map(|one| &one.members).collect();
     let recorded = |finding: Finding| {
@@ -66,14 +69,15 @@ pub(super) fn assemble(
 
 /// The item of a review whose models still respond.
 pub(super) fn in_progress(context: &ItemContext, head: Head) -> Review {
-    let open = assemble(context, head, Vec::new(), Vec::new(), &Completion::Failed);
+    let open =
+        assemble(context, head, Vec::new(), Vec::new(), &Completion::Failed, &Options::default());
     Review { status: ReviewStatus::InProgress, ..open.review }
 }
 
-fn found(findings: &[Finding], succeeded: &[ModelId]) -> Vec<Consensus> {
+fn found(findings: &[Finding], succeeded: &[ModelId], options: &Options) -> Vec<Consensus> {
     let has_succeeded = |finding: &&Finding| succeeded.contains(&finding.model);
     let compared: Vec<Finding> = findings.iter().filter(has_succeeded).cloned().collect();
-    let mut consensus = agreement::find(&compared, succeeded);
+    let mut consensus = crate::consensus::find(&compared, succeeded, options);
     for one in &mut consensus {
         let end = one.merged_description.floor_char_boundary(MERGED_MAX);
         one.merged_description.truncate(end);
@@ -158,7 +162,8 @@ mod tests {
         let head = Head { pull_request: new.head.pull_request, requested_by: None };
         let findings = new.responses.iter().flat_map(|r| r.findings.clone()).collect();
         let responses = new.responses.iter().map(|r| r.to_response(None)).collect();
-        let recorded = assemble(&context, head, responses, findings, completion);
+        let recorded =
+            assemble(&context, head, responses, findings, completion, &Options::default());
         (context, recorded)
     }
 

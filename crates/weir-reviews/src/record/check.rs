@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{NewConsensus, NewHead, NewResponse, NewReview};
 use crate::bounds::{
-    COST_MICROS_MAX, CREATED_AHEAD_MAX_MS, FILES_BYTES_MAX, FILES_MAX, FINDINGS_MAX,
-    LATENCY_MAX_MS, LINE_MAX, MEMBERS_MAX, MODELS_MAX, PATH_MAX, PR_NUMBER_MAX, RAW_MAX, TEXT_MAX,
+    CONSENSUS_MEMBERS_MAX, COST_MICROS_MAX, CREATED_AHEAD_MAX_MS, FILES_BYTES_MAX, FILES_MAX,
+    FINDINGS_MAX, LATENCY_MAX_MS, LINE_MAX, MODELS_MAX, PATH_MAX, PR_NUMBER_MAX, RAW_MAX, TEXT_MAX,
     TOKENS_MAX,
 };
 use crate::error::{Error, Result};
@@ -144,7 +144,7 @@ pub(crate) fn check_consensus<'a>(
 
 impl NewConsensus {
     fn check(&self) -> Result<()> {
-        check_count("members", self.members.len(), MEMBERS_MAX)?;
+        check_count("members", self.members.len(), CONSENSUS_MEMBERS_MAX)?;
         let models: BTreeSet<_> = self.members.iter().map(|member| &member.model).collect();
         if models.len() < 2 {
             return Err(Error::invalid("members", "are not of two models or more"));
@@ -227,7 +227,8 @@ mod tests {
 
     #[test]
     fn an_error_names_its_field() {
-        let cases: [(&str, fn(&mut NewReview)); 24] = [
+        type Change = fn(&mut NewReview);
+        let cases: [(&str, Change); 24] = [
             ("pr_number: ", |r| r.head.pull_request.number = 0),
             ("pr_title: ", |r| r.head.pull_request.title = "x".repeat(TEXT_MAX + 1)),
             ("files[1]: ", |r| r.head.pull_request.files.push(String::new())),

@@ -88,7 +88,7 @@ impl<B: Backend> Reviews<B> {
         let head = Head { pull_request, requested_by: open.requested_by };
         let Existing { responses, findings, .. } = existing;
         let mut recorded: RecordedReview =
-            assemble(&context, head, responses, findings, completion);
+            assemble(&context, head, responses, findings, completion, &self.settings().consensus);
         let is_ended = self.end_revision(lookup, &context, &mut recorded, &items).await?;
         Ok(is_ended.then_some(Recorded { review: recorded.review, changed: true }))
     }

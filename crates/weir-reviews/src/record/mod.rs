@@ -3,9 +3,10 @@
 //! A review has a lookup item, which says what happens to it ([`State`](crate::items)), and which every transaction below the
 //! review checks. In one call:
 //! 1. Everything is checked and computed in memory.
-//! 2. If it fits, one transaction writes it all. Otherwise a first transaction puts the lookup into the state `recording`,
-//!    raw outputs go to the object storage, and several transactions write responses, findings and consensus.
-//! 3. The last transaction writes the review itself and completes the lookup. Only then do readers see the review.
+//! 2. A first transaction puts the lookup into the state `recording`, with as many responses, findings and consensus items as
+//!    fit. Raw outputs go to the object storage, and further transactions write the rest.
+//! 3. The last transaction writes the review itself and completes the lookup. Only then do readers see the review. It writes
+//!    nothing else, because a query may meet a part of a transaction.
 //!
 //! The same content again continues where an earlier attempt failed, or changes nothing. Replacing a review first makes it
 //! one in progress, and then does the same. Step by step, [`Reviews::open_review`] shows a review in progress,
@@ -15,7 +16,6 @@
 //! [`Reviews::add_response`]: crate::Reviews::add_response
 //! [`Reviews::complete`]: crate::Reviews::complete
 
-mod agreement;
 mod assemble;
 mod check;
 mod complete;
@@ -35,12 +35,11 @@ use weir_table::Backend;
 use self::assemble::units as units_of;
 pub use self::new::{Completion, NewConsensus, NewHead, NewResponse, NewReview, Recorded};
 pub(crate) use self::reconcile::{removal, transactions};
-pub(crate) use self::rollups::{RollupChange, RollupKind, rollup_writes};
 use crate::error::{Error, Result};
 use crate::ids::ReviewId;
 use crate::items::{Lookup, State};
 use crate::keys::{self, ReviewRef};
-use crate::review::{PullRequest, Review};
+use crate::review::PullRequest;
 use crate::reviews::Reviews;
 
 impl<B: Backend> Reviews<B> {
@@ -65,8 +64,7 @@ impl<B: Backend> Reviews<B> {
 
     /// The result of a call that changes nothing; `None` if the review has just changed.
     async fn unchanged(&self, lookup: &Lookup) -> Result<Option<Recorded>> {
-        let item = self.review_item(lookup).await?;
-        let review = item.as_ref().map(Review::decode).transpose()?;
+        let review = self.found_review(lookup).await?;
         Ok(review.map(|review| Recorded { review, changed: false }))
     }
 

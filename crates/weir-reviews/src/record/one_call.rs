@@ -8,15 +8,15 @@ use weir_table::{Backend, Item, Write};
 
 use super::assemble::{Head, assemble, in_progress, units};
 use super::raws::{check_raws, expiries, raw_keys};
-use super::reconcile::{ended, transactions};
-use super::{Completion, NewReview, Recorded, RollupChange, RollupKind, rollup_writes};
-use super::{conflict, new_id, review_ref};
+use super::{Completion, NewResponse, NewReview, Recorded, conflict, new_id, review_ref};
+use crate::bounds::TRANSACTION_BYTES_MAX;
+use crate::consensus::Options;
 use crate::error::{Error, Result};
 use crate::ids::{ModelId, ReviewId};
 use crate::items::{ItemContext, Lookup, State, new_revision};
 use crate::keys;
 use crate::retry::{TRIES_MAX, pause};
-use crate::review::{RecordedReview, Review};
+use crate::review::RecordedReview;
 use crate::reviews::Reviews;
 
 /// A checked request.
@@ -61,39 +61,25 @@ impl<B: Backend> Reviews<B> {
         let context = self.context(request, self.now_ms());
         let hashes = (request.content_hash.clone(), request.head_hash.clone());
         let mut lookup = Lookup::new(&context, State::Recording, hashes);
-        let raw_keys = raw_keys(&context, &request.new.responses, &lookup.revision);
-        lookup.raws = expiries(&context, &raw_keys);
-        let recorded = assembled(request, &context, &raw_keys);
-        if raw_keys.is_empty()
-            && let Some(writes) = self.in_one_transaction(&lookup, &context, &recorded)
-        {
-            let is_applied = self.transact(writes).await?.is_applied();
-            return Ok(is_applied.then_some(Recorded { review: recorded.review, changed: true }));
-        }
+        let plan = Plan::new(request, &context, &lookup, &self.settings().consensus);
+        lookup.raws = expiries(&context, &plan.raw_keys);
         let begin = Write::put(self.table().clone(), lookup.encode()).when(attr("PK").absent());
         let expiries = self.expiry_writes(&context, &lookup.raws);
-        if !self.transact([begin].into_iter().chain(expiries).collect()).await?.is_applied() {
+        let mut writes: Vec<Write> = [begin].into_iter().chain(expiries).collect();
+        // Items that name raw outputs are written after those.
+        let first = if plan.raw_keys.is_empty() {
+            first_units(units(&context, &plan.recorded))
+        } else {
+            Vec::new()
+        };
+        let items = first.iter().flatten().cloned();
+        writes.extend(items.map(|item| Write::put(self.table().clone(), item)));
+        if !self.transact(writes).await?.is_applied() {
             return Ok(None);
         }
-        self.finish_recording(request, &lookup, Vec::new()).await
-    }
-
-    /// All writes of a new review, if they fit into one transaction.
-    fn in_one_transaction(
-        &self,
-        lookup: &Lookup,
-        context: &ItemContext,
-        recorded: &RecordedReview,
-    ) -> Option<Vec<Write>> {
-        let put = |item: Item| Write::put(self.table().clone(), item);
-        let units = units(context, recorded);
-        let units = units.into_iter().map(|unit| unit.into_iter().map(put).collect()).collect();
-        let last = self.last_writes(lookup, &ended(lookup, context, recorded), context, recorded);
-        let [writes] = <[_; 1]>::try_from(transactions(units, last.len())).ok()?;
-        let mut writes: Vec<Write> = last.into_iter().chain(writes).collect();
-        let first = writes.first_mut()?;
-        *first = first.clone().when(attr("PK").absent());
-        (writes.len() <= TRANSACT_MAX).then_some(writes)
+        let existing: Vec<Item> =
+            first.into_iter().filter_map(|unit| unit.into_iter().next()).collect();
+        self.finish_recording(request, &lookup, plan, &existing).await
     }
 
     /// `None` when another writer was faster.
@@ -108,15 +94,15 @@ impl<B: Backend> Reviews<B> {
             if lookup.is_ended() {
                 return self.unchanged(&lookup).await;
             }
-            let existing = self.children(&lookup.review).await?;
-            return self.finish_recording(request, &lookup, existing).await;
+            return self.continue_recording(request, &lookup).await;
         }
         if !request.replace {
             return Err(conflict(&request.id, "is recorded already with other content"));
         }
-        let Some(lookup) = self.take_over(request, &lookup).await? else { return Ok(None) };
-        let existing = self.children(&lookup.review).await?;
-        self.finish_recording(request, &lookup, existing).await
+        match self.take_over(request, &lookup).await? {
+            Some(lookup) => self.continue_recording(request, &lookup).await,
+            None => Ok(None),
+        }
     }
 
     /// Takes a review from its readers and from its writer, to replace it. `None` when another writer was faster.
@@ -132,7 +118,7 @@ impl<B: Backend> Reviews<B> {
         check_raws(&lookup)?;
         let review = in_progress(&context, head_of(request)).encode(&context);
         let mut writes = vec![old.exact_fence().put(self.table(), &lookup)];
-        writes.extend(self.withdrawal(old).await?);
+        writes.extend(self.withdrawal(old));
         let old_key = keys::review(&old.review, old.created_at_ms);
         if keys::key_of(&review).as_ref() != Some(&old_key) {
             writes.push(Write::delete(self.table().clone(), old_key));
@@ -143,35 +129,38 @@ impl<B: Backend> Reviews<B> {
     }
 
     /// The writes that take a review out of its rollups.
-    pub(crate) async fn withdrawal(&self, lookup: &Lookup) -> Result<Vec<Write>> {
+    pub(crate) fn withdrawal(&self, lookup: &Lookup) -> Vec<Write> {
         if !lookup.is_ended() {
-            return Ok(Vec::new());
+            return Vec::new();
         }
-        let item = self.review_item(lookup).await?;
-        let review = item.as_ref().map(Review::decode).transpose()?;
-        Ok(review.map_or_else(Vec::new, |review| {
-            rollup_writes(&RollupChange {
-                review: &lookup.review,
-                created_at_ms: lookup.created_at_ms,
-                models: &review.models,
-                kind: RollupKind::Withdrawn,
-            })
-        }))
+        self.rollups_of_withdrawal(&lookup.review, lookup.created_at_ms)
     }
 
-    /// Writes what is missing of a review in the state `recording`. `None` when another writer was faster.
+    /// Writes what is missing of a review whose id is claimed. `None` when another writer was faster.
+    async fn continue_recording(
+        &self,
+        request: &Request,
+        lookup: &Lookup,
+    ) -> Result<Option<Recorded>> {
+        let existing = self.children(&lookup.review).await?;
+        let context =
+            ItemContext::new(lookup.review.clone(), lookup.created_at_ms, self.settings());
+        let plan = Plan::new(request, &context, lookup, &self.settings().consensus);
+        self.finish_recording(request, lookup, plan, &existing).await
+    }
+
     async fn finish_recording(
         &self,
         request: &Request,
         lookup: &Lookup,
-        existing: Vec<Item>,
+        plan: Plan,
+        existing: &[Item],
     ) -> Result<Option<Recorded>> {
         let context =
             ItemContext::new(lookup.review.clone(), lookup.created_at_ms, self.settings());
-        let raw_keys = raw_keys(&context, &request.new.responses, &lookup.revision);
-        let mut recorded = assembled(request, &context, &raw_keys);
+        let Plan { raw_keys, mut recorded } = plan;
         self.store_raws(&request.new.responses, &raw_keys).await?;
-        if self.end_revision(lookup, &context, &mut recorded, &existing).await? {
+        if self.end_revision(lookup, &context, &mut recorded, existing).await? {
             return Ok(Some(Recorded { review: recorded.review, changed: true }));
         }
         self.remove_overtaken(lookup, &raw_keys).await?;
@@ -192,14 +181,33 @@ fn head_of(request: &Request) -> Head {
     }
 }
 
-fn assembled(
-    request: &Request,
-    context: &ItemContext,
-    raw_keys: &BTreeMap<ModelId, String>,
-) -> RecordedReview {
-    let new = &request.new.responses;
-    let responses = new.iter().map(|r| r.to_response(raw_keys.get(&r.model).cloned())).collect();
-    let findings = new.iter().flat_map(|response| response.findings.clone()).collect();
-    let completion = Completion::Completed(request.new.consensus.clone());
-    assemble(context, head_of(request), responses, findings, &completion)
+/// Everything that a request stores.
+struct Plan {
+    raw_keys: BTreeMap<ModelId, String>,
+    recorded: RecordedReview,
+}
+
+impl Plan {
+    fn new(request: &Request, context: &ItemContext, lookup: &Lookup, options: &Options) -> Plan {
+        let new = &request.new.responses;
+        let raw_keys = raw_keys(context, new, &lookup.revision);
+        let response = |r: &NewResponse| r.to_response(raw_keys.get(&r.model).cloned());
+        let responses = new.iter().map(response).collect();
+        let findings = new.iter().flat_map(|response| response.findings.clone()).collect();
+        let completion = Completion::Completed(request.new.consensus.clone());
+        let recorded =
+            assemble(context, head_of(request), responses, findings, &completion, options);
+        Plan { raw_keys, recorded }
+    }
+}
+
+/// The first units, as many as fit into a transaction beside the lookup.
+fn first_units(units: Vec<Vec<Item>>) -> Vec<Vec<Item>> {
+    let (mut count, mut bytes) = (1, 0);
+    let fits = |unit: &Vec<Item>| {
+        count += unit.len();
+        bytes += unit.iter().map(Item::size).sum::<usize>();
+        count <= TRANSACT_MAX && bytes <= TRANSACTION_BYTES_MAX
+    };
+    units.into_iter().take_while(fits).collect()
 }

@@ -4,12 +4,11 @@
 //! function writes a new review, continues after a failure, replaces a review, and adds a consensus. A response and its
 //! cost metric are always written together; so the partition tells which cost metrics exist.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use weir_table::limits::TRANSACT_MAX;
 use weir_table::{Backend, Item, Name, Query, Write};
 
-use super::rollups::{RollupChange, RollupKind, rollup_writes};
 use super::{assemble, units_of};
 use crate::bounds::{REVIEW_PAGES_MAX, TRANSACTION_BYTES_MAX};
 use crate::error::{Error, Result};
@@ -51,17 +50,16 @@ impl<B: Backend> Reviews<B> {
         let before = findings.map(RecordedFinding::decode).collect::<Result<Vec<_>>>()?;
         assemble::keep_feedback(recorded, before);
         let units = changes(self.table(), units_of(context, recorded), existing)?;
-        let ended = ended(lookup, context, recorded);
+        let ended = ended(lookup, recorded);
         let stale: Vec<&String> = lookup.raws.difference(&ended.raws).collect();
         let in_flight = lookup.raws_in_flight || !lookup.has_whole_claims();
-        let last = self.last_writes(lookup, &ended, context, recorded);
-        let mut transactions = transactions(units, last.len());
-        let end = transactions.pop().unwrap_or_default();
-        if !self.write_fenced(&lookup.fence(), transactions).await? {
+        if !self.write_fenced(&lookup.fence(), transactions(units)).await? {
             return Ok(false);
         }
         self.delete_raws(stale, in_flight).await?;
-        Ok(self.transact(last.into_iter().chain(end).collect()).await?.is_applied())
+        // A query may meet a part of a transaction. So the review is written after everything that belongs to it.
+        let last = self.last_writes(lookup, &ended, context, recorded)?;
+        Ok(self.transact(last).await?.is_applied())
     }
 
     /// Does transactions one after the other, each only while the fence holds. Returns false when it does not.
@@ -76,36 +74,39 @@ impl<B: Backend> Reviews<B> {
     }
 
     /// The writes that show a review to readers.
-    pub(super) fn last_writes(
+    fn last_writes(
         &self,
         lookup: &Lookup,
         ended: &Lookup,
         context: &ItemContext,
         recorded: &RecordedReview,
-    ) -> Vec<Write> {
+    ) -> Result<Vec<Write>> {
         let review = recorded.review.encode(context);
-        let change = RollupChange {
-            review: &context.review,
-            created_at_ms: context.created_at_ms,
-            models: &recorded.review.models,
-            kind: RollupKind::Ended(recorded),
-        };
-        let put =
-            [lookup.fence().put(self.table(), ended), Write::put(self.table().clone(), review)];
-        put.into_iter().chain(rollup_writes(&change)).collect()
+        let mut writes =
+            vec![lookup.fence().put(self.table(), ended), Write::put(self.table().clone(), review)];
+        writes.extend(self.rollups_of_end(recorded)?);
+        Ok(writes)
     }
 }
 
-/// The lookup of an ended revision.
-pub(super) fn ended(lookup: &Lookup, context: &ItemContext, recorded: &RecordedReview) -> Lookup {
-    let raw_keys = recorded.responses.iter().filter_map(|response| response.raw_key.as_ref());
-    let raws = raw_keys.map(|raw_key| crate::raw::expiry_sort(context, raw_key)).collect();
+/// The lookup of an ended revision. Of the raw outputs that may exist it keeps those that a response names.
+fn ended(lookup: &Lookup, recorded: &RecordedReview) -> Lookup {
+    let named = recorded.responses.iter().filter_map(|response| response.raw_key.as_deref());
+    let named: BTreeSet<&str> = named.collect();
+    let is_named = |sort: &&String| {
+        keys::parse_raw_expiry_sort(sort).is_some_and(|(_, raw_key)| named.contains(raw_key))
+    };
     let state = match recorded.review.status {
         ReviewStatus::Failed => State::Failed,
         ReviewStatus::Completed | ReviewStatus::InProgress => State::Completed,
     };
-    let version = lookup.version + 1;
-    Lookup { state, raws, raws_in_flight: false, version, ..lookup.clone() }
+    Lookup {
+        state,
+        raws: lookup.raws.iter().filter(is_named).cloned().collect(),
+        raws_in_flight: false,
+        version: lookup.version + 1,
+        ..lookup.clone()
+    }
 }
 
 /// The writes that turn the existing items of a partition into the wanted ones.
@@ -149,25 +150,25 @@ fn is_finding(item: &Item) -> bool {
     item.s("SK").is_some_and(|sk| sk.starts_with(keys::FINDING_PREFIX))
 }
 
-/// Distributes units over transactions, each with room for a fence. The last has room for `last` writes more; it may be empty.
-pub(crate) fn transactions(units: Vec<Unit>, last: usize) -> Vec<Vec<Write>> {
-    let mut all: Vec<Vec<Write>> = vec![Vec::new()];
+/// Distributes units over transactions, each with room for a fence.
+pub(crate) fn transactions(units: Vec<Unit>) -> Vec<Vec<Write>> {
+    let mut all: Vec<Vec<Write>> = Vec::new();
     let mut bytes = 0;
     for unit in units {
         let size: usize = unit.iter().map(size).sum();
-        let count = all.last().map_or(0, Vec::len);
-        let is_full = count + unit.len() > TRANSACT_MAX - 1 || bytes + size > TRANSACTION_BYTES_MAX;
-        if is_full && count > 0 {
-            all.push(Vec::new());
-            bytes = 0;
+        match all.last_mut() {
+            Some(writes)
+                if writes.len() + unit.len() < TRANSACT_MAX
+                    && bytes + size <= TRANSACTION_BYTES_MAX =>
+            {
+                bytes += size;
+                writes.extend(unit);
+            }
+            _ => {
+                bytes = size;
+                all.push(unit);
+            }
         }
-        bytes += size;
-        if let Some(writes) = all.last_mut() {
-            writes.extend(unit);
-        }
-    }
-    if all.last().is_some_and(|writes| writes.len() + last > TRANSACT_MAX) {
-        all.push(Vec::new());
     }
     all
 }
@@ -189,22 +190,22 @@ mod tests {
         Write::put("t", item.with("x", "x".repeat(bytes)))
     }
 
-    fn sizes(units: Vec<Unit>, last: usize) -> Vec<usize> {
-        transactions(units, last).iter().map(Vec::len).collect()
+    fn sizes(units: Vec<Unit>) -> Vec<usize> {
+        transactions(units).iter().map(Vec::len).collect()
     }
 
     #[test]
-    fn transactions_have_room_for_the_fence_and_the_last_writes() {
+    fn transactions_have_room_for_the_fence() {
         let units = |count: usize, of: usize| -> Vec<Unit> {
             (0..count).map(|_| (0..of).map(|number| put(number, 1)).collect()).collect()
         };
-        assert_eq!(sizes(units(0, 1), 2), [0]);
-        assert_eq!(sizes(units(98, 1), 2), [98]);
-        assert_eq!(sizes(units(99, 1), 2), [99, 0]);
-        assert_eq!(sizes(units(50, 2), 2), [98, 2], "units stay together");
-        assert_eq!(sizes(units(2_000, 1), 22).iter().sum::<usize>(), 2_000);
+        assert!(sizes(units(0, 1)).is_empty());
+        assert_eq!(sizes(units(99, 1)), [99]);
+        assert_eq!(sizes(units(100, 1)), [99, 1]);
+        assert_eq!(sizes(units(50, 2)), [98, 2], "units stay together");
+        assert_eq!(sizes(units(2_000, 1)).iter().sum::<usize>(), 2_000);
         let large: Vec<Unit> = (0..20).map(|number| vec![put(number, 300_000)]).collect();
-        assert_eq!(sizes(large, 2), [10, 10]);
+        assert_eq!(sizes(large), [10, 10]);
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl<B: Backend> Reviews<B> {
             ItemContext::new(lookup.review.clone(), lookup.created_at_ms, self.settings());
         let raw_keys = raw_keys(&context, [response], &lookup.revision);
         let units = self.response_units(&context, response, raw_keys.values().next().cloned());
-        let mut transactions = transactions(units, 1);
+        let mut transactions = transactions(units);
         let is_claimed = lookup.claims.contains_key(&response.model);
         if !is_claimed && raw_keys.is_empty() && transactions.len() == 1 {
             let claim = self.claim(lookup, response, hash, true, None);

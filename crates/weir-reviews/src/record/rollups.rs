@@ -1,39 +1,56 @@
-//! The place where changes of reviews reach their rollups.
+//! How changes of reviews reach their rollups: what each function returns belongs in the transaction of the change.
 
-use weir_table::Write;
+use weir_table::{Backend, Write};
 
-use crate::ids::ModelId;
+use crate::error::Result;
 use crate::keys::ReviewRef;
-use crate::review::RecordedReview;
+use crate::review::{RecordedFinding, RecordedReview};
+use crate::reviews::Reviews;
+use crate::rollup::{self, StoredSummary, SummaryId};
 
-/// A change of what is counted.
-#[derive(Debug)]
-#[expect(dead_code, reason = "there are no rollups yet")]
-pub(crate) struct RollupChange<'a> {
-    /// The review.
-    pub(crate) review: &'a ReviewRef,
-    /// Its time, which gives its day.
-    pub(crate) created_at_ms: i64,
-    /// The models whose counts change.
-    pub(crate) models: &'a [ModelId],
-    /// What happens.
-    pub(crate) kind: RollupKind<'a>,
+impl<B: Backend> Reviews<B> {
+    /// A review is completed, or failed.
+    pub(crate) fn rollups_of_end(&self, recorded: &RecordedReview) -> Result<Vec<Write>> {
+        rollup::writes(recorded, &self.rollup_table(), self.now_ms())
+    }
+
+    /// A review that was completed or failed is replaced or deleted.
+    pub(crate) fn rollups_of_withdrawal(
+        &self,
+        review: &ReviewRef,
+        created_at_ms: i64,
+    ) -> Vec<Write> {
+        let id = summary_id(review, created_at_ms);
+        rollup::removal_writes(&id, &self.rollup_table(), self.now_ms())
+    }
+
+    /// Reads the share of a review. It is read before the finding that changes, so that a change in between is refused.
+    pub(crate) async fn rollup_share(
+        &self,
+        review: &ReviewRef,
+        created_at_ms: i64,
+    ) -> Result<Option<StoredSummary>> {
+        let id = summary_id(review, created_at_ms);
+        StoredSummary::read(self.store(), &self.rollup_table(), id).await
+    }
+
+    /// A person judges a finding of a review that is completed or failed. `before` is the finding as it was.
+    pub(crate) fn rollups_of_feedback(
+        &self,
+        share: Option<StoredSummary>,
+        before: &RecordedFinding,
+        accepted: bool,
+    ) -> Result<Vec<Write>> {
+        let Some(share) = share else { return Ok(Vec::new()) };
+        share.feedback_writes(before, accepted, &self.rollup_table(), self.now_ms())
+    }
 }
 
-/// What happens to a review.
-#[derive(Debug)]
-#[expect(dead_code, reason = "there are no rollups yet")]
-pub(crate) enum RollupKind<'a> {
-    /// It is completed, or failed.
-    Ended(&'a RecordedReview),
-    /// It was completed or failed, and is replaced or deleted.
-    Withdrawn,
-    /// A person judges a finding.
-    Feedback,
-}
-
-/// The writes of a change, done in its transaction: at most
-/// [`ROLLUP_CHANGE_WRITES_MAX`](crate::bounds::ROLLUP_CHANGE_WRITES_MAX).
-pub(crate) fn rollup_writes(_: &RollupChange<'_>) -> Vec<Write> {
-    Vec::new()
+fn summary_id(review: &ReviewRef, created_at_ms: i64) -> SummaryId {
+    SummaryId {
+        owner: review.owner.clone(),
+        repo: review.repo.clone(),
+        day: rollup::Day::of_ms(created_at_ms),
+        review: review.id.clone(),
+    }
 }

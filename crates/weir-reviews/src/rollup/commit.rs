@@ -13,7 +13,7 @@ use super::items::{VERSION, sort_key};
 use super::keys::{self, Level, Part};
 use super::read::{stored_day, sum_repositories, sum_summaries};
 use super::writes::mark_write;
-use crate::bounds::{ROLLUP_WRITE_BYTES_MAX, ROLLUP_WRITES_MAX};
+use crate::bounds::{ROLLUP_COMMIT_BYTES_MAX, ROLLUP_COMMIT_ITEMS_MAX};
 use crate::error::Result;
 
 /// The result of a pass over a day.
@@ -117,8 +117,8 @@ impl Changes {
         }
         for (size, write) in writes {
             let is_full =
-                parts.last().is_some_and(|part: &Vec<Write>| part.len() >= ROLLUP_WRITES_MAX);
-            if is_full || bytes + size > ROLLUP_WRITE_BYTES_MAX {
+                parts.last().is_some_and(|part: &Vec<Write>| part.len() >= ROLLUP_COMMIT_ITEMS_MAX);
+            if is_full || bytes + size > ROLLUP_COMMIT_BYTES_MAX {
                 parts.push(Vec::new());
                 bytes = 0;
             }

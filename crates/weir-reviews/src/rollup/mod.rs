@@ -1,19 +1,20 @@
 //! Sums per repository, model and day, so that a comparison reads days instead of reviews.
 //!
 //! 1. The transaction that completes, judges, replaces or deletes a review also writes its [`Summary`] and a mark
-//!    ([`writes()`], [`removal_writes`]). The summary is what the review adds to its day.
-//! 2. [`run`] takes the marks, sums the summaries of each marked day of a repository, and writes what changed together
+//!    ([`writes()`], [`StoredSummary::feedback_writes`], [`removal_writes`]). The summary is what the review adds to its day.
+//! 2. [`run()`] takes the marks, sums the summaries of each marked day of a repository, and writes what changed together
 //!    with a mark of that day for all repositories.
 //! 3. Then it takes those marks, and merges the days of the repositories.
 //!
 //! A rollup is a function of the summaries. Every pass over a day reads the day's version first and ends with a
 //! transaction that requires this version and raises it. So of two passes at once the later reader wins, and the other is
-//! refused and repeated. A pass that is killed leaves its marks. [`verify`] computes days from scratch and compares.
+//! refused and repeated. A pass that is killed leaves its marks. [`verify()`] computes days from scratch and compares.
 
 mod agreement;
 mod commit;
 pub mod day;
 mod day_rollup;
+mod feedback;
 mod histogram;
 mod items;
 pub mod keys;
@@ -30,6 +31,7 @@ use weir_table::Name;
 
 pub use day::{Day, DayRange};
 pub use day_rollup::DayRollup;
+pub use feedback::StoredSummary;
 pub use histogram::Histogram;
 pub use keys::Level;
 pub use model_day::ModelDay;
@@ -39,9 +41,7 @@ pub use run::{RunReport, run};
 pub use summary::{Summary, SummaryId};
 pub use tally::Tally;
 pub use verify::{Difference, VerifyReport, verify};
-pub use writes::{
-    SummaryRevision, mark_write, removal_writes, replacement_writes, writes, writes_after,
-};
+pub use writes::{mark_write, removal_writes, replacement_writes, writes};
 
 use crate::bounds::ROLLUP_RETENTION_DAYS;
 

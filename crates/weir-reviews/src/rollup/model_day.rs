@@ -8,7 +8,7 @@ use super::histogram::Histogram;
 use super::summary::Summary;
 use super::tally::Tally;
 use crate::bounds::SUM_MAX;
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::ids::{Category, ModelId};
 use crate::money::MicroUsd;
 
@@ -99,12 +99,28 @@ impl ModelDay {
 
     /// Counts a finding.
     pub(super) fn count(&mut self, severity: Severity, category: Option<&Category>, one: &Tally) {
-        self.total.merge(one);
-        let place = Severity::ALL.into_iter().position(|known| known == severity);
-        if let Some(tally) = place.and_then(|place| self.by_severity.get_mut(place)) {
+        for tally in self.tallies(severity, category) {
             tally.merge(one);
         }
-        self.by_category.entry(category.cloned()).or_default().merge(one);
+    }
+
+    /// Counts that a finding is accepted or dismissed, which it may have been before.
+    pub(super) fn judge(&mut self, finding: &Finding, before: Option<bool>, accepted: bool) {
+        for tally in self.tallies(finding.severity, finding.category.as_ref()) {
+            tally.judge(before, accepted);
+        }
+    }
+
+    /// The tallies that count a finding.
+    fn tallies(
+        &mut self,
+        severity: Severity,
+        category: Option<&Category>,
+    ) -> impl Iterator<Item = &mut Tally> {
+        let place = Severity::ALL.into_iter().position(|known| known == severity);
+        let by_severity = place.and_then(|place| self.by_severity.get_mut(place));
+        let by_category = self.by_category.entry(category.cloned()).or_default();
+        [&mut self.total, by_category].into_iter().chain(by_severity)
     }
 
     /// Counts all but the `most` most frequent categories together.

@@ -29,6 +29,20 @@ impl Tally {
         self.accepted.saturating_add(self.dismissed)
     }
 
+    /// Counts that a finding is accepted or dismissed, which it may have been before.
+    pub(super) fn judge(&mut self, before: Option<bool>, accepted: bool) {
+        if let Some(before) = before {
+            let count = self.judged_as(before);
+            *count = count.saturating_sub(1);
+        }
+        let count = self.judged_as(accepted);
+        *count = count.saturating_add(1);
+    }
+
+    fn judged_as(&mut self, accepted: bool) -> &mut u64 {
+        if accepted { &mut self.accepted } else { &mut self.dismissed }
+    }
+
     /// Adds the counts of another tally.
     pub fn merge(&mut self, other: &Tally) {
         let (ours, theirs) = (<[u64; 4]>::from(*self), <[u64; 4]>::from(*other));

@@ -95,7 +95,7 @@ fn small() -> NewReview {
 }
 
 fn large() -> NewReview {
-    with_raws(review("r-1", &["gpt-5", "llama"], 150))
+    with_raws(review("r-1", &["gpt-5", "llama"], 70))
 }
 
 async fn nothing(_: &Scene) {}

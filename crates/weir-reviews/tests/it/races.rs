@@ -19,7 +19,7 @@ scenes!(
 );
 
 /// Runs the same function on several instances at once.
-async fn at_once<T: Send + 'static>(
+async fn at_once<T>(
     scene: &Scene,
     count: usize,
     run: impl AsyncFn(Reviews<Watched>, usize) -> T,
@@ -122,8 +122,8 @@ async fn recorders_replacers_and_deleters_leave_one_whole_review_or_none(scene: 
     scene.reviews.record(last.clone(), true).await.unwrap();
     let seen = scene.seen("r-1").await.unwrap();
     assert_eq!((seen.findings.len(), scene.raws().await.len()), (3, 1));
-    // Review, lookup, files, response with cost, findings.
-    assert_eq!(scene.keys().await.len(), 3 + 2 + 3, "{:?}", scene.keys().await);
+    // Review, summary, lookup, files, response with cost, findings.
+    assert_eq!(scene.keys().await.len(), 4 + 2 + 3, "{:?}", scene.keys().await);
     scene.reviews.delete(&id("r-1")).await.unwrap();
     assert!(scene.keys().await.is_empty() && scene.raws().await.is_empty());
 }

@@ -14,6 +14,7 @@ use crate::scene::{NOW_MS, Scene};
 scenes!(
     raw_outputs_expire_with_their_review,
     a_sweep_is_bounded_and_continues,
+    a_new_retention_keeps_raw_outputs,
     a_review_without_raw_outputs_has_none,
     raw_outputs_are_files_or_objects,
 );
@@ -61,6 +62,25 @@ async fn a_sweep_is_bounded_and_continues(scene: &Scene) {
         }
     }
     assert_eq!((deleted, scene.raws().await.len(), scene.expiries().await), (12, 0, 0));
+}
+
+/// The retention is changed between two attempts, and between two steps.
+async fn a_new_retention_keeps_raw_outputs(scene: &Scene) {
+    let new = with_raws(review("r-1", &["gpt-5", "llama"], 2));
+    scene.watch.fail_once(2, weir_testkit::watched::Strike::Before);
+    scene.reviews.record(new.clone(), false).await.unwrap_err();
+    scene.watch.cancel();
+    let longer = scene.another_with(|settings| settings.review_days = 180);
+    longer.record(new.clone(), false).await.unwrap();
+    assert_eq!(Some(longer.raw(&id("r-1"), &model("llama")).await.unwrap()), new.responses[1].raw);
+    longer.delete(&id("r-1")).await.unwrap();
+    longer.open_review(new.head).await.unwrap();
+    longer.add_response(&id("r-1"), &new.responses[0]).await.unwrap();
+    let completion = weir_reviews::record::Completion::Completed(None);
+    scene.reviews.complete(&id("r-1"), &completion).await.unwrap();
+    assert_eq!(Some(longer.raw(&id("r-1"), &model("gpt-5")).await.unwrap()), new.responses[0].raw);
+    longer.delete(&id("r-1")).await.unwrap();
+    assert!(scene.items().await.is_empty() && scene.raws().await.is_empty());
 }
 
 async fn a_review_without_raw_outputs_has_none(scene: &Scene) {

@@ -28,7 +28,7 @@ async fn a_review_is_recorded_whole(scene: &Scene) {
     let recorded = scene.reviews.record(review("r-1", &MODELS, 4), false).await.unwrap();
     assert!(recorded.changed);
     let calls = scene.watch.calls();
-    assert_eq!((calls.gets, calls.transactions, calls.queries, calls.writes), (1, 1, 0, 0));
+    assert_eq!((calls.gets, calls.transactions, calls.queries, calls.writes), (1, 2, 0, 0));
     let seen = scene.seen("r-1").await.unwrap();
     assert_eq!(seen.review, recorded.review);
     assert_eq!(scene.reviews.get(&id("r-1")).await.unwrap(), recorded.review);
@@ -36,11 +36,16 @@ async fn a_review_is_recorded_whole(scene: &Scene) {
     assert_eq!(seen.review.total_cost.to_string(), "0.026700");
     assert_eq!((seen.findings.len(), seen.consensus.len()), (12, 4));
     assert_eq!(seen.review.pull_request.files.len(), 2);
-    // Review, lookup, files; three responses with costs; findings and consensus.
-    assert_eq!(scene.items().await.len(), 3 + 6 + 12 + 4);
+    // Review, summary, lookup, files; three responses with costs; findings and consensus.
+    assert_eq!(scene.items().await.len(), 4 + 6 + 12 + 4);
     let ttls = scene.items().await;
     for item in &ttls {
-        let days = if item.s("entity_type") == Some("COST_METRIC") { 365 } else { 90 };
+        let days = match item.s("entity_type") {
+            Some("COST_METRIC") => 365,
+            // The summary counts from the end of its day.
+            Some("REVIEW_SUMMARY") => continue,
+            _ => 90,
+        };
         assert_eq!(item.i64("ttl"), Some(NOW_MS / 1000 + days * 86_400), "{item:?}");
     }
 }
@@ -126,12 +131,12 @@ async fn a_large_review_is_recorded_whole(scene: &Scene) {
     scene.reviews.record(new, false).await.unwrap();
     let transactions = scene.watch.calls().transactions;
     // 2 000 findings, 100 consensus items, 40 of responses and costs, and the files.
-    assert_eq!(transactions, 1 + 2_141_u64.div_ceil(99));
+    assert_eq!(transactions, 2_141_u64.div_ceil(99) + 1);
     let seen = scene.seen("r-1").await.unwrap();
     assert_eq!((seen.findings.len(), seen.consensus.len()), (2_000, 100));
     scene.reviews.record(review("r-1", &models[..2], 1), true).await.unwrap();
-    // Review, lookup, files, two responses with costs, two findings, one consensus.
-    assert_eq!(scene.items().await.len(), 3 + 4 + 2 + 1);
+    // Review, summary, lookup, files, two responses with costs, two findings, one consensus.
+    assert_eq!(scene.items().await.len(), 4 + 4 + 2 + 1);
     scene.reviews.delete(&id("r-1")).await.unwrap();
     assert!(scene.items().await.is_empty());
 }
@@ -200,7 +205,7 @@ async fn an_empty_review_is_recorded(scene: &Scene) {
     assert_eq!((seen.review.models.len(), seen.review.total_findings), (0, 0));
     let another = scene.reviews.record(new, false).await.unwrap();
     assert_ne!(another.review.id, recorded.review.id, "without an id it is another review");
-    assert_eq!(scene.items().await.len(), 4);
+    assert_eq!(scene.items().await.len(), 6);
 }
 
 async fn the_time_of_the_first_attempt_stays(scene: &Scene) {

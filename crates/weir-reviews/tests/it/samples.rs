@@ -51,7 +51,7 @@ pub(crate) fn finding(of_model: &str, number: usize) -> Finding {
         line_end: u32::try_from(number).unwrap() * 10 + 3,
         title: format!("Issue {number}"),
         description: format!("{of_model} says that `line {number}` is wrong."),
-        suggestion: (number % 2 == 0).then(|| "Do otherwise.".to_owned()),
+        suggestion: number.is_multiple_of(2).then(|| "Do otherwise.".to_owned()),
     }
 }
 

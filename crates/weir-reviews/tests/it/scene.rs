@@ -6,7 +6,8 @@ use object_store::ObjectStore;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use weir_reviews::raw::RawOutputs;
-use weir_reviews::review::RecordedReview;
+use weir_reviews::review::{RecordedReview, ReviewStatus};
+use weir_reviews::rollup::{StoredSummary, Summary, SummaryId};
 use weir_reviews::{Reviews, Settings};
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Item, Query, Store};
@@ -55,13 +56,13 @@ impl Scene {
         Reviews::new(self.store.clone(), raw_outputs, self.clock.clone(), settings).unwrap()
     }
 
-    /// All items of the table.
+    /// All items of the table but rollups, whose marks outlive a review.
     pub(crate) async fn items(&self) -> Vec<Item> {
         let mut query = Query::scan(self.reviews.table().clone());
         let mut items = Vec::new();
         loop {
             let page = self.store.query(&query).await.unwrap();
-            items.extend(page.items);
+            items.extend(page.items.into_iter().filter(|item| !is_rollup(item)));
             match page.cursor {
                 Some(cursor) => query = query.after(cursor),
                 None => return items,
@@ -97,18 +98,43 @@ impl Scene {
         found
     }
 
+    /// The ids of the reviews that rollups count.
+    pub(crate) async fn summaries(&self) -> Vec<String> {
+        let items = self.items().await;
+        let is_summary = |item: &&Item| item.s("entity_type") == Some("REVIEW_SUMMARY");
+        let id = |item: &Item| item.s("SK").unwrap().rsplit('#').next().unwrap().to_owned();
+        items.iter().filter(is_summary).map(id).collect()
+    }
+
+    /// Rollups count a completed review as it is, and others not at all.
+    async fn assert_counted(&self, recorded: &RecordedReview) {
+        let (table, id) = (self.reviews.rollup_table(), SummaryId::of(&recorded.review));
+        let stored = StoredSummary::read(&self.store, &table, id).await.unwrap();
+        let is_completed = recorded.review.status == ReviewStatus::Completed;
+        let expected = is_completed.then(|| Summary::of(recorded));
+        assert_eq!(stored.map(|stored| stored.summary), expected);
+    }
+
     /// The review, if readers see it. A completed one must be whole.
     pub(crate) async fn seen(&self, id: &str) -> Option<RecordedReview> {
         let id = weir_reviews::ids::ReviewId::new(id).unwrap();
         match self.reviews.get_whole(&id).await {
             Ok(review) => {
                 crate::samples::assert_whole(&review);
+                self.assert_counted(&review).await;
                 Some(review)
             }
-            Err(weir_reviews::Error::NotFound { .. }) => None,
+            Err(weir_reviews::Error::NotFound { .. }) => {
+                assert!(self.summaries().await.iter().all(|of| *of != id.as_str()));
+                None
+            }
             Err(error) => panic!("{error}"),
         }
     }
+}
+
+fn is_rollup(item: &Item) -> bool {
+    item.s("entity_type").is_some_and(|entity_type| entity_type.starts_with("ROLLUP_"))
 }
 
 /// On the embedded store.

@@ -1,11 +1,12 @@
 //! Reviews that are recorded, judged, replaced and deleted.
 
-use weir_reviews::review::ReviewStatus;
-use weir_reviews::rollup::{SummaryRevision, writes, writes_after};
+use weir_reviews::review::{RecordedReview, ReviewStatus};
+use weir_reviews::rollup::{Level, StoredSummary, Summary, SummaryId, writes};
 use weir_table::Transaction;
 
+use crate::brute_force::assert_equals;
 use crate::generate::{self, Shape};
-use crate::scene::{NOW_MS, SMALL, START_MS, Scene, play, reviews};
+use crate::scene::{NOW_MS, SMALL, START_MS, Scene, play, play_with, repository, reviews};
 
 #[test]
 fn rollups_of_many_reviews_equal_brute_force() {
@@ -17,6 +18,19 @@ fn rollups_of_many_reviews_equal_brute_force() {
         assert_eq!((report.repository_days, report.all_days), (40, 20));
         assert!(!report.has_more && report.failed == 0);
         scene.assert_rolled_up(&all).await;
+    });
+}
+
+#[test]
+fn the_days_of_all_repositories_miss_nothing_while_an_index_lags() {
+    let lag = std::time::Duration::from_secs(3_600);
+    play_with(Some(lag), async |scene| {
+        let all = reviews(10);
+        scene.record(&all).await;
+        scene.run().await.unwrap();
+        assert_equals(&scene.compare(&Level::All).await, &all);
+        // The comparison of a repository reads the index.
+        assert!(scene.compare(&repository(0)).await.models.is_empty());
     });
 }
 
@@ -55,7 +69,7 @@ fn a_replaced_review_counts_once_even_on_another_day() {
         all[0] = new.clone();
         scene.run().await.unwrap();
         scene.assert_rolled_up(&all).await;
-        new.review.created_at_ms = START_MS + 50 * 86_400_000;
+        new.review.created_at_ms = START_MS + 15 * 86_400_000;
         scene.replace(&all[0], &new).await;
         all[0] = new;
         let report = scene.run().await.unwrap();
@@ -101,27 +115,45 @@ fn a_review_that_is_not_completed_has_no_summary() {
 }
 
 #[test]
-fn of_two_judges_at_once_one_is_refused_instead_of_lost() {
+fn feedback_changes_the_summary_like_recording_it_would() {
     play(async |scene| {
         let mut all = reviews(7);
         let judged = all.iter().position(|one| one.findings.len() > 1).unwrap();
         scene.record(&all).await;
-        let review = all[judged].review.clone();
-        let read =
-            async || SummaryRevision::read(&scene.store, &scene.table, &review).await.unwrap();
-        let (first, second) = (read().await, read().await);
-        assert_eq!(first, second);
-        all[judged].findings[0].feedback = Some(generate::feedback(true));
-        let writes = |revision| writes_after(revision, &all[judged], &scene.table, NOW_MS).unwrap();
-        scene.transact(writes(&first)).await;
-        let refused = scene.store.transact(Transaction::new(writes(&second))).await.unwrap();
-        assert!(!refused.is_applied());
-        assert_ne!(read().await, first);
-        all[judged].findings[1].feedback = Some(generate::feedback(false));
-        let again = writes_after(&read().await, &all[judged], &scene.table, NOW_MS).unwrap();
-        scene.transact(again).await;
+        for (finding, accepted) in [(0, true), (1, false), (0, false), (0, false), (1, true)] {
+            let stored = summary_of(scene, &all[judged]).await;
+            let found = &all[judged].findings[finding];
+            let writes = stored.feedback_writes(found, accepted, &scene.table, NOW_MS).unwrap();
+            scene.transact(writes).await;
+            all[judged].findings[finding].feedback = Some(generate::feedback(accepted));
+            let stored = summary_of(scene, &all[judged]).await;
+            assert_eq!(stored.summary, Summary::of(&all[judged]));
+        }
         scene.run().await.unwrap();
         scene.assert_rolled_up(&all).await;
+    });
+}
+
+async fn summary_of(scene: &Scene, recorded: &RecordedReview) -> StoredSummary {
+    let id = SummaryId::of(&recorded.review);
+    StoredSummary::read(&scene.store, &scene.table, id).await.unwrap().unwrap()
+}
+
+#[test]
+fn of_two_judges_at_once_one_is_refused_instead_of_lost() {
+    play(async |scene| {
+        let all = reviews(7);
+        let judged = all.iter().find(|one| one.findings.len() > 1).unwrap();
+        scene.record(&all).await;
+        let first = summary_of(scene, judged).await;
+        let second = first.clone();
+        let writes = |stored: StoredSummary, finding: usize| {
+            let found = &judged.findings[finding];
+            stored.feedback_writes(found, true, &scene.table, NOW_MS).unwrap()
+        };
+        scene.transact(writes(first, 0)).await;
+        let refused = scene.store.transact(Transaction::new(writes(second, 1))).await.unwrap();
+        assert!(!refused.is_applied());
     });
 }
 

@@ -1,6 +1,10 @@
 //! A run that is killed between any two calls of the store is repeated, and ends right.
 
-use crate::scene::{play, reviews};
+use weir_reviews::bounds::COMPARE_MODELS_MAX;
+use weir_reviews::rollup::{self, Level};
+
+use crate::generate::{self, Shape};
+use crate::scene::{SMALL, days, play, reviews};
 use crate::unreliable::Strike;
 
 /// More calls than a run makes.
@@ -35,6 +39,39 @@ fn a_killed_run_is_repeated_and_ends_right() {
             }
         }
         assert!(kills > 40, "{kills}");
+    });
+}
+
+/// The models of a day need several transactions, and the run is killed between them.
+#[test]
+fn a_day_with_more_models_than_a_transaction_takes_ends_right() {
+    play(async |scene| {
+        let shape = Shape { reviews: 3, repos: 1, days: 1, models: 120, issues: 2, ..SMALL };
+        let mut all: Vec<_> = generate::reviews(23, shape).collect();
+        for skip in 0..CALLS_MAX {
+            for one in &mut all {
+                one.responses.iter_mut().for_each(|response| response.cost.0 += 1);
+            }
+            scene.record(&all).await;
+            scene.faults.fail_once(skip, Strike::After);
+            let first = scene.run().await;
+            let is_struck = !scene.faults.take_planned();
+            let second = scene.run().await.unwrap();
+            if let Ok(first) = first {
+                assert!(first.put > 2 * 110 && second.put == 0, "{first:?}");
+            }
+            let report = rollup::verify(&scene.store, &scene.table, &Level::All, days()).await;
+            let report = report.unwrap();
+            assert_eq!((report.days, report.differing, report.is_pending), (2, 0, false));
+            if !is_struck {
+                break;
+            }
+        }
+        // A comparison has the models with the most reviews.
+        let comparison = scene.compare(&Level::All).await;
+        assert_eq!(comparison.models.len(), COMPARE_MODELS_MAX);
+        assert_eq!(comparison.models_left_out, 100);
+        assert!(comparison.models.iter().all(|one| one.reviews == 3));
     });
 }
 

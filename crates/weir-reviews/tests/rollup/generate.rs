@@ -88,7 +88,8 @@ fn path(file: usize) -> String {
     format!("src/file-{file}.rs")
 }
 
-fn response(random: &mut fastrand::Rng, number: usize) -> Response {
+/// A response of a model.
+pub(crate) fn response(random: &mut fastrand::Rng, number: usize) -> Response {
     let status = match random.u8(..20) {
         0 => ResponseStatus::Error,
         1 => ResponseStatus::Timeout,
@@ -146,7 +147,8 @@ fn findings(
     (findings, groups)
 }
 
-fn finding(
+/// A finding.
+pub(crate) fn finding(
     member: &Member,
     severity: Severity,
     category: Option<Category>,
@@ -172,7 +174,8 @@ pub(crate) fn feedback(accepted: bool) -> Feedback {
     Feedback { accepted, by: UserName::new("jo").unwrap(), at_ms: 0 }
 }
 
-fn consensus(
+/// A consensus.
+pub(crate) fn consensus(
     number: usize,
     members: Vec<Member>,
     agreeing_models: Vec<ModelId>,

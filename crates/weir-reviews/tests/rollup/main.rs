@@ -7,6 +7,7 @@
 )]
 
 mod brute_force;
+mod by_hand;
 mod changes;
 mod faults;
 mod generate;

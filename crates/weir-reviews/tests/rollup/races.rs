@@ -1,56 +1,81 @@
 //! Several runs at once, while reviews change.
 
 use weir_reviews::review::RecordedReview;
+use weir_reviews::rollup::RunReport;
 
 use crate::scene::{Scene, play, reviews};
 
-/// A run reads the reviews, then waits while others change them and roll up. What it read is old, so it must not write it.
+/// More calls than a run makes.
+const CALLS_MAX: i64 = 200;
+
+/// A run waits in front of any of its calls, while `others` happen. Returns its report, or `None` if it made fewer calls.
+async fn held_back(scene: &Scene, skip: i64, others: impl AsyncFnOnce()) -> Option<RunReport> {
+    scene.faults.hold(skip);
+    let mut late = Box::pin(scene.run());
+    tokio::select! {
+        report = &mut late => {
+            report.unwrap();
+            scene.faults.hold(-1);
+            return None;
+        }
+        () = scene.faults.is_held() => {}
+    }
+    others().await;
+    scene.faults.release();
+    Some(late.await.unwrap())
+}
+
+/// A run reads reviews and waits, while others change them and roll up. What it read is old, so it must not write it.
 #[test]
 fn a_run_that_read_too_early_is_refused() {
     play(async |scene| {
         let mut all = reviews(31);
+        let mut contended = 0;
         scene.record(&all).await;
-        scene.faults.close_gate();
-        let late = async { scene.run().await.unwrap() };
-        let others = async {
-            // The late run is in front of its first transaction by now.
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            for one in &mut all {
-                let old = one.clone();
-                one.responses[0].cost.0 += 7;
-                scene.replace(&old, one).await;
-            }
+        for skip in 0..CALLS_MAX {
+            raise_costs(scene, &mut all).await;
+            let report = held_back(scene, skip, async || {
+                raise_costs(scene, &mut all).await;
+                scene.run().await.unwrap();
+            });
+            let Some(report) = report.await else { break };
+            contended += report.contended;
             scene.run().await.unwrap();
-            scene.faults.open_gate();
-        };
-        let (report, ()) = tokio::join!(late, others);
-        assert!(report.contended >= 1, "{report:?}");
-        scene.run().await.unwrap();
-        scene.assert_rolled_up(&all).await;
+            scene.assert_rolled_up(&all).await;
+        }
+        assert!(contended > 5, "{contended}");
     });
 }
 
-/// The stored day equals the reviews again, but an old run has read them in between.
+async fn raise_costs(scene: &Scene, reviews: &mut [RecordedReview]) {
+    for one in &mut *reviews {
+        one.responses[0].cost.0 += 7;
+    }
+    scene.record(reviews).await;
+}
+
+/// A day loses a review, a run reads it and waits, and the day gains the review again: what is stored is right all along.
 #[test]
 fn a_run_that_changes_nothing_still_refuses_older_ones() {
     play(async |scene| {
         let all = reviews(32);
         scene.record(&all).await;
         scene.run().await.unwrap();
-        scene.remove(&all[0]).await;
-        scene.faults.close_gate();
-        let late = async { scene.run().await.unwrap() };
-        let others = async {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-            scene.record(&all[..1]).await;
-            let report = scene.run().await.unwrap();
-            assert_eq!((report.repository_days, report.put, report.deleted), (1, 0, 0));
-            scene.faults.open_gate();
-        };
-        let (report, ()) = tokio::join!(late, others);
-        assert_eq!((report.contended, report.put), (1, 0), "{report:?}");
-        scene.run().await.unwrap();
-        scene.assert_rolled_up(&all).await;
+        let mut contended = 0;
+        for skip in 0..CALLS_MAX {
+            scene.remove(&all[0]).await;
+            let report = held_back(scene, skip, async || {
+                scene.record(&all[..1]).await;
+                scene.run().await.unwrap();
+            });
+            let report = report.await;
+            scene.record(&all[..usize::from(report.is_none())]).await;
+            scene.run().await.unwrap();
+            scene.assert_rolled_up(&all).await;
+            let Some(report) = report else { break };
+            contended += report.contended;
+        }
+        assert!(contended > 1, "{contended}");
     });
 }
 

@@ -1,9 +1,12 @@
 //! A table with reviews and rollups, on the embedded store.
 
+use std::time::Duration;
+
 use weir_reviews::compare::{self, Comparison};
 use weir_reviews::review::RecordedReview;
 use weir_reviews::rollup::{
-    self, Day, DayRange, Level, RollupTable, RunReport, removal_writes, replacement_writes, writes,
+    self, Day, DayRange, Level, RollupTable, RunReport, SummaryId, removal_writes,
+    replacement_writes, writes,
 };
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{IndexSpec, Kind, Projection, Query, Store, TableSpec, Transaction, Write};
@@ -33,14 +36,20 @@ pub(crate) struct Scene {
 
 /// Plays a scenario, on one thread.
 pub(crate) fn play(scenario: impl AsyncFnOnce(&Scene)) {
+    play_with(None, scenario);
+}
+
+/// Plays a scenario on a store whose indexes may lag.
+pub(crate) fn play_with(index_delay: Option<Duration>, scenario: impl AsyncFnOnce(&Scene)) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { scenario(&Scene::new().await).await });
+    runtime.block_on(async { scenario(&Scene::new(index_delay).await).await });
 }
 
 impl Scene {
-    async fn new() -> Scene {
+    async fn new(index_delay: Option<Duration>) -> Scene {
         let folder = tempfile::tempdir().unwrap();
-        let inner = Embedded::open(Options::new(folder.path())).unwrap();
+        let options = Options { index_delay, ..Options::new(folder.path()) };
+        let inner = Embedded::open(options).unwrap();
         let cursors = inner.cursor_key();
         let faults = Faults::default();
         let store = Store::new(Unreliable { inner, faults: faults.clone() }, cursors);
@@ -66,13 +75,14 @@ impl Scene {
 
     /// Replaces a review.
     pub(crate) async fn replace(&self, old: &RecordedReview, new: &RecordedReview) {
-        let writes = replacement_writes(&old.review, new, &self.table, NOW_MS).unwrap();
+        let writes =
+            replacement_writes(&SummaryId::of(&old.review), new, &self.table, NOW_MS).unwrap();
         self.transact(writes).await;
     }
 
     /// Deletes a review.
     pub(crate) async fn remove(&self, review: &RecordedReview) {
-        self.transact(removal_writes(&review.review, &self.table, NOW_MS)).await;
+        self.transact(removal_writes(&SummaryId::of(&review.review), &self.table, NOW_MS)).await;
     }
 
     /// Runs the job once.
@@ -130,7 +140,7 @@ pub(crate) fn repository(number: usize) -> Level {
 /// All days of the scene.
 pub(crate) fn days() -> DayRange {
     let first = Day::of_ms(START_MS);
-    DayRange::new(first, first.plus(90)).unwrap()
+    DayRange::new(first, first.plus(20)).unwrap()
 }
 
 /// A few reviews.

@@ -29,8 +29,9 @@ struct Inner {
     /// Calls until the fault; negative when none is planned.
     left: AtomicI64,
     is_after: AtomicBool,
-    /// Whether transactions wait for a permit.
-    is_gated: AtomicBool,
+    /// Calls until one is held back; negative when none is.
+    until_held: AtomicI64,
+    is_held: Semaphore,
     gate: Semaphore,
     /// Whether calls let others go first at random.
     is_shuffled: AtomicBool,
@@ -41,7 +42,8 @@ impl Default for Faults {
         Faults(Arc::new(Inner {
             left: AtomicI64::new(-1),
             is_after: AtomicBool::new(false),
-            is_gated: AtomicBool::new(false),
+            until_held: AtomicI64::new(-1),
+            is_held: Semaphore::new(0),
             gate: Semaphore::new(0),
             is_shuffled: AtomicBool::new(false),
         }))
@@ -60,13 +62,18 @@ impl Faults {
         self.0.left.swap(-1, Ordering::SeqCst) >= 0
     }
 
-    /// Holds back the next transaction until [`Faults::open_gate`].
-    pub(crate) fn close_gate(&self) {
-        self.0.is_gated.store(true, Ordering::SeqCst);
+    /// Holds back the call after `skip` more, until [`Faults::release`].
+    pub(crate) fn hold(&self, skip: i64) {
+        self.0.until_held.store(skip, Ordering::SeqCst);
     }
 
-    /// Lets the transaction that was held back go on.
-    pub(crate) fn open_gate(&self) {
+    /// Waits until a call is held back.
+    pub(crate) async fn is_held(&self) {
+        self.0.is_held.acquire().await.unwrap().forget();
+    }
+
+    /// Lets the call that is held back go on.
+    pub(crate) fn release(&self) {
         self.0.gate.add_permits(1);
     }
 
@@ -77,9 +84,15 @@ impl Faults {
 
     async fn through<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
         if self.0.is_shuffled.load(Ordering::SeqCst) {
-            for _ in 0..fastrand::u8(..8) {
+            // Mostly a few steps, sometimes as many as a whole run of another task takes.
+            let steps = if fastrand::u8(..6) == 0 { 200 } else { 8 };
+            for _ in 0..fastrand::u8(..steps) {
                 tokio::task::yield_now().await;
             }
+        }
+        if self.0.until_held.fetch_sub(1, Ordering::SeqCst) == 0 {
+            self.0.is_held.add_permits(1);
+            self.0.gate.acquire().await.unwrap().forget();
         }
         let is_struck = self.0.left.fetch_sub(1, Ordering::SeqCst) == 0;
         if !is_struck {
@@ -143,9 +156,6 @@ impl<B: Backend> Backend for Unreliable<B> {
     }
 
     async fn transact(&self, transaction: Transaction) -> Result<Transacted> {
-        if self.faults.0.is_gated.swap(false, Ordering::SeqCst) {
-            self.faults.0.gate.acquire().await.unwrap().forget();
-        }
         self.faults.through(self.inner.transact(transaction)).await
     }
 

@@ -71,6 +71,7 @@ impl Settings {
         let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         let (_, table) = self.table_name();
         weir_reviews::Settings {
+            consensus: weir_reviews::consensus::Options::default(),
             table: table.into(),
             review_days: number(self.review_days),
             cost_days: number(self.cost_days),

@@ -88,14 +88,14 @@ impl NumberSlots {
         let mut than = than.iter().copied();
         self.prepared.addition().guards.iter().zip(&self.guards).all(|(guard, position)| {
             let than = if guard.compares() { than.next() } else { None };
-            let than = Number::from(than.unwrap_or_default());
+            let compare = |number: &Number| number.cmp_i64(than.unwrap_or_default());
             match (guard, position.and_then(|position| attrs.at(position))) {
-                (Guard::AtLeast(_), Some(Value::N(number))) => *number >= than,
-                (Guard::AtMost(_), Some(Value::N(number))) => *number <= than,
+                (Guard::AtLeast(_), Some(Value::N(number))) => compare(number).is_ge(),
+                (Guard::AtMost(_), Some(Value::N(number))) => compare(number).is_le(),
                 (Guard::Equals(_) | Guard::AbsentOrEquals(_), Some(Value::N(number))) => {
-                    *number == than
+                    compare(number).is_eq()
                 }
-                (Guard::AbsentOrOver(_), Some(Value::N(number))) => *number > than,
+                (Guard::AbsentOrOver(_), Some(Value::N(number))) => compare(number).is_gt(),
                 (Guard::AbsentOrOver(_) | Guard::AbsentOrEquals(_) | Guard::Absent(_), None) => {
                     true
                 }
@@ -119,11 +119,17 @@ impl NumberSlots {
         }
         let mut sums = Vec::with_capacity(self.adds.len());
         let mut copied = 0;
-        codec::put_unlost(delta, self.adds.len());
+        codec::put_unlost(delta, add.iter().filter(|add| **add != 0).count());
         for slot in &self.adds {
             let add = *add.get(slot.number)?;
             let number = attrs.at(slot.position)?.as_n()?;
-            let sum = number.checked_add(Number::from(add)).ok()?;
+            if add == 0 {
+                new.extend_from_slice(old.get(copied..slot.end)?);
+                copied = slot.end;
+                sums.push(Sum { sum: number, end: new.len() });
+                continue;
+            }
+            let sum = number.checked_add_i64(add).ok()?;
             new.extend_from_slice(old.get(copied..slot.start)?);
             codec::put_value(new, &Value::N(sum));
             copied = slot.end;

@@ -30,8 +30,8 @@ fn rate_limits(limits: Vec<Limit>) -> Vec<api::RateLimit> {
 
 pub(in crate::limiter) fn limit_status(status: LimitStatus) -> api::LimitStatus {
     api::LimitStatus {
-        entity: status.entity.to_string(),
-        name: status.limit.name.to_string(),
+        entity: status.entity.into(),
+        name: status.limit.name.into(),
         capacity: status.limit.capacity,
         refill_amount: status.limit.refill_amount,
         refill_period_seconds: status.limit.refill_period_seconds,

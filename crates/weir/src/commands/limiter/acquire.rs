@@ -95,8 +95,8 @@ pub(super) async fn check(context: &ApiContext<'_>, args: CheckArgs) -> Result<(
 fn table(limits: &[LimitStatus]) -> std::io::Result<()> {
     let rows = limits.iter().map(|limit| {
         vec![
-            limit.entity.clone(),
-            limit.name.clone(),
+            limit.entity.to_string(),
+            limit.name.to_string(),
             tokens(limit.available),
             output::thousands(limit.capacity),
             tokens(limit.requested),
