@@ -313,7 +313,9 @@ fn reviews_are_listed_by_everything_that_they_have() {
         found.as_array().unwrap().iter().map(id).collect()
     };
     assert_eq!(ids("list"), ["r2", "r1"], "the newest is the first");
-    assert_eq!(ids("list --limit 1"), ["r2"]);
+    let first = home.weir("reviews list --limit 1");
+    assert_eq!((first.code, first.err.as_str()), (Some(0), "more exist; show more with --limit\n"));
+    assert!(first.out.contains("r2") && !first.out.contains("r1"), "{first:?}");
     assert_eq!(ids("list --repo acme/shop"), ["r1"]);
     assert_eq!(ids("list --user ada"), ["r2"]);
     assert_eq!(ids("list --model meta/llama-3"), ["r2", "r1"]);
@@ -466,4 +468,67 @@ fn help_teaches_with_examples() {
         }
     }
     assert_eq!(missing, "");
+}
+
+/// The steps of the workflow in the documentation that are scripts.
+fn workflow_scripts() -> Vec<String> {
+    let text = include_str!("../../../../docs/github-actions.md");
+    let yaml =
+        text.split("<!-- workflow -->\n```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let workflow: Value = serde_saphyr::from_str(yaml).unwrap();
+    let steps = workflow["jobs"]["review"]["steps"].as_array().unwrap();
+    steps.iter().filter_map(|step| Some(step["run"].as_str()?.to_owned())).collect()
+}
+
+#[test]
+fn the_workflow_of_the_documentation_records_comments_and_fails() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let home = home();
+    std::fs::create_dir(home.path("bin")).unwrap();
+    let text = "SQL injection: `query` is built from user input.";
+    write(&home, "found.sarif", &sarif("model", &[("error", text)]));
+    for (name, script) in [
+        ("bin/git", "echo src/login.py"),
+        ("bin/gh", "echo \"$@\" > gh.txt; cat comment.md > posted.md"),
+        ("review.sh", "cat found.sarif"),
+    ] {
+        std::fs::write(home.path(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(home.path(name), executable).unwrap();
+    }
+    let binary = std::path::Path::new(env!("CARGO_BIN_EXE_weir")).parent().unwrap().display();
+    let path =
+        format!("{}:{binary}:{}", home.path("bin").display(), std::env::var("PATH").unwrap());
+    let variables = [
+        ("REVIEW_ID", "gh-1-1"),
+        ("BASE", "origin/main"),
+        ("OWNER", "acme"),
+        ("REPO", "shop"),
+        ("PR", "42"),
+        ("TITLE", "Add $(login) \"now\""),
+        ("URL", "https://github.com/acme/shop/pull/42"),
+        ("ACTOR", "octocat"),
+    ];
+    let scripts = workflow_scripts();
+    let codes = scripts.iter().map(|script| {
+        let mut shell = std::process::Command::new("bash");
+        crate::home::clean(&mut shell, &home.path("."));
+        shell.args(["-e", "-c", script]).env("PATH", &path).envs(variables);
+        shell.output().unwrap().status.code()
+    });
+    assert_eq!(codes.collect::<Vec<_>>(), [Some(0), Some(4), Some(0), Some(0)]);
+    let shown = home.weir("reviews show gh-1-1 --json").json();
+    assert_eq!(shown["models_used"], json!(["claude-sonnet-4", "gpt-5"]));
+    assert_eq!(
+        (&shown["pr_title"], &shown["files"]),
+        (&json!(variables[5].1), &json!(["src/login.py"]))
+    );
+    let posted = std::fs::read_to_string(home.path("posted.md")).unwrap();
+    assert!(posted.contains("SQL injection"), "{posted}");
+    let called = std::fs::read_to_string(home.path("gh.txt")).unwrap();
+    assert_eq!(called, "pr comment 42 --body-file comment.md --edit-last --create-if-none\n");
+    let sarif: Value =
+        serde_json::from_slice(&std::fs::read(home.path("agreed.sarif")).unwrap()).unwrap();
+    assert_eq!(sarif["runs"][0]["results"].as_array().unwrap().len(), 1);
 }

@@ -17,7 +17,6 @@ Feedback that is given again replaces the earlier one. `weir reviews compare` ha
 /// Flags of `weir reviews feedback`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
-#[group(id = "verdict", required = true, args = ["accept", "dismiss"])]
 pub(super) struct FeedbackArgs {
     /// Id of the review
     review: String,
@@ -26,7 +25,7 @@ pub(super) struct FeedbackArgs {
     /// Id of the finding
     finding: String,
     /// The finding is right
-    #[arg(long)]
+    #[arg(long, required_unless_present = "dismiss")]
     accept: bool,
     /// The finding is wrong or not useful
     #[arg(long, conflicts_with = "accept")]

@@ -18,10 +18,9 @@ Examples:
 /// Flags of `weir reviews findings`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
-#[group(id = "which", required = true, args = ["review", "severity", "category"])]
 pub(super) struct FindingsArgs {
     /// Id of the review
-    #[arg(conflicts_with_all = ["severity", "category", "from", "to"])]
+    #[arg(required_unless_present_any = ["severity", "category"], conflicts_with_all = ["severity", "category", "from", "to"])]
     review: Option<String>,
     /// Severity of the findings, in all reviews
     #[arg(long, value_name = "SEVERITY", value_parser = severity::parser(), conflicts_with = "category")]

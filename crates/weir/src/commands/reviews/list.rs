@@ -20,16 +20,15 @@ Examples:
 /// Flags of `weir reviews list`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
-#[group(id = "of", multiple = false, args = ["repo", "model", "date", "user"])]
 pub(super) struct ListArgs {
     /// Repository whose reviews to list, for example acme/shop
-    #[arg(long, value_name = "OWNER/REPO")]
+    #[arg(long, value_name = "OWNER/REPO", conflicts_with_all = ["model", "date", "user"])]
     repo: Option<Repository>,
     /// Model whose responses to list, for example gpt-5
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["date", "user"])]
     model: Option<String>,
     /// Day whose reviews to list, in UTC
-    #[arg(long, value_name = "YYYY-MM-DD")]
+    #[arg(long, value_name = "YYYY-MM-DD", conflicts_with = "user")]
     date: Option<String>,
     /// User whose requested reviews to list, for example octocat
     #[arg(long, value_name = "NAME")]

@@ -89,6 +89,9 @@ fn show(verified: &VerifyRollupsResponse) -> std::io::Result<()> {
     let days = output::counted(verified.days, "day");
     let differ = output::counted(verified.differing, "sum");
     output::line(format!("{days} of repositories verified; {differ} differ"))?;
+    if verified.is_pending {
+        output::line("changes wait for the job reviews-rollup")?;
+    }
     if verified.recomputed > 0 {
         let days = output::counted(verified.recomputed, "day");
         output::line(format!("{days} will be computed again by the job reviews-rollup"))?;
