@@ -20,7 +20,7 @@ Examples:
 #[command(after_help = AFTER_HELP)]
 pub(super) struct FindingsArgs {
     /// Id of the review
-    #[arg(required_unless_present_any = ["severity", "category"], conflicts_with_all = ["severity", "category", "from", "to"])]
+    #[arg(conflicts_with_all = ["severity", "category", "from", "to"])]
     review: Option<String>,
     /// Severity of the findings, in all reviews
     #[arg(long, value_name = "SEVERITY", value_parser = severity::parser(), conflicts_with = "category")]
@@ -40,6 +40,10 @@ pub(super) async fn run(context: &ApiContext<'_>, args: FindingsArgs) -> Result<
         let (all, more) = context.first::<Finding>(&path, args.limit.limit()).await?;
         context.print(&all, |all| table(all))?;
         return args.limit.note(more);
+    }
+    if args.severity.is_none() && args.category.is_none() {
+        let message = "name a review, --severity SEVERITY or --category NAME";
+        return Err(Failure::usage(message));
     }
     let params = FindingsParams { severity: args.severity, category: args.category };
     let path = with_params(&context.path(&["findings"]), &params)?;

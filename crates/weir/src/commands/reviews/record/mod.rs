@@ -57,12 +57,10 @@ pub(super) struct RecordArgs {
 pub(super) async fn run(context: &ApiContext<'_>, args: RecordArgs) -> Result<(), Failure> {
     let review = read(&args)?;
     let id = review.review_id.clone().unwrap_or_default();
-    send::review(context, &review, args.replace).await.map_err(|failure| {
-        if failure.next().is_none() && failure.missing_kind().is_none() && failure.is_fault() {
-            let help = format!("run the command again with `--id {id}`: nothing is recorded twice");
-            return failure.help(help);
-        }
-        failure
+    let sent = send::review(context, &review, args.replace).await;
+    sent.map_err(|failure| match failure.is_fault() {
+        true => failure.because(format!("repeat it with `--id {id}`: nothing is recorded twice")),
+        false => failure,
     })?;
     summarize(context, &id, &args.threshold).await
 }
