@@ -9,6 +9,7 @@ fn finding(model: &str, id: &str, lines: (u32, u32), title: &str) -> Finding {
         id: FindingId::new(id).unwrap(),
         severity: Severity::High,
         category: Some(Category::new("security").unwrap()),
+        rule: None,
         file_path: "src/auth/login.py".to_owned(),
         line_start: lines.0,
         line_end: lines.1,

@@ -2,7 +2,7 @@
 
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use weir_api::reviews::{ReportFormat, ReportParams, ReviewParam, SARIF, SarifLog, SarifParams};
+use weir_api::reviews::{ReportFormat, ReportParams, ReviewParam, SARIF, SarifParams};
 use weir_framework::extract::Query;
 use weir_reviews::{report, sarif};
 
@@ -15,7 +15,7 @@ use super::path::ReviewPath;
 /// The file has the issues that several models found, or every finding as one run per model.
 #[utoipa::path(get, path = "/v1/reviews/{id}/sarif", tag = "reviews",
     params(ReviewParam, SarifParams),
-    responses((status = 200, body = SarifLog, content_type = "application/sarif+json")))]
+    responses((status = 200, body = serde_json::Value, content_type = "application/sarif+json")))]
 pub(crate) async fn sarif(
     ScopedReviews(reviews): ScopedReviews,
     ReviewPath(id): ReviewPath,

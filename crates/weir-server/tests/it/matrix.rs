@@ -25,8 +25,8 @@ enum Opens {
     Public,
     Everything,
     Tenant(Tenant),
-    /// A tenant that no request names.
-    OtherTenant,
+    /// A tenant of this kind that no request names.
+    OtherTenant(&'static str),
 }
 
 /// A tenant of a kind, with every action or one.
@@ -58,7 +58,7 @@ fn credentials(kind: &'static ScopeKind) -> Vec<Credentials> {
         }
         if depth > 0 {
             let scope = Some(scope(kind, depth, OTHER, None));
-            all.push(Credentials { scope, opens: Opens::OtherTenant });
+            all.push(Credentials { scope, opens: Opens::OtherTenant(kind.name) });
         }
     }
     all
@@ -85,13 +85,16 @@ fn id<'i>(parameter: &str, ids: [&'i str; 2]) -> &'i str {
 }
 
 impl Credentials {
-    /// The expected status of an operation that requires `scope`.
-    fn expected(&self, scope: &str) -> u16 {
+    /// The expected status of an operation that requires `scope`. Where the path does not name the tenant, a grant of the kind
+    /// for any tenant opens it, and its handler finds out whose it is.
+    fn expected(&self, path: &str, scope: &str) -> u16 {
+        let is_any_tenant = scope.contains('{') && !path.contains(first_parameter(scope));
         match (&self.opens, scope) {
+            (Opens::OtherTenant(kind), scope) if is_any_tenant && is_of_kind(scope, kind) => OPEN,
             (_, "none") | (Opens::Everything, _) => OPEN,
             (Opens::Public, _) => 401,
             (_, "any") => OPEN,
-            (Opens::OtherTenant, _) => 403,
+            (Opens::OtherTenant(_), _) => 403,
             (Opens::Tenant(tenant), scope) if tenant.opens(scope) => OPEN,
             _ => 403,
         }
@@ -103,15 +106,25 @@ impl Tenant {
         let depth = scope.matches('{').count();
         let after_ids = scope.rsplit('}').next().unwrap();
         let needed = after_ids.rsplit_once(':').map(|(_, action)| action);
-        let is_kind = scope
-            .strip_prefix(self.kind)
-            .is_some_and(|rest| rest.is_empty() || rest == ":read" || rest.starts_with(":{"));
         let is_included = match self.action {
             None => true,
             Some(action) => needed == Some("read") || needed == Some(action),
         };
-        is_kind && self.depth <= depth && is_included
+        is_of_kind(scope, self.kind) && self.depth <= depth && is_included
     }
+}
+
+/// Whether a required scope is of this kind.
+fn is_of_kind(scope: &str, kind: &str) -> bool {
+    let rest = scope.strip_prefix(kind);
+    rest.is_some_and(|rest| rest.is_empty() || rest == ":read" || rest.starts_with(":{"))
+}
+
+/// The first parameter in a scope, with its braces.
+fn first_parameter(scope: &str) -> &str {
+    let from = scope.find('{').unwrap();
+    let to = scope.find('}').unwrap();
+    &scope[from..=to]
 }
 
 #[tokio::test]
@@ -141,7 +154,7 @@ async fn every_route_opens_to_those_it_should_and_to_nobody_else() {
             if !path.starts_with("/v1/namespaces/") && !method.is_safe() {
                 token = None;
             }
-            let expected = credentials.expected(&scope);
+            let expected = credentials.expected(&path, &scope);
             let reply = call.send().await;
             let who = &credentials.scope;
             let at = format!("{who:?} {method} {path}, which requires {scope}: {}", reply.text());
