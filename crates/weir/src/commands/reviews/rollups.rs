@@ -13,6 +13,9 @@ use crate::output;
 /// Days that are verified by default: the most that one request takes.
 const DAYS_DEFAULT: i64 = 31;
 
+/// Characters of sums in a table; `--json` has all of them.
+const SUMS_MAX: usize = 60;
+
 const AFTER_HELP: &str = "\
 Examples:
   weir reviews rollups verify
@@ -88,7 +91,7 @@ fn show(verified: &VerifyRollupsResponse) -> std::io::Result<()> {
     }
     let days = output::counted(verified.days, "day");
     let differ = output::counted(verified.differing, "sum");
-    output::line(format!("{days} of repositories verified; {differ} differ"))?;
+    output::line(format!("{days} verified; {differ} differ"))?;
     if verified.is_pending {
         output::line("changes wait for the job reviews-rollup")?;
     }
@@ -100,7 +103,10 @@ fn show(verified: &VerifyRollupsResponse) -> std::io::Result<()> {
 }
 
 fn shown(sums: Option<&str>) -> String {
-    sums.map_or_else(|| "nothing".to_owned(), output::printable)
+    sums.map_or_else(
+        || "nothing".to_owned(),
+        |sums| output::printable(&output::cut(sums, SUMS_MAX)),
+    )
 }
 
 fn check(verified: &VerifyRollupsResponse) -> Result<(), Failure> {
