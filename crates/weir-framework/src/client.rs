@@ -82,21 +82,38 @@ impl Door {
         if let Some(key) = key {
             request.headers_mut().insert(IDEMPOTENCY_KEY, key.into());
         }
+        let bytes = self.exchange(request).await?;
+        // A response without a body has nothing to parse.
+        let bytes: &[u8] = if bytes.is_empty() { b"null" } else { &bytes };
+        serde_json::from_slice(bytes).map_err(unreadable)
+    }
+
+    /// Sends a GET request. Returns the body as it is, in any format.
+    ///
+    /// # Errors
+    /// The API returns an error, or cannot be reached.
+    pub async fn body(&self, path: &str) -> Result<Bytes, Refusal> {
+        let request = request(Method::GET, path, None::<&()>).map_err(Refusal::Unreachable)?;
+        self.exchange(request).await
+    }
+
+    /// The body of a successful response.
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Bytes, Refusal> {
         let sent = match self {
             Door::Socket(client) => client.exchange(request).await,
             Door::Own(router) => ask(router, request).await,
         };
         let (status, bytes) = sent.map_err(Refusal::Unreachable)?;
-        let unreadable =
-            |source| Refusal::Unreachable(Error::backend("reading the API's answer", source));
         if status.is_success() {
-            // A response without a body has nothing to parse.
-            let bytes: &[u8] = if bytes.is_empty() { b"null" } else { &bytes };
-            return serde_json::from_slice(bytes).map_err(unreadable);
+            return Ok(bytes);
         }
         let problem = serde_json::from_slice(&bytes).map_err(unreadable)?;
         Err(Refusal::Problem(Box::new(problem)))
     }
+}
+
+fn unreadable(source: serde_json::Error) -> Refusal {
+    Refusal::Unreachable(Error::backend("reading the API's answer", source))
 }
 
 /// Calls routes in this process.

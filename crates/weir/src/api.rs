@@ -1,6 +1,7 @@
 //! The API for commands: through the socket of the server that has the store open, or in this process on a store
 //! that the command opens itself. The routes are the same.
 
+use axum::body::Bytes;
 use axum::http::Method;
 use clap::Args;
 use serde::Serialize;
@@ -98,6 +99,14 @@ impl Api {
             Err(Refusal::Problem(problem)) if problem.status == 404 => Ok(None),
             Err(refusal) => Err(refusal.into()),
         }
+    }
+
+    /// Sends a GET request. Returns the body as it is, in any format.
+    ///
+    /// # Errors
+    /// The API returns an error, or cannot be reached.
+    pub async fn body(&self, path: &str) -> Result<Bytes, Failure> {
+        Ok(self.door.body(path).await?)
     }
 
     /// Sends a POST request.

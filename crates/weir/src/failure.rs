@@ -81,6 +81,11 @@ impl Failure {
         self.missing.as_deref()
     }
 
+    /// Whether the store, the disk or the network failed.
+    pub fn is_fault(&self) -> bool {
+        self.exit == Exit::Fault
+    }
+
     /// Message and causes, on one line.
     pub fn text(&self) -> String {
         match self.causes.as_slice() {

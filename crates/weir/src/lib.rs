@@ -39,6 +39,7 @@ Examples:
   weir token issue report --scope ns:default    a token for a program
   weir limiter limits set --system --limit rpm=100/min
   weir keeper org apply org.yaml                a budget
+  weir reviews record review.json --fail-on high
   weir config                                   the values in effect and their origins
   weir doctor                                   check configuration, store and machine
 
@@ -50,7 +51,7 @@ Exit codes:
   2  invalid input: a flag, the configuration, JSON, a spec, the kind of a key
   3  refused or not found: a missing table or item, a condition that is not met, a folder in use
   4  a check found a problem: `tables verify`, `copy`, `doctor`, `limiter limits diff`,
-     `keeper prices diff`";
+     `keeper prices diff`, `reviews record --fail-on`, `reviews rollups verify`";
 
 /// Usage control plane for AI applications: limits, budgets, metering and their records.
 #[derive(Parser)]
@@ -81,6 +82,8 @@ enum Command {
     Limiter(commands::limiter::LimiterArgs),
     /// Manage daily budgets: orgs, apps, models, costs
     Keeper(commands::keeper::KeeperArgs),
+    /// Record reviews of pull requests by AI models, and compare the models
+    Reviews(commands::reviews::ReviewsArgs),
     /// List and run background jobs
     Jobs(commands::jobs::JobsArgs),
     /// Create, check, list, describe and delete tables
@@ -132,6 +135,7 @@ async fn run(command: Command, source: &Source) -> Result<(), Failure> {
         Command::SigningKey(args) => commands::admin_key::run_signing(args, source).await,
         Command::Limiter(args) => commands::limiter::run(args, source).await,
         Command::Keeper(args) => commands::keeper::run(args, source).await,
+        Command::Reviews(args) => commands::reviews::run(args, source).await,
         Command::Jobs(args) => commands::jobs::run(args, source).await,
         Command::Tables(args) => commands::tables::run(args, source).await,
         Command::Table(args) => commands::table::run(args, source).await,

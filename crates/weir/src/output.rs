@@ -17,6 +17,21 @@ pub fn line(text: impl AsRef<str>) -> io::Result<()> {
     out.flush()
 }
 
+/// Prints a document as it is, with a line break at its end.
+pub fn bytes(document: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(document)?;
+    if !document.ends_with(b"\n") {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// Whether results go to a terminal.
+pub fn is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Prints a result as JSON.
 pub fn json(answer: &impl Serialize) -> io::Result<()> {
     line(serde_json::to_string_pretty(answer).map_err(io::Error::other)?)

@@ -1,6 +1,7 @@
 //! The context that all verbs of a service's command share: the API, the root of its paths, and how to print a response.
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use weir_api::page::{LIMIT_MAX, Page, PageParams, TimeRangeParams};
@@ -141,6 +142,14 @@ impl From<TimeRangeArgs> for TimeRangeParams {
     fn from(args: TimeRangeArgs) -> TimeRangeParams {
         TimeRangeParams { from: args.from, to: args.to }
     }
+}
+
+/// Parses one of `words` into the value of the API that is written so.
+pub(super) fn one_of<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: DeserializeOwned + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words).try_map(|word| serde_json::from_value::<T>(word.into()))
 }
 
 /// A column of a table: its name, and its text for an item.

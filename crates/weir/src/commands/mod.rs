@@ -11,6 +11,7 @@ pub(crate) mod jobs;
 pub(crate) mod keeper;
 pub(crate) mod limiter;
 pub(crate) mod restore;
+pub(crate) mod reviews;
 pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod token;

@@ -25,6 +25,8 @@ mod limiter;
 #[cfg(test)]
 mod mistakes;
 #[cfg(test)]
+mod reviews;
+#[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod table;

@@ -17,12 +17,10 @@ mod plot;
 mod spec;
 mod usage;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use serde::de::DeserializeOwned;
 
 use crate::api::{Api, ApiFlags};
-use crate::commands::api_context::{ApiContext, below};
+use crate::commands::api_context::{ApiContext, below, one_of};
 use crate::config::Source;
 use crate::failure::Failure;
 
@@ -108,12 +106,4 @@ pub(crate) async fn run(args: LimiterArgs, source: &Source) -> Result<(), Failur
 /// A path in a namespace; its parts are escaped.
 fn namespace_path(namespace: &str, parts: &[&str]) -> String {
     below(&below("/v1/namespaces", &[namespace]), parts)
-}
-
-/// Parses one of `words` into the value of the API that is written so.
-fn one_of<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
-where
-    T: DeserializeOwned + Clone + Send + Sync + 'static,
-{
-    PossibleValuesParser::new(words).try_map(|word| serde_json::from_value::<T>(word.into()))
 }

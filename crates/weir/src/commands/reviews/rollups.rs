@@ -1,0 +1,132 @@
+//! `weir reviews rollups`: the sums that comparisons read.
+
+use clap::{Args, Subcommand};
+use weir_api::reviews::{VerifyRollupsRequest, VerifyRollupsResponse};
+use weir_reviews::time::Day;
+use weir_table::clock::Clock;
+
+use super::repository::Repository;
+use crate::commands::api_context::{ApiContext, rows};
+use crate::failure::Failure;
+use crate::output;
+
+/// Days that are verified by default: the most that one request takes.
+const DAYS_DEFAULT: i64 = 31;
+
+/// Characters of sums in a table; `--json` has all of them.
+const SUMS_MAX: usize = 60;
+
+const AFTER_HELP: &str = "\
+Examples:
+  weir reviews rollups verify
+  weir reviews rollups verify --repo acme/shop --from 2026-01-01 --to 2026-02-01 --recompute
+
+The job reviews-rollup sums reviews by repository, model and day. `verify` computes these sums again from the reviews and
+exits with code 4 if a stored one differs.";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Compute the sums of days again, and report those that differ
+    Verify(VerifyArgs),
+}
+
+/// Flags of `weir reviews rollups verify`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(super) struct VerifyArgs {
+    /// First day, in UTC [default: 31 days before --to]
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    from: Option<Day>,
+    /// Day after the last one, in UTC, up to 31 days after --from [default: tomorrow]
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = day)]
+    to: Option<Day>,
+    /// Repository, for example acme/shop [default: all repositories]
+    #[arg(long, value_name = "OWNER/REPO")]
+    repo: Option<Repository>,
+    /// Compute the days again that differ
+    #[arg(long)]
+    recompute: bool,
+}
+
+fn day(text: &str) -> Result<Day, String> {
+    Day::parse(text).map_err(|error| error.to_string())
+}
+
+pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
+    let Verb::Verify(args) = verb;
+    let now_ms = i64::try_from(Clock::System.now_ms()).unwrap_or_default();
+    let to = match (args.from, args.to) {
+        (_, Some(to)) => to,
+        (Some(from), None) => Day::of(now_ms).plus_days(1).min(from.plus_days(DAYS_DEFAULT)),
+        (None, None) => Day::of(now_ms).plus_days(1),
+    };
+    let from = args.from.unwrap_or_else(|| to.plus_days(-DAYS_DEFAULT));
+    let request = VerifyRollupsRequest {
+        from: from.to_string(),
+        to: to.to_string(),
+        repo: args.repo.map(|repo| repo.to_string()),
+        recompute: args.recompute,
+    };
+    let path = context.path(&["rollups", "verify"]);
+    let verified: VerifyRollupsResponse = context.api.post(&path, &request).await?;
+    context.print(&verified, show)?;
+    check(&verified)
+}
+
+fn show(verified: &VerifyRollupsResponse) -> std::io::Result<()> {
+    if !verified.differences.is_empty() {
+        rows(
+            &verified.differences,
+            &[
+                ("day", |one| one.day.clone()),
+                ("repository", |one| one.repo.clone().unwrap_or_else(|| "all".to_owned())),
+                ("part", |one| output::printable(&one.part)),
+                ("stored", |one| shown(one.stored.as_deref())),
+                ("computed", |one| shown(one.computed.as_deref())),
+            ],
+        )?;
+    }
+    for failure in &verified.failures {
+        output::wrong(failure)?;
+    }
+    let days = output::counted(verified.days, "day");
+    let differ = output::counted(verified.differing, "sum");
+    output::line(format!("{days} verified; {differ} differ"))?;
+    if verified.is_pending {
+        output::line("changes wait for the job reviews-rollup")?;
+    }
+    if verified.recomputed > 0 {
+        let days = output::counted(verified.recomputed, "day");
+        output::line(format!("{days} will be computed again by the job reviews-rollup"))?;
+    }
+    Ok(())
+}
+
+fn shown(sums: Option<&str>) -> String {
+    sums.map_or_else(
+        || "nothing".to_owned(),
+        |sums| output::printable(&output::cut(sums, SUMS_MAX)),
+    )
+}
+
+fn check(verified: &VerifyRollupsResponse) -> Result<(), Failure> {
+    let failure = match (verified.differing, verified.failures.len()) {
+        (0, 0) => return Ok(()),
+        (0, failed) => Failure::differs(format!(
+            "{} cannot be computed",
+            output::counted(failed as u64, "day")
+        )),
+        (differing, _) => {
+            let sums = output::counted(differing, "sum");
+            Failure::differs(format!("{sums} of reviews differ from the stored ones"))
+        }
+    };
+    Err(if verified.is_pending {
+        failure
+            .help("changes wait for the job: run `weir jobs run reviews-rollup`, then verify again")
+    } else if verified.recomputed == 0 {
+        failure.help("--recompute marks these days to be computed again")
+    } else {
+        failure
+    })
+}
