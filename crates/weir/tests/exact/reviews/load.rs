@@ -85,7 +85,8 @@ impl Load {
     /// The model and the id of a finding that a person accepts. Both versions have it.
     pub(crate) fn judged(&self, number: u64) -> Option<(&'static str, String)> {
         let is_judged = number.is_multiple_of(2) && Load::fate(number) != Fate::Deleted;
-        let issue = self.issues(number, 0, 0).into_iter().find(|issue| issue % 2 == 0).unwrap();
+        let issue =
+            self.issues(number, 0, 0).into_iter().find(|issue| issue.is_multiple_of(2)).unwrap();
         is_judged.then(|| (MODELS[0], format!("issue-{issue}")))
     }
 
@@ -230,7 +231,7 @@ fn finding(number: u64, version: u64, model: usize, issue: usize) -> NewFinding 
         line_end: line + 2,
         title: format!("{kind} in `call_{number}_{issue}`"),
         description: format!("The {kind} of `call_{number}_{issue}` {said}; version {version}"),
-        suggestion: (issue % 3 == 0).then(|| format!("mend `call_{number}_{issue}`")),
+        suggestion: issue.is_multiple_of(3).then(|| format!("mend `call_{number}_{issue}`")),
     }
 }
 
