@@ -112,6 +112,14 @@ impl Ground {
         matches!(self.table, Table::Dynamo(_))
     }
 
+    /// The data folder of the embedded store.
+    pub(crate) fn data(&self) -> Option<&std::path::Path> {
+        match &self.table {
+            Table::Embedded(data) => Some(data),
+            Table::Dynamo(_) => None,
+        }
+    }
+
     /// Files with the addresses of all servers.
     pub(crate) fn doors(&self) -> Vec<PathBuf> {
         (0..self.instances.len()).map(|place| self.door(place)).collect()

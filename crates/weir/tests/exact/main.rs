@@ -30,6 +30,7 @@ mod lease_client;
 mod leases;
 mod one_bucket;
 mod process;
+mod reviews;
 mod spend;
 mod usage;
 mod wire;
