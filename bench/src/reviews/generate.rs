@@ -54,6 +54,10 @@ const KINDS: [Kind; 4] = [
     },
 ];
 
+/// Parts of the names of functions that findings are about.
+const VERBS: [&str; 5] = ["load", "save", "find", "render", "merge"];
+const NOUNS: [&str; 7] = ["orders", "users", "invoices", "sessions", "reports", "teams", "carts"];
+
 /// How many models and findings a review has.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
@@ -161,8 +165,8 @@ fn finding(model: &ModelId, wording: usize, issue: &Issue) -> Finding {
 }
 
 fn function(number: usize) -> String {
-    let verb = ["load", "save", "find", "render", "merge"][number % 5];
-    let noun = ["orders", "users", "invoices", "sessions", "reports", "teams", "carts"][number % 7];
+    let verb = VERBS.get(number % VERBS.len()).expect("a verb");
+    let noun = NOUNS.get(number % NOUNS.len()).expect("a noun");
     format!("{verb}_{noun}_{number}")
 }
 
