@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run setup build-setup check fmt clippy doc deny unused-deps typos \
-        test tests doc-tests test-all sim sim-faults audit bench-table bench-table-long bench-edge bench-limiter bench-keeper clean
+        test tests doc-tests test-all sim sim-faults audit bench-table bench-table-long bench-edge bench-limiter bench-keeper bench-reviews clean
 # Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
 .NOTPARALLEL:
 
@@ -95,6 +95,9 @@ bench-keeper: build-setup ## Measure submissions and model selections (needs an 
 	@$(STEP) "load generators" scripts/setup.sh bench
 	@$(STEP) "build" cargo build --release --package weir
 	@$(STEP) "keeper benchmark" cargo run --release --package weir-bench -- keeper $(ARGS)
+
+bench-reviews: build-setup ## Measure recordings, queries, rollups and comparisons of reviews (needs an idle machine)
+	@$(STEP) "reviews benchmark" cargo run --release --package weir-bench -- reviews $(ARGS)
 
 clean: ## Remove what was built and installed in this folder
 	cargo clean

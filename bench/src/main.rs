@@ -11,6 +11,7 @@ mod limiter;
 mod load;
 mod measure;
 mod pinning;
+mod reviews;
 mod sample;
 mod table;
 mod weir;
@@ -51,6 +52,8 @@ enum Command {
     /// The keeper: submissions and model selections over HTTP.
     #[command(after_long_help = compare::HELP)]
     Keeper(keeper::Args),
+    /// The reviews: recordings, queries, rollups and comparisons in process.
+    Reviews(reviews::Args),
     /// The bare axum server that `edge` compares with.
     #[command(hide = true)]
     BareServer,
@@ -62,6 +65,7 @@ fn main() {
         Command::Edge(args) => edge::run(&args),
         Command::Limiter(args) => limiter::run(&args),
         Command::Keeper(args) => keeper::run(&args),
+        Command::Reviews(args) => reviews::run(&args),
         Command::BareServer => edge::bare::serve(),
     }
 }

@@ -14,6 +14,7 @@
 #[macro_use(scenes)]
 extern crate weir_testkit;
 
+mod cost;
 mod deletion;
 mod faults;
 mod feedback;

@@ -35,17 +35,19 @@ pub(crate) struct Scene {
     pub(crate) watch: Watch,
     /// Their raw outputs.
     pub(crate) objects: Arc<InMemory>,
+    /// The prefix of the names of its tables.
+    pub(crate) prefix: String,
 }
 
 impl Scene {
     async fn new(stage: Stage) -> Scene {
-        let Stage { store, watch, clock, .. } = stage;
+        let Stage { store, watch, clock, prefix, .. } = stage;
         let objects = Arc::new(InMemory::new());
         let raw_outputs = RawOutputs::new(objects.clone(), "raw");
         let opened =
             Reviews::open(store.clone(), raw_outputs, clock.clone(), Settings::default()).await;
         watch.reset();
-        Scene { reviews: opened.unwrap(), clock, store, watch, objects }
+        Scene { reviews: opened.unwrap(), clock, store, watch, objects, prefix }
     }
 
     /// Reviews of another process, with other settings.
