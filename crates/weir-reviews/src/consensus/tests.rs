@@ -16,7 +16,6 @@ fn finding(model: &str, id: &str, lines: (u32, u32), title: &str) -> Finding {
         title: title.to_owned(),
         description: String::new(),
         suggestion: None,
-        rule: None,
     }
 }
 
