@@ -107,7 +107,7 @@ pub const FILES_BYTES_MAX: usize = 256 * 1024;
 pub const MERGED_MAX: usize = 256 * 1024;
 /// Most partitions of the lists that every review is in.
 pub const INDEX_SHARDS_MAX: u32 = 16;
-/// Partitions of the raw outputs that expire on one day.
+/// Partitions of the list of expiries of raw outputs.
 pub const RAW_EXPIRY_SHARDS: u32 = 8;
 /// Longest key of a raw output, in bytes.
 pub const RAW_KEY_MAX: usize = 900;
@@ -115,12 +115,6 @@ pub const RAW_KEY_MAX: usize = 900;
 pub const RAW_MODEL_MAX: usize = 200;
 /// Most raw outputs that a review keeps track of: those of all its revisions that are not removed yet.
 pub const RAW_KEYS_MAX: usize = 200;
-/// Days before today that the first sweep of expired raw outputs begins with.
-pub const RAW_SWEEP_BACK_DAYS: i64 = 400;
-/// Days that each sweep visits again, in case that the clock of an instance is wrong.
-pub const RAW_SWEEP_AGAIN_DAYS: i64 = 2;
-/// Most days that one sweep of expired raw outputs visits.
-pub const RAW_SWEEP_DAYS_MAX: usize = 64;
 /// Most bytes of the items that one transaction writes; the rest of the store's bound is for its other writes.
 pub const TRANSACTION_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// Pages of one review that are read at once at most; a page has up to 1 MiB.

@@ -147,12 +147,11 @@ pub fn deletion(id: &ReviewId) -> Key {
     Key::new(DELETIONS, id.as_str())
 }
 
-/// The entry of a raw output in the list of those that expire on a day.
+/// The entry of a raw output in the list of expiries, which is ordered by time.
 #[must_use]
 pub fn raw_expiry(expires_at_ms: i64, raw_key: &str) -> Key {
     let shard = hash(raw_key) % RAW_EXPIRY_SHARDS;
-    let partition = raw_expiry_partition(Day::of(expires_at_ms), shard);
-    Key::new(partition, raw_expiry_sort(expires_at_ms, raw_key))
+    Key::new(raw_expiry_partition(shard), raw_expiry_sort(expires_at_ms, raw_key))
 }
 
 /// Sort key of the entry of a raw output, or of a bound of a range of them.
@@ -168,16 +167,10 @@ pub fn parse_raw_expiry_sort(text: &str) -> Option<(i64, &str)> {
     Some((crate::time::parse_rfc3339("SK", time).ok()?, raw_key))
 }
 
-/// Partition of raw outputs that expire on a day.
+/// Partition of the expiries of raw outputs.
 #[must_use]
-pub fn raw_expiry_partition(day: Day, shard: u32) -> String {
-    format!("RAW#{day}#{shard}")
-}
-
-/// The last day whose expired raw outputs are deleted.
-#[must_use]
-pub fn raw_sweep() -> Key {
-    Key::new("RAWSWEEP", LOOKUP_SK)
+pub fn raw_expiry_partition(shard: u32) -> String {
+    format!("RAWEXPIRY#{shard}")
 }
 
 /// Reviews of a day: partition in [`GSI1`].
@@ -376,9 +369,8 @@ mod tests {
             (deletion(&at.id), "DELETIONS | uuid-v4"),
             (
                 raw_expiry(AT_MS, "owner/repo/123/m/t.json"),
-                "RAW#2025-01-15#2 | 2025-01-15T10:30:00.000Z#owner/repo/123/m/t.json",
+                "RAWEXPIRY#2 | 2025-01-15T10:30:00.000Z#owner/repo/123/m/t.json",
             ),
-            (raw_sweep(), "RAWSWEEP | #"),
         ] {
             assert_eq!(key.to_string(), expected);
         }

@@ -10,21 +10,17 @@ use std::sync::Arc;
 use object_store::path::{Path, PathPart};
 use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt as _};
 use sha2::{Digest as _, Sha256};
-use weir_table::expr::set;
 use weir_table::{Backend, Get, Item, Query, SortRange, Write};
 
-use crate::bounds::{
-    RAW_EXPIRY_SHARDS, RAW_MODEL_MAX, RAW_SWEEP_AGAIN_DAYS, RAW_SWEEP_BACK_DAYS, RAW_SWEEP_DAYS_MAX,
-};
+use crate::bounds::{RAW_EXPIRY_SHARDS, RAW_MODEL_MAX};
 use crate::error::{Error, Result};
 use crate::ids::ModelId;
 use crate::items::{ItemContext, Lookup};
 use crate::keys::{self, ReviewRef};
 use crate::record::NewResponse;
 use crate::reviews::Reviews;
-use crate::time::{Day, rfc3339};
+use crate::time::rfc3339;
 
-const SWEPT_TO: &str = "swept_to";
 const REVIEW_ID: &str = "review_id";
 
 /// Where raw outputs are. Cheap to clone.
@@ -174,46 +170,23 @@ impl<B: Backend> Reviews<B> {
     /// # Errors
     /// The store or the object storage fails. The next sweep continues.
     pub async fn sweep_raw(&self, now_ms: i64, limit: u32) -> Result<SweepReport> {
-        let (today, mut report) = (Day::of(now_ms), SweepReport::default());
-        let checkpoint = self.item(keys::raw_sweep()).await?;
-        let swept_to = checkpoint.and_then(|item| Day::parse(item.s(SWEPT_TO)?).ok());
-        let mut day =
-            swept_to.map_or_else(|| today.plus_days(-RAW_SWEEP_BACK_DAYS), |day| day.plus_days(1));
-        for _ in 0..RAW_SWEEP_DAYS_MAX {
-            if day > today {
-                return Ok(report);
-            }
-            report.deleted +=
-                self.sweep_day(day, now_ms, limit - small(report.deleted, limit)).await?;
-            if report.deleted >= u64::from(limit) {
+        let mut report = SweepReport::default();
+        for shard in 0..RAW_EXPIRY_SHARDS {
+            let left = limit - small(report.deleted, limit);
+            if left == 0 {
                 return Ok(SweepReport { more: true, ..report });
             }
-            if day < today.plus_days(-RAW_SWEEP_AGAIN_DAYS) {
-                let update = set(SWEPT_TO, day.to_string());
-                self.write(Write::update(self.table().clone(), keys::raw_sweep(), update)).await?;
-            }
-            day = day.plus_days(1);
-        }
-        Ok(SweepReport { more: day <= today, ..report })
-    }
-
-    async fn sweep_day(&self, day: Day, now_ms: i64, limit: u32) -> Result<u64> {
-        let mut deleted = 0;
-        for shard in 0..RAW_EXPIRY_SHARDS {
-            let left = limit - small(deleted, limit);
-            if left == 0 {
-                break;
-            }
             let due = SortRange::Lt(keys::raw_expiry_sort(now_ms.saturating_add(1), "").into());
-            let partition = keys::raw_expiry_partition(day, shard);
+            let partition = keys::raw_expiry_partition(shard);
             let query = Query::partition(self.table().clone(), partition).sort(due);
             let page = self.store().page(query, left, None).await?;
             for entry in &page.items {
                 self.sweep_entry(entry, now_ms).await?;
-                deleted += 1;
+                report.deleted += 1;
             }
+            report.more |= page.cursor.is_some();
         }
-        Ok(deleted)
+        Ok(report)
     }
 
     /// Deletes an expired raw output, unless its review was recorded again with a longer retention.

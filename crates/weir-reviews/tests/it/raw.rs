@@ -31,7 +31,6 @@ async fn raw_outputs_expire_with_their_review(scene: &Scene) {
     scene.reviews.record(old, false).await.unwrap();
     scene.reviews.record(with_raws(review("new", &["gpt-5"], 1)), false).await.unwrap();
     let sweep = async || scene.reviews.sweep_raw(now_ms(scene), 100).await.unwrap();
-    // The first sweeps go through the days before.
     while sweep().await.more {}
     assert_eq!(scene.raws().await.len(), 3, "none has expired");
     scene.clock.advance_ms(50 * DAY_MS - 1_000);

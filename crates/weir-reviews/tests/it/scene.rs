@@ -84,7 +84,7 @@ impl Scene {
 
     /// How many raw outputs are listed to expire.
     pub(crate) async fn expiries(&self) -> usize {
-        let is_listed = |item: &&Item| item.s("PK").unwrap().starts_with("RAW#");
+        let is_listed = |item: &&Item| item.s("PK").unwrap().starts_with("RAWEXPIRY#");
         self.items().await.iter().filter(is_listed).count()
     }
 
