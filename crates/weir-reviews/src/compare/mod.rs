@@ -22,7 +22,8 @@ use crate::finding::Severity;
 use crate::ids::{Category, ModelId};
 use crate::money::MicroUsd;
 use crate::rollup::{
-    Day, DayRange, DayRollup, Level, ModelDay, Pair, PairCounts, RollupTable, Tally, read_days,
+    Day, DayRange, DayRollup, FindingCounts, Level, ModelDay, Pair, PairCounts, RollupTable,
+    read_days,
 };
 
 /// A figure with the size of its sample.
@@ -40,7 +41,7 @@ pub struct Estimate {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FindingGroup {
     /// The counts.
-    pub tally: Tally,
+    pub counts: FindingCounts,
     /// Share of the findings that other models made too.
     pub consensus_share: Option<f64>,
     /// Share of the judged findings that were accepted.
@@ -48,11 +49,11 @@ pub struct FindingGroup {
 }
 
 impl FindingGroup {
-    fn new(tally: Tally) -> FindingGroup {
+    fn new(counts: FindingCounts) -> FindingGroup {
         FindingGroup {
-            tally,
-            consensus_share: Ratio::new(tally.in_consensus, tally.findings).value(),
-            acceptance_rate: Ratio::new(tally.accepted, tally.judged()).value(),
+            counts,
+            consensus_share: Ratio::new(counts.in_consensus, counts.findings).value(),
+            acceptance_rate: Ratio::new(counts.accepted, counts.judged()).value(),
         }
     }
 }
@@ -73,7 +74,7 @@ pub struct ModelComparison {
     /// Share of the reviews in which it responded.
     pub success_rate: Estimate,
     /// All its findings.
-    pub findings: Tally,
+    pub findings: FindingCounts,
     /// Findings divided by the reviews that it took part in.
     pub findings_per_review: Estimate,
     /// Share of its findings that other models made too.
@@ -188,7 +189,7 @@ fn most_reviewed(sum: &DayRollup) -> BTreeSet<ModelId> {
 }
 
 fn of_model(model: &ModelId, day: &ModelDay, intervals: &ModelIntervals) -> ModelComparison {
-    let Tally { findings, in_consensus, accepted, .. } = day.total;
+    let FindingCounts { findings, in_consensus, accepted, .. } = day.total;
     let (reviews, judged) = (day.reviews(), day.total.judged());
     let micros_per_finding = estimate(day.cost.0, in_consensus, None);
     let by_severity = Severity::ALL.into_iter().zip(day.by_severity);
@@ -220,10 +221,10 @@ fn of_model(model: &ModelId, day: &ModelDay, intervals: &ModelIntervals) -> Mode
         input_tokens: day.input_tokens,
         output_tokens: day.output_tokens,
         by_severity: by_severity
-            .map(|(severity, tally)| (severity, FindingGroup::new(tally)))
+            .map(|(severity, counts)| (severity, FindingGroup::new(counts)))
             .collect(),
         by_category: by_category
-            .map(|(category, tally)| (category.clone(), FindingGroup::new(*tally)))
+            .map(|(category, counts)| (category.clone(), FindingGroup::new(*counts)))
             .collect(),
         rare_categories: FindingGroup::new(day.rare_categories),
         is_saturated: day.is_saturated(),

@@ -153,7 +153,7 @@ fn decode<T: DeserializeOwned>(item: &Item) -> Result<T> {
 mod tests {
     use super::*;
     use crate::ids::{Category, ModelId};
-    use crate::rollup::Tally;
+    use crate::rollup::FindingCounts;
     use crate::rollup::pair_day::{Pair, PairCounts};
 
     fn model(text: &str) -> ModelId {
@@ -165,13 +165,16 @@ mod tests {
         let mut sums = ModelDay::default();
         for number in 0..10_000_u64 {
             let category = Category::new(format!("{number:064}")).unwrap();
-            let one = Tally { findings: 1 + u64::from(number == 9_999), ..Tally::default() };
+            let one = FindingCounts {
+                findings: 1 + u64::from(number == 9_999),
+                ..FindingCounts::default()
+            };
             sums.count(crate::finding::Severity::Low, Some(&category), &one);
         }
         let data = fitting_model(sums.clone()).unwrap();
         assert!((ROLLUP_DATA_MAX / 3..=ROLLUP_DATA_MAX).contains(&data.len()));
         let stored: ModelDay = serde_json::from_str(&data).unwrap();
-        let apart: u64 = stored.by_category.values().map(|tally| tally.findings).sum();
+        let apart: u64 = stored.by_category.values().map(|counts| counts.findings).sum();
         assert_eq!(apart + stored.rare_categories.findings, 10_001);
         assert_eq!(stored.total, sums.total);
         let frequent = Category::new(format!("{:064}", 9_999)).unwrap();

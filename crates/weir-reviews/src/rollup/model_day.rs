@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::finding_counts::FindingCounts;
 use super::histogram::Histogram;
 use super::summary::Summary;
-use super::tally::Tally;
 use crate::bounds::SUM_MAX;
 use crate::finding::{Finding, Severity};
 use crate::ids::{Category, ModelId};
@@ -26,16 +26,16 @@ pub struct ModelDay {
     pub timeouts: u64,
     /// All its findings.
     #[serde(rename = "all")]
-    pub total: Tally,
+    pub total: FindingCounts,
     /// Its findings by severity, in the order of [`Severity::ALL`].
     #[serde(rename = "sev")]
-    pub by_severity: [Tally; 5],
+    pub by_severity: [FindingCounts; 5],
     /// Its findings by category.
     #[serde(rename = "cat", with = "pairs")]
-    pub by_category: BTreeMap<Option<Category>, Tally>,
+    pub by_category: BTreeMap<Option<Category>, FindingCounts>,
     /// Its findings of categories that are too rare to be counted apart.
     #[serde(rename = "rare", default)]
-    pub rare_categories: Tally,
+    pub rare_categories: FindingCounts,
     /// Cost of all its responses.
     #[serde(with = "micros")]
     pub cost: MicroUsd,
@@ -72,8 +72,8 @@ impl ModelDay {
         self.timeouts = self.timeouts.saturating_add(other.timeouts);
         self.total.merge(&other.total);
         self.by_severity.iter_mut().zip(&other.by_severity).for_each(|(a, b)| a.merge(b));
-        for (category, tally) in &other.by_category {
-            self.by_category.entry(category.clone()).or_default().merge(tally);
+        for (category, counts) in &other.by_category {
+            self.by_category.entry(category.clone()).or_default().merge(counts);
         }
         self.rare_categories.merge(&other.rare_categories);
         self.cost = self.cost.saturating_add(other.cost);
@@ -98,25 +98,30 @@ impl ModelDay {
     }
 
     /// Counts a finding.
-    pub(super) fn count(&mut self, severity: Severity, category: Option<&Category>, one: &Tally) {
-        for tally in self.tallies(severity, category) {
-            tally.merge(one);
+    pub(super) fn count(
+        &mut self,
+        severity: Severity,
+        category: Option<&Category>,
+        one: &FindingCounts,
+    ) {
+        for counts in self.counts(severity, category) {
+            counts.merge(one);
         }
     }
 
     /// Counts that a finding is accepted or dismissed, which it may have been before.
     pub(super) fn judge(&mut self, finding: &Finding, before: Option<bool>, accepted: bool) {
-        for tally in self.tallies(finding.severity, finding.category.as_ref()) {
-            tally.judge(before, accepted);
+        for counts in self.counts(finding.severity, finding.category.as_ref()) {
+            counts.judge(before, accepted);
         }
     }
 
-    /// The tallies that count a finding.
-    fn tallies(
+    /// The counts that count a finding.
+    fn counts(
         &mut self,
         severity: Severity,
         category: Option<&Category>,
-    ) -> impl Iterator<Item = &mut Tally> {
+    ) -> impl Iterator<Item = &mut FindingCounts> {
         let place = Severity::ALL.into_iter().position(|known| known == severity);
         let by_severity = place.and_then(|place| self.by_severity.get_mut(place));
         let by_category = self.by_category.entry(category.cloned()).or_default();
@@ -127,9 +132,9 @@ impl ModelDay {
     pub(super) fn fold_categories(&mut self, most: usize) {
         let mut ranked: Vec<_> = std::mem::take(&mut self.by_category).into_iter().collect();
         // The sort is stable, so equally frequent categories stay in alphabetical order.
-        ranked.sort_by_key(|(_, tally)| std::cmp::Reverse(tally.findings));
+        ranked.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.findings));
         let rare = ranked.split_off(most.min(ranked.len()));
-        rare.iter().for_each(|(_, tally)| self.rare_categories.merge(tally));
+        rare.iter().for_each(|(_, counts)| self.rare_categories.merge(counts));
         self.by_category = ranked.into_iter().collect();
     }
 }
@@ -144,9 +149,9 @@ mod pairs {
 
     use serde::{Deserialize, Deserializer, Serializer};
 
-    use super::{Category, Tally};
+    use super::{Category, FindingCounts};
 
-    type ByCategory = BTreeMap<Option<Category>, Tally>;
+    type ByCategory = BTreeMap<Option<Category>, FindingCounts>;
 
     pub(super) fn serialize<S: Serializer>(map: &ByCategory, to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(map)

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::agreement::{Groups, pairs_of};
 use super::day::Day;
 use super::day_rollup::DayRollup;
+use super::finding_counts::FindingCounts;
 use super::histogram::Histogram;
 use super::model_day::ModelDay;
 use super::pair_day::PairDay;
-use super::tally::Tally;
 use crate::finding::Finding;
 use crate::ids::{ModelId, Owner, Repo, ReviewId};
 use crate::review::{RecordedFinding, RecordedReview, Response, ResponseStatus, Review};
@@ -87,10 +87,10 @@ fn of_response(response: &Response) -> ModelDay {
     }
 }
 
-fn of_finding<'a>(found: &'a RecordedFinding, groups: &Groups<'a>) -> Tally {
+fn of_finding<'a>(found: &'a RecordedFinding, groups: &Groups<'a>) -> FindingCounts {
     let judged =
         |accepted| found.feedback.as_ref().is_some_and(|feedback| feedback.accepted == accepted);
-    Tally {
+    FindingCounts {
         findings: 1,
         in_consensus: u64::from(!groups.of(&found.finding).is_empty()),
         accepted: u64::from(judged(true)),

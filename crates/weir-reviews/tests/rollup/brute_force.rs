@@ -6,7 +6,7 @@ use weir_reviews::compare::{Comparison, Estimate, FindingGroup};
 use weir_reviews::finding::Severity;
 use weir_reviews::ids::{Category, ModelId};
 use weir_reviews::review::{RecordedFinding, RecordedReview, Response, ResponseStatus};
-use weir_reviews::rollup::{PairCounts, Tally};
+use weir_reviews::rollup::{FindingCounts, PairCounts};
 
 /// Asserts that a comparison has the figures of these reviews.
 pub(crate) fn assert_equals(comparison: &Comparison, reviews: &[RecordedReview]) {
@@ -45,7 +45,7 @@ fn assert_model(comparison: &Comparison, model: &ModelId, reviews: &[RecordedRev
     assert_eq!(found.cost.0, sum(|one| one.cost.0));
     assert_eq!(found.input_tokens, sum(|one| one.input_tokens));
     assert_eq!(found.output_tokens, sum(|one| one.output_tokens));
-    let all = tally(reviews, model, |_| true);
+    let all = counts(reviews, model, |_| true);
     assert_eq!(found.findings, all);
     assert_share(found.success_rate, successes, total);
     assert_share(found.findings_per_review, all.findings, total);
@@ -68,7 +68,7 @@ fn assert_model(comparison: &Comparison, model: &ModelId, reviews: &[RecordedRev
     assert_near(found.latency_p95_ms, percentile(&latencies, 95));
     assert_eq!(found.by_severity.len(), Severity::ALL.len());
     for (severity, group) in &found.by_severity {
-        assert_group(group, tally(reviews, model, |one| one.finding.severity == *severity));
+        assert_group(group, counts(reviews, model, |one| one.finding.severity == *severity));
     }
     let own =
         reviews.iter().flat_map(|one| &one.findings).filter(|one| one.finding.model == *model);
@@ -76,7 +76,7 @@ fn assert_model(comparison: &Comparison, model: &ModelId, reviews: &[RecordedRev
         own.map(|one| one.finding.category.clone()).collect();
     assert!(found.by_category.iter().map(|(category, _)| category).eq(&categories));
     for (category, group) in &found.by_category {
-        assert_group(group, tally(reviews, model, |one| one.finding.category == *category));
+        assert_group(group, counts(reviews, model, |one| one.finding.category == *category));
     }
 }
 
@@ -84,26 +84,26 @@ fn response_of<'a>(review: &'a RecordedReview, model: &ModelId) -> Option<&'a Re
     review.responses.iter().find(|one| one.model == *model)
 }
 
-fn tally(
+fn counts(
     reviews: &[RecordedReview],
     model: &ModelId,
     is_counted: impl Fn(&RecordedFinding) -> bool,
-) -> Tally {
+) -> FindingCounts {
     let own =
         reviews.iter().flat_map(|one| &one.findings).filter(|one| one.finding.model == *model);
-    let mut tally = Tally::default();
+    let mut counts = FindingCounts::default();
     for found in own.filter(|one| is_counted(one)) {
         let accepted = found.feedback.as_ref().map(|feedback| feedback.accepted);
-        tally.findings += 1;
-        tally.in_consensus += u64::from(found.in_consensus);
-        tally.accepted += u64::from(accepted == Some(true));
-        tally.dismissed += u64::from(accepted == Some(false));
+        counts.findings += 1;
+        counts.in_consensus += u64::from(found.in_consensus);
+        counts.accepted += u64::from(accepted == Some(true));
+        counts.dismissed += u64::from(accepted == Some(false));
     }
-    tally
+    counts
 }
 
-fn assert_group(group: &FindingGroup, expected: Tally) {
-    assert_eq!(group.tally, expected);
+fn assert_group(group: &FindingGroup, expected: FindingCounts) {
+    assert_eq!(group.counts, expected);
     assert_eq!(group.consensus_share, share(expected.in_consensus, expected.findings));
     let judged = expected.accepted + expected.dismissed;
     assert_eq!(group.acceptance_rate, share(expected.accepted, judged));

@@ -7,7 +7,7 @@ use weir_reviews::finding::Severity;
 use weir_reviews::ids::{Category, FindingId, ModelId};
 use weir_reviews::money::MicroUsd;
 use weir_reviews::review::{Member, RecordedFinding, RecordedReview, Response, ResponseStatus};
-use weir_reviews::rollup::{PairCounts, Summary, Tally};
+use weir_reviews::rollup::{FindingCounts, PairCounts, Summary};
 
 use crate::generate::{self, Shape};
 use crate::scene::SMALL;
@@ -110,7 +110,7 @@ fn the_figures_of_a_model_are_those_computed_by_hand() {
     let days = BTreeMap::from([(summary.id.day, summary.rollup)]);
     let comparison = compare(&days, None);
     let [a, b, c] = comparison.models.as_slice() else { panic!("{comparison:?}") };
-    let findings = Tally { findings: 2, in_consensus: 1, accepted: 1, dismissed: 1 };
+    let findings = FindingCounts { findings: 2, in_consensus: 1, accepted: 1, dismissed: 1 };
     assert_eq!((a.findings, a.findings.only_it()), (findings, 1));
     assert_eq!((a.acceptance_rate.value, a.acceptance_rate.sample), (Some(0.5), 2));
     assert_eq!((b.acceptance_rate.value, b.acceptance_rate.sample), (None, 0));

@@ -91,7 +91,7 @@ pub(crate) async fn all(
 #[utoipa::path(get, path = "/v1/reviews/findings", tag = "reviews",
     params(FindingsParams, TimeRangeParams, PageParams),
     responses((status = 200, body = Page<ListedFinding>)))]
-pub(crate) async fn findings(
+pub(crate) async fn all_findings(
     State(app): State<App>,
     QueryParts((page, range, by)): QueryParts<(PageParams, TimeRangeParams, FindingsParams)>,
 ) -> Reply<Page<ListedFinding>> {
@@ -114,7 +114,7 @@ pub(crate) async fn findings(
 /// Lists the issues that several models found, of all reviews
 #[utoipa::path(get, path = "/v1/reviews/consensus", tag = "reviews",
     params(TimeRangeParams, PageParams), responses((status = 200, body = Page<ListedConsensus>)))]
-pub(crate) async fn consensus(
+pub(crate) async fn all_consensus(
     State(app): State<App>,
     QueryParts((page, range)): Params,
 ) -> Reply<Page<ListedConsensus>> {

@@ -3,7 +3,7 @@
 use weir_api::reviews as api;
 use weir_reviews::compare::{Comparison, Estimate, FindingGroup, ModelComparison, PairComparison};
 use weir_reviews::ids::{Owner, Repo};
-use weir_reviews::rollup::{DayRange, Difference, Level, Tally, VerifyReport};
+use weir_reviews::rollup::{DayRange, Difference, FindingCounts, Level, VerifyReport};
 
 use super::response::severity;
 
@@ -97,19 +97,19 @@ fn estimate(estimate: Estimate) -> api::Estimate {
 
 fn figures(group: &FindingGroup) -> api::FindingFigures {
     api::FindingFigures {
-        counts: counts(&group.tally),
+        counts: counts(&group.counts),
         consensus_share: group.consensus_share,
         acceptance_rate: group.acceptance_rate,
     }
 }
 
-fn counts(tally: &Tally) -> api::FindingCounts {
+fn counts(counts: &FindingCounts) -> api::FindingCounts {
     api::FindingCounts {
-        findings: tally.findings,
-        in_consensus: tally.in_consensus,
-        only_it: tally.only_it(),
-        accepted: tally.accepted,
-        dismissed: tally.dismissed,
+        findings: counts.findings,
+        in_consensus: counts.in_consensus,
+        only_it: counts.only_it(),
+        accepted: counts.accepted,
+        dismissed: counts.dismissed,
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Findings, and what became of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "[u64; 4]", into = "[u64; 4]")]
-pub struct Tally {
+pub struct FindingCounts {
     /// Findings.
     pub findings: u64,
     /// Findings that other models made too.
@@ -16,7 +16,7 @@ pub struct Tally {
     pub dismissed: u64,
 }
 
-impl Tally {
+impl FindingCounts {
     /// Findings that no other model made.
     #[must_use]
     pub fn only_it(&self) -> u64 {
@@ -43,22 +43,22 @@ impl Tally {
         if accepted { &mut self.accepted } else { &mut self.dismissed }
     }
 
-    /// Adds the counts of another tally.
-    pub fn merge(&mut self, other: &Tally) {
+    /// Adds the counts of another counts.
+    pub fn merge(&mut self, other: &FindingCounts) {
         let (ours, theirs) = (<[u64; 4]>::from(*self), <[u64; 4]>::from(*other));
         let mut sums = ours.into_iter().zip(theirs).map(|(a, b)| a.saturating_add(b));
-        *self = Tally::from(std::array::from_fn(|_| sums.next().unwrap_or_default()));
+        *self = FindingCounts::from(std::array::from_fn(|_| sums.next().unwrap_or_default()));
     }
 }
 
-impl From<[u64; 4]> for Tally {
-    fn from([findings, in_consensus, accepted, dismissed]: [u64; 4]) -> Tally {
-        Tally { findings, in_consensus, accepted, dismissed }
+impl From<[u64; 4]> for FindingCounts {
+    fn from([findings, in_consensus, accepted, dismissed]: [u64; 4]) -> FindingCounts {
+        FindingCounts { findings, in_consensus, accepted, dismissed }
     }
 }
 
-impl From<Tally> for [u64; 4] {
-    fn from(tally: Tally) -> [u64; 4] {
-        [tally.findings, tally.in_consensus, tally.accepted, tally.dismissed]
+impl From<FindingCounts> for [u64; 4] {
+    fn from(counts: FindingCounts) -> [u64; 4] {
+        [counts.findings, counts.in_consensus, counts.accepted, counts.dismissed]
     }
 }
