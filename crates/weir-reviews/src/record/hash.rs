@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_hash_covers_every_field() {
-        let changes: [fn(&mut NewReview); 22] = [
+        let changes: [fn(&mut NewReview); 23] = [
             |r| r.head.pull_request.number += 1,
             |r| r.head.pull_request.title.push('x'),
             |r| r.head.pull_request.url.push('x'),
@@ -193,6 +193,7 @@ mod tests {
             |r| r.responses[0].findings[0].description.push('x'),
             |r| r.responses[0].findings[0].category = Some(Category::new("other").unwrap()),
             |r| r.responses[0].findings[0].suggestion = Some(String::new()),
+            |r| r.responses[0].findings[0].rule = Some("B608".into()),
             |r| r.consensus = Some(Vec::new()),
             |r| r.consensus = Some(vec![consensus("c", &[("a", "1"), ("b", "1")])]),
         ];
@@ -204,7 +205,7 @@ mod tests {
         }
         assert_eq!(
             review().hash(),
-            "31303572bbfb90834c5cf500b5a5ca964668251fe5757c4b8155b06e41951d03"
+            "1dc1cc641227f28c294790ba3a43b48ad3da79f5585daba621eb551302c8cd50"
         );
     }
 
