@@ -1,10 +1,10 @@
 //! Consensus: the issues that several models found.
 //!
 //! [`find`] is a pure function of the findings and of the models that succeeded:
-//! 1. [`words`] cuts the title and the description of a finding into tokens.
-//! 2. [`compare`] decides which pairs may match (file, lines, category, model) and scores how alike they are.
-//! 3. [`candidates`] bounds the pairs, [`rivals`] lets the findings of a model compete, and [`groups`] joins the most alike groups until no average score reaches the threshold.
-//! 4. [`merge`] makes a [`Consensus`] of every group with two models.
+//! 1. `words` cuts the title and the description of a finding into tokens.
+//! 2. `compare` decides which pairs may match (file, lines, category, model) and scores how alike they are.
+//! 3. `candidates` bounds the pairs, `rivals` lets the findings of a model compete, and `groups` joins the most alike groups until no average score reaches the threshold.
+//! 4. `merge` makes a [`Consensus`] of every group with two models.
 //!
 //! All pairs of a group may match, so that a group has one finding of a model and never chains across distant lines. The
 //! result does not depend on the order of the findings: they are sorted by file, model and id first.

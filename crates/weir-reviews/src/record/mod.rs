@@ -1,6 +1,6 @@
 //! Recording: a whole review in one call, or step by step.
 //!
-//! A review has a lookup item, which says what happens to it ([`State`](crate::items)), and which every transaction below the
+//! A review has a lookup item, which says what happens to it (`State`), and which every transaction below the
 //! review checks. In one call:
 //! 1. Everything is checked and computed in memory.
 //! 2. A first transaction puts the lookup into the state `recording`, with as many responses, findings and consensus items as

@@ -7,7 +7,7 @@
 //! | reader, with a scope that ends in `:read` | only read |
 //! | operator | also verify rollups |
 //!
-//! A path with a review's id does not name its owner. There the handler works with [`ScopedReviews`](access::ScopedReviews),
+//! A path with a review's id does not name its owner. There the handler works with `access::ScopedReviews`,
 //! to which the reviews of others are missing.
 
 mod access;
