@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::findings::Severity;
-use super::formats::{FindingId, ModelId};
+use super::formats::{FindingId, ReviewModelId};
 use super::review::ReviewRef;
 
 /// How sure a consensus is, by the share of models that agree.
@@ -24,7 +24,7 @@ pub enum Confidence {
 #[serde(deny_unknown_fields)]
 pub struct ConsensusMember {
     /// Id of the model.
-    #[schema(value_type = ModelId)]
+    #[schema(value_type = ReviewModelId)]
     pub model_id: String,
     /// Id of the finding.
     #[schema(value_type = FindingId)]

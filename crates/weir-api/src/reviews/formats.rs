@@ -15,7 +15,7 @@ texts! {
     /// The id of a consensus; not `.` or `..`.
     ConsensusId = r"^(\.?[A-Za-z0-9_-]|\.\.[A-Za-z0-9_.-])[A-Za-z0-9_.-]{0,125}$", 128, "consensus-001";
     /// A model id: printable ASCII without blanks and `#`.
-    ModelId = r"^[!-\x22$-~]{1,256}$", 256, "anthropic.claude-sonnet-4";
+    ReviewModelId = r"^[!-\x22$-~]{1,256}$", 256, "anthropic.claude-sonnet-4";
     /// Model ids, separated by commas.
     ModelIds = r"^[!-\x22$-+\x2d-~]{1,256}$", 5_139, "gpt-5";
     /// A finding id: printable ASCII without blanks and `#`.
@@ -31,7 +31,7 @@ texts! {
     /// A rule of a linter, without control characters.
     RuleName = r"^[^\x00-\x1f\x7f-\x9f]+$", 512, "B608";
     /// A title that is not blank.
-    Title = r"^[!-~]", 65_536, "SQL injection";
+    Title = r"\S", 65_536, "SQL injection";
     /// A calendar date.
     CalendarDate = r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$", 10, "2026-01-23";
     /// Parts of a review, separated by commas.
@@ -64,7 +64,7 @@ pub struct RepoParam {
 #[into_params(parameter_in = Path)]
 pub struct ModelParam {
     /// Id of the model; a `/` in it is escaped as `%2F`.
-    #[param(value_type = ModelId, inline)]
+    #[param(value_type = ReviewModelId, inline)]
     pub model: String,
 }
 

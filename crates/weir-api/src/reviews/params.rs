@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::formats::{CostUsd, Included, ModelId};
+use super::formats::{CostUsd, Included, ReviewModelId};
 use super::responses::ResponseStatus;
 
 /// Which parts of a review to return with it.
@@ -56,7 +56,7 @@ pub struct ReportParams {
 pub struct SarifResponseParams {
     /// Id of the model, for findings in SARIF; the name of the tool by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[param(value_type = ModelId, inline, required = false)]
+    #[param(value_type = ReviewModelId, inline, required = false)]
     pub model_id: Option<String>,
     /// Whether the model responded, for findings in SARIF; `success` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -7,8 +7,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::consensus::ConsensusMember;
 use super::findings::Severity;
 use super::formats::{
-    CategoryName, ConsensusId, CostUsd, FilePath, FindingId, ModelId, RepoName, ReviewId, RuleName,
-    Title, UserName,
+    CategoryName, ConsensusId, CostUsd, FilePath, FindingId, RepoName, ReviewId, ReviewModelId,
+    RuleName, Title, UserName,
 };
 use super::responses::ResponseStatus;
 
@@ -88,7 +88,7 @@ pub enum RecordedStatus {
 #[serde(deny_unknown_fields)]
 pub struct NewResponse {
     /// Id of the model.
-    #[schema(value_type = ModelId)]
+    #[schema(value_type = ReviewModelId)]
     pub model_id: String,
     /// Whether the model responded.
     pub status: ResponseStatus,
