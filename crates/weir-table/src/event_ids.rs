@@ -32,6 +32,26 @@ fn random() -> u128 {
     fastrand::u128(..) & (u128::MAX >> 49)
 }
 
+/// The bit that only derived ids have.
+const DERIVED: u128 = 1 << 79;
+
+/// The id of an event that has a number elsewhere, like a row of a database. It is the same every time, and no generated id.
+#[must_use]
+pub fn derived(at_ms: i64, number: u64) -> String {
+    let at_ms = u64::try_from(at_ms).unwrap_or_default().min(TIME_MAX);
+    Ulid::from_parts(at_ms, DERIVED | u128::from(number)).to_string()
+}
+
+/// The number of a derived id; `None` for others.
+#[must_use]
+pub fn derived_number(id: &str) -> Option<u64> {
+    let random = Ulid::from_string(id).ok()?.random();
+    if random & DERIVED == 0 {
+        return None;
+    }
+    u64::try_from(random & !DERIVED).ok()
+}
+
 /// The first and the last possible id from `from_ms`, inclusive, to `to_ms`, exclusive; `None` if the range is empty.
 #[must_use]
 pub fn bounds(from_ms: Option<i64>, to_ms: Option<i64>) -> Option<(String, String)> {
@@ -53,6 +73,18 @@ const TIME_MAX: u64 = (1 << 48) - 1;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_derived_id_has_its_number() {
+        for number in [0, 1, 200_000, u64::MAX] {
+            let id = derived(1_759_917_600_123, number);
+            assert_eq!((id.len(), derived_number(&id)), (26, Some(number)));
+            assert_eq!(id, derived(1_759_917_600_123, number));
+        }
+        assert_eq!(derived(1_759_917_600_123, 7), "01K71M6VBVG000000000000007");
+        assert_eq!(derived_number(&EventIds::default().next(5)), None);
+        assert_eq!(derived_number("x"), None);
+    }
 
     #[test]
     fn ids_of_one_process_are_in_order() {

@@ -1,12 +1,15 @@
-//! Backups: a snapshot of the store in one checksummed file.
+//! Backups: a snapshot of the store, and the files of the application, each in one checksummed file.
 //!
 //! ```text
-//! manifest.json   format, sequence, entries, bytes, checksum
+//! manifest.json   format, sequence, entries, bytes, checksums
 //! data.weir       entries: space:1, key, value; lengths are varints
+//! files.weir      path, content; missing if there are no files
 //! ```
 
+mod checksummed;
+mod files;
+
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +19,9 @@ use super::codec;
 use super::dirty::{SPACES, Space};
 use super::engine::Engine;
 use super::open;
+use checksummed::Checksummed;
+pub use files::FilesReport;
+
 use crate::error::{Error, Result};
 
 const DATA: &str = "data.weir";
@@ -24,8 +30,6 @@ const MANIFEST: &str = "manifest.json";
 const LOAD_CHUNK: usize = 10_000;
 /// Entries between two reports of progress.
 const PROGRESS_EVERY: u64 = 1000;
-/// The longest key or value in a backup; a longer one is damage.
-const PART_MAX: u64 = 16 * 1024 * 1024;
 
 /// Description of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,51 +45,9 @@ pub struct BackupReport {
     pub bytes: u64,
     /// CRC-32 of the data file.
     pub checksum: u32,
-}
-
-/// Reads or writes, and computes a checksum.
-struct Checksummed<T> {
-    inner: T,
-    crc: crc32fast::Hasher,
-    bytes: u64,
-}
-
-impl<T: Write> Checksummed<T> {
-    fn put(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.crc.update(bytes);
-        self.bytes += bytes.len() as u64;
-        self.inner.write_all(bytes)
-    }
-}
-
-impl<T: Read> Checksummed<T> {
-    fn take(&mut self, len: usize) -> std::io::Result<Vec<u8>> {
-        let mut bytes = vec![0; len];
-        self.inner.read_exact(&mut bytes)?;
-        self.crc.update(&bytes);
-        self.bytes += len as u64;
-        Ok(bytes)
-    }
-
-    fn varint(&mut self) -> std::io::Result<u64> {
-        let mut value = 0;
-        for shift in (0..u64::BITS).step_by(7) {
-            let byte = self.take(1)?.first().copied().unwrap_or_default();
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(std::io::Error::other("an integer that does not end"))
-    }
-
-    fn part(&mut self) -> std::io::Result<Vec<u8>> {
-        let len = self.varint()?;
-        if len > PART_MAX {
-            return Err(std::io::Error::other("an entry that is too long"));
-        }
-        self.take(usize::try_from(len).unwrap_or(usize::MAX))
-    }
+    /// The files of [`Options::backup_folders`](super::Options::backup_folders), if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FilesReport>,
 }
 
 fn check_empty(dir: &Path) -> Result<()> {
@@ -113,9 +75,7 @@ pub(super) fn backup(
         (engine.base.snapshot(), engine.base.applied()?)
     };
     let writing = |source| Error::io(format!("writing the backup {}", to.display()), source);
-    let file = File::create(to.join(DATA)).map_err(writing)?;
-    let mut out =
-        Checksummed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new(), bytes: 0 };
+    let mut out = Checksummed::create(&to.join(DATA)).map_err(writing)?;
     let total = snapshot.len_estimate();
     let mut entries = 0;
     for (number, space) in (0u8..).zip(SPACES) {
@@ -131,10 +91,10 @@ pub(super) fn backup(
             }
         }
     }
-    let (bytes, checksum) = (out.bytes, out.crc.finalize());
-    let file = out.inner.into_inner().map_err(|error| writing(error.into_error()))?;
-    file.sync_all().map_err(writing)?;
-    let report = BackupReport { format: open::FORMAT, seq, entries, bytes, checksum };
+    let (bytes, checksum) = out.finish().map_err(writing)?;
+    // After the snapshot: an item names only files that existed before it.
+    let files = files::backup(&engine.options, to)?;
+    let report = BackupReport { format: open::FORMAT, seq, entries, bytes, checksum, files };
     let manifest = serde_json::to_vec_pretty(&report)
         .map_err(|source| Error::backend("writing the manifest", source))?;
     // Written last: a folder without a manifest is an unfinished backup.
@@ -164,7 +124,10 @@ pub fn restore(from: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Ba
         let (path, found) = (from.to_owned(), report.format);
         return Err(Error::NewerFormat { path, found, known: open::FORMAT });
     }
-    verify(from, &report)?;
+    checksummed::verify(&from.join(DATA), report.bytes, report.checksum)?;
+    if let Some(files) = &report.files {
+        files::verify(from, files)?;
+    }
     check_empty(to)?;
     // Marks the folder until the restore is complete, in case it fails or is killed.
     open::write_durably(to, open::RESTORING, b"")?;
@@ -188,34 +151,10 @@ fn damaged(from: &Path, offset: u64, what: impl Into<String>) -> Error {
     Error::Corrupt { path: from.join(DATA), offset, what: what.into() }
 }
 
-/// Checks the whole data file before anything is written.
-fn verify(from: &Path, report: &BackupReport) -> Result<()> {
-    let reading = |source| Error::io("reading the backup", source);
-    let mut file = BufReader::new(File::open(from.join(DATA)).map_err(reading)?);
-    let (mut crc, mut bytes) = (crc32fast::Hasher::new(), 0u64);
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let len = file.read(&mut buffer).map_err(reading)?;
-        if len == 0 {
-            break;
-        }
-        crc.update(buffer.get(..len).unwrap_or_default());
-        bytes += len as u64;
-    }
-    if bytes != report.bytes {
-        return Err(damaged(from, bytes, format!("has {bytes} bytes, not {}", report.bytes)));
-    }
-    if crc.finalize() != report.checksum {
-        return Err(damaged(from, 0, "its checksum is not the one in the manifest"));
-    }
-    Ok(())
-}
-
 fn load(from: &Path, to: &Path, report: &BackupReport, progress: &dyn Fn(u64, u64)) -> Result<()> {
     let reading = |source| Error::io("reading the backup", source);
     let base = Base::create(&to.join("store"), 16 * 1024 * 1024)?;
-    let file = BufReader::new(File::open(from.join(DATA)).map_err(reading)?);
-    let mut input = Checksummed { inner: file, crc: crc32fast::Hasher::new(), bytes: 0 };
+    let mut input = Checksummed::open(&from.join(DATA)).map_err(reading)?;
     let mut chunk: Vec<(Space, Vec<u8>, Vec<u8>)> = Vec::with_capacity(LOAD_CHUNK);
     for entry in 0..report.entries {
         let number =
@@ -232,6 +171,9 @@ fn load(from: &Path, to: &Path, report: &BackupReport, progress: &dyn Fn(u64, u6
     base.load(chunk, Some(report.seq))?;
     base.persist()?;
     super::log::start(&to.join("log"), report.seq + 1)?;
+    if let Some(files) = &report.files {
+        files::restore(from, to, files)?;
+    }
     progress(report.entries, report.entries);
     Ok(())
 }

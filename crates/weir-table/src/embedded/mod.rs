@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use backup::{BackupReport, restore};
+pub use backup::{BackupReport, FilesReport, restore};
 pub use verify::Verification;
 
 use crate::addition::{Add, Added};
@@ -83,6 +83,8 @@ pub struct Options {
     pub feed_age_max: Duration,
     /// The table of consumer positions.
     pub positions_table: String,
+    /// Folders below `dir` with files of the application, which backups include (none).
+    pub backup_folders: Vec<String>,
     /// For tests: delay until index entries become visible.
     pub index_delay: Option<Duration>,
     /// The source of time.
@@ -106,6 +108,7 @@ impl Options {
             feed_bytes_max: 4 * 1024 * 1024 * 1024,
             feed_age_max: Duration::from_secs(24 * 60 * 60),
             positions_table: crate::feed::POSITIONS_TABLE.to_owned(),
+            backup_folders: Vec::new(),
             index_delay: None,
             clock: Clock::System,
             disk: Arc::new(disk::RealDisk),
@@ -156,8 +159,8 @@ impl Embedded {
         engine::off_thread(move || engine.close()).await
     }
 
-    /// Copies a snapshot of the store into an empty folder, while it is in use. Calls `progress` with the entries copied
-    /// and their estimated total.
+    /// Copies a snapshot of the store and the files of [`Options::backup_folders`] into an empty folder, while they are in
+    /// use. Calls `progress` with the entries copied and their estimated total.
     ///
     /// # Errors
     /// The folder is not empty, or the disk fails.

@@ -123,6 +123,35 @@ async fn a_damaged_backup_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn files_beside_the_store_are_backed_up_and_restored() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let backup_folders = vec!["files".to_owned(), "missing".to_owned()];
+    let store = workload::open(Options { backup_folders, ..options(&data) }).unwrap();
+    fs::create_dir_all(data.join("files/a/ö")).unwrap();
+    fs::create_dir_all(data.join("others")).unwrap();
+    let files = [("files/1", &b"one"[..]), ("files/a/ö/2.json", b""), ("files/a/3", &[7; 70_000])];
+    for (name, content) in files.into_iter().chain([("others/4", &b"four"[..])]) {
+        fs::write(data.join(name), content).unwrap();
+    }
+    let (from, to) = (folder.path().join("backup"), folder.path().join("restored"));
+    let report = store.backend().backup(&from, |_, _| {}).await.unwrap();
+    assert_eq!(report.files.unwrap().count, 3);
+    assert_eq!(embedded::restore(&from, &to, &|_, _| {}).unwrap(), report);
+    for (name, content) in files {
+        assert!(fs::read(to.join(name)).unwrap() == content, "{name}");
+    }
+    assert!(!to.join("others").exists());
+    // A damaged file is found before anything is written.
+    let packed = from.join("files.weir");
+    folder::flip(&packed, fs::read(&packed).unwrap().len() / 2);
+    let again = folder.path().join("again");
+    let refused = embedded::restore(&from, &again, &|_, _| {});
+    assert!(matches!(refused, Err(Error::Corrupt { .. })), "{refused:?}");
+    assert!(!again.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_backup_of_a_newer_format_is_refused() {
     let folder = Folder::new();
     let from = backed_up(&folder, 3).await;
