@@ -9,17 +9,13 @@ use weir_keeper::ids::RequestId;
 use weir_keeper::{Keeper, keys};
 use weir_table::dynamodb::{Dynamo, Verb};
 use weir_table::{AnyBackend, Get};
-use weir_testkit::ledger::{Ledger, Row};
+use weir_testkit::ledger::Ledger;
 use weir_testkit::page::Page;
+use weir_testkit::prices::{OVERHEAD_BYTES, operation_nanousd, stored_nanousd, usd};
 
 use crate::scene::{EndedTokens, Scene, Watched};
 use crate::spending::{Spender, day, label, now_ms, org_request, spender, submission, today};
 
-/// Price of a million on-demand write and read request units in us-east-1, in thousandths of a dollar.
-const MILLION_WRITES_MILLIUSD: u64 = 625;
-const MILLION_READS_MILLIUSD: u64 = 125;
-/// Price of a gigabyte stored for a month, in thousandths of a dollar.
-const GIGABYTE_MILLIUSD: u64 = 250;
 const MONTH_SECONDS: u64 = 30 * 86_400;
 /// Longest retention of a deduplication record, in days: its own day and 48 hours.
 const RECORD_DAYS: u64 = 3;
@@ -169,30 +165,18 @@ fn months(ledger: &Ledger<'_>, record_bytes: usize) -> Vec<String> {
         "|--:|--:|--:|--:|--:|".to_owned(),
     ];
     for rate in [10, 100, 1_000] {
-        let singly = milliusd(submission) * rate * MONTH_SECONDS;
-        let batched = milliusd(batch) * rate * MONTH_SECONDS / 100;
-        let kept = rate * 86_400 * RECORD_DAYS * (record_bytes as u64 + 100);
-        let stored = kept * GIGABYTE_MILLIUSD / 1_000_000_000;
-        let selections = milliusd(select) * INSTANCES * MONTH_SECONDS / SELECT_EVERY_SECS;
-        let summed = milliusd(sum) * MONTH_SECONDS / SUM_EVERY_SECS;
-        let dollars = |nano: u64| usd(nano / 1_000_000);
+        let singly = operation_nanousd(submission) * rate * MONTH_SECONDS;
+        let batched = operation_nanousd(batch) * rate * MONTH_SECONDS / 100;
+        let kept = rate * 86_400 * RECORD_DAYS * (record_bytes as u64 + OVERHEAD_BYTES);
+        let selections = operation_nanousd(select) * INSTANCES * MONTH_SECONDS / SELECT_EVERY_SECS;
+        let summed = operation_nanousd(sum) * MONTH_SECONDS / SUM_EVERY_SECS;
         lines.push(format!(
             "| {rate} | ${} | ${} | ${} | ${} |",
-            dollars(singly),
-            dollars(batched),
-            usd(stored),
-            dollars(selections + summed)
+            usd(singly),
+            usd(batched),
+            usd(stored_nanousd(kept)),
+            usd(selections + summed)
         ));
     }
     lines
-}
-
-/// Cost of a row, in thousandths of a dollar per million.
-fn milliusd(row: &Row) -> u64 {
-    let writes = (row.table_write() + row.index_write()) * MILLION_WRITES_MILLIUSD;
-    (writes + row.read() * MILLION_READS_MILLIUSD) / 1_000
-}
-
-fn usd(milli: u64) -> String {
-    format!("{}.{:02}", milli / 1_000, milli % 1_000 / 10)
 }

@@ -2,8 +2,6 @@
 //!
 //! A request has one plan, and a second one for the parent if the entity cascades. Planning is a pure function.
 
-use std::collections::BTreeMap;
-
 use weir_table::{Item, Name, Write};
 
 use super::request::{Amounts, covers};
@@ -135,12 +133,14 @@ impl BucketPlan {
         }
         let now = self.current_shards(context);
         let Some(whole) = bucket::combine(&now) else { return Decision::ReloadConfig };
-        let requested: BTreeMap<LimitName, i64> = self.amounts.iter().cloned().collect();
         let can_pay = |shard: &&Bucket| covers(shard, &self.amounts);
         let preferred = now.iter().find(|shard| shard.shard == self.preferred_shard);
         let takes = match preferred.filter(can_pay).or_else(|| now.iter().find(can_pay)) {
-            Some(shard) => Some(vec![ShardTake { shard: shard.shard, amounts: requested }]),
-            None => bucket::gather(&now, &requested),
+            Some(shard) => {
+                let amounts = self.amounts.clone();
+                Some(vec![ShardTake { shard: shard.shard, amounts }])
+            }
+            None => bucket::gather(&now, &self.amounts),
         };
         let Some(takes) = takes else { return Decision::Refuse(whole) };
         let is_hot = |take: &ShardTake| now.get(take.shard as usize).is_some_and(is_out_of_writes);
@@ -237,10 +237,10 @@ impl BucketPlan {
 fn may_refill_later(
     old: &Bucket,
     now: &Bucket,
-    amounts: &BTreeMap<LimitName, i64>,
+    amounts: &[(LimitName, i64)],
     context: PlanContext,
 ) -> bool {
-    let covers = |(name, amount): (&LimitName, &i64)| {
+    let covers = |(name, amount): &(LimitName, i64)| {
         old.meter(name).is_some_and(|meter| meter.level.tokens >= *amount)
     };
     let same_limits = old.meters.len() == now.meters.len()
@@ -255,7 +255,7 @@ fn may_refill_later(
         && has_writes
         && !old.has_jumped(context.now_ms)
         && amounts.iter().all(covers)
-        && old.may_refill_later(amounts.keys(), context.now_ms)
+        && old.may_refill_later(amounts.iter().map(|(name, _)| name), context.now_ms)
 }
 
 /// Whether a refilled shard has no write left: it is hot.

@@ -65,7 +65,9 @@ impl TakeShape {
             }
         }
         adds.extend(taken.clone().map(|name| Field::Consumed.of(name)));
-        guards.extend(taken.map(|name| Guard::AtLeast(Field::Tokens.of(name))));
+        // A limit that is refilled has one lower bound for both.
+        let others = taken.filter(|name| !self.refilled.contains(name));
+        guards.extend(others.map(|name| Guard::AtLeast(Field::Tokens.of(name))));
         guards.push(Guard::AbsentOrOver(TTL.into()));
         guards.extend(self.cascade.map(|cascade| Guard::Is(CASCADE.into(), cascade.into())));
         let caller = item::origin_text(Origin::Caller).filter(|_| self.from_caller);
@@ -248,33 +250,31 @@ impl<'a> Take<'a> {
                 for before in &self.image.meters {
                     let after = self.image.level_at(before, self.now_ms);
                     let growth = after.tokens.saturating_sub(before.level.tokens);
-                    add.push(growth.saturating_sub(self.amount(&before.name)));
+                    let amount = self.amount(&before.name);
+                    add.push(growth.saturating_sub(amount));
                     add.push(after.remainder - before.level.remainder);
                     // A refill that stops at the capacity depends on the exact balance. The write limit need not be exact, and
                     // every take of others changes it.
                     let is_full = after.tokens >= self.image.share(before).capacity;
                     let is_cut = is_full && !before.name.is_wcu();
-                    let least = if is_cut { before.level.tokens } else { i64::MIN };
+                    let exact = if is_cut { before.level.tokens } else { i64::MIN };
+                    let enough = if amount > 0 { amount.saturating_sub(growth) } else { i64::MIN };
+                    let least = exact.max(enough);
                     compare.extend([before.level.tokens, least, before.level.remainder]);
                     compare.extend(rate_numbers(before));
                 }
             }
         }
         add.extend(self.taken().map(|(_, amount)| *amount));
-        compare.extend(self.taken().map(|(name, amount)| amount - self.refill_of(name)));
+        let others =
+            self.taken().filter(|(name, _)| !self.refills() || self.image.meter(name).is_none());
+        compare.extend(others.map(|(_, amount)| *amount));
         compare.push(self.now_ms / MILLI);
         TakeNumbers { add, compare }
     }
 
     fn amount(&self, name: &LimitName) -> i64 {
         self.taken().find(|(taken, _)| taken == name).map_or(0, |(_, amount)| *amount)
-    }
-
-    /// Millitokens that the refill adds to a limit.
-    fn refill_of(&self, name: &LimitName) -> i64 {
-        let Some(meter) = self.image.meter(name).filter(|_| self.refills()) else { return 0 };
-        let refilled = self.image.level_at(meter, self.now_ms);
-        refilled.tokens.saturating_sub(meter.level.tokens)
     }
 
     /// The expiry that the use gives the shard, if it is later than the one it has.
@@ -296,7 +296,7 @@ impl<'a> Take<'a> {
 
     /// The take as part of a grant.
     pub(super) fn entity_take(&self) -> EntityTake {
-        let amounts = self.amounts.iter().cloned().collect();
+        let amounts = self.amounts.clone();
         let shards = vec![ShardTake { shard: self.image.shard, amounts }];
         EntityTake { entity: self.id.entity.clone(), shards }
     }

@@ -11,8 +11,8 @@ use crate::ids::LimitName;
 pub struct ShardTake {
     /// The number of the shard.
     pub shard: u32,
-    /// Millitokens of each limit.
-    pub amounts: BTreeMap<LimitName, i64>,
+    /// Millitokens of each limit, by name.
+    pub amounts: Vec<(LimitName, i64)>,
 }
 
 /// Doubles the shards without changing their sum: each shard keeps half of its balance, and its new sibling gets the rest.
@@ -79,8 +79,8 @@ fn split_retired(retired: &Retired, shard: u32, doubled: u32) -> (Retired, Retir
 /// How to take `amounts` when no single shard covers them: from the fullest first. None, if all shards together do not
 /// cover them.
 #[must_use]
-pub fn gather(shards: &[Bucket], amounts: &BTreeMap<LimitName, i64>) -> Option<Vec<ShardTake>> {
-    let mut takes: BTreeMap<u32, BTreeMap<LimitName, i64>> = BTreeMap::new();
+pub fn gather(shards: &[Bucket], amounts: &[(LimitName, i64)]) -> Option<Vec<ShardTake>> {
+    let mut takes: BTreeMap<u32, Vec<(LimitName, i64)>> = BTreeMap::new();
     for (name, amount) in amounts {
         let mut missing = *amount;
         let mut balances: Vec<(i64, u32)> = shards
@@ -92,7 +92,7 @@ pub fn gather(shards: &[Bucket], amounts: &BTreeMap<LimitName, i64>) -> Option<V
         for (tokens, shard) in balances {
             let part = tokens.min(missing);
             if part > 0 {
-                takes.entry(shard).or_default().insert(name.clone(), part);
+                takes.entry(shard).or_default().push((name.clone(), part));
                 missing -= part;
             }
         }

@@ -225,7 +225,6 @@ impl Draft {
                 Source::Unread(unread) => unread_shards.extend(unread),
                 Source::Short => is_short = true,
             }
-            let requested: Vec<(LimitName, i64)> = requested.into_iter().collect();
             limits.extend(limit_statuses(&holding.entity, &whole, &requested, now_ms));
         }
         if !unread_shards.is_empty() {
@@ -276,7 +275,7 @@ fn source(
     payer: usize,
     holding: &Holding,
     shards: &[Bucket],
-    requested: &Amounts,
+    requested: &[(LimitName, i64)],
     images: &ShardImages,
 ) -> Source {
     let covers = |shard: &&Bucket| {
@@ -284,7 +283,7 @@ fn source(
         holding.shards.contains_key(&shard.shard) && shard.shortfalls(requested).is_empty()
     };
     if let Some(one) = shards.iter().find(covers) {
-        return Source::Shards(vec![ShardTake { shard: one.shard, amounts: requested.clone() }]);
+        return Source::Shards(vec![ShardTake { shard: one.shard, amounts: requested.to_vec() }]);
     }
     let count = shards.iter().map(|shard| shard.shard_count).max().unwrap_or(1).min(SHARDS_MAX);
     let all = (0..count).map(|shard| (payer, shard));
@@ -296,12 +295,12 @@ fn source(
 }
 
 /// The part of `deltas` that a bucket pays.
-fn part_of(payer: usize, whole: &Bucket, deltas: &Amounts) -> Result<Amounts> {
-    let mut requested = Amounts::new();
+fn part_of(payer: usize, whole: &Bucket, deltas: &Amounts) -> Result<Vec<(LimitName, i64)>> {
+    let mut requested = Vec::with_capacity(deltas.len());
     for (name, delta) in deltas {
         if has_limit(payer, whole, name)? {
             check_capacity(whole, name, *delta)?;
-            requested.insert(name.clone(), *delta);
+            requested.push((name.clone(), *delta));
         }
     }
     Ok(requested)

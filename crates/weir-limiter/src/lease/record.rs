@@ -295,7 +295,7 @@ mod tests {
 
     fn record(on_expiry: OnExpiry) -> Record {
         let name = |text| LimitName::new(text).unwrap();
-        let amounts: Amounts = [(name("rpm"), 1_000), (name("a.b"), 5_000)].into();
+        let amounts = vec![(name("rpm"), 1_000), (name("a.b"), 5_000)];
         let shards = vec![
             ShardTake { shard: 0, amounts: amounts.clone() },
             ShardTake { shard: 11, amounts },

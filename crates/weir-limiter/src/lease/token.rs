@@ -123,7 +123,8 @@ fn encode(to: &mut Vec<u8>, grant: &Grant) {
 /// Every limit that was taken from, once, sorted.
 fn names(grant: &Grant) -> Vec<&LimitName> {
     let shards = grant.takes.iter().flat_map(|take| &take.shards);
-    let mut names: Vec<&LimitName> = shards.flat_map(|shard| shard.amounts.keys()).collect();
+    let mut names: Vec<&LimitName> =
+        shards.flat_map(|shard| shard.amounts.iter().map(|(name, _)| name)).collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -155,7 +156,7 @@ fn shard(from: &mut Reader<'_>, names: &[LimitName]) -> Option<ShardTake> {
         let index = usize::try_from(from.number()?).ok()?;
         Some((names.get(index)?.clone(), from.signed()?))
     })?;
-    Some(ShardTake { shard, amounts: amounts.into_iter().collect() })
+    Some(ShardTake { shard, amounts })
 }
 
 fn many<T>(
@@ -168,8 +169,6 @@ fn many<T>(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -181,7 +180,7 @@ mod tests {
     }
 
     fn grant(shards: u32, limits: usize) -> Grant {
-        let amounts: BTreeMap<LimitName, i64> = (0..limits)
+        let amounts: Vec<(LimitName, i64)> = (0..limits)
             .map(|n| (LimitName::new(format!("limit{n}")).unwrap(), 1_000 * n as i64 + 5))
             .collect();
         let shards: Vec<ShardTake> =
@@ -224,7 +223,7 @@ mod tests {
         let long = |text: &str, length: usize| text.repeat(length);
         let name = |n: usize| LimitName::new(format!("{}{n:02}", long("n", 62))).unwrap();
         let most = 1_000 * i64::try_from(crate::bounds::TOKENS_MAX).unwrap();
-        let amounts: BTreeMap<LimitName, i64> = (0..16).map(|n| (name(n), most)).collect();
+        let amounts: Vec<(LimitName, i64)> = (0..16).map(|n| (name(n), most)).collect();
         let mut grant = grant(0, 0);
         grant.resource = Resource::new(long("r", 128)).unwrap();
         for take in &mut grant.takes {

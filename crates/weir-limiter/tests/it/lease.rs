@@ -81,7 +81,7 @@ pub(crate) async fn balance(scene: &Scene, whose: &str, limit: &str) -> (i64, i6
 
 /// Creates a full bucket for each entity, takes `tokens` from it as an acquire would, and returns the grant.
 pub(crate) async fn taken(scene: &Scene, whose: &[&str], tokens: &[(&str, i64)]) -> Grant {
-    let milli: BTreeMap<LimitName, i64> =
+    let milli: Vec<(LimitName, i64)> =
         amounts(tokens).into_iter().map(|(name, amount)| (name, amount * MILLI)).collect();
     let mut takes = Vec::new();
     for who in whose {
