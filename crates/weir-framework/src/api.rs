@@ -10,13 +10,12 @@ use axum::routing::Route;
 use tower::layer::layer_fn;
 use tower::service_fn;
 use tower::util::ServiceExt as _;
-use utoipa::openapi::{OpenApi, PathItem};
+use utoipa::openapi::{OpenApi, PathItem, RefOr, Schema};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::app::App;
 use crate::authorize::{DeclaredRoute, authorize};
 use crate::description::{dangling, describe, frame, operations};
-use crate::edge::EdgeRoutes;
 use crate::edge::fast_path::FastRoute;
 use crate::links;
 use crate::required_scope::RequiredScope;
@@ -25,7 +24,7 @@ use crate::required_scope::RequiredScope;
 pub struct Api {
     app: App,
     router: OpenApiRouter<App>,
-    edge_routes: EdgeRoutes,
+    fast_routes: Vec<FastRoute>,
     mistakes: Vec<String>,
 }
 
@@ -38,7 +37,7 @@ impl std::fmt::Debug for Api {
 impl Api {
     pub(crate) fn new(app: App) -> Api {
         let router = OpenApiRouter::with_openapi(frame());
-        Api { app, router, edge_routes: EdgeRoutes::default(), mistakes: Vec::new() }
+        Api { app, router, fast_routes: Vec::new(), mistakes: Vec::new() }
     }
 
     /// Declares the routes of one path (made by `routes!`) and the scope they require.
@@ -56,7 +55,6 @@ impl Api {
         routes: UtoipaMethodRouter<App>,
         body_bytes_max: usize,
     ) -> Api {
-        self.edge_routes.body_bytes_max = self.edge_routes.body_bytes_max.max(body_bytes_max);
         self.declare(required_scope, routes, Some(body_bytes_max));
         self
     }
@@ -84,7 +82,7 @@ impl Api {
             let path = declared.map(|declared| declared.path);
             self.mistakes.push(format!("{path:?} with {methods:?} cannot have a fast path"));
         }
-        self.edge_routes.fast_routes.extend(fast_route);
+        self.fast_routes.extend(fast_route);
         self
     }
 
@@ -96,6 +94,7 @@ impl Api {
         body_bytes_max: Option<usize>,
     ) -> Option<DeclaredRoute> {
         let (schemas, mut paths, mut handlers) = routes;
+        self.check_names(&schemas);
         let mut last = None;
         for (path, item) in &mut paths.paths {
             if let Some(missing) =
@@ -130,6 +129,17 @@ impl Api {
         last
     }
 
+    /// The names of schemas are those of all services: a second one of the same name would replace the first.
+    fn check_names(&mut self, schemas: &[(String, RefOr<Schema>)]) {
+        let known = self.router.get_openapi().components.as_ref().map(|known| &known.schemas);
+        let differs = |name: &String, schema| {
+            known.and_then(|known| known.get(name)).is_some_and(|known| known != schema)
+        };
+        let differing = schemas.iter().filter(|(name, schema)| differs(name, schema));
+        let mistake = |name: &String| format!("two different schemas have the name {name}");
+        self.mistakes.extend(differing.map(|(name, _)| mistake(name)).collect::<Vec<_>>());
+    }
+
     /// The mistakes in declarations, for tests. A route whose path lacks the tenant is served to the
     /// operator only.
     #[must_use]
@@ -141,13 +151,13 @@ impl Api {
         self.mistakes.iter().cloned().chain(dangling).collect()
     }
 
-    pub(crate) fn finish(self) -> (Router<App>, EdgeRoutes, OpenApi) {
+    pub(crate) fn finish(self) -> (Router<App>, Vec<FastRoute>, OpenApi) {
         for mistake in self.mistakes() {
             tracing::error!(mistake, "a route declaration has a mistake");
         }
         let (router, mut description) = self.router.split_for_parts();
         links::connect(&mut description);
-        (router, self.edge_routes, description)
+        (router, self.fast_routes, description)
     }
 }
 

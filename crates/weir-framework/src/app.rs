@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
+use tokio::sync::watch;
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Result, Store, TableSpec};
 
@@ -108,6 +109,7 @@ struct Shared {
     opened: OnceLock<Opened>,
     jobs: OnceLock<jobs::Running>,
     openapi: OnceLock<String>,
+    stop: watch::Sender<bool>,
 }
 
 impl std::fmt::Debug for App {
@@ -145,6 +147,7 @@ impl App {
             opened: OnceLock::new(),
             jobs: OnceLock::new(),
             openapi: OnceLock::new(),
+            stop: watch::Sender::new(false),
         }));
         let tables = services.iter().flat_map(|service| service.tables());
         for spec in tables.chain([
@@ -237,6 +240,17 @@ impl App {
     #[must_use]
     pub fn jobs(&self) -> Option<&jobs::Running> {
         self.0.jobs.get()
+    }
+
+    /// Resolves when the server stops. A response that has no end of its own ends then.
+    pub async fn stopped(&self) {
+        // The sender is part of this value, so the wait does not fail.
+        self.0.stop.subscribe().wait_for(|stop| *stop).await.ok();
+    }
+
+    /// Ends every wait in [`App::stopped`].
+    pub(crate) fn stop(&self) {
+        self.0.stop.send_replace(true);
     }
 
     /// The OpenAPI description; `{}` before the routes are declared.

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::auth::grant::{Access, Grants};
 use crate::auth::scope_kind::ScopeKind;
 use crate::auth::{AuthError, Identity, TokenError};
-use crate::edge::{RequestContext, content_length};
+use crate::edge::RequestContext;
 use crate::extract::{PathParams, too_large};
 use crate::metrics::RouteMetrics;
 use crate::required_scope::{Denied, RequiredScope, check_ids};
@@ -124,6 +124,11 @@ fn check_length(parts: &Parts, route: DeclaredRoute) -> Option<ApiError> {
     }
     let is_too_long = content_length(&parts.headers)? > context.body_bytes_max() as u64;
     is_too_long.then(|| too_large(context.body_bytes_max()))
+}
+
+/// The announced length of a body.
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Identifies the caller and checks the required scope against the path parameters.

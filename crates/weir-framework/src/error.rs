@@ -76,6 +76,16 @@ impl ApiError {
         self
     }
 
+    /// Serializes a struct as `details`, and its fields as members of the problem itself: for a refusal that has the fields of
+    /// the response.
+    #[must_use]
+    pub fn members(mut self, members: &impl Serialize) -> ApiError {
+        if let Ok(Value::Object(members)) = serde_json::to_value(members) {
+            self.details = Details::InProblem(members);
+        }
+        self
+    }
+
     /// Adds a header to the response.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> ApiError {

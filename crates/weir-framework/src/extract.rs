@@ -126,9 +126,32 @@ async fn json_bytes(request: Request) -> Result<Bytes, ApiError> {
 /// # Errors
 /// The body is too large, or cut off.
 pub async fn bytes(request: Request) -> Result<Bytes, ApiError> {
-    let context = request.extensions().get::<RequestContext>();
-    let bytes_max = context.map_or(BODY_BYTES_MAX, RequestContext::body_bytes_max);
+    let bytes_max = bound(&request);
     whole(request.into_body(), bytes_max).await
+}
+
+/// Passes a body of any content type to `take`, piece by piece as it arrives, up to the bound of its route.
+///
+/// # Errors
+/// The body is too large or cut off, or `take` refuses a piece.
+pub async fn pieces<E: From<ApiError>>(
+    request: Request,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let bytes_max = bound(&request);
+    let (mut body, mut left) = (request.into_body(), bytes_max);
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame.map_err(|_| cut_off())?.into_data() else { continue };
+        left = left.checked_sub(piece.len()).ok_or_else(|| too_large(bytes_max))?;
+        take(&piece)?;
+    }
+    Ok(())
+}
+
+/// The largest body of a request.
+fn bound(request: &Request) -> usize {
+    let context = request.extensions().get::<RequestContext>();
+    context.map_or(BODY_BYTES_MAX, RequestContext::body_bytes_max)
 }
 
 /// Checks that the content type is JSON.

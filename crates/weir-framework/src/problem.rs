@@ -54,6 +54,10 @@ pub struct Problem {
     pub timestamp: String,
     /// The request's id, as in the header `X-Request-Id` and the server's log.
     pub request_id: String,
+    /// Further members of some refusals: the fields of the response.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    pub members: Map<String, Value>,
 }
 
 /// When to try again.
@@ -84,6 +88,7 @@ impl Problem {
             retry_after: error.wait.as_ref().map(|wait| wait.retry_after.clone()),
             timestamp: time::rfc3339(now_ms),
             request_id: request_id.to_owned(),
+            members: error.details.in_problem().cloned().unwrap_or_default(),
         }
     }
 }
@@ -95,6 +100,8 @@ pub(crate) enum Details {
     Members(Map<String, Value>),
     /// Serialized when the error was made, without a tree of values in between.
     Serialized(Box<RawValue>),
+    /// Members of the problem itself too.
+    InProblem(Map<String, Value>),
 }
 
 impl Default for Details {
@@ -106,8 +113,16 @@ impl Default for Details {
 impl Details {
     pub(crate) fn members(&self) -> Map<String, Value> {
         match self {
-            Details::Members(members) => members.clone(),
+            Details::Members(members) | Details::InProblem(members) => members.clone(),
             Details::Serialized(text) => serde_json::from_str(text.get()).unwrap_or_default(),
+        }
+    }
+
+    /// The members that the problem itself has too.
+    fn in_problem(&self) -> Option<&Map<String, Value>> {
+        match self {
+            Details::InProblem(members) => Some(members),
+            Details::Members(_) | Details::Serialized(_) => None,
         }
     }
 }
@@ -127,6 +142,8 @@ struct ProblemBody<'a> {
     retry_after: Option<&'a RetryAfter>,
     timestamp: String,
     request_id: &'a str,
+    #[serde(flatten)]
+    members: Option<&'a Map<String, Value>>,
 }
 
 fn body(error: &ApiError, id: &RequestId, now_ms: u64) -> Vec<u8> {
@@ -142,6 +159,7 @@ fn body(error: &ApiError, id: &RequestId, now_ms: u64) -> Vec<u8> {
         retry_after: error.wait.as_ref().map(|wait| &wait.retry_after),
         timestamp: time::rfc3339(now_ms),
         request_id: id.text(),
+        members: error.details.in_problem(),
     };
     // Writing to memory does not fail.
     serde_json::to_writer(&mut body, &problem).ok();
@@ -249,7 +267,8 @@ mod tests {
         let id = RequestId::of(&HeaderMap::new());
         for code in Code::ALL {
             let plain = ApiError::new(*code, "a \"detail\"\n\u{1} ü");
-            for error in [plain.clone().with("a", 1).with("b\"", "c\\"), plain] {
+            let members = plain.clone().members(&serde_json::json!({"count": 5}));
+            for error in [plain.clone().with("a", 1).with("b\"", "c\\"), members, plain] {
                 let whole = Problem::of(&error, id.text(), 0, false);
                 let whole = serde_json::to_string(&whole).unwrap();
                 assert_eq!(String::from_utf8(body(&error, &id, 0)).unwrap(), whole);

@@ -23,6 +23,8 @@ pub enum RequiredScope {
     /// A grant for any tenant, because the path does not name it: the handler finds it in the body or the store, and asks
     /// [`Caller`](crate::authorize::Caller) whether it is one of the caller's.
     AnyTenant(&'static ScopeKind),
+    /// A grant of any of these kinds, for any tenant; the handler decides what the caller may see.
+    AnyOf(&'static [&'static ScopeKind]),
 }
 
 /// Why a request is refused.
@@ -52,6 +54,7 @@ impl RequiredScope {
                 scope_text(kind, &ids, self.access(method))
             }
             RequiredScope::AnyTenant(kind) => any_tenant_text(kind, self.access(method)),
+            RequiredScope::AnyOf(kinds) => any_of_text(kinds, self.access(method)),
         }
     }
 
@@ -93,6 +96,12 @@ impl RequiredScope {
                 let access = self.access(method);
                 let is_allowed = grants.allows_any(kind, access);
                 let denied = || Denied::Forbidden(any_tenant_text(kind, access));
+                is_allowed.then_some(()).ok_or_else(denied)
+            }
+            RequiredScope::AnyOf(kinds) => {
+                let access = self.access(method);
+                let is_allowed = kinds.iter().any(|kind| grants.allows_any(kind, access));
+                let denied = || Denied::Forbidden(any_of_text(kinds, access));
                 is_allowed.then_some(()).ok_or_else(denied)
             }
         }
@@ -143,6 +152,12 @@ fn any_tenant_text(kind: &'static ScopeKind, access: Access) -> String {
     scope_text(kind, &ids, access)
 }
 
+/// The least scopes of a route that is open to several kinds.
+fn any_of_text(kinds: &[&'static ScopeKind], access: Access) -> String {
+    let texts: Vec<String> = kinds.iter().map(|kind| any_tenant_text(kind, access)).collect();
+    texts.join(" | ")
+}
+
 /// The scope that grants `access` to the tenant with these ids.
 fn scope_text(kind: &'static ScopeKind, ids: &[&str], access: Access) -> String {
     let ids = ids.iter().map(|id| (*id).to_owned()).collect();
@@ -153,7 +168,9 @@ fn scope_text(kind: &'static ScopeKind, ids: &[&str], access: Access) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::test_kinds::{NS, ORG, REVIEWS, kinds};
+    use crate::auth::test_kinds::{AUTHOR, NOTES, NS, ORG, PRINTER, REVIEWS, kinds};
+
+    const EITHER: RequiredScope = RequiredScope::AnyOf(&[&AUTHOR, &PRINTER]);
 
     fn caller(scope: &str) -> Identity {
         Identity {
@@ -203,6 +220,11 @@ mod tests {
             (tenant(&REVIEWS), Some("reviews"), Method::PUT, &[("owner", "me")]),
             (RequiredScope::AnyTenant(&REVIEWS), Some("reviews:a/b"), Method::PUT, none),
             (RequiredScope::AnyTenant(&REVIEWS), Some("reviews:read"), Method::GET, none),
+            (tenant(&AUTHOR), Some("notes"), Method::PUT, &[("author", "1")]),
+            (tenant(&PRINTER), Some("notes:printer"), Method::PUT, none),
+            (EITHER, Some("notes:printer"), Method::PUT, none),
+            (EITHER, Some("notes:author:1:read"), Method::GET, none),
+            (EITHER, Some("notes:read"), Method::GET, none),
         ] {
             let checked = check(required, scope, method.clone(), path);
             assert_eq!(checked, Ok(()), "{required:?} {scope:?} {method} {path:?}");
@@ -226,6 +248,9 @@ mod tests {
                 none,
                 "reviews:{owner}/{repo}",
             ),
+            (tenant(&NOTES), "notes:author:1 notes:printer", Method::GET, none, "notes:read"),
+            (tenant(&PRINTER), "notes:read", Method::PUT, none, "notes:printer"),
+            (EITHER, "notes:read ns:n", Method::PUT, none, "notes:author:{author} | notes:printer"),
         ] {
             let denied = Err(Denied::Forbidden(needed.to_owned()));
             let checked = check(required, Some(scope), method.clone(), path);

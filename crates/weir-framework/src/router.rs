@@ -59,13 +59,13 @@ fn table_verbs() -> Router<App> {
 
 /// The routes of the TCP listener.
 pub fn public(app: &App, services: &[Box<dyn Service>]) -> Edge {
-    let (api, edge_routes, description) = declared(app, services).finish();
+    let (api, fast_routes, description) = declared(app, services).finish();
     app.describe(description.to_json().unwrap_or_default());
     let pages = Router::new()
         .route("/docs", get(docs::index))
         .route("/docs/", get(docs::start))
         .route("/docs/{*path}", get(docs::page));
-    Edge::public(app, framed(api.merge(pages)).with_state(app.clone()), edge_routes)
+    Edge::public(app, framed(api.merge(pages)).with_state(app.clone()), fast_routes)
 }
 
 /// The routes of the socket. Its callers have every grant.

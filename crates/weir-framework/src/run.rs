@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::Router;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use weir_table::{AnyBackend, Error, Result, Store};
 
@@ -91,22 +90,21 @@ async fn serve(
     let listener = Listener::bind(&listen, listen_settings).await?;
     let app = App::open(store, settings, data.clone(), &services).await?;
     let admin_key_file = app.ensure_admin_key().await?;
-    let (stop_sender, stop_signal) = watch::channel(false);
     let mut serving = JoinSet::new();
     if let Some(data) = &data {
         let doing = || format!("making the socket in {}", data.display());
         let listener = socket::bind(data).map_err(|source| Error::io(doing(), source))?;
         let routes = router::local(&app, &services);
-        serving.spawn(serve_socket(listener, routes, drain_max, stop_signal.clone()));
+        serving.spawn(serve_socket(listener, routes, drain_max, app.clone()));
     }
     let origin = listener.origin();
     let routes = router::public(&app, &services);
-    serving.spawn(listener.serve(routes, stopped(stop_signal)));
+    serving.spawn(listener.serve(routes, stopped(app.clone())));
     ready(Started { origin, admin_key_file });
 
     stop().await;
     tracing::info!("stopping; requests under way are finished first");
-    stop_sender.send(true).ok();
+    app.stop();
     let drained = async {
         while serving.join_next().await.is_some() {}
         if let Some(jobs) = app.jobs() {
@@ -120,21 +118,16 @@ async fn serve(
     Ok(())
 }
 
-async fn stopped(mut stop_signal: watch::Receiver<bool>) {
-    stop_signal.wait_for(|stop| *stop).await.ok();
+async fn stopped(app: App) {
+    app.stopped().await;
 }
 
 /// Serves commands. Whoever can connect to the socket can also read the data folder, so the socket needs no
 /// protection of its own.
-async fn serve_socket(
-    listener: UnixListener,
-    routes: Router,
-    drain_max: Duration,
-    stop_signal: watch::Receiver<bool>,
-) {
-    let served = axum::serve(listener, routes).with_graceful_shutdown(stopped(stop_signal.clone()));
+async fn serve_socket(listener: UnixListener, routes: Router, drain_max: Duration, app: App) {
+    let served = axum::serve(listener, routes).with_graceful_shutdown(stopped(app.clone()));
     let deadline = async {
-        stopped(stop_signal).await;
+        app.stopped().await;
         tokio::time::sleep(drain_max).await;
     };
     tokio::select! {

@@ -86,10 +86,10 @@ pub type Problem = (&'static str, String);
 
 /// Checks that a number is in its range.
 #[must_use]
-pub fn in_range(
+pub fn in_range<T: PartialOrd + std::fmt::Display>(
     key: &'static str,
-    value: u64,
-    range: std::ops::RangeInclusive<u64>,
+    value: T,
+    range: std::ops::RangeInclusive<T>,
 ) -> Option<Problem> {
     let (least, most) = (range.start(), range.end());
     let problem = || (key, format!("is {value}; it must be from {least} to {most}"));

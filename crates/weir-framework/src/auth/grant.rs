@@ -58,7 +58,13 @@ impl Grant {
         Grant { kind, ids: ids.collect(), access }
     }
 
+    /// Whether the grant, or the same grant of the kind's parent, includes the tenant with these ids.
     fn allows(&self, kind: &ScopeKind, ids: &[&str], access: Access) -> bool {
+        let of_parent = |parent: &ScopeKind| self.allows_tenant(parent, &[], access);
+        self.allows_tenant(kind, ids, access) || kind.parent.is_some_and(of_parent)
+    }
+
+    fn allows_tenant(&self, kind: &ScopeKind, ids: &[&str], access: Access) -> bool {
         let mut levels = self.ids.iter().zip(ids).zip(kind.levels);
         self.kind == kind
             && self.ids.len() <= ids.len()
@@ -184,8 +190,11 @@ impl Grants {
     /// Whether `access` to any tenant of a kind is allowed.
     #[must_use]
     pub fn allows_any(&self, kind: &ScopeKind, access: Access) -> bool {
-        let allows = |grant: &Grant| grant.kind == kind && grant.access.includes(access);
-        self.admin || self.list.iter().any(allows)
+        let of_kind = |grant: &Grant| grant.kind == kind && grant.access.includes(access);
+        let of_parent = |grant: &Grant| {
+            kind.parent.is_some_and(|parent| grant.allows_tenant(parent, &[], access))
+        };
+        self.admin || self.list.iter().any(|grant| of_kind(grant) || of_parent(grant))
     }
 
     /// Whether `access` to the tenant with these ids is allowed. An org's grant includes its apps; an app's grant includes
@@ -199,7 +208,7 @@ impl Grants {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::test_kinds::{NS, ORG, REVIEWS};
+    use crate::auth::test_kinds::{AUTHOR, NOTES, NS, ORG, REVIEWS};
 
     fn org(ids: &[&str], access: Access) -> Grant {
         Grant::new(&ORG, ids, access)
@@ -250,6 +259,18 @@ mod tests {
         assert!(!one.allows(&REVIEWS, &[], Access::Read));
         assert!(one.allows_any(&REVIEWS, Access::Write) && !one.allows_any(&NS, Access::Read));
         assert!(!grants.allows_any(&REVIEWS, Access::Write));
+    }
+
+    #[test]
+    fn a_grant_of_a_kind_includes_the_kinds_within_it() {
+        let all = Grants::new([Grant::new(&NOTES, &[], Access::Read)]).unwrap();
+        assert!(all.allows(&AUTHOR, &["1"], Access::Read) && all.allows_any(&AUTHOR, Access::Read));
+        assert!(!all.allows(&AUTHOR, &["1"], Access::Write));
+        assert!(!all.allows_any(&AUTHOR, Access::Write));
+        let one = Grants::new([Grant::new(&AUTHOR, &["1"], Access::Write)]).unwrap();
+        assert!(one.allows(&AUTHOR, &["1"], Access::Write));
+        assert!(!one.allows(&AUTHOR, &["2"], Access::Read));
+        assert!(!one.allows(&NOTES, &[], Access::Read) && !one.allows_any(&NOTES, Access::Read));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | `ns:default:read`, `ns:default:acquire` | reading; one action and reading |
 //! | `org:1 app:x` | narrows `org:1` to its inner tenant `x`, and to others named so |
 //! | `reviews`, `reviews:read`, `reviews:o/r` | a kind whose scopes may leave the tenant out |
+//! | `notes:author:1` | a kind within the kind `notes`, whose scopes include it |
 //!
 //! Ids are percent-encoded, so an id has neither a colon nor a slash of its own. Where a scope may leave its tenant out, an
 //! id that spells an action is encoded too. An inner tenant has at most the access of the outer one beside it.
@@ -255,6 +256,8 @@ mod tests {
             "reviews:%72ead",
             "reviews:o/r:read reviews:o:read",
             "admin ns:n org:1 app:x reviews:o%2Fo/r",
+            "notes",
+            "notes:read notes:author:1 notes:author:read:read notes:printer",
         ] {
             let text: Vec<&str> = text.split(' ').collect();
             let again = parsed(&text.join(" "));
@@ -282,6 +285,9 @@ mod tests {
     fn a_mistake_is_named() {
         let cases = [
             ("root", "\"root\": does not begin with one of admin, metrics, ns, org, app, reviews"),
+            ("notes:author", "\"notes:author\": has no id"),
+            ("notes:1", "has more than 0 ids"),
+            ("notes:printer:1", "has more than 0 ids"),
             ("user:1", "\"user:1\": does not begin"),
             ("nsx:1", "\"nsx:1\": does not begin"),
             ("org:", "\"org:\": has no id"),

@@ -25,6 +25,8 @@ pub struct ScopeKind {
     pub actions: &'static [&'static str],
     /// Advice for a caller whose scope names a tenant, on a route for all tenants.
     pub advice: Option<&'static str>,
+    /// The kind whose scopes without a tenant include every scope of this one: `notes` includes `notes:author:1`.
+    pub parent: Option<&'static ScopeKind>,
 }
 
 /// One level of the tenants of a kind.
@@ -48,7 +50,15 @@ impl ScopeKind {
     /// A kind whose scopes name a tenant with these levels.
     #[must_use]
     pub const fn new(name: &'static str, levels: &'static [Level]) -> ScopeKind {
-        ScopeKind { name, levels, without_tenant: false, inner: None, actions: &[], advice: None }
+        ScopeKind {
+            name,
+            levels,
+            without_tenant: false,
+            inner: None,
+            actions: &[],
+            advice: None,
+            parent: None,
+        }
     }
 
     /// The same kind, whose scopes may also leave the tenant out.
@@ -73,6 +83,12 @@ impl ScopeKind {
     #[must_use]
     pub const fn with_advice(self, advice: &'static str) -> ScopeKind {
         ScopeKind { advice: Some(advice), ..self }
+    }
+
+    /// The same kind, whose scopes those of `parent` include. Its name begins with that of `parent` and a colon.
+    #[must_use]
+    pub const fn within(self, parent: &'static ScopeKind) -> ScopeKind {
+        ScopeKind { parent: Some(parent), ..self }
     }
 
     /// The action called `text`, if the kind has it.

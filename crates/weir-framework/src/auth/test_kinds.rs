@@ -20,6 +20,14 @@ pub(crate) static ORG: ScopeKind = ScopeKind::new(
 pub(crate) static REVIEWS: ScopeKind =
     ScopeKind::new("reviews", &[Level::exact("owner"), Level::exact("repo")]).or_without_tenant();
 
+pub(crate) static NOTES: ScopeKind = ScopeKind::new("notes", &[]).or_without_tenant();
+
+pub(crate) static AUTHOR: ScopeKind =
+    ScopeKind::new("notes:author", &[Level::exact("author")]).within(&NOTES);
+
+pub(crate) static PRINTER: ScopeKind =
+    ScopeKind::new("notes:printer", &[]).or_without_tenant().within(&NOTES);
+
 pub(crate) fn kinds() -> ScopeKinds {
-    ScopeKinds::new([&NS, &ORG, &REVIEWS])
+    ScopeKinds::new([&NS, &ORG, &REVIEWS, &NOTES, &AUTHOR, &PRINTER])
 }

@@ -4,7 +4,7 @@
 //! It is one service around all routes rather than a tower layer for each of these, because a layer
 //! costs every request a boxed service, a boxed future and two moves of request and response.
 //!
-//! 1. [`Edge`] takes a permit, refuses bodies that are too large, and calls the handler: on the
+//! 1. [`Edge`] takes a permit and calls the handler: on the
 //!    fast path (`fast_path`) or through axum's router.
 //! 2. [`ResponseFuture`] waits for the handler, at most until the deadline.
 //! 3. Then it writes the body of an error, compresses a large response, adds the request's id, and
@@ -26,14 +26,12 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
-use axum::http::{HeaderMap, header};
 use axum::response::Response;
 use tower_service::Service;
 
 use crate::app::App;
 use crate::authorize::Local;
 use crate::client_address::client_address;
-use crate::extract::too_large;
 use crate::limits;
 use crate::listen::Routes;
 use crate::metrics::{Rejection, RouteMetrics};
@@ -87,14 +85,6 @@ impl From<&ServerSettings> for Settings {
     }
 }
 
-/// What the edge knows of the declared routes before it calls the router.
-#[derive(Debug, Default)]
-pub(crate) struct EdgeRoutes {
-    pub(crate) fast_routes: Vec<FastRoute>,
-    /// The largest bound of a route that has its own.
-    pub(crate) body_bytes_max: usize,
-}
-
 /// All routes of a listener behind the edge. Each connection has a clone.
 #[derive(Debug)]
 pub struct Edge {
@@ -112,8 +102,6 @@ struct EdgeState {
     /// The metrics of requests that match no route.
     unmatched: &'static RouteMetrics,
     body_bytes_max: usize,
-    /// The largest body of any route.
-    route_body_bytes_max: usize,
     compresses: bool,
     /// The caller behind the socket. It also gets the causes of errors, because it can read the log.
     local: Option<Local>,
@@ -128,7 +116,6 @@ impl EdgeState {
             fast_routes: Arc::new([]),
             unmatched: metrics.route(if local.is_some() { SOCKET } else { NO_ROUTE }),
             body_bytes_max,
-            route_body_bytes_max: body_bytes_max,
             compresses: settings.compression && local.is_none(),
             local,
         }
@@ -140,16 +127,13 @@ impl EdgeState {
         Arc::new(EdgeState { concurrency: self.concurrency.handle(), ..self.clone() })
     }
 
-    /// Takes a permit and checks the announced length of the body.
-    fn admit(&self, request: &Request) -> (Option<Permit>, Result<(), ApiError>) {
-        let Some(permit) = ConcurrencyLimit::try_acquire(&self.concurrency) else {
+    /// Takes a permit.
+    fn admit(&self) -> Option<Permit> {
+        let permit = ConcurrencyLimit::try_acquire(&self.concurrency);
+        if permit.is_none() {
             self.app.metrics().rejected(Rejection::Overloaded);
-            return (None, Err(overloaded()));
-        };
-        let length = content_length(request.headers());
-        let bytes_max = self.route_body_bytes_max;
-        let fits = length.is_none_or(|bytes| bytes <= bytes_max as u64);
-        (Some(permit), if fits { Ok(()) } else { Err(too_large(bytes_max)) })
+        }
+        permit
     }
 }
 
@@ -162,11 +146,9 @@ fn overloaded() -> ApiError {
 
 impl Edge {
     /// The edge of the TCP listener.
-    pub(crate) fn public(app: &App, routes: Router, declared: EdgeRoutes) -> Edge {
+    pub(crate) fn public(app: &App, routes: Router, fast_routes: Vec<FastRoute>) -> Edge {
         let state = EdgeState::new(app, app.bounds().body_bytes_max, None);
-        let route_body_bytes_max = state.body_bytes_max.max(declared.body_bytes_max);
-        let fast_routes = declared.fast_routes.into();
-        Edge::new(EdgeState { fast_routes, route_body_bytes_max, ..state }, routes)
+        Edge::new(EdgeState { fast_routes: fast_routes.into(), ..state }, routes)
     }
 
     /// The edge of the socket in the data folder.
@@ -188,12 +170,12 @@ impl Edge {
         let trusted = &state.app.bounds().trusted_proxies;
         let client = peer.map(|peer| client_address(peer.ip(), request.headers(), trusted));
         let context = RequestContext::new(request.headers(), client, state.body_bytes_max, params);
-        let (permit, admitted) = state.admit(&request);
+        let permit = state.admit();
         request.extensions_mut().insert(context.clone());
-        let handler = match (admitted, fast_route) {
-            (Err(error), _) => HandlerFuture::refused(error),
-            (Ok(()), Some(route)) => HandlerFuture::Fast(route.call(&state.app, request)),
-            (Ok(()), None) => self.route(request, peer),
+        let handler = match (&permit, fast_route) {
+            (None, _) => HandlerFuture::refused(overloaded()),
+            (Some(_), Some(route)) => HandlerFuture::Fast(route.call(&state.app, request)),
+            (Some(_), None) => self.route(request, peer),
         };
         let deadline = self.timer.deadline(deadline);
         ResponseFuture { state, context, access_log, handler, permit, deadline, accept_encoding }
@@ -242,9 +224,4 @@ impl Routes for Edge {
     fn call(&mut self, request: Request, peer: SocketAddr) -> ResponseFuture {
         self.handle(request, Some(peer))
     }
-}
-
-/// The announced length of a body.
-pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

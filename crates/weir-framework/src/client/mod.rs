@@ -1,12 +1,15 @@
 //! The client of the socket in a server's data folder: the API and the table operations.
 
+mod events;
+
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::http::{Method, Request, StatusCode, header};
-use http_body_util::{BodyExt as _, Full, Limited};
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
@@ -16,6 +19,7 @@ use weir_table::{Error, Get, Item, Page, Query, TableSpec, Write, Written};
 
 type Result<T, E = Error> = std::result::Result<T, E>;
 
+pub use self::events::{ServerEvent, ServerEvents};
 use crate::app::{App, Service};
 use crate::local::backup::{Event, Request as BackupRequest};
 pub use crate::local::tables::About;
@@ -25,8 +29,12 @@ use crate::{router, socket};
 
 /// Maximum duration of a call. Creating a table is the slowest.
 const CALL_WITHIN: Duration = Duration::from_secs(60);
+/// Maximum duration of an upload, whose content the server stores before it responds.
+const UPLOAD_WITHIN: Duration = Duration::from_secs(15 * 60);
 /// Maximum size of a response in bytes: a page of 1 MB as JSON, with room for one-byte attributes.
 const ANSWER_MAX: usize = 64 * 1024 * 1024;
+const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// The API without the network: through the socket of a running server, or in this process. The caller has full
 /// access.
@@ -82,10 +90,55 @@ impl Door {
         if let Some(key) = key {
             request.headers_mut().insert(IDEMPOTENCY_KEY, key.into());
         }
-        let bytes = self.exchange(request).await?;
-        // A response without a body has nothing to parse.
-        let bytes: &[u8] = if bytes.is_empty() { b"null" } else { &bytes };
-        serde_json::from_slice(bytes).map_err(unreadable)
+        parsed(&self.exchange(request, CALL_WITHIN).await?)
+    }
+
+    /// Sends a POST request whose body comes in pieces, in any format.
+    ///
+    /// # Errors
+    /// The API returns an error, or cannot be reached.
+    pub async fn upload<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        content_type: &'static str,
+        pieces: impl Iterator<Item = Bytes> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let mut request = request(Method::POST, path, None::<&()>).map_err(Refusal::Unreachable)?;
+        let content_type = HeaderValue::from_static(content_type);
+        request.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        let pieces = tokio_stream::iter(pieces.map(Ok::<_, Infallible>));
+        *request.body_mut() = Body::from_stream(pieces);
+        parsed(&self.exchange(request, UPLOAD_WITHIN).await?)
+    }
+
+    /// Opens a stream of server-sent events, after the event `last` if one is given.
+    ///
+    /// # Errors
+    /// The API returns an error, or cannot be reached.
+    pub async fn events(&self, path: &str, last: Option<&str>) -> Result<ServerEvents, Refusal> {
+        let mut request = request(Method::GET, path, None::<&()>).map_err(Refusal::Unreachable)?;
+        request.headers_mut().insert(header::ACCEPT, EVENT_STREAM);
+        if let Some(last) = last {
+            let invalid = |error| Refusal::Unreachable(Error::backend("writing a request", error));
+            let last = HeaderValue::from_str(last).map_err(invalid)?;
+            request.headers_mut().insert(LAST_EVENT_ID, last);
+        }
+        let (status, body) = self.open(request).await.map_err(Refusal::Unreachable)?;
+        if status.is_success() {
+            return Ok(ServerEvents::new(body));
+        }
+        Err(problem(&whole(body).await.map_err(Refusal::Unreachable)?))
+    }
+
+    /// Sends a request. Returns the status, and the body as it arrives.
+    async fn open(&self, request: Request<Body>) -> Result<(StatusCode, Body)> {
+        match self {
+            Door::Socket(client) => {
+                let sent = client.in_time(CALL_WITHIN, client.send(request)).await?;
+                Ok((sent.0, Body::new(sent.1)))
+            }
+            Door::Own(router) => Ok(ask(router, request).await),
+        }
     }
 
     /// Sends a GET request. Returns the body as it is, in any format.
@@ -94,21 +147,34 @@ impl Door {
     /// The API returns an error, or cannot be reached.
     pub async fn body(&self, path: &str) -> Result<Bytes, Refusal> {
         let request = request(Method::GET, path, None::<&()>).map_err(Refusal::Unreachable)?;
-        self.exchange(request).await
+        self.exchange(request, CALL_WITHIN).await
     }
 
     /// The body of a successful response.
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Bytes, Refusal> {
+    async fn exchange(&self, request: Request<Body>, within: Duration) -> Result<Bytes, Refusal> {
         let sent = match self {
-            Door::Socket(client) => client.exchange(request).await,
-            Door::Own(router) => ask(router, request).await,
+            Door::Socket(client) => client.exchange(request, within).await,
+            Door::Own(router) => {
+                let (status, body) = ask(router, request).await;
+                whole(body).await.map(|bytes| (status, bytes))
+            }
         };
         let (status, bytes) = sent.map_err(Refusal::Unreachable)?;
-        if status.is_success() {
-            return Ok(bytes);
-        }
-        let problem = serde_json::from_slice(&bytes).map_err(unreadable)?;
-        Err(Refusal::Problem(Box::new(problem)))
+        if status.is_success() { Ok(bytes) } else { Err(problem(&bytes)) }
+    }
+}
+
+/// The body of a successful response, from JSON. A response without a body has nothing to parse.
+fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
+    let bytes: &[u8] = if bytes.is_empty() { b"null" } else { bytes };
+    serde_json::from_slice(bytes).map_err(unreadable)
+}
+
+/// The error that a body describes.
+fn problem(bytes: &[u8]) -> Refusal {
+    match serde_json::from_slice(bytes) {
+        Ok(problem) => Refusal::Problem(Box::new(problem)),
+        Err(error) => unreadable(error),
     }
 }
 
@@ -117,14 +183,16 @@ fn unreadable(source: serde_json::Error) -> Refusal {
 }
 
 /// Calls routes in this process.
-async fn ask(router: &Router, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes)> {
+async fn ask(router: &Router, request: Request<Body>) -> (StatusCode, Body) {
     use tower_service::Service as _;
-    let Ok(answer) = router.clone().call(request.map(axum::body::Body::new)).await;
-    let status = answer.status();
-    let bytes = axum::body::to_bytes(answer.into_body(), ANSWER_MAX)
-        .await
-        .map_err(|source| Error::backend("reading the API's answer", source))?;
-    Ok((status, bytes))
+    let Ok(answer) = router.clone().call(request).await;
+    (answer.status(), answer.into_body())
+}
+
+/// All of a body.
+async fn whole(body: Body) -> Result<Bytes> {
+    let read = axum::body::to_bytes(body, ANSWER_MAX).await;
+    read.map_err(|source| Error::backend("reading the API's answer", source))
 }
 
 /// A request with a JSON body.
@@ -132,7 +200,7 @@ fn request(
     method: Method,
     path: &str,
     body: Option<&(impl Serialize + ?Sized + Sync)>,
-) -> Result<Request<Full<Bytes>>> {
+) -> Result<Request<Body>> {
     let failed = |source| Error::backend("writing a request", source);
     let body = body.map(serde_json::to_vec).transpose().map_err(failed)?;
     let mut request = Request::builder().method(method).uri(path).header(header::HOST, "weir.sock");
@@ -140,7 +208,7 @@ fn request(
         request = request.header(header::CONTENT_TYPE, "application/json");
     }
     request
-        .body(Full::new(Bytes::from(body.unwrap_or_default())))
+        .body(Body::from(body.unwrap_or_default()))
         .map_err(|source| Error::backend("writing a request", source))
 }
 
@@ -290,29 +358,37 @@ impl Client {
                 Err(self.refusal(body).await)
             }
         };
-        self.in_time(call).await
+        self.in_time(CALL_WITHIN, call).await
     }
 
-    async fn in_time<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
-        tokio::time::timeout(CALL_WITHIN, call).await.unwrap_or_else(|_| {
+    async fn in_time<T>(
+        &self,
+        within: Duration,
+        call: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        tokio::time::timeout(within, call).await.unwrap_or_else(|_| {
             let path = self.data.display();
-            let seconds = CALL_WITHIN.as_secs();
+            let seconds = within.as_secs();
             Err(Error::Unavailable(format!(
                 "the server that has {path} open took more than {seconds} s"
             )))
         })
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes)> {
+    async fn exchange(
+        &self,
+        request: Request<Body>,
+        within: Duration,
+    ) -> Result<(StatusCode, Bytes)> {
         let exchanged = async {
             let (status, body) = self.send(request).await?;
             Ok((status, self.read(body).await?))
         };
-        self.in_time(exchanged).await
+        self.in_time(within, exchanged).await
     }
 
     /// Sends a request on a new connection, which takes microseconds on one machine.
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Incoming)> {
+    async fn send(&self, request: Request<Body>) -> Result<(StatusCode, Incoming)> {
         let stream = socket::connect(&self.data)
             .await
             .map_err(|source| self.io(source))?
