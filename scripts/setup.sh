@@ -212,6 +212,10 @@ need npm have npm
 need python3 have python3
 need python3-venv python3 -c 'import ensurepip, venv'
 need util-linux have setpriv
+# Moves the clock of servers that tests start.
+need libfaketime compgen -G '/usr/lib/*/faketime/libfaketimeMT.so.1'
+# Tests start their own server in a temporary folder; they need the programs only.
+need postgresql ls /usr/lib/postgresql/*/bin/initdb
 install_apt_packages
 
 mkdir -p "$TOOLS/bin"

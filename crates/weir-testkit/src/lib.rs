@@ -1,19 +1,20 @@
-//! Real DynamoDB endpoints for tests.
+//! Real servers for tests: DynamoDB endpoints, and PostgreSQL.
 //!
 //! | endpoint | function | what it is |
 //! |---|---|---|
 //! | DynamoDB Local | [`dynamo_local_endpoint`] | Amazon's own emulator, the reference |
 //! | moto | [`moto_endpoint`] | an independent emulator in Python; serves S3 on the same address |
 //! | dynoxide | [`dynoxide_endpoint`] | an independent emulator in Rust, inside the test process |
+//! | PostgreSQL | [`postgres_database`] | a database of its own for each test |
 //!
-//! The first two are child processes that take seconds to start, so a whole test run shares
-//! them: the `with-servers` program starts both, names them in [`DYNAMO_LOCAL_VAR`] and
-//! [`MOTO_VAR`], and runs the test runner. A test started alone, with neither variable set, gets
+//! All but dynoxide are child processes that take seconds to start, so a whole test run shares
+//! them: the `with-servers` program starts them, names them in [`DYNAMO_LOCAL_VAR`], [`MOTO_VAR`]
+//! and [`POSTGRES_VAR`], and runs the test runner. A test started alone, with no variable set, gets
 //! an instance of its own process. A variable may also name any other address that speaks
-//! DynamoDB.
+//! DynamoDB, or PostgreSQL.
 //!
-//! [`watched`] is a back-end for tests that counts what it is asked, and fails where a test says so. [`ledger`] and
-//! [`page`] hold what operations cost against `docs/cost.md`. [`stage`] is where the scenes of a domain play, on every
+//! [`watched`] is a back-end for tests that counts what it is asked, and fails where a test says so. [`ledger`],
+//! [`prices`] and [`page`] hold what operations cost against `docs/cost.md`. [`stage`] is where the scenes of a domain play, on every
 //! back-end.
 //!
 //! [`eventually`] waits for state that lags behind a write, and [`skip()`] records a test that cannot run on this machine.
@@ -28,6 +29,9 @@
 mod dynoxide;
 pub mod ledger;
 pub mod page;
+mod postgres;
+pub mod practice_rows;
+pub mod prices;
 mod probe;
 mod process;
 mod s3;
@@ -43,6 +47,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 pub use dynoxide::Dynoxide;
+pub use postgres::{Database, Postgres};
 pub use process::{DynamoLocal, Moto};
 pub use s3::make_bucket;
 pub use skip::skip;
@@ -54,6 +59,9 @@ pub const DYNAMO_LOCAL_VAR: &str = "WEIR_TEST_DYNAMODB_LOCAL";
 
 /// The environment variable that names a running moto, as `http://HOST:PORT`.
 pub const MOTO_VAR: &str = "WEIR_TEST_MOTO";
+
+/// The environment variable that names a running PostgreSQL, as `postgres://USER@HOST:PORT`; the user may create databases.
+pub const POSTGRES_VAR: &str = "WEIR_TEST_POSTGRES";
 
 /// Why a test server could not be started, or a program of tests not be found.
 #[derive(Debug, thiserror::Error)]
@@ -115,6 +123,32 @@ pub fn moto_endpoint() -> Result<&'static str, &'static Error> {
         Some(url) => Ok(url),
         None => OWN.get_or_init(Moto::start).as_ref().map(Moto::endpoint),
     }
+}
+
+/// The address of PostgreSQL: the shared one, or else one for this process.
+///
+/// # Errors
+/// When the server has to be started and is not installed or does not come up.
+pub fn postgres_url() -> Result<&'static str, &'static Error> {
+    static SHARED: OnceLock<Option<String>> = OnceLock::new();
+    static OWN: OnceLock<Result<Postgres, Error>> = OnceLock::new();
+    match SHARED.get_or_init(|| env::var(POSTGRES_VAR).ok()) {
+        Some(url) => Ok(url),
+        None => OWN.get_or_init(Postgres::start).as_ref().map(Postgres::url),
+    }
+}
+
+/// A database of a test's own on that server.
+///
+/// # Errors
+/// When the server has to be started and does not come up, or refuses.
+pub fn postgres_database(name: &str) -> Result<Database, Error> {
+    let url = postgres_url().map_err(|error| Error::NotReady {
+        server: "PostgreSQL",
+        what: error.to_string(),
+        output: String::new(),
+    })?;
+    Database::create(url, name)
 }
 
 /// The address of a dynoxide that runs inside this process.

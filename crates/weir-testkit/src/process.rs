@@ -24,6 +24,9 @@ const READY_TIMEOUT: Duration = Duration::from_secs(90);
 /// Pause between two looks at a server that does not answer yet.
 const READY_POLL: Duration = Duration::from_millis(50);
 
+/// How long a server that is asked to end may take.
+const END_TIMEOUT: Duration = Duration::from_secs(20);
+
 /// A free port can be taken by someone else before the server has it, so a start may be repeated.
 const START_TRIES: usize = 3;
 
@@ -42,13 +45,14 @@ impl DynamoLocal {
     pub fn start() -> Result<Self, Error> {
         let jar = tools::installed("dynamodb-local/DynamoDBLocal.jar")?;
         let arguments = |port: u16| {
-            let mut arguments = vec!["java".into(), "-jar".into(), jar.clone().into_os_string()];
+            let mut arguments =
+                vec!["--".into(), "java".into(), "-jar".into(), jar.clone().into_os_string()];
             // Without -sharedDb every access key and region would see tables of its own.
             arguments.extend(["-inMemory", "-sharedDb", "-disableTelemetry"].map(Into::into));
             arguments.extend(["-port".into(), port.to_string().into()]);
             arguments
         };
-        Process::start("DynamoDB Local", &arguments).map(Self)
+        Process::start(&Launch::new("DynamoDB Local", &arguments)).map(Self)
     }
 
     /// The address, as `http://HOST:PORT`.
@@ -70,12 +74,12 @@ impl Moto {
     pub fn start() -> Result<Self, Error> {
         let program = tools::installed("python/bin/moto_server")?;
         let arguments = |port: u16| {
-            let mut arguments = vec![program.clone().into_os_string()];
+            let mut arguments = vec!["--".into(), program.clone().into_os_string()];
             arguments.extend(["-H", "127.0.0.1", "-p"].map(Into::into));
             arguments.push(port.to_string().into());
             arguments
         };
-        Process::start("moto", &arguments).map(Self)
+        Process::start(&Launch::new("moto", &arguments)).map(Self)
     }
 
     /// The address, as `http://HOST:PORT`.
@@ -87,43 +91,68 @@ impl Moto {
 
 /// A running server and the thread that keeps it.
 #[derive(Debug)]
-struct Process {
+pub(crate) struct Process {
     endpoint: String,
     /// Dropping this tells the keeper to end the server.
     stop: Option<mpsc::Sender<()>>,
     keeper: Option<JoinHandle<()>>,
 }
 
-/// The program and its arguments, given the port to listen on.
+/// Options of `setpriv`, `--`, the program and its arguments, given the port to listen on.
 type Arguments<'a> = dyn Fn(u16) -> Vec<std::ffi::OsString> + 'a;
 
+/// How a server is started, asked and ended.
+pub(crate) struct Launch<'a> {
+    /// Its name.
+    pub(crate) server: &'static str,
+    pub(crate) arguments: &'a Arguments<'a>,
+    /// Whether it answers.
+    pub(crate) answers: fn(SocketAddr) -> bool,
+    /// The signal that ends it.
+    pub(crate) signal: &'static str,
+    /// The port; a free one when `None`.
+    pub(crate) port: Option<u16>,
+}
+
+impl<'a> Launch<'a> {
+    fn new(server: &'static str, arguments: &'a Arguments<'a>) -> Launch<'a> {
+        Launch { server, arguments, answers: probe::answers, signal: "KILL", port: None }
+    }
+}
+
 impl Process {
-    fn start(server: &'static str, arguments: &Arguments<'_>) -> Result<Self, Error> {
+    pub(crate) fn start(launch: &Launch<'_>) -> Result<Self, Error> {
         let deadline = Instant::now() + READY_TIMEOUT;
         let mut tries = 1;
         loop {
-            match Self::try_start(server, arguments, deadline) {
+            match Self::try_start(launch, deadline) {
                 Err(Error::NotReady { .. }) if tries < START_TRIES => tries += 1,
                 outcome => return outcome,
             }
         }
     }
 
-    fn try_start(
-        server: &'static str,
-        arguments: &Arguments<'_>,
-        deadline: Instant,
-    ) -> Result<Self, Error> {
-        let address = free_address().map_err(io(server, "find a free port"))?;
+    /// The address, as `http://HOST:PORT`.
+    pub(crate) fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    fn try_start(launch: &Launch<'_>, deadline: Instant) -> Result<Self, Error> {
+        let Launch { server, arguments, answers, signal, port } = *launch;
+        let address = match port {
+            Some(port) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            None => free_address().map_err(io(server, "find a free port"))?,
+        };
         let mut output = tempfile::tempfile().map_err(io(server, "open a temporary file"))?;
-        let mut command = tied_to_this_thread(arguments(address.port()), &output)
+        let mut command = tied_to_this_thread(arguments(address.port()), &output, signal)
             .map_err(io(server, "set up"))?;
 
         let (sender, lines) = mpsc::channel();
         let (stop, stopped) = mpsc::channel();
         let keep = move || {
             let started = command.spawn().map_err(io(server, "run setpriv")).and_then(|child| {
-                Running(child).until_ready(server, address, deadline, &mut output)
+                let running = Running { child, signal };
+                running.until_ready((server, answers), address, deadline, &mut output)
             });
             let (running, answer) = match started {
                 Ok(running) => (Some(running), Ok(())),
@@ -157,22 +186,25 @@ impl Drop for Process {
     }
 }
 
-/// A child that is killed and waited for when dropped.
-struct Running(Child);
+/// A child that is ended and waited for when dropped.
+struct Running {
+    child: Child,
+    signal: &'static str,
+}
 
 impl Running {
     /// Waits until the server answers, at most until `deadline`.
     fn until_ready(
         mut self,
-        server: &'static str,
+        (server, answers): (&'static str, fn(SocketAddr) -> bool),
         address: SocketAddr,
         deadline: Instant,
         output: &mut File,
     ) -> Result<Self, Error> {
         loop {
-            let answers = probe::answers(address);
+            let answers = answers(address);
             // Looked at after the answer, which may have come from someone else on a taken port.
-            if let Some(status) = self.0.try_wait().map_err(io(server, "wait"))? {
+            if let Some(status) = self.child.try_wait().map_err(io(server, "wait"))? {
                 return Err(not_ready(server, &format!("ended with {status}"), end_of(output)));
             }
             if answers {
@@ -187,11 +219,30 @@ impl Running {
     }
 }
 
+impl Running {
+    /// Asks the child to end, and waits for a while.
+    fn ends_by_signal(&mut self) -> bool {
+        let pid = self.child.id().to_string();
+        Command::new("kill").args(["-s", self.signal, &pid]).status().ok();
+        let deadline = Instant::now() + END_TIMEOUT;
+        while Instant::now() < deadline {
+            if matches!(self.child.try_wait(), Ok(Some(_))) {
+                return true;
+            }
+            thread::sleep(READY_POLL);
+        }
+        false
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only when the child is gone, which is what we want.
-        self.0.kill().ok();
-        self.0.wait().ok();
+        // All fail only when the child is gone, which is what we want.
+        if self.signal != "KILL" && self.ends_by_signal() {
+            return;
+        }
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 
@@ -201,10 +252,11 @@ impl Drop for Running {
 fn tied_to_this_thread(
     arguments: Vec<std::ffi::OsString>,
     output: &File,
+    signal: &str,
 ) -> std::io::Result<Command> {
     let mut command = Command::new("setpriv");
     command
-        .args(["--pdeathsig", "KILL", "--"])
+        .args(["--pdeathsig", signal])
         .args(arguments)
         .current_dir(scratch_folder())
         .stdin(Stdio::null())
@@ -235,6 +287,9 @@ fn not_ready(server: &'static str, what: &str, output: String) -> Error {
     Error::NotReady { server, what: what.to_owned(), output }
 }
 
-fn io(server: &'static str, doing: &'static str) -> impl FnOnce(std::io::Error) -> Error {
+pub(crate) fn io(
+    server: &'static str,
+    doing: &'static str,
+) -> impl FnOnce(std::io::Error) -> Error {
     move |source| Error::Io { doing, server, source }
 }

@@ -25,18 +25,49 @@ impl<B: Backend> Reads for B {
 
 /// Write units of tables and of indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Weight {
+pub struct Units {
     /// Of tables.
     pub tables: u64,
     /// Of indexes.
     pub indexes: u64,
 }
 
+impl std::ops::AddAssign for Units {
+    fn add_assign(&mut self, other: Units) {
+        self.tables += other.tables;
+        self.indexes += other.indexes;
+    }
+}
+
+impl std::ops::Sub for Units {
+    type Output = Units;
+
+    fn sub(self, other: Units) -> Units {
+        Units { tables: self.tables - other.tables, indexes: self.indexes - other.indexes }
+    }
+}
+
+/// What transactions cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Weight {
+    /// What all writes cost.
+    pub all: Units,
+    /// What DynamoDB Local reports: each cost that a transaction has, once.
+    pub distinct: Units,
+}
+
+impl std::ops::AddAssign for Weight {
+    fn add_assign(&mut self, other: Weight) {
+        self.all += other.all;
+        self.distinct += other.distinct;
+    }
+}
+
 impl std::ops::Sub for Weight {
     type Output = Weight;
 
     fn sub(self, other: Weight) -> Weight {
-        Weight { tables: self.tables - other.tables, indexes: self.indexes - other.indexes }
+        Weight { all: self.all - other.all, distinct: self.distinct - other.distinct }
     }
 }
 
@@ -81,15 +112,22 @@ impl Scales {
 
     /// What a transaction cost that left `new` where `old` was. One that was refused is billed by what is there.
     pub(crate) fn weigh(&self, gets: &[Get], old: &Images, new: &Images, applied: bool) -> Weight {
-        let mut weight = Weight::default();
+        let (mut weight, mut costs) = (Weight::default(), Vec::new());
         for ((get, old), new) in gets.iter().zip(old).zip(new) {
             let Some(spec) = self.spec(get.table.as_str()) else { continue };
-            if applied {
-                let units = WriteUnits::of(spec, old.as_ref(), new.as_ref()).transactional();
-                weight.tables += units.table;
-                weight.indexes += units.indexes();
-            } else {
-                weight.tables += transactional(refused_write(old.as_ref()));
+            let cost = match applied {
+                true => WriteUnits::of(spec, old.as_ref(), new.as_ref()).transactional(),
+                false => WriteUnits {
+                    table: transactional(refused_write(old.as_ref())),
+                    ..WriteUnits::default()
+                },
+            };
+            let units = Units { tables: cost.table, indexes: cost.indexes() };
+            weight.all += units;
+            let cost = (get.table.clone(), cost);
+            if !costs.contains(&cost) {
+                weight.distinct += units;
+                costs.push(cost);
             }
         }
         weight

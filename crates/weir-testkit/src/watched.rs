@@ -278,9 +278,7 @@ impl<B: Backend> Backend for Watched<B> {
         let done = self.through(Kind::Transaction, self.inner.transact(transaction)).await?;
         let new = scales.read(&gets).await?;
         let weight = scales.weigh(&gets, &old, &new, done.is_applied());
-        let mut all = self.watch.0.weight.lock();
-        *all = Weight { tables: all.tables + weight.tables, indexes: all.indexes + weight.indexes };
-        drop(all);
+        *self.watch.0.weight.lock() += weight;
         Ok(done)
     }
 

@@ -27,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("weir-framework", &["weir-api", "weir-table"]),
     ("weir-limiter", &["weir-table"]),
     ("weir-keeper", &["weir-table"]),
+    ("weir-practice", &["weir-table"]),
     ("weir-reviews", &["weir-table"]),
     (
         "weir-server",
@@ -35,12 +36,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "weir-framework",
             "weir-keeper",
             "weir-limiter",
+            "weir-practice",
             "weir-reviews",
             "weir-table",
         ],
     ),
     ("weir-testkit", &["weir-table"]),
-    ("weir-sim", &["weir-keeper", "weir-limiter", "weir-table"]),
+    ("weir-sim", &["weir-keeper", "weir-limiter", "weir-practice", "weir-reviews", "weir-table"]),
 ];
 
 /// Dependencies that only some crates may have.
@@ -49,6 +51,7 @@ const DEPENDENCY_OF: &[(&str, &[&str])] = &[
     ("aws-sdk-dynamodb", &["weir-table"]),
     ("aws-sdk-dynamodbstreams", &["weir-table"]),
     ("fjall", &["weir-table"]),
+    ("tokio-postgres", &["weir-practice"]),
 ];
 
 /// Words of other crates, and the only place where they may stand.
@@ -56,6 +59,7 @@ const ONLY_IN: &[(&str, &str)] = &[
     ("aws_sdk_dynamodb", "crates/weir-table/src/dynamodb/"),
     ("aws_sdk_dynamodbstreams", "crates/weir-table/src/dynamodb/"),
     ("fjall", "crates/weir-table/src/embedded/base.rs"),
+    ("tokio_postgres", "crates/weir-practice/src/migrate/"),
 ];
 
 /// Words for which there is an ordinary one. The glossary in `docs/ARCHITECTURE.md` has the words of this project.

@@ -8,16 +8,18 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use weir_testkit::{DYNAMO_LOCAL_VAR, MOTO_VAR};
+use weir_testkit::{DYNAMO_LOCAL_VAR, MOTO_VAR, POSTGRES_VAR};
 
-const SHOW_SERVERS: &str = "echo $WEIR_TEST_DYNAMODB_LOCAL; echo $WEIR_TEST_MOTO";
+const SHOW_SERVERS: &str =
+    "echo $WEIR_TEST_DYNAMODB_LOCAL; echo $WEIR_TEST_MOTO; echo $WEIR_TEST_POSTGRES";
 
-/// Starts `with-servers sh -c script` with servers of its own, and reads the two addresses.
+/// Starts `with-servers sh -c script` with servers of its own, and reads the three addresses.
 fn start(script: &str) -> (Child, Vec<String>) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_with-servers"))
         .args(["sh", "-c", script])
         .env_remove(DYNAMO_LOCAL_VAR)
         .env_remove(MOTO_VAR)
+        .env_remove(POSTGRES_VAR)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -25,8 +27,8 @@ fn start(script: &str) -> (Child, Vec<String>) {
     let output = BufReader::new(child.stdout.take().unwrap());
     let addresses = output
         .lines()
-        .take(2)
-        .map(|line| line.unwrap().strip_prefix("http://").unwrap().to_owned())
+        .take(3)
+        .map(|line| line.unwrap().rsplit(['/', '@']).next().unwrap().to_owned())
         .collect();
     (child, addresses)
 }
@@ -69,11 +71,12 @@ fn keeps_servers_that_the_environment_names() {
         .args(["sh", "-c", SHOW_SERVERS])
         .env(DYNAMO_LOCAL_VAR, "http://127.0.0.1:1")
         .env(MOTO_VAR, "http://127.0.0.1:2")
+        .env(POSTGRES_VAR, "postgres://127.0.0.1:3")
         .output()
         .unwrap();
     assert_eq!(
         String::from_utf8(output.stdout).unwrap(),
-        "http://127.0.0.1:1\nhttp://127.0.0.1:2\n"
+        "http://127.0.0.1:1\nhttp://127.0.0.1:2\npostgres://127.0.0.1:3\n"
     );
 }
 
