@@ -14,6 +14,8 @@ pub const COMPARED_TEXT_MAX: usize = 1024;
 pub const COMPARED_TOKENS_MAX: usize = 48;
 /// Findings of another model that a finding is compared with; a group takes only one of them.
 pub const COMPARED_PER_MODEL_MAX: usize = 3;
+/// Findings that are compared on the async thread, within about a millisecond; more are compared on a blocking thread.
+pub const COMPARED_IN_PLACE_MAX: usize = 64;
 /// Most findings of a consensus that a client sends.
 pub const CONSENSUS_MEMBERS_MAX: usize = 100;
 /// Longest path of a file, in bytes.
@@ -44,6 +46,8 @@ pub const COST_MICROS_MAX: u64 = 1_000_000_000_000;
 pub const COST_SUM_MICROS_MAX: u64 = 1_000_000_000_000_000_000;
 /// How far the time of a review may be ahead of the server's.
 pub const CREATED_AHEAD_MAX_MS: i64 = 60_000;
+/// How long ago a recording in one call began that is not expected to continue: an hour. It takes seconds.
+pub const ABANDONED_AFTER_MS: i64 = 3_600_000;
 /// Sums of tokens and of milliseconds stop here.
 pub const SUM_MAX: u64 = 1_000_000_000_000_000_000;
 /// Days that rollups and the summaries of reviews are retained, unless configured otherwise.

@@ -3,10 +3,16 @@
 //! 1. One transaction takes the review from its readers and its writers, and notes the deletion.
 //! 2. Everything that the models said is deleted, with the cost metrics and the raw outputs.
 //! 3. The lookup and the note are deleted last; so [`Reviews::resume_deletions`] finishes what was killed.
+//!
+//! A recording in one call that was killed before any reader saw its review is deleted in the same way, after
+//! [`ABANDONED_AFTER_MS`]: its findings would otherwise stay in the lists of findings. A writer that is only slow meets another
+//! revision then, and begins again.
 
 use weir_table::{Backend, Query, Write};
 
+use crate::bounds::ABANDONED_AFTER_MS;
 use crate::error::{Error, Result};
+use crate::faults::{self, Fault};
 use crate::ids::ReviewId;
 use crate::items::{Lookup, State, new_revision};
 use crate::keys;
@@ -70,6 +76,7 @@ impl<B: Backend> Reviews<B> {
             version: old.version + 1,
             raws_in_flight: old.may_store_raws(),
             ttl: None,
+            begun_at_ms: None,
             ..old
         };
         let mut writes = vec![
@@ -93,6 +100,33 @@ impl<B: Backend> Reviews<B> {
         let note = Write::delete(table.clone(), keys::deletion(&lookup.review.id));
         self.transact(vec![fence.delete(table), note]).await?;
         Ok(())
+    }
+
+    /// Deletes up to `limit` recordings in one call that were abandoned: they began long ago, and no reader has seen their
+    /// reviews. A replacement that was killed stays, because its review is seen, in progress, and can be continued.
+    ///
+    /// # Errors
+    /// The store or the object storage fails. The next run continues.
+    pub async fn remove_abandoned(&self, now_ms: i64, limit: u32) -> Result<DeletionReport> {
+        let latest_ms = now_ms.saturating_sub(ABANDONED_AFTER_MS);
+        let query = Query::partition(self.table().clone(), keys::RECORDINGS);
+        let query = query.index(keys::GSI2).sort(keys::recordings_before(latest_ms));
+        let page = self.store().page(query, limit, None).await?;
+        let mut report = DeletionReport { finished: 0, more: page.cursor.is_some() };
+        for item in &page.items {
+            // The index lags: the recording may have ended.
+            let lookup = self.lookup(&Lookup::decode(item)?.review.id).await?;
+            let is_abandoned = |lookup: &Lookup| {
+                lookup.has_begun_before(latest_ms) || faults::is(Fault::EndedRemoved)
+            };
+            let lookup = lookup.filter(is_abandoned);
+            let Some(lookup) = lookup else { continue };
+            if let Some(deleting) = self.begin_deletion(lookup).await? {
+                self.purge(&deleting).await?;
+                report.finished += 1;
+            }
+        }
+        Ok(report)
     }
 
     /// Finishes up to `limit` deletions that failed or were killed.

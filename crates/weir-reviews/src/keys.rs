@@ -224,6 +224,27 @@ pub const ALL_COSTS: &str = "TYPE#COST_METRIC";
 /// All consensus items: partition in [`GSI2`].
 pub const ALL_CONSENSUS: &str = "TYPE#CONSENSUS";
 
+/// Recordings in one call that have begun and that no reader has seen: partition in [`GSI2`].
+pub const RECORDINGS: &str = "TYPE#RECORDING";
+
+/// Sort key of the lookup of such a recording in [`GSI2`].
+#[must_use]
+pub fn recording_gsi2_sort(begun_at_ms: i64, id: &ReviewId) -> String {
+    format!("{}#{id}", rfc3339(begun_at_ms))
+}
+
+/// Sort keys of the recordings that began before a time.
+#[must_use]
+pub fn recordings_before(begun_at_ms: i64) -> SortRange {
+    SortRange::Lt(rfc3339(begun_at_ms).into())
+}
+
+/// When the recording with this sort key began, in milliseconds since 1970.
+#[must_use]
+pub fn parse_recording_gsi2_sort(text: &str) -> Option<i64> {
+    crate::time::parse_rfc3339("GSI2SK", text.split_once('#')?.0).ok()
+}
+
 /// Sort key of a response in [`GSI2`].
 #[must_use]
 pub fn response_gsi2_sort(created_at_ms: i64, model: &ModelId) -> String {
@@ -388,7 +409,7 @@ mod tests {
         let at = of_pull_request();
         let model = ModelId::new("gpt-5").unwrap();
         let security = Category::new("security").unwrap();
-        let day = Day::of(AT_MS);
+        let day = Day::of_ms(AT_MS);
         for (text, expected) in [
             (by_date(day, None), "DATE#2025-01-15"),
             (by_date(day, Some(3)), "DATE#2025-01-15#3"),
@@ -405,6 +426,8 @@ mod tests {
             (ALL_RESPONSES.to_owned(), "TYPE#MODEL_RESPONSE"),
             (ALL_COSTS.to_owned(), "TYPE#COST_METRIC"),
             (ALL_CONSENSUS.to_owned(), "TYPE#CONSENSUS"),
+            (RECORDINGS.to_owned(), "TYPE#RECORDING"),
+            (recording_gsi2_sort(AT_MS, &at.id), "2025-01-15T10:30:00.000Z#uuid-v4"),
             (response_gsi2_sort(AT_MS, &model), "2025-01-15T10:30:00.000Z#gpt-5"),
             (cost_gsi2_sort(&at, AT_MS, &model), "2025-01-15T10:30:00.000Z#gpt-5#uuid-v4"),
             (by_severity(Severity::High, None), "TYPE#FINDING#high"),

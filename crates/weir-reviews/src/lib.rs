@@ -10,6 +10,7 @@ pub mod compare;
 pub mod consensus;
 pub mod deletion;
 mod error;
+pub mod faults;
 mod feedback;
 pub mod finding;
 pub mod ids;

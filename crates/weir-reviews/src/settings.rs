@@ -58,7 +58,7 @@ impl Settings {
             let problem = format!("is {}; 1 to {INDEX_SHARDS_MAX}", self.index_shards);
             return Err(Error::invalid("index_shards", problem));
         }
-        Ok(())
+        self.consensus.check()
     }
 }
 
@@ -72,12 +72,14 @@ mod tests {
     #[test]
     fn settings_are_checked() {
         Settings::default().check().unwrap();
+        let too_high = Options { threshold: 1.5, ..Options::default() };
         for (wrong, field) in [
             (Settings { review_days: 0, ..Settings::default() }, "review_days"),
             (Settings { cost_days: 40_000, ..Settings::default() }, "cost_days"),
             (Settings { rollup_days: 0, ..Settings::default() }, "rollup_days"),
             (Settings { index_shards: 0, ..Settings::default() }, "index_shards"),
             (Settings { index_shards: 17, ..Settings::default() }, "index_shards"),
+            (Settings { consensus: too_high, ..Settings::default() }, "consensus_threshold"),
         ] {
             assert!(wrong.check().unwrap_err().to_string().starts_with(field));
         }

@@ -69,12 +69,10 @@ fn member<'a>(findings: &'a [Finding], member: &Member) -> &'a Finding {
 }
 
 fn may_match(a: &Finding, b: &Finding, options: &Options) -> bool {
-    let any = a.category.is_none() || b.category.is_none();
     a.model != b.model
         && a.file_path == b.file_path
         && a.line_start <= b.line_end + options.line_slack
         && b.line_start <= a.line_end + options.line_slack
-        && (a.category == b.category || any)
 }
 
 fn groups(consensus: &[Consensus], file: &str) -> Vec<Vec<Member>> {

@@ -1,12 +1,12 @@
-//! The days of a comparison as a matrix: a row for each day, columns for each model and each pair.
+//! The days of a comparison as columns of each model and each pair, and the figures that have an interval.
 
 use std::collections::BTreeMap;
 
-use super::bootstrap::{Interval, Statistic, intervals};
-use crate::rollup::{Day, DayRollup, ModelDay, PairCounts};
+use super::bootstrap::{Interval, Resamples, Statistic};
+use crate::ids::ModelId;
+use crate::rollup::{DayRollup, ModelDay, Pair, PairCounts};
+use crate::time::Day;
 
-const MODEL_COLUMNS: usize = 9;
-const PAIR_COLUMNS: usize = 7;
 /// Micro-USD to dollars.
 pub(super) const DOLLARS: f64 = 1e-6;
 
@@ -41,59 +41,67 @@ impl Intervals {
     pub(super) fn new(days: &BTreeMap<Day, DayRollup>, sum: &DayRollup) -> Intervals {
         let has_model =
             |day: &&DayRollup| sum.models.keys().any(|model| day.models.contains_key(model));
-        let rows: Vec<Vec<f64>> =
-            days.values().filter(has_model).map(|day| row(day, sum)).collect();
-        let pairs_from = sum.models.len() * MODEL_COLUMNS;
-        let of_models =
-            (0..sum.models.len()).flat_map(|number| model_statistics(number * MODEL_COLUMNS));
-        let of_pairs = (0..sum.pairs.pairs.len())
-            .flat_map(|number| pair_statistics(pairs_from + number * PAIR_COLUMNS));
-        let statistics: Vec<Statistic> = of_models.chain(of_pairs).collect();
-        let mut found = intervals(&rows, &statistics).into_iter();
-        let mut next = || found.next().flatten();
-        let models = sum.models.keys().map(|_| ModelIntervals {
-            success_rate: next(),
-            findings_per_review: next(),
-            consensus_share: next(),
-            acceptance_rate: next(),
-            cost_per_consensus_finding: next(),
-            latency_mean: next(),
-        });
-        let models = models.collect();
-        let pairs = sum.pairs.pairs.keys();
-        let pairs =
-            pairs.map(|_| PairIntervals { positive_agreement: next(), kappa: next() }).collect();
-        Intervals { days: rows.len() as u64, models, pairs }
+        let days: Vec<&DayRollup> = days.values().filter(has_model).collect();
+        let resamples = Resamples::new(days.len());
+        let of_model = |model: &ModelId| {
+            let columns = days.iter().map(|day| model_columns(day.models.get(model)));
+            ModelIntervals::from(resamples.intervals(&Vec::from_iter(columns), MODEL_STATISTICS))
+        };
+        let of_pair = |pair: &Pair| {
+            let columns = days.iter().map(|day| pair_columns(day.pairs.pairs.get(pair)));
+            PairIntervals::from(resamples.intervals(&Vec::from_iter(columns), PAIR_STATISTICS))
+        };
+        Intervals {
+            days: days.len() as u64,
+            models: sum.models.keys().map(of_model).collect(),
+            pairs: sum.pairs.pairs.keys().map(of_pair).collect(),
+        }
+    }
+}
+
+impl From<[Option<Interval>; 6]> for ModelIntervals {
+    fn from(intervals: [Option<Interval>; 6]) -> ModelIntervals {
+        let [success_rate, findings_per_review, consensus_share, acceptance_rate, cost, latency] =
+            intervals;
+        ModelIntervals {
+            success_rate,
+            findings_per_review,
+            consensus_share,
+            acceptance_rate,
+            cost_per_consensus_finding: cost,
+            latency_mean: latency,
+        }
+    }
+}
+
+impl From<[Option<Interval>; 2]> for PairIntervals {
+    fn from([positive_agreement, kappa]: [Option<Interval>; 2]) -> PairIntervals {
+        PairIntervals { positive_agreement, kappa }
     }
 }
 
 /// In the order of the fields of [`ModelIntervals`].
-fn model_statistics(from: usize) -> [Statistic; 6] {
-    let ratio =
-        |over, under, scale| Statistic::Ratio { over: from + over, under: from + under, scale };
-    [
-        ratio(1, 0, 1.0),
-        ratio(2, 0, 1.0),
-        ratio(3, 2, 1.0),
-        ratio(4, 5, 1.0),
-        ratio(6, 3, DOLLARS),
-        ratio(7, 8, 1.0),
-    ]
-}
+const MODEL_STATISTICS: [Statistic<9>; 6] = [
+    |[reviews, successes, ..]| ratio(*successes, *reviews),
+    |[reviews, _, findings, ..]| ratio(*findings, *reviews),
+    |[_, _, findings, in_consensus, ..]| ratio(*in_consensus, *findings),
+    |[.., accepted, judged, _, _, _]| ratio(*accepted, *judged),
+    |[_, _, _, in_consensus, _, _, cost, ..]| ratio(cost * DOLLARS, *in_consensus),
+    |[.., latency_ms, responses]| ratio(*latency_ms, *responses),
+];
 
 /// In the order of the fields of [`PairIntervals`].
-fn pair_statistics(from: usize) -> [Statistic; 2] {
-    [Statistic::PositiveAgreement(from), Statistic::Kappa(from + 3)]
+const PAIR_STATISTICS: [Statistic<8>; 2] = [
+    |[_, a, b, c, ..]| ratio(2.0 * a, 2.0 * a + b + c),
+    |[.., a, b, c, d]| ratio(2.0 * (a * d - b * c), (a + b) * (b + d) + (a + c) * (c + d)),
+];
+
+fn ratio(numerator: f64, denominator: f64) -> Option<f64> {
+    (denominator > 0.0).then(|| numerator / denominator)
 }
 
-fn row(day: &DayRollup, sum: &DayRollup) -> Vec<f64> {
-    let models = sum.models.keys().flat_map(|model| model_columns(day.models.get(model)));
-    let pairs = sum.pairs.pairs.keys().flat_map(|pair| pair_columns(day.pairs.pairs.get(pair)));
-    models.chain(pairs).map(float).collect()
-}
-
-fn model_columns(day: Option<&ModelDay>) -> [u64; MODEL_COLUMNS] {
-    day.map_or([0; MODEL_COLUMNS], |day| {
+fn model_columns(day: Option<&ModelDay>) -> [f64; 9] {
+    let columns = day.map_or([0; 9], |day| {
         [
             day.reviews(),
             day.successes,
@@ -105,16 +113,30 @@ fn model_columns(day: Option<&ModelDay>) -> [u64; MODEL_COLUMNS] {
             day.latency_ms.sum(),
             day.latency_ms.count(),
         ]
-    })
+    });
+    columns.map(float)
 }
 
-fn pair_columns(counts: Option<&PairCounts>) -> [u64; PAIR_COLUMNS] {
-    let counts = counts.copied().unwrap_or_default();
-    let [_, columns @ ..] = <[u64; 8]>::from(counts);
-    columns
+fn pair_columns(counts: Option<&PairCounts>) -> [f64; 8] {
+    <[u64; 8]>::from(counts.copied().unwrap_or_default()).map(float)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the sums of a resample are estimates")]
 fn float(count: u64) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_read_their_columns() {
+        let model = [10.0, 8.0, 40.0, 30.0, 3.0, 4.0, 6e6, 800.0, 8.0];
+        let figures = MODEL_STATISTICS.map(|statistic| statistic(&model).unwrap());
+        assert_eq!(figures, [0.8, 4.0, 0.75, 0.75, 0.2, 100.0]);
+        let pair = [9.0, 3.0, 2.0, 4.0, 20.0, 5.0, 10.0, 15.0];
+        assert_eq!(PAIR_STATISTICS.map(|statistic| statistic(&pair)), [Some(0.5), Some(0.4)]);
+        assert_eq!(PAIR_STATISTICS.map(|statistic| statistic(&[0.0; 8])), [None, None]);
+    }
 }

@@ -22,9 +22,9 @@ use crate::finding::Severity;
 use crate::ids::{Category, ModelId};
 use crate::money::MicroUsd;
 use crate::rollup::{
-    Day, DayRange, DayRollup, FindingCounts, Level, ModelDay, Pair, PairCounts, RollupTable,
-    read_days,
+    DayRange, DayRollup, FindingCounts, Level, ModelDay, Pair, PairCounts, RollupTable, read_days,
 };
+use crate::time::Day;
 
 /// A figure with the size of its sample.
 #[derive(Debug, Clone, Copy, PartialEq)]

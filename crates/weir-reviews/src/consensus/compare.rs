@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Options;
+use super::sketch::Sketch;
 use super::words::{Token, tokens};
 use crate::bounds::COMPARED_TOKENS_MAX;
 use crate::finding::Finding;
-use crate::ids::Category;
 
 /// Tokens of a sketch; more would set most of its bits.
 const SKETCH_TOKENS: usize = 24;
@@ -26,8 +26,8 @@ struct Text {
     shared: Vec<(u32, f64)>,
     /// The weight of all tokens.
     total: f64,
-    /// A bit for each of the heaviest shared tokens.
-    sketch: u128,
+    /// The heaviest shared tokens.
+    sketch: Sketch,
 }
 
 /// How alike two findings are.
@@ -35,7 +35,7 @@ struct Text {
 pub(super) struct Score {
     /// The similarity of their texts, from 0 to 1.
     pub(super) text: f64,
-    /// The similarity of their texts and places, less what rivals take.
+    /// The similarity of their texts and places, less what different categories and rivals take.
     pub(super) total: f64,
 }
 
@@ -64,18 +64,17 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Whether two findings of a file may match by their lines and categories.
+    /// Whether two findings of a file may match by their lines.
     pub(super) fn may_match(&self, a: &Finding, b: &Finding) -> bool {
         let slack = self.options.line_slack;
         a.line_start <= b.line_end.saturating_add(slack)
             && b.line_start <= a.line_end.saturating_add(slack)
-            && categories_match(a.category.as_ref(), b.category.as_ref())
     }
 
     /// Tokens that two findings probably have in common: cheap and rough.
     pub(super) fn rough_overlap(&self, a: usize, b: usize) -> u32 {
         match (self.texts.get(a), self.texts.get(b)) {
-            (Some(a), Some(b)) => (a.sketch & b.sketch).count_ones(),
+            (Some(a), Some(b)) => a.sketch.overlap(&b.sketch),
             _ => 0,
         }
     }
@@ -86,19 +85,24 @@ impl<'a> Comparison<'a> {
             (Some(a), Some(b)) => a.similarity(b),
             _ => 0.0,
         };
-        let place = match (self.findings.get(a), self.findings.get(b)) {
-            (Some(a), Some(b)) => same_place(a, b),
+        let beside_text = match (self.findings.get(a), self.findings.get(b)) {
+            (Some(a), Some(b)) => self.score_beside_text(a, b),
             _ => 0.0,
         };
+        Score { text, total: text + beside_text }
+    }
+
+    /// What the lines and the categories of two findings say for or against a match.
+    fn score_beside_text(&self, a: &Finding, b: &Finding) -> f64 {
         // The root, because models differ in how many lines around an issue they name.
-        let total = text + self.options.place_weight * place.sqrt();
-        Score { text, total }
+        let place = self.options.place_weight * same_place(a, b).sqrt();
+        if categories_differ(a, b) { place - self.options.category_penalty } else { place }
     }
 }
 
 /// A finding without category says nothing about it, and so contradicts none.
-pub(super) fn categories_match(a: Option<&Category>, b: Option<&Category>) -> bool {
-    a.is_none() || b.is_none() || a == b
+fn categories_differ(a: &Finding, b: &Finding) -> bool {
+    a.category.is_some() && b.category.is_some() && a.category != b.category
 }
 
 impl Text {
@@ -169,12 +173,8 @@ fn token_strengths(
     let mut found = Vec::new();
     for (text, weight) in [(&finding.title, options.title_weight), (&finding.description, 1.0)] {
         tokens(text, |token| {
-            let factor = match token {
-                Token::Concept(_) => options.concept_weight,
-                Token::Word(_) | Token::Code(_) => 1.0,
-            };
             let next = u32::try_from(ids.len()).unwrap_or(u32::MAX);
-            found.push((*ids.entry(token).or_insert(next), weight * factor));
+            found.push((*ids.entry(token).or_insert(next), weight));
         });
     }
     found.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
@@ -199,13 +199,8 @@ fn text(mut tokens: Vec<Weighed>) -> Text {
     let total = tokens.iter().take(COMPARED_TOKENS_MAX).map(|token| token.weight).sum();
     tokens.retain(|token| token.is_shared);
     tokens.truncate(COMPARED_TOKENS_MAX);
-    let sketch =
-        tokens.iter().take(SKETCH_TOKENS).fold(0, |bits, token| bits | sketch_bit(token.id));
+    let sketch = Sketch::new(tokens.iter().take(SKETCH_TOKENS).map(|token| token.id));
     tokens.sort_unstable_by_key(|token| token.id);
     let shared = tokens.into_iter().map(|token| (token.id, token.weight)).collect();
     Text { shared, total, sketch }
-}
-
-fn sketch_bit(id: u32) -> u128 {
-    1 << (id % u128::BITS)
 }

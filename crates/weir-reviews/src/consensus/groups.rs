@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
 use super::candidates;
-use super::compare::{Comparison, categories_match};
+use super::compare::Comparison;
 use super::rivals::{Pair, lower_rivals};
-use crate::ids::{Category, ModelId};
+use crate::ids::ModelId;
 
 /// The groups of the findings of a file; a finding that is like no other is a group of its own.
 pub(super) fn join(comparison: &Comparison<'_>, file: Range<usize>) -> Vec<Vec<usize>> {
@@ -42,8 +42,6 @@ struct Joining<'a> {
 struct Group<'a> {
     members: Vec<usize>,
     models: Vec<&'a ModelId>,
-    /// The category of its categorised members.
-    category: Option<&'a Category>,
     /// The last of the first lines.
     start_max: u32,
     /// The first of the last lines.
@@ -68,7 +66,6 @@ impl<'a> Joining<'a> {
             let group = Group {
                 members: vec![at],
                 models: vec![&finding.model],
-                category: finding.category.as_ref(),
                 start_max: finding.line_start,
                 end_min: finding.line_end,
                 edges: BTreeMap::new(),
@@ -146,7 +143,6 @@ impl<'a> Joining<'a> {
         let end_min = a.end_min.min(b.end_min);
         start_max <= end_min.saturating_add(self.line_slack)
             && !a.models.iter().any(|model| b.models.contains(model))
-            && categories_match(a.category, b.category)
     }
 }
 
@@ -156,7 +152,6 @@ impl<'a> Group<'a> {
         self.members.extend(other.members);
         self.members.sort_unstable();
         self.models.extend(other.models);
-        self.category = self.category.or(other.category);
         self.start_max = self.start_max.max(other.start_max);
         self.end_min = self.end_min.min(other.end_min);
     }

@@ -58,7 +58,7 @@ fn two_models_that_describe_one_issue_agree() {
 }
 
 #[test]
-fn findings_match_only_in_one_file_category_and_place() {
+fn findings_match_only_in_one_file_and_place() {
     let one = || finding("a", "1", (10, 12), INJECTION);
     let two = || finding("b", "1", (15, 15), INJECTION);
     assert_eq!(found(&[one(), two()]).len(), 1);
@@ -66,7 +66,6 @@ fn findings_match_only_in_one_file_category_and_place() {
         Finding { line_start: 16, line_end: 16, ..two() },
         Finding { line_start: 5, line_end: 6, ..two() },
         Finding { file_path: "src/auth/logout.py".to_owned(), ..two() },
-        Finding { category: Some(Category::new("bug").unwrap()), ..two() },
         Finding { model: ModelId::new("a").unwrap(), id: FindingId::new("2").unwrap(), ..two() },
         Finding { title: "Typo".to_owned(), line_start: 10, line_end: 12, ..two() },
     ] {
@@ -77,14 +76,28 @@ fn findings_match_only_in_one_file_category_and_place() {
 }
 
 #[test]
-fn an_uncategorised_finding_matches_any_category_but_joins_no_two() {
+fn different_categories_need_texts_that_are_more_alike() {
+    let categorised = |category: &str, title: &str| Finding {
+        category: Some(Category::new(category).unwrap()),
+        ..finding("b", "1", (10, 12), title)
+    };
+    let one = finding("a", "1", (10, 12), INJECTION);
+    let count = |other: Finding| found(&[one.clone(), other]).len();
+    assert_eq!(count(categorised("bug", INJECTION)), 1);
+    let vague = "Maintainers find it hard to follow";
+    assert_eq!(count(categorised("security", vague)), 1);
+    assert_eq!(count(categorised("bug", vague)), 0);
+    assert_eq!(count(Finding { category: None, ..categorised("bug", vague) }), 1);
+}
+
+#[test]
+fn a_penalty_above_all_scores_keeps_categories_apart() {
     let mut findings = ["a", "b", "c"].map(|model| finding(model, "1", (10, 12), INJECTION));
-    findings[0].category = None;
     findings[2].category = Some(Category::new("bug").unwrap());
-    let all = found(&findings);
+    let options = Options { category_penalty: 4.0, ..Options::default() };
+    let all = find(&findings, &models(&["a", "b", "c"]), &options);
     assert_eq!(all.len(), 1);
     assert_eq!(members(&all[0]), ["a/1", "b/1"]);
-    assert_eq!(all[0].category.as_ref().unwrap().as_str(), "security");
 }
 
 #[test]
@@ -92,7 +105,7 @@ fn a_chain_of_neighbours_does_not_connect_distant_lines() {
     let chain = [("a", 10), ("b", 13), ("c", 16), ("d", 19)];
     let all = found(&chain.map(|(model, line)| finding(model, "1", (line, line), INJECTION)));
     assert_eq!(all.len(), 2);
-    assert!(all.iter().all(|of| of.line_end - of.line_start <= LINE_SLACK));
+    assert!(all.iter().all(|of| of.line_end - of.line_start <= Options::default().line_slack));
 }
 
 #[test]
@@ -170,48 +183,4 @@ fn the_merged_description_keeps_the_bound_of_a_text_and_every_model() {
     let merged = &all[0].merged_description;
     assert!(merged.len() <= crate::bounds::TEXT_MAX);
     assert!(names.iter().all(|name| merged.contains(name)));
-}
-
-fn sent(groups: &[&[(&str, &str)]]) -> Result<Vec<Consensus>> {
-    let findings = [
-        finding("a", "1", (1, 2), "First"),
-        finding("a", "2", (40, 41), "Second"),
-        finding("b", "1", (80, 80), "Third"),
-        Finding { file_path: "b.rs".to_owned(), ..finding("c", "1", (1, 1), "Fourth") },
-    ];
-    let member = |&(model, finding): &(&str, &str)| Member {
-        model: ModelId::new(model).unwrap(),
-        finding: FindingId::new(finding).unwrap(),
-    };
-    let groups: Vec<Vec<Member>> =
-        groups.iter().map(|group| group.iter().map(member).collect()).collect();
-    from_members(&groups, &findings, &models(&["a", "b", "c"]), &Options::default())
-}
-
-#[test]
-fn a_client_may_group_as_it_likes_within_a_file() {
-    let all = sent(&[&[("b", "1"), ("a", "2"), ("a", "1")]]).unwrap();
-    assert_eq!(all.len(), 1);
-    assert_eq!(members(&all[0]), ["a/1", "a/2", "b/1"]);
-    assert_eq!(all[0].agreeing_models, models(&["a", "b"]));
-    assert_eq!((all[0].line_start, all[0].line_end), (1, 80));
-    assert_eq!(all[0].id.as_str(), "consensus-001");
-    assert_eq!(sent(&[]).unwrap(), []);
-}
-
-#[test]
-fn groups_that_are_no_consensus_are_refused_by_their_field() {
-    let many = vec![("a", "1"); CONSENSUS_MEMBERS_MAX + 1];
-    for (groups, field) in [
-        (&[&[("a", "1"), ("a", "2")][..]][..], "consensus[0].members: "),
-        (&[&[]], "consensus[0].members: "),
-        (&[&[("a", "1"), ("c", "1")]], "consensus[0].members: "),
-        (&[&[("a", "1"), ("x", "1")]], "consensus[0].members[1]: "),
-        (&[&[("a", "1"), ("b", "1"), ("a", "1")]], "consensus[0].members[2]: "),
-        (&[&[("a", "1"), ("b", "1")], &[("b", "1"), ("a", "2")]], "consensus[1].members[0]: "),
-        (&[&many], "consensus[0].members: "),
-    ] {
-        let text = sent(groups).unwrap_err().to_string();
-        assert!(text.starts_with(field), "{text}");
-    }
 }

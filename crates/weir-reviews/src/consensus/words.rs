@@ -1,4 +1,4 @@
-//! Cuts texts into tokens: stemmed words, concepts, and identifiers of code.
+//! Cuts texts into tokens: stemmed words, those of identifiers too, and the concepts that words stand for.
 
 use super::concepts::concepts;
 use super::stem::stem;
@@ -14,71 +14,13 @@ pub(super) enum Token {
     Word(String),
     /// What a word stands for, which others may call differently.
     Concept(usize),
-    /// An identifier: strong evidence, because few texts name it by chance.
-    Code(String),
 }
 
 /// Calls `visit` with every token of the beginning of `text`, repeated ones too.
 pub(super) fn tokens(text: &str, mut visit: impl FnMut(Token)) {
     let text = text.get(..text.floor_char_boundary(COMPARED_TEXT_MAX)).unwrap_or(text);
-    for (at, piece) in text.split('`').enumerate() {
-        let is_quoted = at % 2 == 1;
-        let mut rest = piece;
-        while let Some((name, after)) = next_name(rest) {
-            if is_code(name, is_quoted || after.starts_with('(')) {
-                visit_code(name, &mut visit);
-            }
-            visit_words(name, &mut visit);
-            rest = after;
-        }
-    }
-}
-
-/// The next name with its dots, colons and arrows, like `self.map` and `Vec::new`, and the text after it.
-fn next_name(text: &str) -> Option<(&str, &str)> {
-    let start = text.find(is_name)?;
-    let text = text.get(start..)?;
-    let mut end = 0;
-    loop {
-        let rest = text.get(end..)?;
-        end += rest.find(|c| !is_name(c)).unwrap_or(rest.len());
-        let Some(more) = text.get(end..).and_then(connector) else { break };
-        end += more;
-    }
-    Some(text.split_at(end))
-}
-
-/// Length of the connector that `text` begins with, if a name follows it.
-fn connector(text: &str) -> Option<usize> {
-    let length = match text.as_bytes() {
-        [b'.', ..] => 1,
-        [b':', b':', ..] | [b'-', b'>', ..] => 2,
-        _ => return None,
-    };
-    let next = text.get(length..)?.chars().next()?;
-    (next.is_alphabetic() || next == '_').then_some(length)
-}
-
-fn is_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
-}
-
-/// A path, `snake_case`, `camelCase`, or a name in backticks or before a parenthesis.
-fn is_code(name: &str, is_marked: bool) -> bool {
-    if name.starts_with(|c: char| c.is_numeric()) {
-        return false;
-    }
-    let is_path_or_snake = || name.trim_matches('_').contains(['.', ':', '>', '_']);
-    let is_camel = || word_end(name) < name.len();
-    is_marked || is_path_or_snake() || is_camel()
-}
-
-/// The whole name, and the parts of a path.
-fn visit_code(name: &str, visit: &mut impl FnMut(Token)) {
-    let name = name.to_lowercase();
-    let parts = name.split(['.', ':', '-', '>']).filter(|part| part.len() < name.len());
-    for part in parts.chain([name.as_str()]).filter(|part| is_meaningful(part)) {
-        visit(Token::Code(part.to_owned()));
+    for name in text.split(|c: char| !c.is_alphanumeric()) {
+        visit_words(name, &mut visit);
     }
 }
 
@@ -87,29 +29,32 @@ fn visit_words(name: &str, visit: &mut impl FnMut(Token)) {
     let mut rest = name;
     while !rest.is_empty() {
         let (word, after) = rest.split_at(word_end(rest));
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        let word = word.to_lowercase();
         if is_meaningful(&word) {
-            let mut stem = stem(&word);
-            for &concept in concepts(&stem) {
-                visit(Token::Concept(concept));
-            }
-            if stem.bytes().all(|b| b.is_ascii_lowercase()) {
-                stem.truncate(WORD_LETTERS);
-            }
-            visit(Token::Word(stem));
+            visit_word(&word, visit);
         }
         rest = after;
     }
 }
 
-/// Where the first word of a name ends: `max` of `maxRetries` and `max_retries`, `md5` of `md5sum`.
+fn visit_word(word: &str, visit: &mut impl FnMut(Token)) {
+    let mut stem = stem(word);
+    for &concept in concepts(&stem) {
+        visit(Token::Concept(concept));
+    }
+    if stem.bytes().all(|b| b.is_ascii_lowercase()) {
+        stem.truncate(WORD_LETTERS);
+    }
+    visit(Token::Word(stem));
+}
+
+/// Where the first word of a name ends: `max` of `maxRetries`, `md5` of `md5sum`.
 fn word_end(name: &str) -> usize {
     let mut before = None;
     let is_start = |c: char| match before.replace(c) {
         None => false,
         Some(a) if a.is_lowercase() => !c.is_lowercase() && !c.is_numeric(),
-        Some(a) if a.is_numeric() => !c.is_numeric(),
-        Some(a) => !a.is_alphabetic(),
+        Some(a) => a.is_numeric() && !c.is_numeric(),
     };
     name.find(is_start).unwrap_or(name.len())
 }
@@ -141,31 +86,29 @@ const COMMON_WORDS: &[&str] = &[
 mod tests {
     use super::*;
 
-    fn all(text: &str) -> Vec<Token> {
+    fn all(text: &str) -> Vec<String> {
         let mut all = Vec::new();
-        tokens(text, |token| all.push(token));
-        all.retain(|token| !matches!(token, Token::Concept(_)));
+        tokens(text, |token| {
+            if let Token::Word(word) = token {
+                all.push(word);
+            }
+        });
         all.sort();
         all.dedup();
         all
     }
 
-    fn of(words: &[&str], code: &[&str]) -> Vec<Token> {
-        let words = words.iter().map(|&word| Token::Word(word.to_owned()));
-        words.chain(code.iter().map(|&name| Token::Code(name.to_owned()))).collect()
-    }
-
     #[test]
-    fn names_of_code_are_tokens_beside_their_words() {
-        assert_eq!(all("the map `u` of a `Cache`"), of(&["cach", "map"], &["cache"]));
-        assert_eq!(all("maxRetries"), of(&["max", "retry"], &["maxretries"]));
-        assert_eq!(all("user_id."), of(&["id", "user"], &["user_id"]));
-        assert_eq!(all("Vec::new"), of(&["new", "vec"], &["new", "vec", "vec::new"]));
-        assert_eq!(all("int() fails"), of(&["fail", "int"], &["int"]));
-        assert_eq!(all("validate the validation"), of(&["valid"], &[]));
-        assert_eq!(all("item1234 item1235"), of(&["item1234", "item1235"], &[]));
-        assert_eq!(all("MD5, 404."), of(&["404", "md5"], &[]));
-        assert_eq!(all("größer_zahl 漢字"), of(&["größer", "zahl", "漢字"], &["größer_zahl"]));
+    fn identifiers_are_cut_into_words() {
+        assert_eq!(all("the map `u` of a `Cache`"), ["cach", "map"]);
+        assert_eq!(all("maxRetries"), ["max", "retry"]);
+        assert_eq!(all("user_id."), ["id", "user"]);
+        assert_eq!(all("Vec::new"), ["new", "vec"]);
+        assert_eq!(all("int() fails"), ["fail", "int"]);
+        assert_eq!(all("validate the validation"), ["valid"]);
+        assert_eq!(all("item1234 item1235"), ["item1234", "item1235"]);
+        assert_eq!(all("MD5, 404."), ["404", "md5"]);
+        assert_eq!(all("größer_zahl 漢字"), ["größer", "zahl", "漢字"]);
     }
 
     #[test]
@@ -174,12 +117,12 @@ mod tests {
             tokens(text, drop);
         }
         let long = "ä".repeat(COMPARED_TEXT_MAX);
-        assert_eq!(all(&long), of(&[&"ä".repeat(COMPARED_TEXT_MAX / 2)], &[]));
+        assert_eq!(all(&long), ["ä".repeat(COMPARED_TEXT_MAX / 2)]);
     }
 
     #[test]
     fn common_words_are_sorted_and_no_tokens() {
         assert!(COMMON_WORDS.is_sorted());
-        assert_eq!(all("it is not `the` one"), []);
+        assert_eq!(all("it is not `the` one"), [""; 0]);
     }
 }

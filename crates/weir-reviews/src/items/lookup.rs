@@ -10,21 +10,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_table::expr::{Condition, Path, Update, attr, set, size};
 use weir_table::{Item, Key, Name, Value, Write};
 
-use super::{Fields, ItemContext};
-use crate::error::{Error, Result};
+use super::claim::{Claim, decode_claims};
+use super::{Fields, ItemContext, in_index};
+use crate::consensus::Options;
+use crate::error::Result;
 use crate::ids::ModelId;
-use crate::keys::{self, ReviewRef};
+use crate::keys::{self, GSI2, ReviewRef};
 use crate::table::TTL;
 
 const STATE: &str = "status";
 const REVISION: &str = "revision";
-const RAWS: &str = "raw_keys";
+pub(super) const RAWS: &str = "raw_keys";
 const RAWS_IN_FLIGHT: &str = "raws_in_flight";
-const VERSION: &str = "version";
+const SHARED: &str = "is_shared";
+pub(super) const VERSION: &str = "version";
 const CONTENT_HASH: &str = "content_hash";
 const HEAD_HASH: &str = "head_hash";
-const CLAIMS: &str = "claims";
-const FINDINGS: &str = "findings";
+pub(super) const CLAIMS: &str = "claims";
+pub(super) const FINDINGS: &str = "findings";
+const CONSENSUS_OPTIONS: &str = "consensus_options";
 
 /// What happens to a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,17 +69,8 @@ impl State {
     }
 }
 
-/// The response of a model in a review that is recorded step by step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Claim {
-    /// Hash of the response.
-    pub(crate) hash: String,
-    /// Whether all of its items are written.
-    pub(crate) is_whole: bool,
-}
-
 /// The lookup item.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lookup {
     pub(crate) review: ReviewRef,
     pub(crate) created_at_ms: i64,
@@ -94,8 +89,14 @@ pub(crate) struct Lookup {
     pub(crate) raws: BTreeSet<String>,
     /// Whether a writer that was overtaken may still store raw outputs.
     pub(crate) raws_in_flight: bool,
+    /// Whether several writers store the raw outputs of this revision: one may do so after another has ended it.
+    pub(crate) is_shared: bool,
+    /// The options of its consensus, since the consensus was first computed: whoever writes the rest of it uses the same.
+    pub(crate) consensus_options: Option<Options>,
     /// When it expires, in seconds since 1970; a review that is being deleted does not.
     pub(crate) ttl: Option<i64>,
+    /// When a recording in one call began that no reader has seen, by the clock of its writer.
+    pub(crate) begun_at_ms: Option<i64>,
 }
 
 impl Lookup {
@@ -114,7 +115,10 @@ impl Lookup {
             findings: 0,
             raws: BTreeSet::new(),
             raws_in_flight: false,
+            is_shared: false,
+            consensus_options: None,
             ttl: Some(context.review_ttl),
+            begun_at_ms: None,
         }
     }
 
@@ -135,13 +139,21 @@ impl Lookup {
             .with(HEAD_HASH, self.head_hash.as_str())
             .with(CLAIMS, Value::map(claims))
             .with(FINDINGS, self.findings)
-            .with(RAWS_IN_FLIGHT, self.raws_in_flight);
+            .with(RAWS_IN_FLIGHT, self.raws_in_flight)
+            .with(SHARED, self.is_shared);
         if let Some(ttl) = self.ttl {
             item.set(TTL, ttl);
+        }
+        if let Some(options) = &self.consensus_options {
+            item.set(CONSENSUS_OPTIONS, options.to_string());
         }
         // The store has no empty sets.
         if !self.raws.is_empty() {
             item.set(RAWS, Value::strings(self.raws.iter().map(String::as_str)));
+        }
+        if let Some(begun_at_ms) = self.begun_at_ms {
+            let sort = keys::recording_gsi2_sort(begun_at_ms, &self.review.id);
+            item = in_index(item, GSI2, keys::RECORDINGS.to_owned(), sort);
         }
         item
     }
@@ -169,7 +181,10 @@ impl Lookup {
                 _ => BTreeSet::new(),
             },
             raws_in_flight: fields.is_true(RAWS_IN_FLIGHT),
+            is_shared: fields.is_true(SHARED),
+            consensus_options: fields.parse_optional(CONSENSUS_OPTIONS)?,
             ttl: item.i64(TTL),
+            begun_at_ms: item.s("GSI2SK").and_then(keys::parse_recording_gsi2_sort),
         })
     }
 
@@ -181,7 +196,7 @@ impl Lookup {
     /// Whether a writer of this revision or of one before it may be about to store raw outputs.
     pub(crate) fn may_store_raws(&self) -> bool {
         let is_recording = self.state == State::Recording && !self.raws.is_empty();
-        self.raws_in_flight || is_recording || !self.has_whole_claims()
+        self.raws_in_flight || self.is_shared || is_recording || !self.has_whole_claims()
     }
 
     /// Whether all items of all claimed responses are written.
@@ -189,9 +204,20 @@ impl Lookup {
         self.claims.values().all(|claim| claim.is_whole)
     }
 
+    /// Whether this is a recording that no reader has seen, and that began before a time.
+    pub(crate) fn has_begun_before(&self, at_ms: i64) -> bool {
+        self.begun_at_ms.is_some_and(|begun_at_ms| begun_at_ms < at_ms)
+    }
+
     /// Whether the revision has ended.
     pub(crate) fn is_ended(&self) -> bool {
         matches!(self.state, State::Completed | State::Failed)
+    }
+
+    /// The write that notes a further writer of the same raw outputs, and the lookup after it.
+    pub(crate) fn shared(self, table: &Name) -> (Write, Lookup) {
+        let note = self.exact_fence().update(table, set(SHARED, true).add(VERSION, 1));
+        (note, Lookup { is_shared: true, version: self.version + 1, ..self })
     }
 
     /// The fence of writes for this revision in this state.
@@ -211,6 +237,10 @@ impl Lookup {
 
 /// A new revision, unlike all others.
 pub(crate) fn new_revision() -> String {
+    // A simulation is to make the same revisions again.
+    if cfg!(feature = "faults") {
+        return format!("{:032x}", fastrand::u128(..));
+    }
     uuid::Uuid::new_v4().simple().to_string()
 }
 
@@ -259,39 +289,4 @@ impl Fence {
     pub(crate) fn delete(&self, table: &Name) -> Write {
         Write::delete(table.clone(), self.key.clone()).when(self.condition.clone())
     }
-}
-
-impl Claim {
-    /// The change of a lookup that adds the claim of a model.
-    pub(crate) fn update(&self, model: &ModelId, findings: u64, raw: Option<String>) -> Update {
-        let path = Path::new(CLAIMS).field(model.as_str());
-        let update = set(path, self.to_value()).add(FINDINGS, findings).add(VERSION, 1);
-        match raw {
-            Some(sort) => update.add(RAWS, Value::strings([sort])),
-            None => update,
-        }
-    }
-
-    /// The change of a lookup after all items of a claimed response are written.
-    pub(crate) fn is_whole_update(model: &ModelId) -> Update {
-        let path = Path::new(CLAIMS).field(model.as_str()).field("is_whole");
-        set(path, true).add(VERSION, 1)
-    }
-
-    fn to_value(&self) -> Value {
-        let hash = (Name::from("hash"), Value::from(self.hash.as_str()));
-        Value::map([hash, ("is_whole".into(), self.is_whole.into())])
-    }
-}
-
-fn decode_claims(fields: Fields<'_>) -> Result<BTreeMap<ModelId, Claim>> {
-    let wrong = || -> Error { fields.wrong(CLAIMS) };
-    let Some(Value::M(claims)) = fields.0.get(CLAIMS) else { return Err(wrong()) };
-    let decode = |(model, claim): (&Name, &Value)| {
-        let Value::M(claim) = claim else { return None };
-        let hash = claim.get("hash")?.as_s()?.to_owned();
-        let is_whole = claim.get("is_whole")?.as_bool()?;
-        Some((ModelId::new(model).ok()?, Claim { hash, is_whole }))
-    };
-    claims.iter().map(|entry| decode(entry).ok_or_else(wrong)).collect()
 }

@@ -3,6 +3,7 @@
 //! Responses, findings and consensus items are in the partition of their review, whose key names the pull request; so they
 //! need no attributes for it.
 
+mod claim;
 mod consensus;
 mod cost;
 mod fields;
@@ -14,11 +15,12 @@ mod review;
 
 use weir_table::Item;
 
+pub(crate) use self::claim::Claim;
 pub use self::cost::CostMetric;
 use self::fields::Fields;
 pub(crate) use self::files::{decode_files, encode_files};
 pub(crate) use self::finding::{feedback_unchanged, feedback_update};
-pub(crate) use self::lookup::{Claim, Fence, Lookup, State, new_revision};
+pub(crate) use self::lookup::{Fence, Lookup, State, new_revision};
 pub(crate) use self::response::cost_key_of;
 use crate::error::Result;
 use crate::keys::{self, ReviewRef};

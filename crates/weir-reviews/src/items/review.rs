@@ -36,7 +36,7 @@ impl Review {
             .with(FINDINGS, self.total_findings)
             .with(CONSENSUS, self.consensus_findings)
             .with(COST, self.total_cost.to_number());
-        let date = keys::by_date(Day::of(*created_at_ms), *shard);
+        let date = keys::by_date(Day::of_ms(*created_at_ms), *shard);
         item = in_index(item, GSI1, date, keys::review_gsi1_sort(review, *created_at_ms));
         let sort = keys::review_gsi2_sort(review, *created_at_ms);
         item = in_index(item, GSI2, keys::all_reviews(*shard), sort);

@@ -7,9 +7,11 @@ use weir_table::retry::Listed;
 use weir_table::{Backend, Item, Query};
 
 use crate::error::{Error, Result};
+use crate::faults::{self, Fault};
 use crate::ids::{ModelId, ReviewId};
 use crate::items::{Lookup, State, decode_files};
 use crate::keys::{self, CONSENSUS_PREFIX, FINDING_PREFIX, MODEL_PREFIX, ReviewRef};
+use crate::record::Recorded;
 use crate::retry::{TRIES_MAX, pause};
 use crate::review::{Consensus, RecordedFinding, RecordedReview, Response, Review, ReviewStatus};
 use crate::reviews::Reviews;
@@ -31,16 +33,17 @@ impl<B: Backend> Reviews<B> {
         for attempt in 0..TRIES_MAX {
             pause(attempt).await;
             let lookup = self.living_lookup(id).await?;
-            if let Some(review) = self.found_review(&lookup).await? {
-                return Ok(review);
+            let review = self.found_review(&lookup).await?;
+            if self.is_unchanged(&lookup).await? {
+                return review.ok_or_else(|| Error::not_found("review", id.as_str()));
             }
-            self.check_unchanged(&lookup).await?;
         }
         Err(Error::Contended)
     }
 
-    /// The review of a lookup, with its files; `None` if readers may not see it.
-    pub(crate) async fn found_review(&self, lookup: &Lookup) -> Result<Option<Review>> {
+    /// The review of a lookup, with its files; `None` if readers may not see it. Parts of it are of another revision if the
+    /// lookup has changed since.
+    async fn found_review(&self, lookup: &Lookup) -> Result<Option<Review>> {
         let Some(item) = self.review_item(lookup).await? else { return Ok(None) };
         let mut review = described(lookup, Review::decode(&item)?);
         if Review::has_files(&item) {
@@ -49,6 +52,13 @@ impl<B: Backend> Reviews<B> {
             review.pull_request.files = files.unwrap_or_default();
         }
         Ok(Some(review))
+    }
+
+    /// The result of a call that changes nothing; `None` if the review has just changed.
+    pub(crate) async fn unchanged(&self, lookup: &Lookup) -> Result<Option<Recorded>> {
+        let review = self.found_review(lookup).await?;
+        let is_unchanged = faults::is(Fault::TornRead) || self.is_unchanged(lookup).await?;
+        Ok(review.filter(|_| is_unchanged).map(|review| Recorded { review, changed: false }))
     }
 
     /// A review with everything that its models said.
@@ -166,14 +176,6 @@ impl<B: Backend> Reviews<B> {
     async fn is_unchanged(&self, lookup: &Lookup) -> Result<bool> {
         let now = self.lookup(&lookup.review.id).await?;
         Ok(now.is_some_and(|now| now.revision == lookup.revision && now.state == lookup.state))
-    }
-
-    /// A review is missing; that is an error unless it has just changed.
-    async fn check_unchanged(&self, lookup: &Lookup) -> Result<()> {
-        if self.is_unchanged(lookup).await? {
-            return Err(Error::not_found("review", lookup.review.id.as_str()));
-        }
-        Ok(())
     }
 }
 

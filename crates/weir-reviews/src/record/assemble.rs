@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_table::Item;
 
 use super::{Completion, NewConsensus};
-use crate::bounds::MERGED_MAX;
+use crate::bounds::{COMPARED_IN_PLACE_MAX, MERGED_MAX};
 use crate::consensus::Options;
+use crate::error::{Error, Result};
 use crate::finding::Finding;
 use crate::ids::ModelId;
 use crate::items::{CostMetric, ItemContext, encode_files};
@@ -23,8 +24,38 @@ pub(super) struct Head {
     pub(super) requested_by: Option<crate::ids::UserName>,
 }
 
-/// Puts a review together: finds the consensus unless one was sent, marks its findings, and sums up.
-pub(super) fn assemble(
+/// Puts a review together. A large one is compared on a blocking thread, because that takes up to a fifth of a second.
+pub(super) async fn assemble(
+    context: &ItemContext,
+    head: Head,
+    responses: Vec<Response>,
+    findings: Vec<Finding>,
+    completion: &Completion,
+    options: Options,
+) -> Result<RecordedReview> {
+    let is_compared = matches!(completion, Completion::Completed(None));
+    if !is_compared || findings.len() <= COMPARED_IN_PLACE_MAX || is_simulated() {
+        return Ok(assemble_in_place(context, head, responses, findings, completion, &options));
+    }
+    let (context, completion) = (context.clone(), completion.clone());
+    let compare =
+        move || assemble_in_place(&context, head, responses, findings, &completion, &options);
+    let compared = tokio::task::spawn_blocking(compare).await;
+    compared.map_err(|error| {
+        let error = weir_table::Error::backend("comparing the findings of a review", error);
+        Error::Store(error)
+    })
+}
+
+/// Whether the simulator runs this: it has one thread, and how often it polls a request must not depend on another one.
+fn is_simulated() -> bool {
+    use tokio::runtime::{Handle, RuntimeFlavor};
+    let on_one_thread = |handle: Handle| handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
+    cfg!(feature = "faults") && Handle::try_current().is_ok_and(on_one_thread)
+}
+
+/// Finds the consensus unless one was sent, marks its findings, and sums up.
+fn assemble_in_place(
     context: &ItemContext,
     head: Head,
     mut responses: Vec<Response>,
@@ -69,8 +100,8 @@ pub(super) fn assemble(
 
 /// The item of a review whose models still respond.
 pub(super) fn in_progress(context: &ItemContext, head: Head) -> Review {
-    let open =
-        assemble(context, head, Vec::new(), Vec::new(), &Completion::Failed, &Options::default());
+    let (completion, options) = (Completion::Failed, Options::default());
+    let open = assemble_in_place(context, head, Vec::new(), Vec::new(), &completion, &options);
     Review { status: ReviewStatus::InProgress, ..open.review }
 }
 
@@ -163,7 +194,7 @@ mod tests {
         let findings = new.responses.iter().flat_map(|r| r.findings.clone()).collect();
         let responses = new.responses.iter().map(|r| r.to_response(None)).collect();
         let recorded =
-            assemble(&context, head, responses, findings, completion, &Options::default());
+            assemble_in_place(&context, head, responses, findings, completion, &Options::default());
         (context, recorded)
     }
 

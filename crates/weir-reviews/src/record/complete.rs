@@ -64,7 +64,13 @@ impl<B: Backend> Reviews<B> {
         }
         let fence = lookup.exact_fence();
         let version = lookup.version + 1;
-        let completing = Lookup { state: State::Completing, content_hash: hash, version, ..lookup };
+        let completing = Lookup {
+            state: State::Completing,
+            content_hash: hash,
+            version,
+            consensus_options: Some(self.settings().consensus.clone()),
+            ..lookup
+        };
         if !self.write(fence.put(self.table(), &completing)).await?.is_applied() {
             return Ok(None);
         }
@@ -87,8 +93,9 @@ impl<B: Backend> Reviews<B> {
         pull_request.files = existing.files;
         let head = Head { pull_request, requested_by: open.requested_by };
         let Existing { responses, findings, .. } = existing;
+        let options = self.consensus_options(lookup);
         let mut recorded: RecordedReview =
-            assemble(&context, head, responses, findings, completion, &self.settings().consensus);
+            assemble(&context, head, responses, findings, completion, options).await?;
         let is_ended = self.end_revision(lookup, &context, &mut recorded, &items).await?;
         Ok(is_ended.then_some(Recorded { review: recorded.review, changed: true }))
     }

@@ -62,12 +62,6 @@ impl<B: Backend> Reviews<B> {
         self.item(keys::review(&lookup.review, lookup.created_at_ms)).await
     }
 
-    /// The result of a call that changes nothing; `None` if the review has just changed.
-    async fn unchanged(&self, lookup: &Lookup) -> Result<Option<Recorded>> {
-        let review = self.found_review(lookup).await?;
-        Ok(review.map(|review| Recorded { review, changed: false }))
-    }
-
     /// Frees an id whose review is being deleted or has expired. Returns whether there was anything to do.
     async fn free_id(&self, lookup: &Lookup) -> Result<bool> {
         if lookup.state != State::Deleting && !lookup.is_expired(self.now_ms()) {

@@ -61,8 +61,10 @@ impl<B: Backend> Reviews<B> {
         let context = self.context(request, self.now_ms());
         let hashes = (request.content_hash.clone(), request.head_hash.clone());
         let mut lookup = Lookup::new(&context, State::Recording, hashes);
-        let plan = Plan::new(request, &context, &lookup, &self.settings().consensus);
+        lookup.consensus_options = Some(self.settings().consensus.clone());
+        let plan = Plan::new(request, &context, &lookup, self.consensus_options(&lookup)).await?;
         lookup.raws = expiries(&context, &plan.raw_keys);
+        lookup.begun_at_ms = Some(self.now_ms());
         let begin = Write::put(self.table().clone(), lookup.encode()).when(attr("PK").absent());
         let expiries = self.expiry_writes(&context, &lookup.raws);
         let mut writes: Vec<Write> = [begin].into_iter().chain(expiries).collect();
@@ -94,6 +96,7 @@ impl<B: Backend> Reviews<B> {
             if lookup.is_ended() {
                 return self.unchanged(&lookup).await;
             }
+            let Some(lookup) = self.join_revision(lookup).await? else { return Ok(None) };
             return self.continue_recording(request, &lookup).await;
         }
         if !request.replace {
@@ -111,6 +114,7 @@ impl<B: Backend> Reviews<B> {
         let hashes = (request.content_hash.clone(), request.head_hash.clone());
         let mut lookup = Lookup::new(&context, State::Recording, hashes);
         lookup.revision = new_revision();
+        lookup.consensus_options = Some(self.settings().consensus.clone());
         let raw_keys = raw_keys(&context, &request.new.responses, &lookup.revision);
         let new_raws = expiries(&context, &raw_keys);
         lookup.raws = old.raws.union(&new_raws).cloned().collect();
@@ -145,7 +149,7 @@ impl<B: Backend> Reviews<B> {
         let existing = self.children(&lookup.review).await?;
         let context =
             ItemContext::new(lookup.review.clone(), lookup.created_at_ms, self.settings());
-        let plan = Plan::new(request, &context, lookup, &self.settings().consensus);
+        let plan = Plan::new(request, &context, lookup, self.consensus_options(lookup)).await?;
         self.finish_recording(request, lookup, plan, &existing).await
     }
 
@@ -165,6 +169,11 @@ impl<B: Backend> Reviews<B> {
         }
         self.remove_overtaken(lookup, &raw_keys).await?;
         Ok(None)
+    }
+
+    /// The options that a review was first compared with, so that its consensus is the same whoever writes the rest of it.
+    pub(super) fn consensus_options(&self, lookup: &Lookup) -> Options {
+        lookup.consensus_options.as_ref().unwrap_or(&self.settings().consensus).clone()
     }
 
     fn context(&self, request: &Request, otherwise_ms: i64) -> ItemContext {
@@ -188,7 +197,12 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(request: &Request, context: &ItemContext, lookup: &Lookup, options: &Options) -> Plan {
+    async fn new(
+        request: &Request,
+        context: &ItemContext,
+        lookup: &Lookup,
+        options: Options,
+    ) -> Result<Plan> {
         let new = &request.new.responses;
         let raw_keys = raw_keys(context, new, &lookup.revision);
         let response = |r: &NewResponse| r.to_response(raw_keys.get(&r.model).cloned());
@@ -196,8 +210,8 @@ impl Plan {
         let findings = new.iter().flat_map(|response| response.findings.clone()).collect();
         let completion = Completion::Completed(request.new.consensus.clone());
         let recorded =
-            assemble(context, head_of(request), responses, findings, &completion, options);
-        Plan { raw_keys, recorded }
+            assemble(context, head_of(request), responses, findings, &completion, options).await?;
+        Ok(Plan { raw_keys, recorded })
     }
 }
 

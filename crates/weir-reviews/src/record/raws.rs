@@ -7,6 +7,7 @@ use weir_table::Backend;
 use super::NewResponse;
 use crate::bounds::RAW_KEYS_MAX;
 use crate::error::{Error, Result};
+use crate::faults::{self, Fault};
 use crate::ids::ModelId;
 use crate::items::{ItemContext, Lookup};
 use crate::raw::{expiry_sort, raw_key};
@@ -54,6 +55,16 @@ impl<B: Backend> Reviews<B> {
             }
         }
         Ok(())
+    }
+
+    /// Joins another writer of the same raw outputs, who may still store them when this one has ended the revision. Only if
+    /// that is noted does a later deletion leave their expiries to the sweep. `None` when the lookup has changed.
+    pub(super) async fn join_revision(&self, lookup: Lookup) -> Result<Option<Lookup>> {
+        if lookup.raws.is_empty() || lookup.is_shared || faults::is(Fault::SecondWriterForgotten) {
+            return Ok(Some(lookup));
+        }
+        let (note, lookup) = lookup.shared(self.table());
+        Ok(self.write(note).await?.is_applied().then_some(lookup))
     }
 
     /// Removes what this writer has stored, if another one has taken the review over.

@@ -12,6 +12,7 @@ use weir_table::{Backend, Item, Name, Query, Write};
 use super::{assemble, units_of};
 use crate::bounds::{REVIEW_PAGES_MAX, TRANSACTION_BYTES_MAX};
 use crate::error::{Error, Result};
+use crate::faults::{self, Fault};
 use crate::items::{Fence, ItemContext, Lookup, State, cost_key_of};
 use crate::keys::{self, ReviewRef};
 use crate::review::{RecordedFinding, RecordedReview, ReviewStatus};
@@ -53,19 +54,25 @@ impl<B: Backend> Reviews<B> {
         let ended = ended(lookup, recorded);
         let stale: Vec<&String> = lookup.raws.difference(&ended.raws).collect();
         let in_flight = lookup.raws_in_flight || !lookup.has_whole_claims();
+        // A query may meet a part of a transaction. So the review is written after everything that belongs to it.
+        let last = self.last_writes(lookup, &ended, context, recorded)?;
+        if faults::is(Fault::ReviewFirst) {
+            let is_ended = self.transact(last).await?.is_applied();
+            return Ok(is_ended && self.write_fenced(&ended.fence(), transactions(units)).await?);
+        }
         if !self.write_fenced(&lookup.fence(), transactions(units)).await? {
             return Ok(false);
         }
         self.delete_raws(stale, in_flight).await?;
-        // A query may meet a part of a transaction. So the review is written after everything that belongs to it.
-        let last = self.last_writes(lookup, &ended, context, recorded)?;
         Ok(self.transact(last).await?.is_applied())
     }
 
     /// Does transactions one after the other, each only while the fence holds. Returns false when it does not.
     pub(crate) async fn write_fenced(&self, fence: &Fence, all: Vec<Vec<Write>>) -> Result<bool> {
         for mut writes in all {
-            writes.push(fence.check(self.table()));
+            if !faults::is(Fault::RevisionUnchecked) {
+                writes.push(fence.check(self.table()));
+            }
             if !self.transact(writes).await?.is_applied() {
                 return Ok(false);
             }
@@ -82,8 +89,9 @@ impl<B: Backend> Reviews<B> {
         recorded: &RecordedReview,
     ) -> Result<Vec<Write>> {
         let review = recorded.review.encode(context);
-        let mut writes =
-            vec![lookup.fence().put(self.table(), ended), Write::put(self.table().clone(), review)];
+        // Another writer may have noted itself in the lookup; that must not be overwritten.
+        let end = lookup.exact_fence().put(self.table(), ended);
+        let mut writes = vec![end, Write::put(self.table().clone(), review)];
         writes.extend(self.rollups_of_end(recorded)?);
         Ok(writes)
     }
@@ -104,6 +112,7 @@ fn ended(lookup: &Lookup, recorded: &RecordedReview) -> Lookup {
         state,
         raws: lookup.raws.iter().filter(is_named).cloned().collect(),
         raws_in_flight: false,
+        begun_at_ms: None,
         version: lookup.version + 1,
         ..lookup.clone()
     }
@@ -129,8 +138,10 @@ fn changes(table: &Name, wanted: Vec<Vec<Item>>, existing: &[Item]) -> Result<Ve
         unit.extend(items.into_iter().map(|item| Write::put(table.clone(), item)));
         units.push(unit);
     }
-    let stale = known.into_values().map(|item| removal(table, item));
-    units.extend(stale.collect::<Result<Vec<Unit>>>()?);
+    if !faults::is(Fault::StaleChildren) {
+        let stale = known.into_values().map(|item| removal(table, item));
+        units.extend(stale.collect::<Result<Vec<Unit>>>()?);
+    }
     Ok(units)
 }
 

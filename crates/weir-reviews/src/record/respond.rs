@@ -39,6 +39,9 @@ impl<B: Backend> Reviews<B> {
                 Some(_) => {}
                 None => check_room(&lookup, response)?,
             }
+            let is_second = lookup.claims.contains_key(&response.model) && response.raw.is_some();
+            let lookup = if is_second { self.join_revision(lookup).await? } else { Some(lookup) };
+            let Some(lookup) = lookup else { continue };
             if self.try_add(&lookup, response, &hash).await? {
                 return Ok(true);
             }

@@ -7,6 +7,7 @@ use crate::keys::ReviewRef;
 use crate::review::{RecordedFinding, RecordedReview};
 use crate::reviews::Reviews;
 use crate::rollup::{self, StoredSummary, SummaryId};
+use crate::time::Day;
 
 impl<B: Backend> Reviews<B> {
     /// A review is completed, or failed.
@@ -50,7 +51,7 @@ fn summary_id(review: &ReviewRef, created_at_ms: i64) -> SummaryId {
     SummaryId {
         owner: review.owner.clone(),
         repo: review.repo.clone(),
-        day: rollup::Day::of_ms(created_at_ms),
+        day: Day::of_ms(created_at_ms),
         review: review.id.clone(),
     }
 }

@@ -7,7 +7,6 @@ use weir_table::retry::TransactOptions;
 use weir_table::{Backend, Item, Store, Write};
 
 use super::RollupTable;
-use super::day::Day;
 use super::day_rollup::DayRollup;
 use super::items::{VERSION, sort_key};
 use super::keys::{self, Level, Part};
@@ -15,6 +14,7 @@ use super::read::{stored_day, sum_repositories, sum_summaries};
 use super::writes::mark_write;
 use crate::bounds::{ROLLUP_COMMIT_BYTES_MAX, ROLLUP_COMMIT_ITEMS_MAX};
 use crate::error::Result;
+use crate::time::Day;
 
 /// The result of a pass over a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +95,8 @@ impl Changes {
                 writes.push(mark_write(&Level::All, day, table, now_ms));
             }
             writes.push(raise(table, level, day, version, next));
+            // A power cut that undoes this also undoes what follows in the log, and that is where the marks are cleared.
+            let writes = writes.into_iter().map(Write::flushed).collect();
             // The token of the transaction makes a lost response harmless; a lost race is a refused version.
             let options = TransactOptions::default();
             if !store.transact_with_retry(writes, options).await?.is_applied() {

@@ -5,7 +5,6 @@ use serde::de::DeserializeOwned;
 use weir_table::{Item, Key};
 
 use super::RollupTable;
-use super::day::Day;
 use super::day_rollup::DayRollup;
 use super::keys::{self, Level, Part};
 use super::model_day::ModelDay;
@@ -13,6 +12,7 @@ use super::pair_day::PairDay;
 use super::summary::Summary;
 use crate::bounds::ROLLUP_DATA_MAX;
 use crate::error::{Error, Result};
+use crate::time::Day;
 
 const DATA: &str = "data";
 const FORMAT_ATTR: &str = "format";

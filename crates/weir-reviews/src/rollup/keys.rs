@@ -14,10 +14,11 @@
 
 use weir_table::{Item, Key};
 
-use super::day::{Day, DayRange};
+use super::day_range::DayRange;
 use super::summary::SummaryId;
 use crate::bounds::ROLLUP_MARK_SHARDS;
 use crate::ids::{ModelId, Owner, Repo};
+use crate::time::Day;
 
 /// The index of the table that rollups use.
 pub const INDEX: &str = "GSI1";

@@ -12,7 +12,7 @@
 
 mod agreement;
 mod commit;
-pub mod day;
+mod day_range;
 mod day_rollup;
 mod feedback;
 mod finding_counts;
@@ -29,7 +29,7 @@ mod writes;
 
 use weir_table::Name;
 
-pub use day::{Day, DayRange};
+pub use day_range::DayRange;
 pub use day_rollup::DayRollup;
 pub use feedback::StoredSummary;
 pub use finding_counts::FindingCounts;

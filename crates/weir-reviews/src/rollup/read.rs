@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use weir_table::{Backend, Item, Query, Store};
 
 use super::RollupTable;
-use super::day::{Day, DayRange};
+use super::day_range::DayRange;
 use super::day_rollup::DayRollup;
 use super::items::{decode_summary, merge_part, sort_key};
 use super::keys::{self, Level};
 use crate::error::{Error, Result};
 use crate::ids::{Owner, Repo};
+use crate::time::Day;
 
 /// The rollups of days, for a comparison. Days without reviews are left out.
 ///

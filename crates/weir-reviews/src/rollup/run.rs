@@ -5,11 +5,11 @@ use weir_table::{Backend, Item, Key, Page, Query, Store, Write};
 
 use super::RollupTable;
 use super::commit::{Pass, key_of, roll_up};
-use super::day::Day;
 use super::items::{MARKED_AT, sort_key};
 use super::keys::{self, Level};
 use crate::bounds::{ROLLUP_DAY_MARKS_MAX, ROLLUP_MARK_SHARDS, ROLLUP_MARKS_PAGE};
 use crate::error::{Error, Result};
+use crate::time::Day;
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -126,7 +126,8 @@ impl<B: Backend> Run<'_, B> {
     /// A day that is marked again has another mark, which stays.
     async fn clear(&self, marks: Vec<Key>) -> Result<()> {
         for marks in marks.chunks(BATCH_WRITE_MAX) {
-            let delete = |key: &Key| Write::delete(self.table.name.clone(), key.clone());
+            // A mark that a power cut brings back costs one more pass.
+            let delete = |key: &Key| Write::delete(self.table.name.clone(), key.clone()).flushed();
             self.store.batch_write(marks.iter().map(delete).collect()).await?;
         }
         Ok(())

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::agreement::{Groups, pairs_of};
-use super::day::Day;
 use super::day_rollup::DayRollup;
 use super::finding_counts::FindingCounts;
 use super::histogram::Histogram;
@@ -12,6 +11,7 @@ use super::pair_day::PairDay;
 use crate::finding::Finding;
 use crate::ids::{ModelId, Owner, Repo, ReviewId};
 use crate::review::{RecordedFinding, RecordedReview, Response, ResponseStatus, Review};
+use crate::time::Day;
 
 /// Where the summary of a review belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]

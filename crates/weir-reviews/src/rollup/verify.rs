@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use weir_table::{Backend, Item, Query, Store};
 
 use super::RollupTable;
-use super::day::{Day, DayRange};
+use super::day_range::DayRange;
 use super::day_rollup::DayRollup;
 use super::items::{merge_part, sort_key};
 use super::keys::{self, Level, Part};
@@ -13,6 +13,7 @@ use super::read::{each_item, stored_day, sum_summaries};
 use crate::bounds::{DIFFERENCES_MAX, ROLLUP_MARK_SHARDS};
 use crate::error::{Error, Result};
 use crate::ids::{Owner, Repo};
+use crate::time::Day;
 
 /// An item that differs from what the reviews say.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,12 +3,13 @@
 use weir_table::Write;
 
 use super::RollupTable;
-use super::day::Day;
 use super::items::{MARKED_AT, random_token};
 use super::keys::{self, Level};
 use super::summary::{Summary, SummaryId};
 use crate::error::Result;
+use crate::faults::{self, Fault};
 use crate::review::{RecordedReview, ReviewStatus};
+use crate::time::Day;
 
 /// Stores the summary of a completed review and marks its day. A review that is not completed has no summary.
 ///
@@ -26,7 +27,11 @@ pub fn writes(recorded: &RecordedReview, table: &RollupTable, now_ms: i64) -> Re
 /// Deletes the summary of a review and marks its day.
 #[must_use]
 pub fn removal_writes(id: &SummaryId, table: &RollupTable, now_ms: i64) -> Vec<Write> {
-    vec![Write::delete(table.name.clone(), keys::summary(id)), mark_of(id, table, now_ms)]
+    let delete = Write::delete(table.name.clone(), keys::summary(id));
+    if faults::is(Fault::DayUnmarked) {
+        return vec![delete];
+    }
+    vec![delete, mark_of(id, table, now_ms)]
 }
 
 /// Replaces the summary of `old` with that of `new`, which may be of another day.

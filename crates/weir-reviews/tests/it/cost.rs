@@ -9,24 +9,20 @@ use weir_reviews::ids::ReviewId;
 use weir_reviews::keys::index_attributes;
 use weir_reviews::read::ListOptions;
 use weir_reviews::record::NewReview;
-use weir_reviews::rollup::{self, Day as RollupDay, DayRange, Level};
+use weir_reviews::rollup::{self, DayRange, Level};
 use weir_reviews::time::{DAY_MS, Day};
-use weir_table::dynamodb::{Capacity, Dynamo, Usage, Verb};
+use weir_table::dynamodb::{Dynamo, Verb};
 use weir_table::{AnyBackend, Item};
-use weir_testkit::ledger::{Ledger, Row, units};
+use weir_testkit::ledger::Ledger;
 use weir_testkit::page::Page;
+use weir_testkit::prices::{
+    self, MILLION_READS_MILLIUSD, operation_nanousd, stored_nanousd, usd,
+};
 
 use crate::lists::indexed;
 use crate::samples::{category, finding_id, id, model, owner, repo, review, user};
 use crate::scene::{NOW_MS, Scene};
 
-/// Price of a million on-demand write and read request units in us-east-1, in thousandths of a dollar.
-const MILLION_WRITES_MILLIUSD: u64 = 625;
-const MILLION_READS_MILLIUSD: u64 = 125;
-/// Price of a gigabyte stored for a month, in thousandths of a dollar.
-const GIGABYTE_MILLIUSD: u64 = 250;
-/// Bytes that DynamoDB adds to each item and each entry of an index.
-const OVERHEAD_BYTES: u64 = 100;
 const MONTH_DAYS: u64 = 30;
 const MODELS: [&str; 5] = ["claude", "gemini", "gpt-5", "llama", "mistral"];
 /// Reviews of a repository on the last day; with them every list has a full page.
@@ -59,11 +55,8 @@ fn the_page_shows_what_operations_cost() {
         reading(scene, &mut ledger).await;
         rollups(scene, &mut ledger).await;
         changes(scene, &mut ledger).await;
-        let feedback = feedback(scene).await;
-        let mut lines = ledger.table();
-        lines.push(feedback.line);
-        page.shows("reviews", &lines);
-        page.shows("reviews-months", &month(&ledger, feedback.nanousd, review_bytes));
+        page.shows("reviews", &ledger.table());
+        page.shows("reviews-months", &month(&ledger, review_bytes));
         page.close();
     });
 }
@@ -102,8 +95,8 @@ async fn recording(scene: &Scene, ledger: &mut Ledger<'_>) -> u64 {
 /// The bytes of an item and its index entries, which have all of its attributes.
 fn stored_bytes(item: &Item) -> u64 {
     let is_in = |index: &&&str| item.s(index_attributes(index).0.as_str()).is_some();
-    let copies = 1 + ["GSI1", "GSI2", "GSI3"].iter().filter(is_in).count() as u64;
-    copies * (item.size() as u64 + OVERHEAD_BYTES)
+    let entries = ["GSI1", "GSI2", "GSI3"].iter().filter(is_in).map(|_| item.size() as u64);
+    prices::stored_bytes(item, entries)
 }
 
 /// Reviews for full pages of every list, and some on each day before.
@@ -127,7 +120,7 @@ async fn reading(scene: &Scene, ledger: &mut Ledger<'_>) {
     ledger.note("findings of a review, 100", reviews.findings(&large, 100, None)).await.unwrap();
     ledger.note("consensus of a review, 40", reviews.consensus(&large, 100, None)).await.unwrap();
     indexed(scene, TODAY).await;
-    let (first, day) = (ListOptions::default(), Day::of(NOW_MS));
+    let (first, day) = (ListOptions::default(), Day::of_ms(NOW_MS));
     macro_rules! list {
         ($name:literal, $list:expr) => {
             let list = ledger.note($name, $list).await.unwrap();
@@ -155,7 +148,7 @@ async fn rollups(scene: &Scene, ledger: &mut Ledger<'_>) {
     scene.reviews.record(of_models("late", 4, 10, 0), false).await.unwrap();
     let report = ledger.note("rollup of a day with 101 reviews, one new", run()).await.unwrap();
     assert_eq!((report.repository_days, report.all_days), (1, 1));
-    let tomorrow = RollupDay::of_ms(NOW_MS).plus(1);
+    let tomorrow = Day::of_ms(NOW_MS).plus(1);
     let range = DayRange::new(tomorrow.minus(DAYS), tomorrow).unwrap();
     for (name, level) in [
         ("comparison of 90 days, all repositories", Level::All),
@@ -170,47 +163,17 @@ async fn changes(scene: &Scene, ledger: &mut Ledger<'_>) {
     let reviews = &scene.reviews;
     ledger.note("deletion, 3 × 5", reviews.delete(&id("small"))).await.unwrap();
     ledger.note("deletion, 5 × 40", reviews.delete(&id("large"))).await.unwrap();
-}
-
-/// The row of feedback, and its cost in billionths of a dollar.
-struct FeedbackRow {
-    line: String,
-    nanousd: u64,
-}
-
-/// Feedback is counted here and not by the ledger. The ledger expects that Local reports a transaction completely when it
-/// reports two units for each write. Here one write has more, and another is missing because it costs the same as a third.
-async fn feedback(scene: &Scene) -> FeedbackRow {
     let (four, claude, finding) = (id("four"), model("claude"), finding_id("f-0001"));
-    let (weight, before) = (scene.watch.weight(), dynamo(scene).capacity());
     let by = user("octocat");
-    scene.reviews.feedback(&four, &claude, &finding, true, &by).await.unwrap();
-    let (weight, after) = (scene.watch.weight() - weight, dynamo(scene).capacity());
-    let used = |verb: Verb, of: fn(&Usage) -> u64| {
-        let sum = |all: &Capacity| all.verbs.get(&verb).map_or(0, of);
-        sum(&after) - sum(&before)
-    };
-    let (gets, transactions) = (used(Verb::Get, |u| u.calls), used(Verb::Transact, |u| u.calls));
-    assert_eq!((gets, transactions), (3, 1));
-    let indexes = used(Verb::Transact, |u| u.index_write_milliunits) / 1_000;
-    let table = used(Verb::Transact, |u| u.write_milliunits) / 1_000 - indexes;
-    // Local leaves out one write of two units, because another costs the same.
-    assert_eq!((table + 2, indexes), (weight.tables, weight.indexes));
-    let read = used(Verb::Get, |u| u.read_milliunits);
-    let (tables, read_units) = (weight.tables, units(read));
-    let requests = format!("{gets} GetItem, {transactions} TransactWriteItems of 4");
-    FeedbackRow {
-        line: format!("| feedback | {requests} | {tables} | {indexes} | {read_units} |"),
-        nanousd: nanousd((tables + indexes) * 1_000, read),
-    }
+    ledger.note("feedback", reviews.feedback(&four, &claude, &finding, true, &by)).await.unwrap();
 }
 
 /// A month of the team.
-fn month(ledger: &Ledger<'_>, feedback_nanousd: u64, review_bytes: u64) -> Vec<String> {
+fn month(ledger: &Ledger<'_>, review_bytes: u64) -> Vec<String> {
     let of = |name: &str, times_a_day: u64| {
-        (times_a_day, cost_of(ledger.row(name)) * times_a_day * MONTH_DAYS)
+        (times_a_day, operation_nanousd(ledger.row(name)) * times_a_day * MONTH_DAYS)
     };
-    let stored = review_bytes * TEAM_REVIEWS * RETENTION_DAYS * GIGABYTE_MILLIUSD / 1_000;
+    let stored = stored_nanousd(review_bytes * TEAM_REVIEWS * RETENTION_DAYS);
     // AWS bills a strongly consistent query that finds nothing as one unit, which Local does not report.
     let idle =
         ledger.row("rollup, nothing new").calls().iter().map(|(_, calls)| calls).sum::<u64>();
@@ -218,7 +181,7 @@ fn month(ledger: &Ledger<'_>, feedback_nanousd: u64, review_bytes: u64) -> Vec<S
     let rows = [
         ("reviews recorded", of("recording, 4 models × 10 findings", TEAM_REVIEWS)),
         ("reviews read with everything", of("a review with everything, 5 × 40", TEAM_REVIEWS)),
-        ("findings judged", (TEAM_FEEDBACK, feedback_nanousd * TEAM_FEEDBACK * MONTH_DAYS)),
+        ("findings judged", of("feedback", TEAM_FEEDBACK)),
         ("list pages", of("100 findings of a severity", TEAM_LISTS)),
         ("comparisons of 90 days", of("comparison of 90 days, all repositories", TEAM_COMPARISONS)),
         ("rollups with new reviews", of("rollup of a day with 101 reviews, one new", TEAM_ROLLUPS)),
@@ -235,20 +198,4 @@ fn month(ledger: &Ledger<'_>, feedback_nanousd: u64, review_bytes: u64) -> Vec<S
     let sum = rows.iter().map(|(_, (_, cost))| cost).sum::<u64>() + stored;
     lines.push(line("**together**", String::new(), sum));
     lines
-}
-
-/// Cost of an operation, in billionths of a dollar.
-fn cost_of(row: &Row) -> u64 {
-    nanousd(row.table_write() + row.index_write(), row.read())
-}
-
-/// Cost of thousandths of units, in billionths of a dollar.
-fn nanousd(write_milliunits: u64, read_milliunits: u64) -> u64 {
-    let writes = write_milliunits * MILLION_WRITES_MILLIUSD;
-    (writes + read_milliunits * MILLION_READS_MILLIUSD) / 1_000
-}
-
-fn usd(nano: u64) -> String {
-    let cents = nano / 10_000_000;
-    format!("{}.{:02}", cents / 100, cents % 100)
 }

@@ -14,10 +14,13 @@
 #[macro_use(scenes)]
 extern crate weir_testkit;
 
+mod abandoned;
+mod consensus;
 mod cost;
 mod deletion;
 mod faults;
 mod feedback;
+mod foreign;
 mod lists;
 mod races;
 mod raw;

@@ -58,7 +58,8 @@ async fn two_recorders_of_the_same_content_agree(scene: &Scene) {
         assert_eq!(scene.seen("r-1").await.unwrap().findings.len(), 2 * findings);
         assert_eq!((scene.raws().await.len(), scene.expiries().await), (2, 2));
         scene.reviews.delete(&id("r-1")).await.unwrap();
-        assert!(scene.items().await.is_empty() && scene.raws().await.is_empty());
+        assert!(scene.keys().await.is_empty() && scene.raws().await.is_empty());
+        scene.sweep_everything().await;
     }
 }
 

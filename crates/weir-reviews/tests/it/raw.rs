@@ -73,6 +73,7 @@ async fn a_new_retention_keeps_raw_outputs(scene: &Scene) {
     longer.record(new.clone(), false).await.unwrap();
     assert_eq!(Some(longer.raw(&id("r-1"), &model("llama")).await.unwrap()), new.responses[1].raw);
     longer.delete(&id("r-1")).await.unwrap();
+    scene.sweep_everything().await;
     longer.open_review(new.head).await.unwrap();
     longer.add_response(&id("r-1"), &new.responses[0]).await.unwrap();
     let completion = weir_reviews::record::Completion::Completed(None);

@@ -88,6 +88,13 @@ impl Scene {
         self.items().await.iter().filter(is_listed).count()
     }
 
+    /// Sweeps raw outputs as if all had expired: entries stay that a slow writer may still need.
+    pub(crate) async fn sweep_everything(&self) {
+        let late_ms = NOW_MS + 400 * 86_400_000;
+        while self.reviews.sweep_raw(late_ms, 100).await.unwrap().more {}
+        assert_eq!((self.raws().await.len(), self.expiries().await), (0, 0));
+    }
+
     /// The keys of all raw outputs.
     pub(crate) async fn raws(&self) -> Vec<String> {
         let (mut folders, mut found) = (vec![Path::default()], Vec::new());

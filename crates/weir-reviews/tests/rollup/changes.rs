@@ -182,7 +182,7 @@ fn everything_of_a_day_expires_together() {
     play(async |scene: &Scene| {
         let all = reviews(9);
         scene.record(&all[..1]).await;
-        let day = weir_reviews::rollup::Day::of_ms(all[0].review.created_at_ms);
+        let day = weir_reviews::time::Day::of_ms(all[0].review.created_at_ms);
         let expected = day.start_ms() / 1_000 + 401 * 86_400;
         let ttls = async |partition: String| -> Vec<Option<i64>> {
             let query = weir_table::Query::partition(scene.table.name.clone(), partition);

@@ -8,7 +8,8 @@ use weir_reviews::compare::{Comparison, compare};
 use weir_reviews::finding::Severity;
 use weir_reviews::ids::{Category, FindingId, ModelId};
 use weir_reviews::review::{RecordedFinding, RecordedReview, ResponseStatus};
-use weir_reviews::rollup::{Day, DayRollup, ModelDay, PairDay, Summary};
+use weir_reviews::rollup::{DayRollup, ModelDay, PairDay, Summary};
+use weir_reviews::time::Day;
 
 use crate::brute_force::assert_equals;
 use crate::generate::{self, Shape};

@@ -5,9 +5,10 @@ use std::time::Duration;
 use weir_reviews::compare::{self, Comparison};
 use weir_reviews::review::RecordedReview;
 use weir_reviews::rollup::{
-    self, Day, DayRange, Level, RollupTable, RunReport, SummaryId, removal_writes,
-    replacement_writes, writes,
+    self, DayRange, Level, RollupTable, RunReport, SummaryId, removal_writes, replacement_writes,
+    writes,
 };
+use weir_reviews::time::Day;
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{IndexSpec, Kind, Projection, Query, Store, TableSpec, Transaction, Write};
 

@@ -1,6 +1,7 @@
 //! Rollups that differ from the reviews are found.
 
-use weir_reviews::rollup::{self, Day, Level, mark_write};
+use weir_reviews::rollup::{self, Level, mark_write};
+use weir_reviews::time::Day;
 use weir_table::{Item, Key, Write};
 
 use crate::scene::{NOW_MS, days, play, repository, reviews};
