@@ -1,0 +1,56 @@
+//! Deletions in our table, in PostgreSQL.
+
+use tokio_postgres::Client;
+use weir_table::Backend;
+
+use super::super::Migration;
+use super::super::error::Result;
+use super::super::record_key::RecordKey;
+use super::super::row_ids::row_ids;
+use super::super::write_back::is_queued;
+use crate::users::User;
+
+/// The domain of the addresses of deleted users; no mail is ever sent there.
+const ANONYMOUS_DOMAIN: &str = "@deleted.invalid";
+
+/// Whether a user is what PostgreSQL keeps of a deleted one.
+pub(in super::super) fn is_anonymous(user: &User) -> bool {
+    user.email.as_str().ends_with(ANONYMOUS_DOMAIN)
+}
+
+impl<B: Backend> Migration<B> {
+    /// Deletes the row of a record that our table no longer has, unless it waits in the queue. A user becomes anonymous, so
+    /// that the numbers of others stay. Returns whether a row was changed.
+    pub(super) async fn forget_row(&self, client: &mut Client, key: &RecordKey) -> Result<bool> {
+        let transaction = client.transaction().await?;
+        transaction.batch_execute("SET LOCAL weir.applier = 'on'").await?;
+        let row = row_ids(&transaction, std::slice::from_ref(key)).await?.remove(key);
+        let Some(row) = row else { return Ok(false) };
+        let table = key.entity().table();
+        let lock = format!("SELECT id FROM {table} WHERE id = $1 FOR UPDATE");
+        if transaction.query_opt(&lock, &[&row]).await?.is_none()
+            || is_queued(&transaction, key.entity(), row).await?
+        {
+            return Ok(false);
+        }
+        let changed = match key {
+            RecordKey::Usage { .. } => 0,
+            RecordKey::User(_) => {
+                let email = format!("deleted-{row}{ANONYMOUS_DOMAIN}");
+                let text = "UPDATE users SET email = $2, name = '', picture_url = NULL, \
+                            google_id = NULL, is_active = false, is_staff = false, \
+                            updated_at = now() WHERE id = $1 AND email <> $2";
+                // The usage log has no more details here either.
+                let details = "UPDATE usage_logs SET metadata = '{}' WHERE user_id = $1";
+                transaction.execute(details, &[&row]).await?;
+                transaction.execute(text, &[&row, &email]).await?
+            }
+            _ => {
+                let text = format!("DELETE FROM {table} WHERE id = $1");
+                transaction.execute(&text, &[&row]).await?
+            }
+        };
+        transaction.commit().await?;
+        Ok(changed > 0)
+    }
+}
