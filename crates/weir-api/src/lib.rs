@@ -10,6 +10,8 @@ pub mod described;
 pub mod keeper;
 pub mod limiter;
 pub mod page;
+pub mod patch;
+pub mod practice;
 pub mod reviews;
 pub mod secret;
 pub mod server;

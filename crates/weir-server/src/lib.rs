@@ -7,6 +7,7 @@
 mod allowance;
 pub mod keeper;
 pub mod limiter;
+pub mod practice;
 pub mod reviews;
 
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub struct Settings {
     pub keeper: keeper::Settings,
     /// `[reviews]`.
     pub reviews: reviews::Settings,
+    /// `[practice]`.
+    pub practice: practice::Settings,
 }
 
 /// Every service. The keeper limits its clients with the limiter, so the limiter opens first.
@@ -33,5 +36,6 @@ pub fn services(settings: Settings, jobs: &JobSettings) -> Vec<Box<dyn Service>>
         Box::new(limiter::LimiterService::new(settings.limiter).aggregate_every(every)),
         Box::new(keeper::KeeperService::new(settings.keeper).aggregate_every(every)),
         Box::new(reviews::ReviewsService::new(settings.reviews).aggregate_every(every)),
+        Box::new(practice::PracticeService::new(settings.practice).aggregate_every(every)),
     ]
 }

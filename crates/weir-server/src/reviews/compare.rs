@@ -7,7 +7,8 @@ use weir_framework::app::App;
 use weir_framework::authorize::Caller;
 use weir_framework::extract::Query;
 use weir_reviews::compare;
-use weir_reviews::rollup::{Day, DayRange};
+use weir_reviews::rollup::DayRange;
+use weir_reviews::time::Day;
 
 use super::access::may_read;
 use super::convert;

@@ -3,7 +3,7 @@
 //! | job | effect |
 //! |---|---|
 //! | `reviews-rollup` | sums the reviews of days that changed |
-//! | `reviews-deletions` | finishes deletions that failed or were killed |
+//! | `reviews-deletions` | finishes deletions that failed or were killed, and removes recordings that were abandoned |
 //! | `reviews-raw-sweep` | deletes raw outputs whose reviews have expired |
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const DELETIONS_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 /// Days that one round rolls up; a day of a large repository takes seconds.
 const ROLLUP_DAYS_MAX: u64 = 200;
-/// Deletions that one round finishes; each may have thousands of items.
+/// Deletions that one round finishes, and abandoned recordings that it removes; each may have thousands of items.
 const DELETIONS_MAX: u32 = 20;
 /// Raw outputs that one round deletes.
 const SWEPT_MAX: u32 = 500;
@@ -71,7 +71,7 @@ impl PeriodicJob for Rollup {
     }
 }
 
-/// Finishes deletions that failed or were killed.
+/// Finishes deletions that failed or were killed, and removes recordings that were abandoned.
 struct Deletions(Reviews<AnyBackend>);
 
 impl PeriodicJob for Deletions {
@@ -83,9 +83,11 @@ impl PeriodicJob for Deletions {
         DELETIONS_EVERY
     }
 
-    async fn run(&self, _: &RunContext) -> Result<Done> {
-        let report = self.0.resume_deletions(DELETIONS_MAX).await?;
-        Ok(Done { more: report.more, ..Done::all(report.finished) })
+    async fn run(&self, run: &RunContext) -> Result<Done> {
+        let resumed = self.0.resume_deletions(DELETIONS_MAX).await?;
+        let abandoned = self.0.remove_abandoned(millis(run), DELETIONS_MAX).await?;
+        let finished = resumed.finished.saturating_add(abandoned.finished);
+        Ok(Done { more: resumed.more || abandoned.more, ..Done::all(finished) })
     }
 }
 

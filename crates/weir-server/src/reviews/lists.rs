@@ -11,6 +11,7 @@ use weir_framework::extract::QueryParts;
 use weir_framework::page::{
     Page, PageLimit as _, PageParams, TimeRange as _, TimeRangeParams, page_response,
 };
+use weir_reviews::ids::Category;
 use weir_reviews::read::ListOptions;
 
 use super::convert;
@@ -101,7 +102,7 @@ pub(crate) async fn all_findings(
             reviews.findings_by_severity(convert::to_severity(severity), &options).await?
         }
         (None, Some(category)) => {
-            reviews.findings_by_category(&convert::category(&category)?, &options).await?
+            reviews.findings_by_category(&Category::new(&category)?, &options).await?
         }
         _ => {
             let problem = "or category is required, and not both";

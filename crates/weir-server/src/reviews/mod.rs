@@ -49,7 +49,7 @@ pub use self::settings::Settings;
 /// Largest request that records a review or a response, in bytes.
 const RECORDING_BYTES_MAX: usize = 10 * 1024 * 1024;
 /// Folder of raw outputs below the data folder, unless another place is configured.
-const RAW_FOLDER: &str = "reviews-raw";
+pub const RAW_FOLDER: &str = "reviews-raw";
 
 /// Reviews as a service of the server.
 #[derive(Debug, Clone)]

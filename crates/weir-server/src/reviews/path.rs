@@ -50,5 +50,5 @@ paths! {
     /// The user `{user}`.
     UserPath { "user": UserName = |text| UserName::new(text) }
     /// The day `{day}`.
-    DatePath { "day": Day = Day::parse }
+    DatePath { "day": Day = |text| Day::parse("date", text) }
 }

@@ -8,7 +8,8 @@ use weir_api::reviews::{VerifyRollupsRequest, VerifyRollupsResponse};
 use weir_framework::ApiError;
 use weir_framework::app::App;
 use weir_framework::extract::Body;
-use weir_reviews::rollup::{self, Day, DayRange, Level};
+use weir_reviews::rollup::{self, DayRange, Level};
+use weir_reviews::time::Day;
 
 use super::convert;
 use super::error::Reply;

@@ -3,6 +3,9 @@
 use serde::Serialize;
 use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
 use weir_reviews::bounds::INDEX_SHARDS_MAX;
+use weir_reviews::consensus::{
+    CATEGORY_PENALTY_RANGE, LINE_SLACK_RANGE, Options, THRESHOLD_RANGE, TITLE_WEIGHT_RANGE,
+};
 use weir_reviews::table::table_name;
 
 /// Reviews of pull requests by several models.
@@ -28,6 +31,20 @@ pub struct Settings {
     /// before, lists lack older entries.
     #[config(default = 1, env = "WEIR_REVIEWS_INDEX_SHARDS")]
     pub index_shards: u64,
+    /// Similarity from which findings of different models are one issue, from 0.01 to 1. A lower one finds more
+    /// agreement and joins more by mistake. It applies to reviews recorded from then on, as do the next three keys.
+    #[config(default = 0.18, env = "WEIR_REVIEWS_CONSENSUS_THRESHOLD")]
+    pub consensus_threshold: f64,
+    /// Lines between two findings that may still be the same issue, up to 100.
+    #[config(default = 3, env = "WEIR_REVIEWS_CONSENSUS_LINE_SLACK")]
+    pub consensus_line_slack: u32,
+    /// Weight of a word of the title, up to 10; a word of the description has 1.
+    #[config(default = 2.0, env = "WEIR_REVIEWS_CONSENSUS_TITLE_WEIGHT")]
+    pub consensus_title_weight: f64,
+    /// Similarity that findings of different categories lose, up to 100. With 100 they are never the same issue. A
+    /// finding without category loses none.
+    #[config(default = 0.3, env = "WEIR_REVIEWS_CONSENSUS_CATEGORY_PENALTY")]
+    pub consensus_category_penalty: f64,
     /// Object store for raw outputs of models: "s3://BUCKET/PREFIX" or "file:///FOLDER". Without it they are in the
     /// folder reviews-raw of the data folder; with store.kind = "dynamodb" they are refused.
     #[config(env = "WEIR_REVIEWS_RAW")]
@@ -52,6 +69,14 @@ impl Settings {
             in_range("cost_days", self.cost_days, 1..=DAYS_MAX),
             in_range("rollup_days", self.rollup_days, 1..=DAYS_MAX),
             in_range("index_shards", self.index_shards, 1..=INDEX_SHARDS_MAX.into()),
+            in_range("consensus_threshold", self.consensus_threshold, THRESHOLD_RANGE),
+            in_range("consensus_line_slack", self.consensus_line_slack, LINE_SLACK_RANGE),
+            in_range("consensus_title_weight", self.consensus_title_weight, TITLE_WEIGHT_RANGE),
+            in_range(
+                "consensus_category_penalty",
+                self.consensus_category_penalty,
+                CATEGORY_PENALTY_RANGE,
+            ),
         ];
         let raw = self.raw.as_deref().and_then(object_store_problem);
         ranges.into_iter().chain([raw.map(|problem| ("raw", problem))]).flatten().collect()
@@ -71,12 +96,52 @@ impl Settings {
         let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         let (_, table) = self.table_name();
         weir_reviews::Settings {
-            consensus: weir_reviews::consensus::Options::default(),
+            consensus: Options {
+                threshold: self.consensus_threshold,
+                line_slack: self.consensus_line_slack,
+                title_weight: self.consensus_title_weight,
+                category_penalty: self.consensus_category_penalty,
+                ..Options::default()
+            },
             table: table.into(),
             review_days: number(self.review_days),
             cost_days: number(self.cost_days),
             rollup_days: number(self.rollup_days),
             index_shards: number(self.index_shards),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The quality of consensus is measured with the defaults of the domain.
+    #[test]
+    fn the_defaults_of_consensus_are_those_of_the_domain() {
+        assert_eq!(Settings::default().to_domain().consensus, Options::default());
+    }
+
+    #[test]
+    fn options_of_consensus_out_of_their_range_are_named() {
+        let wrong = Settings {
+            consensus_threshold: 1.5,
+            consensus_line_slack: 101,
+            consensus_title_weight: -1.0,
+            consensus_category_penalty: f64::NAN,
+            ..Settings::default()
+        };
+        let problems = wrong.problems();
+        let keys: Vec<_> = problems.iter().map(|(key, _)| *key).collect();
+        assert_eq!(
+            keys,
+            [
+                "consensus_threshold",
+                "consensus_line_slack",
+                "consensus_title_weight",
+                "consensus_category_penalty"
+            ]
+        );
+        assert_eq!(problems[0].1, "is 1.5; it must be from 0.01 to 1");
     }
 }

@@ -21,6 +21,7 @@ const STEADY: &str = "steady";
 /// As many as are asked for in a short run, about.
 const REFRESHES: usize = 20;
 const LEASES: usize = 24;
+const DOOMED: usize = 20;
 const LIMITS: &str = "/v1/namespaces/default";
 
 /// Sets everything up, and writes what only the run knows into `folder`.
@@ -35,6 +36,7 @@ pub(crate) async fn furnish(app: &TestApp, folder: &Path) {
     }
     site.clients().await;
     site.leases().await;
+    site.practice().await;
 }
 
 struct Site<'a> {
@@ -98,6 +100,22 @@ impl Site<'_> {
         self.write("refreshes", &refreshes);
         let other = self.app(org, "spare").await;
         self.write("revoked", &[text(&other, "/credentials/client_id")]);
+    }
+
+    /// Users of each plan, others that may go, and the result of a task.
+    async fn practice(&self) {
+        for (file, count) in [("practice-users", 3), ("practice-doomed", DOOMED)] {
+            let mut ids = Vec::new();
+            for number in 0..count {
+                let email = format!("{file}-{number}@example.com");
+                let user = json!({"email": email, "name": "Ann", "plan_id": number % 3 + 1});
+                let user = self.call(Method::POST, "/v1/practice/users", &user).await;
+                ids.push(text(&user, "/id"));
+            }
+            self.write(file, &ids);
+        }
+        let task = json!({"status": "STARTED"});
+        self.call(Method::PUT, "/v1/practice/tasks/task-1", &task).await;
     }
 
     /// Entities, limits, and leases that are open for an hour.

@@ -26,12 +26,12 @@ enum Opens {
     Everything,
     Tenant(Tenant),
     /// A tenant of this kind that no request names.
-    OtherTenant(&'static str),
+    OtherTenant(&'static ScopeKind),
 }
 
 /// A tenant of a kind, with every action or one.
 struct Tenant {
-    kind: &'static str,
+    kind: &'static ScopeKind,
     depth: usize,
     action: Option<&'static str>,
 }
@@ -52,13 +52,13 @@ fn credentials(kind: &'static ScopeKind) -> Vec<Credentials> {
     let mut all = Vec::new();
     for depth in usize::from(!kind.without_tenant)..=kind.levels.len() {
         for action in kind.actions.iter().copied().chain(["read"]).map(Some).chain([None]) {
-            let tenant = Tenant { kind: kind.name, depth, action };
+            let tenant = Tenant { kind, depth, action };
             let scope = Some(scope(kind, depth, MINE, action));
             all.push(Credentials { scope, opens: Opens::Tenant(tenant) });
         }
         if depth > 0 {
             let scope = Some(scope(kind, depth, OTHER, None));
-            all.push(Credentials { scope, opens: Opens::OtherTenant(kind.name) });
+            all.push(Credentials { scope, opens: Opens::OtherTenant(kind) });
         }
     }
     all
@@ -88,6 +88,11 @@ impl Credentials {
     /// The expected status of an operation that requires `scope`. Where the path does not name the tenant, a grant of the kind
     /// for any tenant opens it, and its handler finds out whose it is.
     fn expected(&self, path: &str, scope: &str) -> u16 {
+        let alternatives = scope.split(" | ").map(|scope| self.expected_of_one(path, scope));
+        alternatives.min().unwrap()
+    }
+
+    fn expected_of_one(&self, path: &str, scope: &str) -> u16 {
         let is_any_tenant = scope.contains('{') && !path.contains(first_parameter(scope));
         match (&self.opens, scope) {
             (Opens::OtherTenant(kind), scope) if is_any_tenant && is_of_kind(scope, kind) => OPEN,
@@ -110,13 +115,21 @@ impl Tenant {
             None => true,
             Some(action) => needed == Some("read") || needed == Some(action),
         };
-        is_of_kind(scope, self.kind) && self.depth <= depth && is_included
+        let is_child =
+            |kind: &&ScopeKind| kind.parent == Some(self.kind) && is_of_kind(scope, kind);
+        let is_ours = is_of_kind(scope, self.kind) || kinds().iter().any(is_child);
+        is_ours && self.depth <= depth && is_included
     }
 }
 
+/// Every kind of scope of every service.
+fn kinds() -> Vec<&'static ScopeKind> {
+    services().iter().flat_map(|service| service.scope_kinds()).chain([&METRICS]).collect()
+}
+
 /// Whether a required scope is of this kind.
-fn is_of_kind(scope: &str, kind: &str) -> bool {
-    let rest = scope.strip_prefix(kind);
+fn is_of_kind(scope: &str, kind: &ScopeKind) -> bool {
+    let rest = scope.strip_prefix(kind.name);
     rest.is_some_and(|rest| rest.is_empty() || rest == ":read" || rest.starts_with(":{"))
 }
 
@@ -129,14 +142,12 @@ fn first_parameter(scope: &str) -> &str {
 
 #[tokio::test]
 async fn every_route_opens_to_those_it_should_and_to_nobody_else() {
-    let services = services();
-    let kinds = services.iter().flat_map(|service| service.scope_kinds());
     let mut all = vec![
         Credentials { scope: None, opens: Opens::Public },
         Credentials { scope: Some("admin".to_owned()), opens: Opens::Everything },
     ];
-    all.extend(kinds.chain([&METRICS]).flat_map(credentials));
-    let app = TestApp::start(services).await;
+    all.extend(kinds().into_iter().flat_map(credentials));
+    let app = TestApp::start(services()).await;
     let description: Value = app.get("/openapi.json").send().await.json();
     let (mut tried, mut opened) = (0, 0);
     for credentials in &all {
@@ -210,8 +221,41 @@ async fn no_tenant() {}
 #[expect(dead_code, reason = "only described")]
 struct Unseen(String);
 
+mod one {
+    /// A review, for one service.
+    #[derive(serde::Serialize, utoipa::ToSchema)]
+    pub(super) struct Twin {
+        score: u8,
+    }
+
+    #[utoipa::path(get, path = "/t/one", responses((status = 200, body = Twin)))]
+    pub(super) async fn read() -> axum::Json<Twin> {
+        axum::Json(Twin { score: 1 })
+    }
+}
+
+mod other {
+    /// Something else of the same name.
+    #[derive(serde::Serialize, utoipa::ToSchema)]
+    pub(super) struct Twin {
+        name: String,
+    }
+
+    #[utoipa::path(get, path = "/t/other", responses((status = 200, body = Twin)))]
+    pub(super) async fn read() -> axum::Json<Twin> {
+        axum::Json(Twin { name: String::new() })
+    }
+}
+
 #[tokio::test]
 async fn a_route_that_is_declared_wrongly_is_found() {
+    struct SameName;
+    impl Service for SameName {
+        fn routes(&self, api: Api) -> Api {
+            let admin = RequiredScope::Admin;
+            api.route(admin, routes!(one::read)).route(admin, routes!(other::read))
+        }
+    }
     struct NoTenant;
     impl Service for NoTenant {
         fn routes(&self, api: Api) -> Api {
@@ -238,6 +282,8 @@ async fn a_route_that_is_declared_wrongly_is_found() {
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("has no {ns}"), "{found:?}");
     assert!(found[1].contains("#/components/schemas/Unseen"), "{found:?}");
+    let found = router::mistakes(&opened, &[Box::new(SameName)]);
+    assert_eq!(found, ["two different schemas have the name Twin"]);
 }
 
 /// An operation of the description.

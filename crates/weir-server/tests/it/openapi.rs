@@ -67,6 +67,25 @@ async fn what_was_made_is_linked_with_what_can_be_done_to_it() {
 }
 
 #[tokio::test]
+async fn every_link_names_a_field_of_its_response() {
+    let app = TestApp::start(services(Settings::default(), &JobSettings::default())).await;
+    let description: Value = app.get("/openapi.json").send().await.json();
+    let mut links = 0;
+    for (path, item) in description["paths"].as_object().unwrap() {
+        let made = &item["post"]["responses"]["201"];
+        let schema = &made["content"]["application/json"]["schema"]["$ref"];
+        let schema = schema.as_str().and_then(|name| description.pointer(&name[1..]));
+        for (id, link) in made["links"].as_object().into_iter().flatten() {
+            let field = link["parameters"]["id"].as_str().unwrap();
+            let field = field.strip_prefix("$response.body#/").unwrap();
+            assert!(schema.unwrap()["properties"][field].is_object(), "{path}: {id} reads {field}");
+            links += 1;
+        }
+    }
+    assert!(links >= 4, "{links} links");
+}
+
+#[tokio::test]
 async fn the_page_for_people_asks_nobody_else() {
     let app = TestApp::start(vec![]).await;
     assert_eq!(app.get("/docs").send().await.status, 308);

@@ -60,9 +60,7 @@ impl Pair {
         let (fast, slow) = (with(fast, 0).send().await, with(slow, 1).send().await);
         assert_eq!(comparable(&fast), comparable(&slow), "{method}");
         let after = [fast_requests(&self.fast).await, fast_requests(&self.slow).await];
-        // A body that is too large is refused before the paths part.
-        let taken = u64::from(fast.status != 413);
-        assert_eq!(after, [before[0] + taken, before[1]], "{method}: {}", fast.text());
+        assert_eq!(after, [before[0] + 1, before[1]], "{method}: {}", fast.text());
         fast
     }
 
@@ -318,10 +316,9 @@ async fn repeated_acquires_are_added_in_place() {
 #[tokio::test]
 async fn a_large_response_is_compressed_on_both_paths() {
     let pair = Pair::start().await;
-    let limits: Vec<Value> =
-        (0..16).map(|number| minutely(&format!("limit-{number}"), 10)).collect();
-    let consume: Map<String, Value> =
-        (0..16).map(|number| (format!("limit-{number}"), json!(1))).collect();
+    let names = || (0..16).map(|number| format!("limit-{number:058}"));
+    let limits: Vec<Value> = names().map(|name| minutely(&name, 10)).collect();
+    let consume: Map<String, Value> = names().map(|name| (name, json!(1))).collect();
     for app in [&pair.fast, &pair.slow] {
         let put = app.request(Method::PUT, &path("limits/resources/many")).admin();
         assert_eq!(put.json(&json!({"limits": limits})).send().await.status, 201);
@@ -333,7 +330,8 @@ async fn a_large_response_is_compressed_on_both_paths() {
         accepts(pair.slow.request(Method::POST, &percent_encoded(&path("acquire")))).send().await,
     ];
     for reply in replies {
-        assert_eq!((reply.status, reply.header("content-encoding")), (200, "gzip"));
+        assert_eq!(reply.status, 200, "{}", reply.text());
+        assert_eq!(reply.header("content-encoding"), "gzip");
         assert_eq!(reply.header("vary"), "accept-encoding");
     }
 }

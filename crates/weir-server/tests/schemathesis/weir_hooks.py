@@ -152,6 +152,9 @@ RECORDINGS = {
 }
 RECORDED = {"created_at", "review_id", "model_id", "finding_id", "line_end", "consensus_id", "members", "query"}
 
+PRACTICE = "/v1/practice"
+PRACTICE_USER = f"{PRACTICE}/users/{{id}}"
+
 # Rules between fields, or between a field and what is stored, which a schema cannot say: for each
 # operation the fields that a 400 may then name.
 RULES = {
@@ -200,6 +203,33 @@ RULES = {
     "POST /v1/reviews/rollups/verify": {"from", "to"},
     # One of the two is named.
     "GET /v1/reviews/findings": {"severity"},
+    # Texts are bounded in bytes, a list is by one of its parameters, and numbers are those that a store has.
+    f"POST {PRACTICE}/users": {"email", "picture_url"},
+    f"GET {PRACTICE}/users": {"email"},
+    f"PATCH {PRACTICE_USER}": {"email", "picture_url"},
+    f"POST {PRACTICE_USER}/usage": {"metadata", "idempotency_key"},
+    f"POST {PRACTICE}/plans": {"description"},
+    f"PUT {PRACTICE}/plans/{{id}}": {"description"},
+    f"PUT {PRACTICE}/tasks/{{id}}": {"result", "traceback"},
+    # A tag is there once, and numbers are those that a store has.
+    f"POST {PRACTICE}/problems": {"tags", "problem_url", "metadata"},
+    f"PATCH {PRACTICE}/problems/{{platform}}/{{problem_id}}": {"tags", "problem_url", "metadata"},
+    # A reason is of a problem that can be restored.
+    f"DELETE {PRACTICE}/problems/{{platform}}/{{problem_id}}": {"reason"},
+    # Two names of one request exclude each other.
+    f"POST {PRACTICE}/history": {"idempotency_key", "metadata", "result_summary", "test_results"},
+    # Stalled jobs have one status; each type of jobs has fields of its own.
+    f"GET {PRACTICE}/jobs/{{type}}": {"status"},
+    f"POST {PRACTICE}/jobs/{{type}}": {
+        *("idempotency_key", "job_id", "platform", "problem_id", "title", "problem_url", "problem_identifier"),
+        *("tags", "language", "solution_code", "constraints"),
+    },
+    f"POST {PRACTICE}/jobs/{{type}}/{{id}}/complete": {"generator_code", "problem"},
+    # A made-up event is of no job.
+    f"GET {PRACTICE}/jobs/{{type}}/{{id}}/progress": {"Last-Event-ID"},
+    # In order, not too far apart, and of counters that are retained.
+    f"GET {PRACTICE}/stats": {"to"},
+    f"POST {PRACTICE}/stats/verify": {"date"},
     # A review is not older than reviews are retained; ids are there once; lines are in order; a consensus has findings that
     # are there, of two models; and only SARIF has the rest of its response in the query.
     **{recording: RECORDED for recording in RECORDINGS},
@@ -218,6 +248,9 @@ def filter_failure(context, failure, case, response):
         return not (label in BATCHES and response.status_code == 207 and response.json()["failed"] > 0)
     if not isinstance(failure, RejectedPositiveData):
         return True
+    # A user of a small plan has soon used the limit of the day.
+    if response.status_code == 429 and label == f"POST {PRACTICE_USER}/usage":
+        return False
     # A lease ends by itself, the shortest after a second.
     if response.status_code == 410 and "/leases/" in label:
         return False

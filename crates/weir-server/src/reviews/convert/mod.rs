@@ -6,8 +6,8 @@ mod response;
 
 pub(super) use comparison::{comparison, level, level_text, verification};
 pub(super) use request::{
-    Included, Recording, category, completion, included, models, new_response, recording,
-    repository, sarif_response, to_severity, user,
+    Included, Recording, completion, included, models, new_response, recording, repository,
+    sarif_response, to_severity, user,
 };
 pub(super) use response::{
     added_response, consensus, cost, finding, listed_consensus, listed_finding, listed_response,

@@ -1,5 +1,7 @@
 //! From the wire to the domain. An error names the field from the outside in: `responses[0].findings[3].category`.
 
+use std::mem;
+
 use weir_api::reviews as api;
 use weir_framework::{ApiError, time};
 use weir_reviews::finding::{Finding, Severity};
@@ -35,7 +37,7 @@ impl Recording {
 
 /// Converts a review whose id may also stand in the path.
 pub(in crate::reviews) fn recording(
-    request: api::NewReview,
+    mut request: api::NewReview,
     path_id: Option<ReviewId>,
 ) -> Result<Recording> {
     let body_id = request.review_id.as_deref().map(ReviewId::new).transpose()?;
@@ -55,7 +57,7 @@ pub(in crate::reviews) fn recording(
         };
         return Err(Error::invalid(field, "cannot be sent with the status in_progress"));
     }
-    let (responses, consensus) = (request.responses.clone(), request.consensus.clone());
+    let (responses, consensus) = (mem::take(&mut request.responses), request.consensus.take());
     Ok(Recording::Whole(NewReview {
         head: head(request, id)?,
         responses: each("responses", responses, new_response)?,
@@ -159,7 +161,7 @@ fn new_finding(model: &ModelId, finding: api::NewFinding) -> Result<Finding> {
         model: model.clone(),
         id: FindingId::new(&finding.finding_id)?,
         severity: to_severity(finding.severity),
-        category: finding.category.as_deref().map(category).transpose()?,
+        category: finding.category.as_deref().map(Category::new).transpose()?,
         rule: finding.rule,
         file_path: finding.file_path,
         line_start: finding.line_start,
@@ -181,11 +183,6 @@ pub(in crate::reviews) fn to_severity(severity: api::Severity) -> Severity {
     }
 }
 
-/// A category.
-pub(in crate::reviews) fn category(text: &str) -> Result<Category> {
-    Category::new(text)
-}
-
 fn new_consensus(consensus: api::NewConsensus) -> Result<NewConsensus> {
     let member = |member: api::ConsensusMember| {
         let model = ModelId::new(&member.model_id)?;
@@ -195,7 +192,7 @@ fn new_consensus(consensus: api::NewConsensus) -> Result<NewConsensus> {
         id: ConsensusId::new(&consensus.consensus_id)?,
         members: each("members", consensus.members, member)?,
         severity: to_severity(consensus.severity),
-        category: consensus.category.as_deref().map(category).transpose()?,
+        category: consensus.category.as_deref().map(Category::new).transpose()?,
         file_path: consensus.file_path,
         line_start: consensus.line_start,
         line_end: consensus.line_end,
