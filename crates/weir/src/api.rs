@@ -6,8 +6,9 @@ use axum::http::Method;
 use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use weir_framework::client::{Door, Refusal};
+use weir_framework::client::{Door, Refusal, ServerEvents};
 use weir_framework::once::OnceKey;
+use weir_framework::problem::{Problem, RetryAfter};
 use weir_framework::{App, Service, Settings};
 
 use crate::config::{Loaded, Source, StoreFlags};
@@ -38,6 +39,7 @@ impl ApiFlags {
 #[derive(Debug)]
 pub struct Api {
     door: Door,
+    alone: bool,
 }
 
 impl Api {
@@ -72,13 +74,14 @@ impl Api {
                 Door::own(&app, services)
             }
         };
-        Ok(Api { door })
+        let alone = matches!(door, Door::Own(_)) && place.folder().is_some();
+        Ok(Api { door, alone })
     }
 
     /// Calls the API through `door`.
     #[must_use]
     pub fn new(door: Door) -> Api {
-        Api { door }
+        Api { door, alone: false }
     }
 
     /// Sends a GET request.
@@ -146,6 +149,45 @@ impl Api {
         Ok(self.door.call(Method::PUT, path, Some(body)).await?)
     }
 
+    /// Sends a PATCH request.
+    ///
+    /// # Errors
+    /// The API returns an error, or cannot be reached.
+    pub async fn patch<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &(impl Serialize + Sync),
+    ) -> Result<T, Failure> {
+        Ok(self.door.call(Method::PATCH, path, Some(body)).await?)
+    }
+
+    /// Sends a POST request whose body comes in pieces, in any format.
+    ///
+    /// # Errors
+    /// The API returns an error, or cannot be reached.
+    pub async fn upload<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        content_type: &'static str,
+        pieces: impl Iterator<Item = Bytes> + Send + 'static,
+    ) -> Result<T, Failure> {
+        Ok(self.door.upload(path, content_type, pieces).await?)
+    }
+
+    /// Opens a stream of server-sent events, after the event `last` if one is given.
+    ///
+    /// # Errors
+    /// The API returns an error, or cannot be reached.
+    pub async fn events(&self, path: &str, last: Option<&str>) -> Result<ServerEvents, Failure> {
+        Ok(self.door.events(path, last).await?)
+    }
+
+    /// Whether no other process can change the store while this one runs: it has an embedded store open itself.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        self.alone
+    }
+
     /// Sends a DELETE request.
     ///
     /// # Errors
@@ -163,23 +205,31 @@ impl From<Refusal> for Failure {
         };
         let cause = problem.details.get("cause").and_then(serde_json::Value::as_str);
         let failure = match problem.status {
-            400 | 413 | 415 | 422 => Failure::usage(problem.detail),
-            500..=599 => Failure::fault(problem.detail),
-            _ => Failure::refused(problem.detail),
+            400 | 413 | 415 | 422 => Failure::usage(problem.detail.as_str()),
+            500..=599 => Failure::fault(problem.detail.as_str()),
+            _ => Failure::refused(problem.detail.as_str()),
         };
-        let failure =
-            match problem.details.get("retry_after_ms").and_then(serde_json::Value::as_i64) {
-                Some(ms) => failure.help(format!("try again in {}", output::wait(ms.max(1)))),
-                None => match problem.details.get("what").and_then(serde_json::Value::as_str) {
-                    Some(kind) => failure.missing(kind),
-                    None => failure,
-                },
-            };
+        let failure = match retry_after_ms(&problem) {
+            Some(ms) => failure.help(format!("try again in {}", output::wait(ms.max(1)))),
+            None => match problem.details.get("what").and_then(serde_json::Value::as_str) {
+                Some(kind) => failure.missing(kind),
+                None => failure,
+            },
+        };
         match cause {
             Some(cause) => failure.because(cause),
             None => failure,
         }
     }
+}
+
+/// When a refused request may be sent again, in milliseconds.
+fn retry_after_ms(problem: &Problem) -> Option<i64> {
+    let exact = problem.details.get("retry_after_ms").and_then(serde_json::Value::as_i64);
+    exact.or_else(|| match (problem.status, &problem.retry_after) {
+        (429, Some(RetryAfter::Secs(secs))) => i64::try_from(secs.saturating_mul(1_000)).ok(),
+        _ => None,
+    })
 }
 
 /// All characters except the unreserved ones of RFC 3986.

@@ -2,6 +2,8 @@
 
 /// Cells of the longest bar.
 const BAR_MAX: usize = 40;
+/// Cells of the longest bar in a table.
+const SMALL_MAX: usize = 20;
 /// Parts of a cell, from an eighth to the whole.
 const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 
@@ -25,12 +27,21 @@ pub(crate) fn part(value: i64, whole: i64) -> String {
     bar + &"·".repeat(rest)
 }
 
+/// A bar for a column of a table.
+pub(crate) fn small(value: i64, most: i64) -> String {
+    sized(value, most, SMALL_MAX)
+}
+
 /// A bar of eighths of a cell. A value above zero is always visible.
 fn bar(value: i64, most: i64) -> String {
+    sized(value, most, BAR_MAX)
+}
+
+fn sized(value: i64, most: i64, cells_max: usize) -> String {
     if value <= 0 || most <= 0 {
         return String::new();
     }
-    let whole = BAR_MAX as i128 * 8;
+    let whole = cells_max as i128 * 8;
     let eighths = (i128::from(value) * whole / i128::from(most)).clamp(1, whole);
     let eighths = usize::try_from(eighths).unwrap_or(1);
     let full: String = std::iter::repeat_n('█', eighths / 8).collect();
@@ -95,6 +106,7 @@ mod tests {
         assert_eq!(bar(5, 10), "█".repeat(20));
         assert_eq!(bar(1, 1_000_000), "▏");
         assert_eq!(bar(33, 320), "████▏");
+        assert_eq!(small(5, 10), "█".repeat(10));
         assert_eq!(part(1, 2), format!("{}{}", "█".repeat(20), "·".repeat(20)));
         assert_eq!(part(3, 2), "█".repeat(40));
         assert_eq!(bar(i64::MAX, i64::MAX).chars().count(), 40);

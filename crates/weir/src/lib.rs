@@ -40,6 +40,8 @@ Examples:
   weir limiter limits set --system --limit rpm=100/min
   weir keeper org apply org.yaml                a budget
   weir reviews record review.json --fail-on high
+  weir practice usage take 42 hint              one action of a user's daily limit
+  weir practice migrate backfill                copy the data of an application from PostgreSQL
   weir config                                   the values in effect and their origins
   weir doctor                                   check configuration, store and machine
 
@@ -51,7 +53,10 @@ Exit codes:
   2  invalid input: a flag, the configuration, JSON, a spec, the kind of a key
   3  refused or not found: a missing table or item, a condition that is not met, a folder in use
   4  a check found a problem: `tables verify`, `copy`, `doctor`, `limiter limits diff`,
-     `keeper prices diff`, `reviews record --fail-on`, `reviews rollups verify`";
+     `keeper prices diff`, `reviews record --fail-on`, `reviews rollups verify`,
+     `practice jobs watch`, `practice usage recount`, `practice plans recount`,
+     `practice stats verify`, `practice migrate backfill`,
+     `practice migrate validate`";
 
 /// Usage control plane for AI applications: limits, budgets, metering and their records.
 #[derive(Parser)]
@@ -84,6 +89,8 @@ enum Command {
     Keeper(commands::keeper::KeeperArgs),
     /// Record reviews of pull requests by AI models, and compare the models
     Reviews(commands::reviews::ReviewsArgs),
+    /// Manage users, daily limits, problems, runs and jobs of a coding-practice platform
+    Practice(commands::practice::PracticeArgs),
     /// List and run background jobs
     Jobs(commands::jobs::JobsArgs),
     /// Create, check, list, describe and delete tables
@@ -121,6 +128,7 @@ fn services(config: &Config) -> Vec<Box<dyn Service>> {
         limiter: config.limiter.clone(),
         keeper: config.keeper.clone(),
         reviews: config.reviews.clone(),
+        practice: config.practice.clone(),
     };
     weir_server::services(settings, &config.jobs)
 }
@@ -136,6 +144,7 @@ async fn run(command: Command, source: &Source) -> Result<(), Failure> {
         Command::Limiter(args) => commands::limiter::run(args, source).await,
         Command::Keeper(args) => commands::keeper::run(args, source).await,
         Command::Reviews(args) => commands::reviews::run(args, source).await,
+        Command::Practice(args) => commands::practice::run(args, source).await,
         Command::Jobs(args) => commands::jobs::run(args, source).await,
         Command::Tables(args) => commands::tables::run(args, source).await,
         Command::Table(args) => commands::table::run(args, source).await,

@@ -69,6 +69,27 @@ pub(crate) fn yaml<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, Stri
     })
 }
 
+/// Parses JSON; `source` names the file or the flag in errors.
+///
+/// # Errors
+/// The text is not JSON, or a field is wrong, which the error names.
+pub(crate) fn json_text<T: serde::de::DeserializeOwned>(
+    source: &str,
+    text: &str,
+) -> Result<T, Failure> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let place = match error.path().to_string() {
+            path if path == "." => String::new(),
+            path => format!("{path}: "),
+        };
+        let problem = weir_framework::serde_problem::describe(&error.inner().to_string());
+        Failure::usage(format!("{source}: {place}{problem}"))
+    })?;
+    json.end().map_err(|error| Failure::usage(format!("{source}: {error}")))?;
+    Ok(value)
+}
+
 /// A path like `address.lines[0]`.
 pub(crate) fn path(text: &str) -> Result<Path, String> {
     let wrong = || format!("{text:?} is not a path like total or address.lines[0]");

@@ -167,7 +167,10 @@ async fn open_embedded(data: &Path, cursors: Option<CursorKey>) -> Result<Tables
         if let Some(client) = Client::find(data).await? {
             return Ok(Tables::Server(client));
         }
-        let options = Options::new(data);
+        let backup_folders =
+            [weir_server::reviews::RAW_FOLDER, weir_server::practice::OBJECTS_FOLDER];
+        let backup_folders = backup_folders.map(str::to_owned).to_vec();
+        let options = Options { backup_folders, ..Options::new(data) };
         let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
         match opened.map_err(|error| Failure::fault("opening the store").because(error))? {
             Ok(embedded) => {

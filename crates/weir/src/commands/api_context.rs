@@ -144,6 +144,30 @@ impl From<TimeRangeArgs> for TimeRangeParams {
     }
 }
 
+/// How many items of a list to print.
+#[derive(Debug, Args)]
+pub(super) struct LimitArgs {
+    /// Largest number of items
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    limit: u32,
+}
+
+impl LimitArgs {
+    /// Largest number of items.
+    pub(super) fn limit(&self) -> usize {
+        self.limit as usize
+    }
+
+    /// Says that there are more items than were printed.
+    #[expect(clippy::unnecessary_wraps, reason = "the last step of verbs that return a result")]
+    pub(super) fn note(&self, more: bool) -> Result<(), Failure> {
+        if more {
+            output::note("more exist; show more with --limit");
+        }
+        Ok(())
+    }
+}
+
 /// Parses one of `words` into the value of the API that is written so.
 pub(super) fn one_of<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where

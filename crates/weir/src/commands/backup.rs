@@ -14,8 +14,9 @@ Examples:
   weir backup /backups/monday                     of the store in ./weir-data
   weir backup --data /var/lib/weir /backups/monday
 
-The backup is a consistent snapshot; the store stays in use meanwhile. `weir restore` creates a store
-from it. A running server writes the backup itself, as its own user.";
+The backup is a consistent snapshot; the store stays in use meanwhile. It includes the raw outputs of
+reviews and the large texts and archives of practice in the data folder, but not those in an object
+store that reviews.raw or practice.objects names. `weir restore` creates a store from it. A running server writes the backup itself, as its own user.";
 
 /// Flags of `weir backup`.
 #[derive(Debug, Args)]
@@ -50,5 +51,12 @@ pub(crate) async fn run(args: BackupArgs, source: &Source) -> Result<(), Failure
         args.to.display(),
         super::restore::summary(&report)
     ))?;
+    if let Some(raw) = &loaded.config.reviews.raw {
+        output::line(format!("not in the backup: the raw outputs of reviews in {raw}"))?;
+    }
+    if let Some(objects) = &loaded.config.practice.objects {
+        let line = format!("not in the backup: large texts and archives of practice in {objects}");
+        output::line(line)?;
+    }
     Ok(())
 }

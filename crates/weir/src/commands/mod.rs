@@ -10,6 +10,7 @@ pub(crate) mod doctor;
 pub(crate) mod jobs;
 pub(crate) mod keeper;
 pub(crate) mod limiter;
+pub(crate) mod practice;
 pub(crate) mod restore;
 pub(crate) mod reviews;
 pub(crate) mod table;

@@ -49,9 +49,11 @@ pub(crate) async fn run(args: RestoreArgs, source: &Source) -> Result<(), Failur
 
 /// The size of a backup, as text.
 pub(crate) fn summary(report: &BackupReport) -> String {
-    format!(
-        "{}, {}",
-        output::counted(report.entries, "record"),
-        output::counted(report.bytes, "byte")
-    )
+    let files = report.files.unwrap_or_default();
+    let mut counts = vec![output::counted(report.entries, "record")];
+    if files.count > 0 {
+        counts.push(output::counted(files.count, "file"));
+    }
+    counts.push(output::counted(report.bytes.saturating_add(files.bytes), "byte"));
+    counts.join(", ")
 }

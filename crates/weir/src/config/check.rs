@@ -62,6 +62,7 @@ pub(super) fn values(loaded: &Loaded) -> Vec<String> {
         ("limiter", config.limiter.problems()),
         ("keeper", config.keeper.problems()),
         ("reviews", config.reviews.problems()),
+        ("practice", config.practice.problems()),
     ];
     for (section, found) in services {
         let named = |(key, problem)| loaded.wrong(&format!("{section}.{key}"), problem);
@@ -85,6 +86,9 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     let (key, table) = loaded.config.reviews.table_name();
     if let Some(problem) = table_problem(&table, prefix, Compat::Own) {
         problems.push(loaded.wrong(&format!("reviews.{key}"), problem));
+    }
+    if let Some(problem) = table_problem(&loaded.config.practice.table, prefix, Compat::Own) {
+        problems.push(loaded.wrong("practice.table", problem));
     }
     if auth.refresh_token_secs < auth.access_token_secs {
         let problem =

@@ -13,6 +13,9 @@ const PREFIX: &str = "WEIR_";
 /// The variable with the path of the configuration file.
 pub(super) const FILE: &str = "WEIR_CONFIG";
 
+/// The variable with the URL of the database that `weir practice migrate` reads.
+pub(crate) const MIGRATE_FROM: &str = "WEIR_MIGRATE_FROM";
+
 /// The layer of these variables.
 pub(super) fn settings(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
@@ -45,11 +48,12 @@ fn read(key: Key, text: OsString, findings: &mut Findings) {
     }
 }
 
-/// Whether a variable is not a setting: of tests, of the build, or one that Kubernetes sets in every container beside a
+/// Whether a variable is not a setting: of tests, of the build, of a command, or one that Kubernetes sets in every container beside a
 /// service named `weir`.
 fn is_no_setting(name: &str, text: &OsString) -> bool {
     name == FILE
         || name == "WEIR_TOOLS"
+        || name == MIGRATE_FROM
         || name.starts_with("WEIR_TEST_")
         || name.starts_with("WEIR_SERVICE_HOST")
         || name.starts_with("WEIR_SERVICE_PORT")

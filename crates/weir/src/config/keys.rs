@@ -39,6 +39,7 @@ pub(super) struct Section {
 enum Takes {
     Text,
     Number,
+    Decimal,
     Switch,
     List,
     Table,
@@ -104,6 +105,7 @@ impl Key {
     fn takes(&self) -> Takes {
         match self.default {
             Some(Expr::Integer(_)) => Takes::Number,
+            Some(Expr::Float(_)) => Takes::Decimal,
             Some(Expr::Bool(_)) => Takes::Switch,
             Some(Expr::Array(_)) => Takes::List,
             None if TABLES.contains(&self.path().as_str()) => Takes::Table,
@@ -120,6 +122,10 @@ impl Key {
                 .parse()
                 .map(Value::Integer)
                 .map_err(|_| format!("{text:?} is no whole number")),
+            Takes::Decimal => {
+                let number = text.trim().parse().ok().filter(|number: &f64| number.is_finite());
+                number.map(Value::Float).ok_or_else(|| format!("{text:?} is no number"))
+            }
             Takes::Switch => match text.trim().to_ascii_lowercase().as_str() {
                 "true" | "yes" | "on" | "1" => Ok(Value::Boolean(true)),
                 "false" | "no" | "off" | "0" => Ok(Value::Boolean(false)),
@@ -135,12 +141,14 @@ impl Key {
         match (self.takes(), value) {
             (Takes::Text, Value::String(_))
             | (Takes::Number, Value::Integer(0..))
+            | (Takes::Decimal, Value::Integer(_) | Value::Float(_))
             | (Takes::Switch, Value::Boolean(_))
             | (Takes::Table, Value::Table(_)) => Ok(()),
             (Takes::List, Value::Array(items)) if items.iter().all(Value::is_str) => Ok(()),
             (Takes::Number, Value::Integer(_)) => Err("must not be negative".to_owned()),
             (Takes::Text, _) => Err("takes text, in quotes".to_owned()),
             (Takes::Number, _) => Err("takes a whole number, without quotes".to_owned()),
+            (Takes::Decimal, _) => Err("takes a number, without quotes".to_owned()),
             (Takes::Switch, _) => Err("takes true or false, without quotes".to_owned()),
             (Takes::List, _) => Err("takes a list of texts, like [\"a\", \"b\"]".to_owned()),
             (Takes::Table, _) => {
@@ -228,6 +236,19 @@ mod tests {
         for bad in [Value::Integer(1), Value::from("10.0.0.0/8"), Value::from(vec![1])] {
             assert!(key.check_kind(&bad).unwrap_err().starts_with("takes a list"), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_number_may_have_decimals_where_its_default_has_them() {
+        let find = |path| all().into_iter().find(|key| key.path() == path).unwrap();
+        let decimal = find("reviews.consensus_threshold");
+        assert_eq!(decimal.parse(" 0.25 "), Ok(Value::Float(0.25)));
+        assert_eq!(decimal.check_kind(&Value::Integer(1)), Ok(()));
+        for bad in ["", "x", "nan", "inf"] {
+            assert!(decimal.parse(bad).unwrap_err().ends_with("is no number"), "{bad}");
+        }
+        assert!(decimal.check_kind(&Value::from("0.2")).unwrap_err().starts_with("takes a number"));
+        assert!(find("reviews.consensus_line_slack").parse("0.25").is_err());
     }
 
     #[test]

@@ -31,6 +31,7 @@ use weir_framework::settings::{JobSettings, ServerSettings};
 pub(crate) use self::auth::Auth;
 pub(crate) use self::check::{check_shared_keys, failure, missing_shared_keys};
 pub(crate) use self::default_file::default_file;
+pub(crate) use self::environment::MIGRATE_FROM;
 pub(crate) use self::flags::{Given, ServeFlags, StoreFlags};
 pub(crate) use self::keys::{Key, all as keys};
 pub(crate) use self::load::{Loaded, Origin, Source};
@@ -62,6 +63,9 @@ pub(crate) struct Config {
     /// Reviews of pull requests by several models.
     #[config(nested)]
     pub(crate) reviews: weir_server::reviews::Settings,
+    /// Users, problems, runs and jobs of a coding-practice platform.
+    #[config(nested)]
+    pub(crate) practice: weir_server::practice::Settings,
     /// Level and format of the server's log.
     #[config(nested)]
     pub(crate) log: Log,

@@ -6,6 +6,7 @@
 //! `WEIR_TEST_BLESS=1` set, what differs is written into the file instead. A block that follows
 //! `<!-- file: NAME -->` is there as a file of that name.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt as _;
@@ -29,6 +30,9 @@ fn what_the_documentation_shows_is_what_happens() {
         if steps.is_empty() {
             continue;
         }
+        let logs: Vec<&str> = steps.iter().filter_map(log_of_server).collect();
+        let distinct: BTreeSet<&str> = logs.iter().copied().collect();
+        assert_eq!(distinct.len(), logs.len(), "{}: servers share a log", file.display());
         let printed = run(&root, &steps, &files(&text));
         commands += steps.len();
         if std::env::var_os("WEIR_TEST_BLESS").is_some() {
@@ -48,6 +52,12 @@ fn what_the_documentation_shows_is_what_happens() {
         }
     }
     assert!(commands > 10, "the documentation shows only {commands} commands");
+}
+
+/// The log of a server that a step starts. The next steps wait for a line of it, which must not be that of a server before.
+fn log_of_server(step: &Step) -> Option<&str> {
+    let flags = step.command.strip_prefix("weir serve ")?;
+    flags.split_once(" > ")?.1.split_whitespace().next()
 }
 
 /// The documents whose `console` blocks are run.

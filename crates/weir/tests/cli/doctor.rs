@@ -36,6 +36,10 @@ fn all_is_well_where_all_is_well() {
     let report = home.weir("doctor").ok();
     let running = format!("✓ server: process {} serves it", server.pid());
     assert!(report.contains(&running), "{report}");
+    for table in ["weir-limiter", "quorum-metrics-dev", "algoitny_main"] {
+        let sound = format!("✓ table: {table} has its keys, indexes, expiry and feed");
+        assert!(report.contains(&sound), "{report}");
+    }
     let answer = home.weir("doctor --json").json();
     let items = answer["items"].as_array().unwrap();
     assert!(items.len() >= 9 && items.iter().all(|item| item["state"] == "good"), "{answer}");

@@ -3,6 +3,7 @@
 // `cfg(test)` is how clippy knows that these are tests and may unwrap, helpers included.
 #[cfg(test)]
 mod access;
+#[cfg(test)]
 mod backup;
 #[cfg(test)]
 mod config;
@@ -24,6 +25,10 @@ mod keeper;
 mod limiter;
 #[cfg(test)]
 mod mistakes;
+#[cfg(test)]
+mod practice;
+#[cfg(test)]
+mod practice_migrate;
 #[cfg(test)]
 mod reviews;
 #[cfg(test)]

@@ -14,8 +14,9 @@ use weir_table::cursor::CursorKey;
 use weir_table::dynamodb::{Dynamo, Options, Timeouts};
 use weir_table::expr::{Update, attr};
 use weir_table::{AnyBackend, Get, Item, Key, Store, Write};
+use weir_testkit::DynamoLocal;
 
-use crate::instance::Instance;
+use crate::instance::{CLOCK_FILE, Instance, write_whole};
 use crate::wire::{Answer, Wire};
 
 const TABLE: &str = "weir-limiter";
@@ -36,7 +37,7 @@ const READINGS_MAX: u32 = 100;
 enum Table {
     /// Through the socket of the server that has it open.
     Embedded(PathBuf),
-    Dynamo(Store<AnyBackend>),
+    Dynamo(Store<AnyBackend>, #[expect(dead_code, reason = "it ends with the run")] DynamoLocal),
 }
 
 /// Servers and their table.
@@ -44,6 +45,7 @@ pub(crate) struct Ground {
     pub(crate) runtime: tokio::runtime::Runtime,
     folder: TempDir,
     flags: Vec<String>,
+    /// They end before their store.
     instances: Vec<Option<Instance>>,
     table: Table,
     ns: Option<NamespaceId>,
@@ -71,7 +73,10 @@ impl Ground {
     /// So many servers on DynamoDB Local, with this configuration file.
     pub(crate) fn dynamodb_local_with(servers: usize, config: &str) -> Ground {
         let (prefix, runtime) = (weir_testkit::unique_prefix("exact"), runtime());
-        let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
+        // One of their own: the shared one answers the slower the more tests have used it, above all those who follow
+        // streams, as servers do all the time.
+        let server = DynamoLocal::start().unwrap();
+        let endpoint = server.endpoint();
         let flags = ["--store", "dynamodb", "--region", "us-east-1", "--dynamodb-endpoint"];
         let flags = flags.into_iter().chain([endpoint, "--table-prefix", &prefix]);
         let flags = flags.map(ToOwned::to_owned).collect();
@@ -88,7 +93,8 @@ impl Ground {
         };
         let dynamo = runtime.block_on(Dynamo::connect(options)).unwrap();
         let store = Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]));
-        Ground::new(folder_with(config), flags, Table::Dynamo(store), runtime, servers)
+        let table = Table::Dynamo(store, server);
+        Ground::new(folder_with(config), flags, table, runtime, servers)
     }
 
     fn new(
@@ -109,14 +115,14 @@ impl Ground {
 
     /// Whether buckets have shards here.
     pub(crate) fn is_sharded(&self) -> bool {
-        matches!(self.table, Table::Dynamo(_))
+        matches!(self.table, Table::Dynamo(..))
     }
 
     /// The data folder of the embedded store.
     pub(crate) fn data(&self) -> Option<&std::path::Path> {
         match &self.table {
             Table::Embedded(data) => Some(data),
-            Table::Dynamo(_) => None,
+            Table::Dynamo(..) => None,
         }
     }
 
@@ -138,6 +144,17 @@ impl Ground {
     pub(crate) fn restart(&mut self, place: usize) {
         self.instances[place].take().unwrap().kill();
         self.start(place);
+    }
+
+    /// Starts all servers again with a clock that is so many seconds ahead, and that [`Ground::set_clock`] moves.
+    pub(crate) fn take_clock(&mut self, ahead_s: i64) {
+        self.set_clock(ahead_s);
+        (0..self.servers()).for_each(|place| self.restart(place));
+    }
+
+    /// Sets the clock of all servers so many seconds ahead of the real one. They notice within a second.
+    pub(crate) fn set_clock(&self, ahead_s: i64) {
+        write_whole(&self.folder.path().join(CLOCK_FILE), &format!("{ahead_s:+}\n"));
     }
 
     /// How many servers there are.
@@ -232,7 +249,7 @@ impl Ground {
 
     /// Makes the first shard of a bucket look hot, so that the next who writes to it splits the bucket.
     pub(crate) fn heat(&self, entity: &str) {
-        let Table::Dynamo(store) = &self.table else { return };
+        let Table::Dynamo(store, _) = &self.table else { return };
         let update = Update::default().set("b_wcu_tk", HEAT);
         let write = Write::update(TABLE, self.key(entity, 0), update).when(attr("PK").exists());
         let written = patiently(async || store.write(write.clone()).await);
@@ -256,22 +273,9 @@ impl Ground {
                 Table::Embedded(data) => {
                     Client::find(data).await.unwrap().expect("a server").get(&get).await.unwrap()
                 }
-                Table::Dynamo(store) => patiently(async || store.get(&get).await).await,
+                Table::Dynamo(store, _) => patiently(async || store.get(&get).await).await,
             }
         })
-    }
-}
-
-impl Drop for Ground {
-    fn drop(&mut self) {
-        self.instances.clear();
-        if let Table::Dynamo(store) = &self.table {
-            self.runtime.block_on(async {
-                for table in store.table_names().await.unwrap_or_default() {
-                    store.delete_table(&table).await.ok();
-                }
-            });
-        }
     }
 }
 

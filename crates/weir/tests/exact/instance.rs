@@ -12,6 +12,8 @@ const SHARED_KEY: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 /// How often a start is tried.
 const STARTS_MAX: u32 = 10;
 const START_WITHIN: Duration = Duration::from_secs(60);
+/// A file in the folder of a server with seconds that its clock is ahead, like `+3600`; read while it runs.
+pub(crate) const CLOCK_FILE: &str = "clock";
 
 /// A running server. Its address is in a file, because it changes with every start; it is killed when this value is
 /// dropped.
@@ -47,6 +49,14 @@ impl Instance {
             .args(["serve", "--listen", "127.0.0.1:0", "--aggregate-interval", "1"])
             .args(flags)
             .stdout(Stdio::piped());
+        if folder.join(CLOCK_FILE).exists() {
+            command
+                // The loader replaces `$LIB`.
+                .env("LD_PRELOAD", "/usr/$LIB/faketime/libfaketimeMT.so.1")
+                .env("FAKETIME_TIMESTAMP_FILE", folder.join(CLOCK_FILE))
+                .env("FAKETIME_CACHE_DURATION", "1")
+                .env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        }
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (sender, receiver) = mpsc::channel();
@@ -72,7 +82,7 @@ impl Drop for Instance {
 }
 
 /// Nobody reads half of it.
-fn write_whole(path: &Path, text: &str) {
+pub(crate) fn write_whole(path: &Path, text: &str) {
     let mut beside = PathBuf::from(path);
     beside.set_extension("new");
     std::fs::write(&beside, text).unwrap();

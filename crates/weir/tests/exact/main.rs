@@ -2,7 +2,7 @@
 //!
 //! On the embedded store four processes of clients share one server; on DynamoDB each has a server of its own, on the
 //! same table. What clients were answered is compared with what the table says afterwards: tokens granted, tokens
-//! left, tokens consumed, and usage; and what was submitted with what was counted.
+//! left, tokens consumed, and usage; what was submitted with what was counted; and what users of practice did with its log.
 //!
 //! A request is lost when nobody knows whether it was granted. Where nobody is killed every request is answered, and on the
 //! embedded store none is lost: what was granted, what was consumed and what usage says are one number. DynamoDB Local
@@ -29,6 +29,8 @@ mod instance;
 mod lease_client;
 mod leases;
 mod one_bucket;
+mod patient;
+mod practice;
 mod process;
 mod reviews;
 mod spend;

@@ -6,6 +6,7 @@ mod folder;
 mod machine;
 mod tables;
 mod tls;
+mod usage_clock;
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -124,6 +125,7 @@ async fn examine(loaded: &Loaded) -> Vec<Finding> {
                 findings.extend(tables::examine(&place, config).await);
             }
             findings.push(machine::clock(now_ms, Some(data)));
+            findings.extend(usage_clock::examine(data).await);
         }
         Place::Dynamo(_) => {
             let responds = store(&place).await;

@@ -32,6 +32,8 @@ fn specs(config: &Config) -> Vec<TableSpec> {
     let shared = shared == weir_limiter::settings::Compat::Zae;
     let mut specs = vec![weir_limiter::table::spec(&limiter.table, shared)];
     specs.extend(weir_keeper::table::Tables::prefixed("").specs());
+    specs.push(weir_reviews::table::spec(&config.reviews.table_name().1.into()));
+    specs.push(weir_practice::table::spec(&config.practice.table.as_str().into()));
     specs.extend(auth::keys::tables());
     specs.extend([jobs::table_spec(), positions_spec(POSITIONS_TABLE)]);
     // The keeper and the authorization share the table of revoked tokens.

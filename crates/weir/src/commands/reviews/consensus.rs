@@ -5,7 +5,7 @@ use weir_api::TimeRangeParams;
 use weir_api::reviews::{Consensus, ListedConsensus};
 
 use super::{amount, list};
-use crate::commands::api_context::{ApiContext, TimeRangeArgs, rows, with_params};
+use crate::commands::api_context::{ApiContext, LimitArgs, TimeRangeArgs, rows, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -21,7 +21,7 @@ pub(super) struct ConsensusArgs {
     #[command(flatten)]
     range: TimeRangeArgs,
     #[command(flatten)]
-    limit: list::LimitArgs,
+    limit: LimitArgs,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: ConsensusArgs) -> Result<(), Failure> {

@@ -4,9 +4,9 @@ use clap::Args;
 use weir_api::TimeRangeParams;
 use weir_api::reviews::CostMetric;
 
+use super::amount;
 use super::repository::Repository;
-use super::{amount, list};
-use crate::commands::api_context::{ApiContext, TimeRangeArgs, header, with_params};
+use crate::commands::api_context::{ApiContext, LimitArgs, TimeRangeArgs, header, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -25,7 +25,7 @@ pub(super) struct CostsArgs {
     #[command(flatten)]
     range: TimeRangeArgs,
     #[command(flatten)]
-    limit: list::LimitArgs,
+    limit: LimitArgs,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: CostsArgs) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use weir_api::TimeRangeParams;
 use weir_api::reviews::{Finding, FindingsParams, ListedFinding, Severity};
 
 use super::{amount, consensus, list, severity};
-use crate::commands::api_context::{ApiContext, TimeRangeArgs, rows, with_params};
+use crate::commands::api_context::{ApiContext, LimitArgs, TimeRangeArgs, rows, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -31,7 +31,7 @@ pub(super) struct FindingsArgs {
     #[command(flatten)]
     range: TimeRangeArgs,
     #[command(flatten)]
-    limit: list::LimitArgs,
+    limit: LimitArgs,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: FindingsArgs) -> Result<(), Failure> {

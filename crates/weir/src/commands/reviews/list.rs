@@ -6,7 +6,7 @@ use weir_api::reviews::{ListedResponse, Review, ReviewRef};
 
 use super::repository::Repository;
 use super::{amount, show};
-use crate::commands::api_context::{ApiContext, TimeRangeArgs, rows, with_params};
+use crate::commands::api_context::{ApiContext, LimitArgs, TimeRangeArgs, rows, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -37,30 +37,6 @@ pub(super) struct ListArgs {
     range: TimeRangeArgs,
     #[command(flatten)]
     limit: LimitArgs,
-}
-
-/// How many items of a list to print.
-#[derive(Debug, Args)]
-pub(super) struct LimitArgs {
-    /// Largest number of items
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    limit: u32,
-}
-
-impl LimitArgs {
-    /// Largest number of items.
-    pub(super) fn limit(&self) -> usize {
-        self.limit as usize
-    }
-
-    /// Says that there are more items than were printed.
-    #[expect(clippy::unnecessary_wraps, reason = "the last step of verbs that return a result")]
-    pub(super) fn note(&self, more: bool) -> Result<(), Failure> {
-        if more {
-            output::note("more exist; show more with --limit");
-        }
-        Ok(())
-    }
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: ListArgs) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Days that are verified by default: the most that one request takes.
-const DAYS_DEFAULT: i64 = 31;
+const DAYS_DEFAULT: u32 = 31;
 
 /// Characters of sums in a table; `--json` has all of them.
 const SUMS_MAX: usize = 60;
@@ -49,7 +49,7 @@ pub(super) struct VerifyArgs {
 }
 
 fn day(text: &str) -> Result<Day, String> {
-    Day::parse(text).map_err(|error| error.to_string())
+    Day::parse("date", text).map_err(|error| error.to_string())
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
@@ -57,10 +57,10 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
     let now_ms = i64::try_from(Clock::System.now_ms()).unwrap_or_default();
     let to = match (args.from, args.to) {
         (_, Some(to)) => to,
-        (Some(from), None) => Day::of(now_ms).plus_days(1).min(from.plus_days(DAYS_DEFAULT)),
-        (None, None) => Day::of(now_ms).plus_days(1),
+        (Some(from), None) => Day::of_ms(now_ms).plus(1).min(from.plus(DAYS_DEFAULT)),
+        (None, None) => Day::of_ms(now_ms).plus(1),
     };
-    let from = args.from.unwrap_or_else(|| to.plus_days(-DAYS_DEFAULT));
+    let from = args.from.unwrap_or_else(|| to.minus(DAYS_DEFAULT));
     let request = VerifyRollupsRequest {
         from: from.to_string(),
         to: to.to_string(),

@@ -11,8 +11,9 @@ use weir_api::reviews::{
     Review, ReviewRef, ReviewStatus,
 };
 
-use super::client::{Client, Seen, WHOLE};
+use super::client::{Seen, WHOLE};
 use super::load::{CATEGORIES, Load, MODELS, OWNER, REPOS, SEVERITIES};
+use crate::patient::Client;
 
 /// The reviews that are there in the end.
 #[derive(Debug, PartialEq)]

@@ -20,9 +20,10 @@ use serde_json::json;
 use weir_api::reviews::{Comparison, VerifyRollupsResponse};
 
 use self::books::Books;
-use self::client::{Client, Seen, Writer, observe};
+use self::client::{Seen, Writer, observe};
 use self::load::{Load, OWNER, REPOS};
 use crate::ground::Ground;
+use crate::patient::Client;
 
 const WRITERS: usize = 8;
 const OBSERVERS: usize = 2;

@@ -15,6 +15,7 @@ use super::super::severity;
 use super::bound::{REVIEW_FILE_MAX, TOO_MANY_HELP};
 use crate::failure::Failure;
 use crate::output;
+use crate::parse;
 
 /// Bytes of a file that decide whether it is SARIF.
 const START_MAX: u64 = 64 * 1024;
@@ -81,16 +82,7 @@ pub(in super::super) fn responses(
     }
     sarif.check_count(0)?;
     let text = text(file, input)?;
-    let mut json = serde_json::Deserializer::from_str(&text);
-    let response = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let place = match error.path().to_string() {
-            path if path == "." => String::new(),
-            path => format!("{path}: "),
-        };
-        let problem = weir_framework::serde_problem::describe(&error.inner().to_string());
-        Failure::usage(format!("{file}: {place}{problem}"))
-    })?;
-    Ok(vec![response])
+    Ok(vec![parse::json_text(file, &text)?])
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

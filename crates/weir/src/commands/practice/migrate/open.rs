@@ -1,0 +1,92 @@
+//! The practice service on the configured store.
+
+use std::path::Path;
+
+use clap::Args;
+use weir_framework::objects as object_storage;
+use weir_practice::day::Zone;
+use weir_practice::objects::Objects;
+use weir_practice::{Practice, Settings, table};
+use weir_table::clock::Clock;
+use weir_table::{AnyBackend, Store};
+
+use crate::config::Loaded;
+use crate::failure::Failure;
+use crate::place::{Missing, Place};
+use crate::tables::Tables;
+
+/// Folder of large texts in the data folder.
+const OBJECTS_FOLDER: &str = "practice-objects";
+
+/// The table of the practice service.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Practice")]
+pub(super) struct PracticeFlags {
+    /// Table of the practice service, without the prefix of all tables
+    #[arg(long, value_name = "NAME", global = true, default_value = table::TABLE)]
+    table: String,
+    /// Time zone of the days that limits count in
+    #[arg(long, value_name = "ZONE", global = true, default_value = "UTC")]
+    timezone: String,
+    /// Object storage of large texts, like s3://BUCKET/PREFIX [default: a folder beside an embedded store]
+    #[arg(long, value_name = "URL", global = true)]
+    objects: Option<String>,
+}
+
+impl PracticeFlags {
+    /// Opens the service, and closes the store when `act` is done. Without `creates` a missing table stays missing.
+    pub(super) async fn with<T>(
+        &self,
+        loaded: &Loaded,
+        creates: bool,
+        act: impl AsyncFnOnce(Practice<AnyBackend>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let place = Place::of(&loaded.config.store);
+        let objects = self.objects(place.folder())?;
+        let zone = Zone::new(&self.timezone).map_err(failure)?;
+        let settings = Settings { table: self.table.as_str().into(), zone, ..Settings::default() };
+        place
+            .with(Missing::Create, async |tables| {
+                let store = own(tables)?;
+                let opened = if creates {
+                    Practice::open(store, objects, Clock::System, settings).await
+                } else {
+                    Practice::new(store, objects, Clock::System, settings)
+                };
+                act(opened.map_err(failure)?).await
+            })
+            .await
+    }
+
+    fn objects(&self, data: Option<&Path>) -> Result<Objects, Failure> {
+        match (&self.objects, data) {
+            (Some(url), _) => {
+                let (store, prefix) = object_storage::open("--objects", url)?;
+                Ok(Objects::new(store, &prefix))
+            }
+            (None, Some(data)) => {
+                let folder = std::path::absolute(data.join(OBJECTS_FOLDER)).map_err(|error| {
+                    Failure::usage(format!("{} is not a folder", data.display())).because(error)
+                })?;
+                Ok(Objects::new(object_storage::open_folder("--objects", &folder)?, ""))
+            }
+            (None, None) => Ok(Objects::unavailable()),
+        }
+    }
+}
+
+/// A store that this process opened: a server has no interface for a migration.
+fn own(tables: &Tables) -> Result<Store<AnyBackend>, Failure> {
+    match tables {
+        Tables::Own(store) => Ok(store.clone()),
+        Tables::Server(_) => Err(Failure::refused("a server has the store open")
+            .help("stop it for the migration, and start it again afterwards")),
+    }
+}
+
+fn failure(error: weir_practice::Error) -> Failure {
+    match error {
+        weir_practice::Error::Store(error) => error.into(),
+        error => Failure::usage(error.to_string()),
+    }
+}
