@@ -60,6 +60,52 @@ pub enum Check {
     Sticky,
     /// The history of an org has all its submissions.
     History,
+    /// A review that is completed has exactly what was recorded of it.
+    Whole,
+    /// Only writers of the present revision write below a review.
+    Revision,
+    /// The same content again changes nothing, and other content needs `replace`.
+    SameContent,
+    /// Nothing is left of a review whose deletion has finished.
+    Deleted,
+    /// The list of expiries names a raw output before it exists, and a response whose raw output is stored.
+    RawOutput,
+    /// Feedback stays with its finding as long as that is the same.
+    Feedback,
+    /// Lists have what the table has.
+    Lists,
+    /// Completed reviews have a summary, and others have none.
+    Summary,
+    /// After a full pass rollups are the sum of the completed reviews.
+    RollupComplete,
+    /// A review has the time that was sent, or that of its first recording.
+    CreatedAt,
+    /// A recording is removed if it began long ago and no reader has seen its review, and only then.
+    Abandoned,
+    /// No user does an action more often on a day than the plan allows.
+    DailyLimit,
+    /// A counter is raised by one together with its log item, and equals the number of log items.
+    CounterLog,
+    /// A request of a user who is inactive is not counted.
+    Standing,
+    /// A request counts today, or on the latest day on which its user was counted; that day moves back only by a reset.
+    DayClosed,
+    /// No two users share an email address or a Google id.
+    UniqueNames,
+    /// The counter of a plan is the number of its users.
+    PlanUsers,
+    /// A run is in the feed while it is public, and only then.
+    Feed,
+    /// No status of a job goes backwards, but by a retry.
+    JobStatus,
+    /// Fencing numbers grow by one with every claim, and only the worker with the last one ends its job, once.
+    Fence,
+    /// The lease of a job is held while the job is being processed, and only then.
+    LeaseHeld,
+    /// A job is not claimed more often than the settings allow.
+    Attempts,
+    /// In the end no job is left that nobody can claim.
+    JobsEnd,
 }
 
 /// Checks that the present code fails, with the reason. A mended fault leaves this list.
@@ -67,7 +113,7 @@ pub const KNOWN_OPEN: &[(Check, &str)] = &[];
 
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
+        f.pad(&format!("{self:?}"))
     }
 }
 

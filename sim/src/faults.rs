@@ -1,9 +1,11 @@
-//! Faults that were once in the domains, injected again to show that the simulation finds them.
+//! Faults that were once in the domains, or that undo one of their rules, injected to show that the simulation finds them.
 
 use std::ops::Range;
 
 use weir_keeper::faults::Fault as KeeperFault;
 use weir_limiter::faults::Fault as LimiterFault;
+use weir_practice::faults::Fault as PracticeFault;
+use weir_reviews::faults::Fault as ReviewsFault;
 
 use crate::check::{Check, Checks};
 use crate::run;
@@ -23,6 +25,8 @@ pub struct FaultCase {
 enum Fault {
     Limiter(LimiterFault),
     Keeper(KeeperFault),
+    Reviews(ReviewsFault),
+    Practice(PracticeFault),
 }
 
 /// All faults.
@@ -62,6 +66,86 @@ pub const CASES: &[FaultCase] = &[
         check: Check::TotalComplete,
         fault: Fault::Keeper(KeeperFault::OverflowSkipped),
     },
+    FaultCase {
+        name: "a slow writer of an older revision that still writes",
+        check: Check::Revision,
+        fault: Fault::Reviews(ReviewsFault::RevisionUnchecked),
+    },
+    FaultCase {
+        name: "a review that is completed before its findings",
+        check: Check::Whole,
+        fault: Fault::Reviews(ReviewsFault::ReviewFirst),
+    },
+    FaultCase {
+        name: "a replacement that leaves what is no longer there",
+        check: Check::Whole,
+        fault: Fault::Reviews(ReviewsFault::StaleChildren),
+    },
+    FaultCase {
+        name: "a deleted review that stays in the sums of its day",
+        check: Check::RollupComplete,
+        fault: Fault::Reviews(ReviewsFault::DayUnmarked),
+    },
+    FaultCase {
+        name: "a completed review removed as an abandoned recording",
+        check: Check::Abandoned,
+        fault: Fault::Reviews(ReviewsFault::EndedRemoved),
+    },
+    FaultCase {
+        name: "a raw output that a second writer stores after a deletion",
+        check: Check::RawOutput,
+        fault: Fault::Reviews(ReviewsFault::SecondWriterForgotten),
+    },
+    FaultCase {
+        name: "the same content answered with a review of other content",
+        check: Check::Response,
+        fault: Fault::Reviews(ReviewsFault::TornRead),
+    },
+    FaultCase {
+        name: "a daily counter that is raised without a condition",
+        check: Check::DailyLimit,
+        fault: Fault::Practice(PracticeFault::CounterUnconditional),
+    },
+    FaultCase {
+        name: "a retried key counted again after midnight",
+        check: Check::TakesOnce,
+        fault: Fault::Practice(PracticeFault::KeyLostAtMidnight),
+    },
+    FaultCase {
+        name: "a closed day that a clock behind opens again",
+        check: Check::DayClosed,
+        fault: Fault::Practice(PracticeFault::DayReopened),
+    },
+    FaultCase {
+        name: "a request in flight counted for a user who was deactivated",
+        check: Check::Standing,
+        fault: Fault::Practice(PracticeFault::StandingUnchecked),
+    },
+    FaultCase {
+        name: "two users with one email address",
+        check: Check::UniqueNames,
+        fault: Fault::Practice(PracticeFault::EmailShared),
+    },
+    FaultCase {
+        name: "a private run that stays in the feed",
+        check: Check::Feed,
+        fault: Fault::Practice(PracticeFault::FeedEntryStays),
+    },
+    FaultCase {
+        name: "a job that ended and is taken over by a claim in flight",
+        check: Check::LeaseHeld,
+        fault: Fault::Practice(PracticeFault::EndedTakenOver),
+    },
+    FaultCase {
+        name: "a job that is claimed again and again",
+        check: Check::Attempts,
+        fault: Fault::Practice(PracticeFault::AttemptsUnbounded),
+    },
+    FaultCase {
+        name: "a worker that lost its lease and ends the job",
+        check: Check::Fence,
+        fault: Fault::Practice(PracticeFault::FenceUnchecked),
+    },
 ];
 
 impl FaultCase {
@@ -71,6 +155,8 @@ impl FaultCase {
         match self.fault {
             Fault::Limiter(_) => Domain::Limiter,
             Fault::Keeper(_) => Domain::Keeper,
+            Fault::Reviews(_) => Domain::Reviews,
+            Fault::Practice(_) => Domain::Practice,
         }
     }
 
@@ -96,6 +182,8 @@ impl FaultCase {
         match self.fault {
             Fault::Limiter(fault) => weir_limiter::faults::inject(is_on.then_some(fault)),
             Fault::Keeper(fault) => weir_keeper::faults::inject(is_on.then_some(fault)),
+            Fault::Reviews(fault) => weir_reviews::faults::inject(is_on.then_some(fault)),
+            Fault::Practice(fault) => weir_practice::faults::inject(is_on.then_some(fault)),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! call of the store, moves clocks, kills instances, and lets calls fail; the seed decides all of it, so a seed replays
 //! exactly. After every step what was written and answered is compared with a plain [`model`] (ADR 0028).
 //!
-//! Read next: [`limiter`] and [`keeper`] for what happens in a run, [`check`] for the rules, [`store`] for the faults.
+//! Read next: [`limiter`], [`keeper`], [`reviews`] and [`practice`] for what happens in a run, [`check`] for the rules, [`store`] for the faults.
 
 #![expect(
     clippy::expect_used,
@@ -19,7 +19,11 @@ pub mod faults;
 pub mod keeper;
 pub mod limiter;
 pub mod model;
+pub mod objects;
+pub mod practice;
 pub mod random;
+pub mod reviews;
+mod run;
 pub mod store;
 pub mod task;
 pub mod trace;
@@ -36,5 +40,7 @@ pub fn run(domain: Domain, seed: u64, steps: u64, checks: &Checks) -> Result<Pas
     match domain {
         Domain::Limiter => limiter::run(seed, steps, checks),
         Domain::Keeper => keeper::run(seed, steps, checks),
+        Domain::Reviews => reviews::run(seed, steps, checks),
+        Domain::Practice => practice::run(seed, steps, checks),
     }
 }

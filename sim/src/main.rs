@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     let checks = arguments.without.iter().fold(checks, |checks, check| checks.without(*check));
     let domains = match arguments.domain {
         Some(domain) => vec![domain],
-        None => vec![Domain::Limiter, Domain::Keeper],
+        None => Domain::ALL.to_vec(),
     };
     if arguments.faults {
         return find_faults(&arguments);

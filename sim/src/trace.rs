@@ -79,6 +79,16 @@ pub enum Domain {
     Limiter,
     /// Budgets.
     Keeper,
+    /// Reviews of pull requests.
+    Reviews,
+    /// Coding practice: users, limits, runs and jobs.
+    Practice,
+}
+
+impl Domain {
+    /// All domains.
+    pub const ALL: [Domain; 4] =
+        [Domain::Limiter, Domain::Keeper, Domain::Reviews, Domain::Practice];
 }
 
 /// A run that was stopped by a broken rule.

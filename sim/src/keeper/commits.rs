@@ -16,9 +16,9 @@ type CounterId = (Label, OrgDay, u8);
 
 impl Simulation {
     /// Checks what a request wrote.
-    pub(super) fn committed(&mut self, index: usize, commit: &Commit) -> Vec<Violation> {
+    pub(super) fn check_commit(&mut self, index: usize, commit: &Commit) -> Vec<Violation> {
         let tables = self.settings.tables.clone();
-        let now_ms = self.tasks[index].now_ms;
+        let now_ms = self.run.tasks[index].now_ms;
         let mut violations = self.check_counting(index, commit);
         for change in &commit.changes {
             if change.table == tables.daily_total.as_str() {
@@ -33,8 +33,8 @@ impl Simulation {
     /// Each submission is counted once, and in full.
     fn check_counting(&mut self, index: usize, commit: &Commit) -> Vec<Violation> {
         let tables = self.settings.tables.clone();
-        let now_ms = self.tasks[index].now_ms;
-        let Op::Submit { org, app, submissions, counted } = &mut self.tasks[index].op else {
+        let now_ms = self.run.tasks[index].now_ms;
+        let Op::Submit { org, app, submissions, counted } = &mut self.run.tasks[index].op else {
             return Vec::new();
         };
         let mut violations = Vec::new();
@@ -51,7 +51,7 @@ impl Simulation {
                 let found = format!("submission {} is counted again", one.request_id);
                 violations.push(Violation::new(Check::CountedOnce, found));
             }
-            self.trace.say(format_args!("  task {} counts {}", commit.task, one.request_id));
+            self.run.trace.say(format_args!("  task {} counts {}", commit.task, one.request_id));
             counted.push(one.request_id.clone());
             self.ledger.counted.insert(id, one.clone());
             if let Some(counter) = counter_id(record) {

@@ -21,24 +21,18 @@ use weir_table::cursor::CursorKey;
 use weir_table::feed::Position;
 
 use crate::check::{Checks, Violation};
-use crate::clocks::Clocks;
 use crate::model::ledger::{Ledger, SubmissionId};
-use crate::random::Random;
-use crate::store::{FaultRates, Memory};
-use crate::task::{Task, Work, at_once, on_paused_runtime};
-use crate::trace::{Domain, Failure, Passed, Trace};
+use crate::run::{KEY, NOON_MS, Run, Simulated, run_seed};
+use crate::store::{Commit, FaultRates, Memory};
+use crate::task::{Task, at_once};
+use crate::trace::{Domain, Failure, Passed};
 
-/// Noon on some day, in milliseconds since 1970.
-const NOON_MS: i64 = 2_115_633_600_000;
-/// Most requests in flight.
-const TASKS_MAX: usize = 6;
 /// Submissions that clients may send again.
 const SENT_MAX: usize = 64;
 /// Changes of the feed that one run of the aggregator reads.
 const CHANGES_MAX: usize = 1_000;
 /// Pages of a full pass.
 const PAGES_MAX: u32 = 100;
-const KEY: [u8; 32] = [7; 32];
 
 /// A request in flight.
 enum Op {
@@ -69,9 +63,7 @@ enum Outcome {
 
 /// A run.
 struct Simulation {
-    random: Random,
-    store: Memory,
-    clocks: Clocks,
+    run: Run<Op, Outcome>,
     settings: Settings,
     instances: Vec<Keeper<Memory>>,
     /// How far the aggregator of all instances has read the feed.
@@ -82,15 +74,10 @@ struct Simulation {
     is_bounded: bool,
     observer: Keeper<Memory>,
     observer_clock: Clock,
-    tasks: Vec<Task<Op, Outcome>>,
-    next_task: u64,
     /// Requests with a lower number may have read stale items.
     stale_before: u64,
-    commits: u64,
     sent: Vec<(SubmissionId, Submission)>,
     ledger: Ledger,
-    checks: Checks,
-    trace: Trace,
 }
 
 /// Runs a seed for so many steps.
@@ -98,12 +85,7 @@ struct Simulation {
 /// # Errors
 /// A rule was broken.
 pub fn run(seed: u64, steps: u64, checks: &Checks) -> Result<Passed, Box<Failure>> {
-    fastrand::seed(seed);
-    on_paused_runtime(async {
-        let mut simulation = Simulation::new(seed, checks.clone()).await;
-        let done = simulation.play(steps).await;
-        simulation.trace.outcome(Domain::Keeper, seed, done)
-    })
+    run_seed(seed, steps, async |seed| Simulation::new(seed, checks.clone()).await)
 }
 
 fn open(store: Memory, clock: Clock, settings: &Settings) -> Keeper<Memory> {
@@ -113,12 +95,10 @@ fn open(store: Memory, clock: Clock, settings: &Settings) -> Keeper<Memory> {
 
 impl Simulation {
     async fn new(seed: u64, checks: Checks) -> Simulation {
-        let mut random = Random::new(seed);
-        let store = Memory::new(seed ^ 0x5eed, NOON_MS.unsigned_abs());
-        let count = random.number(1..=3).unsigned_abs() as usize;
-        let clocks = Clocks::new(count, NOON_MS);
+        let (mut run, count) = Run::new(seed, checks);
+        let store = run.store.clone();
         let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
-        if random.percent(50) {
+        if run.random.percent(50) {
             settings.config_ttl_ms = 0;
         }
         let observer_clock = Clock::manual(NOON_MS.unsigned_abs());
@@ -127,37 +107,33 @@ impl Simulation {
         Keeper::open(calm, observer_clock.clone(), quiet.clone()).await.expect("a keeper");
         let observer = open(store.clone(), observer_clock.clone(), &quiet);
         let is_attacked = seed % 8 == 7;
+        let orgs = if is_attacked { 1 } else { run.random.number(1..=2).unsigned_abs() as usize };
+        let is_bounded = run.random.percent(50);
         let mut simulation = Simulation {
+            run,
             instances: Vec::new(),
             position: Position::Oldest,
-            orgs: if is_attacked { 1 } else { random.number(1..=2).unsigned_abs() as usize },
+            orgs,
             is_attacked,
-            is_bounded: random.percent(50),
+            is_bounded,
             observer,
             observer_clock,
-            tasks: Vec::new(),
-            next_task: 1,
             stale_before: 0,
-            commits: 0,
             sent: Vec::new(),
             ledger: Ledger::default(),
-            checks,
-            trace: Trace::default(),
-            random,
-            store,
-            clocks,
             settings,
         };
         for number in 0..simulation.orgs {
-            let (org, request) = (clients::org(number), clients::put_org(&mut simulation.random));
+            let (org, request) =
+                (clients::org(number), clients::put_org(&mut simulation.run.random));
             simulation.observer.put_org(&org, &request, "sim").await.expect("an org");
             for app in clients::apps() {
                 let request = clients::put_app();
                 simulation.observer.put_app(&org, &app, &request, "sim").await.expect("an app");
             }
         }
-        simulation.store.with(|state| state.commits.clear());
-        simulation.store.sync();
+        simulation.run.store.with(|state| state.commits.clear());
+        simulation.run.store.sync();
         for instance in 0..count {
             simulation.instances.push(simulation.start_instance(instance));
         }
@@ -165,29 +141,18 @@ impl Simulation {
     }
 
     fn start_instance(&self, instance: usize) -> Keeper<Memory> {
-        open(self.store.of_instance(instance), self.clocks.clock(instance), &self.settings)
+        open(self.run.store.of_instance(instance), self.run.clocks.clock(instance), &self.settings)
     }
 
-    async fn play(&mut self, steps: u64) -> Result<(), Violation> {
-        for _ in 0..steps {
-            self.trace.next_step();
-            self.step().await?;
-        }
-        self.trace.next_step();
-        self.finish().await
-    }
-
-    async fn step(&mut self) -> Result<(), Violation> {
-        let is_busy = self.tasks.len() >= TASKS_MAX;
-        if !self.tasks.is_empty() && (is_busy || self.random.percent(55)) {
-            let task = self.random.index(self.tasks.len());
+    async fn random_step(&mut self) -> Result<(), Violation> {
+        if let Some(task) = self.run.pick_in_flight(55) {
             return self.go_on(task).await;
         }
-        let instance = self.random.index(self.instances.len());
-        if self.is_attacked && self.random.percent(40) {
+        let instance = self.run.random.index(self.instances.len());
+        if self.is_attacked && self.run.random.percent(40) {
             return self.attack(instance).await;
         }
-        match self.random.number(0..=99) {
+        match self.run.random.number(0..=99) {
             0..=39 => self.submit(instance).await,
             40..=59 => self.select(instance).await,
             60..=71 => self.advance(),
@@ -202,71 +167,31 @@ impl Simulation {
         }
     }
 
-    async fn start(
-        &mut self,
-        instance: usize,
-        op: Op,
-        work: Work<Outcome>,
-    ) -> Result<(), Violation> {
-        let began = (self.clocks.now_ms(instance), self.commits);
-        self.tasks.push(Task::new(self.next_task, instance, op, began, work));
-        self.next_task += 1;
-        let (index, count) = (self.tasks.len() - 1, self.tasks.len());
-        let is_patient = self.random.percent(60);
-        self.go_on(index).await?;
-        while is_patient && self.tasks.len() == count {
-            self.go_on(index).await?;
-        }
-        Ok(())
-    }
-
-    async fn go_on(&mut self, index: usize) -> Result<(), Violation> {
-        let outcome = self.tasks[index].go_on(&self.store).await;
-        let commits = self.store.with(|state| std::mem::take(&mut state.commits));
-        for commit in &commits {
-            self.commits += 1;
-            self.tasks[index].commits += 1;
-            let violations = self.committed(index, commit);
-            self.report(violations)?;
-        }
-        if let Some(outcome) = outcome {
-            let task = self.tasks.swap_remove(index);
-            let violations = self.answered(&task, outcome);
-            self.report(violations)?;
-        }
-        Ok(())
-    }
-
-    fn report(&self, violations: Vec<Violation>) -> Result<(), Violation> {
-        let mut violations = violations.into_iter();
-        violations.find(|violation| self.checks.is_on(violation.check)).map_or(Ok(()), Err)
-    }
-
     fn any_app(&mut self) -> (OrgId, AppId) {
-        let org = clients::org(self.random.index(self.orgs));
-        (org, self.random.pick(&clients::apps()).clone())
+        let org = clients::org(self.run.random.index(self.orgs));
+        (org, self.run.random.pick(&clients::apps()).clone())
     }
 
     async fn submit(&mut self, instance: usize) -> Result<(), Violation> {
-        let now_ms = self.clocks.now_ms(instance);
+        let now_ms = self.run.clocks.now_ms(instance);
         let (mut org, mut app) = self.any_app();
-        let count = if self.random.percent(20) { self.random.number(2..=6) } else { 1 };
+        let count = if self.run.random.percent(20) { self.run.random.number(2..=6) } else { 1 };
         let mut submissions = Vec::new();
         for _ in 0..count {
-            let is_again = !self.sent.is_empty() && self.random.percent(40);
+            let is_again = !self.sent.is_empty() && self.run.random.percent(40);
             if is_again {
-                let ((of, by, _), first) = self.random.pick(&self.sent).clone();
+                let ((of, by, _), first) = self.run.random.pick(&self.sent).clone();
                 if submissions.is_empty() {
                     (org, app) = (of.clone(), by.clone());
                 }
                 if (&of, &by) == (&org, &app) {
-                    submissions.push(clients::again(&mut self.random, &first, now_ms));
+                    submissions.push(clients::again(&mut self.run.random, &first, now_ms));
                     continue;
                 }
             }
-            let new = clients::submission(&mut self.random, now_ms);
+            let new = clients::submission(&mut self.run.random, now_ms);
             if self.sent.len() == SENT_MAX {
-                self.sent.swap_remove(self.random.index(SENT_MAX));
+                self.sent.swap_remove(self.run.random.index(SENT_MAX));
             }
             self.sent.push(((org.clone(), app.clone(), new.request_id.clone()), new.clone()));
             submissions.push(new);
@@ -275,8 +200,8 @@ impl Simulation {
     }
 
     async fn attack(&mut self, instance: usize) -> Result<(), Violation> {
-        let now_ms = self.clocks.now_ms(instance);
-        let submissions = clients::costliest(&mut self.random, now_ms, self.is_bounded);
+        let now_ms = self.run.clocks.now_ms(instance);
+        let submissions = clients::costliest(&mut self.run.random, now_ms, self.is_bounded);
         let app = clients::apps().swap_remove(0);
         self.send(instance, (clients::org(0), app), submissions).await
     }
@@ -287,12 +212,12 @@ impl Simulation {
         (org, app): (OrgId, AppId),
         submissions: Vec<Submission>,
     ) -> Result<(), Violation> {
-        let now_ms = self.clocks.now_ms(instance);
+        let now_ms = self.run.clocks.now_ms(instance);
         for Submission { request_id, label, stated_cost, at_ms, .. } in submissions.iter().take(6) {
             let cost = stated_cost.unwrap_or_default();
-            self.trace.say(format_args!(
+            self.run.trace.say(format_args!(
                 "task {} on {instance} at {now_ms}: {app} of {} submits {request_id}: {cost} for {label} at {at_ms}",
-                self.next_task,
+                self.run.next_task,
                 last_part(&org),
             ));
         }
@@ -314,11 +239,11 @@ impl Simulation {
 
     async fn select(&mut self, instance: usize) -> Result<(), Violation> {
         let (org, app) = self.any_app();
-        let force = self.random.percent(30);
-        let now_ms = self.clocks.now_ms(instance);
-        self.trace.say(format_args!(
+        let force = self.run.random.percent(30);
+        let now_ms = self.run.clocks.now_ms(instance);
+        self.run.trace.say(format_args!(
             "task {} on {instance} at {now_ms}: {app} of {} selects, force {force}",
-            self.next_task,
+            self.run.next_task,
             last_part(&org),
         ));
         let keeper = self.instances[instance].clone();
@@ -331,11 +256,11 @@ impl Simulation {
     }
 
     async fn change_org(&mut self, instance: usize) -> Result<(), Violation> {
-        let org = clients::org(self.random.index(self.orgs));
-        let request = clients::put_org(&mut self.random);
-        self.trace.say(format_args!(
+        let org = clients::org(self.run.random.index(self.orgs));
+        let request = clients::put_org(&mut self.run.random);
+        self.run.trace.say(format_args!(
             "task {} on {instance}: org {} becomes {} {} {:?}",
-            self.next_task,
+            self.run.next_task,
             last_part(&org),
             request.timezone,
             request.quota_scope,
@@ -352,10 +277,10 @@ impl Simulation {
     /// The aggregator reads on in the feed. Changes whose aggregation fails are delivered again, and sometimes others are.
     async fn aggregate(&mut self, instance: usize) -> Result<(), Violation> {
         let (dirty, next) = self.read_feed();
-        let next = if self.random.percent(80) { next } else { self.position.clone() };
-        self.trace.say(format_args!(
+        let next = if self.run.random.percent(80) { next } else { self.position.clone() };
+        self.run.trace.say(format_args!(
             "task {} on {instance}: aggregates {} totals",
-            self.next_task,
+            self.run.next_task,
             dirty.len()
         ));
         let keeper = self.instances[instance].clone();
@@ -368,14 +293,14 @@ impl Simulation {
 
     fn read_feed(&self) -> (DirtySet, Position) {
         let table = &self.settings.tables.usage_agg_sharded;
-        let calm = Store::new(self.store.clone(), CursorKey::new(KEY));
+        let calm = Store::new(self.run.store.clone(), CursorKey::new(KEY));
         let page = at_once(calm.feed_read(table, "0", &self.position, CHANGES_MAX));
         let page = page.expect("the feed");
         (DirtySet::from_changes(&page.changes), page.next)
     }
 
     async fn full_pass(&mut self, instance: usize) -> Result<(), Violation> {
-        self.trace.say(format_args!("task {} on {instance}: a full pass", self.next_task));
+        self.run.trace.say(format_args!("task {} on {instance}: a full pass", self.run.next_task));
         let keeper = self.instances[instance].clone();
         let work = Box::pin(async move {
             Outcome::Done(pass(&keeper).await.map_err(|error| error.to_string()))
@@ -384,13 +309,11 @@ impl Simulation {
     }
 
     /// Everything ends well: all requests are answered, the store works, and the history is complete.
-    async fn finish(&mut self) -> Result<(), Violation> {
-        self.stale_before = self.next_task;
-        self.store.with(|state| state.rates = FaultRates::default());
-        while !self.tasks.is_empty() {
-            self.go_on(0).await?;
-        }
-        self.observe_at(self.clocks.true_ms());
+    async fn end_well(&mut self) -> Result<(), Violation> {
+        self.stale_before = self.run.next_task;
+        self.run.store.with(|state| state.rates = FaultRates::default());
+        self.drain().await?;
+        self.observe_at(self.run.clocks.true_ms());
         loop {
             let (dirty, next) = self.read_feed();
             if dirty.is_empty() {
@@ -400,7 +323,7 @@ impl Simulation {
             self.position = next;
         }
         at_once(pass(&self.observer)).expect("the store works");
-        self.store.with(|state| state.commits.clear());
+        self.run.store.with(|state| state.commits.clear());
         self.check_history()
     }
 
@@ -431,3 +354,30 @@ fn last_part(org: &OrgId) -> &str {
 
 /// Sums by some key.
 type Sums<K> = BTreeMap<K, crate::model::ledger::Sum>;
+
+impl Simulated for Simulation {
+    type Op = Op;
+    type Outcome = Outcome;
+    const DOMAIN: Domain = Domain::Keeper;
+    const PATIENT_PERCENT: u32 = 60;
+
+    fn run_mut(&mut self) -> &mut Run<Op, Outcome> {
+        &mut self.run
+    }
+
+    async fn step(&mut self) -> Result<(), Violation> {
+        self.random_step().await
+    }
+
+    async fn finish(&mut self) -> Result<(), Violation> {
+        self.end_well().await
+    }
+
+    fn committed(&mut self, index: usize, commit: &Commit) -> Vec<Violation> {
+        self.check_commit(index, commit)
+    }
+
+    fn answered(&mut self, task: Task<Op, Outcome>, outcome: Outcome) -> Vec<Violation> {
+        self.check_answer(&task, outcome)
+    }
+}

@@ -30,12 +30,12 @@ fn further(one: &Position, two: &Position) -> Position {
 
 impl Simulation {
     /// Checks the response to a request.
-    pub(super) fn answered(
+    pub(super) fn check_answer(
         &mut self,
         task: &Task<Op, Outcome>,
         outcome: Outcome,
     ) -> Vec<Violation> {
-        let is_alone = self.commits - task.began_at == task.commits && task.faults == 0;
+        let is_alone = self.run.commits - task.began_at == task.commits && task.faults == 0;
         match (outcome, &task.op) {
             (Outcome::Submitted(Ok(results)), Op::Submit { submissions, .. }) => {
                 let mut violations = Vec::new();
@@ -45,7 +45,7 @@ impl Simulation {
                 violations
             }
             (Outcome::Submitted(Err(error)), _) => {
-                self.trace.say(format_args!("  task {}: {error}", task.id));
+                self.run.trace.say(format_args!("  task {}: {error}", task.id));
                 Vec::new()
             }
             (Outcome::Selected(result), Op::Select { org, app, force }) => match *result {
@@ -53,7 +53,7 @@ impl Simulation {
                     self.check_selection(task, (org, app, *force), &selection, is_alone)
                 }
                 Err(error) => {
-                    self.trace.say(format_args!("  task {}: {error}", task.id));
+                    self.run.trace.say(format_args!("  task {}: {error}", task.id));
                     let is_open = matches!(error, Error::Overflow(_));
                     let found = format!("a selection fails: {error}");
                     is_open
@@ -63,7 +63,7 @@ impl Simulation {
                 }
             },
             (Outcome::Done(done), op) => {
-                self.trace.say(format_args!("  task {}: {done:?}", task.id));
+                self.run.trace.say(format_args!("  task {}: {done:?}", task.id));
                 match op {
                     Op::Aggregate(next) if done.is_ok() => {
                         self.position = further(&self.position, next);
@@ -90,7 +90,7 @@ impl Simulation {
             Ok(_) => "accepted".to_owned(),
             Err(error) => error.to_string(),
         };
-        self.trace.say(format_args!("  task {}: {id}: {said}", task.id));
+        self.run.trace.say(format_args!("  task {}: {id}: {said}", task.id));
         let known = self.ledger.counted.get(&(org.clone(), app.clone(), id.clone()));
         let Op::Submit { submissions, .. } = &task.op else { return None };
         let is_repeated = submissions.iter().filter(|other| other.request_id == *id).count() > 1;
@@ -127,12 +127,12 @@ impl Simulation {
         let chosen = selection.decision.model();
         let label = chosen.map(|model| model.label.clone());
         let (org_name, shown) = (last_part(org), label.as_ref().map(Label::as_str));
-        self.trace.say(format_args!(
+        self.run.trace.say(format_args!(
             "  task {}: {app} of {org_name} is to use {shown:?}, {}",
             task.id, selection.decision.reason
         ));
         let is_stale =
-            task.id < self.stale_before || self.store.with(|state| state.rates.stale > 0);
+            task.id < self.stale_before || self.run.store.with(|state| state.rates.stale > 0);
         let (Some(chosen), true) = (chosen, is_alone && !is_stale) else { return Vec::new() };
         let scope = match selection.response.quota_status.scope {
             weir_keeper::config::QuotaScope::Org => Scope::Org(org.clone()),
@@ -141,7 +141,7 @@ impl Simulation {
         let day = selection.today.day;
         let mut violations = Vec::new();
         let key = keys::total(&scope, &chosen.label, day);
-        let recorded = self.store.item(&self.settings.tables.daily_total, &key);
+        let recorded = self.run.store.item(&self.settings.tables.daily_total, &key);
         let recorded = recorded.as_ref().map(total).unwrap_or_default().cost;
         let submitted = self.ledger.sum(&(scope.clone(), chosen.label.clone(), day)).cost;
         let spent = if force { submitted } else { recorded };
@@ -162,7 +162,7 @@ impl Simulation {
         selection: &Selection,
     ) -> Option<Violation> {
         let key = keys::sticky(scope, selection.today.day);
-        let item = self.store.item(&self.settings.tables.sticky_state, &key)?;
+        let item = self.run.store.item(&self.settings.tables.sticky_state, &key)?;
         if item.i64(TTL).is_some_and(|until| until <= now_ms.div_euclid(1000)) {
             return None;
         }
@@ -187,7 +187,7 @@ impl Simulation {
                 continue;
             }
             let key = keys::total(scope, label, *day);
-            let stored = self.store.item(&self.settings.tables.daily_total, &key);
+            let stored = self.run.store.item(&self.settings.tables.daily_total, &key);
             let stored = stored.as_ref().map(total).unwrap_or_default();
             if stored.cost < sum.cost.min(LARGEST_QUOTA) || stored.requests < sum.requests {
                 let found = format!("{key} is {stored:?} after a full pass, of {sum:?}");
@@ -211,7 +211,7 @@ impl Simulation {
                 *days.entry(*day).or_insert(0) += sum.requests;
             }
             let Some(last) = days.keys().next_back().copied() else { continue };
-            let mut now_ms = self.clocks.true_ms();
+            let mut now_ms = self.run.clocks.true_ms();
             for _ in 0..HISTORY_DAYS_MAX {
                 self.observe_at(now_ms);
                 let today = at_once(self.observer.today(&Scope::Org(org.clone())));
@@ -236,7 +236,7 @@ impl Simulation {
                 let found = format!(
                     "the history of org {number} has {found} of {sum} submissions: {days:?}"
                 );
-                self.report(vec![Violation::new(Check::History, found)])?;
+                self.run.report(vec![Violation::new(Check::History, found)])?;
             }
         }
         Ok(())

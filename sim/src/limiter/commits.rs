@@ -16,8 +16,8 @@ use crate::store::{Commit, ItemChange};
 
 impl Simulation {
     /// Checks what a request wrote.
-    pub(super) fn committed(&mut self, index: usize, commit: &Commit) -> Vec<Violation> {
-        let (instance, now_ms) = (self.tasks[index].instance, self.tasks[index].now_ms);
+    pub(super) fn check_commit(&mut self, index: usize, commit: &Commit) -> Vec<Violation> {
+        let (instance, now_ms) = (self.run.tasks[index].instance, self.run.tasks[index].now_ms);
         let mut violations = Vec::new();
         violations.extend(self.check_record(index, commit));
         let settled = self.settled_by(index, commit, &mut violations);
@@ -25,19 +25,19 @@ impl Simulation {
         for change in &commit.changes {
             let Some(name) = bucket_name(&change.key) else { continue };
             is_config = false;
-            self.bucket_writes.insert((name.clone(), instance), self.commits);
+            self.bucket_writes.insert((name.clone(), instance), self.run.commits);
             let Some(new) = &change.new else { continue };
             let old = change.old.as_ref();
             let cause = self.cause(index, &name, (old, new), &settled, &mut violations);
             violations.extend(self.check_limits(index, &name, (old, new), &cause));
-            self.trace.say(format_args!(
+            self.run.trace.say(format_args!(
                 "  task {} on {instance} at {now_ms} writes {} on {}: {cause:?}",
                 commit.task, name.0, name.1
             ));
             violations.extend(self.buckets.written(&name, (old, new), now_ms, &cause));
         }
-        if is_config && matches!(self.tasks[index].op, Op::Upkeep) {
-            self.config_writes.insert(instance, self.commits);
+        if is_config && matches!(self.run.tasks[index].op, Op::Upkeep) {
+            self.config_writes.insert(instance, self.run.commits);
         }
         violations
     }
@@ -49,7 +49,7 @@ impl Simulation {
         commit: &Commit,
         violations: &mut Vec<Violation>,
     ) -> BTreeMap<EntityId, Deltas> {
-        let task = &self.tasks[index];
+        let task = &self.run.tasks[index];
         let (lease, settle, key) = match &task.op {
             Op::Settle { lease, settle, key } => (*lease, settle.clone(), key.clone()),
             Op::Upkeep => {
@@ -77,7 +77,7 @@ impl Simulation {
             let found = format!("{settle:?} of lease {lease} took effect twice");
             violations.push(Violation::new(Check::Settlement, found));
         }
-        let (store, table) = (&self.store, &self.settings.table);
+        let (store, table) = (&self.run.store, &self.settings.table);
         let ns = self.observer.id();
         let resource = lease_model.grant.resource.clone();
         // A parent pays for limits that it has; one whose bucket is gone, for those that it paid for before.
@@ -105,8 +105,8 @@ impl Simulation {
     ) -> Cause {
         let has = rates(&weir_limiter::item::decode(new));
         let consumed = consumption(old, new);
-        let faults = i64::try_from(self.tasks[index].faults).unwrap_or(i64::MAX - 1);
-        match &mut self.tasks[index].op {
+        let faults = i64::try_from(self.run.tasks[index].faults).unwrap_or(i64::MAX - 1);
+        match &mut self.run.tasks[index].op {
             Op::Acquire { request, paid } => {
                 let paid = paid.entry(name.clone()).or_default();
                 let deltas = if consumed.is_empty() {
@@ -154,7 +154,7 @@ impl Simulation {
 
     /// Whether a write gives back what a request took that is still in flight, and whose lease has expired for another clock.
     fn in_flight(&mut self, name: &BucketName, consumed: &Deltas) -> bool {
-        self.tasks.iter_mut().any(|task| match &mut task.op {
+        self.run.tasks.iter_mut().any(|task| match &mut task.op {
             Op::Acquire { request, paid } if request.on_expiry == OnExpiry::Rollback => {
                 paid.get_mut(name).is_some_and(|paid| {
                     let of = |limit| paid.amounts.get(limit).copied().unwrap_or_default();
@@ -175,7 +175,7 @@ impl Simulation {
         cause: &Cause,
     ) -> Option<Violation> {
         let has = rates(&weir_limiter::item::decode(new));
-        let op = &self.tasks[index].op;
+        let op = &self.run.tasks[index].op;
         let own = match op {
             Op::Acquire { request, .. } if request.entity == name.0 => request.limits.as_deref(),
             _ => None,

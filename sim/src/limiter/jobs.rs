@@ -13,6 +13,7 @@ use weir_table::feed::{Consumer, POSITIONS_TABLE, Position};
 
 use super::{KEY, Op, Outcome, Simulation, clients};
 use crate::check::{Check, Violation};
+use crate::run::Simulated as _;
 use crate::store::{FaultRates, Memory};
 use crate::task::at_once;
 
@@ -72,10 +73,12 @@ async fn work(
 impl Simulation {
     /// Runs the background work of an instance once.
     pub(super) async fn job(&mut self, instance: usize) -> Result<(), Violation> {
-        self.trace.say(format_args!("task {} on {instance}: background work", self.next_task));
+        self.run
+            .trace
+            .say(format_args!("task {} on {instance}: background work", self.run.next_task));
         let limiter = self.instances[instance].limiter.clone();
-        let store = self.store.of_instance(instance);
-        let clock = self.clocks.clock(instance);
+        let store = self.run.store.of_instance(instance);
+        let clock = self.run.clocks.clock(instance);
         let consumer = consumer(store, &format!("instance-{instance}"), clock, &limiter);
         let task = Box::pin(async move {
             Outcome::Done(super::responses::kind(&work(limiter, consumer).await))
@@ -84,19 +87,19 @@ impl Simulation {
     }
 
     /// Everything ends well: all requests are answered, the store works, and the usage is complete.
-    pub(super) async fn finish(&mut self) -> Result<(), Violation> {
-        self.stale_before = self.next_task;
-        self.store.with(|state| state.rates = FaultRates::default());
-        let mut turn = 0;
-        while !self.tasks.is_empty() {
-            // One may wait for another, so they take turns.
-            turn += 1;
-            self.go_on(turn % self.tasks.len()).await?;
+    pub(super) async fn end_well(&mut self) -> Result<(), Violation> {
+        self.stale_before = self.run.next_task;
+        self.run.store.with(|state| state.rates = FaultRates::default());
+        let mut polls = 0;
+        while !self.run.tasks.is_empty() {
+            // One may wait for another, so each goes on after the other.
+            polls += 1;
+            self.go_on(polls % self.run.tasks.len()).await?;
         }
-        self.clocks.advance(600_000, &mut self.random, |_| false);
-        self.clocks.agree();
-        let now_ms = self.clocks.true_ms();
-        self.store.with(|state| state.now_ms = now_ms.unsigned_abs());
+        self.run.clocks.advance(600_000, &mut self.run.random, |_| false);
+        self.run.clocks.agree();
+        let now_ms = self.run.clocks.true_ms();
+        self.run.store.with(|state| state.now_ms = now_ms.unsigned_abs());
         if let Clock::Manual(now) = &self.observer_clock {
             now.store(now_ms.unsigned_abs(), std::sync::atomic::Ordering::SeqCst);
         }
@@ -105,10 +108,10 @@ impl Simulation {
     }
 
     fn count_usage(&self) {
-        let calm = Store::new(self.store.clone(), CursorKey::new(KEY));
+        let calm = Store::new(self.run.store.clone(), CursorKey::new(KEY));
         let limiter = Limiter::new(calm, self.observer_clock.clone(), self.settings.clone());
         let mut consumer =
-            consumer(self.store.clone(), "last", self.observer_clock.clone(), &limiter);
+            consumer(self.run.store.clone(), "last", self.observer_clock.clone(), &limiter);
         let mut is_patient = false;
         for _ in 0..LAST_RUNS_MAX {
             let counted = at_once(async {
@@ -166,6 +169,6 @@ impl Simulation {
         }
         let differs = consumed.iter().find(|(at, used)| recorded.get(at) != Some(used));
         let found = format!("consumed, and not recorded alike: {differs:?}");
-        self.report(vec![Violation::new(Check::Usage, found)])
+        self.run.report(vec![Violation::new(Check::Usage, found)])
     }
 }

@@ -37,14 +37,14 @@ fn is_record(change: &ItemChange) -> bool {
 impl Simulation {
     /// Gives a request a key, or sends an earlier one again.
     pub(super) fn keyed_request(&mut self, request: Acquire) -> Acquire {
-        if !self.sent.is_empty() && self.random.percent(60) {
-            let mut again = self.random.pick(&self.sent).clone();
-            if self.random.percent(15) {
+        if !self.sent.is_empty() && self.run.random.percent(60) {
+            let mut again = self.run.random.pick(&self.sent).clone();
+            if self.run.random.percent(15) {
                 again.consume = request.consume;
             }
             return again;
         }
-        let key = format!("acquire-{}", self.next_task);
+        let key = format!("acquire-{}", self.run.next_task);
         let request = Acquire { idempotency_key: Some(key), ..request };
         if self.sent.len() == SENT_MAX {
             let oldest = self.sent.remove(0);
@@ -56,8 +56,8 @@ impl Simulation {
 
     /// A request with a key takes only with its record, and only if there is none.
     pub(super) fn check_record(&mut self, index: usize, commit: &Commit) -> Option<Violation> {
-        let now_ms = self.tasks[index].now_ms;
-        let Op::Acquire { request, .. } = &self.tasks[index].op else { return None };
+        let now_ms = self.run.tasks[index].now_ms;
+        let Op::Acquire { request, .. } = &self.run.tasks[index].op else { return None };
         let key = request.idempotency_key.clone()?;
         let takes = |change: &ItemChange| {
             let new = change.new.as_ref().filter(|_| bucket_name(&change.key).is_some());

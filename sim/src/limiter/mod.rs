@@ -27,25 +27,17 @@ use weir_table::cursor::CursorKey;
 use weir_table::feed::{POSITIONS_TABLE, positions_spec};
 
 use crate::check::{Checks, Violation};
-use crate::clocks::Clocks;
 use crate::model::lease::Lease;
-use crate::random::Random;
-use crate::store::Memory;
-use crate::task::{Task, Work, at_once, on_paused_runtime};
-use crate::trace::{Domain, Failure, Passed, Trace};
+use crate::run::{KEY, NOON_MS, Run, Simulated, run_seed};
+use crate::store::{Commit, Memory};
+use crate::task::{Task, at_once};
+use crate::trace::{Domain, Failure, Passed};
 use buckets::{BucketName, Buckets, Deltas};
 use keyed::Keyed;
 use power::Unsynced;
 
-/// Noon on some day, in milliseconds since 1970.
-const NOON_MS: i64 = 2_115_633_600_000;
-/// Polls of a request in a row.
-const PATIENT_POLLS_MAX: u32 = 500;
-/// Most requests in flight.
-const TASKS_MAX: usize = 6;
 /// Leases that clients remember.
 const LEASES_MAX: usize = 24;
-const KEY: [u8; 32] = [7; 32];
 
 /// A request in flight.
 enum Op {
@@ -99,17 +91,12 @@ struct Instance {
 
 /// A run.
 struct Simulation {
-    random: Random,
-    store: Memory,
-    clocks: Clocks,
+    run: Run<Op, Outcome>,
     settings: Settings,
     instances: Vec<Instance>,
     /// Sees the store as it is, by the clock it is given.
     observer: Namespace<Memory>,
     observer_clock: Clock,
-    tasks: Vec<Task<Op, Outcome>>,
-    next_task: u64,
-    commits: u64,
     /// Requests with a lower number may have read stale items.
     stale_before: u64,
     has_system: bool,
@@ -130,8 +117,6 @@ struct Simulation {
     /// The last commit of each instance on each bucket, and on config and entities.
     bucket_writes: BTreeMap<(BucketName, usize), u64>,
     config_writes: BTreeMap<usize, u64>,
-    checks: Checks,
-    trace: Trace,
 }
 
 /// Runs a seed for so many steps.
@@ -139,12 +124,7 @@ struct Simulation {
 /// # Errors
 /// A rule was broken.
 pub fn run(seed: u64, steps: u64, checks: &Checks) -> Result<Passed, Box<Failure>> {
-    fastrand::seed(seed);
-    on_paused_runtime(async {
-        let mut simulation = Simulation::new(seed, checks.clone()).await;
-        let done = simulation.play(steps).await;
-        simulation.trace.outcome(Domain::Limiter, seed, done)
-    })
+    run_seed(seed, steps, async |seed| Simulation::new(seed, checks.clone()).await)
 }
 
 /// A limiter on the store as `store` calls it.
@@ -160,12 +140,10 @@ fn open(store: &Memory, clock: Clock, settings: &Settings) -> (Limiter<Memory>, 
 
 impl Simulation {
     async fn new(seed: u64, checks: Checks) -> Simulation {
-        let mut random = Random::new(seed);
-        let store = Memory::new(seed ^ 0x5eed, NOON_MS.unsigned_abs());
-        let count = random.number(1..=3).unsigned_abs() as usize;
-        let clocks = Clocks::new(count, NOON_MS);
-        let mut settings = Settings::new(random.percent(40), KEY);
-        if random.percent(50) {
+        let (mut run, count) = Run::new(seed, checks);
+        let store = run.store.clone();
+        let mut settings = Settings::new(run.random.percent(40), KEY);
+        if run.random.percent(50) {
             settings.config_ttl_ms = 0;
         }
         let observer_clock = Clock::manual(NOON_MS.unsigned_abs());
@@ -174,17 +152,14 @@ impl Simulation {
         calm.create_table(&positions_spec(POSITIONS_TABLE)).await.expect("a table");
         Limiter::open(calm, observer_clock.clone(), settings.clone()).await.expect("a limiter");
         let (_, observer) = open(&store, observer_clock.clone(), &quiet);
+        let has_system = run.random.percent(30);
         let mut simulation = Simulation {
-            has_system: random.percent(30),
-            random,
-            clocks,
+            run,
+            has_system,
             settings,
             instances: Vec::new(),
             observer,
             observer_clock,
-            tasks: Vec::new(),
-            next_task: 1,
-            commits: 0,
             stale_before: 0,
             buckets: Buckets::default(),
             leases: Vec::new(),
@@ -196,16 +171,13 @@ impl Simulation {
             levels: Vec::new(),
             bucket_writes: BTreeMap::new(),
             config_writes: BTreeMap::new(),
-            checks,
-            trace: Trace::default(),
-            store,
         };
         for id in clients::parents() {
             let parent = simulation.observer.put_entity(&id, Default::default(), "sim");
             parent.await.expect("a parent");
         }
-        simulation.store.with(|state| state.commits.clear());
-        simulation.store.sync();
+        simulation.run.store.with(|state| state.commits.clear());
+        simulation.run.store.sync();
         for instance in 0..count {
             let started = simulation.start_instance(instance);
             simulation.instances.push(started);
@@ -214,29 +186,18 @@ impl Simulation {
     }
 
     fn start_instance(&self, instance: usize) -> Instance {
-        let store = self.store.of_instance(instance);
-        let (limiter, ns) = open(&store, self.clocks.clock(instance), &self.settings);
-        let read_stale = self.store.with(|state| state.rates.stale > 0);
-        Instance { limiter, ns, started_at: self.commits, read_stale, asked: BTreeMap::new() }
+        let store = self.run.store.of_instance(instance);
+        let (limiter, ns) = open(&store, self.run.clocks.clock(instance), &self.settings);
+        let read_stale = self.run.store.with(|state| state.rates.stale > 0);
+        Instance { limiter, ns, started_at: self.run.commits, read_stale, asked: BTreeMap::new() }
     }
 
-    async fn play(&mut self, steps: u64) -> Result<(), Violation> {
-        for _ in 0..steps {
-            self.trace.next_step();
-            self.step().await?;
-        }
-        self.trace.next_step();
-        self.finish().await
-    }
-
-    async fn step(&mut self) -> Result<(), Violation> {
-        let is_busy = self.tasks.len() >= TASKS_MAX;
-        if !self.tasks.is_empty() && (is_busy || self.random.percent(55)) {
-            let task = self.random.index(self.tasks.len());
+    async fn random_step(&mut self) -> Result<(), Violation> {
+        if let Some(task) = self.run.pick_in_flight(55) {
             return self.go_on(task).await;
         }
-        let instance = self.random.index(self.instances.len());
-        match self.random.number(0..=99) {
+        let instance = self.run.random.index(self.instances.len());
+        match self.run.random.number(0..=99) {
             0..=41 => self.acquire(instance).await,
             42..=59 => self.settle(instance).await,
             60..=75 => {
@@ -267,69 +228,21 @@ impl Simulation {
         }
     }
 
-    /// Starts a request. Half of them run to their end at once.
-    async fn start(
-        &mut self,
-        instance: usize,
-        op: Op,
-        work: Work<Outcome>,
-    ) -> Result<(), Violation> {
-        let began = (self.clocks.now_ms(instance), self.commits);
-        self.tasks.push(Task::new(self.next_task, instance, op, began, work));
-        self.next_task += 1;
-        let index = self.tasks.len() - 1;
-        let count = self.tasks.len();
-        let is_patient = self.random.percent(50);
-        // It begins at once, because it reads the clock when it begins.
-        self.go_on(index).await?;
-        let mut polls = 0;
-        // It may wait for another request of its instance, which then has to go on.
-        while is_patient && self.tasks.len() == count && polls < PATIENT_POLLS_MAX {
-            self.go_on(index).await?;
-            polls += 1;
-        }
-        Ok(())
-    }
-
-    /// Lets a request go on, and checks what it wrote and answered.
-    async fn go_on(&mut self, index: usize) -> Result<(), Violation> {
-        let outcome = self.tasks[index].go_on(&self.store).await;
-        let commits = self.store.with(|state| std::mem::take(&mut state.commits));
-        for commit in &commits {
-            self.commits += 1;
-            self.tasks[index].commits += 1;
-            self.before_write(commit.is_synced);
-            let violations = self.committed(index, commit);
-            self.report(violations)?;
-        }
-        if let Some(outcome) = outcome {
-            let task = self.tasks.swap_remove(index);
-            let violations = self.answered(task, outcome);
-            self.report(violations)?;
-        }
-        Ok(())
-    }
-
-    fn report(&self, violations: Vec<Violation>) -> Result<(), Violation> {
-        let mut violations = violations.into_iter();
-        violations.find(|violation| self.checks.is_on(violation.check)).map_or(Ok(()), Err)
-    }
-
     async fn acquire(&mut self, instance: usize) -> Result<(), Violation> {
-        let mut request = clients::acquire(&mut self.random);
+        let mut request = clients::acquire(&mut self.run.random);
         let (mut instance, again) = (instance, self.refused.take());
-        match again.filter(|_| self.random.percent(60)) {
+        match again.filter(|_| self.run.random.percent(60)) {
             // A client that is refused asks again.
             Some((at, refused)) => (instance, request) = (at, refused),
-            None if self.random.percent(12) => request = self.keyed_request(request),
+            None if self.run.random.percent(12) => request = self.keyed_request(request),
             None => {}
         }
-        let now_ms = self.clocks.now_ms(instance);
-        let task = self.next_task;
+        let now_ms = self.run.clocks.now_ms(instance);
+        let task = self.run.next_task;
         let Acquire { entity, resource, consume, limits, idempotency_key, .. } = &request;
         let own = if limits.is_some() { ", with limits of its own" } else { "" };
         let key = idempotency_key.as_deref().unwrap_or("no key");
-        self.trace.say(format_args!(
+        self.run.trace.say(format_args!(
             "task {task} on {instance} at {now_ms}: {entity} acquires {consume:?} of {resource}{own} ({key})"
         ));
         let ns = self.instances[instance].ns.clone();
@@ -343,25 +256,27 @@ impl Simulation {
             return Ok(());
         }
         let first = self.leases.len().saturating_sub(LEASES_MAX);
-        let lease = first + self.random.index(self.leases.len() - first);
+        let lease = first + self.run.random.index(self.leases.len() - first);
         let held = self.leases[lease].net();
-        let settle = clients::settle(&mut self.random, &held);
+        let settle = clients::settle(&mut self.run.random, &held);
         let grant = self.leases[lease].grant.clone();
         // A client repeats a call with the same key; two clients never share one.
-        let again = self.tasks.iter().find_map(|task| match &task.op {
+        let again = self.run.tasks.iter().find_map(|task| match &task.op {
             Op::Settle { lease: of, settle, key: Some(key) } if *of == lease => {
                 Some((settle.clone(), Some(key.clone())))
             }
             _ => None,
         });
-        let (settle, key) = match again.filter(|_| self.random.percent(50)) {
+        let (settle, key) = match again.filter(|_| self.run.random.percent(50)) {
             Some(again) => again,
-            None => (settle, self.random.percent(60).then(|| format!("key-{}", self.next_task))),
+            None => {
+                (settle, self.run.random.percent(60).then(|| format!("key-{}", self.run.next_task)))
+            }
         };
-        let now_ms = self.clocks.now_ms(instance);
-        self.trace.say(format_args!(
+        let now_ms = self.run.clocks.now_ms(instance);
+        self.run.trace.say(format_args!(
             "task {} on {instance} at {now_ms}: lease {lease}: {settle:?} ({key:?})",
-            self.next_task
+            self.run.next_task
         ));
         let ns = self.instances[instance].ns.clone();
         let op = Op::Settle { lease, settle: settle.clone(), key: key.clone() };
@@ -373,10 +288,10 @@ impl Simulation {
     }
 
     async fn change_config(&mut self, instance: usize) -> Result<(), Violation> {
-        let (level, config) = clients::config(&mut self.random, self.has_system);
-        self.trace.say(format_args!(
+        let (level, config) = clients::config(&mut self.run.random, self.has_system);
+        self.run.trace.say(format_args!(
             "task {} on {instance}: {level:?} becomes {config:?}",
-            self.next_task
+            self.run.next_task
         ));
         if let Some(config) = &config {
             self.levels.push((level.clone(), config.limits.clone()));
@@ -393,10 +308,10 @@ impl Simulation {
     }
 
     async fn change_entity(&mut self, instance: usize) -> Result<(), Violation> {
-        let (id, child) = clients::child(&mut self.random);
-        self.trace.say(format_args!(
+        let (id, child) = clients::child(&mut self.run.random);
+        self.run.trace.say(format_args!(
             "task {} on {instance}: {id} gets parent {:?}, cascade {}",
-            self.next_task, child.parent, child.cascade
+            self.run.next_task, child.parent, child.cascade
         ));
         let ns = self.instances[instance].ns.clone();
         let work = Box::pin(async move {
@@ -407,11 +322,11 @@ impl Simulation {
     }
 
     async fn operate(&mut self, instance: usize) -> Result<(), Violation> {
-        let Acquire { entity, resource, .. } = clients::acquire(&mut self.random);
+        let Acquire { entity, resource, .. } = clients::acquire(&mut self.run.random);
         let ns = self.instances[instance].ns.clone();
         let amounts: BTreeMap<LimitName, i64> =
             clients::limit_names().into_iter().take(1).map(|name| (name, 2)).collect();
-        let is_reset = self.random.percent(50);
+        let is_reset = self.run.random.percent(50);
         let op = match is_reset {
             true => Op::Reset,
             false => {
@@ -419,9 +334,9 @@ impl Simulation {
             }
         };
         let what = if is_reset { "reset" } else { "topped up" };
-        self.trace.say(format_args!(
+        self.run.trace.say(format_args!(
             "task {} on {instance}: {entity} on {resource} is {what}",
-            self.next_task
+            self.run.next_task
         ));
         let work = Box::pin(async move {
             let done = match is_reset {
@@ -431,5 +346,33 @@ impl Simulation {
             Outcome::Done(responses::kind(&done))
         });
         self.start(instance, op, work).await
+    }
+}
+
+impl Simulated for Simulation {
+    type Op = Op;
+    type Outcome = Outcome;
+    const DOMAIN: Domain = Domain::Limiter;
+    const PATIENT_PERCENT: u32 = 50;
+
+    fn run_mut(&mut self) -> &mut Run<Op, Outcome> {
+        &mut self.run
+    }
+
+    async fn step(&mut self) -> Result<(), Violation> {
+        self.random_step().await
+    }
+
+    async fn finish(&mut self) -> Result<(), Violation> {
+        self.end_well().await
+    }
+
+    fn committed(&mut self, index: usize, commit: &Commit) -> Vec<Violation> {
+        self.before_write(commit.is_synced);
+        self.check_commit(index, commit)
+    }
+
+    fn answered(&mut self, task: Task<Op, Outcome>, outcome: Outcome) -> Vec<Violation> {
+        self.check_answer(task, outcome)
     }
 }

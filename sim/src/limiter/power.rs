@@ -53,7 +53,7 @@ impl Simulation {
     /// So much time has passed.
     pub(super) fn sync_after(&mut self, ms: i64) {
         if ms >= SYNCED_AFTER_MS {
-            self.store.sync();
+            self.run.store.sync();
             self.unsynced = Unsynced::default();
         }
     }
@@ -64,11 +64,13 @@ impl Simulation {
             return;
         }
         let Unsynced { snapshots, mut leases, mut returned } = std::mem::take(&mut self.unsynced);
-        assert_eq!(snapshots.len(), self.store.unsynced(), "a snapshot for each write");
-        let kept = self.random.index(snapshots.len() + 1);
+        assert_eq!(snapshots.len(), self.run.store.unsynced(), "a snapshot for each write");
+        let kept = self.run.random.index(snapshots.len() + 1);
         let lost = snapshots.len() - kept;
-        self.trace.say(format_args!("the power is cut, {lost} of {} writes are lost", lost + kept));
-        self.store.cut_power(kept);
+        self.run
+            .trace
+            .say(format_args!("the power is cut, {lost} of {} writes are lost", lost + kept));
+        self.run.store.cut_power(kept);
         if let Some(snapshot) = snapshots.into_iter().nth(kept) {
             self.buckets = snapshot.buckets;
             self.keyed = snapshot.keyed;
@@ -77,7 +79,7 @@ impl Simulation {
                 self.leases[index] = lease;
             }
         }
-        self.commits += 1;
+        self.run.commits += 1;
         for instance in 0..self.instances.len() {
             self.restart(instance);
         }

@@ -42,11 +42,15 @@ fn error_kind(error: &Error) -> String {
 
 impl Simulation {
     /// Checks the response to a request.
-    pub(super) fn answered(&mut self, task: Task<Op, Outcome>, outcome: Outcome) -> Vec<Violation> {
-        let is_alone = self.commits - task.began_at == task.commits;
+    pub(super) fn check_answer(
+        &mut self,
+        task: Task<Op, Outcome>,
+        outcome: Outcome,
+    ) -> Vec<Violation> {
+        let is_alone = self.run.commits - task.began_at == task.commits;
         match (outcome, &task.op) {
             (Outcome::Acquired(result), Op::Acquire { request, paid }) => {
-                self.trace.say(format_args!("  task {}: {}", task.id, say(&result)));
+                self.run.trace.say(format_args!("  task {}: {}", task.id, say(&result)));
                 let child = (request.entity.clone(), request.resource.clone());
                 let mut violations = self.check_payment(&task, request, paid, &result);
                 violations.extend(self.check_config(request, &result));
@@ -72,18 +76,18 @@ impl Simulation {
                 violations
             }
             (Outcome::Settled(result), Op::Settle { lease, .. }) => {
-                self.trace.say(format_args!("  task {}: {}", task.id, kind(&result)));
-                let others = self
-                    .tasks
-                    .iter()
-                    .any(|other| matches!(&other.op, Op::Settle { lease: of, .. } if of == lease));
+                self.run.trace.say(format_args!("  task {}: {}", task.id, kind(&result)));
+                let others =
+                    self.run.tasks.iter().any(
+                        |other| matches!(&other.op, Op::Settle { lease: of, .. } if of == lease),
+                    );
                 match result {
                     Ok(settled) if is_alone && !others => self.check_settled(*lease, &settled),
                     _ => Vec::new(),
                 }
             }
             (Outcome::Done(what), _) => {
-                self.trace.say(format_args!("  task {}: {what}", task.id));
+                self.run.trace.say(format_args!("  task {}: {what}", task.id));
                 Vec::new()
             }
             _ => Vec::new(),
@@ -196,7 +200,7 @@ impl Simulation {
             _ => task.began_at,
         };
         let (is_uncached, is_stale) =
-            (self.settings.config_ttl_ms == 0, self.store.with(|state| state.rates.stale > 0));
+            (self.settings.config_ttl_ms == 0, self.run.store.with(|state| state.rates.stale > 0));
         // A stale read shows the config before its last change, however old, and may be cached.
         let is_stale = is_stale || task.id < self.stale_before;
         let may_be_old = is_stale || (instance.read_stale && !is_uncached);
@@ -205,7 +209,7 @@ impl Simulation {
             may_be_old || **at > since || (!is_uncached && **at > instance.started_at && is_other)
         });
         // A change of config that is in flight has reached the store, but not the cache of its instance.
-        let is_changing = self.tasks.iter().any(|other| {
+        let is_changing = self.run.tasks.iter().any(|other| {
             other.instance == task.instance && matches!(other.op, Op::Upkeep) && other.commits > 0
         });
         let mut others = self.bucket_writes.iter().filter(|((bucket, by), at)| {
@@ -230,7 +234,7 @@ impl Simulation {
         let (ns, table) = (self.observer.id(), &self.settings.table);
         limits.iter().all(|status| {
             let key = weir_limiter::keys::bucket(ns, &status.entity, resource, 0);
-            let Some(stored) = self.store.item(table, &key) else { return true };
+            let Some(stored) = self.run.store.item(table, &key) else { return true };
             let stored = rates(&weir_limiter::item::decode(&stored));
             let rate = stored.get(&status.limit.name);
             rate.is_none_or(|rate| *rate == status.limit.rate())

@@ -3,3 +3,5 @@
 pub mod bucket;
 pub mod lease;
 pub mod ledger;
+pub mod practice;
+pub mod review;

@@ -53,6 +53,14 @@ impl Table {
         self.items.iter().filter_map(|(key, slot)| Some((key, slot.now.as_ref()?)))
     }
 
+    /// The items of a partition.
+    pub(super) fn partition(&self, partition: &str) -> impl Iterator<Item = (&Key, &Item)> {
+        let first = Key { partition: partition.into(), sort: None };
+        let of = first.partition.clone();
+        let range = self.items.range(first..).take_while(move |(key, _)| key.partition == of);
+        range.filter_map(|(key, slot)| Some((key, slot.now.as_ref()?)))
+    }
+
     /// Replaces an item. Returns the old one.
     pub(super) fn set(&mut self, key: &Key, new: Option<Item>, at_ms: u64) -> Option<Item> {
         let slot = self.items.entry(key.clone()).or_default();
