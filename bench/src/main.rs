@@ -11,6 +11,8 @@ mod limiter;
 mod load;
 mod measure;
 mod pinning;
+mod practice;
+mod print;
 mod reviews;
 mod sample;
 mod table;
@@ -54,6 +56,8 @@ enum Command {
     Keeper(keeper::Args),
     /// The reviews: recordings, queries, rollups and comparisons in process.
     Reviews(reviews::Args),
+    /// The practice service: the load of a coding-practice platform over HTTP.
+    Practice(practice::Args),
     /// The bare axum server that `edge` compares with.
     #[command(hide = true)]
     BareServer,
@@ -66,6 +70,7 @@ fn main() {
         Command::Limiter(args) => limiter::run(&args),
         Command::Keeper(args) => keeper::run(&args),
         Command::Reviews(args) => reviews::run(&args),
+        Command::Practice(args) => practice::run(&args),
         Command::BareServer => edge::bare::serve(),
     }
 }

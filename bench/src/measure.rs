@@ -1,6 +1,7 @@
 //! Runs an operation from many concurrent callers and measures rate and latency.
 
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -147,4 +148,21 @@ pub(crate) fn cpu_time_of(process: &str) -> Duration {
     let (_, fields) = stat.rsplit_once(')').expect("a name");
     let ticks = fields.split_whitespace().skip(11).take(4);
     TICK * ticks.map(|field| field.parse::<u32>().expect("ticks")).sum::<u32>()
+}
+
+/// The load average of the machine over the last minute, as text.
+pub(crate) fn load_average() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// Bytes of all files below a folder.
+pub(crate) fn bytes_below(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    bytes.sum()
 }

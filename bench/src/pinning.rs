@@ -1,7 +1,7 @@
 //! The CPUs that servers and load generators run on.
 
 use std::ffi::OsStr;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const SERVER_CPU: &str = "0";
 const CLIENT_CPU: &str = "1";
@@ -25,6 +25,17 @@ impl Pinning {
     /// A command that starts `program` on the CPU of the load generators.
     pub(crate) fn client(self, program: impl AsRef<OsStr>) -> Command {
         self.command(CLIENT_CPU, program.as_ref())
+    }
+
+    /// Moves this process to the CPU of the load generators.
+    pub(crate) fn move_this_process(self) {
+        if self == Pinning::Pinned {
+            let process = std::process::id().to_string();
+            let mut taskset = Command::new("taskset");
+            taskset.args(["--all-tasks", "--pid", "--cpu-list", CLIENT_CPU, &process]);
+            let moved = taskset.stdout(Stdio::null()).status().expect("taskset");
+            assert!(moved.success(), "taskset cannot move this process to CPU {CLIENT_CPU}");
+        }
     }
 
     /// The number of threads that a load generator should use.

@@ -66,6 +66,12 @@ pub(super) struct Shape {
     pub(super) findings: usize,
 }
 
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} models × {} findings", self.models, self.findings)
+    }
+}
+
 impl Shape {
     pub(super) fn findings_of_review(self) -> usize {
         self.models * self.findings

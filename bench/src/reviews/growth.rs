@@ -3,19 +3,23 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use weir_reviews::bounds::COMPARE_MODELS_MAX;
 use weir_reviews::compare;
-use weir_reviews::rollup::{self, Day, DayRange, Level};
+use weir_reviews::rollup::{self, DayRange, Level};
+use weir_reviews::time::Day;
 
 use super::generate::{self, Shape};
 use super::queries::{self, Pattern};
 use super::scene::{DAYS, Scene};
 use super::{right, table};
-use crate::measure::resident_mib;
+use crate::measure::{load_average, resident_mib};
 
 /// The reviews that are loaded: 40 findings each.
 const SHAPE: Shape = Shape { models: 5, findings: 8 };
 /// Days that the rollup takes at most; more than there are.
 const BOUND: u64 = 1_000_000;
+/// Reviews of most models: several on each day.
+const REVIEWS_OF_MOST_MODELS: u64 = 500;
 /// Comparisons of which the median is printed.
 const COMPARISONS: usize = 9;
 
@@ -36,7 +40,7 @@ pub(super) async fn run(folder: &Path, sizes: &[u64], length: Duration) {
 async fn measure(folder: &Path, findings: u64, length: Duration) -> Column {
     let scene = Scene::open(&folder.join("growth")).await;
     let count = findings / SHAPE.findings_of_review() as u64;
-    println!("  {findings} findings: recording {count} reviews");
+    println!("  {findings} findings: recording {count} reviews, load average {}", load_average());
     let loaded = scene.load(count, SHAPE).await;
     let mut column = Column { findings, cells: Vec::new() };
     column.add("reviews", count.to_string());
@@ -49,8 +53,11 @@ async fn measure(folder: &Path, findings: u64, length: Duration) -> Column {
     column.add("full rollup, s", format!("{:.2}", took.as_secs_f64()));
     column.add("  days of repositories rolled up", days.to_string());
     let one = Level::Repository(generate::owner(), generate::repo(0));
-    column.add("comparison, all repositories, ms", millis(compare(&scene, &Level::All).await));
-    column.add("comparison, one repository, ms", millis(compare(&scene, &one).await));
+    column.add(
+        "comparison, all repositories, ms",
+        millis(compare(&scene, &Level::All, SHAPE.models).await),
+    );
+    column.add("comparison, one repository, ms", millis(compare(&scene, &one, SHAPE.models).await));
     let subjects = queries::subjects(&scene).await;
     for pattern in Pattern::ALL {
         println!("  {findings} findings: {}", pattern.name());
@@ -61,6 +68,17 @@ async fn measure(folder: &Path, findings: u64, length: Duration) -> Column {
     column.add("resident, MiB", resident_mib().to_string());
     scene.close().await;
     column
+}
+
+/// Prints the time of a comparison of as many models as are allowed, with all their pairs.
+pub(super) async fn compare_most_models(folder: &Path) {
+    let scene = Scene::open(&folder.join("models")).await;
+    let shape = Shape { models: COMPARE_MODELS_MAX, findings: 5 };
+    scene.load(REVIEWS_OF_MOST_MODELS, shape).await;
+    full_rollup(&scene).await;
+    let took = compare(&scene, &Level::All, shape.models).await;
+    println!("comparison of {} models over {} days: {} ms", shape.models, DAYS + 1, millis(took));
+    scene.close().await;
 }
 
 /// Rolls up everything that was recorded. Returns the days of repositories and the time.
@@ -74,7 +92,7 @@ async fn full_rollup(scene: &Scene) -> (u64, Duration) {
 }
 
 /// The median time of a comparison of all models over all days.
-async fn compare(scene: &Scene, level: &Level) -> Duration {
+async fn compare(scene: &Scene, level: &Level, models: usize) -> Duration {
     let (reviews, mut times) = (&scene.reviews, Vec::new());
     let tomorrow = Day::of_ms(reviews.now_ms()).plus(1);
     let range = DayRange::new(tomorrow.minus(DAYS + 1), tomorrow).expect("a range");
@@ -83,7 +101,7 @@ async fn compare(scene: &Scene, level: &Level) -> Duration {
         let comparison =
             compare::read(reviews.store(), &reviews.rollup_table(), level, range, None).await;
         times.push(start.elapsed());
-        assert_eq!(comparison.expect("a comparison").models.len(), SHAPE.models);
+        assert_eq!(comparison.expect("a comparison").models.len(), models);
     }
     times.sort_unstable();
     *times.get(COMPARISONS / 2).expect("a median")

@@ -1,14 +1,17 @@
-//! `weir-bench reviews`: recordings, the access patterns, rollups and comparisons in this process, on the embedded store.
+//! `weir-bench reviews`: recordings, the access patterns, rollups and comparisons in this process, on the embedded store, and
+//! recordings through a server.
 
 mod generate;
 mod growth;
+mod http;
 mod queries;
 mod recording;
 mod scene;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use comfy_table::{Cell, CellAlignment, Row, Table};
+use crate::print::{right, table};
 
 /// Findings in the tables on which queries and comparisons run.
 const SIZES: [u64; 3] = [10_000, 100_000, 1_000_000];
@@ -20,6 +23,9 @@ pub(crate) struct Args {
     /// Parts to run: all of them by default.
     #[arg(value_enum)]
     parts: Vec<Part>,
+    /// The `weir` binary to measure; by default the one beside this program.
+    #[arg(long)]
+    weir: Option<PathBuf>,
     /// Seconds that each case runs.
     #[arg(long, default_value_t = 5.0)]
     seconds: f64,
@@ -32,8 +38,12 @@ pub(crate) struct Args {
 enum Part {
     /// Recordings of whole reviews.
     Recording,
+    /// Recordings of whole reviews through `weir serve`.
+    Http,
     /// Rollup, comparison and queries on tables of growing size.
     Growth,
+    /// Comparison of as many models as are allowed.
+    Models,
 }
 
 pub(crate) fn run(args: &Args) {
@@ -50,18 +60,13 @@ pub(crate) fn run(args: &Args) {
         if runs(Part::Growth) {
             growth::run(folder.path(), sizes.expect("sizes"), length).await;
         }
+        if runs(Part::Models) {
+            growth::compare_most_models(folder.path()).await;
+        }
     });
-}
-
-/// A table with these heads.
-fn table<R: Into<Row>>(heads: R) -> Table {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::UTF8_FULL_CONDENSED);
-    table.set_header(heads);
-    table
-}
-
-/// A cell with a number.
-fn right(text: String) -> Cell {
-    Cell::new(text).set_alignment(CellAlignment::Right)
+    if runs(Part::Http) {
+        let beside = || std::env::current_exe().expect("this program").with_file_name("weir");
+        let binary = args.weir.clone().unwrap_or_else(beside);
+        http::run(folder.path(), &binary, length);
+    }
 }

@@ -86,7 +86,7 @@ pub(super) async fn subjects(scene: &Scene) -> Arc<Subjects> {
             break;
         }
     }
-    let today = Day::of(scene.reviews.now_ms());
+    let today = Day::of_ms(scene.reviews.now_ms());
     Arc::new(Subjects { ids, categories: generate::categories(), today })
 }
 
@@ -119,7 +119,7 @@ async fn ask(reviews: &Reviews<Embedded>, of: &Subjects, pattern: Pattern, rando
             list.map(|list| list.items.len())
         }
         Pattern::Date => {
-            let day = of.today.plus_days(-((random % DAYS as usize) as i64));
+            let day = of.today.minus((random % DAYS as usize) as u32);
             // A small table has days without reviews.
             reviews.by_date(day, &page).await.map(|list| list.items.len().max(1))
         }

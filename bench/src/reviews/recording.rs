@@ -4,40 +4,59 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use comfy_table::Table;
+use comfy_table::Cell;
 use weir_reviews::record::NewReview;
 
 use super::generate::{self, Shape};
 use super::scene::Scene;
 use super::{right, table};
-use crate::measure::{cpu_time_of, scatter, tasks};
+use crate::measure::{Figures, cpu_time_of, scatter, tasks};
 
-const SHAPES: [Shape; 2] = [Shape { models: 5, findings: 40 }, Shape { models: 3, findings: 5 }];
-const WRITERS: [usize; 2] = [1, 8];
+pub(super) const SHAPES: [Shape; 2] =
+    [Shape { models: 5, findings: 40 }, Shape { models: 3, findings: 5 }];
+pub(super) const WRITERS: [usize; 2] = [1, 8];
 /// Different reviews that are recorded in turn, under new ids.
-const DIFFERENT: u64 = 64;
+pub(super) const DIFFERENT: u64 = 64;
+pub(super) const COLUMNS: [&str; 7] =
+    ["recording", "writers", "reviews/s", "findings/s", "p50 ms", "p99 ms", "CPU ms/review"];
+
+/// The figures of a case.
+pub(super) struct Recording {
+    pub(super) shape: Shape,
+    pub(super) writers: usize,
+    pub(super) figures: Figures,
+    pub(super) cpu_time: Duration,
+}
+
+impl Recording {
+    pub(super) fn cells(&self) -> [Cell; 7] {
+        let Recording { shape, writers, figures, cpu_time } = self;
+        let findings = figures.rate() * shape.findings_of_review() as f64;
+        let cpu_ms = cpu_time.as_secs_f64() * 1e3 / figures.count as f64;
+        [
+            shape.to_string().into(),
+            right(writers.to_string()),
+            right(format!("{:.0}", figures.rate())),
+            right(format!("{findings:.0}")),
+            right(format!("{:.1}", figures.micros(0.5) / 1000.0)),
+            right(format!("{:.1}", figures.micros(0.99) / 1000.0)),
+            right(format!("{cpu_ms:.2}")),
+        ]
+    }
+}
 
 pub(super) async fn run(folder: &Path, length: Duration) {
-    let mut rows = table([
-        "recording",
-        "writers",
-        "reviews/s",
-        "findings/s",
-        "p50 ms",
-        "p99 ms",
-        "CPU ms/review",
-    ]);
+    let mut rows = table(COLUMNS);
     for shape in SHAPES {
         for writers in WRITERS {
-            measure(folder, shape, writers, length, &mut rows).await;
+            println!("  recording, {shape}, {writers} writers");
+            rows.add_row(measure(folder, shape, writers, length).await.cells());
         }
     }
     println!("{rows}");
 }
 
-async fn measure(folder: &Path, shape: Shape, writers: usize, length: Duration, rows: &mut Table) {
-    let name = format!("{} models × {} findings", shape.models, shape.findings);
-    println!("  recording, {name}, {writers} writers");
+async fn measure(folder: &Path, shape: Shape, writers: usize, length: Duration) -> Recording {
     let scene = Scene::open(&folder.join("recording")).await;
     let review = |seed| generate::review(&mut fastrand::Rng::with_seed(seed), shape, None);
     let different: Arc<Vec<NewReview>> = Arc::new((0..DIFFERENT).map(review).collect());
@@ -51,15 +70,7 @@ async fn measure(folder: &Path, shape: Shape, writers: usize, length: Duration, 
         }
     })
     .await;
-    let used = cpu_time_of("self") - before;
-    rows.add_row([
-        name.into(),
-        right(writers.to_string()),
-        right(format!("{:.0}", figures.rate())),
-        right(format!("{:.0}", figures.rate() * shape.findings_of_review() as f64)),
-        right(format!("{:.1}", figures.micros(0.5) / 1000.0)),
-        right(format!("{:.1}", figures.micros(0.99) / 1000.0)),
-        right(format!("{:.2}", used.as_secs_f64() * 1e3 / figures.count as f64)),
-    ]);
+    let cpu_time = cpu_time_of("self") - before;
     scene.close().await;
+    Recording { shape, writers, figures, cpu_time }
 }

@@ -13,6 +13,7 @@ use weir_table::clock::Clock;
 use weir_table::embedded::{Embedded, Options};
 
 use super::generate::{self, Shape};
+use crate::measure::bytes_below;
 
 /// Days of the reviews that are loaded, and of a comparison. One less than the retention, which counts from `created_at`.
 pub(super) const DAYS: u32 = 89;
@@ -71,14 +72,4 @@ impl Scene {
     pub(super) fn bytes(&self) -> u64 {
         bytes_below(&self.folder)
     }
-}
-
-fn bytes_below(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let bytes = entries.map(|entry| match entry.metadata() {
-        Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    });
-    bytes.sum()
 }
