@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run setup build-setup check fmt clippy doc deny unused-deps typos \
-        test tests doc-tests test-all sim sim-faults audit bench-table bench-table-long bench-edge bench-limiter bench-keeper bench-reviews clean
+        test tests doc-tests test-all sim sim-faults audit bench-table bench-table-long bench-edge bench-limiter bench-keeper bench-reviews bench-practice clean
 # Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
 .NOTPARALLEL:
 
@@ -59,10 +59,12 @@ tests: ## Run the tests only (ARGS="-E 'test(name)'" selects some)
 doc-tests: ## Run the examples in the documentation
 	@$(STEP) "examples in the documentation" cargo test --workspace --locked --doc
 
+# Optimised, with the assertions of a debug build: unoptimised, recording 1 000 reviews takes longer than 15 minutes.
+test-all: WITH_SERVERS := $(TARGET)/full/with-servers
 test-all: setup ## Run the tests at full length (hours): more rounds, more data, no time limits
-	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --no-run
+	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --cargo-profile full --no-run
 	@WEIR_TEST_ALL=1 $(STEP) "tests at full length" \
-		$(WITH_SERVERS) cargo nextest run --workspace --locked --profile all $(ARGS)
+		$(WITH_SERVERS) cargo nextest run --workspace --locked --cargo-profile full --profile all $(ARGS)
 
 sim: build-setup ## Simulate instances, clocks and faults from a seed (SEED=7 STEPS=10000, ARGS="--seeds 100")
 	@$(STEP) "build" cargo build --release --package weir-sim
@@ -97,7 +99,12 @@ bench-keeper: build-setup ## Measure submissions and model selections (needs an 
 	@$(STEP) "keeper benchmark" cargo run --release --package weir-bench -- keeper $(ARGS)
 
 bench-reviews: build-setup ## Measure recordings, queries, rollups and comparisons of reviews (needs an idle machine)
+	@$(STEP) "build" cargo build --release --package weir
 	@$(STEP) "reviews benchmark" cargo run --release --package weir-bench -- reviews $(ARGS)
+
+bench-practice: build-setup ## Measure practice at the rates and volumes of its source (needs an idle machine)
+	@$(STEP) "build" cargo build --release --package weir
+	@$(STEP) "practice benchmark" cargo run --release --package weir-bench -- practice $(ARGS)
 
 clean: ## Remove what was built and installed in this folder
 	cargo clean
