@@ -1,4 +1,4 @@
-//! The rows that a record refers to. One that PostgreSQL lacks is written first.
+//! The rows that a record refers to. One that PostgreSQL lacks is inserted first, and added to `written`.
 
 use tokio_postgres::Transaction;
 use weir_table::Backend;
@@ -15,8 +15,9 @@ impl<B: Backend> Migration<B> {
         &self,
         transaction: &Transaction<'_>,
         plan: PlanId,
+        written: &mut Vec<RecordKey>,
     ) -> Result<Option<i64>> {
-        self.parent_row(transaction, RecordKey::Plan(plan)).await
+        self.parent_row(transaction, RecordKey::Plan(plan), written).await
     }
 
     /// The row of a user; `None` if the user was deleted on both sides.
@@ -24,8 +25,9 @@ impl<B: Backend> Migration<B> {
         &self,
         transaction: &Transaction<'_>,
         user: &UserId,
+        written: &mut Vec<RecordKey>,
     ) -> Result<Option<i64>> {
-        self.parent_row(transaction, RecordKey::User(user.clone())).await
+        self.parent_row(transaction, RecordKey::User(user.clone()), written).await
     }
 
     /// The row of the problem of a test case.
@@ -33,8 +35,9 @@ impl<B: Backend> Migration<B> {
         &self,
         transaction: &Transaction<'_>,
         at: &ProblemRef,
+        written: &mut Vec<RecordKey>,
     ) -> Result<i64> {
-        let row = self.parent_row(transaction, RecordKey::Problem(at.clone())).await?;
+        let row = self.parent_row(transaction, RecordKey::Problem(at.clone()), written).await?;
         row.ok_or_else(|| Error::Refused {
             message: format!("the problem {at} does not exist"),
             is_data: true,
@@ -56,6 +59,7 @@ impl<B: Backend> Migration<B> {
         &self,
         transaction: &Transaction<'_>,
         key: RecordKey,
+        written: &mut Vec<RecordKey>,
     ) -> Result<Option<i64>> {
         let keys = std::slice::from_ref(&key);
         if let Some(row) = row_ids(transaction, keys).await?.remove(&key) {
@@ -66,7 +70,11 @@ impl<B: Backend> Migration<B> {
         }
         match self.load(keys).await?.remove(&key) {
             // A user refers to a plan, which refers to nothing.
-            Some(record) => Ok(Some(Box::pin(self.upsert(transaction, &record, None)).await?)),
+            Some(record) => {
+                let row = Box::pin(self.upsert(transaction, &record, None, written)).await?;
+                written.push(key);
+                Ok(Some(row))
+            }
             None => Ok(None),
         }
     }

@@ -25,15 +25,17 @@ type Value = Box<dyn ToSql + Sync + Send>;
 type Columns = Vec<(&'static str, Value)>;
 
 impl<B: Backend> Migration<B> {
-    /// Writes a record over a row, or as a new one. Returns the id of the row.
+    /// Writes a record over a row, or as a new one. Returns the id of the row, and adds to `parents` the records that had to
+    /// be inserted before.
     pub(super) async fn upsert(
         &self,
         transaction: &Transaction<'_>,
         record: &Record,
         row: Option<i64>,
+        parents: &mut Vec<RecordKey>,
     ) -> Result<i64> {
         let key = record.key(&self.practice().settings().zone);
-        let columns = self.columns(transaction, record).await?;
+        let columns = self.columns(transaction, record, parents).await?;
         match row {
             Some(row) => {
                 update(transaction, key.entity(), row, &columns).await?;
@@ -43,27 +45,34 @@ impl<B: Backend> Migration<B> {
         }
     }
 
-    async fn columns(&self, transaction: &Transaction<'_>, record: &Record) -> Result<Columns> {
+    async fn columns(
+        &self,
+        transaction: &Transaction<'_>,
+        record: &Record,
+        parents: &mut Vec<RecordKey>,
+    ) -> Result<Columns> {
         Ok(match record {
             Record::Plan(plan) => plan_columns(plan),
-            Record::User(user) => user_columns(user, self.plan_row(transaction, user.plan).await?),
+            Record::User(user) => {
+                user_columns(user, self.plan_row(transaction, user.plan, parents).await?)
+            }
             Record::Problem(problem) => problem_columns(problem),
             Record::TestCase(at, case) => vec![
-                ("problem_id", value(self.problem_row(transaction, at).await?)),
+                ("problem_id", value(self.problem_row(transaction, at, parents).await?)),
                 ("input", value(case.input.clone())),
                 ("output", value(case.output.clone())),
                 ("created_at", time(case.created_s)),
             ],
             Record::Run(run) => {
                 let user = match &run.summary.user_id {
-                    Some(user) => self.user_row(transaction, user).await?,
+                    Some(user) => self.user_row(transaction, user, parents).await?,
                     None => None,
                 };
                 let problem = self.number_row(transaction, run.summary.problem_id.as_deref());
                 run_columns(run, user, problem.await?)
             }
             Record::Usage(usage) => {
-                let user = self.user_row(transaction, &usage.user).await?;
+                let user = self.user_row(transaction, &usage.user, parents).await?;
                 let missing = || Error::Refused {
                     message: format!("the user {} does not exist", usage.user),
                     is_data: true,

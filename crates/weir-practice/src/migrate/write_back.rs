@@ -1,7 +1,7 @@
 //! Writes records back to PostgreSQL: those that differ, in one transaction. If PostgreSQL refuses one of them, each is
 //! written alone, so that the others arrive.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio_postgres::{Client, Transaction};
 use weir_table::Backend;
@@ -12,7 +12,7 @@ use super::error::{Error, Result};
 use super::record::Record;
 use super::record_key::RecordKey;
 use super::select::Lock;
-use crate::import::{OnDifference, Step, step};
+use crate::import::{Imported, OnDifference, Step, step};
 
 /// Records that are written in one transaction.
 pub(super) const TOGETHER: usize = 100;
@@ -38,6 +38,15 @@ pub(super) struct WrittenBack {
     pub(super) counts: BTreeMap<Entity, WriteCounts>,
     /// Records that PostgreSQL refused, and why.
     pub(super) refused: Vec<(RecordKey, String)>,
+    /// Records that were inserted because others refer to them, and that have not been met yet. They are counted already.
+    parents: BTreeSet<RecordKey>,
+}
+
+/// What one transaction has written.
+#[derive(Debug, Default)]
+struct Batch {
+    counts: BTreeMap<Entity, WriteCounts>,
+    parents: Vec<RecordKey>,
 }
 
 /// Who writes, and over what.
@@ -62,12 +71,13 @@ impl<B: Backend> Migration<B> {
         into: &mut WrittenBack,
     ) -> Result<()> {
         for some in records.chunks(TOGETHER) {
-            match self.write_together(client, some, mode).await {
-                Ok(counts) => into.add(&counts),
+            match self.write_together(client, some, mode, &into.parents).await {
+                Ok(batch) => into.add(some, batch),
                 Err(error) if error.is_of_record() => {
                     for one in some {
-                        match self.write_together(client, std::slice::from_ref(one), mode).await {
-                            Ok(counts) => into.add(&counts),
+                        let alone = std::slice::from_ref(one);
+                        match self.write_together(client, alone, mode, &into.parents).await {
+                            Ok(batch) => into.add(alone, batch),
                             Err(error) if error.is_of_record() => into.refuse(&one.0, &error),
                             Err(error) => return Err(error),
                         }
@@ -84,7 +94,8 @@ impl<B: Backend> Migration<B> {
         client: &mut Client,
         records: &[(RecordKey, Record)],
         mode: WriteBackMode,
-    ) -> Result<BTreeMap<Entity, WriteCounts>> {
+        counted: &BTreeSet<RecordKey>,
+    ) -> Result<Batch> {
         let transaction = client.transaction().await?;
         if mode.is_echo {
             transaction.batch_execute("SET LOCAL weir.applier = 'on'").await?;
@@ -92,16 +103,17 @@ impl<B: Backend> Migration<B> {
         let keys: Vec<RecordKey> = records.iter().map(|(key, _)| key.clone()).collect();
         let lock = if mode.dry_run { Lock::No } else { Lock::ForUpdate };
         let found = self.load_rows(&transaction, &keys, lock).await?;
-        let mut counts = BTreeMap::<Entity, WriteCounts>::new();
+        let mut batch = Batch::default();
         for (key, record) in records {
-            let counts = counts.entry(key.entity()).or_default();
+            let counts = batch.counts.entry(key.entity()).or_default();
             let row = found.get(key);
             let stored = row.map(|(_, stored)| {
                 (stored.is_same(record), stored.updated_s().unwrap_or(i64::MIN))
             });
             let step = step(stored, record.updated_s().unwrap_or_default(), mode.on);
             match (step, row) {
-                (Step::Done(crate::import::Imported::Unchanged), _) => counts.unchanged += 1,
+                (Step::Done(Imported::Unchanged), _) if counted.contains(key) => {}
+                (Step::Done(Imported::Unchanged), _) => counts.unchanged += 1,
                 (Step::Done(_), _) => counts.kept += 1,
                 (Step::Write, Some((row, _)))
                     if mode.skips_queued && is_queued(&transaction, key.entity(), *row).await? =>
@@ -110,14 +122,15 @@ impl<B: Backend> Migration<B> {
                 }
                 (Step::Write, row) => {
                     if !mode.dry_run {
-                        self.upsert(&transaction, record, row.map(|(row, _)| *row)).await?;
+                        let row = row.map(|(row, _)| *row);
+                        self.upsert(&transaction, record, row, &mut batch.parents).await?;
                     }
                     *if row.is_some() { &mut counts.updated } else { &mut counts.inserted } += 1;
                 }
             }
         }
         transaction.commit().await?;
-        Ok(counts)
+        Ok(batch)
     }
 }
 
@@ -132,13 +145,21 @@ pub(super) async fn is_queued(
 }
 
 impl WrittenBack {
-    fn add(&mut self, counts: &BTreeMap<Entity, WriteCounts>) {
-        for (entity, more) in counts {
+    /// Adds what became of `records`, and of those that had to be inserted before them.
+    fn add(&mut self, records: &[(RecordKey, Record)], batch: Batch) {
+        for (entity, more) in &batch.counts {
             let sum = self.counts.entry(*entity).or_default();
             sum.inserted += more.inserted;
             sum.updated += more.updated;
             sum.unchanged += more.unchanged;
             sum.kept += more.kept;
+        }
+        for (key, _) in records {
+            self.parents.remove(key);
+        }
+        for key in batch.parents {
+            self.counts.entry(key.entity()).or_default().inserted += 1;
+            self.parents.insert(key);
         }
     }
 

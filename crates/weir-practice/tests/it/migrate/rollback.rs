@@ -12,7 +12,11 @@ use weir_practice::users::{NewUser, UserPatch};
 use super::origin::{Origin, SMALL, assert_same, backfill};
 use crate::scene::{Scene, Watched};
 
-scenes!(@on embedded what_postgresql_missed_is_restored a_newer_row_stays);
+scenes!(@on embedded
+    what_postgresql_missed_is_restored
+    a_row_that_others_need_first_is_counted_once
+    a_newer_row_stays
+);
 
 async fn rollback(migration: &Migration<Watched>, dry_run: bool) -> RollbackReport {
     let report = migration.rollback(RollbackOptions { dry_run }, &mut |_| {}).await.unwrap();
@@ -80,6 +84,27 @@ async fn what_postgresql_missed_is_restored(scene: &Scene) {
     assert_eq!(scene.practice.user(&ann).await.unwrap().name, "Ann");
     // The next row of the application gets an id of its own.
     origin.run("INSERT INTO users (email) VALUES ('next@example.com')");
+}
+
+/// Records come in the order of their keys, so runs of many users come before the users.
+async fn a_row_that_others_need_first_is_counted_once(scene: &Scene) {
+    const USERS: u64 = 120;
+    let origin = Origin::new(SMALL);
+    let migration = origin.migration(scene).await;
+    backfill(&migration).await;
+    for number in 0..USERS {
+        let email = Email::new(&format!("new{number}@example.com")).unwrap();
+        let user = scene.practice.create_user(NewUser::new(email, "New"), "admin").await.unwrap();
+        let mut run = NewRun::new(Platform::new("baekjoon").unwrap(), "1000", "x".into());
+        run.user_id = Some(user.id);
+        scene.practice.record_run(run).await.unwrap();
+    }
+    let dry = rollback(&migration, true).await;
+    let done = rollback(&migration, false).await;
+    assert_eq!(done.tables, dry.tables);
+    assert_eq!(done.written(), 2 * USERS, "{:?}", done.tables);
+    assert_eq!(rollback(&migration, false).await.written(), 0);
+    assert_same(&migration).await;
 }
 
 async fn a_newer_row_stays(scene: &Scene) {
