@@ -63,6 +63,9 @@ pub const MOTO_VAR: &str = "WEIR_TEST_MOTO";
 /// The environment variable that names a running PostgreSQL, as `postgres://USER@HOST:PORT`; the user may create databases.
 pub const POSTGRES_VAR: &str = "WEIR_TEST_POSTGRES";
 
+/// The access key that the DynamoDB back-end uses on this machine. DynamoDB Local has a database for each key, too.
+const ACCESS_KEY: &str = "local";
+
 /// Why a test server could not be started, or a program of tests not be found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -110,6 +113,30 @@ pub fn dynamo_local_endpoint() -> Result<&'static str, &'static Error> {
         Some(url) => Ok(url),
         None => OWN.get_or_init(DynamoLocal::start).as_ref().map(DynamoLocal::endpoint),
     }
+}
+
+/// The region of the tests of this process. DynamoDB Local has a database for each region, so no test waits for another one
+/// or searches through its changes. A region that the environment names is used as it is.
+#[must_use]
+pub fn dynamo_local_region() -> &'static str {
+    static REGION: OnceLock<String> = OnceLock::new();
+    REGION.get_or_init(|| {
+        let own = || unique_prefix("test").trim_end_matches('-').to_owned();
+        env::var("AWS_REGION").unwrap_or_else(|_| own())
+    })
+}
+
+/// Environment variables with which another program sees the tables of this process.
+#[must_use]
+pub fn dynamo_local_environment() -> [(&'static str, &'static str); 5] {
+    let region = dynamo_local_region();
+    [
+        ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
+        ("AWS_SECRET_ACCESS_KEY", ACCESS_KEY),
+        ("AWS_REGION", region),
+        ("AWS_DEFAULT_REGION", region),
+        ("AWS_EC2_METADATA_DISABLED", "true"),
+    ]
 }
 
 /// The address of moto: the shared one, or else one for this process.

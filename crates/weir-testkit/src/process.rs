@@ -47,8 +47,8 @@ impl DynamoLocal {
         let arguments = |port: u16| {
             let mut arguments =
                 vec!["--".into(), "java".into(), "-jar".into(), jar.clone().into_os_string()];
-            // Without -sharedDb every access key and region would see tables of its own.
-            arguments.extend(["-inMemory", "-sharedDb", "-disableTelemetry"].map(Into::into));
+            // Without -sharedDb every region has tables of its own: see `dynamo_local_region`.
+            arguments.extend(["-inMemory", "-disableTelemetry"].map(Into::into));
             arguments.extend(["-port".into(), port.to_string().into()]);
             arguments
         };

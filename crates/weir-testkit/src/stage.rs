@@ -110,15 +110,20 @@ pub fn dynamodb_local(name: &str, now_ms: u64, play: impl AsyncFnOnce(Stage)) {
 
 /// DynamoDB Local, with tables of this prefix.
 pub async fn dynamodb(prefix: &str) -> Dynamo {
-    let options = DynamoOptions {
-        region: Some("us-east-1".to_owned()),
+    Dynamo::connect(dynamodb_options(prefix)).await.unwrap()
+}
+
+/// Options for DynamoDB Local, with tables of this prefix.
+#[must_use]
+pub fn dynamodb_options(prefix: &str) -> DynamoOptions {
+    DynamoOptions {
+        region: Some(crate::dynamo_local_region().to_owned()),
         endpoint: Some(crate::dynamo_local_endpoint().unwrap().to_owned()),
         table_prefix: prefix.to_owned(),
-        // It does one thing at a time, and all tests share it: whoever waits is not to give up.
+        // All tests share it: whoever waits is not to give up.
         timeouts: patient_timeouts(),
         ..DynamoOptions::default()
-    };
-    Dynamo::connect(options).await.unwrap()
+    }
 }
 
 fn runtime() -> tokio::runtime::Runtime {

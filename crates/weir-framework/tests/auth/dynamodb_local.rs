@@ -9,7 +9,7 @@ use weir_framework::auth::{Auth, Secret, Settings, TokenError};
 use weir_table::Store;
 use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
-use weir_table::dynamodb::{Dynamo, Options};
+use weir_table::dynamodb::Dynamo;
 
 use crate::place::{CLIENT, START_MS, pair, refusal, scope_kinds};
 
@@ -23,14 +23,7 @@ struct Shared {
 
 impl Shared {
     async fn new(name: &str) -> Shared {
-        let options = Options {
-            region: Some("us-east-1".to_owned()),
-            endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
-            table_prefix: weir_testkit::unique_prefix(name),
-            timeouts: weir_testkit::stage::patient_timeouts(),
-            ..Options::default()
-        };
-        let dynamo = Dynamo::connect(options).await.unwrap();
+        let dynamo = weir_testkit::stage::dynamodb(&weir_testkit::unique_prefix(name)).await;
         // Tokens expire by this clock, items by DynamoDB's: it must not be behind.
         let clock = Clock::manual(START_MS.max(Clock::System.now_ms()));
         Shared { store: Store::new(dynamo, CursorKey::new([7; 32])), clock }

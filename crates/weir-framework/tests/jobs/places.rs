@@ -62,13 +62,7 @@ pub(crate) async fn embedded_with(options: impl FnOnce(Options) -> Options) -> P
 
 #[cfg(feature = "dynamodb")]
 pub(crate) async fn dynamodb() -> Place {
-    let options = weir_table::dynamodb::Options {
-        endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
-        table_prefix: weir_testkit::unique_prefix("jobs"),
-        timeouts: weir_testkit::stage::patient_timeouts(),
-        ..Default::default()
-    };
-    let dynamo = weir_table::dynamodb::Dynamo::connect(options).await.unwrap();
+    let dynamo = weir_testkit::stage::dynamodb(&weir_testkit::unique_prefix("jobs")).await;
     prepared(AnyBackend::Dynamo(dynamo), Clock::manual(NOW_MS), None).await
 }
 

@@ -15,9 +15,7 @@ use weir_table::dynamodb::{Dynamo, Verb};
 use weir_table::{AnyBackend, Item};
 use weir_testkit::ledger::Ledger;
 use weir_testkit::page::Page;
-use weir_testkit::prices::{
-    self, MILLION_READS_MILLIUSD, operation_nanousd, stored_nanousd, usd,
-};
+use weir_testkit::prices::{self, MILLION_READS_MILLIUSD, operation_nanousd, stored_nanousd, usd};
 
 use crate::lists::indexed;
 use crate::samples::{category, finding_id, id, model, owner, repo, review, user};

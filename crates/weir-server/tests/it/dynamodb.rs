@@ -7,17 +7,10 @@ use weir_framework::testing::TestApp;
 use weir_framework::{Code, Settings};
 use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
-use weir_table::dynamodb::{Dynamo, Options};
 use weir_table::{AnyBackend, Store};
 
 async fn store(prefix: &str) -> Store<AnyBackend> {
-    let options = Options {
-        endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
-        table_prefix: prefix.to_owned(),
-        timeouts: weir_testkit::stage::patient_timeouts(),
-        ..Options::default()
-    };
-    let dynamo = Dynamo::connect(options).await.unwrap();
+    let dynamo = weir_testkit::stage::dynamodb(prefix).await;
     Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]))
 }
 

@@ -8,7 +8,6 @@ use weir_server::keeper::{KeeperService, Settings};
 use weir_server::limiter::LimiterService;
 use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
-use weir_table::dynamodb::{Dynamo, Options};
 use weir_table::{AnyBackend, Store};
 
 use crate::scene::{APP, Client, ORG, Scene};
@@ -28,14 +27,7 @@ impl Shared {
 
     /// Another instance, with a clock of its own.
     pub(crate) async fn start(&self) -> Scene {
-        let options = Options {
-            region: Some("us-east-1".to_owned()),
-            endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
-            table_prefix: self.prefix.clone(),
-            timeouts: weir_testkit::stage::patient_timeouts(),
-            ..Options::default()
-        };
-        let dynamo = Dynamo::connect(options).await.unwrap();
+        let dynamo = weir_testkit::stage::dynamodb(&self.prefix).await;
         let store = Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]));
         let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
         settings.token_address_rate = 0;

@@ -9,20 +9,12 @@ use weir_framework::testing::TestApp;
 use weir_server::practice::PracticeService;
 use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
-use weir_table::dynamodb::{Dynamo, Options};
 use weir_table::{AnyBackend, Store};
 
 use crate::scene::Scene;
 
 pub(crate) async fn instance(prefix: &str) -> Scene {
-    let options = Options {
-        region: Some("us-east-1".to_owned()),
-        endpoint: Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned()),
-        table_prefix: prefix.to_owned(),
-        timeouts: weir_testkit::stage::patient_timeouts(),
-        ..Options::default()
-    };
-    let dynamo = Dynamo::connect(options).await.unwrap();
+    let dynamo = weir_testkit::stage::dynamodb(prefix).await;
     let store = Store::new(AnyBackend::Dynamo(dynamo), CursorKey::new([7; 32]));
     let app = TestApp::builder(vec![Box::new(PracticeService::default())]).settings(|settings| {
         let secret = Secret::new("a signing key that all instances know of");

@@ -68,17 +68,20 @@ pub(crate) fn embedded_delayed_index(scenario: &str, body: Scenario) {
 
 pub(crate) fn dynamodb_local(scenario: &str, body: Scenario) {
     on_dynamodb("dynamodb_local", scenario, body, || {
-        Some(weir_testkit::dynamo_local_endpoint().unwrap().to_owned())
+        let region = weir_testkit::dynamo_local_region();
+        Some((weir_testkit::dynamo_local_endpoint().unwrap(), region))
     });
 }
 
 pub(crate) fn moto(scenario: &str, body: Scenario) {
-    on_dynamodb("moto", scenario, body, || Some(weir_testkit::moto_endpoint().unwrap().to_owned()));
+    on_dynamodb("moto", scenario, body, || {
+        Some((weir_testkit::moto_endpoint().unwrap(), "us-east-1"))
+    });
 }
 
 pub(crate) fn dynoxide(scenario: &str, body: Scenario) {
     on_dynamodb("dynoxide", scenario, body, || {
-        Some(weir_testkit::dynoxide_endpoint().unwrap().to_owned())
+        Some((weir_testkit::dynoxide_endpoint().unwrap(), "us-east-1"))
     });
 }
 
@@ -105,7 +108,10 @@ fn on_embedded(backend: &str, scenario: &str, body: Scenario, tune: fn(&mut Opti
     runtime.block_on(fixture.store.backend().close()).unwrap();
 }
 
-fn on_dynamodb(backend: &str, scenario: &str, body: Scenario, endpoint: fn() -> Option<String>) {
+/// The address and the region; without them, AWS.
+type Endpoint = Option<(&'static str, &'static str)>;
+
+fn on_dynamodb(backend: &str, scenario: &str, body: Scenario, endpoint: fn() -> Endpoint) {
     if skipped(backend, scenario) {
         return;
     }
@@ -113,8 +119,8 @@ fn on_dynamodb(backend: &str, scenario: &str, body: Scenario, endpoint: fn() -> 
     let prefix = std::env::var(AWS_PREFIX_VAR).unwrap_or_else(|_| "weir-contract".to_owned());
     let runtime = runtime();
     let options = dynamodb::Options {
-        region: endpoint.as_ref().map(|_| "us-east-1".to_owned()),
-        endpoint,
+        region: endpoint.map(|(_, region)| region.to_owned()),
+        endpoint: endpoint.map(|(address, _)| address.to_owned()),
         table_prefix: weir_testkit::unique_prefix(&prefix),
         timeouts: weir_testkit::stage::patient_timeouts(),
         ..dynamodb::Options::default()

@@ -150,6 +150,7 @@ pub(crate) fn open(dir: &Path, setting: Setting) -> Result<Store<Embedded>> {
 /// Connects to a DynamoDB endpoint.
 pub(crate) async fn connect(endpoint: &str) -> Result<Dynamo> {
     let options = dynamodb::Options {
+        region: Some(weir_testkit::dynamo_local_region().to_owned()),
         endpoint: Some(endpoint.to_owned()),
         table_prefix: weir_testkit::unique_prefix("differential"),
         timeouts: weir_testkit::stage::patient_timeouts(),

@@ -11,6 +11,7 @@ pub(crate) const TABLE: &str = "things";
 /// Options for `endpoint` that do not keep a test waiting.
 pub(crate) fn options(endpoint: &str, prefix: String) -> Options {
     Options {
+        region: Some(weir_testkit::dynamo_local_region().to_owned()),
         endpoint: Some(endpoint.to_owned()),
         table_prefix: prefix,
         timeouts: Timeouts {
@@ -23,7 +24,6 @@ pub(crate) fn options(endpoint: &str, prefix: String) -> Options {
             wait_max: Duration::from_millis(5),
             ..RetryOptions::default()
         },
-        ..Options::default()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use weir_table::clock::Clock;
 use weir_table::cursor::CursorKey;
-use weir_table::dynamodb::{Dynamo, Options};
+use weir_table::dynamodb::Dynamo;
 use weir_table::embedded::{self, Embedded};
 use weir_table::feed::{
     Change, Consumer, FeedWindow, Image, POSITIONS_TABLE, Position, positions_spec,
@@ -42,14 +42,7 @@ pub(crate) async fn on_embedded() -> TestStore<Embedded> {
 }
 
 pub(crate) async fn dynamo() -> Dynamo {
-    let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
-    let options = Options {
-        endpoint: Some(endpoint.to_owned()),
-        table_prefix: weir_testkit::unique_prefix("feed"),
-        timeouts: weir_testkit::stage::patient_timeouts(),
-        ..Options::default()
-    };
-    Dynamo::connect(options).await.unwrap()
+    weir_testkit::stage::dynamodb(&weir_testkit::unique_prefix("feed")).await
 }
 
 pub(crate) async fn on_dynamodb() -> TestStore<Dynamo> {

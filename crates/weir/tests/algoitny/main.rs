@@ -49,7 +49,7 @@ impl Server {
         let (folder, prefix) =
             (tempfile::tempdir().unwrap(), weir_testkit::unique_prefix("algoitny"));
         let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
-        let flags = ["--store", "dynamodb", "--region", "us-east-1", "--dynamodb-endpoint"];
+        let flags = ["--store", "dynamodb", "--dynamodb-endpoint"];
         let flags = flags.into_iter().chain([endpoint, "--table-prefix", &prefix]);
         let flags: Vec<String> = flags.map(ToOwned::to_owned).collect();
         let instance = Instance::start(folder.path(), &flags, &folder.path().join("address"));
@@ -89,10 +89,7 @@ impl Server {
             .arg(format!("{}algoitny_main", self.prefix))
             .arg(Path::new(FOLDER).join("examples.md"))
             .arg(input.to_string())
-            .env("AWS_ACCESS_KEY_ID", "test")
-            .env("AWS_SECRET_ACCESS_KEY", "test")
-            .env("AWS_DEFAULT_REGION", "us-east-1")
-            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .envs(weir_testkit::dynamo_local_environment())
             .env("TZ", "UTC")
             .output()
             .unwrap();

@@ -155,12 +155,7 @@ pub(crate) fn clean(command: &mut Command, folder: &Path) {
             command.env_remove(name);
         }
     }
-    command
-        .current_dir(folder)
-        .env("AWS_ACCESS_KEY_ID", "test")
-        .env("AWS_SECRET_ACCESS_KEY", "test")
-        .env("AWS_REGION", "us-east-1")
-        .env("AWS_EC2_METADATA_DISABLED", "true");
+    command.current_dir(folder).envs(weir_testkit::dynamo_local_environment());
 }
 
 /// A running server; it is killed when this value is dropped.

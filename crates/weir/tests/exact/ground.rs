@@ -73,15 +73,14 @@ impl Ground {
     /// So many servers on DynamoDB Local, with this configuration file.
     pub(crate) fn dynamodb_local_with(servers: usize, config: &str) -> Ground {
         let (prefix, runtime) = (weir_testkit::unique_prefix("exact"), runtime());
-        // One of their own: the shared one answers the slower the more tests have used it, above all those who follow
-        // streams, as servers do all the time.
+        // One of their own: these tests are busy, and nothing runs beside them.
         let server = DynamoLocal::start().unwrap();
         let endpoint = server.endpoint();
-        let flags = ["--store", "dynamodb", "--region", "us-east-1", "--dynamodb-endpoint"];
+        let flags = ["--store", "dynamodb", "--dynamodb-endpoint"];
         let flags = flags.into_iter().chain([endpoint, "--table-prefix", &prefix]);
         let flags = flags.map(ToOwned::to_owned).collect();
         let options = Options {
-            region: Some("us-east-1".to_owned()),
+            region: Some(weir_testkit::dynamo_local_region().to_owned()),
             endpoint: Some(endpoint.to_owned()),
             table_prefix: prefix,
             timeouts: Timeouts {

@@ -39,9 +39,7 @@ impl Instance {
         }
         command
             .current_dir(folder)
-            .env("AWS_ACCESS_KEY_ID", "test")
-            .env("AWS_SECRET_ACCESS_KEY", "test")
-            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .envs(weir_testkit::dynamo_local_environment())
             .env("WEIR_ADMIN_KEY", ADMIN_KEY)
             .env("WEIR_SIGNING_KEY", SHARED_KEY)
             .env("WEIR_CURSOR_KEY", SHARED_KEY)

@@ -98,7 +98,7 @@ impl Server {
             (tempfile::tempdir().unwrap(), weir_testkit::unique_prefix("quorum"));
         std::fs::write(folder.path().join("weir.toml"), CONFIG).unwrap();
         let endpoint = weir_testkit::dynamo_local_endpoint().unwrap();
-        let flags = ["--store", "dynamodb", "--region", "us-east-1", "--dynamodb-endpoint"];
+        let flags = ["--store", "dynamodb", "--dynamodb-endpoint"];
         let flags = flags.into_iter().chain([endpoint, "--table-prefix", &prefix]);
         let flags: Vec<String> = flags.map(ToOwned::to_owned).collect();
         let instance = Instance::start(folder.path(), &flags, &folder.path().join("address"));
@@ -136,10 +136,7 @@ impl Server {
             .arg(weir_testkit::dynamo_local_endpoint().unwrap())
             .arg(format!("{}quorum-metrics-dev", self.prefix))
             .arg(Path::new(FOLDER).join("examples.md"))
-            .env("AWS_ACCESS_KEY_ID", "test")
-            .env("AWS_SECRET_ACCESS_KEY", "test")
-            .env("AWS_DEFAULT_REGION", "us-east-1")
-            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .envs(weir_testkit::dynamo_local_environment())
             .env("TZ", "UTC")
             .output()
             .unwrap();

@@ -37,10 +37,7 @@ impl Original {
         let bin = weir_testkit::installed(&format!("{environment}/bin")).unwrap();
         let mut child = Command::new(bin.join("python"))
             .args([PROGRAM, endpoint, table])
-            .env("AWS_ACCESS_KEY_ID", "test")
-            .env("AWS_SECRET_ACCESS_KEY", "test")
-            .env("AWS_DEFAULT_REGION", "us-east-1")
-            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .envs(weir_testkit::dynamo_local_environment())
             // The newest release also asks for a Lambda, which the endpoint does not have.
             .env("AWS_MAX_ATTEMPTS", "1")
             .stdin(Stdio::piped())

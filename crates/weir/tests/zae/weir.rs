@@ -111,10 +111,7 @@ pub(crate) fn command(folder: &Path) -> Command {
         .env("WEIR_ADMIN_KEY", ADMIN_KEY)
         .env("WEIR_SIGNING_KEY", SIGNING_KEY)
         .env("WEIR_CURSOR_KEY", CURSOR_KEY)
-        .env("AWS_ACCESS_KEY_ID", "test")
-        .env("AWS_SECRET_ACCESS_KEY", "test")
-        .env("AWS_REGION", "us-east-1")
-        .env("AWS_EC2_METADATA_DISABLED", "true");
+        .envs(weir_testkit::dynamo_local_environment());
     command
 }
 
