@@ -1,11 +1,11 @@
 //! What transactions cost on DynamoDB, by our calculator.
 //!
-//! DynamoDB Local reports writes of one transaction that cost the same only once. So the items of a transaction are read before and
-//! after it, on a way of their own that no meter sees, and weighed by [`weir_table::capacity`].
+//! DynamoDB Local reports writes of one transaction that cost the same only once, and bills checks like reads. So the items of a
+//! transaction are read before and after it, on a way of their own that no meter sees, and weighed by [`weir_table::capacity`].
 
 use std::pin::Pin;
 
-use weir_table::capacity::{WriteUnits, refused_write, transactional};
+use weir_table::capacity::{WriteUnits, refused_write, transact_read_milliunits, transactional};
 use weir_table::request::Action;
 use weir_table::{Backend, Get, Item, Key, Result, TableSpec, Transaction};
 
@@ -52,14 +52,14 @@ impl std::ops::Sub for Units {
 pub struct Weight {
     /// What all writes cost.
     pub all: Units,
-    /// What DynamoDB Local reports: each cost that a transaction has, once.
-    pub distinct: Units,
+    /// What DynamoDB Local reports: each cost that a transaction has once, and a check like a read.
+    pub reported: Units,
 }
 
 impl std::ops::AddAssign for Weight {
     fn add_assign(&mut self, other: Weight) {
         self.all += other.all;
-        self.distinct += other.distinct;
+        self.reported += other.reported;
     }
 }
 
@@ -67,8 +67,16 @@ impl std::ops::Sub for Weight {
     type Output = Weight;
 
     fn sub(self, other: Weight) -> Weight {
-        Weight { all: self.all - other.all, distinct: self.distinct - other.distinct }
+        Weight { all: self.all - other.all, reported: self.reported - other.reported }
     }
+}
+
+/// The items that a transaction is about.
+#[derive(Debug, Default)]
+pub(crate) struct Targets {
+    gets: Vec<Get>,
+    /// Whether each is only checked.
+    checks: Vec<bool>,
 }
 
 /// Weighs transactions on tables of known shapes.
@@ -92,44 +100,59 @@ impl Scales {
         self.specs.iter().find(|spec| spec.name == table)
     }
 
-    /// The items a transaction is about; none where a table's shape is not known.
-    pub(crate) fn gets(&self, transaction: &Transaction) -> Result<Vec<Get>> {
-        let writes = transaction.writes.iter();
-        let known = writes.filter_map(|write| Some((write, self.spec(write.table.as_str())?)));
-        let get = |(write, spec): (&weir_table::Write, &TableSpec)| {
+    /// The items of tables whose shapes are known.
+    pub(crate) fn targets(&self, transaction: &Transaction) -> Result<Targets> {
+        let mut targets = Targets::default();
+        for write in &transaction.writes {
+            let Some(spec) = self.spec(write.table.as_str()) else { continue };
             let key: Key = match &write.action {
                 Action::Put(item) => spec.key_of(item)?,
                 Action::Update(key, _) | Action::Delete(key) | Action::Check(key) => key.clone(),
             };
-            Ok(Get::new(write.table.clone(), key))
-        };
-        known.map(get).collect()
+            targets.gets.push(Get::new(write.table.clone(), key));
+            targets.checks.push(matches!(write.action, Action::Check(_)));
+        }
+        Ok(targets)
     }
 
-    pub(crate) async fn read(&self, gets: &[Get]) -> Result<Images> {
-        self.reads.read(gets).await
+    pub(crate) async fn read(&self, targets: &Targets) -> Result<Images> {
+        self.reads.read(&targets.gets).await
     }
 
     /// What a transaction cost that left `new` where `old` was. One that was refused is billed by what is there.
-    pub(crate) fn weigh(&self, gets: &[Get], old: &Images, new: &Images, applied: bool) -> Weight {
+    pub(crate) fn weigh(
+        &self,
+        targets: &Targets,
+        old: &Images,
+        new: &Images,
+        applied: bool,
+    ) -> Weight {
         let (mut weight, mut costs) = (Weight::default(), Vec::new());
-        for ((get, old), new) in gets.iter().zip(old).zip(new) {
+        let images = old.iter().zip(new);
+        for ((get, is_check), (old, new)) in targets.gets.iter().zip(&targets.checks).zip(images) {
             let Some(spec) = self.spec(get.table.as_str()) else { continue };
+            let of_table = |table: u64| WriteUnits { table, ..WriteUnits::default() };
             let cost = match applied {
                 true => WriteUnits::of(spec, old.as_ref(), new.as_ref()).transactional(),
-                false => WriteUnits {
-                    table: transactional(refused_write(old.as_ref())),
-                    ..WriteUnits::default()
-                },
+                false => of_table(transactional(refused_write(old.as_ref()))),
             };
-            let units = Units { tables: cost.table, indexes: cost.indexes() };
-            weight.all += units;
-            let cost = (get.table.clone(), cost);
-            if !costs.contains(&cost) {
-                weight.distinct += units;
-                costs.push(cost);
+            weight.all += units(&cost);
+            let reported = if *is_check {
+                let bytes = old.as_ref().map_or(0, Item::size);
+                of_table(transact_read_milliunits(bytes) / 1_000)
+            } else {
+                cost
+            };
+            let reported = (get.table.clone(), reported);
+            if !costs.contains(&reported) {
+                weight.reported += units(&reported.1);
+                costs.push(reported);
             }
         }
         weight
     }
+}
+
+fn units(cost: &WriteUnits) -> Units {
+    Units { tables: cost.table, indexes: cost.indexes() }
 }

@@ -273,11 +273,11 @@ impl<B: Backend> Backend for Watched<B> {
         let Some(scales) = self.watch.0.scales.get() else {
             return self.through(Kind::Transaction, self.inner.transact(transaction)).await;
         };
-        let gets = scales.gets(&transaction)?;
-        let old = scales.read(&gets).await?;
+        let targets = scales.targets(&transaction)?;
+        let old = scales.read(&targets).await?;
         let done = self.through(Kind::Transaction, self.inner.transact(transaction)).await?;
-        let new = scales.read(&gets).await?;
-        let weight = scales.weigh(&gets, &old, &new, done.is_applied());
+        let new = scales.read(&targets).await?;
+        let weight = scales.weigh(&targets, &old, &new, done.is_applied());
         *self.watch.0.weight.lock() += weight;
         Ok(done)
     }
