@@ -1,7 +1,7 @@
 //! Writers and observers of reviews.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::http::Method;
@@ -19,6 +19,8 @@ pub(crate) const WHOLE: &str = "include=responses,findings,consensus";
 pub(crate) struct Writer {
     pub(crate) client: Client,
     pub(crate) load: Arc<Load>,
+    /// Reviews that all writers have finished.
+    pub(crate) finished: Arc<AtomicU64>,
 }
 
 impl Writer {
@@ -29,6 +31,7 @@ impl Writer {
             let is_seconded = Load::fate(number) == Fate::Recorded && number.is_multiple_of(2);
             if is_own {
                 self.fulfil(number).await;
+                self.finished.fetch_add(1, Ordering::SeqCst);
             } else if is_seconded && (number + 1) % writers == writer {
                 self.record(number, 0, false).await;
             }

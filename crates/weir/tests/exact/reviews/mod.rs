@@ -11,7 +11,7 @@ mod load;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -27,8 +27,12 @@ use crate::patient::Client;
 
 const WRITERS: usize = 8;
 const OBSERVERS: usize = 2;
-/// How often a server is killed. Starts take longer the more there is to read back, so more kills would leave no time to write.
-const KILLS: u32 = 20;
+/// How often a server is killed at most. Starts take longer the more there is to read back, so more kills would leave no time
+/// to write.
+const KILLS_MAX: u64 = 20;
+/// Reviews for each kill.
+const REVIEWS_PER_KILL: u64 = 5;
+const PROGRESS_EVERY: Duration = Duration::from_millis(5);
 /// How often rollups are looked at until they are up to date.
 const LOOKS_MAX: u32 = 300;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -43,10 +47,12 @@ fn record(ground: &mut Ground, count: u64, has_raws: bool) {
     let started = Instant::now();
     let load = Arc::new(Load::new(count, has_raws));
     let (seen, is_over) = (Arc::new(Mutex::new(Seen::default())), Arc::new(AtomicBool::new(false)));
+    let finished = Arc::new(AtomicU64::new(0));
     let doors = ground.doors();
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
-            let of = Writer { client: Client::new(&doors, writer), load: Arc::clone(&load) };
+            let client = Client::new(&doors, writer);
+            let of = Writer { client, load: Arc::clone(&load), finished: Arc::clone(&finished) };
             ground.runtime.spawn(of.run(writer as u64, WRITERS as u64))
         })
         .collect();
@@ -57,23 +63,23 @@ fn record(ground: &mut Ground, count: u64, has_raws: bool) {
             ground.runtime.spawn(observe(client, load, seen, is_over))
         })
         .collect();
-    let mut kills = 0;
-    while !writers.iter().all(tokio::task::JoinHandle::is_finished) {
-        std::thread::sleep(Duration::from_millis(fastrand::u64(400..1_600)));
-        if kills < KILLS
-            && fastrand::bool()
-            && !writers.iter().all(tokio::task::JoinHandle::is_finished)
-        {
-            ground.restart(fastrand::usize(..ground.servers()));
-            kills += 1;
+    // Kills are spread over the work, however fast it is.
+    let kills = (count / REVIEWS_PER_KILL).min(KILLS_MAX);
+    for kill in 1..=kills {
+        let after = kill * count / (kills + 1);
+        while finished.load(Ordering::SeqCst) < after {
+            let is_stuck = writers.iter().all(tokio::task::JoinHandle::is_finished);
+            assert!(!is_stuck, "the writers ended before their work was done");
+            std::thread::sleep(PROGRESS_EVERY);
         }
+        ground.restart(fastrand::usize(..ground.servers()));
     }
-    is_over.store(true, Ordering::SeqCst);
     let retries = ground.runtime.block_on(async {
         let mut retries = 0;
         for writer in writers {
             retries += writer.await.unwrap();
         }
+        is_over.store(true, Ordering::SeqCst);
         for observer in observers {
             observer.await.unwrap();
         }

@@ -75,7 +75,10 @@ fn spend(ground: &mut Ground, whole: u64, kills: usize) {
     let mut clients = Clients::start(&load, ground.doors(), PROCESSES, tasks);
     let mut killed = (0, 0);
     while killed.0 + killed.1 < kills && !clients.are_done() {
-        std::thread::sleep(Duration::from_millis(fastrand::u64(200..900)));
+        // A server and a client while most of the work is still to be done, others at any time.
+        let is_first = killed.0 + killed.1 < 2;
+        let wait_ms = if is_first { 50 } else { fastrand::u64(200..900) };
+        std::thread::sleep(Duration::from_millis(wait_ms));
         if (killed.0 + killed.1) % 2 == 0 {
             ground.restart(fastrand::usize(..ground.servers()));
             killed.0 += 1;
