@@ -8,6 +8,7 @@
 //! | `practice-erasures` | removes what is left of deleted users in usage logs and archives |
 //! | `practice-object-sweep` | deletes objects that no item names |
 //! | `practice-usage-archive` | archives old usage logs, where an archive is configured |
+//! | `practice-dual-write` | keeps a PostgreSQL database equal, where one is configured (`dual_write`) |
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -14,6 +14,7 @@ mod access;
 mod audit;
 mod codes;
 mod convert;
+mod dual_write;
 mod error;
 mod history;
 mod jobs;
@@ -45,9 +46,11 @@ use weir_framework::metrics::ServiceMetrics;
 use weir_framework::objects;
 use weir_framework::settings::JobSettings;
 use weir_practice::Practice;
+use weir_practice::migrate::Source;
 use weir_practice::objects::Objects;
 use weir_table::{AnyBackend, Error, Result};
 
+use self::dual_write::DualWriteJob;
 use self::metrics::PracticeMetrics;
 pub use self::settings::{FeedPartitioning, Settings};
 use self::slots::Slots;
@@ -124,6 +127,10 @@ impl Service for PracticeService {
         Box::pin(async {
             let opened = Opened::default().keep(self.practice(app).await?);
             let opened = opened.keep(Slots::new(&self.settings));
+            let opened = match &self.settings.dual_write_from_file {
+                Some(file) => opened.keep(dual_write::source(file)?),
+                None => opened,
+            };
             Ok(opened.keep(Arc::clone(&self.metrics)))
         })
     }
@@ -158,6 +165,14 @@ impl Service for PracticeService {
 
     fn jobs(&self, app: &App, jobs: Jobs) -> Jobs {
         let Some(practice) = app.kept::<Practice<AnyBackend>>() else { return jobs };
-        jobs::declare(practice, self.aggregate_every, &self.metrics, jobs)
+        let own = self.settings.rollup_interval_secs.map(Duration::from_secs);
+        let rollup_every = own.unwrap_or(self.aggregate_every);
+        let jobs = jobs::declare(practice, rollup_every, &self.metrics, jobs);
+        match app.kept::<Source>() {
+            Some(source) => {
+                jobs.periodic_job(DualWriteJob::new(practice, source.clone(), app.clock().clone()))
+            }
+            None => jobs,
+        }
     }
 }

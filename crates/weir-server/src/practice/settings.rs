@@ -1,6 +1,7 @@
 //! `[practice]`: the settings of practice, and the only place with their defaults.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use weir_framework::settings::{Problem, defaults, in_range, object_store_problem};
@@ -34,6 +35,10 @@ pub struct Settings {
     /// Days that the sums behind statistics are retained.
     #[config(default = 400, env = "WEIR_PRACTICE_ROLLUP_DAYS")]
     pub rollup_days: u64,
+    /// Seconds between two rollups of usage, which statistics lag behind. Without it they are those of
+    /// jobs.aggregate_interval_secs. On DynamoDB an hour costs a sixth of ten seconds (docs/cost.md).
+    #[config(env = "WEIR_PRACTICE_ROLLUP_INTERVAL_SECS")]
+    pub rollup_interval_secs: Option<u64>,
     /// Days that task results are retained.
     #[config(default = 30, env = "WEIR_PRACTICE_TASK_RESULT_DAYS")]
     pub task_result_days: u64,
@@ -59,7 +64,14 @@ pub struct Settings {
     /// "dynamodb" they are refused.
     #[config(env = "WEIR_PRACTICE_OBJECTS")]
     pub objects: Option<String>,
+    /// File with the URL of a PostgreSQL database, which is then kept equal to the table while an application moves
+    /// (docs/practice-migration.md). Without it there are no dual writes.
+    #[config(env = "WEIR_PRACTICE_DUAL_WRITE_FROM_FILE")]
+    pub dual_write_from_file: Option<PathBuf>,
 }
+
+/// Seconds between two rollups of usage.
+const ROLLUP_INTERVAL_SECS: RangeInclusive<u64> = 1..=86_400;
 
 /// Milliseconds between two looks for progress steps.
 const PROGRESS_POLL_MS: RangeInclusive<u64> = 10..=60_000;
@@ -91,12 +103,16 @@ impl Settings {
         let archive = self.usage_archive_days.and_then(|value| {
             in_range("usage_archive_days", value, 1..=self.usage_days.saturating_sub(1).max(1))
         });
+        let rollup_interval = self
+            .rollup_interval_secs
+            .and_then(|value| in_range("rollup_interval_secs", value, ROLLUP_INTERVAL_SECS));
         let objects = self.objects.as_deref().and_then(object_store_problem);
         [
             self.zone_problem().map(|problem| ("timezone", problem)),
             days("usage_days", self.usage_days),
             archive,
             days("rollup_days", self.rollup_days),
+            rollup_interval,
             days("task_result_days", self.task_result_days),
             days("job_progress_days", self.job_progress_days),
             in_range("job_lease_ms", self.job_lease_ms, lease),
@@ -121,7 +137,7 @@ impl Settings {
     ///
     /// # Errors
     /// The time zone is unknown.
-    pub(super) fn to_domain(&self) -> weir_practice::Result<weir_practice::Settings> {
+    pub fn to_domain(&self) -> weir_practice::Result<weir_practice::Settings> {
         let number = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
         Ok(weir_practice::Settings {
             table: self.table.as_str().into(),
@@ -160,6 +176,7 @@ mod tests {
             usage_days: 0,
             usage_archive_days: Some(90),
             rollup_days: 40_000,
+            rollup_interval_secs: Some(0),
             task_result_days: 0,
             job_progress_days: 0,
             job_lease_ms: 10,
@@ -176,6 +193,7 @@ mod tests {
             "usage_days",
             "usage_archive_days",
             "rollup_days",
+            "rollup_interval_secs",
             "task_result_days",
             "job_progress_days",
             "job_lease_ms",

@@ -1,6 +1,7 @@
 //! Practice over HTTP: real sockets, a real store, a clock that stands still.
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "helpers of tests")]
 
+mod dual_write;
 mod event_stream;
 mod history;
 mod instances;

@@ -195,7 +195,7 @@ fn storage(of: &Stored) -> Vec<Line> {
 
 /// What rollups cost at other intervals: at most one for each user and interval.
 pub(super) fn rollups(ledger: &Ledger<'_>) -> Vec<String> {
-    let head = "| `jobs.aggregate_interval_secs` | users rolled up a day, at most | $ a month |";
+    let head = "| `practice.rollup_interval_secs` | users rolled up a day, at most | $ a month |";
     let mut lines = vec![head.to_owned(), "|--:|--:|--:|".to_owned()];
     for secs in [10, 600, 3_600] {
         let users = CHECKS.min(USERS * 86_400 / secs);

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use clap::Args;
 use weir_framework::objects as object_storage;
-use weir_practice::day::Zone;
+use weir_practice::Practice;
 use weir_practice::objects::Objects;
-use weir_practice::{Practice, Settings, table};
+use weir_server::practice::{OBJECTS_FOLDER, Settings};
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Store};
 
@@ -15,20 +15,18 @@ use crate::failure::Failure;
 use crate::place::{Missing, Place};
 use crate::tables::Tables;
 
-/// Folder of large texts in the data folder.
-const OBJECTS_FOLDER: &str = "practice-objects";
-
 /// The table of the practice service.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Practice")]
 pub(super) struct PracticeFlags {
-    /// Table of the practice service, without the prefix of all tables
-    #[arg(long, value_name = "NAME", global = true, default_value = table::TABLE)]
-    table: String,
-    /// Time zone of the days that limits count in
-    #[arg(long, value_name = "ZONE", global = true, default_value = "UTC")]
-    timezone: String,
-    /// Object storage of large texts, like s3://BUCKET/PREFIX [default: a folder beside an embedded store]
+    /// Table of the practice service, without the prefix of all tables [default: practice.table]
+    #[arg(long, value_name = "NAME", global = true)]
+    table: Option<String>,
+    /// Time zone of the days that limits count in [default: practice.timezone]
+    #[arg(long, value_name = "ZONE", global = true)]
+    timezone: Option<String>,
+    /// Object storage of large texts, like s3://BUCKET/PREFIX [default: practice.objects, or a folder beside an
+    /// embedded store]
     #[arg(long, value_name = "URL", global = true)]
     objects: Option<String>,
 }
@@ -42,9 +40,9 @@ impl PracticeFlags {
         act: impl AsyncFnOnce(Practice<AnyBackend>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let place = Place::of(&loaded.config.store);
-        let objects = self.objects(place.folder())?;
-        let zone = Zone::new(&self.timezone).map_err(failure)?;
-        let settings = Settings { table: self.table.as_str().into(), zone, ..Settings::default() };
+        let settings = self.settings(&loaded.config.practice);
+        let objects = objects(&settings, place.folder())?;
+        let settings = settings.to_domain().map_err(failure)?;
         place
             .with(Missing::Create, async |tables| {
                 let store = own(tables)?;
@@ -58,20 +56,29 @@ impl PracticeFlags {
             .await
     }
 
-    fn objects(&self, data: Option<&Path>) -> Result<Objects, Failure> {
-        match (&self.objects, data) {
-            (Some(url), _) => {
-                let (store, prefix) = object_storage::open("--objects", url)?;
-                Ok(Objects::new(store, &prefix))
-            }
-            (None, Some(data)) => {
-                let folder = std::path::absolute(data.join(OBJECTS_FOLDER)).map_err(|error| {
-                    Failure::usage(format!("{} is not a folder", data.display())).because(error)
-                })?;
-                Ok(Objects::new(object_storage::open_folder("--objects", &folder)?, ""))
-            }
-            (None, None) => Ok(Objects::unavailable()),
+    /// The configured settings, with what the flags say.
+    fn settings(&self, configured: &Settings) -> Settings {
+        let mut settings = configured.clone();
+        settings.table = self.table.clone().unwrap_or(settings.table);
+        settings.timezone = self.timezone.clone().unwrap_or(settings.timezone);
+        settings.objects = self.objects.clone().or(settings.objects);
+        settings
+    }
+}
+
+fn objects(settings: &Settings, data: Option<&Path>) -> Result<Objects, Failure> {
+    match (&settings.objects, data) {
+        (Some(url), _) => {
+            let (store, prefix) = object_storage::open("--objects", url)?;
+            Ok(Objects::new(store, &prefix))
         }
+        (None, Some(data)) => {
+            let folder = std::path::absolute(data.join(OBJECTS_FOLDER)).map_err(|error| {
+                Failure::usage(format!("{} is not a folder", data.display())).because(error)
+            })?;
+            Ok(Objects::new(object_storage::open_folder("--objects", &folder)?, ""))
+        }
+        (None, None) => Ok(Objects::unavailable()),
     }
 }
 
@@ -80,7 +87,10 @@ fn own(tables: &Tables) -> Result<Store<AnyBackend>, Failure> {
     match tables {
         Tables::Own(store) => Ok(store.clone()),
         Tables::Server(_) => Err(Failure::refused("a server has the store open")
-            .help("stop it for the migration, and start it again afterwards")),
+            .help(
+                "stop it for this command, and start it again afterwards; for dual writes while it runs, \
+                 set practice.dual_write_from_file",
+            )),
     }
 }
 
