@@ -4,6 +4,8 @@
 pub const TEXT_MAX: usize = 1024 * 1024;
 /// Largest problem together with the test cases in its request, in bytes.
 pub const PROBLEM_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Pages that are read for a problem with its test cases. Hidden test cases take room there without being returned.
+pub const PROBLEM_PAGES_MAX: u32 = 16;
 /// Most test cases of a problem.
 pub const TEST_CASES_MAX: usize = 10_000;
 /// Most tags of a problem; a change of all of them fits into one transaction.

@@ -92,6 +92,13 @@ impl Settings {
                 return Err(Error::invalid(field, problem));
             }
         }
+        if self.rollup_days < self.usage_days {
+            let problem = format!(
+                "is {}; at least usage_days ({}), because archives find their users by the rollups",
+                self.rollup_days, self.usage_days
+            );
+            return Err(Error::invalid("rollup_days", problem));
+        }
         if let Some(days) = self.usage_archive_days
             && !(1..self.usage_days).contains(&days)
         {
@@ -123,6 +130,7 @@ mod tests {
         for (wrong, field) in [
             (Settings { usage_days: 0, ..good() }, "usage_days"),
             (Settings { rollup_days: 40_000, ..good() }, "rollup_days"),
+            (Settings { rollup_days: 89, ..good() }, "rollup_days"),
             (Settings { task_result_days: 0, ..good() }, "task_result_days"),
             (Settings { job_progress_days: 0, ..good() }, "job_progress_days"),
             (Settings { usage_archive_days: Some(0), ..good() }, "usage_archive_days"),

@@ -155,6 +155,17 @@ impl TableSpec {
         Ok(Key { partition, sort })
     }
 
+    /// The key attributes of an item for a cursor: those of the table, and those of the index that is read.
+    pub(crate) fn cursor_key(&self, index: Option<&IndexSpec>, item: &Item) -> Item {
+        let of_index = index.map(|index| [Some(&index.partition), index.sort.as_ref()]);
+        [Some(&self.partition), self.sort.as_ref()]
+            .into_iter()
+            .chain(of_index.into_iter().flatten())
+            .flatten()
+            .filter_map(|name| Some((name.clone(), item.get(name)?.clone())))
+            .collect()
+    }
+
     fn key_value(&self, item: &Item, name: &Name, max: usize) -> Result<KeyValue> {
         let value = item
             .get(name)

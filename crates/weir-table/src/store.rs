@@ -262,6 +262,16 @@ impl<B: Backend> Store<B> {
         Ok(Page { items: page.items, count: page.count, scanned: page.scanned, cursor })
     }
 
+    /// A cursor that continues `query` behind one of its items, for a reader that did not use a whole page.
+    ///
+    /// # Errors
+    /// The table or the index does not exist.
+    pub async fn cursor_after(&self, query: &Query, item: &Item) -> Result<String> {
+        let spec = self.spec(&query.table).await?;
+        let index = query.index.as_deref().map(|name| spec.find_index(name)).transpose()?;
+        self.inner.cursors.seal(query, &spec.cursor_key(index, item))
+    }
+
     /// The shards of a table's change feed.
     ///
     /// # Errors

@@ -76,22 +76,23 @@ struct Inner {
     down: Mutex<Option<Strike>>,
     /// Where the next batch get waits with what it has read.
     hold: Mutex<Option<Arc<Hold>>>,
+    hold_query: Mutex<Option<Arc<Hold>>>,
     /// What transactions are weighed with, and what they weighed.
     scales: OnceLock<Scales>,
     weight: Mutex<Weight>,
 }
 
-/// A batch get that is held back: what it has read grows old meanwhile.
+/// A call that is held back: what it has read, or what it will read, changes meanwhile.
 #[derive(Debug, Default)]
 pub struct Hold {
-    has_read: Notify,
+    is_held: Notify,
     go_on: Notify,
 }
 
 impl Hold {
-    /// Waits until it has read.
-    pub async fn has_read(&self) {
-        self.has_read.notified().await;
+    /// Waits until the call is held back.
+    pub async fn is_held(&self) {
+        self.is_held.notified().await;
     }
 
     /// Lets it answer.
@@ -172,6 +173,14 @@ impl Watch {
         *self.0.down.lock() = down;
     }
 
+    /// Holds the next query back before it reads.
+    #[must_use]
+    pub fn hold_query(&self) -> Arc<Hold> {
+        let hold = Arc::<Hold>::default();
+        *self.0.hold_query.lock() = Some(Arc::clone(&hold));
+        hold
+    }
+
     /// Holds the next batch get back once it has read.
     #[must_use]
     pub fn hold(&self) -> Arc<Hold> {
@@ -245,7 +254,7 @@ impl<B: Backend> Backend for Watched<B> {
         let items = self.through(Kind::BatchGet, self.inner.batch_get(gets)).await;
         let hold = self.watch.0.hold.lock().take();
         if let Some(hold) = hold {
-            hold.has_read.notify_one();
+            hold.is_held.notify_one();
             hold.go_on.notified().await;
         }
         items
@@ -287,6 +296,11 @@ impl<B: Backend> Backend for Watched<B> {
     }
 
     async fn page(&self, query: &Query, after: Option<&Item>) -> Result<RawPage> {
+        let hold = self.watch.0.hold_query.lock().take();
+        if let Some(hold) = hold {
+            hold.is_held.notify_one();
+            hold.go_on.notified().await;
+        }
         self.through(Kind::Query, self.inner.page(query, after)).await
     }
 

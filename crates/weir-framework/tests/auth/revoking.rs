@@ -236,7 +236,7 @@ async fn an_answer_from_before_a_revocation_is_not_remembered_after_it() {
         let (auth, text) = (Arc::clone(&auth), text.clone());
         tokio::spawn(async move { refusal(&auth, &text).await })
     };
-    held.has_read().await;
+    held.is_held().await;
     auth.revoke(&text).await.unwrap();
     held.go_on();
     assert_eq!(checking.await.unwrap(), None, "it asked before");

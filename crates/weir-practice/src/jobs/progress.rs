@@ -67,8 +67,12 @@ pub enum Reported {
 /// Steps for a stream of server-sent events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgressEvents {
-    /// The steps, oldest first.
+    /// The steps, oldest first, without those that have expired.
     pub steps: Vec<ProgressStep>,
+    /// The position to go on after: that of the last step that was read, expired or not.
+    pub position: Option<String>,
+    /// Whether more steps are stored.
+    pub more: bool,
     /// State of the job.
     pub status: JobStatus,
     /// Whether these are the last steps: the job has ended.
@@ -245,9 +249,17 @@ impl<B: Backend> Practice<B> {
         let is_new = |item: &&Item| item.s("SK") != after.as_deref();
         let items: Vec<&Item> = found.items.iter().filter(is_new).collect();
         let is_all = found.cursor.is_none() && items.len() <= limit as usize;
-        let steps = items.into_iter().take(limit as usize).filter_map(self.is_alive()).collect();
+        let read = items.get(..limit as usize).unwrap_or(&items);
+        let positions = read.iter().filter_map(|item| {
+            let key = item.s("SK").filter(|key| keys::parse_progress(key).is_some())?;
+            key.strip_prefix(PROGRESS_PREFIX)
+        });
+        let position = positions.last().or(last_event_id).map(str::to_owned);
+        let has_moved = position.as_deref() != last_event_id;
+        let steps = read.iter().copied().filter_map(self.is_alive()).collect();
         let has_ended = !matches!(status, JobStatus::Pending | JobStatus::Processing);
-        Ok(ProgressEvents { steps, status, is_end: is_all && has_ended })
+        let is_end = is_all && has_ended;
+        Ok(ProgressEvents { steps, position, more: !is_all && has_moved, status, is_end })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Removes problems for good.
 //!
 //! 1. One transaction takes the problem from its readers, writers and lists, and notes that it is unfinished.
-//! 2. Test cases and their objects go, objects first: the item that names an object outlives it, so a repeat finds both.
+//! 2. Test cases go in transactions that check that the problem is still the same and mark their objects; then the objects
+//!    go. The sweep finds those that are left when it is killed between.
 //! 3. The item of the problem and the note go last; so [`Practice::resume_purges`] finishes what was killed.
 
 use weir_table::expr::{Condition, add, attr};
@@ -19,7 +20,7 @@ use crate::ids::ProblemRef;
 use crate::item::{COUNT, CREATED, VERSION, secs};
 use crate::keys::{self, GSI2, META, index_attributes};
 use crate::practice::Practice;
-use crate::spill::object_names;
+use crate::spill::{MarkedObject, object_names};
 use crate::test_cases::item as case_item;
 use crate::update::{REVISION, set_field, touch, unchanged, update_between};
 
@@ -135,23 +136,38 @@ impl<B: Backend> Practice<B> {
         loop {
             let page = self.store().query(&query).await?;
             let children = page.items.iter().filter(|item| item.s("SK") != Some(META));
-            let children: Vec<&Item> = children.collect();
-            for some in children.chunks(TRANSACT_MAX - 1) {
-                for name in some.iter().flat_map(|item| object_names(item, case_item::TEXTS)) {
-                    self.objects().delete(&name).await?;
+            let (mut writes, mut dropped) = (vec![check.clone()], Vec::new());
+            for child in children {
+                let objects = self.dropped(child, None, case_item::TEXTS);
+                if writes.len() + 1 + objects.len() > TRANSACT_MAX {
+                    let full = std::mem::replace(&mut writes, vec![check.clone()]);
+                    if !self.purge_batch(full, std::mem::take(&mut dropped)).await? {
+                        return Ok(false);
+                    }
                 }
-                let keys = some.iter().filter_map(|item| keys::key_of(item));
-                let deletes = keys.map(|key| Write::delete(self.table().clone(), key));
-                let writes = [check.clone()].into_iter().chain(deletes).collect();
-                if !self.transact(writes).await?.is_applied() {
-                    return Ok(false);
-                }
+                let delete =
+                    keys::key_of(child).map(|key| Write::delete(self.table().clone(), key));
+                writes.extend(delete.into_iter().chain(self.marks(&objects)));
+                dropped.extend(objects);
+            }
+            if !self.purge_batch(writes, dropped).await? {
+                return Ok(false);
             }
             match page.cursor {
                 Some(cursor) => query = query.after(cursor),
                 None => return Ok(true),
             }
         }
+    }
+
+    /// Deletes a batch of test cases, then their objects: before the check they could be those of a problem that was
+    /// created since.
+    async fn purge_batch(&self, writes: Vec<Write>, dropped: Vec<MarkedObject>) -> Result<bool> {
+        let is_applied = writes.len() == 1 || self.transact(writes).await?.is_applied();
+        if is_applied {
+            self.discard(&dropped).await;
+        }
+        Ok(is_applied)
     }
 
     /// Removes what a creation has stored that does not go on.

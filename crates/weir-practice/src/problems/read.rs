@@ -5,14 +5,14 @@ use weir_table::{Backend, Get, Item};
 
 use super::item::{decode_summary, is_whole, summary_paths};
 use super::{Problem, ProblemSummary};
-use crate::bounds::PROBLEM_BYTES_MAX;
+use crate::bounds::PROBLEM_PAGES_MAX;
 use crate::error::{Error, Result};
 use crate::ids::{Platform, ProblemRef, Tag};
 use crate::keys::{self, List, META};
 use crate::kinds::ProblemStatus;
 use crate::list::PageRequest;
 use crate::practice::Practice;
-use crate::test_cases::{TestCase, TestCaseAccess};
+use crate::test_cases::{TestCase, TestCaseAccess, TextBudget};
 
 /// Which problems to list. Deleted ones are listed only by their status.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -91,8 +91,8 @@ impl<B: Backend> Practice<B> {
         decode_summary(&found.ok_or_else(|| Error::not_found("problem", at))?)
     }
 
-    /// A problem with its test cases, deleted or not: one query for each MiB. Texts of about 8 MiB are returned at once;
-    /// the cursor continues.
+    /// A problem with its test cases, deleted or not: one query for each MiB that is stored, at most
+    /// [`PROBLEM_PAGES_MAX`]. Texts of about 8 MiB are returned at once; the cursor continues.
     ///
     /// # Errors
     /// The problem is missing, or the store fails.
@@ -102,20 +102,24 @@ impl<B: Backend> Practice<B> {
         access: TestCaseAccess,
     ) -> Result<ProblemWithTestCases> {
         let mut query = self.problem_query(at);
-        let (mut head, mut test_cases, mut bytes) = (None, Vec::new(), 0);
+        let (mut head, mut test_cases, mut texts) = (None, Vec::new(), TextBudget::default());
+        let mut pages = 0;
         let cursor = loop {
             let page = self.store().query(&query).await?;
+            pages += 1;
             let is_head = |item: &&Item| item.s("SK") == Some(META) && is_whole(item);
             head = head.or_else(|| page.items.iter().find(is_head).cloned());
             if head.is_none() {
                 return Err(Error::not_found("problem", at));
             }
-            let cases = self.read_test_cases(&page.items, access).await?;
-            bytes += cases.iter().map(|case| case.input.len() + case.output.len()).sum::<usize>();
+            let (cases, last) = self.read_test_cases(&page.items, access, &mut texts).await?;
             test_cases.extend(cases);
-            match page.cursor {
-                Some(cursor) if bytes < PROBLEM_BYTES_MAX => query = query.after(cursor),
-                cursor => break cursor,
+            match (page.cursor, last) {
+                (_, Some(last)) => {
+                    break Some(self.store().cursor_after(&self.problem_query(at), last).await?);
+                }
+                (Some(cursor), None) if pages < PROBLEM_PAGES_MAX => query = query.after(cursor),
+                (cursor, None) => break cursor,
             }
         };
         let read = match &head {

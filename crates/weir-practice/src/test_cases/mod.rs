@@ -11,6 +11,7 @@ pub(crate) mod item;
 mod read;
 mod upload;
 
+pub(crate) use self::read::TextBudget;
 pub use self::upload::Uploaded;
 use crate::error::Result;
 use crate::ids::TestCaseId;

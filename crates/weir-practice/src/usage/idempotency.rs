@@ -33,7 +33,7 @@ pub(super) fn record(
     key: Key,
     request: &UsageRequest,
     outcome: Outcome,
-    now_ms: i64,
+    (now_ms, day_end_ms): (i64, i64),
 ) -> Write {
     let data = Data::new()
         .with("hash", request.hash())
@@ -43,7 +43,9 @@ pub(super) fn record(
         .with("lim", outcome.limit.to_number());
     let now_s = secs(now_ms);
     let item = entity(key, EntityType::Idempotency, data, now_s);
-    Write::put(table.clone(), item.with(TTL, now_s.saturating_add(IDEMPOTENCY_TTL_SECS)))
+    // A clock that is behind counts on a later day, and the record must live as long as by the clock of others.
+    let live_s = secs(now_ms.max(day_end_ms)).saturating_add(IDEMPOTENCY_TTL_SECS);
+    Write::put(table.clone(), item.with(TTL, live_s))
         .when(attr("PK").absent().or(attr(TTL).le(now_s)))
 }
 

@@ -141,7 +141,8 @@ impl<B: Backend> Practice<B> {
         }
         if let Some(key) = &request.idempotency_key {
             let key = idempotency::key(&user.id, key, self.day_of(now_ms));
-            writes.push(idempotency::record(self.table(), key, request, outcome, now_ms));
+            let times = (now_ms, self.settings().zone.end_of(outcome.day));
+            writes.push(idempotency::record(self.table(), key, request, outcome, times));
         }
         writes
     }

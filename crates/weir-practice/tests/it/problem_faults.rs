@@ -21,6 +21,7 @@ scenes!(
     a_removal_killed_anywhere_is_finished,
     a_creation_killed_anywhere_is_whole_or_gone,
     a_slow_writer_cannot_name_a_swept_object,
+    a_slow_removal_spares_a_problem_that_was_created_since,
 );
 
 /// More calls than any of these makes.
@@ -118,6 +119,22 @@ async fn a_removal_killed_anywhere_is_finished(scene: &Scene) {
         }
         assert!(skip > 1, "{place:?} never struck");
     }
+}
+
+async fn a_slow_removal_spares_a_problem_that_was_created_since(scene: &Scene) {
+    scene.practice.create_problem(large(), None, "ann").await.unwrap();
+    let (hold, slow) = (scene.watch.hold_query(), scene.practice.clone());
+    let slow = tokio::spawn(async move { slow.purge_problem(&at("1"), "ann").await });
+    hold.is_held().await;
+    scene.practice.purge_problem(&at("1"), "ann").await.unwrap();
+    scene.practice.create_problem(large(), None, "ann").await.unwrap();
+    hold.go_on();
+    slow.await.unwrap().unwrap();
+    let found = scene.practice.problem_with_test_cases(&at("1"), TestCaseAccess::All).await;
+    assert_eq!(found.unwrap().test_cases.len(), 61);
+    scene.practice.purge_problem(&at("1"), "ann").await.unwrap();
+    finish(scene).await;
+    scene.assert_empty().await;
 }
 
 async fn a_creation_killed_anywhere_is_whole_or_gone(scene: &Scene) {

@@ -19,6 +19,7 @@ scenes!(
     the_bound_is_exact_under_concurrency,
     the_counter_is_exact_under_concurrency,
     large_test_cases_are_read_back_whole,
+    a_response_has_bounded_texts_however_small_they_are_stored,
 );
 
 impl Scene {
@@ -156,4 +157,28 @@ async fn large_test_cases_are_read_back_whole(scene: &Scene) {
     assert_eq!(scene.object_names().await.len(), 0);
     practice.purge_problem(&one, "ann").await.unwrap();
     scene.assert_empty().await;
+}
+
+async fn a_response_has_bounded_texts_however_small_they_are_stored(scene: &Scene) {
+    let (practice, one) = (&scene.practice, at("1"));
+    scene.with_problem().await;
+    // A mebibyte of one letter is an item of about a kilobyte.
+    let text = |letter: &str| letter.repeat(1024 * 1024);
+    for _ in 0..11 {
+        let new = NewTestCase { input: text("a"), output: text("b"), is_sample: true };
+        practice.add_test_case(&one, new, "ann").await.unwrap();
+    }
+    let whole = practice.problem_with_test_cases(&one, TestCaseAccess::All).await.unwrap();
+    assert_eq!(whole.test_cases.len(), 4, "8 MiB");
+    let (mut ids, mut cursor) = (Vec::new(), whole.cursor);
+    ids.extend(whole.test_cases.into_iter().map(|case| case.id));
+    while cursor.is_some() {
+        let page = PageRequest { limit: 100, cursor };
+        let found = practice.test_cases(&one, TestCaseAccess::Samples, &page).await.unwrap();
+        assert!(found.items.len() <= 4, "{}", found.items.len());
+        ids.extend(found.items.into_iter().map(|case| case.id));
+        cursor = found.cursor;
+    }
+    let distinct: std::collections::BTreeSet<_> = ids.iter().map(ToString::to_string).collect();
+    assert_eq!((ids.len(), distinct.len()), (11, 11));
 }

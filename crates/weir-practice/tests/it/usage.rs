@@ -151,8 +151,8 @@ async fn a_repeated_key_counts_once_even_after_midnight(scene: &Scene) {
     assert_eq!(counted(scene, &ann, Day::utc(NOW_MS)).await, 2);
     let today = scene.practice.usage(&ann.id, None).await.unwrap();
     assert_eq!((today.day, today.actions[0].count), (Day::utc(NOW_MS).plus_days(1), 0));
-    // A key is remembered for two days.
-    scene.clock.advance_ms(DAY_MS);
+    // A key is remembered for two days after the day on which it counts.
+    scene.clock.advance_ms(DAY_MS + 4 * 3_600_000);
     let new = scene.practice.take_usage(&ann.id, &keyed("k")).await.unwrap();
     assert_eq!((new.is_replay, new.count), (false, 1));
 }
@@ -194,7 +194,13 @@ async fn a_clock_that_jumps_back_reopens_nothing(scene: &Scene) {
     // Another instance, whose clock is a day behind.
     let slow = scene.another_at(NOW_MS);
     let request = UsageRequest::new(Action::Hint);
-    for count in 2..=5 {
+    // What it counts is not counted again by those whose clocks are right, even if it is several days behind.
+    let behind = scene.another_at(NOW_MS - 4 * 86_400_000);
+    let first = behind.take_usage(&ann.id, &keyed("k")).await.unwrap();
+    assert_eq!((first.count, first.day), (2, today));
+    let again = scene.practice.take_usage(&ann.id, &keyed("k")).await.unwrap();
+    assert_eq!((again.is_replay, again.count), (true, 2));
+    for count in 3..=5 {
         let answer = slow.take_usage(&ann.id, &request).await.unwrap();
         assert_eq!((answer.allowed, answer.count, answer.day), (true, count, today));
     }

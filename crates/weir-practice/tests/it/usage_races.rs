@@ -93,7 +93,7 @@ async fn a_request_in_flight_does_not_pass_by_the_old_plan(scene: &Scene) {
     let in_flight = async |number: usize| match number {
         0 => Some(scene.practice.take_usage(&ann.id, &request).await.unwrap()),
         _ => {
-            hold.has_read().await;
+            hold.is_held().await;
             scene.practice.move_user(&ann.id, PlanId::FREE, "admin").await.unwrap();
             hold.go_on();
             None
@@ -111,7 +111,7 @@ async fn a_request_in_flight_does_not_pass_a_deactivation(scene: &Scene) {
     let in_flight = async |number: usize| match number {
         0 => scene.practice.take_usage(&ann.id, &request).await.is_ok(),
         _ => {
-            hold.has_read().await;
+            hold.is_held().await;
             scene.practice.deactivate_user(&ann.id, "admin").await.unwrap();
             hold.go_on();
             false
@@ -134,7 +134,7 @@ async fn a_request_in_flight_does_not_count_on_a_closed_day(scene: &Scene) {
         let in_flight = async |number: usize| match number {
             0 => scene.practice.take_usage(&user.id, &request).await.unwrap(),
             _ => {
-                hold.has_read().await;
+                hold.is_held().await;
                 let answer = late.take_usage(&user.id, &request).await.unwrap();
                 hold.go_on();
                 answer

@@ -18,6 +18,7 @@ use weir_framework::page::{Page, PageParams, page_response};
 use weir_framework::prelude::Created;
 use weir_practice::Error;
 use weir_practice::bounds::JSON_BODY_MAX;
+use weir_practice::test_cases::TestCaseAccess;
 
 use super::access::Reach;
 use super::convert;
@@ -90,6 +91,10 @@ pub(crate) async fn get(
     let viewer = Viewer::of(&app, &reach).await?;
     let practice = practice(&app)?;
     let problem = if with_test_cases {
+        // Checked first: a caller who does not see the problem makes the server read nothing more.
+        if viewer.test_cases() != TestCaseAccess::All {
+            viewer.check(&practice.problem_summary(&at).await?)?;
+        }
         let found = practice.problem_with_test_cases(&at, viewer.test_cases()).await?;
         viewer.check(&found.problem.summary)?;
         convert::problem_with_test_cases(found)

@@ -186,9 +186,7 @@ impl Follower {
         let found =
             practice.progress_after(&self.job, self.last.as_deref(), STEPS_PER_READ).await?;
         self.phase = phase(&found);
-        if let Some(step) = found.steps.last() {
-            self.last = Some(step.position.clone());
-        }
+        self.last = found.position;
         self.steps = found.steps.into();
         Ok(())
     }
@@ -198,7 +196,7 @@ impl Follower {
 fn phase(found: &ProgressEvents) -> Phase {
     match found.is_end {
         true => Phase::Ended(found.status),
-        false if found.steps.len() >= STEPS_PER_READ as usize => Phase::Behind,
+        false if found.more => Phase::Behind,
         false => Phase::Waiting,
     }
 }
@@ -234,20 +232,15 @@ mod tests {
 
     #[test]
     fn a_stream_goes_on_at_once_while_steps_are_stored() {
-        let step = weir_practice::jobs::ProgressStep {
-            position: "1".into(),
-            at_ms: 1,
-            step: "parsing".into(),
-            message: String::new(),
-            status: weir_practice::kinds::StepStatus::Started,
-        };
-        let found = |count: usize, is_end| ProgressEvents {
-            steps: vec![step.clone(); count],
+        let found = |more, is_end| ProgressEvents {
+            steps: Vec::new(),
+            position: None,
+            more,
             status: JobStatus::Failed,
             is_end,
         };
-        assert_eq!(phase(&found(99, false)), Phase::Behind);
-        assert_eq!(phase(&found(98, false)), Phase::Waiting);
-        assert_eq!(phase(&found(99, true)), Phase::Ended(JobStatus::Failed));
+        assert_eq!(phase(&found(true, false)), Phase::Behind);
+        assert_eq!(phase(&found(false, false)), Phase::Waiting);
+        assert_eq!(phase(&found(false, true)), Phase::Ended(JobStatus::Failed));
     }
 }

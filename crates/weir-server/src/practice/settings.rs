@@ -103,6 +103,10 @@ impl Settings {
         let archive = self.usage_archive_days.and_then(|value| {
             in_range("usage_archive_days", value, 1..=self.usage_days.saturating_sub(1).max(1))
         });
+        // Archives find the users of a day by its rollups.
+        let early = format!("is {}; it must be at least usage_days", self.rollup_days);
+        let rollups_expire_early =
+            (self.rollup_days < self.usage_days).then_some(("rollup_days", early));
         let rollup_interval = self
             .rollup_interval_secs
             .and_then(|value| in_range("rollup_interval_secs", value, ROLLUP_INTERVAL_SECS));
@@ -111,7 +115,7 @@ impl Settings {
             self.zone_problem().map(|problem| ("timezone", problem)),
             days("usage_days", self.usage_days),
             archive,
-            days("rollup_days", self.rollup_days),
+            days("rollup_days", self.rollup_days).or(rollups_expire_early),
             rollup_interval,
             days("task_result_days", self.task_result_days),
             days("job_progress_days", self.job_progress_days),

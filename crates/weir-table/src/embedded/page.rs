@@ -14,7 +14,6 @@ use crate::expr;
 use crate::item::Item;
 use crate::limits;
 use crate::request::{Consistency, Extent, Query, RawPage};
-use crate::spec::IndexSpec;
 
 /// Entries copied out of the dirty set at a time.
 const CHUNK: usize = 128;
@@ -66,7 +65,7 @@ impl Engine {
                 }
             }
             if page.scanned >= limit || bytes >= limits::PAGE_BYTES_MAX {
-                page.last = Some(last_key(table, index, &item));
+                page.last = Some(table.spec.cursor_key(index, &item));
                 break;
             }
         }
@@ -232,16 +231,4 @@ fn plan(table: &Table, query: &Query, after: Option<&Item>) -> Result<(Space, Ke
     };
     let place = place.ok_or_else(|| Error::invalid("cursor", "lacks a key of the index"))?;
     Ok((space, range.after(&place, reverse), reverse))
-}
-
-/// The key attributes for a cursor.
-fn last_key(table: &Table, index: Option<&IndexSpec>, item: &Item) -> Item {
-    let spec = &table.spec;
-    let of_index = index.map(|index| [Some(&index.partition), index.sort.as_ref()]);
-    [Some(&spec.partition), spec.sort.as_ref()]
-        .into_iter()
-        .chain(of_index.into_iter().flatten())
-        .flatten()
-        .filter_map(|name| Some((name.clone(), item.get(name)?.clone())))
-        .collect()
 }

@@ -99,7 +99,7 @@ async fn a_worker_that_lives_keeps_its_last_attempt(scene: &Scene) {
     let hold = scene.watch.hold();
     let late = async { other.claim_job(&job, &worker("b")).await };
     let beat = async {
-        hold.has_read().await;
+        hold.is_held().await;
         scene.practice.heartbeat_job(&job, 5, None).await.unwrap();
         hold.go_on();
     };

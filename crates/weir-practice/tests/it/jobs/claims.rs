@@ -87,7 +87,7 @@ async fn an_ended_job_is_not_taken_over(scene: &Scene) {
             other.claim_job(&job, &worker("b")).await
         };
         let end = async {
-            hold.has_read().await;
+            hold.is_held().await;
             match job.id.as_str() {
                 "1" => drop(scene.practice.complete_job(&job, 1, &generated()).await.unwrap()),
                 _ => scene.set_status(&job, JobStatus::Completed).await,

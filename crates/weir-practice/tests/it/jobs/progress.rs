@@ -139,6 +139,11 @@ async fn steps_expire_after_30_days(scene: &Scene) {
     let page = PageRequest::default();
     let left = scene.practice.progress(&job, &page).await.unwrap();
     assert_eq!(names(&left.items), ["b"]);
+    // A stream goes on behind steps that have expired and are not removed yet.
+    let events = scene.practice.progress_after(&job, None, 1).await.unwrap();
+    assert_eq!((events.steps.len(), events.more), (0, true));
+    let events = scene.practice.progress_after(&job, events.position.as_deref(), 1).await.unwrap();
+    assert_eq!(names(&events.steps), ["b"]);
     scene.clock.advance_ms(86_400_000);
     assert!(scene.practice.progress(&job, &page).await.unwrap().items.is_empty());
 }
