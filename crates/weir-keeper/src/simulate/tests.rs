@@ -217,6 +217,9 @@ fn a_seed_makes_one_day_of_office_hours() {
             rows.iter().filter(|row| hours.contains(&zone.hour_of(row.at_ms))).count()
         };
         assert!(within(9..12) > 5 * within(0..3), "{} {}", within(9..12), within(0..3));
+        // Lunch is at noon, though the clock was changed in the night.
+        let [eleven, noon, one] = [11, 12, 13].map(|hour| within(hour..hour + 1));
+        assert!(noon < eleven && noon < one, "{date}: {eleven} {noon} {one}");
         let other = Traffic { seed: 8, ..traffic };
         assert_ne!(other.rows(&zone, date).unwrap(), rows);
     }

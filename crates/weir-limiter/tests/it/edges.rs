@@ -14,7 +14,9 @@ use crate::scene::{Scene, entity, limit_name, per_minute, resource};
 
 scenes!(
     a_clock_that_goes_back_brings_back_no_full_bucket,
+    the_expiry_of_a_bucket_is_never_lowered,
     a_debt_outlives_the_expiry_of_its_bucket,
+    a_debt_outlives_takes_of_another_limit,
     a_remembered_refusal_is_an_error_where_the_store_s_is,
     a_bucket_hands_out_its_capacity_after_a_pause,
     a_refund_to_a_bucket_that_is_full_by_now_is_dropped,
@@ -23,6 +25,7 @@ scenes!(
     the_caller_s_limits_are_never_the_parent_s,
     a_parent_without_limits_limits_nothing,
     a_bucket_recovers_from_a_clock_that_was_ahead,
+    a_reset_bucket_recovers_from_a_clock_that_was_ahead,
     a_limit_that_is_removed_and_added_again_is_not_refilled,
     a_bucket_whose_limits_are_gone_is_not_used,
     a_bucket_outlives_its_leases,
@@ -84,6 +87,34 @@ async fn a_clock_that_goes_back_brings_back_no_full_bucket(scene: &Scene) {
     assert_eq!(available(scene).await, 0);
 }
 
+async fn the_expiry_of_a_bucket_is_never_lowered(scene: &Scene) {
+    set_limits(scene, &[per_minute("rpm", 100)]).await;
+    let other = scene.another().await.namespace(scene.ns.name()).await.unwrap();
+    let mut ask = request("user", &[("rpm", 1)], &[]);
+    granted(scene.ns.acquire(&ask).await.unwrap());
+    ask.lease_ttl_ms = 3_600_000;
+    let grant = granted(scene.ns.acquire(&ask).await.unwrap()).grant;
+    let expires = async || shard(scene, "user", 0).await.unwrap().expires.unwrap();
+    let highest = expires().await;
+    assert!(highest * 1_000 >= grant.expires_ms, "the lease can be settled until it ends");
+    ask.lease_ttl_ms = 60_000;
+    // The second instance reads the bucket before its first take; then neither does.
+    for ns in [&scene.ns, &other, &scene.ns, &other] {
+        scene.clock.advance_ms(1_000);
+        granted(ns.acquire(&ask).await.unwrap());
+        assert_eq!(expires().await, highest);
+    }
+    scene.ns.settle(&grant, &Settle::Adjust(amounts(&[("rpm", 5)])), None).await.unwrap();
+    assert_eq!(expires().await, highest);
+    for back_ms in [30_000, 60 * MINUTE_MS] {
+        turn_back(scene, back_ms);
+        for ns in [&scene.ns, &other] {
+            granted(ns.acquire(&ask).await.unwrap());
+            assert!(expires().await >= highest, "{back_ms} ms back");
+        }
+    }
+}
+
 async fn a_debt_outlives_the_expiry_of_its_bucket(scene: &Scene) {
     set_limits(scene, &[per_minute("rpm", 1_000)]).await;
     let grant = granted(take(scene, 1).await).grant;
@@ -100,12 +131,28 @@ async fn a_debt_outlives_the_expiry_of_its_bucket(scene: &Scene) {
     granted(take(scene, 1).await);
 }
 
+async fn a_debt_outlives_takes_of_another_limit(scene: &Scene) {
+    set_limits(scene, &[per_minute("rpm", 1_000), per_minute("tpm", 1_000)]).await;
+    let grant = granted(take(scene, 1).await).grant;
+    let debt = Settle::Adjust(amounts(&[("rpm", 60_000)]));
+    scene.ns.settle(&grant, &debt, None).await.unwrap();
+    let other = scene.another().await.namespace(scene.ns.name()).await.unwrap();
+    for ns in [&scene.ns, &other, &scene.ns, &other] {
+        granted(ns.acquire(&request("user", &[("tpm", 1)], &[])).await.unwrap());
+    }
+    scene.clock.advance_ms(59 * MINUTE_MS);
+    refused(take(scene, 1).await);
+    scene.clock.advance_ms(MINUTE_MS);
+    granted(take(scene, 1).await);
+}
+
 async fn a_remembered_refusal_is_an_error_where_the_store_s_is(scene: &Scene) {
     set_limits(scene, &[per_minute("rpm", 50)]).await;
     granted(take(scene, 50).await);
     for _ in 0..2 {
-        refused(take(scene, 1).await);
         for consume in [&[("rpm", 51)][..], &[("nothing", 1)], &[("rpm", 1), ("nothing", 1)]] {
+            // An error may make the process forget the refusal.
+            refused(take(scene, 1).await);
             let answer = scene.ns.acquire(&request("user", consume, &[])).await;
             assert!(matches!(answer, Err(Error::Invalid { .. })), "{consume:?}: {answer:?}");
         }
@@ -215,6 +262,17 @@ async fn a_bucket_recovers_from_a_clock_that_was_ahead(scene: &Scene) {
         scene.clock.advance_ms(1_000);
         assert_eq!(drain(scene).await, 1, "second {second}");
     }
+    scene.ns.reset_bucket(&entity("user"), &resource("gpt-4"), None, "test").await.unwrap();
+    assert_eq!(drain(scene).await, 60);
+    scene.clock.advance_ms(10_000);
+    assert_eq!(drain(scene).await, 10);
+}
+
+async fn a_reset_bucket_recovers_from_a_clock_that_was_ahead(scene: &Scene) {
+    set_limits(scene, &[per_minute("rpm", 60)]).await;
+    scene.clock.advance_ms(60 * MINUTE_MS);
+    granted(take(scene, 60).await);
+    turn_back(scene, 60 * MINUTE_MS);
     scene.ns.reset_bucket(&entity("user"), &resource("gpt-4"), None, "test").await.unwrap();
     assert_eq!(drain(scene).await, 60);
     scene.clock.advance_ms(10_000);

@@ -1,9 +1,10 @@
 //! Limits of every level, and the limits in force.
 
+use axum::http::Method;
 use serde_json::{Value, json};
 use weir_framework::Code;
 
-use crate::scene::{Scene, minutely};
+use crate::scene::{Scene, minutely, path};
 
 const LEVELS: [&str; 4] = [
     "limits/system",
@@ -81,4 +82,36 @@ async fn changed_limits_reach_live_buckets_without_minting_tokens() {
     let lowered = json!({"limits": [minutely("rpm", 50)]});
     scene.put("limits/entities/user/gpt-4", &lowered).await;
     assert_eq!(scene.requests_left().await, 50);
+}
+
+#[tokio::test]
+async fn a_token_that_acquires_cannot_raise_its_own_limits() {
+    let scene = Scene::with_limits().await;
+    let token = scene.app.token("ns:default:acquire").await;
+    let call = |method: Method, tail: &str| scene.app.request(method, &path(tail)).bearer(&token);
+    let body = json!({"entity": "user", "resource": "gpt-4", "consume": {"rpm": 30}});
+    let lease: Value = call(Method::POST, "acquire").json(&body).send().await.json();
+    let lease = lease["lease"].as_str().unwrap();
+    let commit = json!({"actual": {"rpm": 40}});
+    let commit = call(Method::POST, &format!("leases/{lease}/commit")).json(&commit);
+    assert_eq!(commit.send().await.status, 200);
+    for tail in ["availability?entity=user&resource=gpt-4", "limits/system"] {
+        assert_eq!(call(Method::GET, tail).send().await.status, 200, "{tail}");
+    }
+    let raised = json!({"limits": [minutely("rpm", 1_000_000_000)]});
+    for level in LEVELS {
+        let put = call(Method::PUT, level).json(&raised).send().await;
+        put.problem(Code::FORBIDDEN);
+        call(Method::DELETE, level).send().await.problem(Code::FORBIDDEN);
+    }
+    let top_up = json!({"amounts": {"rpm": 40}});
+    for (method, tail, body) in [
+        (Method::POST, "entities/user/buckets/gpt-4/top-up", top_up),
+        (Method::POST, "entities/user/buckets/gpt-4/reset", Value::Null),
+        (Method::PUT, "entities/user", json!({})),
+        (Method::DELETE, "entities/user", Value::Null),
+    ] {
+        call(method, tail).json(&body).send().await.problem(Code::FORBIDDEN);
+    }
+    assert_eq!(scene.requests_left().await, 60);
 }

@@ -1,6 +1,6 @@
 //! `weir limiter`: with a server and without one.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::home::{Home, Run};
 
@@ -240,6 +240,29 @@ fn entities_and_their_audit_log_are_stored() {
     assert_eq!(actions, ["entity_deleted", "entity_parent_changed", "entity_created"]);
     assert_eq!(trail[0]["principal"], "local");
     assert!(home.weir("limiter audit --entity user-1").ok().contains("entity_deleted"));
+}
+
+#[test]
+fn the_audit_log_shows_the_whole_namespace_up_to_a_limit() {
+    let home = home();
+    home.weir("limiter entity put user-1").ok();
+    home.weir("limiter limits set --system --limit rpm=1/min").ok();
+    home.weir("limiter limits set --resource gpt-4 --limit rpm=1/min").ok();
+    // A note about older events goes to the standard error.
+    let subjects = |flags: &str| {
+        let trail = output(home.weir(&format!("limiter audit --json {flags}")));
+        let trail: Vec<Value> = serde_json::from_str(&trail).unwrap();
+        trail.iter().map(|one| one["subject"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = ["$RESOURCE:gpt-4", "$SYSTEM", "user-1", "default"];
+    assert_eq!(subjects(""), all);
+    assert_eq!(subjects("--limit 2"), all[..2]);
+    assert_eq!(subjects("--system"), ["$SYSTEM"]);
+    assert_eq!(subjects("--resource gpt-4"), ["$RESOURCE:gpt-4"]);
+    let cut = home.weir("limiter audit --limit 2");
+    assert!(cut.err.contains("older events exist; show more with --limit"), "{cut:?}");
+    assert!(!home.weir("limiter audit --limit 5").err.contains("older"));
+    home.weir("limiter audit --limit 0").fails(2, &["--limit"]);
 }
 
 #[test]
