@@ -17,7 +17,9 @@ mod users;
 pub use self::audit::{PracticeAuditEvent, PracticeAuditParams};
 pub use self::formats::{PlanParam, PracticeUserParam, TaskParam};
 pub use self::history::{NewHints, NewRun, PracticeRun, RunParam, RunPatch};
-pub use self::plans::{CounterRecount, Plan, PlanRecountRequest, PlanRecountResponse, PlanRequest};
+pub use self::plans::{
+    CounterRecount, Plan, PlanRequest, RecountCountersRequest, RecountCountersResponse,
+};
 pub use self::problems::{
     DeleteProblemParams, NewProblem, PracticeProblem, ProblemIncludeParams, ProblemParam,
     ProblemPatch, ProblemReviewRequest, ProblemStatus, ProblemsParams,

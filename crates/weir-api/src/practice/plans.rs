@@ -80,20 +80,20 @@ pub struct Plan {
     pub updated_at: String,
 }
 
-/// Whether to correct counters of plans.
+/// Whether to correct counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PlanRecountRequest {
+pub struct RecountCountersRequest {
     /// Whether to correct counters that differ.
     #[serde(default)]
     #[schema(default = false)]
     pub repair: bool,
 }
 
-/// The result of a recount of plans.
+/// The result of a recount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct PlanRecountResponse {
-    /// The counter of plans, and that of the users of each plan.
+pub struct RecountCountersResponse {
+    /// Each counter that was recounted.
     pub counters: Vec<CounterRecount>,
 }
 

@@ -22,6 +22,8 @@ use crate::practice::Practice;
 const TRIES_MAX: u32 = 4;
 /// Entries of a list that are read for candidates; the first ones may be claimed already.
 const ENTRIES_MAX: u32 = 100;
+/// Pages of leases that one look reads: all leases of a large deployment, so that each is seen at least twice before it ends.
+const LEASE_PAGES_MAX: u32 = 50;
 
 impl<B: Backend> Practice<B> {
     /// Claims a job that is pending, or whose worker is gone.
@@ -71,32 +73,46 @@ impl<B: Backend> Practice<B> {
     /// The store fails.
     pub async fn observe_leases(&self, job_type: JobType) -> Result<usize> {
         let now_ms = self.now_ms();
-        if let Some(cursor) = self.leases().start_scan(job_type, now_ms) {
-            let query =
-                Query::partition(self.table().clone(), List::JobLeases(job_type).partition());
-            let page = self.store().page(query.index(GSI2), ENTRIES_MAX, cursor).await?;
-            self.leases().end_scan(job_type, page.cursor.clone());
-            let jobs = distinct(page.items.iter().filter_map(job_of_entry));
-            let gets: Vec<Get> =
-                jobs.iter().map(|job| Get::new(self.table().clone(), lease::key(job))).collect();
-            let found = match gets.is_empty() {
-                true => Vec::new(),
-                false => self.store().batch_get(&gets).await?,
-            };
-            for (job, item) in jobs.iter().zip(&found) {
-                let read = LeaseItem::read(item.as_ref())?;
-                match &read.lease {
-                    Some(lease) => {
-                        let is_over = self.saw_lease(job, read.beat, lease);
-                        if is_over && self.is_exhausted(&read) {
-                            self.fail_exhausted(job).await?;
-                        }
-                    }
-                    None => self.leases().forget(job),
+        if let Some(mut cursor) = self.leases().start_scan(job_type, now_ms) {
+            for _ in 0..LEASE_PAGES_MAX {
+                cursor = self.observe_page(job_type, cursor).await?;
+                if cursor.is_none() {
+                    break;
                 }
             }
+            self.leases().end_scan(job_type, cursor);
         }
         Ok(self.leases().abandoned(job_type).len())
+    }
+
+    /// Reads a page of leases; returns the cursor of the next one.
+    async fn observe_page(
+        &self,
+        job_type: JobType,
+        cursor: Option<String>,
+    ) -> Result<Option<String>> {
+        let query = Query::partition(self.table().clone(), List::JobLeases(job_type).partition());
+        let page = self.store().page(query.index(GSI2), ENTRIES_MAX, cursor).await?;
+        let jobs = distinct(page.items.iter().filter_map(job_of_entry));
+        let gets: Vec<Get> =
+            jobs.iter().map(|job| Get::new(self.table().clone(), lease::key(job))).collect();
+        let found = match gets.is_empty() {
+            true => Vec::new(),
+            false => self.store().batch_get(&gets).await?,
+        };
+        for (job, item) in jobs.iter().zip(&found) {
+            let read = LeaseItem::read(item.as_ref())?;
+            match &read.lease {
+                Some(lease) => {
+                    let is_over = self.saw_lease(job, read.beat, lease);
+                    if is_over && self.is_exhausted(&read) {
+                        self.fail_exhausted(job).await?;
+                    }
+                }
+                None => self.leases().forget(job),
+            }
+        }
+        Ok(page.cursor)
     }
 
     fn saw_lease(&self, job: &JobRef, beat: Beat, lease: &Lease) -> bool {

@@ -75,10 +75,15 @@ impl LeaseObserver {
             None => Observation::first(beat, lease_ms, now_ms),
         };
         if seen.len() >= LEASES_OBSERVED_MAX && !seen.contains_key(job) {
-            // Costs an abandoned job one more lease, and happens only after thousands of ended jobs.
-            seen.clear();
+            // Leases of jobs that another process ended are not read any more.
+            seen.retain(|_, other| {
+                now_ms.abs_diff(other.at_ms) <= other.lease_ms.saturating_mul(2).unsigned_abs()
+            });
         }
-        seen.insert(job.clone(), observation);
+        // Too many at once: this one waits until others have ended, and those that are remembered go on.
+        if seen.len() < LEASES_OBSERVED_MAX || seen.contains_key(job) {
+            seen.insert(job.clone(), observation);
+        }
         observation.is_over()
     }
 
@@ -176,8 +181,14 @@ mod tests {
         for number in 0..=LEASES_OBSERVED_MAX {
             observer.observe(&job(&number.to_string()), Beat::default(), LEASE_MS, 0);
         }
-        assert!(observer.seen.lock().len() <= LEASES_OBSERVED_MAX);
-        assert!(observer.abandoned(JobType::ScriptGeneration).is_empty());
+        assert_eq!(observer.seen.lock().len(), LEASES_OBSERVED_MAX);
+        // Those that it remembers end, and those that are read no more make room.
+        for now_ms in [LEASE_MS / 2, LEASE_MS] {
+            observer.observe(&job("0"), Beat::default(), LEASE_MS, now_ms);
+        }
+        assert_eq!(observer.abandoned(JobType::ScriptGeneration), [job("0")]);
+        observer.observe(&job("new"), Beat::default(), LEASE_MS, 3 * LEASE_MS);
+        assert_eq!(observer.seen.lock().len(), 2);
     }
 
     #[test]

@@ -250,11 +250,11 @@ impl<B: Backend> Practice<B> {
         let items: Vec<&Item> = found.items.iter().filter(is_new).collect();
         let is_all = found.cursor.is_none() && items.len() <= limit as usize;
         let read = items.get(..limit as usize).unwrap_or(&items);
-        let positions = read.iter().filter_map(|item| {
+        let mut positions = read.iter().filter_map(|item| {
             let key = item.s("SK").filter(|key| keys::parse_progress(key).is_some())?;
             key.strip_prefix(PROGRESS_PREFIX)
         });
-        let position = positions.last().or(last_event_id).map(str::to_owned);
+        let position = positions.next_back().or(last_event_id).map(str::to_owned);
         let has_moved = position.as_deref() != last_event_id;
         let steps = read.iter().copied().filter_map(self.is_alive()).collect();
         let has_ended = !matches!(status, JobStatus::Pending | JobStatus::Processing);

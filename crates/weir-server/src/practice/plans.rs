@@ -4,7 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use utoipa_axum::routes;
-use weir_api::practice::{Plan, PlanParam, PlanRecountRequest, PlanRecountResponse, PlanRequest};
+use weir_api::practice::{
+    Plan, PlanParam, PlanRequest, RecountCountersRequest, RecountCountersResponse,
+};
 use weir_framework::actor::Actor;
 use weir_framework::api::Api;
 use weir_framework::app::App;
@@ -93,14 +95,14 @@ pub(crate) async fn remove(
 ///
 /// With `repair`, counters that differ are corrected. The recount reads the whole table.
 #[utoipa::path(post, path = "/v1/practice/plans/recount", tag = "practice-plans",
-    request_body = Option<PlanRecountRequest>,
-    responses((status = 200, body = PlanRecountResponse)))]
+    request_body = Option<RecountCountersRequest>,
+    responses((status = 200, body = RecountCountersResponse)))]
 pub(crate) async fn recount_plans(
     State(app): State<App>,
     actor: Actor,
-    OptionalBody(request): OptionalBody<PlanRecountRequest>,
-) -> Reply<PlanRecountResponse> {
+    OptionalBody(request): OptionalBody<RecountCountersRequest>,
+) -> Reply<RecountCountersResponse> {
     let repair = if request.repair { Repair::By(actor.name()) } else { Repair::No };
     let checks = practice(&app)?.recount_plans(repair).await?;
-    Ok(Json(convert::plan_recount(checks)))
+    Ok(Json(convert::recounted_counters(checks)))
 }

@@ -7,7 +7,8 @@ use axum::response::{IntoResponse as _, Response};
 use utoipa_axum::routes;
 use weir_api::practice::{
     DeleteProblemParams, NewProblem, PracticeProblem, ProblemIncludeParams, ProblemParam,
-    ProblemPatch, ProblemReviewRequest, ProblemsParams,
+    ProblemPatch, ProblemReviewRequest, ProblemsParams, RecountCountersRequest,
+    RecountCountersResponse,
 };
 use weir_framework::ApiError;
 use weir_framework::actor::Actor;
@@ -18,7 +19,9 @@ use weir_framework::page::{Page, PageParams, page_response};
 use weir_framework::prelude::Created;
 use weir_practice::Error;
 use weir_practice::bounds::JSON_BODY_MAX;
+use weir_practice::counters::Counter;
 use weir_practice::test_cases::TestCaseAccess;
+use weir_practice::usage::Repair;
 
 use super::access::Reach;
 use super::convert;
@@ -38,6 +41,7 @@ pub(super) fn routes(api: Api) -> Api {
         .route(ADMINISTRATOR, routes!(restore))
         .route(ADMINISTRATOR, routes!(review))
         .route(ADMINISTRATOR, routes!(verify))
+        .route(ADMINISTRATOR, routes!(recount_problem))
 }
 
 /// Creates a problem
@@ -199,4 +203,21 @@ pub(crate) async fn verify(
 ) -> Reply<PracticeProblem> {
     let changed = practice(&app)?.verify_problem(&at, actor.name()).await?;
     Ok(Json(convert::problem_summary(changed)))
+}
+
+/// Counts the test cases of a problem again
+///
+/// With `repair`, the counter is corrected if it differs.
+#[utoipa::path(post, path = "/v1/practice/problems/{platform}/{problem_id}/recount",
+    tag = "practice-problems", params(ProblemParam), request_body = Option<RecountCountersRequest>,
+    responses((status = 200, body = RecountCountersResponse)))]
+pub(crate) async fn recount_problem(
+    State(app): State<App>,
+    actor: Actor,
+    ProblemPath(at): ProblemPath,
+    OptionalBody(request): OptionalBody<RecountCountersRequest>,
+) -> Reply<RecountCountersResponse> {
+    let repair = if request.repair { Repair::By(actor.name()) } else { Repair::No };
+    let check = practice(&app)?.recount_counter(&Counter::TestCases(at), repair).await?;
+    Ok(Json(convert::recounted_counters(vec![check])))
 }

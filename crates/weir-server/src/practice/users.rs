@@ -5,16 +5,19 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use utoipa_axum::routes;
 use weir_api::practice::{
-    MoveUserRequest, NewUser, PracticeUserParam, User, UserListParams, UserPatch,
+    MoveUserRequest, NewUser, PracticeUserParam, RecountCountersRequest, RecountCountersResponse,
+    User, UserListParams, UserPatch,
 };
 use weir_framework::ApiError;
 use weir_framework::actor::Actor;
 use weir_framework::api::Api;
 use weir_framework::app::App;
-use weir_framework::extract::{Body, QueryParts};
+use weir_framework::extract::{Body, OptionalBody, QueryParts};
 use weir_framework::page::{Page, PageParams, page_response};
 use weir_framework::prelude::Created;
+use weir_practice::counters::Counter;
 use weir_practice::ids::{Email, GoogleId, PlanId};
+use weir_practice::usage::Repair;
 use weir_table::retry::Listed;
 
 use super::convert;
@@ -29,6 +32,7 @@ pub(super) fn routes(api: Api) -> Api {
         .route(ADMINISTRATOR, routes!(deactivate))
         .route(ADMINISTRATOR, routes!(reactivate))
         .route(ADMINISTRATOR, routes!(set_plan))
+        .route(ADMINISTRATOR, routes!(recount_user))
 }
 
 /// Creates a user
@@ -169,4 +173,21 @@ pub(crate) async fn set_plan(
 ) -> Reply<User> {
     let plan = PlanId::new(request.plan_id)?;
     Ok(Json(convert::user(practice(&app)?.move_user(&id, plan, actor.name()).await?)))
+}
+
+/// Counts the problems that a user has registered again
+///
+/// With `repair`, the counter is corrected if it differs. The recount reads the whole table.
+#[utoipa::path(post, path = "/v1/practice/users/{id}/recount", tag = "practice-users",
+    params(PracticeUserParam), request_body = Option<RecountCountersRequest>,
+    responses((status = 200, body = RecountCountersResponse)))]
+pub(crate) async fn recount_user(
+    State(app): State<App>,
+    UserPath(id): UserPath,
+    actor: Actor,
+    OptionalBody(request): OptionalBody<RecountCountersRequest>,
+) -> Reply<RecountCountersResponse> {
+    let repair = if request.repair { Repair::By(actor.name()) } else { Repair::No };
+    let check = practice(&app)?.recount_counter(&Counter::UserProblems(id), repair).await?;
+    Ok(Json(convert::recounted_counters(vec![check])))
 }

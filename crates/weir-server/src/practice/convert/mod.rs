@@ -21,7 +21,7 @@ use weir_practice::{Error, Result};
 
 pub(super) use self::audit::audit_event;
 pub(super) use self::history::{new_run, run, run_summary};
-pub(super) use self::plans::{plan, plan_fields, plan_recount};
+pub(super) use self::plans::{plan, plan_fields, recounted_counters};
 pub(super) use self::problems::{
     includes_test_cases, new_problem, problem, problem_filter, problem_patch, problem_summary,
     problem_with_test_cases,

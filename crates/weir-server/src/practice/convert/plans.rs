@@ -43,7 +43,9 @@ pub(in crate::practice) fn plan(plan: Plan, users: Option<u64>) -> api::Plan {
 }
 
 /// The result of a recount of plans.
-pub(in crate::practice) fn plan_recount(checks: Vec<CounterCheck>) -> api::PlanRecountResponse {
+pub(in crate::practice) fn recounted_counters(
+    checks: Vec<CounterCheck>,
+) -> api::RecountCountersResponse {
     let counter = |check: CounterCheck| api::CounterRecount {
         counter: check.counter.to_string(),
         counted: check.counted,
@@ -51,5 +53,5 @@ pub(in crate::practice) fn plan_recount(checks: Vec<CounterCheck>) -> api::PlanR
         uncounted: check.uncounted,
         is_repaired: check.repaired,
     };
-    api::PlanRecountResponse { counters: checks.into_iter().map(counter).collect() }
+    api::RecountCountersResponse { counters: checks.into_iter().map(counter).collect() }
 }

@@ -1,6 +1,7 @@
 //! `weir practice`: a coding-practice platform from the command line. Every verb but `migrate` calls the API.
 
 mod audit;
+mod counters;
 mod history;
 mod jobs;
 mod limit;

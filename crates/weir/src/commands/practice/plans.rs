@@ -2,13 +2,11 @@
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use weir_api::practice::{
-    CounterRecount, Plan, PlanRecountRequest, PlanRecountResponse, PlanRequest,
-};
+use weir_api::practice::{Plan, PlanRequest};
 
-use super::limit;
 use super::texts::Texts;
-use crate::commands::api_context::{ApiContext, header, rows};
+use super::{counters, limit};
+use crate::commands::api_context::{ApiContext, rows};
 use crate::failure::Failure;
 use crate::output;
 
@@ -148,7 +146,9 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
             let deleted = json!({"id": args.plan, "deleted": true});
             context.print(&deleted, |_| output::line(format!("plan {} was deleted", args.plan)))
         }
-        Verb::Recount(args) => recount(context, args.repair).await,
+        Verb::Recount(args) => {
+            counters::recount(context, &context.path(&["plans", "recount"]), args.repair).await
+        }
     }
 }
 
@@ -188,45 +188,5 @@ fn table(plans: &[Plan]) -> std::io::Result<()> {
             ("registers", |plan| output::yes_or_no(plan.can_register_problems)),
             ("active", |plan| output::yes_or_no(plan.is_active)),
         ],
-    )
-}
-
-/// Fails when a counter differs and stays so, so that a script sees it.
-async fn recount(context: &ApiContext<'_>, repair: bool) -> Result<(), Failure> {
-    let request = PlanRecountRequest { repair };
-    let path = context.path(&["plans", "recount"]);
-    let mut recounted: PlanRecountResponse = context.api.post(&path, &request).await?;
-    // The shorter name first, so that plan 2 comes before plan 10.
-    recounted.counters.sort_by_cached_key(|one| (one.counter.len(), one.counter.clone()));
-    context.print(&recounted, |recounted| counters(&recounted.counters))?;
-    let wrong = |one: &&CounterRecount| one.counted != one.found && !one.is_repaired;
-    match recounted.counters.iter().filter(wrong).count() as u64 {
-        0 => Ok(()),
-        count => Err(Failure::differs(format!(
-            "{} from what was counted",
-            if count == 1 {
-                "1 counter differs".to_owned()
-            } else {
-                format!("{count} counters differ")
-            }
-        ))
-        .help("correct them with --repair")),
-    }
-}
-
-fn counters(all: &[CounterRecount]) -> std::io::Result<()> {
-    let rows = all.iter().map(|one| {
-        vec![
-            one.counter.clone(),
-            output::thousands(one.counted),
-            output::thousands(one.found),
-            output::thousands(one.uncounted),
-            output::yes_or_no(one.is_repaired),
-        ]
-    });
-    output::table(
-        header(["counter", "counted", "found", "not counted", "corrected"]),
-        rows,
-        &[1, 2, 3],
     )
 }

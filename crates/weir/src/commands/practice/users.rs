@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use weir_api::practice::{MoveUserRequest, NewUser, User, UserListParams, UserPatch};
 
+use super::counters;
 use crate::commands::api_context::{ApiContext, LimitArgs, rows, with_params};
 use crate::failure::Failure;
 use crate::output;
@@ -26,6 +27,23 @@ pub(super) enum Verb {
     Move(MoveArgs),
     /// Delete a user with all personal data; counts stay
     Erase(EraseArgs),
+    /// Count the problems that a user has registered again, and report a counter that differs
+    Recount(RecountArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  weir practice users recount 42
+  weir practice users recount 42 --repair
+
+It reads the whole table. Exit code 4 says that the counter differs and was not corrected.")]
+pub(super) struct RecountArgs {
+    /// Id of the user
+    user: String,
+    /// Correct the counter if it differs
+    #[arg(long)]
+    repair: bool,
 }
 
 #[derive(Debug, Args)]
@@ -173,6 +191,10 @@ pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Fail
         Verb::Create(args) => return create(context, args).await,
         Verb::List(args) => return list(context, args).await,
         Verb::Erase(args) => return erase(context, args).await,
+        Verb::Recount(args) => {
+            let path = path(&args.user, &["recount"]);
+            return counters::recount(context, &path, args.repair).await;
+        }
         Verb::Show(args) => context.api.get(&path(&args.user, &[])).await?,
         Verb::Update(args) => {
             let path = path(&args.user, &[]);

@@ -9,6 +9,7 @@ use weir_api::practice::{
     DeleteProblemParams, PracticeProblem, ProblemReviewRequest, ProblemStatus, ProblemsParams,
 };
 
+use super::counters;
 use super::problem_ref::ProblemArgs;
 use super::texts::Texts;
 use crate::commands::api_context::{ApiContext, LimitArgs, one_of, rows, with_params};
@@ -38,6 +39,8 @@ pub(super) enum Verb {
     Review(ReviewArgs),
     /// Verify a problem, which ends its review
     Verify(VerifyArgs),
+    /// Count the test cases of a problem again, and report a counter that differs
+    Recount(RecountArgs),
 }
 
 #[derive(Debug, Args)]
@@ -122,10 +125,29 @@ pub(super) struct VerifyArgs {
     at: ProblemArgs,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  weir practice problems recount baekjoon 1000
+  weir practice problems recount baekjoon 1000 --repair
+
+Exit code 4 says that the counter differs and was not corrected.")]
+pub(super) struct RecountArgs {
+    #[command(flatten)]
+    at: ProblemArgs,
+    /// Correct the counter if it differs
+    #[arg(long)]
+    repair: bool,
+}
+
 pub(super) async fn run(context: &ApiContext<'_>, verb: Verb) -> Result<(), Failure> {
     let problem: PracticeProblem = match verb {
         Verb::List(args) => return list(context, args).await,
         Verb::Show(args) => return show::run(context, args).await,
+        Verb::Recount(args) => {
+            let path = args.at.path(context, &["recount"]);
+            return counters::recount(context, &path, args.repair).await;
+        }
         Verb::Delete(args) if args.hard => return remove(context, args).await,
         Verb::Create(args) => edit::create(context, *args).await?,
         Verb::Update(args) => edit::update(context, *args).await?,
