@@ -25,12 +25,12 @@ scenes!(@on embedded
     it_is_off_until_it_is_started_and_after_it_is_stopped
 );
 
-async fn start(scene: &Scene, migration: &Migration<Watched>) -> DualWrite<Watched> {
+pub(super) async fn start(scene: &Scene, migration: &Migration<Watched>) -> DualWrite<Watched> {
     DualWrite::start(migration.clone(), "test", scene.clock.clone()).await.unwrap()
 }
 
 /// Runs until both queues are empty.
-async fn settle(scene: &Scene, dual_write: &mut DualWrite<Watched>) -> DualWriteReport {
+pub(super) async fn settle(scene: &Scene, dual_write: &mut DualWrite<Watched>) -> DualWriteReport {
     let mut total = DualWriteReport::default();
     let mut quiet = 0;
     eventually(async || {
