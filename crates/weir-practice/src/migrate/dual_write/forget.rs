@@ -1,6 +1,6 @@
 //! Deletions in our table, in PostgreSQL.
 
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Transaction};
 use weir_table::Backend;
 
 use super::super::Migration;
@@ -35,16 +35,7 @@ impl<B: Backend> Migration<B> {
         }
         let changed = match key {
             RecordKey::Usage { .. } => 0,
-            RecordKey::User(_) => {
-                let email = format!("deleted-{row}{ANONYMOUS_DOMAIN}");
-                let text = "UPDATE users SET email = $2, name = '', picture_url = NULL, \
-                            google_id = NULL, is_active = false, is_staff = false, \
-                            updated_at = now() WHERE id = $1 AND email <> $2";
-                // The usage log has no more details here either.
-                let details = "UPDATE usage_logs SET metadata = '{}' WHERE user_id = $1";
-                transaction.execute(details, &[&row]).await?;
-                transaction.execute(text, &[&row, &email]).await?
-            }
+            RecordKey::User(_) => anonymise(&transaction, row).await?,
             _ => {
                 let text = format!("DELETE FROM {table} WHERE id = $1");
                 transaction.execute(&text, &[&row]).await?
@@ -53,4 +44,18 @@ impl<B: Backend> Migration<B> {
         transaction.commit().await?;
         Ok(changed > 0)
     }
+}
+
+/// Removes personal data from the row of a user and from its usage log, and the plan, which could not be deleted otherwise.
+/// Returns how many users were changed.
+async fn anonymise(transaction: &Transaction<'_>, row: i64) -> Result<u64> {
+    let details = "UPDATE usage_logs SET metadata = '{}' WHERE user_id = $1 AND metadata <> '{}'";
+    transaction.execute(details, &[&row]).await?;
+    let email = format!("deleted-{row}{ANONYMOUS_DOMAIN}");
+    let text = "UPDATE users SET email = $2, name = '', picture_url = NULL, google_id = NULL, \
+                subscription_plan_id = NULL, is_active = false, is_staff = false, \
+                updated_at = now() \
+                WHERE id = $1 AND (email <> $2 OR name <> '' OR is_active OR is_staff \
+                OR num_nonnulls(picture_url, google_id, subscription_plan_id) > 0)";
+    Ok(transaction.execute(text, &[&row, &email]).await?)
 }

@@ -53,7 +53,7 @@ async fn sign_up(scene: &Scene, name: &str) -> User {
     scene.practice.create_user(NewUser::new(email, name), "admin").await.unwrap()
 }
 
-async fn rename(scene: &Scene, id: &str, name: &str) {
+pub(super) async fn rename(scene: &Scene, id: &str, name: &str) {
     let patch = UserPatch { name: Some(name.into()), ..UserPatch::default() };
     scene.practice.update_user(&UserId::new(id).unwrap(), &patch, "admin").await.unwrap();
 }
