@@ -11,6 +11,7 @@ use super::super::Migration;
 use super::super::error::Result;
 use super::super::record_key::RecordKey;
 use super::super::write_back::{TOGETHER, WriteBackMode, WrittenBack};
+use super::forget::WhenQueued;
 use super::{DualWrite, DualWriteReport};
 use crate::import::OnDifference;
 
@@ -95,7 +96,7 @@ impl<B: Backend> Migration<B> {
         let mut written = WrittenBack::default();
         // Those that refer to others go first.
         for key in gone.iter().rev() {
-            match self.forget_row(client, key).await {
+            match self.forget_row(client, key, WhenQueued::of(key)).await {
                 Ok(is_changed) => report.applied += u64::from(is_changed),
                 Err(error) if error.is_of_record() => written.refuse(key, &error),
                 Err(error) => return Err(error),

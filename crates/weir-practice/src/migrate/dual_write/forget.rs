@@ -18,10 +18,32 @@ pub(in super::super) fn is_anonymous(user: &User) -> bool {
     user.email.as_str().ends_with(ANONYMOUS_DOMAIN)
 }
 
+/// What becomes of a row that waits in the queue for our table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WhenQueued {
+    /// It stays, because its entry decides.
+    Stay,
+    /// It goes: no entry brings the record back.
+    Go,
+}
+
+impl WhenQueued {
+    /// For a record that our table no longer has. A deleted user is never restored, and its row may be one that our table
+    /// refuses.
+    pub(super) fn of(key: &RecordKey) -> WhenQueued {
+        if matches!(key, RecordKey::User(_)) { WhenQueued::Go } else { WhenQueued::Stay }
+    }
+}
+
 impl<B: Backend> Migration<B> {
-    /// Deletes the row of a record that our table no longer has, unless it waits in the queue. A user becomes anonymous, so
-    /// that the numbers of others stay. Returns whether a row was changed.
-    pub(super) async fn forget_row(&self, client: &mut Client, key: &RecordKey) -> Result<bool> {
+    /// Deletes the row of a record that our table no longer has. A user becomes anonymous, so that the numbers of others
+    /// stay. Returns whether a row was changed.
+    pub(super) async fn forget_row(
+        &self,
+        client: &mut Client,
+        key: &RecordKey,
+        when_queued: WhenQueued,
+    ) -> Result<bool> {
         let transaction = client.transaction().await?;
         transaction.batch_execute("SET LOCAL weir.applier = 'on'").await?;
         let row = row_ids(&transaction, std::slice::from_ref(key)).await?.remove(key);
@@ -29,7 +51,7 @@ impl<B: Backend> Migration<B> {
         let table = key.entity().table();
         let lock = format!("SELECT id FROM {table} WHERE id = $1 FOR UPDATE");
         if transaction.query_opt(&lock, &[&row]).await?.is_none()
-            || is_queued(&transaction, key.entity(), row).await?
+            || when_queued == WhenQueued::Stay && is_queued(&transaction, key.entity(), row).await?
         {
             return Ok(false);
         }

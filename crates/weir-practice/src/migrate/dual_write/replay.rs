@@ -16,6 +16,7 @@ use super::super::record_key::RecordKey;
 use super::super::select::{Lock, Rows, rows};
 use super::super::write_back::{WriteBackMode, WrittenBack};
 use super::apply::APPLY;
+use super::forget::WhenQueued;
 use crate::ids::{HistoryId, PlanId, Platform, ProblemId, ProblemRef, TestCaseId, UserId};
 use crate::import::OnDifference;
 
@@ -96,8 +97,11 @@ impl<B: Backend> Migration<B> {
             let problem = problem_of(error);
             refused.push((*row, format!("{} {}", problem.field, problem.problem)));
         }
-        for (_, key) in keys.iter().filter(|(row, _)| stored.kept.contains(row)) {
-            self.give_back(client, key).await?;
+        for (row, key) in keys.iter().filter(|(row, _)| stored.kept.contains(row)) {
+            match self.give_back(client, key).await {
+                Err(error) if error.is_of_record() => refused.push((*row, error.to_string())),
+                given_back => given_back?,
+            }
         }
         let of_row = |row: i64| entries.iter().filter(move |entry| entry.row_id == row);
         let all = refused.iter().flat_map(|(row, why)| {
@@ -106,10 +110,14 @@ impl<B: Backend> Migration<B> {
         Ok(all.collect())
     }
 
-    /// Writes a record that is newer in our table to PostgreSQL, whose row waits in the queue.
+    /// Writes a record that is newer in our table to PostgreSQL, whose row waits in the queue. A user who was deleted here,
+    /// and its runs, are forgotten there: the entry is the last to name the row.
     async fn give_back(&self, client: &mut Client, key: &RecordKey) -> Result<()> {
         let mode = WriteBackMode { skips_queued: false, ..APPLY };
         let records: Vec<_> = self.load(std::slice::from_ref(key)).await?.into_iter().collect();
+        if records.is_empty() && matches!(key, RecordKey::User(_) | RecordKey::Run(_)) {
+            return self.forget_row(client, key, WhenQueued::Go).await.map(drop);
+        }
         self.write_back(client, &records, mode, &mut WrittenBack::default()).await
     }
 

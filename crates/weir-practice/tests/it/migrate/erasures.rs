@@ -1,7 +1,10 @@
 //! A user who was erased in our table stays erased on both sides, whatever PostgreSQL does with its rows.
 
+use std::sync::Arc;
+
 use weir_practice::ids::{HistoryId, PlanId, UserId};
 use weir_practice::migrate::{BackfillOptions, Entity, RecordKey};
+use weir_testkit::eventually;
 
 use super::dual_write::{rename, settle, start};
 use super::origin::{Origin, SMALL, backfill, contents, of};
@@ -10,6 +13,9 @@ use crate::scene::Scene;
 scenes!(@on embedded
     a_backfill_brings_no_run_back
     a_changed_row_brings_no_run_back
+    a_changed_row_of_an_erased_user_becomes_anonymous_again
+    a_row_that_changes_while_its_user_is_erased_becomes_anonymous
+    a_refused_row_of_an_erased_user_becomes_anonymous
     the_plan_of_erased_users_can_be_deleted
     a_deletion_that_postgresql_refuses_is_reported
 );
@@ -72,6 +78,69 @@ async fn a_changed_row_brings_no_run_back(scene: &Scene) {
     let moved = settle(scene, &mut dual_write).await;
     assert_no_runs(scene).await;
     assert_eq!((moved.refused_by_table, moved.refused_by_postgres), (0, vec![]));
+    assert_eq!(origin.count("search_history WHERE user_id = 5"), 0);
+}
+
+async fn a_changed_row_of_an_erased_user_becomes_anonymous_again(scene: &Scene) {
+    let origin = Origin::new(SMALL);
+    let migration = origin.migration(scene).await;
+    backfill(&migration).await;
+    let mut dual_write = start(scene, &migration).await;
+    erase(scene, "5").await;
+    settle(scene, &mut dual_write).await;
+    assert_anonymous(&origin, "5");
+    for change in ["email = 'again@example.com'", "name = 'again'", "subscription_plan_id = 1"] {
+        origin.run(&format!(
+            "UPDATE usage_logs SET metadata = '{{\"of\": \"again\"}}' WHERE user_id = 5;
+             UPDATE users SET {change}, updated_at = '2037-01-23 15:00Z' WHERE id = 5"
+        ));
+        settle(scene, &mut dual_write).await;
+        assert_anonymous(&origin, "5");
+    }
+    assert_eq!(migration.status().await.unwrap().queue.unwrap().waiting, 0);
+}
+
+/// Changes user 5, and commits when another session waits for the row.
+const CHANGE: &str = "DO $$ BEGIN
+    UPDATE users SET name = 'again', updated_at = '2037-01-23 15:00Z' WHERE id = 5;
+    PERFORM pg_advisory_xact_lock(5);
+    FOR attempt IN 1..6000 LOOP
+        EXIT WHEN EXISTS (SELECT 1 FROM pg_stat_activity
+                          WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)));
+        PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+    END LOOP;
+END $$";
+/// Whether that change has the row.
+const CHANGED: &str = "pg_locks WHERE locktype = 'advisory' AND objid = 5
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+/// The replay of a run does not see the change yet, and the deletion of the same run meets its entry.
+async fn a_row_that_changes_while_its_user_is_erased_becomes_anonymous(scene: &Scene) {
+    let origin = Arc::new(Origin::new(SMALL));
+    let migration = origin.migration(scene).await;
+    backfill(&migration).await;
+    let mut dual_write = start(scene, &migration).await;
+    erase(scene, "5").await;
+    let application = origin.clone();
+    let application = std::thread::spawn(move || application.run(CHANGE));
+    eventually(async || (origin.count(CHANGED) > 0).then_some(())).await;
+    dual_write.run_once().await.unwrap();
+    application.join().unwrap();
+    settle(scene, &mut dual_write).await;
+    assert_anonymous(&origin, "5");
+    assert_eq!(migration.status().await.unwrap().queue.unwrap().waiting, 0);
+}
+
+async fn a_refused_row_of_an_erased_user_becomes_anonymous(scene: &Scene) {
+    let origin = Origin::new(SMALL);
+    let migration = origin.migration(scene).await;
+    backfill(&migration).await;
+    let mut dual_write = start(scene, &migration).await;
+    origin.run("UPDATE users SET email = 'nobody' WHERE id = 5");
+    assert_eq!(settle(scene, &mut dual_write).await.refused_by_table, 1);
+    erase(scene, "5").await;
+    settle(scene, &mut dual_write).await;
+    assert_anonymous(&origin, "5");
 }
 
 /// Deletes the plan Beta with its users.
