@@ -22,12 +22,17 @@ use crate::import::OnDifference;
 
 /// Entries that are read at once.
 const ENTRIES: i64 = 200;
+/// Reads of a run, so 10 000 entries. While PostgreSQL is written faster than entries are replayed, the queue never empties,
+/// and changes of our table wait for the end of the replay.
+const ROUNDS_MAX: usize = 50;
 
 /// What was replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Replayed {
     pub(super) replayed: u64,
     pub(super) refused: u64,
+    /// Whether the queue was empty at the end.
+    pub(super) is_empty: bool,
 }
 
 /// An entry of the queue.
@@ -44,14 +49,15 @@ struct Entry {
 }
 
 impl<B: Backend> Migration<B> {
-    /// Replays all entries of the queue.
+    /// Replays entries of the queue until it is empty, for at most [`ROUNDS_MAX`] rounds.
     pub(super) async fn replay(&self) -> Result<Replayed> {
         let mut client = self.source().connect().await?;
         let mut total = Replayed::default();
-        loop {
+        for _ in 0..ROUNDS_MAX {
             let entries = entries(&client).await?;
             if entries.is_empty() {
-                return Ok(total);
+                total.is_empty = true;
+                break;
             }
             // Neighbours of one kind are stored together.
             for some in entries.chunk_by(|a, b| (a.entity, a.is_delete) == (b.entity, b.is_delete))
@@ -66,6 +72,7 @@ impl<B: Backend> Migration<B> {
                 settle(&client, some, &refused).await?;
             }
         }
+        Ok(total)
     }
 
     /// Stores rows as they are now. Returns the entries that were refused, and why.
