@@ -2,19 +2,29 @@
 
 use weir_table::expr::attr;
 use weir_table::retry::{TRIES_MAX, pause};
-use weir_table::{Backend, Item, Write};
+use weir_table::{Backend, Item, Transacted, Verdict, Write};
 
 use super::item::TEXTS;
 use super::record::{REQUEST_HASH, request_hash};
 use super::{NewRun, Run};
 use crate::error::{Error, Result};
-use crate::ids::Platform;
+use crate::ids::{Platform, UserId};
 use crate::import::{Imported, OnDifference, Step, step};
 use crate::item::{CREATED, UPDATED, VERSION};
 use crate::keys;
 use crate::objects::ObjectOwner;
 use crate::practice::Practice;
 use crate::update::{unchanged, version_of};
+
+/// What became of one attempt to write a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    Written,
+    /// Another writer was faster.
+    Overtaken,
+    /// The user of the run was deleted here.
+    Erased,
+}
 
 impl Run {
     fn to_new(&self) -> Result<NewRun> {
@@ -50,7 +60,7 @@ impl Run {
 }
 
 impl<B: Backend> Practice<B> {
-    /// Stores a run as it is elsewhere.
+    /// Stores a run as it is elsewhere. Runs of a deleted user stay deleted.
     ///
     /// # Errors
     /// A field is invalid, or the store fails.
@@ -70,15 +80,16 @@ impl<B: Backend> Practice<B> {
             if let Step::Done(done) = step(found, run.summary.updated_s, on) {
                 return Ok(done);
             }
-            if self.write_imported_run(run, old.as_ref()).await? {
-                return Ok(Imported::by(old.is_some()));
+            match self.write_imported_run(run, old.as_ref()).await? {
+                Attempt::Written => return Ok(Imported::by(old.is_some())),
+                Attempt::Erased => return Ok(Imported::Kept),
+                Attempt::Overtaken => {}
             }
         }
         Err(Error::Contended)
     }
 
-    /// False when another writer was faster.
-    async fn write_imported_run(&self, run: &Run, old: Option<&Item>) -> Result<bool> {
+    async fn write_imported_run(&self, run: &Run, old: Option<&Item>) -> Result<Attempt> {
         let item = self.imported_run(run, old).await?;
         let owner = ObjectOwner::History(run.summary.id.clone());
         let fitted = self.fit(item, &owner, TEXTS).await?;
@@ -86,14 +97,35 @@ impl<B: Backend> Practice<B> {
             old.map(|old| self.dropped(old, Some(&fitted.item), TEXTS)).unwrap_or_default();
         let condition = old.map_or_else(|| attr("PK").absent(), unchanged);
         let put = Write::put(self.table().clone(), fitted.item.clone()).when(condition);
-        let beside: Vec<Write> = fitted.unmark(self.table()).chain(self.marks(&dropped)).collect();
-        let is_applied = if beside.is_empty() {
-            self.write(put).await?.is_applied()
-        } else {
-            self.transact([put].into_iter().chain(beside).collect()).await?.is_applied()
-        };
-        self.discard(if is_applied { &dropped } else { fitted.objects() }).await;
-        Ok(is_applied)
+        let beside = fitted.unmark(self.table()).chain(self.marks(&dropped)).collect();
+        let attempt = self.put_run(put, run.summary.user_id.as_ref(), beside).await?;
+        let is_written = attempt == Attempt::Written;
+        self.discard(if is_written { &dropped } else { fitted.objects() }).await;
+        Ok(attempt)
+    }
+
+    async fn put_run(
+        &self,
+        put: Write,
+        user: Option<&UserId>,
+        beside: Vec<Write>,
+    ) -> Result<Attempt> {
+        // A transaction costs twice as much, so a run that stands alone does without.
+        if user.is_none() && beside.is_empty() {
+            let is_written = self.write(put).await?.is_applied();
+            return Ok(if is_written { Attempt::Written } else { Attempt::Overtaken });
+        }
+        let check = user.map(|user| self.not_erased(user));
+        let writes = [put].into_iter().chain(check).chain(beside).collect();
+        Ok(match self.transact(writes).await? {
+            Transacted::Applied => Attempt::Written,
+            Transacted::Refused(verdicts)
+                if user.is_some() && matches!(verdicts.get(1), Some(Verdict::Failed(_))) =>
+            {
+                Attempt::Erased
+            }
+            Transacted::Refused(_) => Attempt::Overtaken,
+        })
     }
 
     async fn imported_run(&self, run: &Run, old: Option<&Item>) -> Result<Item> {

@@ -65,7 +65,7 @@ impl<B: Backend> Practice<B> {
 
     /// Requires that the user is not deleted: the deletion would not find the run. A user that only another program knows may
     /// have runs.
-    fn not_erased(&self, user: &UserId) -> Write {
+    pub(super) fn not_erased(&self, user: &UserId) -> Write {
         let is_user = attr(TYPE).absent().or(attr(TYPE).ne(EntityType::Erasure.as_str()));
         Write::check(self.table().clone(), keys::user(user), is_user)
     }

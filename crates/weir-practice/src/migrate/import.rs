@@ -23,7 +23,7 @@ pub(super) struct ImportResult {
     pub(super) counts: Counts,
     /// Rows that were refused, and why.
     pub(super) refused: Vec<(i64, Error)>,
-    /// Rows whose record in our table was newer, and stays.
+    /// Rows whose record in our table was newer or deleted, and stays so.
     pub(super) kept: Vec<i64>,
 }
 
@@ -170,20 +170,21 @@ fn add_all(result: &mut ImportResult, rows: &[i64], error: Error) -> Result<()> 
     Ok(())
 }
 
-/// Test cases by problem and actions by user; others alone.
+/// Test cases by problem, actions and runs by user; others alone. Writes that share an item conflict when they are at once.
 fn groups(records: Vec<Numbered>) -> Vec<Vec<Numbered>> {
     let mut by_owner = std::collections::BTreeMap::<String, Vec<Numbered>>::new();
     let mut groups = Vec::new();
     for (row, record) in records {
         let owner = match &record {
-            Record::TestCase(at, _) => at.to_string(),
-            Record::Usage(usage) => usage.user.to_string(),
-            _ => {
-                groups.push(vec![(row, record)]);
-                continue;
-            }
+            Record::TestCase(at, _) => Some(at.to_string()),
+            Record::Usage(usage) => Some(usage.user.to_string()),
+            Record::Run(run) => run.summary.user_id.as_ref().map(ToString::to_string),
+            _ => None,
         };
-        by_owner.entry(owner).or_default().push((row, record));
+        match owner {
+            Some(owner) => by_owner.entry(owner).or_default().push((row, record)),
+            None => groups.push(vec![(row, record)]),
+        }
     }
     groups.extend(by_owner.into_values());
     groups

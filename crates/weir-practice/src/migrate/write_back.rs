@@ -163,7 +163,8 @@ impl WrittenBack {
         }
     }
 
-    fn refuse(&mut self, key: &RecordKey, error: &Error) {
+    /// Notes a record that PostgreSQL refused.
+    pub(super) fn refuse(&mut self, key: &RecordKey, error: &Error) {
         self.counts.entry(key.entity()).or_default().refused += 1;
         if self.refused.len() < crate::bounds::DIFFERENCES_MAX {
             self.refused.push((key.clone(), error.to_string()));

@@ -69,6 +69,6 @@ impl PeriodicJob for DualWriteJob {
             let why = first.map(|(key, why)| format!("; PostgreSQL refused {key:?}: {why}"));
             format!("{refused} changes were refused{}", why.unwrap_or_default())
         });
-        Ok(Done { detail, ..Done::all(moved.replayed + moved.applied) })
+        Ok(Done { items: moved.replayed + moved.applied, more: moved.has_more, detail })
     }
 }

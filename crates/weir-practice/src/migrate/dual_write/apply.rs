@@ -11,6 +11,7 @@ use super::super::Migration;
 use super::super::error::Result;
 use super::super::record_key::RecordKey;
 use super::super::write_back::{TOGETHER, WriteBackMode, WrittenBack};
+use super::forget::WhenQueued;
 use super::{DualWrite, DualWriteReport};
 use crate::import::OnDifference;
 
@@ -81,13 +82,27 @@ impl<B: Backend> Migration<B> {
             report.applied += written.written();
             report.refused_by_postgres.extend(written.refused);
         }
+        gone.retain(|key| !dirty.get(key).copied().unwrap_or_default());
+        self.forget_rows(client, &gone, report).await
+    }
+
+    /// Deletes the rows of records that our table no longer has. Others go on when PostgreSQL refuses one.
+    async fn forget_rows(
+        &self,
+        client: &mut Client,
+        gone: &[RecordKey],
+        report: &mut DualWriteReport,
+    ) -> Result<()> {
+        let mut written = WrittenBack::default();
         // Those that refer to others go first.
         for key in gone.iter().rev() {
-            let is_expired = dirty.get(key).copied().unwrap_or_default();
-            if !is_expired && self.forget_row(client, key).await? {
-                report.applied += 1;
+            match self.forget_row(client, key, WhenQueued::of(key)).await {
+                Ok(is_changed) => report.applied += u64::from(is_changed),
+                Err(error) if error.is_of_record() => written.refuse(key, &error),
+                Err(error) => return Err(error),
             }
         }
+        report.refused_by_postgres.extend(written.refused);
         Ok(())
     }
 }

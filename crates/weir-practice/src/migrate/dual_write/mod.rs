@@ -50,6 +50,8 @@ pub struct DualWriteReport {
     pub refused_by_postgres: Vec<(RecordKey, String)>,
     /// Whether the feed had been trimmed, and all records were compared instead.
     pub had_full_pass: bool,
+    /// Whether changes of PostgreSQL may wait that this run had no time for.
+    pub has_more: bool,
 }
 
 impl<B: Backend> DualWrite<B> {
@@ -78,7 +80,7 @@ impl<B: Backend> DualWrite<B> {
         Ok(DualWrite { migration, consumer })
     }
 
-    /// Moves what waits in both queues.
+    /// Moves what waits in both queues, so much of it that neither direction waits long for the other.
     ///
     /// # Errors
     /// Either side fails; then nothing is lost, and the next run continues.
@@ -87,6 +89,7 @@ impl<B: Backend> DualWrite<B> {
         let replayed = self.migration.replay().await?;
         report.replayed = replayed.replayed;
         report.refused_by_table = replayed.refused;
+        report.has_more = !replayed.is_empty;
         match self.apply_feed(&mut report).await {
             Err(error) if is_trimmed(&error) => self.full_pass(&mut report).await?,
             applied => applied?,

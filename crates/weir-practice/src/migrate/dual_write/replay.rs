@@ -16,17 +16,23 @@ use super::super::record_key::RecordKey;
 use super::super::select::{Lock, Rows, rows};
 use super::super::write_back::{WriteBackMode, WrittenBack};
 use super::apply::APPLY;
+use super::forget::WhenQueued;
 use crate::ids::{HistoryId, PlanId, Platform, ProblemId, ProblemRef, TestCaseId, UserId};
 use crate::import::OnDifference;
 
 /// Entries that are read at once.
 const ENTRIES: i64 = 200;
+/// Reads of a run, so 10 000 entries. While PostgreSQL is written faster than entries are replayed, the queue never empties,
+/// and changes of our table wait for the end of the replay.
+const ROUNDS_MAX: usize = 50;
 
 /// What was replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Replayed {
     pub(super) replayed: u64,
     pub(super) refused: u64,
+    /// Whether the queue was empty at the end.
+    pub(super) is_empty: bool,
 }
 
 /// An entry of the queue.
@@ -43,14 +49,15 @@ struct Entry {
 }
 
 impl<B: Backend> Migration<B> {
-    /// Replays all entries of the queue.
+    /// Replays entries of the queue until it is empty, for at most [`ROUNDS_MAX`] rounds.
     pub(super) async fn replay(&self) -> Result<Replayed> {
         let mut client = self.source().connect().await?;
         let mut total = Replayed::default();
-        loop {
+        for _ in 0..ROUNDS_MAX {
             let entries = entries(&client).await?;
             if entries.is_empty() {
-                return Ok(total);
+                total.is_empty = true;
+                break;
             }
             // Neighbours of one kind are stored together.
             for some in entries.chunk_by(|a, b| (a.entity, a.is_delete) == (b.entity, b.is_delete))
@@ -65,6 +72,7 @@ impl<B: Backend> Migration<B> {
                 settle(&client, some, &refused).await?;
             }
         }
+        Ok(total)
     }
 
     /// Stores rows as they are now. Returns the entries that were refused, and why.
@@ -96,8 +104,11 @@ impl<B: Backend> Migration<B> {
             let problem = problem_of(error);
             refused.push((*row, format!("{} {}", problem.field, problem.problem)));
         }
-        for (_, key) in keys.iter().filter(|(row, _)| stored.kept.contains(row)) {
-            self.give_back(client, key).await?;
+        for (row, key) in keys.iter().filter(|(row, _)| stored.kept.contains(row)) {
+            match self.give_back(client, key).await {
+                Err(error) if error.is_of_record() => refused.push((*row, error.to_string())),
+                given_back => given_back?,
+            }
         }
         let of_row = |row: i64| entries.iter().filter(move |entry| entry.row_id == row);
         let all = refused.iter().flat_map(|(row, why)| {
@@ -106,10 +117,14 @@ impl<B: Backend> Migration<B> {
         Ok(all.collect())
     }
 
-    /// Writes a record that is newer in our table to PostgreSQL, whose row waits in the queue.
+    /// Writes a record that is newer in our table to PostgreSQL, whose row waits in the queue. A user who was deleted here,
+    /// and its runs, are forgotten there: the entry is the last to name the row.
     async fn give_back(&self, client: &mut Client, key: &RecordKey) -> Result<()> {
         let mode = WriteBackMode { skips_queued: false, ..APPLY };
         let records: Vec<_> = self.load(std::slice::from_ref(key)).await?.into_iter().collect();
+        if records.is_empty() && matches!(key, RecordKey::User(_) | RecordKey::Run(_)) {
+            return self.forget_row(client, key, WhenQueued::Go).await.map(drop);
+        }
         self.write_back(client, &records, mode, &mut WrittenBack::default()).await
     }
 

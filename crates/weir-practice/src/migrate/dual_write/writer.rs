@@ -65,7 +65,7 @@ impl<B: Backend> DualWriter<B> {
         if !self.behind.lock().contains(key) {
             return true;
         }
-        let is_current = self.migration.replay().await.is_ok();
+        let is_current = self.migration.replay().await.is_ok_and(|replayed| replayed.is_empty);
         if is_current {
             self.behind.lock().clear();
         }

@@ -22,15 +22,16 @@ scenes!(@on embedded
     nothing_is_lost_while_the_table_is_down
     a_queued_row_is_not_overwritten
     a_refused_change_stays_in_the_queue
+    a_queue_that_never_empties_does_not_stop_the_feed
     it_is_off_until_it_is_started_and_after_it_is_stopped
 );
 
-async fn start(scene: &Scene, migration: &Migration<Watched>) -> DualWrite<Watched> {
+pub(super) async fn start(scene: &Scene, migration: &Migration<Watched>) -> DualWrite<Watched> {
     DualWrite::start(migration.clone(), "test", scene.clock.clone()).await.unwrap()
 }
 
 /// Runs until both queues are empty.
-async fn settle(scene: &Scene, dual_write: &mut DualWrite<Watched>) -> DualWriteReport {
+pub(super) async fn settle(scene: &Scene, dual_write: &mut DualWrite<Watched>) -> DualWriteReport {
     let mut total = DualWriteReport::default();
     let mut quiet = 0;
     eventually(async || {
@@ -53,7 +54,7 @@ async fn sign_up(scene: &Scene, name: &str) -> User {
     scene.practice.create_user(NewUser::new(email, name), "admin").await.unwrap()
 }
 
-async fn rename(scene: &Scene, id: &str, name: &str) {
+pub(super) async fn rename(scene: &Scene, id: &str, name: &str) {
     let patch = UserPatch { name: Some(name.into()), ..UserPatch::default() };
     scene.practice.update_user(&UserId::new(id).unwrap(), &patch, "admin").await.unwrap();
 }
@@ -237,6 +238,44 @@ async fn a_refused_change_stays_in_the_queue(scene: &Scene) {
     assert_eq!(key.entity(), Entity::History);
     assert!(why.contains("invalid byte sequence"), "{why}");
     assert_eq!(origin.run("SELECT name FROM users WHERE id = 7"), "Fine too");
+}
+
+async fn a_queue_that_never_empties_does_not_stop_the_feed(scene: &Scene) {
+    let origin = Origin::new(SMALL);
+    let migration = origin.migration(scene).await;
+    backfill(&migration).await;
+    let mut dual_write = start(scene, &migration).await;
+    rename(scene, "4", "Here").await;
+    // A new entry follows each one that leaves, up to an end that only a run without a bound reaches.
+    origin.run(
+        "CREATE FUNCTION write_again() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             INSERT INTO weir_missed (entity, row_id, operation) SELECT 'users', 3, 'write'
+             WHERE pg_sequence_last_value(pg_get_serial_sequence('weir_missed', 'seq')) < 400;
+             RETURN NULL;
+         END $$;
+         CREATE TRIGGER write_again AFTER DELETE ON weir_missed
+         FOR EACH STATEMENT EXECUTE FUNCTION write_again();
+         UPDATE users SET name = 'There' WHERE id = 3",
+    );
+    let moved = dual_write.run_once().await.unwrap();
+    assert!(moved.replayed > 0 && moved.replayed < 200, "{moved:?}");
+    assert_eq!(origin.run("SELECT name FROM users WHERE id = 4"), "Here");
+    // A writer that is behind stays on PostgreSQL while its entries may wait.
+    let writer = DualWriter::new(migration.clone());
+    let mut user = scene.practice.user(&UserId::new("4").unwrap()).await.unwrap();
+    let mut put = async |name: &str| {
+        user.name = name.to_owned();
+        writer.put(&Record::User(user.clone())).await.unwrap()
+    };
+    scene.watch.down(Some(Strike::Before));
+    assert_eq!(put("Down").await, WrittenTo::Postgres);
+    scene.watch.down(None);
+    assert_eq!(put("Behind").await, WrittenTo::Postgres);
+    origin.run("DROP TRIGGER write_again ON weir_missed");
+    settle(scene, &mut dual_write).await;
+    assert_eq!(put("After").await, WrittenTo::Table);
+    settle(scene, &mut dual_write).await;
+    assert_eq!(origin.run("SELECT name FROM users WHERE id = 4"), "After");
 }
 
 async fn it_is_off_until_it_is_started_and_after_it_is_stopped(scene: &Scene) {

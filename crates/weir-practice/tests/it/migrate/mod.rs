@@ -3,6 +3,7 @@
 mod backfill;
 mod bad_rows;
 mod dual_write;
+mod erasures;
 mod interruptions;
 pub(crate) mod origin;
 mod reads;

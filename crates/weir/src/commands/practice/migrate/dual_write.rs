@@ -40,12 +40,25 @@ pub(super) async fn run(
     let started = DualWrite::start(migration.clone(), &owner, Clock::System).await;
     let mut dual_write = started.map_err(failure)?;
     let moved = if args.once {
-        dual_write.run_once().await.map_err(failure)
+        drain(&mut dual_write).await
     } else {
         follow(&mut dual_write, Duration::from_millis(args.interval)).await
     };
     dual_write.release().await.ok();
     Ok(show::dual_write(&moved?, json)?)
+}
+
+/// Moves what waits. A run has a bound, so it may take several.
+async fn drain(dual_write: &mut DualWrite<AnyBackend>) -> Result<DualWriteReport, Failure> {
+    let mut total = DualWriteReport::default();
+    loop {
+        let moved = dual_write.run_once().await.map_err(failure)?;
+        let has_more = moved.has_more;
+        add(&mut total, moved);
+        if !has_more {
+            return Ok(total);
+        }
+    }
 }
 
 /// Moves changes until Ctrl-C or SIGTERM. A side that is down is tried again: what it misses waits in its queue.
