@@ -205,6 +205,13 @@ pub fn test_case_count(problem: &ProblemRef) -> Key {
     Key::new(problem_partition(problem), "COUNT#testcases")
 }
 
+/// The content of an upload of test cases with an idempotency key, by the hexadecimal digest of the key. It sorts before the
+/// problem, so readers of its test cases do not meet it.
+#[must_use]
+pub fn upload(problem: &ProblemRef, key_digest: &str) -> Key {
+    Key::new(problem_partition(problem), format!("BULK#{key_digest}"))
+}
+
 /// A test case.
 #[must_use]
 pub fn test_case(problem: &ProblemRef, id: &TestCaseId) -> Key {

@@ -90,6 +90,7 @@ fn the_text_of_keys_of_problems_and_runs_is_stable() {
     for (key, expected) in [
         (problem(&at), "PROB#baekjoon#1000 | META"),
         (test_case_count(&at), "PROB#baekjoon#1000 | COUNT#testcases"),
+        (upload(&at, "00ff"), "PROB#baekjoon#1000 | BULK#00ff"),
         (test_case(&at, &TestCaseId::new("7").unwrap()), "PROB#baekjoon#1000 | TC#7"),
         (history(&run), "HIST#5000 | META"),
         (feed_days(), "FEED | DAYS"),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use sha2::{Digest as _, Sha256};
 use weir_table::limits::TRANSACT_MAX;
 use weir_table::retry::{TRIES_MAX, pause};
-use weir_table::{Backend, Item, Query, Transacted, Write};
+use weir_table::{Backend, Item, Query, Transacted, Value, Write};
 
 use super::bulk::CheckedUpload;
 use super::change::{check_live, refused};
@@ -33,6 +33,8 @@ pub struct Uploaded {
     pub unchanged: usize,
 }
 
+/// The attribute with the digest of an upload.
+const DIGEST: &str = "hash";
 /// Writes of a batch beside its test cases: the check of the problem, the counter and the audit event.
 const OTHER_WRITES: usize = 3;
 
@@ -63,7 +65,8 @@ impl<B: Backend> Practice<B> {
     /// one with the same content.
     ///
     /// # Errors
-    /// The problem is missing, deleted or cannot have so many test cases, or the store fails; then the call can be repeated.
+    /// The problem is missing, deleted or cannot have so many test cases, the key was used for other content, or the store
+    /// fails; then the call can be repeated.
     pub async fn upload_test_cases(
         &self,
         problem: &ProblemRef,
@@ -76,6 +79,9 @@ impl<B: Backend> Practice<B> {
         let existing = self.uploaded_ids(problem, &prefix).await?;
         let missing = upload.count().saturating_sub(existing.len());
         self.check_room(problem, missing).await?;
+        if key.is_some() {
+            self.claim_upload(problem, &head, &prefix, &upload).await?;
+        }
         let detail = format!("uploaded {} test cases as {prefix}", upload.count());
         let mut audit = Some(self.test_case_event(problem, actor, detail, self.now_ms())?);
         let (mut batch, mut added) = (Batch::default(), 0);
@@ -94,6 +100,27 @@ impl<B: Backend> Practice<B> {
         }
         added += self.store_batch(problem, &head, batch, &mut audit).await?;
         Ok(Uploaded { added, unchanged: upload.count().saturating_sub(added) })
+    }
+
+    /// Notes which content an upload with a key has; another content under this key is refused.
+    async fn claim_upload(
+        &self,
+        problem: &ProblemRef,
+        head: &Item,
+        prefix: &str,
+        upload: &CheckedUpload,
+    ) -> Result<()> {
+        let digest = Value::B(upload.digest().to_vec());
+        let record = keys::item(keys::upload(problem, prefix)).with(DIGEST, digest.clone());
+        let is_same = attr("PK").absent().or(attr(DIGEST).eq(digest));
+        let put = Write::put(self.table().clone(), record).when(is_same);
+        match self.transact(vec![self.same_problem(problem, head), put]).await? {
+            Transacted::Applied => Ok(()),
+            Transacted::Refused(verdicts) => {
+                check_live(problem, &verdicts)?;
+                Err(Error::conflict("idempotency_key: it was used for another upload"))
+            }
+        }
     }
 
     /// Stores a batch, without what the same upload stores at the same time.

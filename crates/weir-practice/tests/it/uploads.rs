@@ -96,10 +96,15 @@ async fn a_small_upload_is_one_transaction(scene: &Scene) {
     assert_eq!((scene.counted().await, scene.case_count().await), (90, 90));
     let again = practice.upload_test_cases(&at("1"), upload(90), None, "ann").await.unwrap();
     assert_eq!(again, Uploaded { added: 0, unchanged: 90 });
-    // Other content under the same key is the same upload.
+    // A key is of one content.
     let key = IdempotencyKey::new("once").unwrap();
-    for count in [3, 2] {
-        practice.upload_test_cases(&at("1"), upload(count), Some(&key), "ann").await.unwrap();
+    for added in [3, 0] {
+        let done = practice.upload_test_cases(&at("1"), upload(3), Some(&key), "ann").await;
+        assert_eq!(done.unwrap().added, added);
+    }
+    for count in [2, 4] {
+        let other = practice.upload_test_cases(&at("1"), upload(count), Some(&key), "ann").await;
+        assert!(other.as_ref().is_err_and(Error::is_conflict), "{other:?}");
     }
     assert_eq!((scene.counted().await, scene.case_count().await), (93, 93));
 }
