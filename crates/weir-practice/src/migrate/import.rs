@@ -170,7 +170,8 @@ fn add_all(result: &mut ImportResult, rows: &[i64], error: Error) -> Result<()> 
     Ok(())
 }
 
-/// Test cases by problem, actions and runs by user; others alone. Writes that share an item conflict when they are at once.
+/// Test cases by problem, actions and runs by user, users by address; others alone. Writes that share an item conflict when
+/// they are at once.
 fn groups(records: Vec<Numbered>) -> Vec<Vec<Numbered>> {
     let mut by_owner = std::collections::BTreeMap::<String, Vec<Numbered>>::new();
     let mut groups = Vec::new();
@@ -179,7 +180,9 @@ fn groups(records: Vec<Numbered>) -> Vec<Vec<Numbered>> {
             Record::TestCase(at, _) => Some(at.to_string()),
             Record::Usage(usage) => Some(usage.user.to_string()),
             Record::Run(run) => run.summary.user_id.as_ref().map(ToString::to_string),
-            _ => None,
+            // Of two rows that differ in the case of their address only, the first one is copied, as a dry run says.
+            Record::User(user) => Some(user.email.normalised().to_owned()),
+            Record::Plan(_) | Record::Problem(_) => None,
         };
         match owner {
             Some(owner) => by_owner.entry(owner).or_default().push((row, record)),
