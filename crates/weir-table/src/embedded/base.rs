@@ -239,9 +239,12 @@ impl Base {
     }
 
     /// Removes keys. Blocks.
-    pub(super) fn remove(&self, space: Space, keys: &[Slice]) -> Result<()> {
+    pub(super) fn remove<K: Into<Slice>>(&self, space: Space, keys: Vec<K>) -> Result<()> {
+        if keys.is_empty() {
+            return Ok(());
+        }
         let mut batch = self.db.batch();
-        keys.iter().for_each(|key| batch.remove(self.space(space), key.clone()));
+        keys.into_iter().for_each(|key| batch.remove(self.space(space), key.into()));
         batch.commit().map_err(failed("removing keys from the store"))
     }
 

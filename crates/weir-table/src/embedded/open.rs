@@ -173,7 +173,7 @@ fn cursor_key(dir: &Path) -> Result<CursorKey> {
     }
 }
 
-fn read_catalog(base: &Base) -> Result<Catalog> {
+pub(super) fn read_catalog(base: &Base) -> Result<Catalog> {
     let mut catalog = Catalog::default();
     for prefix in [TABLE_PREFIX, DROPPED_PREFIX] {
         for next in base.range(Space::Meta, &KeyRange::of_prefix(vec![prefix]), false) {
