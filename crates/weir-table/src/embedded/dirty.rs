@@ -274,3 +274,24 @@ impl Generations {
             .find_map(|generation| generation.get(space, key))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight_of(space: Space, payload: Payload) -> usize {
+        let generation = Generation::default();
+        generation.insert(space, &[0; 16], Entry::new(1, 0, payload));
+        generation.bytes() - 16 - ENTRY_OVERHEAD
+    }
+
+    #[test]
+    fn payloads_count_in_every_space_unless_an_item_has_the_same_bytes() {
+        let bytes: Arc<[u8]> = Arc::from([7; 1000].as_slice());
+        for space in SPACES {
+            assert_eq!(weight_of(space, Payload::Bytes(Arc::clone(&bytes))), 1000, "{space:?}");
+        }
+        assert_eq!(weight_of(Space::Index, Payload::Shared(bytes)), 0);
+        assert_eq!(weight_of(Space::Index, Payload::Gone), 0);
+    }
+}

@@ -52,6 +52,7 @@ pub use verify::Verification;
 
 use crate::addition::{Add, Added};
 use crate::backend::Backend;
+pub use crate::backend::WriteState;
 use crate::clock::Clock;
 use crate::cursor::CursorKey;
 use crate::error::Result;
@@ -221,19 +222,6 @@ impl Embedded {
         let engine = Arc::clone(&self.engine);
         engine::off_thread(move || engine.checkpoint(true)).await
     }
-}
-
-/// Which writes a store accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WriteState {
-    /// All.
-    Accepting,
-    /// Deletions and essential ones, because the disk is nearly full.
-    DiskNearlyFull,
-    /// None until the disk has room.
-    DiskFull,
-    /// None until a restart, because the disk failed.
-    Failed,
 }
 
 /// Statistics of an embedded store.

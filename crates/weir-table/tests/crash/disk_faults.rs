@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{Error, Get, Item, Key, Store, Write};
-use weir_testkit::eventually;
+use weir_testkit::{SmallDisk, eventually};
 
 use crate::check::Model;
 use crate::disk::{Leaves, TestDisk};
 use crate::folder::Folder;
 use crate::power;
 use crate::seed::{self, Random};
-use crate::small_disk::SmallDisk;
 use crate::workload::{self, Ack, MAIN, Run};
 
 /// Writes until the disk's fault stops every task; returns what was answered and the failures.
@@ -105,8 +104,8 @@ async fn a_fold_that_fails_is_never_counted_as_done() {
     };
     let folder = Folder::new();
     std::fs::create_dir_all(folder.data()).unwrap();
-    std::fs::create_dir_all(small.0.data()).unwrap();
-    std::os::unix::fs::symlink(small.0.data(), folder.data().join("store")).unwrap();
+    std::fs::create_dir_all(small.data()).unwrap();
+    std::os::unix::fs::symlink(small.data(), folder.data().join("store")).unwrap();
     let mut options = Options::new(folder.data());
     options.sweep_interval = None;
     options.checkpoint_interval = Duration::from_millis(20);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use weir_table::embedded::{Embedded, Options, WriteState};
 use weir_table::feed::Position;
 use weir_table::{Error, Get, Item, Key, Kind, Query, Store, TableSpec, Write};
-use weir_testkit::{eventually, eventually_eq};
+use weir_testkit::{SmallDisk, eventually, eventually_eq};
 
 use crate::check::{self, Model};
 use crate::disk::{Leaves, TestDisk};
@@ -16,7 +16,6 @@ use crate::disk_faults::{eventually_sound, write_until_refused};
 use crate::folder::Folder;
 use crate::power;
 use crate::seed::{self, Random};
-use crate::small_disk::SmallDisk;
 use crate::workload::{self, MAIN};
 
 const MIB: u64 = 1024 * 1024;
@@ -249,7 +248,7 @@ async fn a_disk_that_fills_and_is_freed_under_load_loses_nothing() {
     let Some(small) = SmallDisk::mount(256) else {
         return;
     };
-    let mut options = Options::new(small.0.data());
+    let mut options = Options::new(small.data());
     options.free_bytes_min = 64 * MIB;
     options.checkpoint_interval = Duration::from_millis(50);
     options.segment_bytes_max = MIB;
@@ -261,7 +260,7 @@ async fn a_log_that_finds_no_room_goes_on_when_there_is() {
     let Some(small) = SmallDisk::mount(64) else {
         return;
     };
-    let mut options = Options::new(small.0.data());
+    let mut options = Options::new(small.data());
     // The log meets the end of the disk itself; nothing is folded, because the base store must not.
     options.free_bytes_min = 0;
     options.checkpoint_interval = Duration::from_secs(600);
