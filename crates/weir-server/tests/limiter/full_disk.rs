@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use weir_framework::Code;
+use weir_framework::auth::Secret;
+use weir_framework::auth::signing::KeySource;
 use weir_framework::testing::{Reply, TestApp};
 use weir_server::limiter::LimiterService;
 use weir_table::embedded::{Embedded, Options};
@@ -23,7 +25,11 @@ impl Scene {
         let store = Store::new(AnyBackend::Embedded(embedded), cursors);
         let services: Vec<Box<dyn weir_framework::Service>> =
             vec![Box::new(LimiterService::default())];
-        let scene = Scene { app: TestApp::builder(services).store(store).start().await };
+        let app = TestApp::builder(services).store(store).settings(|settings| {
+            let secret = Secret::new("a signing key of thirty-two bytes");
+            settings.auth.signing = Some(KeySource::Hs256(secret));
+        });
+        let scene = Scene { app: app.start().await };
         scene.set_limits().await;
         scene
     }
@@ -166,8 +172,7 @@ async fn a_disk_that_fills_and_is_freed_under_load_needs_no_restart() {
     stop.store(true, Ordering::Relaxed);
     for (task, count) in tasks.into_iter().enumerate() {
         for number in 0..count.await.unwrap() {
-            let found =
-                scene.get(&format!("limits/entities/e{task}-{number}/gpt-4")).await;
+            let found = scene.get(&format!("limits/entities/e{task}-{number}/gpt-4")).await;
             assert_eq!(found.status, 200, "{}", found.text());
         }
     }
