@@ -13,6 +13,7 @@
 )]
 
 mod backup;
+mod base_damage;
 mod check;
 mod close;
 mod creation;
@@ -24,6 +25,7 @@ mod formats;
 mod kill;
 mod log_damage;
 mod power;
+mod power_loss;
 mod seed;
 mod trim;
 mod workload;
