@@ -96,6 +96,8 @@ pub struct Options {
     pub backup_folders: Vec<String>,
     /// For tests: delay until index entries become visible.
     pub index_delay: Option<Duration>,
+    /// For tests: size of the memtables of a new base store.
+    pub memtable_bytes: Option<u64>,
     /// The source of time.
     pub clock: Clock,
     /// The disk that the log writes to.
@@ -121,6 +123,7 @@ impl Options {
             positions_table: crate::feed::POSITIONS_TABLE.to_owned(),
             backup_folders: Vec::new(),
             index_delay: None,
+            memtable_bytes: None,
             clock: Clock::System,
             disk: Arc::new(disk::RealDisk),
         }
