@@ -17,6 +17,7 @@ use crate::code::Code;
 use crate::edge;
 use crate::error::ApiError;
 use crate::jobs::{self, Jobs};
+use crate::listen::Origin;
 use crate::metrics::{Metrics, ServiceMetrics};
 
 /// The future that [`Service::open`] returns.
@@ -109,6 +110,7 @@ struct Shared {
     opened: OnceLock<Opened>,
     jobs: OnceLock<jobs::Running>,
     openapi: OnceLock<String>,
+    origin: OnceLock<Origin>,
     stop: watch::Sender<bool>,
 }
 
@@ -147,6 +149,7 @@ impl App {
             opened: OnceLock::new(),
             jobs: OnceLock::new(),
             openapi: OnceLock::new(),
+            origin: OnceLock::new(),
             stop: watch::Sender::new(false),
         }));
         let tables = services.iter().flat_map(|service| service.tables());
@@ -256,6 +259,15 @@ impl App {
     /// The OpenAPI description; `{}` before the routes are declared.
     pub(crate) fn openapi(&self) -> &str {
         self.0.openapi.get().map_or("{}", String::as_str)
+    }
+
+    /// Where the server accepts requests; none in a command, which has no listener.
+    pub(crate) fn origin(&self) -> Option<Origin> {
+        self.0.origin.get().copied()
+    }
+
+    pub(crate) fn listens_on(&self, origin: Origin) {
+        self.0.origin.set(origin).ok();
     }
 
     pub(crate) fn describe(&self, openapi: String) {

@@ -88,7 +88,9 @@ async fn serve(
     }
     let drain_max = listen_settings.drain_timeout;
     let listener = Listener::bind(&listen, listen_settings).await?;
+    let origin = listener.origin();
     let app = App::open(store, settings, data.clone(), &services).await?;
+    app.listens_on(origin);
     let admin_key_file = app.ensure_admin_key().await?;
     let mut serving = JoinSet::new();
     if let Some(data) = &data {
@@ -97,7 +99,6 @@ async fn serve(
         let routes = router::local(&app, &services);
         serving.spawn(serve_socket(listener, routes, drain_max, app.clone()));
     }
-    let origin = listener.origin();
     let routes = router::public(&app, &services);
     serving.spawn(listener.serve(routes, stopped(app.clone())));
     ready(Started { origin, admin_key_file });

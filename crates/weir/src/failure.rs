@@ -96,6 +96,11 @@ impl Failure {
         self.exit == Exit::Fault
     }
 
+    /// Whether the input is invalid.
+    pub fn is_usage(&self) -> bool {
+        self.exit == Exit::Usage
+    }
+
     /// Message and causes, on one line.
     pub fn text(&self) -> String {
         match self.causes.as_slice() {

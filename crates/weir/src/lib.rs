@@ -79,6 +79,8 @@ struct Cli {
 enum Command {
     /// Run the server until SIGTERM or Ctrl-C
     Serve(serve::ServeArgs),
+    /// Wait until a server is ready, and print its address
+    Wait(commands::wait::WaitArgs),
     /// Show the configuration in effect, and the origin of each value
     Config(commands::config::ConfigArgs),
     /// Check the configuration, the store and the machine
@@ -165,6 +167,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
     let source = &Source::new(cli.config, cli.remote);
     match cli.command {
         Command::Serve(args) => serve::run(args, source).await,
+        Command::Wait(args) => commands::wait::run(args, source).await,
         Command::Config(args) => commands::config::run(&args, source),
         Command::Doctor(args) => commands::doctor::run(args, source).await,
         Command::Token(args) => commands::token::run(args, source).await,
