@@ -18,6 +18,7 @@ use crate::code::Code;
 use crate::edge;
 use crate::error::ApiError;
 use crate::jobs::{self, Jobs};
+use crate::listen::Origin;
 use crate::metrics::{Metrics, ServiceMetrics};
 
 /// The future that [`Service::open`] returns.
@@ -110,6 +111,7 @@ struct Shared {
     opened: OnceLock<Opened>,
     jobs: OnceLock<jobs::Running>,
     openapi: OnceLock<Bytes>,
+    origin: OnceLock<Origin>,
     phase: watch::Sender<Phase>,
 }
 
@@ -158,6 +160,7 @@ impl App {
             opened: OnceLock::new(),
             jobs: OnceLock::new(),
             openapi: OnceLock::new(),
+            origin: OnceLock::new(),
             phase: watch::Sender::new(Phase::Serving),
         }));
         let tables = services.iter().flat_map(|service| service.tables());
@@ -279,6 +282,15 @@ impl App {
     /// credentials may ask for it as often as they like.
     pub(crate) fn openapi(&self) -> Bytes {
         self.0.openapi.get().cloned().unwrap_or(Bytes::from_static(b"{}"))
+    }
+
+    /// Where the server accepts requests; none in a command, which has no listener.
+    pub(crate) fn origin(&self) -> Option<Origin> {
+        self.0.origin.get().copied()
+    }
+
+    pub(crate) fn listens_on(&self, origin: Origin) {
+        self.0.origin.set(origin).ok();
     }
 
     pub(crate) fn describe(&self, openapi: String) {

@@ -4,6 +4,7 @@
 //! opens; `place` selects and opens the store, `tables` reads and writes items; [`output`] is the only file that prints.
 
 pub mod api;
+mod arguments;
 mod bars;
 mod commands;
 mod config;
@@ -14,6 +15,7 @@ mod parse;
 mod place;
 mod plain;
 mod progress;
+mod remote;
 mod serve;
 mod settings;
 mod tables;
@@ -45,7 +47,9 @@ Examples:
   weir config                                   the values in effect and their origins
   weir doctor                                   check configuration, store and machine
 
-Commands use the server that has the store open. Without a server they open the store themselves.
+Commands use the server that has the store open. Without a server they open the store themselves. With --url (or WEIR_URL)
+they call a server elsewhere, with the token or admin key of --token-file, WEIR_TOKEN_FILE or WEIR_TOKEN:
+  weir --url https://weir.example.com --token-file token.txt limiter check user-1 gpt-4
 
 Exit codes:
   0  success
@@ -65,6 +69,8 @@ struct Cli {
     /// Configuration file [default: ./weir.toml if it exists] [env: WEIR_CONFIG]
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    remote: remote::RemoteFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -73,6 +79,8 @@ struct Cli {
 enum Command {
     /// Run the server until SIGTERM or Ctrl-C
     Serve(serve::ServeArgs),
+    /// Wait until a server is ready, and print its address
+    Wait(commands::wait::WaitArgs),
     /// Show the configuration in effect, and the origin of each value
     Config(commands::config::ConfigArgs),
     /// Check the configuration, the store and the machine
@@ -107,18 +115,36 @@ enum Command {
     Completions(commands::completions::CompletionsArgs),
 }
 
+impl Command {
+    /// Whether the command calls the API of a server, or works on a store that a server may have open.
+    fn calls_api(&self) -> bool {
+        !matches!(
+            self,
+            Command::Serve(_)
+                | Command::Config(_)
+                | Command::Doctor(_)
+                | Command::Restore(_)
+                | Command::Copy(_)
+                | Command::Completions(_)
+        )
+    }
+}
+
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let (cli, json) = match arguments::parse() {
+        Ok(parsed) => parsed,
+        Err(code) => return code,
+    };
     let ended = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::fault("starting the async runtime").because(error))
-        .and_then(|runtime| runtime.block_on(run(cli.command, &Source::new(cli.config))));
+        .and_then(|runtime| runtime.block_on(run(cli)));
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(json),
     }
 }
 
@@ -133,9 +159,15 @@ fn services(config: &Config) -> Vec<Box<dyn Service>> {
     weir_server::services(settings, &config.jobs)
 }
 
-async fn run(command: Command, source: &Source) -> Result<(), Failure> {
-    match command {
+async fn run(cli: Cli) -> Result<(), Failure> {
+    if cli.remote.names_server() && !cli.command.calls_api() {
+        return Err(Failure::usage("--url is for commands that call the API of a server")
+            .help("`weir --help` lists the commands"));
+    }
+    let source = &Source::new(cli.config, cli.remote);
+    match cli.command {
         Command::Serve(args) => serve::run(args, source).await,
+        Command::Wait(args) => commands::wait::run(args, source).await,
         Command::Config(args) => commands::config::run(&args, source),
         Command::Doctor(args) => commands::doctor::run(args, source).await,
         Command::Token(args) => commands::token::run(args, source).await,

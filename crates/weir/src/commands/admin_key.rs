@@ -31,7 +31,7 @@ pub(crate) async fn run(args: KeyArgs, source: &Source) -> Result<(), Failure> {
     let loaded = args.api.load(source)?;
     let rotate = async |api: &Api| api.post::<NewAdminKey>("/v1/admin-key/rotate", &()).await;
     let new = Api::with(&loaded, rotate).await?;
-    if let Some(data) = Place::of(&loaded.config.store).folder() {
+    if let (None, Some(data)) = (&loaded.remote, Place::of(&loaded.config.store).folder()) {
         let file = weir_framework::save_admin_key(data, &Secret::new(new.admin_key.as_str()))?;
         output::note(format!(
             "the new admin key is saved in {}; the old one is no longer valid",

@@ -31,7 +31,7 @@ pub(crate) struct BackupArgs {
 
 /// Copies the store to a folder.
 pub(crate) async fn run(args: BackupArgs, source: &Source) -> Result<(), Failure> {
-    let loaded = source.load(&args.store.given())?;
+    let loaded = source.load_for_store(&args.store.given())?;
     let report = Place::of(&loaded.config.store)
         .with(Missing::Refuse, async |tables| {
             let bar = progress::bytes("backing up");

@@ -16,3 +16,4 @@ pub(crate) mod reviews;
 pub(crate) mod table;
 pub(crate) mod tables;
 pub(crate) mod token;
+pub(crate) mod wait;
