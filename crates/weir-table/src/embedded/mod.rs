@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use backup::{BackupReport, FilesReport, restore};
+pub use backup::{BackupReport, FilesReport, KeysReport, Passphrase, read_report, restore};
 pub use verify::Verification;
 
 use crate::addition::{Add, Added};
@@ -85,6 +85,9 @@ pub struct Options {
     pub positions_table: String,
     /// Folders below `dir` with files of the application, which backups include (none).
     pub backup_folders: Vec<String>,
+    /// Files in `dir` with keys of the application, which backups encrypt (none). The key of the store's cursors is
+    /// always among them.
+    pub key_files: Vec<String>,
     /// For tests: delay until index entries become visible.
     pub index_delay: Option<Duration>,
     /// The source of time.
@@ -109,6 +112,7 @@ impl Options {
             feed_age_max: Duration::from_secs(24 * 60 * 60),
             positions_table: crate::feed::POSITIONS_TABLE.to_owned(),
             backup_folders: Vec::new(),
+            key_files: Vec::new(),
             index_delay: None,
             clock: Clock::System,
             disk: Arc::new(disk::RealDisk),
@@ -160,17 +164,20 @@ impl Embedded {
     }
 
     /// Copies a snapshot of the store and the files of [`Options::backup_folders`] into an empty folder, while they are in
-    /// use. Calls `progress` with the entries copied and their estimated total.
+    /// use. The keys of the store and of [`Options::key_files`] are encrypted with `passphrase`; without one they are left
+    /// out. Calls `progress` with the entries copied and their estimated total.
     ///
     /// # Errors
     /// The folder is not empty, or the disk fails.
     pub async fn backup(
         &self,
         to: &Path,
+        passphrase: Option<Passphrase>,
         progress: impl Fn(u64, u64) + Send + Sync + 'static,
     ) -> Result<BackupReport> {
         let (engine, to) = (Arc::clone(&self.engine), to.to_owned());
-        engine::off_thread(move || backup::backup(&engine, &to, &progress)).await
+        let act = move || backup::backup(&engine, &to, passphrase.as_ref(), &progress);
+        engine::off_thread(act).await
     }
 
     /// Checks that indexes and expiry entries agree with the items, while the store is in use.
