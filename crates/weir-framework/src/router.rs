@@ -37,7 +37,7 @@ fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
         .route(RequiredScope::Admin, routes!(admin::rotate_signing_key))
         .route(RequiredScope::Admin, routes!(admin::signing_keys))
         .route(RequiredScope::Admin, routes!(admin::end_signing_key))
-        .route(RequiredScope::Admin, routes!(security_log::list))
+        .route(RequiredScope::Admin, routes!(security_log::security_events))
         .route(RequiredScope::Admin, routes!(tokens::issue, tokens::list))
         .route(RequiredScope::Admin, routes!(tokens::revoke))
         // Everyone with a token

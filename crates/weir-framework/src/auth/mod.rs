@@ -168,11 +168,11 @@ impl<B: Backend> Auth<B> {
     pub async fn authenticate_bearer(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
         let now_ms = self.clock.now_ms();
         let verified = self.tokens.verify_as(TokenType::Access, token, now_ms)?;
-        if self.ended_keys.check(verified.kid(), now_ms).await? {
-            return Err(TokenError::UnknownKey.into());
-        }
         if self.revocations.check(&verified.claims, now_ms).await? {
             return Err(TokenError::Revoked.into());
+        }
+        if self.ended_keys.check(verified.kid(), now_ms).await? {
+            return Err(TokenError::UnknownKey.into());
         }
         Ok(Arc::clone(&verified.identity))
     }

@@ -14,7 +14,7 @@ use crate::time::rfc3339;
 /// Lists security events of the last 90 days, the newest first
 #[utoipa::path(get, path = "/v1/security-log", tag = "access", params(PageParams),
     responses((status = 200, body = Page<SecurityEvent>)))]
-pub(crate) async fn list(
+pub(crate) async fn security_events(
     State(app): State<App>,
     Query(page): Query<PageParams>,
 ) -> Result<Json<Page<SecurityEvent>>, ApiError> {

@@ -1,11 +1,12 @@
 //! Backups taken under load, and what is made of them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use weir_table::embedded::{self, Embedded, Options};
+use weir_table::embedded::{self, Embedded, Options, Passphrase};
 use weir_table::feed::Position;
 use weir_table::{Error, Item, Query, Write};
 use weir_testkit::eventually;
@@ -216,4 +217,54 @@ async fn the_feed_continues_after_a_restore() {
     }
     let page = read(&store, Position::Oldest).await.unwrap();
     assert_eq!(page.changes.len(), 1);
+}
+
+/// Modes of a folder and everything below it, without the type of the file.
+fn modes(path: &Path) -> Vec<(bool, u32)> {
+    let about = fs::symlink_metadata(path).unwrap();
+    let mut all = vec![(about.is_dir(), about.permissions().mode() & 0o777)];
+    if about.is_dir() {
+        let entries = fs::read_dir(path).unwrap();
+        all.extend(entries.flat_map(|entry| modes(&entry.unwrap().path())));
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_encrypted_with_the_passphrase_and_restored_with_it() {
+    let folder = Folder::new();
+    let keyed =
+        Options { key_files: vec!["app.key".into(), "none.key".into()], ..options(&folder.data()) };
+    let store = workload::open(keyed).unwrap();
+    fs::write(folder.data().join("app.key"), "a key of the application").unwrap();
+    let (from, to) = (folder.path().join("backup"), folder.path().join("restored"));
+    let passphrase = Passphrase::new("correct horse battery").unwrap();
+    let backup = store.backend().backup(&from, Some(passphrase.clone()), |_, _| {});
+    let report = backup.await.unwrap();
+    assert_eq!(report.keys.unwrap().count, 2);
+    for (is_folder, mode) in modes(&from) {
+        assert_eq!(mode, if is_folder { 0o700 } else { 0o600 });
+    }
+    let sealed = fs::read_to_string(from.join("keys.weir")).unwrap();
+    assert!(!sealed.contains("application") && !sealed.contains("app.key"), "{sealed}");
+
+    let restore = |passphrase: Option<&Passphrase>, to: &Path| {
+        embedded::restore(&from, to, passphrase, &|_, _| {})
+    };
+    let wrong = Passphrase::new("correct horse batterie").unwrap();
+    assert_eq!(restore(Some(&wrong), &to).unwrap_err().field(), Some("passphrase"));
+    assert!(!to.exists());
+    restore(Some(&passphrase), &to).unwrap();
+    for key in ["app.key", "cursor.key"] {
+        let read = |folder: &Path| fs::read(folder.join(key)).unwrap();
+        assert_eq!(read(&to), read(&folder.data()), "{key}");
+        assert_eq!(modes(&to.join(key)), [(false, 0o600)]);
+    }
+    let without = folder.path().join("without");
+    restore(None, &without).unwrap();
+    assert!(!without.join("app.key").exists() && !without.join("cursor.key").exists());
+
+    fs::write(from.join("keys.weir"), sealed.replacen('A', "B", 1)).unwrap();
+    let damaged = restore(Some(&passphrase), &folder.path().join("again"));
+    assert!(matches!(damaged, Err(Error::Corrupt { .. })), "{damaged:?}");
 }

@@ -121,7 +121,8 @@ fn keys(loaded: &Loaded) -> Vec<String> {
     }
     for (key, _) in twice.iter().filter(|(_, twice)| *twice) {
         let other = format!("{key}_file");
-        let problem = format!("and {other} ({}) are both set; set only one", loaded.origin(&other));
+        let by = loaded.origin(&other);
+        let problem = format!("and {other} are both set, the latter by {by}; set only one");
         problems.push(loaded.wrong(key, problem));
     }
     problems
