@@ -80,7 +80,7 @@ fn commands_work_where_the_configuration_says() {
     home.weir("tables create --spec orders.json").ok();
     assert!(home.path("elsewhere/FORMAT").exists());
     home.weir("backup saved --without-keys").ok();
-    let restored = home.weir_in(&[("WEIR_DATA", "third")], "restore saved").ok();
+    let restored = home.weir_in(&[("WEIR_DATA", "third")], "restore saved").out;
     assert!(restored.starts_with("restored to third"), "{restored}");
     home.weir("tables list --data fourth").fails(3, &["no store in fourth"]);
 }
