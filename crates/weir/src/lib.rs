@@ -36,7 +36,7 @@ Examples:
   weir tables create --spec orders.json         create a table
   weir table put orders --plain --item '{\"PK\": \"ORG#1\", \"SK\": \"ORDER#7\", \"total\": 12.5}'
   weir table query orders --pk 'ORG#1'          read items
-  weir backup /backups/monday                   copy the store while it is in use
+  weir backup /backups/monday --passphrase-file FILE    copy the store while it is in use
   weir copy --from embedded:./weir-data --to 'dynamodb:?region=eu-central-1'
   weir token issue report --scope ns:default    a token for a program
   weir limiter limits set --system --limit rpm=100/min
@@ -89,8 +89,10 @@ enum Command {
     Token(commands::token::TokenArgs),
     /// Replace the admin key
     AdminKey(commands::admin_key::KeyArgs),
-    /// Replace the signing key of tokens
-    SigningKey(commands::admin_key::KeyArgs),
+    /// Replace and end signing keys of tokens
+    SigningKey(commands::admin_key::SigningKeyArgs),
+    /// List who issued, revoked and rotated credentials, and who failed to sign in
+    SecurityLog(commands::security_log::SecurityLogArgs),
     /// Set and show rate limits, and take tokens
     Limiter(commands::limiter::LimiterArgs),
     /// Manage daily budgets: orgs, apps, models, costs
@@ -133,6 +135,8 @@ impl Command {
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Everything that this process makes is for its user only, the files of the libraries it uses included.
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let (cli, json) = match arguments::parse() {
         Ok(parsed) => parsed,
         Err(code) => return code,
@@ -173,6 +177,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Token(args) => commands::token::run(args, source).await,
         Command::AdminKey(args) => commands::admin_key::run(args, source).await,
         Command::SigningKey(args) => commands::admin_key::run_signing(args, source).await,
+        Command::SecurityLog(args) => commands::security_log::run(args, source).await,
         Command::Limiter(args) => commands::limiter::run(args, source).await,
         Command::Keeper(args) => commands::keeper::run(args, source).await,
         Command::Reviews(args) => commands::reviews::run(args, source).await,

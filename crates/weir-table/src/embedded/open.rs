@@ -36,6 +36,9 @@ pub(super) const DAMAGED: &str = "damaged";
 /// Marker file in a folder while a backup is restored into it.
 pub(super) const RESTORING: &str = "RESTORING";
 
+/// The file of the key that seals cursors.
+pub(super) const CURSOR_KEY: &str = "cursor.key";
+
 /// Opens or creates the store in `options.dir`.
 pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     let dir = options.dir.clone();
@@ -162,7 +165,7 @@ pub(super) fn write_durably(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> 
 }
 
 fn cursor_key(dir: &Path) -> Result<CursorKey> {
-    let path = dir.join("cursor.key");
+    let path = dir.join(CURSOR_KEY);
     let reading = |source| Error::io(format!("reading {}", path.display()), source);
     match fs::read(&path) {
         Ok(bytes) => {
@@ -178,7 +181,7 @@ fn cursor_key(dir: &Path) -> Result<CursorKey> {
             File::open("/dev/urandom")
                 .and_then(|mut f| f.read_exact(&mut bytes))
                 .map_err(reading)?;
-            write_durably(dir, "cursor.key", &bytes)?;
+            write_durably(dir, CURSOR_KEY, &bytes)?;
             Ok(CursorKey::new(bytes))
         }
         Err(source) => Err(reading(source)),
