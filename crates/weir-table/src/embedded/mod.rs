@@ -86,7 +86,7 @@ pub struct Options {
     pub feed_bytes_max: u64,
     /// How long the log is retained for consumers that are behind (24 h).
     pub feed_age_max: Duration,
-    /// How long a consumer that reads nothing is waited for (1 h). Then the log is trimmed past it.
+    /// How long a consumer that reads nothing is waited for (2 h, longer than any job pauses). Then the log is trimmed past it.
     pub feed_idle_max: Duration,
     /// Free bytes of the disk below which only deletions and essential writes are accepted (256 MiB); 0 for no bound.
     pub free_bytes_min: u64,
@@ -121,7 +121,7 @@ impl Options {
             sweep_interval: Some(Duration::from_secs(10)),
             feed_bytes_max: 4 * 1024 * 1024 * 1024,
             feed_age_max: Duration::from_secs(24 * 60 * 60),
-            feed_idle_max: Duration::from_secs(60 * 60),
+            feed_idle_max: Duration::from_secs(2 * 60 * 60),
             free_bytes_min: 256 * 1024 * 1024,
             positions_table: crate::feed::POSITIONS_TABLE.to_owned(),
             backup_folders: Vec::new(),

@@ -132,3 +132,19 @@ async fn a_fold_that_fails_is_never_counted_as_done() {
     model.check(&store).await;
     assert!(model.checked > 0, "no write was answered before the disk was full");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_writes_to_the_log_leave_the_async_threads() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    disk.append_takes(Duration::from_millis(5));
+    eventually(async || {
+        let item = Item::new().with("PK", "slow").with("SK", "x").with("n", disk.syncs());
+        store.write(Write::put(MAIN, item).flushed()).await.unwrap();
+        disk.has_appended("weir-flush").then_some(())
+    })
+    .await;
+}

@@ -78,6 +78,7 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     let auth = &loaded.config.auth;
     let mut problems = Vec::new();
     problems.extend(dynamodb_keys_of_embedded(loaded));
+    problems.extend(impatient_feed(loaded));
     problems.extend(half_of_tls(loaded));
     let (store, limits) = (&loaded.config.store, &loaded.config.limiter);
     let prefix = store.table_prefix.as_deref().unwrap_or_default();
@@ -147,6 +148,16 @@ fn dynamodb_keys_of_embedded(loaded: &Loaded) -> Option<String> {
              embedded ({}); add --store dynamodb, or leave them out",
             set.join(", ")
         )
+    })
+}
+
+/// A job that pauses for longer than the feed waits would find the changes trimmed at every run.
+fn impatient_feed(loaded: &Loaded) -> Option<String> {
+    let (jobs, practice) = (&loaded.config.jobs, &loaded.config.practice);
+    let longest = jobs.aggregate_interval_secs.max(practice.rollup_interval_secs.unwrap_or(0));
+    (loaded.config.store.feed_idle_secs <= longest).then(|| {
+        let problem = format!("must be longer than the longest interval of jobs, {longest} s");
+        loaded.wrong("store.feed_idle_secs", problem)
     })
 }
 
