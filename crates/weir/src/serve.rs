@@ -44,7 +44,7 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     let config = loaded.config;
     log::start(&config.log)?;
     let place = Place::of(&config.store);
-    let store = place.open_store(settings::cursor_key(&config.auth)?).await?;
+    let store = place.open_store(&config.store, settings::cursor_key(&config.auth)?).await?;
     let data = match place {
         Place::Embedded(data) => Some(data),
         Place::Dynamo(_) => None,

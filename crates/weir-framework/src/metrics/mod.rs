@@ -3,6 +3,7 @@
 //! Labels are bounded: a route is one that was declared, never the path of a request. A service brings its own metrics
 //! with [`Service::metrics`](crate::Service::metrics); `docs/metrics.md` lists them all.
 
+mod disk;
 mod listener;
 mod process;
 mod route;

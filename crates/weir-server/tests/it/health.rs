@@ -62,8 +62,13 @@ const GAUGES: &[&str] = &[
     "weir_limiter_leases_open",
     "process_open_fds",
     "process_resident_memory_bytes",
+    "weir_store_consumer_lag_commits",
     "weir_store_dirty_bytes",
+    "weir_store_disk_free_bytes",
     "weir_store_log_bytes",
+    "weir_store_refuses_growth",
+    "weir_store_refuses_writes",
+    "weir_store_sweep_backlog_seconds",
 ];
 
 #[tokio::test]

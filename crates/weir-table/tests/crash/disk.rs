@@ -43,6 +43,10 @@ struct State {
     failing_sync: AtomicU64,
     /// Bytes that still fit.
     room: AtomicU64,
+    /// Appends of which only a part fit.
+    torn: AtomicU64,
+    /// No file can be removed.
+    keeps_files: AtomicBool,
     held: Mutex<bool>,
     released: Condvar,
     sync_time_us: AtomicU64,
@@ -80,6 +84,16 @@ impl TestDisk {
     /// Leaves room for so many bytes.
     pub(crate) fn leave_room(&self, bytes: u64) {
         self.state.room.store(bytes, Ordering::SeqCst);
+    }
+
+    /// Appends so far of which only a part fit.
+    pub(crate) fn torn(&self) -> u64 {
+        self.state.torn.load(Ordering::SeqCst)
+    }
+
+    /// Lets removing a file fail.
+    pub(crate) fn keep_files(&self, keep: bool) {
+        self.state.keeps_files.store(keep, Ordering::SeqCst);
     }
 
     /// Lets no sync end until it is released.
@@ -187,6 +201,19 @@ impl Disk for TestDisk {
         }
         Ok(())
     }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.state.check_alive()?;
+        if self.state.keeps_files.load(Ordering::SeqCst) {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
+        self.state.files.lock().unwrap().remove(path);
+        fs::remove_file(path)
+    }
+
+    fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
+        Ok(self.state.room.load(Ordering::SeqCst))
+    }
 }
 
 impl DiskFile for TestFile {
@@ -195,6 +222,7 @@ impl DiskFile for TestFile {
         let room = self.state.room.load(Ordering::SeqCst);
         if room < bytes.len() as u64 {
             let part = &bytes[..usize::try_from(room).unwrap()];
+            self.state.torn.fetch_add(u64::from(room > 0), Ordering::SeqCst);
             (&self.file).write_all(part)?;
             self.state.room.store(0, Ordering::SeqCst);
             return Err(io::Error::from_raw_os_error(ENOSPC));
@@ -204,6 +232,11 @@ impl DiskFile for TestFile {
             self.state.room.store(left, Ordering::SeqCst);
         }
         (&self.file).write_all(bytes)
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        self.state.check_alive()?;
+        self.file.set_len(len)
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use weir_server::limiter::{Compat, table_problem};
 
 const DAY_S: u64 = 86_400;
+const MIB: u64 = 1 << 20;
 /// Minimum length of the admin key in characters.
 const ADMIN_KEY_MIN: usize = 16;
 /// Minimum length of an HS256 key in bytes, by RFC 7518.
@@ -156,10 +157,16 @@ fn half_of_tls(loaded: &Loaded) -> Option<String> {
 
 fn ranges(loaded: &Loaded) -> Vec<String> {
     let (server, auth) = (&loaded.config.server, &loaded.config.auth);
+    let store = &loaded.config.store;
     let interval = loaded.config.jobs.aggregate_interval_secs;
     let per_address_max = server.connections_per_address_max as u64;
     let in_flight_max = server.body_bytes_in_flight_max as u64;
-    let numbers: [(&str, u64, RangeInclusive<u64>); 13] = [
+    let numbers: [(&str, u64, RangeInclusive<u64>); 18] = [
+        ("store.cache_bytes", store.cache_bytes, 0..=1 << 40),
+        ("store.dirty_bytes_max", store.dirty_bytes_max, 3 * MIB..=1 << 36),
+        ("store.feed_bytes_max", store.feed_bytes_max, MIB..=1 << 50),
+        ("store.feed_idle_secs", store.feed_idle_secs, 60..=366 * DAY_S),
+        ("store.free_bytes_min", store.free_bytes_min, 0..=1 << 50),
         ("server.body_bytes_max", server.body_bytes_max as u64, 1..=1 << 30),
         ("server.header_timeout_secs", server.header_timeout_secs, 1..=3600),
         ("server.request_timeout_secs", server.request_timeout_secs, 1..=3600),
