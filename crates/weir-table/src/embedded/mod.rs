@@ -29,6 +29,7 @@ mod feed;
 mod keys;
 mod log;
 mod number_slots;
+mod offline;
 mod open;
 mod page;
 mod partial_item;
@@ -45,6 +46,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use backup::{BackupReport, FilesReport, restore};
+pub use offline::{Damage, Effect, FolderReport, RepairReport, repair_folder, verify_folder};
 pub use verify::Verification;
 
 use crate::addition::{Add, Added};

@@ -7,6 +7,7 @@
 //! A failed write or fsync closes the log for good: an fsync is never retried, because the kernel may have dropped the
 //! bytes that it could not write.
 
+pub(super) mod inspect;
 pub(super) mod record;
 pub(super) mod scan;
 mod segment;
