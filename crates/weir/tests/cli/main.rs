@@ -30,6 +30,7 @@ mod practice;
 #[cfg(test)]
 mod practice_migrate;
 #[cfg(test)]
+mod repair;
 mod reviews;
 #[cfg(test)]
 mod serve;

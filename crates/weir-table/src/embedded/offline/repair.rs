@@ -59,7 +59,7 @@ pub fn repair_folder(
     progress: &dyn Fn(u64, u64),
 ) -> Result<RepairReport> {
     if !dir.join("store").exists() && !dir.join("log").exists() {
-        return Err(Error::invalid("folder", format!("{} has no store", dir.display())));
+        return Err(Error::invalid("store", format!("{} has no store", dir.display())));
     }
     let _lock = open::lock(dir)?;
     if !dry_run && swap::finish_interrupted(dir)? {
@@ -84,7 +84,7 @@ fn check_format(dir: &Path) -> Result<Vec<Damage>> {
         Ok(true) => Ok(Vec::new()),
         Ok(false) if dir.join("CREATING").exists() => {
             let what = format!("{} was never complete: `weir serve` creates it", dir.display());
-            Err(Error::invalid("folder", what))
+            Err(Error::invalid("store", what))
         }
         Ok(false) => Ok(vec![format_damage(dir, "it is missing; a new one is written")]),
         Err(Error::Corrupt { path, .. }) if path.ends_with("FORMAT") => {

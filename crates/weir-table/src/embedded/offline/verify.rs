@@ -64,7 +64,7 @@ impl FolderReport {
 pub fn verify_folder(dir: &Path, progress: &dyn Fn(u64, u64)) -> Result<FolderReport> {
     let _lock = open::lock(dir)?;
     if !open::read_format(dir)? {
-        return Err(Error::invalid("folder", format!("{} has no store", dir.display())));
+        return Err(Error::invalid("store", format!("{} has no store", dir.display())));
     }
     let (read, total) = (Cell::new(0), bytes_in(&dir.join("log")) + bytes_in(&dir.join("store")));
     let advance = |bytes: u64| {
@@ -81,7 +81,7 @@ pub fn verify_folder(dir: &Path, progress: &dyn Fn(u64, u64)) -> Result<FolderRe
             let path = dir.join("store").join(below.unwrap_or_default());
             report.damages.push(Damage::new(&path, Effect::Lost, what));
             let log = inspect::inspect(&dir.join("log"), |_, _| Ok(()), advance)?;
-            note_log(dir, &mut report, &log, 0);
+            note_log(dir, &mut report, &log, None);
             Ok(report)
         }
         Err(error) => Err(error),
@@ -107,7 +107,7 @@ impl Check<'_> {
             }
         };
         let log = self.replay(&mut catalog, applied, advance)?;
-        note_log(self.dir, &mut self.report, &log, applied);
+        note_log(self.dir, &mut self.report, &log, Some(applied));
         self.cut(&log, applied);
         self.report.tables = catalog.names().len() as u64;
         self.entries(catalog);
@@ -206,7 +206,9 @@ impl Check<'_> {
     }
 }
 
-fn note_log(dir: &Path, report: &mut FolderReport, log: &Inspected, applied: u64) {
+/// Notes the log, for a base store at `applied`; `None` if that cannot be read.
+fn note_log(dir: &Path, report: &mut FolderReport, log: &Inspected, known: Option<u64>) {
+    let applied = known.unwrap_or(0);
     report.seq = log.last_seq.max(applied);
     report.log_segments = log.segments;
     report.log_records = log.records;
@@ -217,7 +219,7 @@ fn note_log(dir: &Path, report: &mut FolderReport, log: &Inspected, applied: u64
         (_, next) if next <= applied => {
             format!("it ends at {}, the base store is at {applied}", next.saturating_sub(1))
         }
-        _ if log.first_seq > applied + 1 => {
+        _ if known.is_some() && log.first_seq > applied + 1 => {
             format!("it begins with {}, the base store is at {applied}", log.first_seq)
         }
         _ => return,
