@@ -56,8 +56,8 @@ Exit codes:
   1  a failure of the store, the disk or the network
   2  invalid input: a flag, the configuration, JSON, a spec, the kind of a key
   3  refused or not found: a missing table or item, a condition that is not met, a folder in use
-  4  a check found a problem: `tables verify`, `copy`, `doctor`, `limiter limits diff`,
-     `keeper prices diff`, `reviews record --fail-on`, `reviews rollups verify`,
+  4  a check found a problem: `tables verify`, `verify`, `repair`, `copy`, `doctor`,
+     `limiter limits diff`, `keeper prices diff`, `reviews record --fail-on`, `reviews rollups verify`,
      `practice jobs watch`, `practice usage recount`, `practice plans recount`,
      `practice stats verify`, `practice migrate backfill`,
      `practice migrate validate`";
@@ -111,6 +111,10 @@ enum Command {
     Backup(commands::backup::BackupArgs),
     /// Create an embedded store from a backup
     Restore(commands::restore::RestoreArgs),
+    /// Check every byte of an embedded store that is not in use
+    Verify(commands::verify::VerifyArgs),
+    /// Write a damaged embedded store anew from what can be read
+    Repair(commands::repair::RepairArgs),
     /// Copy whole tables between stores, and verify the copies
     Copy(commands::copy::CopyArgs),
     /// Print a completion script for a shell
@@ -187,6 +191,8 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Table(args) => commands::table::run(args, source).await,
         Command::Backup(args) => commands::backup::run(args, source).await,
         Command::Restore(args) => commands::restore::run(args, source).await,
+        Command::Verify(args) => commands::verify::run(args, source).await,
+        Command::Repair(args) => commands::repair::run(args, source).await,
         Command::Copy(args) => commands::copy::run(args).await,
         Command::Completions(args) => commands::completions::run(&args, Cli::command()),
     }

@@ -30,6 +30,7 @@ mod feed;
 mod keys;
 mod log;
 mod number_slots;
+mod offline;
 mod open;
 mod page;
 mod partial_item;
@@ -48,6 +49,7 @@ use std::time::Duration;
 pub use backup::{BackupReport, FilesReport, KeysReport, Passphrase, read_report, restore};
 pub use feed::ConsumerLag;
 pub use log::SyncDurations;
+pub use offline::{Damage, Effect, FolderReport, RepairReport, repair_folder, verify_folder};
 pub use verify::Verification;
 
 use crate::addition::{Add, Added};

@@ -7,6 +7,7 @@
 //! cursor.key  the key that seals cursors
 //! log/        commits, in segments named by their first sequence number
 //! store/      the base store that they are folded into
+//! damaged/    parts of files that were cut, and files that a repair replaced
 //! ```
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -32,6 +33,9 @@ pub(super) const FORMAT: u32 = 1;
 
 /// Folder for damaged parts of files, until they are known to be replaced.
 pub(super) const DAMAGED: &str = "damaged";
+
+/// Marker file in a folder while a repair replaces its files.
+pub(super) const REPAIRING: &str = "REPAIRING";
 
 /// Marker file in a folder while a backup is restored into it.
 pub(super) const RESTORING: &str = "RESTORING";
@@ -106,7 +110,7 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     Ok((Engine::new(options, parts), cursor_key))
 }
 
-fn lock(dir: &Path) -> Result<File> {
+pub(super) fn lock(dir: &Path) -> Result<File> {
     let path = dir.join("LOCK");
     let file = OpenOptions::new()
         .create(true)
@@ -124,12 +128,19 @@ fn lock(dir: &Path) -> Result<File> {
 }
 
 /// Refuses a folder of a newer format, or of an unfinished restore. Returns whether the folder has a format.
-fn read_format(dir: &Path) -> Result<bool> {
+pub(super) fn read_format(dir: &Path) -> Result<bool> {
     if dir.join(RESTORING).exists() {
         return Err(Error::Corrupt {
             path: dir.to_owned(),
             offset: 0,
             what: "a restore into it did not finish: empty the folder and restore again".into(),
+        });
+    }
+    if dir.join(REPAIRING).exists() {
+        return Err(Error::Corrupt {
+            path: dir.to_owned(),
+            offset: 0,
+            what: "a repair of it did not finish: run `weir repair` again".into(),
         });
     }
     let path = dir.join("FORMAT");
