@@ -14,6 +14,7 @@
 //! Why it is built this way: `docs/adr/0008-listener.md`.
 
 mod accept;
+mod certificate_expiry;
 mod connection;
 mod connection_state;
 mod open_files;
@@ -36,6 +37,7 @@ use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tower_service::Service;
 use weir_table::{Error, Result};
 
+pub use self::certificate_expiry::CertificateExpiry;
 pub use settings::{Settings, TlsFiles};
 use tls::Tls;
 use workers::Workers;
@@ -107,6 +109,11 @@ impl Listener {
     /// The address that clients connect to.
     pub fn origin(&self) -> Origin {
         self.origin
+    }
+
+    /// The expiry of the certificate; none without TLS.
+    pub fn certificate_expiry(&self) -> Option<CertificateExpiry> {
+        self.tls.as_ref().map(Tls::expiry)
     }
 
     /// Serves `routes` until `stop`, then drains; each connection has a clone of them. Dropping the
