@@ -4,6 +4,7 @@
 //! with [`Service::metrics`](crate::Service::metrics); `docs/metrics.md` lists them all.
 
 mod disk;
+mod listener;
 mod process;
 mod route;
 mod store;
@@ -22,6 +23,8 @@ use prometheus_client::registry::Registry;
 use weir_api::server::JobOutcome;
 
 use crate::app::App;
+pub use listener::ListenerMetrics;
+pub(crate) use listener::Refusal;
 use process::ProcessMetrics;
 pub(crate) use route::RouteMetrics;
 use store::StoreMetrics;
@@ -58,11 +61,22 @@ struct Route {
 pub(crate) enum Rejection {
     Overloaded,
     TimedOut,
+    BodyMemory,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Rejected {
     reason: Rejection,
+}
+
+/// Counts rejections.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rejections(Family<Rejected, Counter>);
+
+impl Rejections {
+    pub(crate) fn count(&self, reason: Rejection) {
+        self.0.get_or_create(&Rejected { reason }).inc();
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -80,12 +94,14 @@ pub struct Metrics {
     registry: Registry,
     process: ProcessMetrics,
     store: StoreMetrics,
+    pub(crate) listener: ListenerMetrics,
     services: Vec<Arc<dyn ServiceMetrics>>,
     requests: Requests,
     durations: Durations,
     fast_path_requests: FastPathRequests,
-    rejected: Family<Rejected, Counter>,
+    pub(crate) rejections: Rejections,
     pub(crate) in_flight: Gauge,
+    pub(crate) body_bytes_in_flight: Gauge,
     job_lag: Family<Job, Seconds>,
     job_runs: Family<Job, Counter>,
     job_failures: Family<Job, Counter>,
@@ -107,12 +123,14 @@ impl Metrics {
             registry: Registry::with_prefix("weir"),
             process: ProcessMetrics::default(),
             store: StoreMetrics::default(),
+            listener: ListenerMetrics::default(),
             services,
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(DURATIONS)),
             fast_path_requests: Family::default(),
-            rejected: Family::default(),
+            rejections: Rejections::default(),
             in_flight: Gauge::default(),
+            body_bytes_in_flight: Gauge::default(),
             job_lag: Family::default(),
             job_runs: Family::default(),
             job_failures: Family::default(),
@@ -136,12 +154,12 @@ impl Metrics {
         let help = "Requests that took the fast path, by route";
         registry.register("http_fast_path_requests", help, self.fast_path_requests.clone());
         let help = "Requests that the server ended without their handler, by reason";
-        registry.register("http_requests_rejected", help, self.rejected.clone());
-        registry.register(
-            "http_requests_in_flight",
-            "Requests in progress",
-            self.in_flight.clone(),
-        );
+        registry.register("http_requests_rejected", help, self.rejections.0.clone());
+        let help = "Requests in progress, without those that wait for their bodies";
+        registry.register("http_requests_in_flight", help, self.in_flight.clone());
+        let help = "Memory of request bodies that did not arrive with their heads";
+        let in_flight = self.body_bytes_in_flight.clone();
+        registry.register("http_body_bytes_in_flight", help, in_flight);
         let help = "How far the job is behind the changes that it follows";
         registry.register("job_lag_seconds", help, self.job_lag.clone());
         registry.register("job_runs", "Runs of the job on this instance", self.job_runs.clone());
@@ -154,6 +172,7 @@ impl Metrics {
         registry.register("auth_revocation_cache_misses", help, self.revocation_misses.clone());
         let help = "Revocations made by this instance: single tokens, and all tokens of a client";
         registry.register("auth_revocations", help, self.revocations.clone());
+        self.listener.register(registry);
         self.store.register(registry);
         for service in &self.services {
             service.register(registry);
@@ -167,10 +186,6 @@ impl Metrics {
         let (requests, durations) = (self.requests.clone(), self.durations.clone());
         let metrics = RouteMetrics::new(route, requests, durations, fast_path_requests);
         Box::leak(Box::new(metrics))
-    }
-
-    pub(crate) fn rejected(&self, reason: Rejection) {
-        self.rejected.get_or_create(&Rejected { reason }).inc();
     }
 
     /// Everything in the OpenMetrics text format.

@@ -91,6 +91,7 @@ pub(super) struct Parts {
     pub(super) log: Log,
     pub(super) base: Base,
     pub(super) applied: u64,
+    pub(super) persisted: u64,
     pub(super) opened: Stats,
     pub(super) lock: std::fs::File,
 }
@@ -151,7 +152,7 @@ impl Engine {
             checkpointing: Mutex::new(()),
             checkpoints: AtomicU64::new(0),
             applied: AtomicU64::new(parts.applied),
-            persisted: AtomicU64::new(parts.applied),
+            persisted: AtomicU64::new(parts.persisted),
             appended: AtomicU64::new(0),
             folded: AtomicU64::new(0),
             additions_in_place: AtomicU64::new(0),

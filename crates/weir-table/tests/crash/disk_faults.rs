@@ -122,7 +122,7 @@ async fn a_fold_that_fails_is_never_counted_as_done() {
     for _ in 0..3 {
         assert!(store.backend().checkpoint().await.is_err());
         let to = folder.path().join("backup");
-        assert!(store.backend().backup(&to, |_, _| {}).await.is_err());
+        assert!(store.backend().backup(&to, None, |_, _| {}).await.is_err());
     }
     eventually_sound(&store, &model, &acks).await;
     drop(store);

@@ -13,6 +13,7 @@
 )]
 
 mod backup;
+mod base_damage;
 mod check;
 mod close;
 mod creation;
@@ -26,6 +27,7 @@ mod kill;
 mod log_damage;
 mod memory;
 mod power;
+mod power_loss;
 mod seed;
 mod trim;
 mod workload;

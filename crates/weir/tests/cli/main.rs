@@ -30,8 +30,14 @@ mod practice;
 #[cfg(test)]
 mod practice_migrate;
 #[cfg(test)]
+mod remote;
+#[cfg(test)]
+mod repair;
+#[cfg(test)]
 mod reviews;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod table;
+#[cfg(test)]
+mod tour;

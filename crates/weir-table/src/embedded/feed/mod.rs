@@ -75,7 +75,7 @@ impl Engine {
         let mut collector = ChangeCollector::new(table, limit, merge, &self.feed_buffers);
         let mut reached = (seq, skip);
         let unreadable = |malformed| Error::backend("reading the feed", malformed);
-        scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
+        let read = scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
             let skip = if header.seq == seq { skip } else { 0 };
             let changes = raw::changes(body, |_, _| {}).map_err(unreadable)?;
             for (number, raw) in changes.enumerate().skip(skip) {
@@ -90,7 +90,17 @@ impl Engine {
             }
             reached = (header.seq + 1, 0);
             Ok(true)
-        })?;
+        });
+        match read {
+            // Changes before the damage are read first; the next read begins with it.
+            Err(Error::Corrupt { .. }) if reached > (seq, skip) => {}
+            // Changes are missing, as if they had been trimmed: only a full pass over the table finds them.
+            Err(error @ Error::Corrupt { .. }) => {
+                tracing::error!(%error, table = table.spec.name, seq, "the feed cannot be read here");
+                return Err(Error::Trimmed);
+            }
+            read => read?,
+        }
         let (seq, skip) = reached;
         collector.into_page(Position::After(format!("{seq}-{skip}")))
     }

@@ -8,6 +8,7 @@
 //! not write. A write that finds no room closes the log until there is room ([`full`]).
 
 mod full;
+pub(super) mod inspect;
 pub(super) mod record;
 pub(super) mod scan;
 mod segment;
