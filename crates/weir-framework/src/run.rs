@@ -124,6 +124,9 @@ async fn serve(
     let origin = listener.origin();
     let app = App::open(store, settings, data.clone(), &services).await?;
     app.listens_on(origin);
+    if let Some(expiry) = listener.certificate_expiry() {
+        app.metrics().follow_certificate(expiry);
+    }
     let admin_key_file = app.ensure_admin_key().await?;
     let mut serving = JoinSet::new();
     if let Some(data) = &data {

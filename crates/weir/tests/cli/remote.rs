@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
 use crate::home::{Home, Run, Server};
-use crate::tour;
+use crate::{metrics_page, tour};
 
 /// A server with its folder, and the folder of a user elsewhere.
 struct Site {
@@ -93,7 +93,19 @@ fn every_command_calls_a_server_elsewhere() {
 
 #[test]
 fn every_command_calls_a_server_elsewhere_over_https() {
-    tour_of(&Site::https());
+    let site = Site::https();
+    tour_of(&site);
+    metrics_page::check(&metrics(&site));
+}
+
+/// The metrics of a server, as Prometheus gets them.
+fn metrics(site: &Site) -> String {
+    let mut curl = std::process::Command::new("curl");
+    curl.arg("-sS").arg("--cacert").arg(site.theirs.path("ca.pem"));
+    curl.arg("-H").arg(format!("X-API-Key: {}", site.key)).arg(format!("{}/metrics", site.url));
+    let output = curl.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
