@@ -302,7 +302,7 @@ async fn missing_and_orphaned_entries_are_found_and_rebuilt() {
             let range = KeyRange { low: Vec::new(), high: vec![0xff; 8] };
             let entries: Vec<_> = base.range(space, &range, false).map(Result::unwrap).collect();
             let ((key, value), rest) = entries.split_first().unwrap();
-            base.remove(space, std::slice::from_ref(key)).unwrap();
+            base.remove(space, vec![key.clone()]).unwrap();
             let mut orphan = key.to_vec();
             let at = if space == Space::Ttl { 7 } else { orphan.len() - 3 };
             orphan[at] ^= 1;
