@@ -1,5 +1,7 @@
 //! A small file system, mounted for a test.
 
+#![expect(clippy::expect_used, reason = "a disk that cannot be used is a failed test")]
+
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
