@@ -121,7 +121,12 @@ async fn serve(
     }
     let (drain_delay, drain_max) = (listen_settings.drain_delay, listen_settings.drain_timeout);
     let listener = Listener::bind(&listen, listen_settings).await?;
+    let origin = listener.origin();
     let app = App::open(store, settings, data.clone(), &services).await?;
+    app.listens_on(origin);
+    if let Some(expiry) = listener.certificate_expiry() {
+        app.metrics().follow_certificate(expiry);
+    }
     let admin_key_file = app.ensure_admin_key().await?;
     let mut serving = JoinSet::new();
     if let Some(data) = &data {
@@ -131,7 +136,6 @@ async fn serve(
         serving.spawn(serve_socket(listener, routes, drain_max, app.clone()));
     }
     let listener = listener.metrics(app.metrics().listener.clone());
-    let origin = listener.origin();
     let routes = router::public(&app, &services);
     serving.spawn(listener.serve(routes, stopped(app.clone())));
     ready(Started { origin, admin_key_file });

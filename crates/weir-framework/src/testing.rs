@@ -73,6 +73,7 @@ pub struct Builder {
     services: Vec<Box<dyn Service>>,
     settings: Settings,
     store: Option<Store<AnyBackend>>,
+    data: Option<PathBuf>,
     listen: listen::Settings,
 }
 
@@ -94,7 +95,7 @@ impl TestApp {
         let mut settings =
             Settings { run_jobs: true, clock: Clock::manual(NOON_MS), ..Settings::default() };
         settings.auth.admin_key = Some(Secret::new(ADMIN_KEY));
-        Builder { services, settings, store: None, listen: listen::Settings::default() }
+        Builder { services, settings, store: None, data: None, listen: listen::Settings::default() }
     }
 
     /// The folder of the embedded store, which contains the socket.
@@ -163,6 +164,13 @@ impl Builder {
         self
     }
 
+    /// Uses the embedded store in this folder instead of a temporary one.
+    #[must_use]
+    pub fn data(mut self, data: PathBuf) -> Builder {
+        self.data = Some(data);
+        self
+    }
+
     /// Changes the settings.
     #[must_use]
     pub fn settings(mut self, change: impl FnOnce(&mut Settings)) -> Builder {
@@ -183,7 +191,10 @@ impl Builder {
         let clock = self.settings.clock.clone();
         let (store, data) = match self.store {
             Some(store) => (store, None),
-            None => own_store(folder.path(), &clock).await,
+            None => {
+                let data = self.data.unwrap_or_else(|| folder.path().join("data"));
+                own_store(data, &clock).await
+            }
         };
         let transport = Transport::new(self.listen.tls.as_ref());
         let server = Server {
@@ -227,10 +238,10 @@ impl Builder {
 }
 
 #[cfg(feature = "embedded")]
-async fn own_store(folder: &Path, clock: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
+async fn own_store(data: PathBuf, clock: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
     use weir_table::embedded::{Embedded, Options};
-    let data = folder.join("data");
-    let options = Options { clock: clock.clone(), ..Options::new(&data) };
+    let key_files = vec![crate::auth::key_file::NAME.to_owned(), crate::ADMIN_KEY_FILE.to_owned()];
+    let options = Options { clock: clock.clone(), key_files, ..Options::new(&data) };
     let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
     let embedded = opened.expect("opening").expect("an embedded store");
     let cursors = embedded.cursor_key();
@@ -238,7 +249,7 @@ async fn own_store(folder: &Path, clock: &Clock) -> (Store<AnyBackend>, Option<P
 }
 
 #[cfg(not(feature = "embedded"))]
-async fn own_store(_: &Path, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
+async fn own_store(_: PathBuf, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
     panic!("this build has no embedded store; give one with `store`")
 }
 

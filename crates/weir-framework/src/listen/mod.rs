@@ -16,6 +16,7 @@
 
 mod accept;
 mod addresses;
+mod certificate_expiry;
 mod connection;
 mod connection_state;
 mod open_files;
@@ -40,6 +41,7 @@ use weir_table::{Error, Result};
 
 use crate::metrics::ListenerMetrics;
 
+pub use self::certificate_expiry::CertificateExpiry;
 pub use settings::{Settings, TlsFiles};
 use tls::Tls;
 use workers::Workers;
@@ -118,6 +120,11 @@ impl Listener {
     #[must_use]
     pub fn metrics(self, metrics: ListenerMetrics) -> Listener {
         Listener { metrics, ..self }
+    }
+
+    /// The expiry of the certificate; none without TLS.
+    pub fn certificate_expiry(&self) -> Option<CertificateExpiry> {
+        self.tls.as_ref().map(Tls::expiry)
     }
 
     /// Serves `routes` until `stop`, then drains; each connection has a clone of them. Dropping the

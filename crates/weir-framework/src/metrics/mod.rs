@@ -3,6 +3,7 @@
 //! Labels are bounded: a route is one that was declared, never the path of a request. A service brings its own metrics
 //! with [`Service::metrics`](crate::Service::metrics); `docs/metrics.md` lists them all.
 
+mod certificate;
 mod disk;
 mod listener;
 mod process;
@@ -23,6 +24,8 @@ use prometheus_client::registry::Registry;
 use weir_api::server::JobOutcome;
 
 use crate::app::App;
+use crate::listen::CertificateExpiry;
+use certificate::CertificateMetrics;
 pub use listener::ListenerMetrics;
 pub(crate) use listener::Refusal;
 use process::ProcessMetrics;
@@ -93,6 +96,7 @@ type Durations = Family<Route, Histogram, fn() -> Histogram>;
 pub struct Metrics {
     registry: Registry,
     process: ProcessMetrics,
+    certificate: CertificateMetrics,
     store: StoreMetrics,
     pub(crate) listener: ListenerMetrics,
     services: Vec<Arc<dyn ServiceMetrics>>,
@@ -122,6 +126,7 @@ impl Metrics {
         let mut metrics = Metrics {
             registry: Registry::with_prefix("weir"),
             process: ProcessMetrics::default(),
+            certificate: CertificateMetrics::default(),
             store: StoreMetrics::default(),
             listener: ListenerMetrics::default(),
             services,
@@ -173,6 +178,7 @@ impl Metrics {
         let help = "Revocations made by this instance: single tokens, and all tokens of a client";
         registry.register("auth_revocations", help, self.revocations.clone());
         self.listener.register(registry);
+        self.certificate.register(registry);
         self.store.register(registry);
         for service in &self.services {
             service.register(registry);
@@ -186,6 +192,11 @@ impl Metrics {
         let (requests, durations) = (self.requests.clone(), self.durations.clone());
         let metrics = RouteMetrics::new(route, requests, durations, fast_path_requests);
         Box::leak(Box::new(metrics))
+    }
+
+    /// Exports the expiry of the certificate from now on.
+    pub(crate) fn follow_certificate(&self, expiry: CertificateExpiry) {
+        self.certificate.follow(expiry);
     }
 
     /// Everything in the OpenMetrics text format.
@@ -214,6 +225,7 @@ impl Metrics {
         set(&self.revocation_misses, counts.misses);
         set(&self.revocations, counts.revocations);
         self.process.collect();
+        self.certificate.collect();
         self.store.collect(app.store().backend());
         for service in &self.services {
             service.collect(app);

@@ -4,4 +4,5 @@ pub mod admin;
 pub mod docs;
 pub mod health;
 pub mod jobs;
+pub mod security_log;
 pub mod tokens;

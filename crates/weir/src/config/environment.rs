@@ -7,6 +7,9 @@ use std::ffi::OsString;
 
 use super::keys::{self, Key};
 use super::load::{Findings, Origin, Setting};
+use super::secret::SECRET_FILE;
+use crate::commands::passphrase;
+use crate::remote;
 
 const PREFIX: &str = "WEIR_";
 
@@ -53,12 +56,19 @@ fn read(key: Key, text: OsString, findings: &mut Findings) {
 fn is_no_setting(name: &str, text: &OsString) -> bool {
     name == FILE
         || name == "WEIR_TOOLS"
-        || name == MIGRATE_FROM
+        || remote::VARIABLES.contains(&name)
+        || is_command_secret(name)
         || name.starts_with("WEIR_TEST_")
         || name.starts_with("WEIR_SERVICE_HOST")
         || name.starts_with("WEIR_SERVICE_PORT")
         || name.starts_with("WEIR_PORT_")
         || name == "WEIR_PORT" && text.to_string_lossy().contains("://")
+}
+
+/// Whether a variable is a secret of a command, or the path of its file.
+fn is_command_secret(name: &str) -> bool {
+    let secret = name.strip_suffix(SECRET_FILE).unwrap_or(name);
+    [MIGRATE_FROM, passphrase::VARIABLE].contains(&secret)
 }
 
 fn unknown(name: &str, keys: &[Key]) -> String {
@@ -68,7 +78,7 @@ fn unknown(name: &str, keys: &[Key]) -> String {
     let known = keys
         .iter()
         .map(|key| (key.variable, vec![short(key.variable), long(key)]))
-        .chain([(FILE, vec![short(FILE)])]);
+        .chain(remote::VARIABLES.into_iter().chain([FILE]).map(|name| (name, vec![short(name)])));
     match keys::nearest(&short(name), known) {
         Some(near) => format!("the variable {name} is unknown; did you mean {near}?"),
         None => format!("the variable {name} is unknown; `weir config default` tells all"),
@@ -98,6 +108,7 @@ mod tests {
             ("PATH", "/bin"),
             ("WEIR_CONFIG", "weir.toml"),
             ("WEIR_TEST_ALL", "1"),
+            ("WEIR_TOKEN_FILE", "token.txt"),
             ("WEIR_REGION", ""),
             ("WEIR_SERVICE_HOST", "10.0.0.1"),
             ("WEIR_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
@@ -116,6 +127,7 @@ mod tests {
             ("WEIR_SERVER_LISTEN", "WEIR_LISTEN?"),
             ("WEIR_LOG_LEVEL", "WEIR_LOG?"),
             ("WEIR_CONFIG_FILE", "WEIR_CONFIG?"),
+            ("WEIR_TOKENS", "WEIR_TOKEN?"),
             ("WEIR_XQZ", "weir config default"),
         ] {
             let problems = found(name, "x").problems;

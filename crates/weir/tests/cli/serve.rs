@@ -142,3 +142,21 @@ fn it_takes_what_it_needs_from_the_file() {
     assert!(!home.path("weir-data").exists());
     assert_eq!(server.stop(), Some(0));
 }
+
+#[test]
+fn a_script_waits_for_a_server_but_not_for_ever() {
+    let home = Home::new();
+    home.weir("wait --timeout 0").fails(1, &["no server is ready after 0 s", "weir serve"]);
+    assert!(!home.path("weir-data").exists(), "waiting makes no store");
+    let server = home.serve("weir-data");
+    let url = format!("http://{}", server.address);
+    assert_eq!(home.weir("wait").ok(), format!("{url}\n"));
+    assert_eq!(home.weir("wait --json").json()["url"], url.as_str());
+    assert_eq!(home.weir(&format!("--url {url} wait")).ok(), format!("{url}\n"));
+    // A second server on the folder ends at once; who waits for it finds the first one.
+    home.weir("serve --listen 127.0.0.1:0").fails(3, &["a server has", "open already"]);
+    assert_eq!(home.weir("wait --timeout 1").ok(), format!("{url}\n"));
+    assert_eq!(server.stop(), Some(0));
+    home.weir(&format!("--url {url} wait --timeout 0")).fails(1, &["nothing listens on"]);
+    home.weir("wait --store dynamodb").fails(2, &["--url"]);
+}
