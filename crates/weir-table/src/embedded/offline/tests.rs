@@ -294,6 +294,22 @@ async fn an_unreadable_base_store_leaves_what_the_log_has() {
 }
 
 #[tokio::test]
+async fn a_missing_base_store_leaves_what_the_log_has() {
+    let dir = tempfile::tempdir().unwrap();
+    written(dir.path(), 100, 10, true).await;
+    fs::remove_dir_all(dir.path().join("store")).unwrap();
+    assert_eq!(effects(&verify(dir.path())), [Effect::Lost]);
+    let report = repair_folder(dir.path(), false, &|_, _| {}).unwrap();
+    assert_eq!((report.items, report.replayed), (111, 113));
+    assert_eq!(numbers(dir.path()).await, all_to(110));
+    let mode = |name: &str| {
+        let meta = fs::metadata(dir.path().join(name)).unwrap();
+        std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777
+    };
+    assert_eq!(mode("damaged"), 0o700);
+}
+
+#[tokio::test]
 async fn missing_and_orphaned_entries_are_found_and_rebuilt() {
     let dir = tempfile::tempdir().unwrap();
     written(dir.path(), 50, 0, true).await;
@@ -302,7 +318,7 @@ async fn missing_and_orphaned_entries_are_found_and_rebuilt() {
             let range = KeyRange { low: Vec::new(), high: vec![0xff; 8] };
             let entries: Vec<_> = base.range(space, &range, false).map(Result::unwrap).collect();
             let ((key, value), rest) = entries.split_first().unwrap();
-            base.remove(space, std::slice::from_ref(key)).unwrap();
+            base.remove(space, vec![key.clone()]).unwrap();
             let mut orphan = key.to_vec();
             let at = if space == Space::Ttl { 7 } else { orphan.len() - 3 };
             orphan[at] ^= 1;
