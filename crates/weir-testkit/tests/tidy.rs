@@ -58,7 +58,7 @@ const DEPENDENCY_OF: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &str)] = &[
     ("aws_sdk_dynamodb", "crates/weir-table/src/dynamodb/"),
     ("aws_sdk_dynamodbstreams", "crates/weir-table/src/dynamodb/"),
-    ("fjall", "crates/weir-table/src/embedded/base.rs"),
+    ("fjall", "crates/weir-table/src/embedded/base"),
     ("tokio_postgres", "crates/weir-practice/src/migrate/"),
 ];
 

@@ -12,8 +12,9 @@
 //! ```
 //! The numbers are little-endian. Zeros follow the last batch. ADR 0041 says why this is known here.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
@@ -70,7 +71,12 @@ pub(in super::super) fn cut_torn_end(store: &Path, aside: &Path) -> Result<Optio
 fn list(store: &Path) -> Result<Vec<PathBuf>> {
     let listing = |source| Error::io(format!("listing {}", store.display()), source);
     let mut journals = Vec::new();
-    for entry in fs::read_dir(store).map_err(listing)? {
+    let entries = match fs::read_dir(store) {
+        // Opening reports the missing folder.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(listing)?,
+    };
+    for entry in entries {
         let path = entry.map_err(listing)?.path();
         let id = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".jnl"));
         if let Some(id) = id.and_then(|id| id.parse::<u64>().ok()) {
@@ -88,7 +94,7 @@ fn cut(
     offset: u64,
     later: &[PathBuf],
 ) -> io::Result<Vec<PathBuf>> {
-    fs::create_dir_all(aside)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(aside)?;
     let mut kept = Vec::new();
     // The latest first: a crash in between leaves journals that end where the next one was taken away.
     for path in later.iter().rev() {
@@ -109,7 +115,8 @@ fn keep(journal: &Path, offset: u64, aside: &Path) -> io::Result<PathBuf> {
     let to = aside.join(format!("{name}.{offset}"));
     let mut from = File::open(journal)?;
     from.seek(SeekFrom::Start(offset))?;
-    let mut copy = File::create(&to)?;
+    let mut copy =
+        OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&to)?;
     io::copy(&mut from, &mut copy)?;
     copy.sync_all()?;
     File::open(aside)?.sync_all()?;

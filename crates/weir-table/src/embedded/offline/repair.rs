@@ -1,7 +1,8 @@
 //! Repairs a store that no process has open.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::Read as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -115,7 +116,7 @@ fn open_readable<'a>(
                 let applied = base.applied_without(without)?;
                 return Ok(Source { dir, base, applied, has_meta: !without.contains(&"meta") });
             }
-            Err(error) if is_damage(&error) || !store.exists() => {
+            Err(error) if is_damage(&error) => {
                 first.get_or_insert(error);
             }
             Err(error) => return Err(error),
@@ -138,7 +139,13 @@ fn empty(target: PathBuf) -> Result<PathBuf> {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io(format!("deleting {}", target.display()), source))
         }
-        _ => Ok(target),
+        _ => {
+            DirBuilder::new()
+                .mode(0o700)
+                .create(&target)
+                .map_err(|source| Error::io(format!("making {}", target.display()), source))?;
+            Ok(target)
+        }
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! Tables are linked, not copied: they are never changed. The copy is deleted when it is dropped.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::embedded::base::{Base, journal};
@@ -34,6 +35,15 @@ impl Scratch {
     /// Copies the base store without some of its keyspaces, and opens it. Also returns where its journal was cut.
     pub(super) fn open(&self, without: &[&'static str]) -> Result<(Base, Option<journal::Cut>)> {
         self.clear()?;
+        if !self.source.exists() {
+            let (path, what) = (self.source.clone(), "it is missing".into());
+            return Err(Error::Corrupt { path, offset: 0, what });
+        }
+        // Private, like the data folder.
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&self.dir)
+            .map_err(|source| Error::io(format!("making {}", self.dir.display()), source))?;
         let store = self.path("store");
         copy(&self.source, &store).map_err(|source| {
             Error::io(format!("copying {} to {}", self.source.display(), store.display()), source)

@@ -294,6 +294,22 @@ async fn an_unreadable_base_store_leaves_what_the_log_has() {
 }
 
 #[tokio::test]
+async fn a_missing_base_store_leaves_what_the_log_has() {
+    let dir = tempfile::tempdir().unwrap();
+    written(dir.path(), 100, 10, true).await;
+    fs::remove_dir_all(dir.path().join("store")).unwrap();
+    assert_eq!(effects(&verify(dir.path())), [Effect::Lost]);
+    let report = repair_folder(dir.path(), false, &|_, _| {}).unwrap();
+    assert_eq!((report.items, report.replayed), (111, 113));
+    assert_eq!(numbers(dir.path()).await, all_to(110));
+    let mode = |name: &str| {
+        let meta = fs::metadata(dir.path().join(name)).unwrap();
+        std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777
+    };
+    assert_eq!(mode("damaged"), 0o700);
+}
+
+#[tokio::test]
 async fn missing_and_orphaned_entries_are_found_and_rebuilt() {
     let dir = tempfile::tempdir().unwrap();
     written(dir.path(), 50, 0, true).await;

@@ -77,8 +77,8 @@ pub fn verify_folder(dir: &Path, progress: &dyn Fn(u64, u64)) -> Result<FolderRe
     match scratch.open(&[]) {
         Ok((base, cut)) => Check { dir, base, cut, report }.run(&advance),
         Err(Error::Corrupt { path, what, .. }) => {
-            let below = path.strip_prefix(scratch.path("store")).map(Path::to_owned);
-            let path = dir.join("store").join(below.unwrap_or_default());
+            let below = path.strip_prefix(scratch.path("store")).unwrap_or(Path::new(""));
+            let path = dir.join("store").join(below);
             report.damages.push(Damage::new(&path, Effect::Lost, what));
             let log = inspect::inspect(&dir.join("log"), |_, _| Ok(()), advance)?;
             note_log(dir, &mut report, &log, None);

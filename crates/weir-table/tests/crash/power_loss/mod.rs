@@ -92,7 +92,7 @@ async fn write(root: &Path, seed: u64, round: u64, done: Progress) {
             }
         });
     }
-    let steps_max = random.one_of(&[20, 60, 150]);
+    let steps_max = random.one_of(&[20, 40, 80]);
     let run = Run { steps_max, ..Run::new(seed, done) };
     let failures = run
         .go(&store, move |ack| {
