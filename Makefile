@@ -1,8 +1,8 @@
 # Everything a person or a build server does here. `make` alone lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help run setup build-setup check fmt clippy doc deny unused-deps typos \
-        test tests doc-tests test-all sim sim-faults audit bench-table bench-table-long bench-edge bench-limiter bench-keeper bench-reviews bench-practice clean
+.PHONY: help run install setup build-setup check fmt clippy doc deny unused-deps typos \
+        test tests doc-tests test-all sim sim-faults audit bench-table bench-table-long bench-table-expiry bench-edge bench-limiter bench-keeper bench-reviews bench-practice clean
 # Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
 .NOTPARALLEL:
 
@@ -22,6 +22,9 @@ help: ## List the targets
 run: build-setup ## Build the server and start it on the embedded store (ARGS="--listen 127.0.0.1:9000" adds flags)
 	@$(STEP) "build" cargo build --release --package weir
 	$(TARGET)/release/weir serve $(ARGS)
+
+install: build-setup ## Build `weir` and put it into ~/.cargo/bin, which rustup has put on the PATH
+	@$(STEP) "install" cargo install --path crates/weir --locked
 
 setup: ## Install what the tests need (quick when it is there)
 	@$(STEP) "setup" scripts/setup.sh
@@ -82,6 +85,9 @@ bench-table: build-setup ## Compare the table store with dynoxide-rs
 
 bench-table-long: build-setup ## The same for ten minutes, with more data than cache
 	@$(STEP) "long table benchmark" cargo run --release --package weir-bench -- table --minutes 10 $(ARGS)
+
+bench-table-expiry: build-setup ## How fast a million expired items go beside 20 000 writes a second
+	@$(STEP) "expiry benchmark" cargo run --release --package weir-bench -- table --expired 1000000 $(ARGS)
 
 bench-edge: build-setup ## Compare the HTTP edge with a bare axum server (needs an idle machine)
 	@$(STEP) "load generators" scripts/setup.sh bench

@@ -177,6 +177,8 @@ pub mod own {
             "Look up the request id in the server's log.";
         SERVICE_UNAVAILABLE = SERVICE_UNAVAILABLE, "The service is unavailable",
             "Retry after the time in `Retry-After`; `/readyz` shows the state of the store.";
+        INSUFFICIENT_STORAGE = INSUFFICIENT_STORAGE, "The disk of the store is nearly full",
+            "Free some space or enlarge the disk; nothing was written. Deletions and settlements are still accepted.";
     }
 }
 
@@ -213,6 +215,8 @@ impl Code {
     pub const INTERNAL_ERROR: Code = own::INTERNAL_ERROR;
     /// The service is unavailable.
     pub const SERVICE_UNAVAILABLE: Code = own::SERVICE_UNAVAILABLE;
+    /// The disk of the store is nearly full.
+    pub const INSUFFICIENT_STORAGE: Code = own::INSUFFICIENT_STORAGE;
     /// Every code of the framework.
     pub const ALL: &'static [Code] = own::ALL;
 }

@@ -114,6 +114,9 @@ impl ApiError {
     }
 }
 
+/// `Retry-After` of a write that a full disk refused. Somebody has to make room first.
+const DISK_FULL_RETRY_SECS: u64 = 10;
+
 /// Converts an error of the store. `details.kind` lets [`crate::Client`] convert it back.
 impl From<Error> for ApiError {
     fn from(error: Error) -> ApiError {
@@ -129,9 +132,17 @@ impl From<Error> for ApiError {
                 .with("kind", "spec-mismatch")
                 .with("table", table)
                 .with("differences", differences),
-            Error::ReadOnly { reason } => ApiError::new(Code::SERVICE_UNAVAILABLE, text)
-                .with("kind", "read-only")
-                .with("reason", reason),
+            // The reason has words of the operating system, which are for the log only.
+            Error::ReadOnly { reason } => ApiError::new(
+                Code::SERVICE_UNAVAILABLE,
+                "the store takes no writes since its disk failed; the server's log says how",
+            )
+            .with("kind", "read-only")
+            .because(reason),
+            Error::DiskFull => {
+                let error = ApiError::new(Code::INSUFFICIENT_STORAGE, text);
+                crate::limits::retry_after(error.with("kind", "disk-full"), DISK_FULL_RETRY_SECS)
+            }
             Error::Conflict => ApiError::new(Code::CONFLICT, text).with("kind", "conflict"),
             Error::Throttled => unavailable("throttled", text),
             Error::Closed => unavailable("closed", text),

@@ -213,7 +213,8 @@ fn from_details(details: &Map<String, Value>, detail: &str) -> Error {
             table: text("table"),
             differences: texts(details.get("differences")),
         },
-        "read-only" => Error::ReadOnly { reason: text("reason") },
+        "read-only" => Error::ReadOnly { reason: text("cause") },
+        "disk-full" => Error::DiskFull,
         "conflict" => Error::Conflict,
         "throttled" => Error::Throttled,
         "unavailable" => Error::Unavailable(text("cause")),
@@ -251,6 +252,7 @@ mod tests {
                 differences: vec!["ttl: expected None, found Some".into(), "feed".into()],
             },
             Error::ReadOnly { reason: "the disk is full".into() },
+            Error::DiskFull,
             Error::Unavailable("no route".into()),
             Error::Conflict,
             Error::Throttled,
@@ -285,5 +287,9 @@ mod tests {
         let problem = Problem::of(&ApiError::from(fault()), "r", 0, false);
         let text = serde_json::to_string(&problem).unwrap();
         assert!(!text.contains("disk") && !text.contains("log:"), "{text}");
+        let reason = "writing the log failed (No space left on device (os error 28))".to_owned();
+        let problem = Problem::of(&ApiError::from(Error::ReadOnly { reason }), "r", 0, false);
+        let text = serde_json::to_string(&problem).unwrap();
+        assert!(!text.contains("os error") && !text.contains("No space"), "{text}");
     }
 }

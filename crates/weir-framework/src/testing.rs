@@ -20,6 +20,7 @@
 )]
 
 mod conformance;
+mod transport;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -27,8 +28,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Request, header};
-use http_body_util::{BodyExt as _, Full};
-use hyper_util::rt::TokioIo;
+use http_body_util::Full;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -44,6 +44,7 @@ use crate::listen;
 use crate::problem::{self, Problem};
 use crate::run::{Server, run_until};
 use conformance::{Answer, Description};
+use transport::Transport;
 
 /// The admin key of every test server.
 pub const ADMIN_KEY: &str = "an-admin-key-for-tests-only";
@@ -60,6 +61,7 @@ pub struct TestApp {
     /// Store of the server.
     pub store: Store<AnyBackend>,
     data: Option<PathBuf>,
+    transport: Transport,
     description: Arc<Description>,
     _folder: tempfile::TempDir,
     stop: mpsc::Sender<()>,
@@ -107,6 +109,7 @@ impl TestApp {
     pub fn request(&self, method: Method, path: &str) -> Call {
         Call {
             address: self.address,
+            transport: self.transport.clone(),
             description: Arc::clone(&self.description),
             method,
             path: path.to_owned(),
@@ -135,6 +138,11 @@ impl TestApp {
         let made: Value = reply.json();
         let token = made.get("access_token").and_then(Value::as_str);
         token.expect("a token").to_owned()
+    }
+
+    /// Sends the stop signal. A second one, from [`TestApp::stop`], cuts requests in progress off.
+    pub async fn begin_stop(&self) {
+        self.stop.send(()).await.ok();
     }
 
     /// Stops the server and waits for its end.
@@ -170,6 +178,13 @@ impl Builder {
         self
     }
 
+    /// Changes the settings of the listener.
+    #[must_use]
+    pub fn listen(mut self, change: impl FnOnce(&mut listen::Settings)) -> Builder {
+        change(&mut self.listen);
+        self
+    }
+
     /// Starts the server.
     pub async fn start(self) -> TestApp {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -181,6 +196,7 @@ impl Builder {
                 own_store(data, &clock).await
             }
         };
+        let transport = Transport::new(self.listen.tls.as_ref());
         let server = Server {
             store: store.clone(),
             services: self.services,
@@ -209,6 +225,7 @@ impl Builder {
             clock,
             store,
             data,
+            transport,
             description: Arc::default(),
             _folder: folder,
             stop,
@@ -240,6 +257,7 @@ async fn own_store(_: PathBuf, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>
 #[derive(Debug, Clone)]
 pub struct Call {
     address: SocketAddr,
+    transport: Transport,
     description: Arc<Description>,
     method: Method,
     path: String,
@@ -283,21 +301,13 @@ impl Call {
 
     /// Sends the request on a new connection, and compares the response with the description.
     pub async fn send(self) -> Reply {
-        let stream = tokio::net::TcpStream::connect(self.address).await.expect("a connection");
-        let io = TokioIo::new(stream);
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(io).await.expect("HTTP");
-        let connection = tokio::spawn(connection);
         let mut request = Request::builder().method(&self.method).uri(&self.path);
         if let Some(headers) = request.headers_mut() {
             headers.extend(self.headers);
             headers.insert(header::HOST, "weir.test".parse().expect("a host"));
         }
         let request = request.body(Full::new(self.body)).expect("a request");
-        let answer = sender.send_request(request).await.expect("an answer");
-        let (parts, body) = answer.into_parts();
-        let body = body.collect().await.expect("the whole answer").to_bytes();
-        connection.abort();
+        let (parts, body) = self.transport.send(self.address, request).await.into_parts();
         let reply = Reply { status: parts.status.as_u16(), headers: parts.headers, body };
         check(&self.description, &self.method, &self.path, &reply);
         reply

@@ -81,7 +81,7 @@ impl<B: Backend> Reviews<B> {
         };
         let mut writes = vec![
             fence.put(self.table(), &deleting),
-            Write::put(self.table().clone(), note),
+            Write::put(self.table().clone(), note).essential(),
             Write::delete(self.table().clone(), review),
         ];
         writes.extend(withdrawal);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::pin::Pin;
 
 use crate::addition::{Add, Added};
-use crate::backend::Backend;
+use crate::backend::{Backend, WriteState};
 #[cfg(feature = "dynamodb")]
 use crate::dynamodb::Dynamo;
 #[cfg(feature = "embedded")]
@@ -65,6 +65,17 @@ impl AnyBackend {
             AnyBackend::Embedded(_) => false,
             #[cfg(feature = "dynamodb")]
             AnyBackend::Dynamo(_) => true,
+        }
+    }
+
+    /// Which writes the back-end accepts at the moment.
+    #[must_use]
+    pub fn write_state(&self) -> WriteState {
+        match self {
+            #[cfg(feature = "embedded")]
+            AnyBackend::Embedded(embedded) => embedded.write_state(),
+            #[cfg(feature = "dynamodb")]
+            AnyBackend::Dynamo(_) => WriteState::Accepting,
         }
     }
 

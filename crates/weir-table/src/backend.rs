@@ -86,3 +86,16 @@ pub trait Backend: Send + Sync + 'static {
         self.feed_read(table, shard, from, limits::FEED_READ_MAX)
     }
 }
+
+/// Which writes a store accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteState {
+    /// All.
+    Accepting,
+    /// Deletions and essential ones, because the disk is nearly full.
+    DiskNearlyFull,
+    /// None until the disk has room.
+    DiskFull,
+    /// None until a restart, because the disk failed.
+    Failed,
+}

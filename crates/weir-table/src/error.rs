@@ -46,6 +46,9 @@ pub enum Error {
         /// Why it became read-only.
         reason: String,
     },
+    /// The disk is nearly full. Nothing was written; the store accepts writes again once there is room.
+    #[error("the disk of the store is nearly full; free some space or enlarge it")]
+    DiskFull,
     /// Data on disk is damaged.
     #[error("{} is damaged at byte {offset}: {what}", path.display())]
     Corrupt {
@@ -144,8 +147,16 @@ impl Error {
     /// Whether the store could not be reached or would not serve.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
-        use Error::{Closed, ReadOnly, Throttled, Unavailable};
-        matches!(self, Unavailable(_) | Throttled | Closed | ReadOnly { .. })
+        use Error::{Closed, DiskFull, ReadOnly, Throttled, Unavailable};
+        matches!(self, Unavailable(_) | Throttled | Closed | ReadOnly { .. } | DiskFull)
+    }
+
+    /// Whether a system call failed because the disk or the quota of the user is full.
+    #[must_use]
+    pub(crate) fn is_no_room(&self) -> bool {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        let Error::Io { source, .. } = self else { return false };
+        matches!(source.kind(), StorageFull | QuotaExceeded)
     }
 
     /// The attribute or parameter that an invalid request names.

@@ -38,7 +38,7 @@ pub mod value;
 pub use addition::{Add, Added, Addition, Guard, Prepared};
 #[cfg(any(feature = "embedded", feature = "dynamodb"))]
 pub use any::AnyBackend;
-pub use backend::Backend;
+pub use backend::{Backend, WriteState};
 pub use error::{Error, Result};
 pub use item::Item;
 pub use key::{Key, KeyValue};

@@ -93,6 +93,9 @@ pub struct Write {
     /// What the acknowledged write survives.
     #[serde(default)]
     pub durability: Durability,
+    /// Whether it settles or ends something that exists: a full disk refuses it last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub essential: bool,
     /// Attributes of the updated item to return; all when `None`.
     #[serde(skip)]
     pub returned: Option<ReturnAttributes>,
@@ -113,7 +116,8 @@ impl Eq for ReturnAttributes {}
 impl Write {
     fn new(table: impl Into<Name>, action: Action) -> Write {
         let durability = Durability::Synced;
-        Write { table: table.into(), action, condition: None, durability, returned: None }
+        let (table, condition, returned) = (table.into(), None, None);
+        Write { table, action, condition, durability, essential: false, returned }
     }
 
     /// Stores `item`.
@@ -147,6 +151,14 @@ impl Write {
     #[must_use]
     pub fn flushed(mut self) -> Write {
         self.durability = Durability::Flushed;
+        self
+    }
+
+    /// Marks a write that settles or ends something that exists, or that frees the log. While the disk is nearly full, an
+    /// embedded store accepts only these and deletions. A transaction is essential if one of its writes is.
+    #[must_use]
+    pub fn essential(mut self) -> Write {
+        self.essential = true;
         self
     }
 

@@ -17,6 +17,7 @@
 //! [`prices`] and [`page`] hold what operations cost against `docs/cost.md`. [`stage`] is where the scenes of a domain play, on every
 //! back-end.
 //!
+//! [`FaultyDisk`] and [`SmallDisk`] fail and fill up on request.
 //! [`eventually`] waits for state that lags behind a write, and [`skip()`] records a test that cannot run on this machine.
 //!
 //! Because servers are shared, every test puts [`unique_prefix`] before its table names.
@@ -27,6 +28,7 @@
 //! The servers are installed by `make setup`, like other programs of tests, which [`installed`] finds.
 
 mod dynoxide;
+mod faulty_disk;
 pub mod ledger;
 pub mod page;
 mod postgres;
@@ -37,6 +39,7 @@ mod process;
 mod s3;
 pub mod scales;
 mod skip;
+mod small_disk;
 pub mod stage;
 mod tools;
 mod wait;
@@ -47,10 +50,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 pub use dynoxide::Dynoxide;
+pub use faulty_disk::FaultyDisk;
 pub use postgres::{Database, Postgres};
 pub use process::{DynamoLocal, Moto};
 pub use s3::make_bucket;
 pub use skip::skip;
+pub use small_disk::SmallDisk;
 pub use tools::installed;
 pub use wait::{eventually, eventually_eq};
 

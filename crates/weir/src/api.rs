@@ -1,5 +1,5 @@
-//! The API for commands: through the socket of the server that has the store open, or in this process on a store
-//! that the command opens itself. The routes are the same.
+//! The API for commands: of a server elsewhere that the user named, through the socket of the server that has the store
+//! open, or in this process on a store that the command opens itself. The routes are the same.
 
 use axum::body::Bytes;
 use axum::http::Method;
@@ -15,6 +15,7 @@ use crate::config::{Loaded, Source, StoreFlags};
 use crate::failure::Failure;
 use crate::output;
 use crate::place::{Missing, Place};
+use crate::remote;
 use crate::settings;
 use crate::tables::Tables;
 
@@ -31,7 +32,7 @@ pub(crate) struct ApiFlags {
 impl ApiFlags {
     /// The configuration, with these flags as its top layer.
     pub(crate) fn load(&self, source: &Source) -> Result<Loaded, Failure> {
-        source.load(&self.store.given())
+        source.load_for_api(&self.store.given())
     }
 }
 
@@ -43,11 +44,16 @@ pub struct Api {
 }
 
 impl Api {
-    /// Connects to the API of the configured store, runs `act` with it, and closes the store if this process opened it.
+    /// Connects to the API of the named server or of the configured store, runs `act` with it, and closes the store if this
+    /// process opened it.
     pub(crate) async fn with<T>(
         loaded: &Loaded,
         act: impl AsyncFnOnce(&Api) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
+        if let Some(remote) = &loaded.remote {
+            let door = Door::Remote(Box::new(remote::connect(remote)?));
+            return act(&Api { door, alone: false }).await;
+        }
         let place = Place::of(&loaded.config.store);
         let settings = Settings { run_jobs: false, ..settings::server(&loaded.config)? };
         let services = crate::services(&loaded.config);
@@ -89,7 +95,7 @@ impl Api {
     /// # Errors
     /// The API returns an error, or cannot be reached.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        Ok(self.door.call(Method::GET, path, None::<&()>).await?)
+        self.checked(self.door.call(Method::GET, path, None::<&()>).await)
     }
 
     /// Sends a GET request. Returns none on 404.
@@ -100,7 +106,7 @@ impl Api {
         match self.door.call(Method::GET, path, None::<&()>).await {
             Ok(found) => Ok(Some(found)),
             Err(Refusal::Problem(problem)) if problem.status == 404 => Ok(None),
-            Err(refusal) => Err(refusal.into()),
+            Err(refusal) => Err(self.failure(refusal)),
         }
     }
 
@@ -109,7 +115,7 @@ impl Api {
     /// # Errors
     /// The API returns an error, or cannot be reached.
     pub async fn body(&self, path: &str) -> Result<Bytes, Failure> {
-        Ok(self.door.body(path).await?)
+        self.checked(self.door.body(path).await)
     }
 
     /// Sends a POST request.
@@ -121,7 +127,7 @@ impl Api {
         path: &str,
         body: &(impl Serialize + Sync),
     ) -> Result<T, Failure> {
-        Ok(self.door.call(Method::POST, path, Some(body)).await?)
+        self.checked(self.door.call(Method::POST, path, Some(body)).await)
     }
 
     /// Sends a POST request with an idempotency key, so that repeated requests take effect once.
@@ -134,7 +140,7 @@ impl Api {
         body: &(impl Serialize + Sync),
         key: Option<&OnceKey>,
     ) -> Result<T, Failure> {
-        Ok(self.door.call_once(Method::POST, path, Some(body), key).await?)
+        self.checked(self.door.call_once(Method::POST, path, Some(body), key).await)
     }
 
     /// Sends a PUT request.
@@ -146,7 +152,7 @@ impl Api {
         path: &str,
         body: &(impl Serialize + Sync),
     ) -> Result<T, Failure> {
-        Ok(self.door.call(Method::PUT, path, Some(body)).await?)
+        self.checked(self.door.call(Method::PUT, path, Some(body)).await)
     }
 
     /// Sends a PATCH request.
@@ -158,7 +164,7 @@ impl Api {
         path: &str,
         body: &(impl Serialize + Sync),
     ) -> Result<T, Failure> {
-        Ok(self.door.call(Method::PATCH, path, Some(body)).await?)
+        self.checked(self.door.call(Method::PATCH, path, Some(body)).await)
     }
 
     /// Sends a POST request whose body comes in pieces, in any format.
@@ -171,7 +177,7 @@ impl Api {
         content_type: &'static str,
         pieces: impl Iterator<Item = Bytes> + Send + 'static,
     ) -> Result<T, Failure> {
-        Ok(self.door.upload(path, content_type, pieces).await?)
+        self.checked(self.door.upload(path, content_type, pieces).await)
     }
 
     /// Opens a stream of server-sent events, after the event `last` if one is given.
@@ -179,7 +185,24 @@ impl Api {
     /// # Errors
     /// The API returns an error, or cannot be reached.
     pub async fn events(&self, path: &str, last: Option<&str>) -> Result<ServerEvents, Failure> {
-        Ok(self.door.events(path, last).await?)
+        self.checked(self.door.events(path, last).await)
+    }
+
+    fn checked<T>(&self, called: Result<T, Refusal>) -> Result<T, Failure> {
+        called.map_err(|refusal| self.failure(refusal))
+    }
+
+    /// The failure of a call. Only a server elsewhere asks for credentials, so only then is there advice about them.
+    fn failure(&self, refusal: Refusal) -> Failure {
+        let advice = match (&self.door, &refusal) {
+            (Door::Remote(_), Refusal::Problem(problem)) => advice(problem),
+            _ => None,
+        };
+        let failure = Failure::from(refusal);
+        match advice {
+            Some(advice) => failure.help(advice),
+            None => failure,
+        }
     }
 
     /// Whether no other process can change the store while this one runs: it has an embedded store open itself.
@@ -193,7 +216,7 @@ impl Api {
     /// # Errors
     /// The API returns an error, or cannot be reached.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        Ok(self.door.call(Method::DELETE, path, None::<&()>).await?)
+        self.checked(self.door.call(Method::DELETE, path, None::<&()>).await)
     }
 }
 
@@ -201,6 +224,7 @@ impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Failure {
         let problem = match refusal {
             Refusal::Unreachable(error) => return error.into(),
+            Refusal::Remote(error) => return error.into(),
             Refusal::Problem(problem) => problem,
         };
         let cause = problem.details.get("cause").and_then(serde_json::Value::as_str);
@@ -216,10 +240,25 @@ impl From<Refusal> for Failure {
                 None => failure,
             },
         };
-        match cause {
+        let failure = match cause {
             Some(cause) => failure.because(cause),
             None => failure,
+        };
+        failure.with_problem(problem)
+    }
+}
+
+/// What to do about refused credentials.
+fn advice(problem: &Problem) -> Option<String> {
+    match problem.error.as_str() {
+        "UNAUTHORIZED" => Some(
+            "put a valid token or the admin key into WEIR_TOKEN, or into a file named with --token-file".to_owned(),
+        ),
+        "FORBIDDEN" => {
+            let scope = problem.details.get("scope_needed").and_then(serde_json::Value::as_str)?;
+            Some(format!("an administrator can issue one: weir token issue NAME --scope '{scope}'"))
         }
+        _ => None,
     }
 }
 

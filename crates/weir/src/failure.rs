@@ -4,6 +4,8 @@ use std::error::Error as _;
 use std::io;
 use std::process::ExitCode;
 
+use serde_json::{Map, Value};
+use weir_framework::problem::Problem;
 use weir_table::Error;
 
 use crate::output;
@@ -31,11 +33,13 @@ pub struct Failure {
     causes: Vec<String>,
     help: Option<String>,
     missing: Option<String>,
+    problem: Option<Box<Problem>>,
 }
 
 impl Failure {
     fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure { exit, message: message.into(), causes: Vec::new(), help: None, missing: None }
+        let message = message.into();
+        Failure { exit, message, causes: Vec::new(), help: None, missing: None, problem: None }
     }
 
     /// The store, the disk or the network failed.
@@ -70,6 +74,12 @@ impl Failure {
         self
     }
 
+    /// Keeps the error as the API returned it, for `--json`.
+    pub(crate) fn with_problem(mut self, problem: Box<Problem>) -> Failure {
+        self.problem = Some(problem);
+        self
+    }
+
     /// Sets the kind of resource that was not found, like `org`, so that a command can suggest how to list them.
     pub fn missing(mut self, kind: impl Into<String>) -> Failure {
         self.missing = Some(kind.into());
@@ -86,6 +96,11 @@ impl Failure {
         self.exit == Exit::Fault
     }
 
+    /// Whether the input is invalid.
+    pub fn is_usage(&self) -> bool {
+        self.exit == Exit::Usage
+    }
+
     /// Message and causes, on one line.
     pub fn text(&self) -> String {
         match self.causes.as_slice() {
@@ -99,12 +114,54 @@ impl Failure {
         self.help.as_deref()
     }
 
-    /// Prints the failure. Returns the exit code.
-    pub fn report(&self) -> ExitCode {
-        if self.exit != Exit::Quiet {
-            output::failure(&self.message, &self.causes, self.help.as_deref());
+    /// Prints the failure, as problem+json for `--json`. Returns the exit code.
+    pub fn report(&self, json: bool) -> ExitCode {
+        match (self.exit, json) {
+            (Exit::Quiet, _) => {}
+            (_, false) => output::failure(&self.message, &self.causes, self.help.as_deref()),
+            (_, true) => output::problem(&self.to_problem()),
         }
         ExitCode::from(self.exit as u8)
+    }
+
+    /// The failure as problem+json: as the API returned it, with exit code, causes and suggestion.
+    fn to_problem(&self) -> Value {
+        let problem = self.problem.as_ref().and_then(|problem| serde_json::to_value(problem).ok());
+        let mut members = match problem {
+            Some(Value::Object(members)) => members,
+            _ => self.own_members(),
+        };
+        members.insert("exit_code".to_owned(), (self.exit as u8).into());
+        if !self.causes.is_empty() {
+            members.insert("causes".to_owned(), self.causes.clone().into());
+        }
+        if let Some(help) = &self.help {
+            members.insert("help".to_owned(), help.as_str().into());
+        }
+        Value::Object(members)
+    }
+
+    /// The members of a failure that is not the API's.
+    fn own_members(&self) -> Map<String, Value> {
+        let (code, title) = self.exit.code();
+        let kind = format!("urn:weir:problem:{}", code.to_lowercase().replace('_', "-"));
+        let members = [("type", kind.as_str()), ("title", title), ("error", code)];
+        let members = members.into_iter().chain([("detail", self.message.as_str())]);
+        members.map(|(name, text)| (name.to_owned(), text.into())).collect()
+    }
+}
+
+impl Exit {
+    /// Code and title of a failure that is not the API's.
+    fn code(self) -> (&'static str, &'static str) {
+        match self {
+            Exit::Quiet | Exit::Fault => {
+                ("COMMAND_FAILED", "The store, the disk or the network failed")
+            }
+            Exit::Usage => ("INVALID_COMMAND", "The command is not valid"),
+            Exit::Refused => ("COMMAND_REFUSED", "Not found, or refused in the current state"),
+            Exit::Differs => ("CHECK_FAILED", "A check found differences"),
+        }
     }
 }
 

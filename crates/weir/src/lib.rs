@@ -4,6 +4,7 @@
 //! opens; `place` selects and opens the store, `tables` reads and writes items; [`output`] is the only file that prints.
 
 pub mod api;
+mod arguments;
 mod bars;
 mod commands;
 mod config;
@@ -14,6 +15,7 @@ mod parse;
 mod place;
 mod plain;
 mod progress;
+mod remote;
 mod serve;
 mod settings;
 mod tables;
@@ -45,15 +47,17 @@ Examples:
   weir config                                   the values in effect and their origins
   weir doctor                                   check configuration, store and machine
 
-Commands use the server that has the store open. Without a server they open the store themselves.
+Commands use the server that has the store open. Without a server they open the store themselves. With --url (or WEIR_URL)
+they call a server elsewhere, with the token or admin key of --token-file, WEIR_TOKEN_FILE or WEIR_TOKEN:
+  weir --url https://weir.example.com --token-file token.txt limiter check user-1 gpt-4
 
 Exit codes:
   0  success
   1  a failure of the store, the disk or the network
   2  invalid input: a flag, the configuration, JSON, a spec, the kind of a key
   3  refused or not found: a missing table or item, a condition that is not met, a folder in use
-  4  a check found a problem: `tables verify`, `copy`, `doctor`, `limiter limits diff`,
-     `keeper prices diff`, `reviews record --fail-on`, `reviews rollups verify`,
+  4  a check found a problem: `tables verify`, `verify`, `repair`, `copy`, `doctor`,
+     `limiter limits diff`, `keeper prices diff`, `reviews record --fail-on`, `reviews rollups verify`,
      `practice jobs watch`, `practice usage recount`, `practice plans recount`,
      `practice stats verify`, `practice migrate backfill`,
      `practice migrate validate`";
@@ -65,6 +69,8 @@ struct Cli {
     /// Configuration file [default: ./weir.toml if it exists] [env: WEIR_CONFIG]
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
+    #[command(flatten)]
+    remote: remote::RemoteFlags,
     #[command(subcommand)]
     command: Command,
 }
@@ -73,6 +79,8 @@ struct Cli {
 enum Command {
     /// Run the server until SIGTERM or Ctrl-C
     Serve(serve::ServeArgs),
+    /// Wait until a server is ready, and print its address
+    Wait(commands::wait::WaitArgs),
     /// Show the configuration in effect, and the origin of each value
     Config(commands::config::ConfigArgs),
     /// Check the configuration, the store and the machine
@@ -103,10 +111,29 @@ enum Command {
     Backup(commands::backup::BackupArgs),
     /// Create an embedded store from a backup
     Restore(commands::restore::RestoreArgs),
+    /// Check every byte of an embedded store that is not in use
+    Verify(commands::verify::VerifyArgs),
+    /// Write a damaged embedded store anew from what can be read
+    Repair(commands::repair::RepairArgs),
     /// Copy whole tables between stores, and verify the copies
     Copy(commands::copy::CopyArgs),
     /// Print a completion script for a shell
     Completions(commands::completions::CompletionsArgs),
+}
+
+impl Command {
+    /// Whether the command calls the API of a server, or works on a store that a server may have open.
+    fn calls_api(&self) -> bool {
+        !matches!(
+            self,
+            Command::Serve(_)
+                | Command::Config(_)
+                | Command::Doctor(_)
+                | Command::Restore(_)
+                | Command::Copy(_)
+                | Command::Completions(_)
+        )
+    }
 }
 
 /// Runs the command that the arguments name.
@@ -114,15 +141,18 @@ enum Command {
 pub fn main() -> ExitCode {
     // Everything that this process makes is for its user only, the files of the libraries it uses included.
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
-    let cli = Cli::parse();
+    let (cli, json) = match arguments::parse() {
+        Ok(parsed) => parsed,
+        Err(code) => return code,
+    };
     let ended = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::fault("starting the async runtime").because(error))
-        .and_then(|runtime| runtime.block_on(run(cli.command, &Source::new(cli.config))));
+        .and_then(|runtime| runtime.block_on(run(cli)));
     match ended {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(json),
     }
 }
 
@@ -137,9 +167,15 @@ fn services(config: &Config) -> Vec<Box<dyn Service>> {
     weir_server::services(settings, &config.jobs)
 }
 
-async fn run(command: Command, source: &Source) -> Result<(), Failure> {
-    match command {
+async fn run(cli: Cli) -> Result<(), Failure> {
+    if cli.remote.names_server() && !cli.command.calls_api() {
+        return Err(Failure::usage("--url is for commands that call the API of a server")
+            .help("`weir --help` lists the commands"));
+    }
+    let source = &Source::new(cli.config, cli.remote);
+    match cli.command {
         Command::Serve(args) => serve::run(args, source).await,
+        Command::Wait(args) => commands::wait::run(args, source).await,
         Command::Config(args) => commands::config::run(&args, source),
         Command::Doctor(args) => commands::doctor::run(args, source).await,
         Command::Token(args) => commands::token::run(args, source).await,
@@ -155,6 +191,8 @@ async fn run(command: Command, source: &Source) -> Result<(), Failure> {
         Command::Table(args) => commands::table::run(args, source).await,
         Command::Backup(args) => commands::backup::run(args, source).await,
         Command::Restore(args) => commands::restore::run(args, source).await,
+        Command::Verify(args) => commands::verify::run(args, source).await,
+        Command::Repair(args) => commands::repair::run(args, source).await,
         Command::Copy(args) => commands::copy::run(args).await,
         Command::Completions(args) => commands::completions::run(&args, Cli::command()),
     }

@@ -112,6 +112,12 @@ pub fn failure(message: &str, causes: &[String], help: Option<&str>) {
     }
 }
 
+/// Prints a failure as JSON, to stderr like every failure.
+pub fn problem(problem: &serde_json::Value) {
+    let text = serde_json::to_string_pretty(problem).unwrap_or_default();
+    writeln!(io::stderr().lock(), "{text}").ok();
+}
+
 /// `text` with control characters escaped.
 pub fn printable(text: &str) -> String {
     text.chars()

@@ -123,18 +123,19 @@ impl Place {
                          `weir tables create` and `weir serve` make a new one",
                     ));
                 }
-                open_embedded(data, cursors).await
+                open_embedded(data, Options::new(data), cursors).await
             }
         }
     }
 
-    /// Opens the store for a server, which cannot use another process. Its cursors are signed with `cursors`; without it
-    /// an embedded store uses its own key.
+    /// Opens the store for a server, which cannot use another process. An embedded store has the bounds of `bounds`. Its
+    /// cursors are signed with `cursors`; without it an embedded store uses its own key.
     ///
     /// # Errors
     /// The store cannot be opened, or another process has it open.
     pub(crate) async fn open_store(
         &self,
+        bounds: &config::Store,
         cursors: Option<CursorKey>,
     ) -> Result<Store<AnyBackend>, Failure> {
         let data = match self {
@@ -144,7 +145,7 @@ impl Place {
             }
             Place::Embedded(data) => data,
         };
-        match open_embedded(data, cursors).await? {
+        match open_embedded(data, bounds.options(data), cursors).await? {
             Tables::Own(store) => Ok(store),
             Tables::Server(client) => {
                 let about = client.about().await?;
@@ -162,7 +163,11 @@ fn holds_something(data: &Path) -> bool {
     std::fs::read_dir(data).is_ok_and(|mut entries| entries.next().is_some())
 }
 
-async fn open_embedded(data: &Path, cursors: Option<CursorKey>) -> Result<Tables, Failure> {
+async fn open_embedded(
+    data: &Path,
+    options: Options,
+    cursors: Option<CursorKey>,
+) -> Result<Tables, Failure> {
     let started = Instant::now();
     loop {
         if let Some(client) = Client::find(data).await? {
@@ -172,7 +177,7 @@ async fn open_embedded(data: &Path, cursors: Option<CursorKey>) -> Result<Tables
             [weir_server::reviews::RAW_FOLDER, weir_server::practice::OBJECTS_FOLDER];
         let backup_folders = backup_folders.map(str::to_owned).to_vec();
         let key_files = [key_file::NAME, ADMIN_KEY_FILE].map(str::to_owned).to_vec();
-        let options = Options { backup_folders, key_files, ..Options::new(data) };
+        let options = Options { backup_folders, key_files, ..options.clone() };
         let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
         match opened.map_err(|error| Failure::fault("opening the store").because(error))? {
             Ok(embedded) => {

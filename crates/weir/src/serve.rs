@@ -17,7 +17,8 @@ Examples:
 
 The server prints `listening on http://HOST:PORT` when it accepts requests. GET /healthz shows that
 the process is running; GET /readyz shows whether its store responds, and how fast. After SIGTERM or
-Ctrl-C the server finishes the requests in progress and closes the store.
+Ctrl-C the server finishes the requests in progress and closes the store. SIGHUP reads the TLS
+certificate again.
 
 With an embedded store, other `weir` commands reach the server through DIR/weir.sock, which only
 the server's user may use.
@@ -36,12 +37,14 @@ pub(crate) struct ServeArgs {
 
 /// Serves until SIGTERM or SIGINT.
 pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure> {
+    // First, because opening a large store takes a while.
+    weir_framework::run::survive_hangup()?;
     let loaded = source.load(&args.flags.given())?;
     check_shared_keys(&loaded)?;
     let config = loaded.config;
     log::start(&config.log)?;
     let place = Place::of(&config.store);
-    let store = place.open_store(settings::cursor_key(&config.auth)?).await?;
+    let store = place.open_store(&config.store, settings::cursor_key(&config.auth)?).await?;
     let data = match place {
         Place::Embedded(data) => Some(data),
         Place::Dynamo(_) => None,

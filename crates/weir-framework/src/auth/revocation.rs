@@ -122,7 +122,7 @@ impl<B: Backend> Revocations<B> {
             .with(ORIGINAL_EXPIRY, token.exp)
             .with(keys::EXPIRES, token.exp);
         // Only the first write succeeds, so the item has the time of the first revocation.
-        let put = Write::put(keys::REVOKED, item).when(attr(keys::PK).absent());
+        let put = Write::put(keys::REVOKED, item).when(attr(keys::PK).absent()).essential();
         self.store.write(put).await?;
         let mut made = self.made.lock();
         *made += 1;
@@ -162,7 +162,8 @@ impl<B: Backend> Revocations<B> {
         // A token issued since the last revocation is later than it, whatever this clock shows.
         let update =
             set(VALID_AFTER, stored.map_or(now_ms, |after| now_ms.max(after.saturating_add(1))));
-        Ok(Write::update(keys::EDGE, keys::valid_after(subject), update).when(unchanged))
+        let write = Write::update(keys::EDGE, keys::valid_after(subject), update);
+        Ok(write.when(unchanged).essential())
     }
 
     /// Forgets what is cached of `subject`, whose tokens a transaction of the caller revoked.

@@ -1,6 +1,7 @@
-//! The client of the socket in a server's data folder: the API and the table operations.
+//! The clients of a server: through the socket in its data folder, which has the table operations too, or over the network.
 
 mod events;
+mod remote;
 
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ use weir_table::{Error, Get, Item, Page, Query, TableSpec, Write, Written};
 type Result<T, E = Error> = std::result::Result<T, E>;
 
 pub use self::events::{ServerEvent, ServerEvents};
+pub use self::remote::{Remote, RemoteError, RemoteSettings};
 use crate::app::{App, Service};
 use crate::local::backup::{Event, Request as BackupRequest};
 pub use crate::local::tables::About;
@@ -36,14 +38,15 @@ const ANSWER_MAX: usize = 64 * 1024 * 1024;
 const EVENT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// The API without the network: through the socket of a running server, or in this process. The caller has full
-/// access.
+/// The API: through the socket of a running server or in this process, with full access, or over the network.
 #[derive(Debug)]
 pub enum Door {
     /// A server that has the store open.
     Socket(Client),
     /// The same routes on a store that this process has open.
     Own(Box<Router>),
+    /// A server elsewhere, with the credentials of the user.
+    Remote(Box<Remote>),
 }
 
 /// The failure of a call.
@@ -53,6 +56,14 @@ pub enum Refusal {
     Problem(Box<Problem>),
     /// The API could not be reached.
     Unreachable(Error),
+    /// The server elsewhere could not be called.
+    Remote(RemoteError),
+}
+
+impl From<RemoteError> for Refusal {
+    fn from(error: RemoteError) -> Refusal {
+        Refusal::Remote(error)
+    }
 }
 
 impl Door {
@@ -90,7 +101,7 @@ impl Door {
         if let Some(key) = key {
             request.headers_mut().insert(IDEMPOTENCY_KEY, key.into());
         }
-        parsed(&self.exchange(request, CALL_WITHIN).await?)
+        self.parsed(&self.exchange(request, CALL_WITHIN).await?)
     }
 
     /// Sends a POST request whose body comes in pieces, in any format.
@@ -108,7 +119,7 @@ impl Door {
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
         let pieces = tokio_stream::iter(pieces.map(Ok::<_, Infallible>));
         *request.body_mut() = Body::from_stream(pieces);
-        parsed(&self.exchange(request, UPLOAD_WITHIN).await?)
+        self.parsed(&self.exchange(request, UPLOAD_WITHIN).await?)
     }
 
     /// Opens a stream of server-sent events, after the event `last` if one is given.
@@ -123,21 +134,22 @@ impl Door {
             let last = HeaderValue::from_str(last).map_err(invalid)?;
             request.headers_mut().insert(LAST_EVENT_ID, last);
         }
-        let (status, body) = self.open(request).await.map_err(Refusal::Unreachable)?;
+        let (status, body) = self.open(request).await?;
         if status.is_success() {
             return Ok(ServerEvents::new(body));
         }
-        Err(problem(&whole(body).await.map_err(Refusal::Unreachable)?))
+        Err(self.problem(status, &whole(body).await.map_err(Refusal::Unreachable)?))
     }
 
     /// Sends a request. Returns the status, and the body as it arrives.
-    async fn open(&self, request: Request<Body>) -> Result<(StatusCode, Body)> {
+    async fn open(&self, request: Request<Body>) -> Result<(StatusCode, Body), Refusal> {
         match self {
             Door::Socket(client) => {
-                let sent = client.in_time(CALL_WITHIN, client.send(request)).await?;
-                Ok((sent.0, Body::new(sent.1)))
+                let sent = client.in_time(CALL_WITHIN, client.send(request)).await;
+                sent.map(|(status, body)| (status, Body::new(body))).map_err(Refusal::Unreachable)
             }
             Door::Own(router) => Ok(ask(router, request).await),
+            Door::Remote(remote) => Ok(remote.open(request, CALL_WITHIN).await?),
         }
     }
 
@@ -158,28 +170,33 @@ impl Door {
                 let (status, body) = ask(router, request).await;
                 whole(body).await.map(|bytes| (status, bytes))
             }
+            Door::Remote(remote) => Ok(remote.exchange(request, within).await?),
         };
         let (status, bytes) = sent.map_err(Refusal::Unreachable)?;
-        if status.is_success() { Ok(bytes) } else { Err(problem(&bytes)) }
+        if status.is_success() { Ok(bytes) } else { Err(self.problem(status, &bytes)) }
     }
-}
 
-/// The body of a successful response, from JSON. A response without a body has nothing to parse.
-fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
-    let bytes: &[u8] = if bytes.is_empty() { b"null" } else { bytes };
-    serde_json::from_slice(bytes).map_err(unreadable)
-}
-
-/// The error that a body describes.
-fn problem(bytes: &[u8]) -> Refusal {
-    match serde_json::from_slice(bytes) {
-        Ok(problem) => Refusal::Problem(Box::new(problem)),
-        Err(error) => unreadable(error),
+    /// The body of a successful response, from JSON. A response without a body has nothing to parse.
+    fn parsed<T: DeserializeOwned>(&self, bytes: &[u8]) -> Result<T, Refusal> {
+        let bytes: &[u8] = if bytes.is_empty() { b"null" } else { bytes };
+        let parsed = serde_json::from_slice(bytes);
+        parsed.map_err(|error| self.unreadable(StatusCode::OK, error))
     }
-}
 
-fn unreadable(source: serde_json::Error) -> Refusal {
-    Refusal::Unreachable(Error::backend("reading the API's answer", source))
+    /// The error that a body describes.
+    fn problem(&self, status: StatusCode, bytes: &[u8]) -> Refusal {
+        match serde_json::from_slice(bytes) {
+            Ok(problem) => Refusal::Problem(Box::new(problem)),
+            Err(error) => self.unreadable(status, error),
+        }
+    }
+
+    fn unreadable(&self, status: StatusCode, source: serde_json::Error) -> Refusal {
+        match self {
+            Door::Remote(remote) => remote.not_weir(status).into(),
+            _ => Refusal::Unreachable(Error::backend("reading the API's answer", source)),
+        }
+    }
 }
 
 /// Calls routes in this process.

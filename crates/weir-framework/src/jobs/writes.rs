@@ -15,8 +15,9 @@ use super::record::{
 };
 
 fn update(job: &str, update: Update) -> Write {
-    // If such a write is lost, the work is repeated, which is safe because jobs are idempotent.
-    Write::update(JOBS_TABLE, keys::job(job), update).flushed()
+    // If such a write is lost, the work is repeated, which is safe because jobs are idempotent. Jobs run on a full disk too,
+    // because some of them make room.
+    Write::update(JOBS_TABLE, keys::job(job), update).flushed().essential()
 }
 
 fn holds(fence: u64) -> Condition {

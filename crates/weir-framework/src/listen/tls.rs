@@ -24,7 +24,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::server::TlsStream;
 use weir_table::{Error, Result};
 
-use super::TlsFiles;
+use super::{CertificateExpiry, TlsFiles};
 
 /// Bytes of a certificate or key file; a chain has a few KiB.
 const PEM_BYTES_MAX: u64 = 1024 * 1024;
@@ -43,6 +43,7 @@ pub(super) struct Tls {
     /// A hash of both files, to detect a change without a second copy of the key.
     fingerprint: u64,
     config: watch::Sender<Arc<ServerConfig>>,
+    expiry: CertificateExpiry,
 }
 
 /// A handle to the current certificate.
@@ -60,13 +61,19 @@ impl Tls {
             .map_err(|source| Error::io("catching the signal to read certificates", source))?;
         let hasher = RandomState::new();
         let pair = Pair::read(&files)?;
+        let expiry = CertificateExpiry::default();
         Ok(Tls {
             hangup,
             fingerprint: hasher.hash_one(&pair),
             hasher,
-            config: watch::Sender::new(pair.into_config(&files)?),
+            config: watch::Sender::new(pair.into_config(&files, &expiry)?),
+            expiry,
             files,
         })
+    }
+
+    pub(super) fn expiry(&self) -> CertificateExpiry {
+        self.expiry.clone()
     }
 
     pub(super) fn certificate(&self) -> Certificate {
@@ -96,7 +103,8 @@ impl Tls {
     /// Returns whether the files had changed.
     async fn renew(&mut self) -> Result<bool> {
         let (files, hasher, old) = (self.files.clone(), self.hasher.clone(), self.fingerprint);
-        let read = tokio::task::spawn_blocking(move || read_if_new(&files, &hasher, old))
+        let expiry = self.expiry();
+        let read = tokio::task::spawn_blocking(move || read_if_new(&files, &hasher, old, &expiry))
             .await
             .map_err(|source| Error::backend("reading the certificate", source))?;
         let Some((fingerprint, config)) = read? else {
@@ -112,13 +120,14 @@ fn read_if_new(
     files: &TlsFiles,
     hasher: &RandomState,
     old: u64,
+    expiry: &CertificateExpiry,
 ) -> Result<Option<(u64, Arc<ServerConfig>)>> {
     let pair = Pair::read(files)?;
     let fingerprint = hasher.hash_one(&pair);
     if fingerprint == old {
         return Ok(None);
     }
-    Ok(Some((fingerprint, pair.into_config(files)?)))
+    Ok(Some((fingerprint, pair.into_config(files, expiry)?)))
 }
 
 /// The contents of both files. No `Debug`: one of them is a secret.
@@ -133,7 +142,12 @@ impl Pair {
         Ok(Pair { cert: read(&files.cert, "certificate")?, key: read(&files.key, "private key")? })
     }
 
-    fn into_config(self, files: &TlsFiles) -> Result<Arc<ServerConfig>> {
+    /// The configuration; `expiry` is that of its certificate once it can be used.
+    fn into_config(
+        self,
+        files: &TlsFiles,
+        expiry: &CertificateExpiry,
+    ) -> Result<Arc<ServerConfig>> {
         let (cert, key) = (files.cert.display(), files.key.display());
         let chain = CertificateDer::pem_slice_iter(&self.cert)
             .collect::<std::result::Result<Vec<_>, _>>()
@@ -144,6 +158,7 @@ impl Pair {
         }
         let secret = PrivateKeyDer::from_pem_slice(&self.key)
             .map_err(|error| bad_pem("private key", &files.key, &error))?;
+        let used = chain.clone();
         let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|config| config.with_no_client_auth().with_single_cert(chain, secret))
@@ -152,6 +167,7 @@ impl Pair {
                 Error::backend(doing, source)
             })?;
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        expiry.set(&used);
         Ok(Arc::new(config))
     }
 }

@@ -18,10 +18,17 @@ pub struct About {
     pub version: String,
     /// Process id of the server.
     pub pid: u32,
+    /// Address at which the server accepts requests.
+    #[serde(default)]
+    pub url: Option<String>,
 }
 
-pub(crate) async fn server() -> Json<About> {
-    Json(About { version: env!("CARGO_PKG_VERSION").to_owned(), pid: std::process::id() })
+pub(crate) async fn server(State(app): State<App>) -> Json<About> {
+    Json(About {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        url: app.origin().map(|origin| origin.to_string()),
+    })
 }
 
 pub(crate) async fn list(State(app): State<App>) -> Reply<Vec<String>> {

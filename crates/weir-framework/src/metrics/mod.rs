@@ -3,6 +3,9 @@
 //! Labels are bounded: a route is one that was declared, never the path of a request. A service brings its own metrics
 //! with [`Service::metrics`](crate::Service::metrics); `docs/metrics.md` lists them all.
 
+mod certificate;
+mod disk;
+mod listener;
 mod process;
 mod route;
 mod store;
@@ -21,6 +24,10 @@ use prometheus_client::registry::Registry;
 use weir_api::server::JobOutcome;
 
 use crate::app::App;
+use crate::listen::CertificateExpiry;
+use certificate::CertificateMetrics;
+pub use listener::ListenerMetrics;
+pub(crate) use listener::Refusal;
 use process::ProcessMetrics;
 pub(crate) use route::RouteMetrics;
 use store::StoreMetrics;
@@ -57,11 +64,22 @@ struct Route {
 pub(crate) enum Rejection {
     Overloaded,
     TimedOut,
+    BodyMemory,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Rejected {
     reason: Rejection,
+}
+
+/// Counts rejections.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rejections(Family<Rejected, Counter>);
+
+impl Rejections {
+    pub(crate) fn count(&self, reason: Rejection) {
+        self.0.get_or_create(&Rejected { reason }).inc();
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -78,13 +96,16 @@ type Durations = Family<Route, Histogram, fn() -> Histogram>;
 pub struct Metrics {
     registry: Registry,
     process: ProcessMetrics,
+    certificate: CertificateMetrics,
     store: StoreMetrics,
+    pub(crate) listener: ListenerMetrics,
     services: Vec<Arc<dyn ServiceMetrics>>,
     requests: Requests,
     durations: Durations,
     fast_path_requests: FastPathRequests,
-    rejected: Family<Rejected, Counter>,
+    pub(crate) rejections: Rejections,
     pub(crate) in_flight: Gauge,
+    pub(crate) body_bytes_in_flight: Gauge,
     job_lag: Family<Job, Seconds>,
     job_runs: Family<Job, Counter>,
     job_failures: Family<Job, Counter>,
@@ -105,13 +126,16 @@ impl Metrics {
         let mut metrics = Metrics {
             registry: Registry::with_prefix("weir"),
             process: ProcessMetrics::default(),
+            certificate: CertificateMetrics::default(),
             store: StoreMetrics::default(),
+            listener: ListenerMetrics::default(),
             services,
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(DURATIONS)),
             fast_path_requests: Family::default(),
-            rejected: Family::default(),
+            rejections: Rejections::default(),
             in_flight: Gauge::default(),
+            body_bytes_in_flight: Gauge::default(),
             job_lag: Family::default(),
             job_runs: Family::default(),
             job_failures: Family::default(),
@@ -135,12 +159,12 @@ impl Metrics {
         let help = "Requests that took the fast path, by route";
         registry.register("http_fast_path_requests", help, self.fast_path_requests.clone());
         let help = "Requests that the server ended without their handler, by reason";
-        registry.register("http_requests_rejected", help, self.rejected.clone());
-        registry.register(
-            "http_requests_in_flight",
-            "Requests in progress",
-            self.in_flight.clone(),
-        );
+        registry.register("http_requests_rejected", help, self.rejections.0.clone());
+        let help = "Requests in progress, without those that wait for their bodies";
+        registry.register("http_requests_in_flight", help, self.in_flight.clone());
+        let help = "Memory of request bodies that did not arrive with their heads";
+        let in_flight = self.body_bytes_in_flight.clone();
+        registry.register("http_body_bytes_in_flight", help, in_flight);
         let help = "How far the job is behind the changes that it follows";
         registry.register("job_lag_seconds", help, self.job_lag.clone());
         registry.register("job_runs", "Runs of the job on this instance", self.job_runs.clone());
@@ -153,6 +177,8 @@ impl Metrics {
         registry.register("auth_revocation_cache_misses", help, self.revocation_misses.clone());
         let help = "Revocations made by this instance: single tokens, and all tokens of a client";
         registry.register("auth_revocations", help, self.revocations.clone());
+        self.listener.register(registry);
+        self.certificate.register(registry);
         self.store.register(registry);
         for service in &self.services {
             service.register(registry);
@@ -168,8 +194,9 @@ impl Metrics {
         Box::leak(Box::new(metrics))
     }
 
-    pub(crate) fn rejected(&self, reason: Rejection) {
-        self.rejected.get_or_create(&Rejected { reason }).inc();
+    /// Exports the expiry of the certificate from now on.
+    pub(crate) fn follow_certificate(&self, expiry: CertificateExpiry) {
+        self.certificate.follow(expiry);
     }
 
     /// Everything in the OpenMetrics text format.
@@ -198,6 +225,7 @@ impl Metrics {
         set(&self.revocation_misses, counts.misses);
         set(&self.revocations, counts.revocations);
         self.process.collect();
+        self.certificate.collect();
         self.store.collect(app.store().backend());
         for service in &self.services {
             service.collect(app);

@@ -8,12 +8,17 @@ use prometheus_client::registry::Registry;
 
 use super::gauge;
 
+/// The number of the field of `/proc/self/stat` with the start of the process, as proc(5) counts.
+const START_FIELD: usize = 22;
+
 /// Metrics of the process. They have a registry of their own, because their names take no prefix.
 #[derive(Debug)]
 pub(super) struct ProcessMetrics {
     registry: Registry,
     resident: Gauge,
     open_files: Gauge,
+    max_files: Gauge,
+    start: Gauge<f64, AtomicU64>,
     cpu: Counter<f64, AtomicU64>,
 }
 
@@ -23,12 +28,21 @@ impl Default for ProcessMetrics {
             registry: Registry::default(),
             resident: Gauge::default(),
             open_files: Gauge::default(),
+            max_files: Gauge::default(),
+            start: Gauge::default(),
             cpu: Counter::default(),
         };
         let registry = &mut metrics.registry;
         let help = "Resident memory of the process";
         registry.register("process_resident_memory_bytes", help, metrics.resident.clone());
         registry.register("process_open_fds", "Open file descriptors", metrics.open_files.clone());
+        let help = "Largest number of open file descriptors";
+        registry.register("process_max_fds", help, metrics.max_files.clone());
+        let help = "Start of the process, in seconds since 1970";
+        registry.register("process_start_time_seconds", help, metrics.start.clone());
+        if let Some(seconds) = start_seconds() {
+            metrics.start.set(seconds);
+        }
         let help = "User and system CPU time of the process";
         registry.register("process_cpu_seconds", help, metrics.cpu.clone());
         metrics
@@ -48,6 +62,8 @@ impl ProcessMetrics {
         if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
             self.open_files.set(gauge(files.count() as u64));
         }
+        let files_max = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        self.max_files.set(gauge(files_max.unwrap_or(u64::MAX)));
         let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         let seconds = now.tv_sec as f64 + now.tv_nsec as f64 / 1e9;
         self.cpu.inner().store(seconds.to_bits(), std::sync::atomic::Ordering::Relaxed);
@@ -59,4 +75,37 @@ fn resident_bytes() -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kib * 1024)
+}
+
+/// The start of the process: ticks since the machine booted, added to the time of that.
+fn start_seconds() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program may have spaces; the fields after its closing parenthesis are numbered from 3.
+    let fields = stat.rsplit_once(") ")?.1;
+    let ticks: u64 = fields.split(' ').nth(START_FIELD - 3)?.parse().ok()?;
+    let machine = std::fs::read_to_string("/proc/stat").ok()?;
+    let booted = machine.lines().find_map(|line| line.strip_prefix("btime "))?;
+    let booted: u64 = booted.trim().parse().ok()?;
+    Some(booted as f64 + ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_process_started_before_now_and_not_long_ago() {
+        let now = weir_table::clock::Clock::System.now_ms() as f64 / 1e3;
+        let age = now - start_seconds().unwrap();
+        // The time of booting is in whole seconds.
+        assert!((-2.0..3600.0).contains(&age), "{age}");
+    }
+
+    #[test]
+    fn every_value_is_read() {
+        let metrics = ProcessMetrics::default();
+        metrics.collect();
+        assert!(metrics.resident.get() > 1 << 20 && metrics.cpu.get() > 0.0, "{metrics:?}");
+        assert!((3..=metrics.max_files.get()).contains(&metrics.open_files.get()), "{metrics:?}");
+    }
 }

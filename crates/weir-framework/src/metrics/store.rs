@@ -9,6 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use weir_table::AnyBackend;
 
+use super::disk::DiskMetrics;
 use super::{gauge, set};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -25,6 +26,7 @@ pub(super) struct StoreMetrics {
     checkpoints: Counter,
     dirty_bytes: Gauge,
     log_bytes: Gauge,
+    disk: DiskMetrics,
     dynamodb_calls: Calls,
     dynamodb_retries: Calls,
     dynamodb_throttles: Calls,
@@ -42,6 +44,7 @@ impl StoreMetrics {
         let help = "Memory of changes that are not folded yet";
         registry.register("store_dirty_bytes", help, self.dirty_bytes.clone());
         registry.register("store_log_bytes", "Size of the log on disk", self.log_bytes.clone());
+        self.disk.register(registry);
         let help = "Calls of DynamoDB, without retries";
         registry.register("dynamodb_calls", help, self.dynamodb_calls.clone());
         registry.register("dynamodb_retries", "Retried calls", self.dynamodb_retries.clone());
@@ -64,6 +67,7 @@ impl StoreMetrics {
                 set(&self.checkpoints, stats.checkpoints);
                 self.dirty_bytes.set(gauge(stats.dirty_bytes));
                 self.log_bytes.set(gauge(stats.log_bytes));
+                self.disk.collect(embedded);
             }
             #[cfg(feature = "dynamodb")]
             AnyBackend::Dynamo(dynamo) => {

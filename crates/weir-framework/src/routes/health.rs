@@ -21,10 +21,10 @@ pub(crate) async fn process() -> Json<Alive> {
     Json(Alive { status: "ok".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() })
 }
 
-/// Checks whether the store responds, and how fast
+/// Checks whether the store responds and accepts writes, and how fast
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, body = Readiness),
-    (status = 503, description = "The store does not answer", body = Readiness)))]
+    (status = 503, description = "The store does not answer or refuses writes, or the server is stopping", body = Readiness)))]
 pub(crate) async fn store(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
     readiness(&app).await
 }
@@ -32,17 +32,20 @@ pub(crate) async fn store(State(app): State<App>) -> (StatusCode, Json<Readiness
 /// The same as /readyz
 #[utoipa::path(get, path = "/health", tag = "health", responses(
     (status = 200, body = Readiness),
-    (status = 503, description = "The store does not answer", body = Readiness)))]
+    (status = 503, description = "The store does not answer or refuses writes, or the server is stopping", body = Readiness)))]
 pub(crate) async fn health(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
     readiness(&app).await
 }
 
 async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
+    if app.is_draining() {
+        return draining(app);
+    }
     let started = Instant::now();
     let asked = tokio::time::timeout(READY_WITHIN, app.store().table_names()).await;
     let latency_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
     let detail = match asked {
-        Ok(Ok(_)) => None,
+        Ok(Ok(_)) => refusal(app),
         Ok(Err(error)) => {
             tracing::warn!(%error, "the store failed a readiness check");
             Some("the store failed; the server's log says how")
@@ -61,6 +64,33 @@ async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
         detail: detail.map(str::to_owned),
     };
     (code, Json(answer))
+}
+
+/// Why the store refuses writes, if it does.
+fn refusal(app: &App) -> Option<&'static str> {
+    use weir_table::WriteState;
+    match app.store().backend().write_state() {
+        WriteState::Accepting => None,
+        WriteState::DiskNearlyFull => {
+            Some("the disk is nearly full; only deletions and settlements are accepted")
+        }
+        WriteState::DiskFull => {
+            Some("the disk is full; no writes are accepted until there is room")
+        }
+        WriteState::Failed => Some("the disk failed; no writes are accepted until a restart"),
+    }
+}
+
+/// The server is about to stop.
+fn draining(app: &App) -> (StatusCode, Json<Readiness>) {
+    let answer = Readiness {
+        status: "draining".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        store: app.store().backend().name().to_owned(),
+        latency_ms: 0.0,
+        detail: Some("the server is stopping".to_owned()),
+    };
+    (StatusCode::SERVICE_UNAVAILABLE, Json(answer))
 }
 
 /// Returns metrics for Prometheus

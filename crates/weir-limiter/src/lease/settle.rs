@@ -140,7 +140,7 @@ impl<B: Backend> Limiter<B> {
             }
         }
         let ids: Vec<BucketId> = bucket_ids(&record).collect();
-        let lease = record.write(self.table());
+        let lease = record.write(self.table()).essential();
         let written = if all.is_empty() {
             self.try_write(lease).await
         } else {

@@ -69,7 +69,7 @@ impl<B: Backend> Practice<B> {
             let first = self.first_day_to_clean(now_ms);
             let data = Data::new().with(NEXT_DAY, first.compact());
             let marker = entity(keys::erasure(id), EntityType::Erasure, data, secs(now_ms));
-            let marker = Write::put(self.table().clone(), marker);
+            let marker = Write::put(self.table().clone(), marker).essential();
             if self.commit_user(writes, vec![marker], old.user.plan).await? {
                 return Ok(());
             }
@@ -117,7 +117,8 @@ impl<B: Backend> Practice<B> {
             report.days += DAYS_AT_ONCE.unsigned_abs();
             day = day.plus_days(DAYS_AT_ONCE);
             let update = set(field(NEXT_DAY), day.compact());
-            let note = Write::update(self.table().clone(), keys::erasure(&user), update);
+            let note =
+                Write::update(self.table().clone(), keys::erasure(&user), update).essential();
             self.write(note.when(attr("PK").exists())).await?;
         }
         match self.erase_runs(&user, marker, steps_max, report).await? {

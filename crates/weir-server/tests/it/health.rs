@@ -51,6 +51,8 @@ async fn a_bearer_of_the_admin_key_may_scrape() {
 
 /// All gauges: figures that rise and fall. What only grows is a counter.
 const GAUGES: &[&str] = &[
+    "weir_connections_open",
+    "weir_http_body_bytes_in_flight",
     "weir_http_requests_in_flight",
     "weir_job_failed",
     "weir_job_lag_seconds",
@@ -60,8 +62,13 @@ const GAUGES: &[&str] = &[
     "weir_limiter_leases_open",
     "process_open_fds",
     "process_resident_memory_bytes",
+    "weir_store_consumer_lag_commits",
     "weir_store_dirty_bytes",
+    "weir_store_disk_free_bytes",
     "weir_store_log_bytes",
+    "weir_store_refuses_growth",
+    "weir_store_refuses_writes",
+    "weir_store_sweep_backlog_seconds",
 ];
 
 #[tokio::test]

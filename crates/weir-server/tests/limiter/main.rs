@@ -4,6 +4,7 @@
 mod acquire;
 mod entities;
 mod fast_path;
+mod full_disk;
 mod inspect;
 mod invalid;
 mod jobs;

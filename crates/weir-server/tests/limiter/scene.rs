@@ -17,9 +17,14 @@ impl Scene {
     /// A server whose system limits are 100 requests and 10 000 tokens a minute.
     pub(crate) async fn with_limits() -> Scene {
         let scene = Scene::start().await;
-        let limits = json!({"limits": [minutely("rpm", 100), minutely("tpm", 10_000)]});
-        assert_eq!(scene.put("limits/system", &limits).await.status, 201);
+        scene.set_limits().await;
         scene
+    }
+
+    /// Sets the system limits to 100 requests and 10 000 tokens a minute.
+    pub(crate) async fn set_limits(&self) {
+        let limits = json!({"limits": [minutely("rpm", 100), minutely("tpm", 10_000)]});
+        assert_eq!(self.put("limits/system", &limits).await.status, 201);
     }
 
     /// A request in the namespace `default`, by the operator.

@@ -190,7 +190,7 @@ fn damaged(from: &Path, offset: u64, what: impl Into<String>) -> Error {
 
 fn load(from: &Path, to: &Path, report: &BackupReport, progress: &dyn Fn(u64, u64)) -> Result<()> {
     let reading = |source| Error::io("reading the backup", source);
-    let base = Base::create(&to.join("store"), 16 * 1024 * 1024)?;
+    let base = Base::create(&to.join("store"), 16 * 1024 * 1024, None)?;
     let mut input = Checksummed::open(&from.join(DATA)).map_err(reading)?;
     let mut chunk: Vec<(Space, Vec<u8>, Vec<u8>)> = Vec::with_capacity(LOAD_CHUNK);
     for entry in 0..report.entries {

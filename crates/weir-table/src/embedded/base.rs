@@ -1,7 +1,10 @@
 //! The base store: the key-value store that commits are folded into. The only module that uses fjall.
 //!
 //! It needs no durability of its own: the log is trimmed only as far as [`Base::persist`] has synced. A fold is one atomic
-//! batch with the sequence number that it reaches.
+//! batch, with the sequence number that it reaches in every keyspace. fjall makes keyspaces durable one by one, so after a
+//! power cut they may be at different folds: the store is at the oldest of them, and the log replays the rest (ADR 0041).
+
+pub(super) mod journal;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,20 +14,26 @@ use std::time::Duration;
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{
-    CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable as _, Slice,
+    AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode,
+    Readable as _, Slice,
 };
 
 use super::background;
 use super::dirty::{Generation, SPACES, Space};
 use super::keys::KeyRange;
+use super::log::scan::REPAIR;
 use crate::error::{Error, Result};
 
+/// The sequence number that a keyspace has reached. In the meta space it has a name of its own, and a second copy: a version
+/// that knows only the first one does not change the second, and so shows that it was here.
 const APPLIED: &[u8] = b"applied";
+const APPLIED_EVERYWHERE: &[u8] = b"applied-everywhere";
+/// After the keys of every table and of every expiry.
+const APPLIED_IN_SPACE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xffapplied";
 const MIB: u64 = 1024 * 1024;
-/// The keyspaces and the sizes of their memtables in bytes.
+/// The keyspaces, in the order in which they are created and numbered, and the sizes of their memtables in bytes.
 const KEYSPACES: [(&str, u64); 4] =
     [("items", 8 * MIB), ("index", 8 * MIB), ("ttl", 2 * MIB), ("meta", MIB)];
-const MISSING: &str = "it is missing: restore a backup";
 const JOURNAL_BYTES_MAX: u64 = 128 * MIB;
 /// Level-0 tables at which a fold waits. fjall itself sleeps in `commit` from 20 on.
 const LEVEL0_TABLES_MAX: usize = 12;
@@ -72,6 +81,29 @@ fn keyspace_options(memtable_bytes: u64) -> KeyspaceCreateOptions {
         ))
 }
 
+/// A store that could not be opened though its files can be read.
+fn damaged(dir: &Path, error: Error) -> Error {
+    match error {
+        Error::Backend { doing, source } => Error::Corrupt {
+            path: dir.to_owned(),
+            offset: 0,
+            what: format!("{doing} failed ({source}): {REPAIR}"),
+        },
+        error => error,
+    }
+}
+
+/// Syncs a folder and all folders in it.
+fn sync_folders(dir: &Path) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_folders(&entry.path())?;
+        }
+    }
+    std::fs::File::open(dir)?.sync_all()
+}
+
 fn failed(doing: &'static str) -> impl Fn(fjall::Error) -> Error {
     move |source| Error::backend(doing, source)
 }
@@ -85,32 +117,144 @@ fn check_present(dir: &Path) -> Result<()> {
     }
     match required.into_iter().find(|path| !path.exists()) {
         None => Ok(()),
-        Some(path) => Err(Error::Corrupt { path, offset: 0, what: MISSING.into() }),
+        Some(path) => {
+            Err(Error::Corrupt { path, offset: 0, what: format!("it is missing: {REPAIR}") })
+        }
     }
 }
 
 impl Base {
-    /// Creates a store in `dir`, which is empty or missing.
-    pub(super) fn create(dir: &Path, cache_bytes: u64) -> Result<Base> {
-        let base = Base::start(dir, cache_bytes, |_| Ok(()))?;
+    /// Creates a store in `dir`, which is empty or missing, with memtables of this size or of the usual ones.
+    pub(super) fn create(
+        dir: &Path,
+        cache_bytes: u64,
+        memtable_bytes: Option<u64>,
+    ) -> Result<Base> {
+        let base = Base::start(dir, cache_bytes, memtable_bytes, |_| Ok(()))?;
+        base.load([], Some(0))?;
         base.persist()?;
+        // fjall syncs what is in its folders, but not the names of the keyspaces' folders.
+        sync_folders(dir)
+            .map_err(|source| Error::io(format!("making {} durable", dir.display()), source))?;
         Ok(base)
     }
 
     /// Opens the complete store in `dir`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if a file is missing.
+    /// [`Error::Corrupt`] if a file is missing or damaged.
     pub(super) fn open(dir: &Path, cache_bytes: u64) -> Result<Base> {
         check_present(dir)?;
-        Base::start(dir, cache_bytes, |db| {
+        let base = Base::start_complete(dir, cache_bytes).map_err(|error| damaged(dir, error))?;
+        let applied = base.sequence(Space::Meta, APPLIED)?;
+        if base.sequence(Space::Meta, APPLIED_EVERYWHERE)? != applied {
+            // From now on a power cut may leave keyspaces at different folds.
+            base.load([], Some(applied.unwrap_or(0)))?;
+            base.persist()?;
+        }
+        Ok(base)
+    }
+
+    /// Opens the store in `dir`, a copy, without the keyspaces that cannot be read: they become empty.
+    pub(super) fn open_without(
+        dir: &Path,
+        cache_bytes: u64,
+        without: &[&'static str],
+    ) -> Result<Base> {
+        if without.is_empty() {
+            return Base::open(dir, cache_bytes);
+        }
+        for name in without {
+            let number = KEYSPACES.iter().position(|(other, _)| other == name).unwrap_or_default();
+            let path = dir.join(format!("keyspaces/{}", number + 1));
+            std::fs::remove_dir_all(&path)
+                .or_else(|error| match error.kind() {
+                    std::io::ErrorKind::NotFound => Ok(()),
+                    _ => Err(error),
+                })
+                .map_err(|source| Error::io(format!("deleting {}", path.display()), source))?;
+        }
+        Base::start(dir, cache_bytes, None, |_| Ok(())).map_err(|error| damaged(dir, error))
+    }
+
+    /// The last sequence number that was folded into items and metadata, whichever of them can be read. Index and expiry
+    /// entries do not count: they follow from the items.
+    pub(super) fn applied_without(&self, without: &[&'static str]) -> Result<u64> {
+        let meta = self.sequence(Space::Meta, APPLIED)?;
+        let items = self.sequence(Space::Items, APPLIED_IN_SPACE)?;
+        let applied = match (without.contains(&"meta"), without.contains(&"items")) {
+            (_, true) => None,
+            (true, false) => items,
+            (false, false) if self.sequence(Space::Meta, APPLIED_EVERYWHERE)? != meta => meta,
+            (false, false) => meta.min(items),
+        };
+        Ok(applied.unwrap_or(0))
+    }
+
+    /// Compares every table file with its checksum. Calls `each` with its keyspace, its path and whether it is sound.
+    pub(super) fn check_tables(&self, mut each: impl FnMut(Space, &Path, bool)) -> Result<()> {
+        for space in SPACES {
+            let keyspace = self.space(space);
+            for table in keyspace.tree.current_version().iter_tables() {
+                let path = keyspace.path().join("tables").join(table.id().to_string());
+                let reading = |source| Error::io(format!("reading {}", path.display()), source);
+                let checksum = journal::checksum(&path).map_err(reading)?;
+                each(space, &path, checksum == table.checksum().into_u128());
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the entries of a range, around a part that cannot be read: from the front, then from the back.
+    /// Returns the failure if there is such a part.
+    pub(super) fn walk(
+        &self,
+        space: Space,
+        range: &KeyRange,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<Option<Error>> {
+        let mut last: Option<Slice> = None;
+        let mut failure = None;
+        for next in self.range(space, range, false) {
+            match next {
+                Ok((key, _)) if *key == *APPLIED_IN_SPACE => {}
+                Ok((key, value)) => {
+                    each(&key, &value)?;
+                    last = Some(key);
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+        }
+        if failure.is_none() {
+            return Ok(None);
+        }
+        for next in self.range(space, range, true) {
+            match next {
+                Ok((key, value)) if last.as_ref().is_none_or(|last| key > *last) => {
+                    if *key != *APPLIED_IN_SPACE {
+                        each(&key, &value)?;
+                    }
+                }
+                _ => break,
+            }
+        }
+        Ok(failure)
+    }
+
+    fn start_complete(dir: &Path, cache_bytes: u64) -> Result<Base> {
+        Base::start(dir, cache_bytes, None, |db| {
             let lost = KEYSPACES.into_iter().find(|(name, _)| !db.keyspace_exists(name));
             match lost {
                 None => Ok(()),
                 Some((name, _)) => Err(Error::Corrupt {
                     path: dir.join("keyspaces"),
                     offset: 0,
-                    what: format!("the keyspace {name:?} is missing: restore a backup"),
+                    what: format!(
+                        "the keyspace {name:?} is missing: run `weir repair`, or restore a backup"
+                    ),
                 }),
             }
         })
@@ -119,6 +263,7 @@ impl Base {
     fn start(
         dir: &Path,
         cache_bytes: u64,
+        memtable_bytes: Option<u64>,
         check: impl FnOnce(&Database) -> Result<()>,
     ) -> Result<Base> {
         let database = Database::builder(dir)
@@ -130,11 +275,14 @@ impl Base {
             .journal_compression(CompressionType::None)
             .manual_journal_persist(true);
         let db = background::with_low_priority(|| {
-            database.open().map_err(failed("opening the key-value store"))
+            database.open().map_err(|error| match error {
+                fjall::Error::Io(source) => Error::io("opening the key-value store", source),
+                error => Error::backend("opening the key-value store", error),
+            })
         })?;
         check(&db)?;
-        let keyspace = |(name, memtable_bytes): (&str, u64)| {
-            db.keyspace(name, || keyspace_options(memtable_bytes))
+        let keyspace = |(name, usual_bytes): (&str, u64)| {
+            db.keyspace(name, || keyspace_options(memtable_bytes.unwrap_or(usual_bytes)))
                 .map_err(failed("opening a keyspace"))
         };
         let [items, index, ttl, meta] = KEYSPACES;
@@ -170,13 +318,33 @@ impl Base {
         })
     }
 
-    /// The last sequence number that was folded in.
+    /// The last sequence number that was folded into every keyspace.
     pub(super) fn applied(&self) -> Result<u64> {
-        let bytes = self.get(Space::Meta, APPLIED)?;
-        match bytes.as_deref().map(<[u8; 8]>::try_from) {
-            None => Ok(0),
-            Some(Ok(bytes)) => Ok(u64::from_be_bytes(bytes)),
-            Some(Err(_)) => Err(Error::backend("reading the applied sequence", "it is damaged")),
+        let applied = self.sequence(Space::Meta, APPLIED)?;
+        if self.sequence(Space::Meta, APPLIED_EVERYWHERE)? != applied {
+            return Ok(applied.unwrap_or(0));
+        }
+        let mut oldest = applied.unwrap_or(0);
+        for space in [Space::Items, Space::Index, Space::Ttl] {
+            oldest = oldest.min(self.sequence(space, APPLIED_IN_SPACE)?.unwrap_or(0));
+        }
+        Ok(oldest)
+    }
+
+    fn sequence(&self, space: Space, key: &[u8]) -> Result<Option<u64>> {
+        let bytes = self.get(space, key)?;
+        let damaged = |_| Error::backend("reading the applied sequence", "it is damaged");
+        let bytes = bytes.as_deref().map(<[u8; 8]>::try_from).transpose().map_err(damaged)?;
+        Ok(bytes.map(u64::from_be_bytes))
+    }
+
+    /// Puts the sequence number that a batch reaches into every keyspace.
+    fn put_applied(&self, batch: &mut fjall::OwnedWriteBatch, applied: u64) {
+        let value = applied.to_be_bytes();
+        batch.insert(self.space(Space::Meta), APPLIED, value);
+        batch.insert(self.space(Space::Meta), APPLIED_EVERYWHERE, value);
+        for space in [Space::Items, Space::Index, Space::Ttl] {
+            batch.insert(self.space(space), APPLIED_IN_SPACE, value);
         }
     }
 
@@ -218,7 +386,7 @@ impl Base {
                 None => batch.remove(keyspace, key.as_slice()),
             });
         }
-        batch.insert(self.space(Space::Meta), APPLIED, applied.to_be_bytes());
+        self.put_applied(&mut batch, applied);
         batch.commit().map_err(failed("folding commits into the store"))
     }
 
@@ -233,15 +401,18 @@ impl Base {
             batch.insert(self.space(space), key, value);
         }
         if let Some(applied) = applied {
-            batch.insert(self.space(Space::Meta), APPLIED, applied.to_be_bytes());
+            self.put_applied(&mut batch, applied);
         }
         batch.commit().map_err(failed("loading the store"))
     }
 
     /// Removes keys. Blocks.
-    pub(super) fn remove(&self, space: Space, keys: &[Slice]) -> Result<()> {
+    pub(super) fn remove<K: Into<Slice>>(&self, space: Space, keys: Vec<K>) -> Result<()> {
+        if keys.is_empty() {
+            return Ok(());
+        }
         let mut batch = self.db.batch();
-        keys.iter().for_each(|key| batch.remove(self.space(space), key.clone()));
+        keys.into_iter().for_each(|key| batch.remove(self.space(space), key.into()));
         batch.commit().map_err(failed("removing keys from the store"))
     }
 
@@ -284,8 +455,57 @@ impl Snapshot {
         &self,
         space: Space,
     ) -> impl Iterator<Item = Result<(Slice, Slice)>> + use<> {
+        let is_entry = |next: &Result<(Slice, Slice)>| {
+            next.as_ref().map_or(true, |(key, _)| **key != *APPLIED_IN_SPACE)
+        };
         self.snapshot
             .iter(self.space(space))
             .map(|guard| guard.into_inner().map_err(failed("reading the store's snapshot")))
+            .filter(is_entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folded(base: &Base, applied: u64) {
+        base.load([(Space::Items, vec![0, 0, 0, 1], vec![1])], Some(applied)).unwrap();
+    }
+
+    #[test]
+    fn the_store_is_at_the_oldest_fold_of_its_keyspaces() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = Base::create(dir.path(), 0, None).unwrap();
+        assert_eq!(base.applied().unwrap(), 0);
+        folded(&base, 7);
+        assert_eq!(base.applied().unwrap(), 7);
+        base.load([(Space::Ttl, APPLIED_IN_SPACE.to_vec(), 5u64.to_be_bytes().to_vec())], None)
+            .unwrap();
+        assert_eq!(base.applied().unwrap(), 5);
+    }
+
+    #[test]
+    fn a_fold_of_an_older_version_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = Base::create(dir.path(), 0, None).unwrap();
+        folded(&base, 7);
+        // It knows only the first copy.
+        base.load([(Space::Meta, APPLIED.to_vec(), 9u64.to_be_bytes().to_vec())], None).unwrap();
+        assert_eq!(base.applied().unwrap(), 9);
+        drop(base);
+        let base = Base::open(dir.path(), 0).unwrap();
+        assert_eq!(base.sequence(Space::Index, APPLIED_IN_SPACE).unwrap(), Some(9));
+        assert_eq!(base.applied().unwrap(), 9);
+    }
+
+    #[test]
+    fn a_snapshot_does_not_show_the_sequence_numbers_of_folds() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = Base::create(dir.path(), 0, None).unwrap();
+        folded(&base, 7);
+        let snapshot = base.snapshot();
+        let entries = |space| snapshot.entries(space).count();
+        assert_eq!((entries(Space::Items), entries(Space::Index), entries(Space::Ttl)), (1, 0, 0));
     }
 }

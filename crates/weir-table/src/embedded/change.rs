@@ -289,7 +289,7 @@ fn index_entries(
     };
     let moved = old_key.as_ref() != Some(&new_key);
     match &index.projection {
-        Projection::All => each((Space::Index, new_key, Payload::Bytes(Arc::clone(&new.bytes)))),
+        Projection::All => each((Space::Index, new_key, Payload::Shared(Arc::clone(&new.bytes)))),
         projection => {
             let projected = project(spec, index, projection, &new.item);
             let same = !moved

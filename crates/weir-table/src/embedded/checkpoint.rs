@@ -12,28 +12,35 @@ use super::feed;
 use super::keys::KeyRange;
 use super::log;
 use super::log::scan;
+use super::open::read_catalog;
 use super::raw;
 use crate::error::{Error, Result};
 use crate::item::Item;
 
 /// Keys of a dropped table that are removed in one batch.
 const PURGE_CHUNK: usize = 1000;
-/// Number of folds after which the base store is persisted and the log trimmed.
+/// Number of folds after which the base store is persisted.
 const PERSIST_EVERY: u64 = 8;
 
 impl Engine {
-    /// Folds commits into the base store. With `thorough` it also persists the base store and trims the log. Blocks.
+    /// Folds commits into the base store and trims the log. With `thorough` it persists the base store in between. Blocks.
     pub(super) fn checkpoint(&self, thorough: bool) -> Result<()> {
         let _one_at_a_time = self.checkpointing.lock();
         let folded = self.fold_active()?;
         let count = self.checkpoints.load(Ordering::Relaxed);
-        if thorough || (folded && count.is_multiple_of(PERSIST_EVERY)) {
+        // An idle store persists its last folds too, so that their part of the log can be trimmed.
+        let is_idle = !folded && self.persisted.load(Ordering::Relaxed) < self.applied();
+        if thorough || is_idle || (folded && count.is_multiple_of(PERSIST_EVERY)) {
             self.base.persist().map_err(|error| self.log.fail(error))?;
-            self.persisted.store(self.applied.load(Ordering::Relaxed), Ordering::Relaxed);
+            self.persisted.store(self.applied(), Ordering::Relaxed);
             self.purge_dropped()?;
-            self.trim_log()?;
         }
-        Ok(())
+        self.trim_log()
+    }
+
+    /// The last sequence number that was folded.
+    fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Relaxed)
     }
 
     /// Freezes the active generation and folds it. Returns whether there was anything to fold.
@@ -41,6 +48,7 @@ impl Engine {
     /// A failed fold closes the log: its generation is only in memory, and a later fold would record it as folded.
     pub(super) fn fold_active(&self) -> Result<bool> {
         self.log.check_open()?;
+        self.check_room_to_fold()?;
         self.fold_frozen().map_err(|error| self.log.fail(error))
     }
 
@@ -81,7 +89,7 @@ impl Engine {
     fn refresh_cache(&self, frozen: &Generation) {
         frozen.for_each(Space::Items, |key, entry| {
             let stored = match &entry.payload {
-                Payload::Bytes(bytes) => Some(Arc::clone(bytes)),
+                Payload::Bytes(bytes) | Payload::Shared(bytes) => Some(Arc::clone(bytes)),
                 Payload::Gone => None,
             };
             self.cache.refresh(key, stored);
@@ -110,7 +118,7 @@ impl Engine {
                     if keys.is_empty() {
                         break;
                     }
-                    self.base.remove(space, &keys)?;
+                    self.base.remove(space, keys)?;
                 }
             }
             debug_assert_eq!(*mark, *dropped_key(id));
@@ -121,11 +129,11 @@ impl Engine {
     /// Removes log segments that neither recovery nor a consumer needs.
     fn trim_log(&self) -> Result<()> {
         let persisted = self.persisted.load(Ordering::Relaxed);
-        let needed = self.oldest_position()?;
         let now_ms = self.options.clock.now_ms();
+        let needed = self.oldest_position(now_ms)?;
         let age_max = self.options.feed_age_max.as_millis();
         let mut total: u64 = self.log.segments().iter().map(|segment| segment.len()).sum();
-        self.log.trim(|segment, next_first_seq| {
+        let trimmed = self.log.trim(|segment, next_first_seq| {
             // Needed for replay after a power cut.
             if next_first_seq > persisted + 1 {
                 return false;
@@ -137,18 +145,28 @@ impl Engine {
                 total = total.saturating_sub(segment.len());
             }
             over
-        })?;
+        });
+        // The log is only longer than it need be. The next checkpoint tries again.
+        if let Err(error) = trimmed {
+            tracing::warn!(error = &error as &dyn std::error::Error, "the log was not trimmed");
+        }
         Ok(())
     }
 
-    /// Rebuilds the dirty set from the log after a failed write, so that readers see nothing that was only in memory. Such
-    /// writes were never acknowledged.
-    pub(super) fn forget_unwritten(&self) {
+    /// Rebuilds the dirty set and the catalog from the log after a failed write, so that readers see nothing that was only
+    /// in memory. Such writes were never acknowledged. Returns whether it worked.
+    pub(super) fn forget_unwritten(&self) -> bool {
         // Waits for a running fold; none starts afterwards.
         let _no_fold = self.checkpointing.lock();
         let rebuilt = Generation::default();
         let applied = self.applied.load(Ordering::Relaxed);
-        let mut catalog = Catalog::clone(&self.catalog.read());
+        let mut catalog = match read_catalog(&self.base) {
+            Ok(catalog) => catalog,
+            Err(error) => {
+                tracing::error!(%error, "the tables cannot be read back");
+                return false;
+            }
+        };
         let segments = self.log.segments();
         let read =
             scan::read_from(&segments, applied + 1, self.log.flushed_at_rest(), |header, body| {
@@ -157,13 +175,16 @@ impl Engine {
             });
         if let Err(error) = read {
             tracing::error!(%error, "the log cannot be read back; unanswered writes may be visible");
-            return;
+            return false;
         }
         let mut gate = self.generations.write();
+        *self.catalog.write() = Arc::new(catalog);
+        self.delayed.clear();
         gate.number += 1;
         gate.active = Arc::new(rebuilt);
         // Its written part is in the rebuilt generation.
         gate.frozen = None;
+        true
     }
 }
 

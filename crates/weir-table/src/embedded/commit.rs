@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use super::catalog::Table;
 use super::change::{self, Before, Image, ItemChange, MetaChange};
 use super::dirty::{Entry, Generations, Payload, Space};
+use super::disk_space;
 use super::engine::{Barrier, Engine};
 use super::keys;
 use super::partial_item::RequiredAttrs;
@@ -143,6 +144,8 @@ impl Engine {
         targets: Vec<Target>,
         token: Option<Token>,
     ) -> Result<(CommitOutcome, Vec<Target>)> {
+        let writes = targets.iter().map(|target| &target.write);
+        self.disk_space.check(|| disk_space::is_essential(writes))?;
         self.admit().await?;
         let mut loaded = self.preload_new(&targets, token.as_ref())?;
         for _ in 0..TRIES {
@@ -256,14 +259,8 @@ impl Engine {
         targets: &[Target],
         token: Option<&Token>,
     ) -> Vec<parking_lot::MutexGuard<'_, ()>> {
-        let mut stripes: Vec<usize> = targets
-            .iter()
-            .map(|target| Engine::stripe_of(&target.key))
-            .chain(token.map(|token| Engine::stripe_of(&token.key)))
-            .collect();
-        stripes.sort_unstable();
-        stripes.dedup();
-        stripes.into_iter().filter_map(|stripe| self.lock_stripe(stripe)).collect()
+        let items = targets.iter().map(|target| Engine::stripe_of(&target.key));
+        self.lock_stripes(items.chain(token.map(|token| Engine::stripe_of(&token.key))))
     }
 
     /// Appends a commit to the log and publishes it to readers. The caller holds the items' stripes.

@@ -18,6 +18,29 @@ use crate::error::{Error, Result};
 /// Marker file in a folder until its store is complete. Its content is the future `FORMAT`.
 const CREATING: &str = "CREATING";
 
+/// Creates the folder of a store, private because items may contain secrets. Its name is durable before anything in it is.
+pub(super) fn make_folder(dir: &Path) -> Result<()> {
+    let making = |source| Error::io(format!("making {}", dir.display()), source);
+    let missing: Vec<_> = dir.ancestors().take_while(|path| !path.exists()).collect();
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(making)?;
+    // The folder itself too: the process that created it may have ended before it synced its name.
+    for path in missing.into_iter().chain([dir]) {
+        match path.parent() {
+            Some(parent) if parent.as_os_str().is_empty() => sync_folder(Path::new(".")),
+            Some(parent) => sync_folder(parent),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Syncs a folder above the store, which may belong to someone else.
+fn sync_folder(dir: &Path) {
+    if let Err(error) = File::open(dir).and_then(|dir| dir.sync_all()) {
+        tracing::warn!(%error, folder = %dir.display(), "the folder was not synced");
+    }
+}
+
 /// Prepares a folder without `FORMAT` for a new store. The caller holds the lock.
 ///
 /// # Errors

@@ -51,6 +51,11 @@ impl DelayedIndex {
         }
     }
 
+    /// Forgets all entries.
+    pub(super) fn clear(&self) {
+        self.waiting.lock().clear();
+    }
+
     fn apply_until(&self, generation: &Generation, until: Option<Instant>) {
         let mut waiting = self.waiting.lock();
         while let Some(next) =

@@ -65,6 +65,8 @@ impl Space {
 pub(super) enum Payload {
     /// An encoded value.
     Bytes(Arc<[u8]>),
+    /// The encoded value of an item, in an index that projects whole items. The item's entry has the same bytes.
+    Shared(Arc<[u8]>),
     /// The key was removed.
     Gone,
 }
@@ -73,7 +75,7 @@ impl Payload {
     /// The encoded value; `None` if the key was removed.
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         match self {
-            Payload::Bytes(bytes) => Some(bytes),
+            Payload::Bytes(bytes) | Payload::Shared(bytes) => Some(bytes),
             Payload::Gone => None,
         }
     }
@@ -98,12 +100,11 @@ impl Entry {
         Entry { seq, synced, payload, cached: None }
     }
 
-    /// Bytes in memory, as an entry of `space`.
-    fn weight(&self, space: Space) -> usize {
+    /// Bytes in memory.
+    fn weight(&self) -> usize {
         let payload = match &self.payload {
-            // An index that projects whole items shares their bytes with the item space.
-            Payload::Bytes(_) if space == Space::Index => 0,
-            payload => payload.bytes().map_or(0, <[u8]>::len),
+            Payload::Bytes(bytes) => bytes.len(),
+            Payload::Shared(_) | Payload::Gone => 0,
         };
         payload + self.cached.as_ref().map_or(0, CachedAttrs::weight)
     }
@@ -139,14 +140,14 @@ impl Generation {
         let Some(shard) = self.shards(space).get(space.shard(key)) else {
             return;
         };
-        let weight = entry.weight(space);
+        let weight = entry.weight();
         self.last_seq.fetch_max(entry.seq, Ordering::Relaxed);
         let mut map = shard.write();
         if let Some(slot) = map.get_mut(key) {
             let old = std::mem::replace(slot, entry);
             drop(map);
             self.bytes.fetch_add(weight, Ordering::Relaxed);
-            self.bytes.fetch_sub(old.weight(space), Ordering::Relaxed);
+            self.bytes.fetch_sub(old.weight(), Ordering::Relaxed);
             return;
         }
         map.insert(key.to_vec(), entry);
@@ -163,9 +164,9 @@ impl Generation {
     ) -> Option<T> {
         let mut map = self.shards(space).get(space.shard(key))?.write();
         let entry = map.get_mut(key)?;
-        let before = entry.weight(space);
+        let before = entry.weight();
         let changed = change(entry);
-        let (seq, after) = (entry.seq, entry.weight(space));
+        let (seq, after) = (entry.seq, entry.weight());
         drop(map);
         self.last_seq.fetch_max(seq, Ordering::Relaxed);
         self.bytes.fetch_add(after, Ordering::Relaxed);
@@ -271,5 +272,26 @@ impl Generations {
             .into_iter()
             .flatten()
             .find_map(|generation| generation.get(space, key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight_of(space: Space, payload: Payload) -> usize {
+        let generation = Generation::default();
+        generation.insert(space, &[0; 16], Entry::new(1, 0, payload));
+        generation.bytes() - 16 - ENTRY_OVERHEAD
+    }
+
+    #[test]
+    fn payloads_count_in_every_space_unless_an_item_has_the_same_bytes() {
+        let bytes: Arc<[u8]> = Arc::from([7; 1000].as_slice());
+        for space in SPACES {
+            assert_eq!(weight_of(space, Payload::Bytes(Arc::clone(&bytes))), 1000, "{space:?}");
+        }
+        assert_eq!(weight_of(Space::Index, Payload::Shared(bytes)), 0);
+        assert_eq!(weight_of(Space::Index, Payload::Gone), 0);
     }
 }

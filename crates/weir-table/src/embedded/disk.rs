@@ -1,7 +1,7 @@
 //! The file operations that the log needs, behind a trait so that tests can inject a disk that fails or loses writes.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +19,18 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the operating system.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Deletes a file.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Bytes that an unprivileged process can still write to the file system of `path`.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn free_bytes(&self, path: &Path) -> io::Result<u64>;
 }
 
 /// A file that grows at its end.
@@ -28,6 +40,12 @@ pub trait DiskFile: fmt::Debug + Send + Sync {
     /// # Errors
     /// Those of the operating system; some of the bytes may have been written.
     fn append(&self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Cuts the file to `len` bytes; the next append continues there.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn truncate(&self, len: u64) -> io::Result<()>;
 
     /// Syncs everything appended so far, so that it survives a power cut.
     ///
@@ -52,11 +70,24 @@ impl Disk for RealDisk {
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
     }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn free_bytes(&self, path: &Path) -> io::Result<u64> {
+        let found = rustix::fs::statvfs(path)?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
 }
 
 impl DiskFile for RealFile {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
         (&self.0).write_all(bytes)
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
     }
 
     fn sync(&self) -> io::Result<()> {

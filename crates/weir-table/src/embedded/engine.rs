@@ -14,15 +14,19 @@ use super::cache::ItemCache;
 use super::catalog::{Catalog, Table};
 use super::delay::DelayedIndex;
 use super::dirty::{Entry, Generation, Generations};
-use super::feed::BufferPool;
+use super::disk_space::{self, DiskSpace, Level};
+use super::feed::{BufferPool, ConsumerLag};
 use super::log::Log;
 use super::reader_pool::ReaderPool;
-use super::{Options, Stats};
+use super::sweep::{self, SweepProgress};
+use super::{Options, Stats, WriteState};
 use crate::error::{Error, Result};
 use crate::request::Durability;
 
 /// Number of locks that items are hashed onto.
 const STRIPES: usize = 1024;
+/// Generations in memory at once: the active one, the one being folded, and the last folded one.
+const GENERATIONS: u64 = 3;
 /// Pressure in percent from which a checkpoint is requested.
 const CHECKPOINT_FROM: u64 = 50;
 /// Pressure in percent from which writers are slowed, so that they need not be stopped.
@@ -45,11 +49,13 @@ pub(super) struct Engine {
     /// The gate. A commit holds it for reading from its append to its last entry, so that a checkpoint, which takes it for
     /// writing, sees whole commits only.
     pub(super) generations: RwLock<Generations>,
-    pub(super) log: Log,
+    pub(super) log: Arc<Log>,
     pub(super) base: Base,
     pub(super) cache: ItemCache,
     pub(super) delayed: DelayedIndex,
     pub(super) readers: Arc<ReaderPool>,
+    /// Flushes the log when that takes long.
+    flushes: Arc<ReaderPool>,
     /// Reads the log for the feed. A job reads thousands of changes at once, and no request should wait for that.
     pub(super) feed_readers: Arc<ReaderPool>,
     pub(super) feed_buffers: Arc<BufferPool>,
@@ -64,6 +70,12 @@ pub(super) struct Engine {
     pub(super) folded: AtomicU64,
     pub(super) additions_in_place: AtomicU64,
     pub(super) additions_fallback: AtomicU64,
+    pub(super) disk_space: DiskSpace,
+    pub(super) sweeping: SweepProgress,
+    /// As of the last checkpoint.
+    pub(super) consumer_lags: Mutex<Vec<ConsumerLag>>,
+    /// The time at opening.
+    pub(super) opened_ms: u64,
     pub(super) room: Notify,
     checkpoint_requested: Mutex<bool>,
     wake: Condvar,
@@ -79,6 +91,7 @@ pub(super) struct Parts {
     pub(super) log: Log,
     pub(super) base: Base,
     pub(super) applied: u64,
+    pub(super) persisted: u64,
     pub(super) opened: Stats,
     pub(super) lock: std::fs::File,
 }
@@ -128,21 +141,26 @@ impl Engine {
             altering: tokio::sync::Mutex::new(()),
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             generations: RwLock::new(Generations { number: 1, active, frozen: None, folded: None }),
-            log: parts.log,
+            log: Arc::new(parts.log),
             base: parts.base,
             cache: ItemCache::new(options.cache_bytes),
             readers: Arc::new(ReaderPool::default()),
+            flushes: Arc::new(ReaderPool::default()),
             feed_readers: Arc::new(ReaderPool::default()),
             feed_buffers: Arc::default(),
             delayed: DelayedIndex::new(options.index_delay),
             checkpointing: Mutex::new(()),
             checkpoints: AtomicU64::new(0),
             applied: AtomicU64::new(parts.applied),
-            persisted: AtomicU64::new(parts.applied),
+            persisted: AtomicU64::new(parts.persisted),
             appended: AtomicU64::new(0),
             folded: AtomicU64::new(0),
             additions_in_place: AtomicU64::new(0),
             additions_fallback: AtomicU64::new(0),
+            disk_space: DiskSpace::new(options.free_bytes_min),
+            sweeping: SweepProgress::default(),
+            consumer_lags: Mutex::default(),
+            opened_ms: options.clock.now_ms(),
             room: Notify::new(),
             checkpoint_requested: Mutex::new(false),
             wake: Condvar::new(),
@@ -172,6 +190,17 @@ impl Engine {
         self.stripes.get(stripe).map(Mutex::lock)
     }
 
+    /// Locks several stripes, in order, each once.
+    pub(super) fn lock_stripes(
+        &self,
+        stripes: impl Iterator<Item = usize>,
+    ) -> Vec<parking_lot::MutexGuard<'_, ()>> {
+        let mut stripes: Vec<usize> = stripes.collect();
+        stripes.sort_unstable();
+        stripes.dedup();
+        stripes.into_iter().filter_map(|stripe| self.lock_stripe(stripe)).collect()
+    }
+
     /// Fill of the dirty set and of the log to replay, in percent of their bounds; the larger one.
     fn pressure(&self) -> u64 {
         let dirty = self.generations.read().active.bytes() as u64;
@@ -179,8 +208,7 @@ impl Engine {
         let folded = self.folded.load(Ordering::Relaxed);
         let log = self.appended.load(Ordering::Relaxed).saturating_sub(folded);
         let percent = |part: u64, whole: u64| part.saturating_mul(100) / whole.max(1);
-        // Two generations can be in memory at once.
-        percent(dirty, self.options.dirty_bytes_max / 2)
+        percent(dirty, self.options.dirty_bytes_max / GENERATIONS)
             .max(percent(log, self.options.replay_bytes_max))
     }
 
@@ -199,9 +227,30 @@ impl Engine {
         }
     }
 
+    /// Waits like a writer, on a background thread. Returns false if `is_stopped` ended it.
+    pub(super) fn give_way(&self, is_stopped: &dyn Fn() -> bool) -> Result<bool> {
+        while !is_stopped() {
+            self.log.check_taking()?;
+            self.disk_space.check(|| true)?;
+            let pressure = self.pressure();
+            if pressure >= CHECKPOINT_FROM {
+                self.request_checkpoint();
+            }
+            if let Some(pause) = pace(pressure.max(self.base.backlog())) {
+                std::thread::sleep(pause);
+            }
+            if pressure < 100 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether writers are not slowed and no checkpoint is due.
     pub(super) fn is_calm(&self) -> bool {
-        self.pressure() < CHECKPOINT_FROM && pace(self.base.backlog()).is_none()
+        self.pressure() < CHECKPOINT_FROM
+            && pace(self.base.backlog()).is_none()
+            && self.disk_space.level() == Level::Roomy
     }
 
     async fn wait_for_room(&self, pause: Duration) -> Result<()> {
@@ -213,6 +262,10 @@ impl Engine {
                 break;
             }
             self.log.check_taking()?;
+            // Nothing is folded then, so there will be no room soon.
+            if self.disk_space.level() == Level::Reserved {
+                return Err(Error::DiskFull);
+            }
             // The timeout bounds the effect of a lost wake-up.
             let _ = tokio::time::timeout(IDLE, room).await;
             pressure = self.pressure();
@@ -235,26 +288,51 @@ impl Engine {
             Box::pin(self.log.synced(barrier.synced)).await?;
         }
         if self.log.flushed_seq() >= barrier.flushed {
-            return Ok(());
+            return self.log.check_kept(barrier.flushed);
         }
         // Lets other ready tasks append first; the first one that resumes flushes for all.
         tokio::task::yield_now().await;
-        self.log.flush(barrier.flushed)
+        let seq = barrier.flushed;
+        // On this thread while the disk is fast: passing it to another would take longer than the write itself.
+        match self.flushes.run_inline(|| self.log.flush_soon(seq)) {
+            Some(Ok(true)) => Ok(()),
+            Some(Err(error)) => Err(error),
+            Some(Ok(false)) | None => {
+                let log = Arc::clone(&self.log);
+                Box::pin(self.flushes.run(move || log.flush(seq))).await
+            }
+        }
+    }
+
+    /// Which writes are accepted.
+    pub(super) fn write_state(&self) -> WriteState {
+        match (self.log.check_open(), self.disk_space.level()) {
+            (Ok(()), Level::Roomy) => WriteState::Accepting,
+            (Ok(()), Level::Low) => WriteState::DiskNearlyFull,
+            (Ok(()), Level::Reserved) | (Err(Error::DiskFull), _) => WriteState::DiskFull,
+            (Err(_), _) => WriteState::Failed,
+        }
     }
 
     /// Statistics of the store.
     pub(super) fn stats(&self) -> Stats {
         let generations = self.generations.read().clone();
-        let frozen = generations.frozen.map_or(0, |frozen| frozen.bytes());
+        let bytes = |generation: Option<Arc<Generation>>| generation.map_or(0, |one| one.bytes());
+        let older = bytes(generations.frozen) + bytes(generations.folded);
         Stats {
             last_seq: self.log.last_seq(),
             synced_seq: self.log.synced_seq(),
             applied_seq: self.applied.load(Ordering::Relaxed),
-            dirty_bytes: (generations.active.bytes() + frozen) as u64,
+            dirty_bytes: (generations.active.bytes() + older) as u64,
             log_bytes: self.log.segments().iter().map(|segment| segment.len()).sum(),
             checkpoints: self.checkpoints.load(Ordering::Relaxed),
             additions_in_place_total: self.additions_in_place.load(Ordering::Relaxed),
             additions_fallback_total: self.additions_fallback.load(Ordering::Relaxed),
+            disk_free_bytes: self.disk_space.free(),
+            space_refusals_total: self.disk_space.refused_total() + self.log.dropped_total(),
+            syncs: self.log.sync_durations(),
+            expired_total: self.sweeping.removed_total(),
+            sweep_backlog_ms: self.sweeping.backlog_ms(),
             ..self.opened
         }
     }
@@ -272,7 +350,7 @@ fn pace(pressure: u64) -> Option<Duration> {
     Some(PACE * (1 << (over / PACE_DOUBLES_EVERY).min(PACE_DOUBLES_MAX)))
 }
 
-/// The threads that sync, fold and sweep in the background.
+/// The threads that sync, fold, sweep and measure the disk in the background.
 #[derive(Debug)]
 pub(super) struct Threads {
     closing: Arc<AtomicBool>,
@@ -291,14 +369,20 @@ impl Threads {
                 .spawn(move || work(&engine, &closing))
                 .map_err(|source| Error::io("starting a store thread", source))
         };
-        let mut running = vec![spawn("weir-sync", sync_loop)?, spawn("weir-fold", fold_loop)?];
+        engine.measure_disk();
+        let mut running = vec![
+            spawn("weir-sync", sync_loop)?,
+            spawn("weir-fold", fold_loop)?,
+            spawn("weir-space", disk_space::measure_loop)?,
+        ];
         if engine.options.sweep_interval.is_some() {
-            running.push(spawn("weir-sweep", sweep_loop)?);
+            running.push(spawn("weir-sweep", sweep::sweep_loop)?);
         }
         if engine.options.index_delay.is_some() {
             running.push(spawn("weir-index", index_loop)?);
         }
         running.extend(engine.readers.start()?);
+        running.push(engine.flushes.start_flusher()?);
         running.push(engine.feed_readers.start_background()?);
         Ok(Threads { closing, engine: Arc::clone(engine), running: Mutex::new(running) })
     }
@@ -310,6 +394,7 @@ impl Threads {
         self.engine.log.wake_syncer();
         self.engine.request_checkpoint();
         self.engine.readers.close();
+        self.engine.flushes.close();
         self.engine.feed_readers.close();
         for thread in self.running.lock().drain(..) {
             thread.thread().unpark();
@@ -327,10 +412,15 @@ impl Drop for Threads {
 fn sync_loop(engine: &Engine, closing: &AtomicBool) {
     while !closing.load(Ordering::SeqCst) {
         if engine.log.wait_for_sync_request(engine.options.sync_interval) {
-            // The log returns the failure to every writer.
-            if engine.log.sync().is_err() {
-                engine.forget_unwritten();
-                return;
+            match engine.log.sync() {
+                Ok(()) => {}
+                // Another thread resumes the log.
+                Err(Error::DiskFull) => std::thread::park_timeout(IDLE),
+                // The log returns the failure to every writer.
+                Err(_) => {
+                    engine.forget_unwritten();
+                    return;
+                }
             }
         }
     }
@@ -350,23 +440,16 @@ fn fold_loop(engine: &Engine, closing: &AtomicBool) {
         if closing.load(Ordering::SeqCst) {
             return;
         }
-        if let Err(error) = engine.checkpoint(false) {
-            engine.log.fail(error);
-            engine.room.notify_waiters();
-            return;
-        }
-    }
-}
-
-fn sweep_loop(engine: &Engine, closing: &AtomicBool) {
-    let interval = engine.options.sweep_interval.unwrap_or(IDLE);
-    while !closing.load(Ordering::SeqCst) {
-        std::thread::park_timeout(interval);
-        if closing.load(Ordering::SeqCst) {
-            return;
-        }
-        if let Err(error) = engine.sweep() {
-            tracing::warn!(%error, "expired items were not removed; trying again later");
+        // A disk that is nearly full needs the log trimmed, at every checkpoint.
+        let is_thorough = engine.disk_space.level() != Level::Roomy;
+        match engine.checkpoint(is_thorough) {
+            Ok(()) => {}
+            Err(Error::DiskFull) => engine.room.notify_waiters(),
+            Err(error) => {
+                engine.log.fail(error);
+                engine.room.notify_waiters();
+                return;
+            }
         }
     }
 }

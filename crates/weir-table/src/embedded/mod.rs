@@ -24,11 +24,13 @@ mod creation;
 mod delay;
 mod dirty;
 pub mod disk;
+mod disk_space;
 mod engine;
 mod feed;
 mod keys;
 mod log;
 mod number_slots;
+mod offline;
 mod open;
 mod page;
 mod partial_item;
@@ -45,10 +47,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use backup::{BackupReport, FilesReport, KeysReport, Passphrase, read_report, restore};
+pub use feed::ConsumerLag;
+pub use log::SyncDurations;
+pub use offline::{Damage, Effect, FolderReport, RepairReport, repair_folder, verify_folder};
 pub use verify::Verification;
 
 use crate::addition::{Add, Added};
 use crate::backend::Backend;
+pub use crate::backend::WriteState;
 use crate::clock::Clock;
 use crate::cursor::CursorKey;
 use crate::error::Result;
@@ -65,7 +71,8 @@ pub struct Options {
     pub dir: PathBuf,
     /// Memory for cached items (64 MiB). The block cache of the base store gets half as much again.
     pub cache_bytes: u64,
-    /// Memory for commits that are not yet folded (96 MiB). Writers wait when it is full.
+    /// Memory for recent commits (144 MiB): those in progress, those being folded, and the last ones folded, a third each.
+    /// Writers wait when it is full.
     pub dirty_bytes_max: u64,
     /// Bytes of log to replay on opening (128 MiB). Writers wait when there are more.
     pub replay_bytes_max: u64,
@@ -81,6 +88,10 @@ pub struct Options {
     pub feed_bytes_max: u64,
     /// How long the log is retained for consumers that are behind (24 h).
     pub feed_age_max: Duration,
+    /// How long a consumer that reads nothing is waited for (2 h, longer than any job pauses). Then the log is trimmed past it.
+    pub feed_idle_max: Duration,
+    /// Free bytes of the disk below which only deletions and essential writes are accepted (256 MiB); 0 for no bound.
+    pub free_bytes_min: u64,
     /// The table of consumer positions.
     pub positions_table: String,
     /// Folders below `dir` with files of the application, which backups include (none).
@@ -90,6 +101,8 @@ pub struct Options {
     pub key_files: Vec<String>,
     /// For tests: delay until index entries become visible.
     pub index_delay: Option<Duration>,
+    /// For tests: size of the memtables of a new base store.
+    pub memtable_bytes: Option<u64>,
     /// The source of time.
     pub clock: Clock,
     /// The disk that the log writes to.
@@ -102,7 +115,7 @@ impl Options {
         Options {
             dir: dir.into(),
             cache_bytes: 64 * 1024 * 1024,
-            dirty_bytes_max: 96 * 1024 * 1024,
+            dirty_bytes_max: 144 * 1024 * 1024,
             replay_bytes_max: 128 * 1024 * 1024,
             segment_bytes_max: 32 * 1024 * 1024,
             sync_interval: Duration::from_millis(100),
@@ -110,10 +123,13 @@ impl Options {
             sweep_interval: Some(Duration::from_secs(10)),
             feed_bytes_max: 4 * 1024 * 1024 * 1024,
             feed_age_max: Duration::from_secs(24 * 60 * 60),
+            feed_idle_max: Duration::from_secs(2 * 60 * 60),
+            free_bytes_min: 256 * 1024 * 1024,
             positions_table: crate::feed::POSITIONS_TABLE.to_owned(),
             backup_folders: Vec::new(),
             key_files: Vec::new(),
             index_delay: None,
+            memtable_bytes: None,
             clock: Clock::System,
             disk: Arc::new(disk::RealDisk),
         }
@@ -150,6 +166,18 @@ impl Embedded {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.engine.stats()
+    }
+
+    /// Which writes the store accepts at the moment.
+    #[must_use]
+    pub fn write_state(&self) -> WriteState {
+        self.engine.write_state()
+    }
+
+    /// How far each consumer of the feed is behind, as of the last checkpoint.
+    #[must_use]
+    pub fn consumer_lags(&self) -> Vec<ConsumerLag> {
+        self.engine.consumer_lags.lock().clone()
     }
 
     /// Folds and persists everything, so that the next opening is quick. Later writes fail with [`crate::Error::Closed`];
@@ -195,7 +223,7 @@ impl Embedded {
     /// The disk fails.
     pub async fn sweep(&self) -> Result<u64> {
         let engine = Arc::clone(&self.engine);
-        engine::off_thread(move || engine.sweep()).await
+        engine::off_thread(move || engine.sweep(&|| false)).await
     }
 
     /// Folds commits into the store now, and trims the log.
@@ -231,6 +259,16 @@ pub struct Stats {
     pub additions_in_place_total: u64,
     /// Additions that fell back to an update since opening.
     pub additions_fallback_total: u64,
+    /// Free bytes of the disk; `None` if they are unknown.
+    pub disk_free_bytes: Option<u64>,
+    /// Commits that were refused because the disk was nearly full, since opening.
+    pub space_refusals_total: u64,
+    /// Durations of the fsyncs since opening.
+    pub syncs: SyncDurations,
+    /// Items removed because they had expired, since opening.
+    pub expired_total: u64,
+    /// Age of the oldest expired item that the sweeper has yet to remove, in milliseconds.
+    pub sweep_backlog_ms: u64,
 }
 
 impl Backend for Embedded {

@@ -7,15 +7,16 @@
 //! cursor.key  the key that seals cursors
 //! log/        commits, in segments named by their first sequence number
 //! store/      the base store that they are folded into
+//! damaged/    parts of files that were cut, and files that a repair replaced
 //! ```
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::base::Base;
+use super::base::{Base, journal};
 use super::catalog::{Catalog, DROPPED_PREFIX, TABLE_PREFIX};
 use super::checkpoint;
 use super::creation;
@@ -30,6 +31,12 @@ use crate::error::{Error, Result};
 /// The format that this version writes, and the newest that it reads.
 pub(super) const FORMAT: u32 = 1;
 
+/// Folder for damaged parts of files, until they are known to be replaced.
+pub(super) const DAMAGED: &str = "damaged";
+
+/// Marker file in a folder while a repair replaces its files.
+pub(super) const REPAIRING: &str = "REPAIRING";
+
 /// Marker file in a folder while a backup is restored into it.
 pub(super) const RESTORING: &str = "RESTORING";
 
@@ -41,23 +48,20 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     let dir = options.dir.clone();
     // Before anything is created, and again under the lock.
     read_format(&dir)?;
-    // Private, because items may contain secrets.
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&dir)
-        .map_err(|source| Error::io(format!("making {}", dir.display()), source))?;
+    creation::make_folder(&dir)?;
     let lock = lock(&dir)?;
     let is_new = !read_format(&dir)?;
+    let mut cut = None;
     if is_new {
         creation::begin(&dir)?;
     }
     let cursor_key = cursor_key(&dir)?;
     let (store, log_dir) = (dir.join("store"), dir.join("log"));
     let base = if is_new {
-        Base::create(&store, options.cache_bytes / 2)?
+        Base::create(&store, options.cache_bytes / 2, options.memtable_bytes)?
     } else {
         scan::check_present(&log_dir)?;
+        cut = journal::cut_torn_end(&store, &dir.join(DAMAGED))?;
         Base::open(&store, options.cache_bytes / 2)?
     };
     let applied = base.applied()?;
@@ -77,6 +81,9 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
         }
         Ok(())
     })?;
+    if let Some(cut) = cut {
+        cut.forget();
+    }
     opened.cut_bytes = scanned.cut_bytes;
     let log = Log::open(
         &log_dir,
@@ -89,12 +96,21 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     if is_new {
         creation::finish(&dir)?;
     }
-    let parts =
-        Parts { catalog, replayed: generation, log, base, applied: folded_to, opened, lock };
+    let parts = Parts {
+        catalog,
+        replayed: generation,
+        log,
+        base,
+        applied: folded_to,
+        // Folds of the replay are not synced.
+        persisted: applied,
+        opened,
+        lock,
+    };
     Ok((Engine::new(options, parts), cursor_key))
 }
 
-fn lock(dir: &Path) -> Result<File> {
+pub(super) fn lock(dir: &Path) -> Result<File> {
     let path = dir.join("LOCK");
     let file = OpenOptions::new()
         .create(true)
@@ -112,12 +128,19 @@ fn lock(dir: &Path) -> Result<File> {
 }
 
 /// Refuses a folder of a newer format, or of an unfinished restore. Returns whether the folder has a format.
-fn read_format(dir: &Path) -> Result<bool> {
+pub(super) fn read_format(dir: &Path) -> Result<bool> {
     if dir.join(RESTORING).exists() {
         return Err(Error::Corrupt {
             path: dir.to_owned(),
             offset: 0,
             what: "a restore into it did not finish: empty the folder and restore again".into(),
+        });
+    }
+    if dir.join(REPAIRING).exists() {
+        return Err(Error::Corrupt {
+            path: dir.to_owned(),
+            offset: 0,
+            what: "a repair of it did not finish: run `weir repair` again".into(),
         });
     }
     let path = dir.join("FORMAT");
@@ -176,7 +199,7 @@ fn cursor_key(dir: &Path) -> Result<CursorKey> {
     }
 }
 
-fn read_catalog(base: &Base) -> Result<Catalog> {
+pub(super) fn read_catalog(base: &Base) -> Result<Catalog> {
     let mut catalog = Catalog::default();
     for prefix in [TABLE_PREFIX, DROPPED_PREFIX] {
         for next in base.range(Space::Meta, &KeyRange::of_prefix(vec![prefix]), false) {

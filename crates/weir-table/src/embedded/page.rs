@@ -82,7 +82,7 @@ impl Engine {
         self.merged_entries(space, range, reverse).filter_map(|next| match next {
             Err(error) => Some(Err(error)),
             Ok((_, Found::Dirty(entry))) => match &entry.payload {
-                Payload::Bytes(bytes) => {
+                Payload::Bytes(bytes) | Payload::Shared(bytes) => {
                     let barrier = Barrier::from(&entry);
                     Some(read::decode_item(bytes).map(|item| (item, barrier)))
                 }

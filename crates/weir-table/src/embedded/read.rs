@@ -158,6 +158,20 @@ impl Engine {
         Ok(Loaded { number, items, meta: metas })
     }
 
+    /// Loads the items that are not in memory on this thread, and leaves the cache alone.
+    pub(super) fn load_uncached<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k keys::Bytes>,
+    ) -> Result<Loaded> {
+        let gate = self.generations.read().clone();
+        let is_missing = |key: &&keys::Bytes| {
+            gate.get(Space::Items, key).is_none() && self.cache.get(key).is_none()
+        };
+        let load = |key: &keys::Bytes| Ok((key.clone(), self.read_base(key)?));
+        let items = keys.filter(is_missing).map(load).collect::<Result<_>>()?;
+        Ok(Loaded { number: gate.number, items, meta: Vec::new() })
+    }
+
     /// Reads an item.
     pub(super) async fn get(self: &Arc<Self>, get: &Get) -> Result<Option<Item>> {
         let found = self.find(get).await?;
@@ -245,7 +259,7 @@ impl Engine {
 fn found(entry: Entry) -> FoundItem {
     let barrier = Barrier::from(&entry);
     let stored = match entry.payload {
-        Payload::Bytes(bytes) => Some(bytes),
+        Payload::Bytes(bytes) | Payload::Shared(bytes) => Some(bytes),
         Payload::Gone => None,
     };
     FoundItem { stored, cached: entry.cached, barrier }

@@ -19,6 +19,7 @@ impl Engine {
         let id = self.catalog.read().next_id();
         let table = serde_json::to_vec(&Table { id, spec: spec.clone() })
             .map_err(|source| Error::backend("writing a table's declaration", source))?;
+        self.disk_space.check(|| false)?;
         let entry = MetaChange { key: table_key(&spec.name), value: Some(Arc::from(table)) };
         self.alter(vec![entry]).await
     }
@@ -27,6 +28,7 @@ impl Engine {
     pub(super) async fn delete_table(&self, name: &str) -> Result<()> {
         let _one_at_a_time = self.altering.lock().await;
         let table = self.table(name)?;
+        self.disk_space.check(|| true)?;
         let gone = MetaChange { key: table_key(name), value: None };
         let dropped = MetaChange { key: dropped_key(table.id), value: Some(Arc::from(*b"")) };
         self.alter(vec![gone, dropped]).await

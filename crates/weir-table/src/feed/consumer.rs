@@ -112,7 +112,7 @@ impl<B: Backend> Consumer<B> {
     pub async fn release(&mut self) -> Result<()> {
         self.listed_ms = None;
         while let Some((shard, _)) = self.held.pop_first() {
-            let release = self.writes(&shard).release();
+            let release = self.writes(&shard).release(self.clock.now_ms());
             self.store.write(release).await?;
         }
         Ok(())

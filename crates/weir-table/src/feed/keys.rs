@@ -44,6 +44,12 @@ pub fn shard_of(item: &Item) -> Option<&str> {
     item.s(SORT)?.strip_prefix(SHARD_PREFIX)
 }
 
+/// The table and the name of the consumer that an item of the positions table belongs to.
+#[cfg(feature = "embedded")]
+pub(crate) fn consumer_of(item: &Item) -> Option<(&str, &str)> {
+    item.s(PARTITION)?.strip_prefix("FEED#")?.split_once('#')
+}
+
 /// An item with the attributes of `key`.
 pub(super) fn keyed(key: &Key) -> Item {
     key.to_item(&positions_spec("positions"))
@@ -75,6 +81,8 @@ mod tests {
     fn only_shards_have_a_position() {
         let item = keyed(&shard("orders", "totals", "shard-1"));
         assert_eq!(shard_of(&item), Some("shard-1"));
+        #[cfg(feature = "embedded")]
+        assert_eq!(consumer_of(&item), Some(("orders", "totals")));
         assert_eq!(shard_of(&keyed(&start("orders", "totals"))), None);
     }
 

@@ -6,7 +6,7 @@
 //! | `start` | where reading begins while there is no position |
 //! | `generation` | the consumer's start that the item belongs to; a restart voids items of older ones |
 //! | `owner` | the instance that reads the shard |
-//! | `lease_until_ms` | when its lease expires |
+//! | `lease_until_ms` | when its lease expires, or when it was given back |
 //! | `ended` | whether the shard has been read to its end |
 //! | `until` | checkpoint: the window's last change |
 //! | `through` | checkpoint: the last item that the window has written |
@@ -94,6 +94,12 @@ impl Lease {
     }
 }
 
+/// When the shard of an item was leased last, or a little later.
+#[cfg(feature = "embedded")]
+pub(crate) fn seen_ms(item: &Item) -> Option<u64> {
+    item.i64(LEASE_UNTIL).and_then(|ms| u64::try_from(ms).ok())
+}
+
 /// The latest end of a lease that is taken by a right clock.
 fn latest(lease_ms: u64, now_ms: u64) -> u64 {
     now_ms.saturating_add(lease_ms).saturating_add(CLOCKS_DIFFER_MS)
@@ -126,8 +132,9 @@ pub(super) struct LeaseWrites<'a> {
 }
 
 impl LeaseWrites<'_> {
+    /// Positions are essential: the log of a full disk is trimmed as far as its consumers have read.
     fn update(&self, update: Update, when: Condition) -> Write {
-        Write::update(self.table.clone(), self.key.clone(), update).when(when)
+        Write::update(self.table.clone(), self.key.clone(), update).when(when).essential()
     }
 
     fn is_ours(&self) -> Condition {
@@ -146,7 +153,8 @@ impl LeaseWrites<'_> {
             Position::Oldest | Position::Latest => item,
         };
         let none = attr(GENERATION).absent();
-        Write::put(self.table.clone(), item).when(none.or(attr(GENERATION).lt(generation)))
+        let is_new = none.or(attr(GENERATION).lt(generation));
+        Write::put(self.table.clone(), item).when(is_new).essential()
     }
 
     /// Takes the lease for `lease_ms` if it is free: unowned, the owner's own, expired, or taken by a wrong clock.
@@ -233,8 +241,8 @@ impl LeaseWrites<'_> {
     }
 
     /// Gives the lease back.
-    pub(super) fn release(&self) -> Write {
-        self.update(remove(OWNER).remove(LEASE_UNTIL), self.is_ours())
+    pub(super) fn release(&self, now_ms: u64) -> Write {
+        self.update(remove(OWNER).set(LEASE_UNTIL, now_ms), self.is_ours())
     }
 
     /// Deletes the item of a shard that was read to its end and is no longer listed.

@@ -20,7 +20,11 @@ pub use consumer::{Consumer, LEASE_MS};
 pub use image::{Image, ImagePair};
 #[cfg(feature = "embedded")]
 pub(crate) use image::{Stored, Wanted};
+#[cfg(feature = "embedded")]
+pub(crate) use keys::consumer_of;
 pub use keys::{positions_spec, shard_of};
+#[cfg(feature = "embedded")]
+pub(crate) use lease::seen_ms;
 pub use merge::{Merge, Merged};
 pub use window::FeedWindow;
 

@@ -1,6 +1,6 @@
 //! A disk for the log that forgets what was not synced, fails on request and can be slow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -43,9 +43,16 @@ struct State {
     failing_sync: AtomicU64,
     /// Bytes that still fit.
     room: AtomicU64,
+    /// Appends of which only a part fit.
+    torn: AtomicU64,
+    /// No file can be removed.
+    keeps_files: AtomicBool,
     held: Mutex<bool>,
     released: Condvar,
     sync_time_us: AtomicU64,
+    append_time_us: AtomicU64,
+    /// Names of the threads that have appended.
+    appenders: Mutex<BTreeSet<String>>,
 }
 
 /// The disk; clones are the same one.
@@ -66,6 +73,17 @@ impl TestDisk {
         self.state.sync_time_us.store(micros, Ordering::SeqCst);
     }
 
+    /// How long an append takes.
+    pub(crate) fn append_takes(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap();
+        self.state.append_time_us.store(micros, Ordering::SeqCst);
+    }
+
+    /// Whether a thread of this name has appended.
+    pub(crate) fn has_appended(&self, thread: &str) -> bool {
+        self.state.appenders.lock().unwrap().contains(thread)
+    }
+
     /// Syncs so far, failed ones included.
     pub(crate) fn syncs(&self) -> u64 {
         self.state.syncs.load(Ordering::SeqCst)
@@ -80,6 +98,16 @@ impl TestDisk {
     /// Leaves room for so many bytes.
     pub(crate) fn leave_room(&self, bytes: u64) {
         self.state.room.store(bytes, Ordering::SeqCst);
+    }
+
+    /// Appends so far of which only a part fit.
+    pub(crate) fn torn(&self) -> u64 {
+        self.state.torn.load(Ordering::SeqCst)
+    }
+
+    /// Lets removing a file fail.
+    pub(crate) fn keep_files(&self, keep: bool) {
+        self.state.keeps_files.store(keep, Ordering::SeqCst);
     }
 
     /// Lets no sync end until it is released.
@@ -187,14 +215,31 @@ impl Disk for TestDisk {
         }
         Ok(())
     }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.state.check_alive()?;
+        if self.state.keeps_files.load(Ordering::SeqCst) {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
+        self.state.files.lock().unwrap().remove(path);
+        fs::remove_file(path)
+    }
+
+    fn free_bytes(&self, _path: &Path) -> io::Result<u64> {
+        Ok(self.state.room.load(Ordering::SeqCst))
+    }
 }
 
 impl DiskFile for TestFile {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
         self.state.check_alive()?;
+        let thread = std::thread::current().name().unwrap_or_default().to_owned();
+        self.state.appenders.lock().unwrap().insert(thread);
+        std::thread::sleep(Duration::from_micros(self.state.append_time_us.load(Ordering::SeqCst)));
         let room = self.state.room.load(Ordering::SeqCst);
         if room < bytes.len() as u64 {
             let part = &bytes[..usize::try_from(room).unwrap()];
+            self.state.torn.fetch_add(u64::from(room > 0), Ordering::SeqCst);
             (&self.file).write_all(part)?;
             self.state.room.store(0, Ordering::SeqCst);
             return Err(io::Error::from_raw_os_error(ENOSPC));
@@ -204,6 +249,11 @@ impl DiskFile for TestFile {
             self.state.room.store(left, Ordering::SeqCst);
         }
         (&self.file).write_all(bytes)
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        self.state.check_alive()?;
+        self.file.set_len(len)
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -1,14 +1,13 @@
-//! Failing disks: an fsync that fails, a disk that is full, a store that cannot be folded into.
+//! Failing disks: an fsync that fails, a store that cannot be folded into.
 
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use weir_table::embedded::{Embedded, Options};
-use weir_table::{Error, Get, Item, Key, Query, Store, Write};
-use weir_testkit::{eventually, skip};
+use weir_table::{Error, Get, Item, Key, Store, Write};
+use weir_testkit::{SmallDisk, eventually};
 
-use crate::check::{self, Model};
+use crate::check::Model;
 use crate::disk::{Leaves, TestDisk};
 use crate::folder::Folder;
 use crate::power;
@@ -16,7 +15,10 @@ use crate::seed::{self, Random};
 use crate::workload::{self, Ack, MAIN, Run};
 
 /// Writes until the disk's fault stops every task; returns what was answered and the failures.
-async fn write_until_refused(store: &Store<Embedded>, model: &Model) -> (Vec<Ack>, Vec<Error>) {
+pub(crate) async fn write_until_refused(
+    store: &Store<Embedded>,
+    model: &Model,
+) -> (Vec<Ack>, Vec<Error>) {
     let acks: Arc<Mutex<Vec<Ack>>> = Arc::default();
     let sink = Arc::clone(&acks);
     let run = Run::new(model.seed, model.done());
@@ -37,7 +39,7 @@ fn assert_read_only(failures: &[Error], reason: &str) {
 }
 
 /// Every answered write is there and nothing else, as soon as the store has hidden what was never written.
-async fn eventually_sound(store: &Store<Embedded>, model: &Model, acks: &[Ack]) {
+pub(crate) async fn eventually_sound(store: &Store<Embedded>, model: &Model, acks: &[Ack]) {
     eventually(async || {
         let (store, mut model) = (store.clone(), model.clone());
         model.note(acks.iter().copied());
@@ -95,104 +97,6 @@ async fn a_failed_fsync_stops_writes_and_loses_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_that_fails_half_way_stops_writes_and_is_cut() {
-    let mut cuts = 0;
-    for seed in seed::seeds(8, 300) {
-        eprintln!("full disk: WEIR_TEST_SEED={seed}");
-        let mut random = Random::of(&[seed, 8]);
-        let (folder, disk) = (Folder::new(), TestDisk::new());
-        let data = folder.data();
-        let mut model = Model::new(seed);
-        let store = workload::open(power::options(&data, &disk, &mut random)).unwrap();
-        workload::prepare(&store).await.unwrap();
-        disk.leave_room(random.below(100_000));
-        let (acks, failures) = write_until_refused(&store, &model).await;
-        // Either while writing records or while beginning a new file.
-        assert_read_only(&failures, "No space left on device");
-        check_refusing(&store, &model, &acks, &disk).await;
-        drop(store);
-        disk.revive();
-        let store = workload::open(power::options(&data, &disk, &mut random)).unwrap();
-        cuts += u64::from(store.backend().stats().cut_bytes > 0);
-        model.note(acks);
-        model.check(&store).await;
-        model.retry_tokens(&store).await;
-    }
-    eprintln!("{cuts} torn tails were cut");
-    assert!(cuts > 0 || seed::wanted().is_some(), "no write was torn, so no tail was cut");
-}
-
-/// Why the tests on a small disk do not run.
-const NO_SMALL_DISK: &str = "no small disk can be mounted";
-
-/// A small file system of its own; unmounted at the end.
-struct SmallDisk(Folder);
-
-impl SmallDisk {
-    fn mount(mib: u32) -> Option<SmallDisk> {
-        let folder = Folder::new();
-        let size = format!("size={mib}m");
-        let done = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &size, "tmpfs"])
-            .arg(folder.path())
-            .output();
-        match done {
-            Ok(output) if output.status.success() => Some(SmallDisk(folder)),
-            Ok(output) => {
-                skip(NO_SMALL_DISK, String::from_utf8_lossy(&output.stderr).trim());
-                None
-            }
-            Err(error) => {
-                skip(NO_SMALL_DISK, &error.to_string());
-                None
-            }
-        }
-    }
-
-    fn grow(&self, mib: u32) {
-        let size = format!("remount,size={mib}m");
-        let done = Command::new("mount").args(["-o", &size]).arg(self.0.path()).status();
-        assert!(done.unwrap().success());
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_disk_that_is_really_full_stops_writes_and_loses_nothing() {
-    let Some(small) = SmallDisk::mount(6) else {
-        return;
-    };
-    let mut options = Options::new(small.0.data());
-    options.sweep_interval = None;
-    options.checkpoint_interval = Duration::from_millis(50);
-    options.segment_bytes_max = 256 * 1024;
-    let store = workload::open(options.clone()).unwrap();
-    workload::prepare(&store).await.unwrap();
-    let mut model = Model::new(1);
-    let writing = write_until_refused(&store, &model);
-    let (acks, failures) = writing.await;
-    assert!(!failures.is_empty());
-    for failure in &failures {
-        assert!(matches!(failure, Error::ReadOnly { .. }), "{failure:?}");
-    }
-    eventually_sound(&store, &model, &acks).await;
-    let shown = check::scan(&store, Query::scan(MAIN)).await;
-    assert!(!shown.is_empty());
-    drop(store);
-    small.grow(256);
-    let store = workload::open(options).unwrap();
-    model.note(acks);
-    model.check(&store).await;
-    model.retry_tokens(&store).await;
-    assert!(model.checked > 0, "no write was answered before the disk was full");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_fold_that_fails_is_never_counted_as_done() {
     // The log has room; what it is folded into has not.
     let Some(small) = SmallDisk::mount(3) else {
@@ -200,11 +104,13 @@ async fn a_fold_that_fails_is_never_counted_as_done() {
     };
     let folder = Folder::new();
     std::fs::create_dir_all(folder.data()).unwrap();
-    std::fs::create_dir_all(small.0.data()).unwrap();
-    std::os::unix::fs::symlink(small.0.data(), folder.data().join("store")).unwrap();
+    std::fs::create_dir_all(small.data()).unwrap();
+    std::os::unix::fs::symlink(small.data(), folder.data().join("store")).unwrap();
     let mut options = Options::new(folder.data());
     options.sweep_interval = None;
     options.checkpoint_interval = Duration::from_millis(20);
+    // Nothing keeps the store from filling the disk.
+    options.free_bytes_min = 0;
     let store = workload::open(options.clone()).unwrap();
     workload::prepare(&store).await.unwrap();
     let mut model = Model::new(2);
@@ -225,4 +131,20 @@ async fn a_fold_that_fails_is_never_counted_as_done() {
     model.note(acks);
     model.check(&store).await;
     assert!(model.checked > 0, "no write was answered before the disk was full");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_writes_to_the_log_leave_the_async_threads() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    disk.append_takes(Duration::from_millis(5));
+    eventually(async || {
+        let item = Item::new().with("PK", "slow").with("SK", "x").with("n", disk.syncs());
+        store.write(Write::put(MAIN, item).flushed()).await.unwrap();
+        disk.has_appended("weir-flush").then_some(())
+    })
+    .await;
 }

@@ -131,3 +131,57 @@ async fn entries_of_deleted_tables_do_not_stop_the_sweeper() {
     let swept = [store.backend().sweep().await.unwrap(), store.backend().sweep().await.unwrap()];
     assert_eq!(swept.iter().sum::<u64>(), 1, "{swept:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_sweep_removes_everything_that_has_expired_in_few_commits() {
+    const EXPIRED: u64 = 12_000;
+    for folded in [false, true] {
+        let Fixture { store, .. } = &fixture().await;
+        for n in 0..EXPIRED {
+            let write = Write::put(MAIN, item(&format!("{n:05}"), NOW - 100 - n % 50)).flushed();
+            store.write(write).await.unwrap();
+        }
+        store.write(Write::put(MAIN, item("stays", NOW + 10))).await.unwrap();
+        if folded {
+            store.backend().checkpoint().await.unwrap();
+        }
+        let before = store.backend().stats();
+        assert_eq!(store.backend().sweep().await.unwrap(), EXPIRED);
+        let after = store.backend().stats();
+        assert!(after.last_seq - before.last_seq < EXPIRED / 50, "{after:?}");
+        assert_eq!(after.expired_total, EXPIRED);
+        assert_eq!(after.sweep_backlog_ms, 0);
+        assert_eq!(check::scan(store, Query::scan(MAIN)).await.len(), 1);
+        assert!(store.backend().verify().await.unwrap().is_sound());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_leaves_what_is_extended_while_it_runs() {
+    let Fixture { store, .. } = &fixture().await;
+    let names: Vec<String> = (0..3_000).map(|n| format!("{n:05}")).collect();
+    for name in &names {
+        store.write(Write::put(MAIN, item(name, NOW - 1)).flushed()).await.unwrap();
+    }
+    store.backend().checkpoint().await.unwrap();
+    let extending = async {
+        let mut extended = Vec::new();
+        for name in names.iter().rev() {
+            let update = set("ttl", NOW + 100);
+            let there = weir_table::expr::attr("PK").exists();
+            let extend = Write::update(MAIN, key(name), update).when(there).flushed();
+            if store.write(extend).await.unwrap().is_applied() {
+                extended.push(name.clone());
+            }
+        }
+        extended
+    };
+    let (mut extended, swept) = tokio::join!(extending, store.backend().sweep());
+    extended.sort();
+    assert_eq!(extended.len() as u64 + swept.unwrap(), names.len() as u64);
+    let left = check::scan(store, Query::scan(MAIN)).await;
+    let mut left: Vec<_> = left.iter().map(|item| item.s("SK").unwrap().to_owned()).collect();
+    left.sort();
+    assert_eq!(left, extended);
+    assert!(store.backend().verify().await.unwrap().is_sound());
+}

@@ -14,6 +14,12 @@ impl Folder {
         Folder { dir: Some(dir.unwrap()) }
     }
 
+    /// A folder in memory where there is one: for tests that decide themselves what is durable, an fsync is only slow.
+    pub(crate) fn in_memory() -> Folder {
+        let dir = tempfile::Builder::new().prefix("weir-crash-").tempdir_in("/dev/shm");
+        dir.map_or_else(|_| Folder::new(), |dir| Folder { dir: Some(dir) })
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.dir.as_ref().unwrap().path()
     }

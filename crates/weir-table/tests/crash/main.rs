@@ -13,6 +13,7 @@
 )]
 
 mod backup;
+mod base_damage;
 mod check;
 mod close;
 mod creation;
@@ -21,9 +22,12 @@ mod disk_faults;
 mod expiry;
 mod folder;
 mod formats;
+mod full_disk;
 mod kill;
 mod log_damage;
+mod memory;
 mod power;
+mod power_loss;
 mod seed;
 mod trim;
 mod workload;

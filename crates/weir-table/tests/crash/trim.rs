@@ -1,13 +1,18 @@
 //! How long the log is kept: for its consumers, within bounds, and always for the store itself.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use weir_table::clock::Clock;
 use weir_table::embedded::{Embedded, Options};
-use weir_table::feed::{POSITIONS_TABLE, Position};
+use weir_table::feed::{Consumer, POSITIONS_TABLE, Position};
 use weir_table::{Error, Item, Query, Store, Write};
+use weir_testkit::eventually;
 
 use crate::check;
+use crate::disk::TestDisk;
 use crate::folder::{self, Folder};
 use crate::workload::{self, MAIN};
 
@@ -143,4 +148,117 @@ async fn the_part_of_the_log_needed_for_replay_is_never_trimmed() {
         let there = check::scan(&store, Query::scan(MAIN)).await.len();
         assert_eq!(there as u64, written, "round {round}");
     }
+}
+
+/// Options with a clock that the test moves, and their clock.
+fn clocked(data: &Path) -> (Options, Clock) {
+    let clock = Clock::manual(1_900_000_000_000);
+    let mut options = options(data);
+    options.clock = clock.clone();
+    // The files are younger than the clock.
+    options.feed_age_max = Duration::from_secs(365 * 24 * 3600 * 100);
+    (options, clock)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_consumer_that_reads_nothing_for_long_does_not_pin_the_log() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let (options, clock) = clocked(&data);
+    let idle_ms = u64::try_from(options.feed_idle_max.as_millis()).unwrap();
+    let store = workload::open(options).unwrap();
+    // It registers a consumer that never reads.
+    workload::prepare(&store).await.unwrap();
+    let mut active = consumer(&store, &clock);
+    let none = BTreeSet::new();
+    let window = active.next_window(100, &none).await.unwrap();
+    assert!(window.is_none(), "it begins at the latest change");
+    write(&store, 0..300).await;
+    store.backend().checkpoint().await.unwrap();
+    let all = folder::segments(&data).len();
+    assert!(all > 10, "the log waits for both");
+    let early = read(&store, &Position::Oldest, 1).await.unwrap();
+    clock.advance_ms(idle_ms + 1);
+    // The active one renews its lease, and reads nothing yet.
+    active.next_window(100, &none).await.unwrap();
+    store.backend().checkpoint().await.unwrap();
+    store.backend().checkpoint().await.unwrap();
+    let left = folder::segments(&data).len();
+    assert!((10..=all).contains(&left), "{left} of {all}: the log waits for the active one");
+    while let Some(mut window) = active.next_window(100, &none).await.unwrap() {
+        while !active.read(&mut window, 100).await.unwrap().is_empty() {}
+        assert!(active.commit(window, Vec::new()).await.unwrap());
+    }
+    store.backend().checkpoint().await.unwrap();
+    store.backend().checkpoint().await.unwrap();
+    assert!(folder::segments(&data).len() <= 2, "the log waits for nobody");
+    let trimmed = read(&store, &early, 1).await;
+    assert!(matches!(trimmed, Err(Error::Trimmed)), "{trimmed:?}");
+    let lags = store.backend().consumer_lags();
+    let behind = |name: &str| lags.iter().find(|lag| lag.consumer == name).unwrap().commits;
+    assert!(behind("checker") > 300 && behind("active") < 50, "{lags:?}");
+}
+
+fn consumer(store: &Store<Embedded>, clock: &Clock) -> Consumer<Embedded> {
+    let (start, clock) = (Position::Latest, clock.clone());
+    Consumer::new(store.clone(), MAIN, "active", "me", POSITIONS_TABLE, start, clock).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn consumers_are_waited_for_after_a_long_stop_of_the_store() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let (options, clock) = clocked(&data);
+    let idle_ms = u64::try_from(options.feed_idle_max.as_millis()).unwrap();
+    let store = workload::open(options.clone()).unwrap();
+    workload::prepare(&store).await.unwrap();
+    write(&store, 0..100).await;
+    let early = read(&store, &Position::Oldest, 1).await.unwrap();
+    store.backend().close().await.unwrap();
+    drop(store);
+    clock.advance_ms(10 * idle_ms);
+    let store = workload::open(options).unwrap();
+    store.backend().checkpoint().await.unwrap();
+    read(&store, &early, 99).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_store_trims_its_log() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let mut options = options(&data);
+    options.checkpoint_interval = Duration::from_millis(10);
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    write(&store, 0..300).await;
+    let latest = store.feed_read(MAIN, "log", &Position::Latest, 1).await.unwrap().next;
+    stand_at(&store, "checker", &latest).await;
+    // Nothing is written from here on, and nobody asks for a checkpoint.
+    eventually(async || (folder::segments(&data).len() <= 2).then_some(())).await;
+    assert_eq!(check::scan(&store, Query::scan(MAIN)).await.len(), 300);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_segment_that_cannot_be_removed_is_removed_later() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let disk = TestDisk::new();
+    let mut options = options(&data);
+    options.feed_bytes_max = 0;
+    options.disk = Arc::new(disk.clone());
+    let store = workload::open(options.clone()).unwrap();
+    workload::prepare(&store).await.unwrap();
+    disk.keep_files(true);
+    write(&store, 0..300).await;
+    store.backend().checkpoint().await.unwrap();
+    assert!(folder::segments(&data).len() > 10);
+    write(&store, 300..310).await;
+    let page = store.feed_read(MAIN, "log", &Position::Oldest, 10).await.unwrap();
+    assert_eq!(page.changes.len(), 10, "what is there can be read");
+    disk.keep_files(false);
+    store.backend().checkpoint().await.unwrap();
+    assert!(folder::segments(&data).len() <= 2);
+    drop(store);
+    let store = workload::open(options).unwrap();
+    assert_eq!(check::scan(&store, Query::scan(MAIN)).await.len(), 310);
 }

@@ -36,7 +36,7 @@ pub(crate) struct BackupArgs {
 
 /// Copies the store to a folder.
 pub(crate) async fn run(args: BackupArgs, source: &Source) -> Result<(), Failure> {
-    let loaded = source.load(&args.store.given())?;
+    let loaded = source.load_for_store(&args.store.given())?;
     let passphrase = args.passphrase.read()?;
     let report = Place::of(&loaded.config.store)
         .with(Missing::Refuse, async |tables| {

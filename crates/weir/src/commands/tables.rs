@@ -98,7 +98,7 @@ struct DeleteArgs {
 
 /// Runs the verb.
 pub(crate) async fn run(args: TablesArgs, source: &Source) -> Result<(), Failure> {
-    let loaded = source.load(&args.store.given())?;
+    let loaded = source.load_for_store(&args.store.given())?;
     let place = Place::of(&loaded.config.store);
     match args.verb {
         Verb::Create(args) => create(&place, &args.spec).await,

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use weir_server::limiter::{Compat, table_problem};
 
 const DAY_S: u64 = 86_400;
+const MIB: u64 = 1 << 20;
 /// Minimum length of the admin key in characters.
 const ADMIN_KEY_MIN: usize = 16;
 /// Minimum length of an HS256 key in bytes, by RFC 7518.
@@ -77,6 +78,7 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     let auth = &loaded.config.auth;
     let mut problems = Vec::new();
     problems.extend(dynamodb_keys_of_embedded(loaded));
+    problems.extend(impatient_feed(loaded));
     problems.extend(half_of_tls(loaded));
     let (store, limits) = (&loaded.config.store, &loaded.config.limiter);
     let prefix = store.table_prefix.as_deref().unwrap_or_default();
@@ -149,6 +151,16 @@ fn dynamodb_keys_of_embedded(loaded: &Loaded) -> Option<String> {
     })
 }
 
+/// A job that pauses for longer than the feed waits would find the changes trimmed at every run.
+fn impatient_feed(loaded: &Loaded) -> Option<String> {
+    let (jobs, practice) = (&loaded.config.jobs, &loaded.config.practice);
+    let longest = jobs.aggregate_interval_secs.max(practice.rollup_interval_secs.unwrap_or(0));
+    (loaded.config.store.feed_idle_secs <= longest).then(|| {
+        let problem = format!("must be longer than the longest interval of jobs, {longest} s");
+        loaded.wrong("store.feed_idle_secs", problem)
+    })
+}
+
 fn half_of_tls(loaded: &Loaded) -> Option<String> {
     let server = &loaded.config.server;
     let (alone, missing) = match (&server.tls_cert, &server.tls_key) {
@@ -161,13 +173,24 @@ fn half_of_tls(loaded: &Loaded) -> Option<String> {
 
 fn ranges(loaded: &Loaded) -> Vec<String> {
     let (server, auth) = (&loaded.config.server, &loaded.config.auth);
+    let store = &loaded.config.store;
     let interval = loaded.config.jobs.aggregate_interval_secs;
-    let numbers: [(&str, u64, RangeInclusive<u64>); 10] = [
+    let per_address_max = server.connections_per_address_max as u64;
+    let in_flight_max = server.body_bytes_in_flight_max as u64;
+    let numbers: [(&str, u64, RangeInclusive<u64>); 18] = [
+        ("store.cache_bytes", store.cache_bytes, 0..=1 << 40),
+        ("store.dirty_bytes_max", store.dirty_bytes_max, 3 * MIB..=1 << 36),
+        ("store.feed_bytes_max", store.feed_bytes_max, MIB..=1 << 50),
+        ("store.feed_idle_secs", store.feed_idle_secs, 60..=366 * DAY_S),
+        ("store.free_bytes_min", store.free_bytes_min, 0..=1 << 50),
         ("server.body_bytes_max", server.body_bytes_max as u64, 1..=1 << 30),
         ("server.header_timeout_secs", server.header_timeout_secs, 1..=3600),
         ("server.request_timeout_secs", server.request_timeout_secs, 1..=3600),
         ("server.connections_max", server.connections_max as u64, 1..=1_000_000),
         ("server.requests_max", server.requests_max as u64, 1..=1_000_000),
+        ("server.connections_per_address_max", per_address_max, 1..=1_000_000),
+        ("server.body_bytes_in_flight_max", in_flight_max, 1..=1 << 40),
+        ("server.drain_delay_secs", server.drain_delay_secs, 0..=3600),
         ("server.drain_timeout_secs", server.drain_timeout_secs, 1..=3600),
         ("auth.access_token_secs", auth.access_token_secs, 60..=DAY_S),
         ("auth.refresh_token_secs", auth.refresh_token_secs, 60..=366 * DAY_S),

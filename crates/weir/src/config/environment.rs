@@ -9,6 +9,7 @@ use super::keys::{self, Key};
 use super::load::{Findings, Origin, Setting};
 use super::secret::SECRET_FILE;
 use crate::commands::passphrase;
+use crate::remote;
 
 const PREFIX: &str = "WEIR_";
 
@@ -55,6 +56,7 @@ fn read(key: Key, text: OsString, findings: &mut Findings) {
 fn is_no_setting(name: &str, text: &OsString) -> bool {
     name == FILE
         || name == "WEIR_TOOLS"
+        || remote::VARIABLES.contains(&name)
         || is_command_secret(name)
         || name.starts_with("WEIR_TEST_")
         || name.starts_with("WEIR_SERVICE_HOST")
@@ -76,7 +78,7 @@ fn unknown(name: &str, keys: &[Key]) -> String {
     let known = keys
         .iter()
         .map(|key| (key.variable, vec![short(key.variable), long(key)]))
-        .chain([(FILE, vec![short(FILE)])]);
+        .chain(remote::VARIABLES.into_iter().chain([FILE]).map(|name| (name, vec![short(name)])));
     match keys::nearest(&short(name), known) {
         Some(near) => format!("the variable {name} is unknown; did you mean {near}?"),
         None => format!("the variable {name} is unknown; `weir config default` tells all"),
@@ -106,6 +108,7 @@ mod tests {
             ("PATH", "/bin"),
             ("WEIR_CONFIG", "weir.toml"),
             ("WEIR_TEST_ALL", "1"),
+            ("WEIR_TOKEN_FILE", "token.txt"),
             ("WEIR_REGION", ""),
             ("WEIR_SERVICE_HOST", "10.0.0.1"),
             ("WEIR_PORT_8080_TCP", "tcp://10.0.0.1:8080"),
@@ -124,6 +127,7 @@ mod tests {
             ("WEIR_SERVER_LISTEN", "WEIR_LISTEN?"),
             ("WEIR_LOG_LEVEL", "WEIR_LOG?"),
             ("WEIR_CONFIG_FILE", "WEIR_CONFIG?"),
+            ("WEIR_TOKENS", "WEIR_TOKEN?"),
             ("WEIR_XQZ", "weir config default"),
         ] {
             let problems = found(name, "x").problems;

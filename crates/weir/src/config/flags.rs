@@ -69,6 +69,12 @@ impl Given {
         Given::default().with("store.data", folder)
     }
 
+    /// A flag that names a store, if one was given.
+    pub(super) fn names_store(&self) -> Option<&'static str> {
+        let given = self.0.iter().find(|(key, _)| key.starts_with("store."))?;
+        FLAGS.iter().find(|(key, _)| *key == given.0).map(|(_, flag)| *flag)
+    }
+
     /// The layer.
     pub(super) fn settings(&self, keys: &[Key]) -> Findings {
         let mut findings = Findings::default();

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 
 use confique::{Config as _, Layer as _};
 use toml::{Table, Value};
+use weir_framework::client::RemoteSettings;
 
 use super::keys::{self, Key};
 use super::{Config, Given, check, environment, file};
 use crate::failure::Failure;
+use crate::remote::{RemoteFlags, needs_store};
 
 type Layer = <Config as confique::Config>::Layer;
 
@@ -18,6 +20,8 @@ type Layer = <Config as confique::Config>::Layer;
 pub(crate) struct Source {
     /// The file given with `--config`.
     file: Option<PathBuf>,
+    /// The flags that name a server elsewhere.
+    remote: RemoteFlags,
     variables: Vec<(OsString, OsString)>,
 }
 
@@ -55,13 +59,15 @@ pub(crate) struct Loaded {
     pub(crate) config: Config,
     /// The file that was read.
     pub(crate) file: Option<PathBuf>,
+    /// The server elsewhere that the command is for, instead of a store.
+    pub(crate) remote: Option<RemoteSettings>,
     origins: BTreeMap<String, Origin>,
 }
 
 impl Source {
-    /// The file given with `--config`, if any, and this process's environment.
-    pub(crate) fn new(file: Option<PathBuf>) -> Source {
-        Source { file, variables: std::env::vars_os().collect() }
+    /// The file given with `--config`, if any, the flags of a server elsewhere, and this process's environment.
+    pub(crate) fn new(file: Option<PathBuf>, remote: RemoteFlags) -> Source {
+        Source { file, remote, variables: std::env::vars_os().collect() }
     }
 
     /// Loads and validates the configuration.
@@ -73,6 +79,34 @@ impl Source {
         match check::failure(&problems) {
             None => Ok(loaded),
             Some(failure) => Err(failure),
+        }
+    }
+
+    /// As [`Source::load`], with the server elsewhere that the user named.
+    ///
+    /// # Errors
+    /// As [`Source::load`], or the flags and variables of the server contradict each other.
+    pub(crate) fn load_for_api(&self, given: &Given) -> Result<Loaded, Failure> {
+        Ok(Loaded { remote: self.remote(given)?, ..self.load(given)? })
+    }
+
+    /// As [`Source::load`], for a command that works on a store and on no server elsewhere.
+    ///
+    /// # Errors
+    /// As [`Source::load`], or the user named a server.
+    pub(crate) fn load_for_store(&self, given: &Given) -> Result<Loaded, Failure> {
+        self.load_for_api(given)?.local()
+    }
+
+    /// The server elsewhere that the command is for. A flag that names a store wins over a variable that names a server.
+    fn remote(&self, given: &Given) -> Result<Option<RemoteSettings>, Failure> {
+        match (given.names_store(), self.remote.names_server()) {
+            (Some(flag), true) => {
+                Err(Failure::usage(format!("{flag} and --url exclude each other"))
+                    .help("a command works on a store or calls a server elsewhere"))
+            }
+            (Some(_), false) => Ok(None),
+            (None, _) => self.remote.settings(&self.variables),
         }
     }
 
@@ -128,7 +162,7 @@ fn lay(layers: Vec<Findings>) -> Result<(Loaded, Vec<String>), Failure> {
     }
     let config = Config::from_layer(whole)
         .map_err(|error| Failure::fault("making the configuration").because(error))?;
-    let loaded = Loaded { config, file: None, origins };
+    let loaded = Loaded { config, file: None, remote: None, origins };
     Ok((loaded, problems))
 }
 
@@ -159,6 +193,17 @@ impl Findings {
 }
 
 impl Loaded {
+    /// The same, unless the user named a server elsewhere.
+    ///
+    /// # Errors
+    /// The user did, and the command works on a store only.
+    pub(crate) fn local(self) -> Result<Loaded, Failure> {
+        match &self.remote {
+            None => Ok(self),
+            Some(remote) => Err(needs_store(&remote.url)),
+        }
+    }
+
     /// The origin of the value of `section.name`.
     pub(crate) fn origin(&self, key: &str) -> &Origin {
         self.origins.get(key).unwrap_or(&Origin::Default)
@@ -200,7 +245,8 @@ mod tests {
 
     fn source(variables: &[(&str, &str)]) -> Source {
         let pair = |(name, text): &(&str, &str)| (name.into(), text.into());
-        Source { file: None, variables: variables.iter().map(pair).collect() }
+        let variables = variables.iter().map(pair).collect();
+        Source { file: None, remote: RemoteFlags::default(), variables }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! `[store]`: the store of all tables.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use weir_table::embedded::Options;
 
 /// The store of all tables.
 #[derive(Debug, Clone, Serialize, confique::Config)]
@@ -14,6 +16,21 @@ pub(crate) struct Store {
     /// Folder of the embedded store.
     #[config(default = "./weir-data", env = "WEIR_DATA")]
     pub(crate) data: PathBuf,
+    /// Embedded store: memory for cached items in bytes. The block cache of the key-value store gets half as much again.
+    #[config(default = 67_108_864, env = "WEIR_STORE_CACHE_BYTES")]
+    pub(crate) cache_bytes: u64,
+    /// Embedded store: memory for recent commits in bytes. Writers wait when it is full.
+    #[config(default = 150_994_944, env = "WEIR_STORE_DIRTY_BYTES_MAX")]
+    pub(crate) dirty_bytes_max: u64,
+    /// Embedded store: bytes of the change feed that are retained for consumers that are behind.
+    #[config(default = 4_294_967_296_u64, env = "WEIR_STORE_FEED_BYTES_MAX")]
+    pub(crate) feed_bytes_max: u64,
+    /// Embedded store: seconds after which the change feed no longer waits for a consumer that reads nothing.
+    #[config(default = 7200, env = "WEIR_STORE_FEED_IDLE_SECS")]
+    pub(crate) feed_idle_secs: u64,
+    /// Embedded store: free bytes of the disk below which only deletions and settlements are accepted; 0 for no bound.
+    #[config(default = 268_435_456, env = "WEIR_STORE_FREE_BYTES_MIN")]
+    pub(crate) free_bytes_min: u64,
     /// Endpoint of DynamoDB (http:// or https://). The default is the endpoint of the AWS region.
     #[config(env = "WEIR_DYNAMODB_ENDPOINT")]
     pub(crate) dynamodb_endpoint: Option<String>,
@@ -23,6 +40,20 @@ pub(crate) struct Store {
     /// Prefix of all table names in DynamoDB.
     #[config(env = "WEIR_TABLE_PREFIX")]
     pub(crate) table_prefix: Option<String>,
+}
+
+impl Store {
+    /// The options of an embedded store in the folder `data`.
+    pub(crate) fn options(&self, data: &Path) -> Options {
+        Options {
+            cache_bytes: self.cache_bytes,
+            dirty_bytes_max: self.dirty_bytes_max,
+            feed_bytes_max: self.feed_bytes_max,
+            feed_idle_max: Duration::from_secs(self.feed_idle_secs),
+            free_bytes_min: self.free_bytes_min,
+            ..Options::new(data)
+        }
+    }
 }
 
 /// The kinds of store.

@@ -1,10 +1,10 @@
 //! Runs the commands that the documentation shows, and compares what they print.
 //!
-//! A block fenced with `console` is run: lines that begin with `$ ` in one shell per file, in an
-//! empty folder with `weir` on the path and `docs/specs` at hand. What follows a command is what it
-//! prints; in it `…` stands for any text, and a line of only `…` for any lines. With
-//! `WEIR_TEST_BLESS=1` set, what differs is written into the file instead. A block that follows
-//! `<!-- file: NAME -->` is there as a file of that name.
+//! A reader follows README.md and then the guides, one after the other, in one folder and one shell; so does this test. A block
+//! fenced with `console` is run: lines that begin with `$ `, with `weir` on the path and `docs/specs` at hand. What follows a
+//! command is what it prints; in it `…` stands for any text, and a line of only `…` for any lines. With `WEIR_TEST_BLESS=1`
+//! set, what differs is written into the file instead. A block that follows `<!-- file: NAME -->` is there as a file of that
+//! name from the beginning of its document on.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,58 +16,81 @@ use std::time::Duration;
 
 use crate::home;
 
-/// How long all commands of a document may take: a hundred processes, on a machine that is busy.
-const DOCUMENT_MAX: Duration = Duration::from_secs(120);
+/// How long all commands may take: some hundred processes, on a machine that is busy.
+const ALL_MAX: Duration = Duration::from_secs(300);
 const END_MARK: &str = "@@ end of command @@";
+/// Prints what a document leaves behind for the next one: settings and servers.
+const LEFT_BEHIND: &str = "env | grep ^WEIR_; ls */weir.sock 2> /dev/null";
+
+/// A document with commands.
+struct Document {
+    file: PathBuf,
+    text: String,
+    steps: Vec<Step>,
+}
 
 #[test]
 fn what_the_documentation_shows_is_what_happens() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut commands = 0;
-    for file in documents(&root) {
-        let text = fs::read_to_string(&file).unwrap();
-        let steps = steps(&text);
-        if steps.is_empty() {
+    let documents = documents(&root);
+    check_logs(&documents);
+    let printed = run(&root, &documents);
+    let bless = std::env::var_os("WEIR_TEST_BLESS").is_some();
+    for (document, (printed, left_behind)) in documents.iter().zip(&printed) {
+        let name = document.file.display();
+        if bless {
+            fs::write(&document.file, blessed(&document.text, &document.steps, printed)).unwrap();
             continue;
         }
-        let logs: Vec<&str> = steps.iter().filter_map(log_of_server).collect();
-        let distinct: BTreeSet<&str> = logs.iter().copied().collect();
-        assert_eq!(distinct.len(), logs.len(), "{}: servers share a log", file.display());
-        let printed = run(&root, &steps, &files(&text));
-        commands += steps.len();
-        if std::env::var_os("WEIR_TEST_BLESS").is_some() {
-            fs::write(&file, blessed(&text, &steps, &printed)).unwrap();
-            continue;
-        }
-        for (step, printed) in steps.iter().zip(&printed) {
+        for (step, printed) in document.steps.iter().zip(printed) {
             assert!(
                 matches(&step.shown, printed),
-                "{}:{}: `{}` printed\n{}\nand not\n{}",
-                file.display(),
+                "{name}:{}: `{}` printed\n{}\nand not\n{}",
                 step.line + 1,
                 step.command,
                 printed.join("\n"),
                 step.shown.join("\n")
             );
         }
+        assert!(left_behind.is_empty(), "{name} leaves this behind: {left_behind:?}");
     }
-    assert!(commands > 10, "the documentation shows only {commands} commands");
+    let commands: usize = documents.iter().map(|document| document.steps.len()).sum();
+    assert!(commands > 100, "the documentation shows only {commands} commands");
 }
 
-/// The log of a server that a step starts. The next steps wait for a line of it, which must not be that of a server before.
+/// No server may write the log of another: it would be taken for its own.
+fn check_logs(documents: &[Document]) {
+    let mut logs = BTreeSet::new();
+    for document in documents {
+        for log in document.steps.iter().filter_map(log_of_server) {
+            assert!(logs.insert(log), "{}: another server writes {log}", document.file.display());
+        }
+    }
+}
+
+/// The log of a server that a step starts.
 fn log_of_server(step: &Step) -> Option<&str> {
     let flags = step.command.strip_prefix("weir serve ")?;
     flags.split_once(" > ")?.1.split_whitespace().next()
 }
 
-/// The documents whose `console` blocks are run.
-fn documents(root: &Path) -> Vec<PathBuf> {
+/// The documents with commands, in the order in which README.md names them.
+fn documents(root: &Path) -> Vec<Document> {
+    let readme = root.join("README.md");
+    let table = fs::read_to_string(&readme).unwrap();
+    let position = |file: &Path| {
+        let name = format!("[docs/{}]", file.file_name().unwrap().to_string_lossy());
+        table.find(&name).unwrap_or(usize::MAX)
+    };
     let entries = fs::read_dir(root.join("docs")).unwrap();
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.push(root.join("README.md"));
-    files.retain(|file| file.extension().is_some_and(|end| end == "md") && file.exists());
-    files.sort();
-    files
+    files.retain(|file| file.extension().is_some_and(|end| end == "md"));
+    files.sort_by_key(|file| (position(file), file.clone()));
+    let documents = [readme].into_iter().chain(files).map(|file| {
+        let text = fs::read_to_string(&file).unwrap();
+        Document { steps: steps(&text), text, file }
+    });
+    documents.filter(|document| !document.steps.is_empty()).collect()
 }
 
 /// One command of a document.
@@ -116,44 +139,59 @@ fn files(text: &str) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Runs all commands in one shell; what each of them printed.
-fn run(root: &Path, steps: &[Step], files: &[(&str, &str)]) -> Vec<Vec<String>> {
+/// Runs all commands in one shell and one folder. Returns what each command of each document printed, and what the document
+/// left behind.
+fn run(root: &Path, documents: &[Document]) -> Vec<(Vec<Vec<String>>, Vec<String>)> {
     let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
+    let files = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("docs")).unwrap();
-    std::os::unix::fs::symlink(
-        root.join("docs/specs").canonicalize().unwrap(),
-        folder.path().join("docs/specs"),
-    )
-    .unwrap();
+    let specs = root.join("docs/specs").canonicalize().unwrap();
+    std::os::unix::fs::symlink(specs, folder.path().join("docs/specs")).unwrap();
     let mut script = String::new();
-    for step in steps {
-        writeln!(script, "{}\nprintf '\\n%s\\n' '{END_MARK}'", step.command).unwrap();
+    for (number, document) in documents.iter().enumerate() {
+        let own = files.path().join(number.to_string());
+        fs::create_dir(&own).unwrap();
+        for (name, text) in self::files(&document.text) {
+            fs::write(own.join(name), text).unwrap();
+        }
+        writeln!(script, "cp -r {}/. .", own.display()).unwrap();
+        let commands = document.steps.iter().map(|step| step.command.as_str());
+        for command in commands.chain([LEFT_BEHIND]) {
+            writeln!(script, "{command}\nprintf '\\n%s\\n' '{END_MARK}'").unwrap();
+        }
     }
+    let printed = run_script(&script, folder.path());
+    let mark = format!("\n{END_MARK}\n");
+    let mut parts = printed.split(&mark).map(str::lines);
+    let mut next = || parts.next().map(|lines| lines.map(str::to_owned).collect::<Vec<_>>());
+    let mut of = |document: &Document| {
+        let of_steps = document.steps.iter().map(|_| next().unwrap_or_default()).collect();
+        (of_steps, next().unwrap_or_default())
+    };
+    documents.iter().map(&mut of).collect()
+}
+
+/// Everything that a script prints.
+fn run_script(script: &str, folder: &Path) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_weir"));
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", binary.parent().unwrap().display());
-    let printed = folder.path().join(".printed");
+    let printed = folder.join(".printed");
     let out = File::create(&printed).unwrap();
     let mut shell = Command::new("sh");
-    home::clean(&mut shell, folder.path());
+    home::clean(&mut shell, folder);
     shell
-        .args(["-c", &script])
+        .args(["-c", script])
         .env("PATH", path)
         .stdout(out.try_clone().unwrap())
         .stderr(out)
         .process_group(0);
     let mut shell = shell.spawn().unwrap();
-    home::wait_within(&mut shell, DOCUMENT_MAX);
+    home::wait_within(&mut shell, ALL_MAX);
     // A server that a document started and did not stop ends with its shell's group.
     let group = format!("-{}", shell.id());
     Command::new("kill").args(["-s", "KILL", "--", &group]).output().unwrap();
-    let printed = fs::read_to_string(printed).unwrap();
-    let mark = format!("\n{END_MARK}\n");
-    let parts = printed.split(&mark).take(steps.len());
-    parts.map(|part| part.lines().map(str::to_owned).collect()).collect()
+    fs::read_to_string(printed).unwrap()
 }
 
 /// Whether `shown`, in which `…` stands for anything, is what was printed.

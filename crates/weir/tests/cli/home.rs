@@ -125,7 +125,9 @@ impl Home {
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || sender.send(lines.next().unwrap().unwrap()));
         let line = receiver.recv_timeout(WAIT_MAX).unwrap();
-        let address = line.strip_prefix("listening on http://").unwrap().to_owned();
+        let (_, address) =
+            line.strip_prefix("listening on http").unwrap().split_once("://").unwrap();
+        let address = address.to_owned();
         Server { child, address }
     }
 

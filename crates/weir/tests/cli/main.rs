@@ -24,14 +24,22 @@ mod keeper;
 #[cfg(test)]
 mod limiter;
 #[cfg(test)]
+mod metrics_page;
+#[cfg(test)]
 mod mistakes;
 #[cfg(test)]
 mod practice;
 #[cfg(test)]
 mod practice_migrate;
 #[cfg(test)]
+mod remote;
+#[cfg(test)]
+mod repair;
+#[cfg(test)]
 mod reviews;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]
 mod table;
+#[cfg(test)]
+mod tour;

@@ -10,7 +10,7 @@ mod images;
 
 use std::fs;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 pub(super) use self::buffer_pool::BufferPool;
 use self::collect::ChangeCollector;
@@ -75,7 +75,7 @@ impl Engine {
         let mut collector = ChangeCollector::new(table, limit, merge, &self.feed_buffers);
         let mut reached = (seq, skip);
         let unreadable = |malformed| Error::backend("reading the feed", malformed);
-        scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
+        let read = scan::read_from(&self.log.segments(), seq, last_seq, |header, body| {
             let skip = if header.seq == seq { skip } else { 0 };
             let changes = raw::changes(body, |_, _| {}).map_err(unreadable)?;
             for (number, raw) in changes.enumerate().skip(skip) {
@@ -90,35 +90,79 @@ impl Engine {
             }
             reached = (header.seq + 1, 0);
             Ok(true)
-        })?;
+        });
+        match read {
+            // Changes before the damage are read first; the next read begins with it.
+            Err(Error::Corrupt { .. }) if reached > (seq, skip) => {}
+            // Changes are missing, as if they had been trimmed: only a full pass over the table finds them.
+            Err(error @ Error::Corrupt { .. }) => {
+                tracing::error!(%error, table = table.spec.name, seq, "the feed cannot be read here");
+                return Err(Error::Trimmed);
+            }
+            read => read?,
+        }
         let (seq, skip) = reached;
         collector.into_page(Position::After(format!("{seq}-{skip}")))
     }
 
-    /// The first sequence number that some registered consumer has yet to read; `u64::MAX` without consumers.
-    pub(super) fn oldest_position(&self) -> Result<u64> {
+    /// The first sequence number that some active consumer has yet to read; `u64::MAX` without consumers. A consumer that
+    /// has read nothing for long is not waited for: it gets [`Error::Trimmed`] when it comes back.
+    pub(super) fn oldest_position(&self, now_ms: u64) -> Result<u64> {
         let Some(table) = self.find_table(&self.options.positions_table) else {
             return Ok(u64::MAX);
         };
-        let mut oldest = u64::MAX;
         let range = KeyRange::of_prefix(keys::item_prefix(table.id));
+        let next_seq = self.log.last_seq() + 1;
+        let (mut oldest, mut lags) = (u64::MAX, Vec::new());
         let mut note = |item: &Item| {
-            if crate::feed::shard_of(item).is_none() {
-                return;
+            let position = next_position(item)?;
+            if self.is_waited_for(item, now_ms) {
+                oldest = oldest.min(position);
             }
-            // A consumer without a position has read nothing yet.
-            let position = item.s(crate::feed::POSITION_ATTRIBUTE).map(parse);
-            oldest = oldest.min(position.and_then(Result::ok).map_or(0, |(seq, _)| seq));
+            Some(position)
         };
         for next in self.merged(Space::Items, range.clone(), false) {
-            note(&next?.0);
+            let item = next?.0;
+            if let Some(position) = note(&item)
+                && let Some((table, consumer)) = crate::feed::consumer_of(&item)
+            {
+                let (table, consumer) = (table.to_owned(), consumer.to_owned());
+                let commits = next_seq.saturating_sub(position);
+                lags.push(ConsumerLag { table, consumer, commits });
+            }
         }
         // After a power cut a consumer may fall back to the position in the base store.
         for next in self.base.range(Space::Items, &range, false) {
             note(&read::decode_item(&next?.1)?);
         }
+        *self.consumer_lags.lock() = lags;
         Ok(oldest)
     }
+
+    /// Whether a consumer has read lately. While the store was closed, none could.
+    fn is_waited_for(&self, item: &Item, now_ms: u64) -> bool {
+        let seen_ms = crate::feed::seen_ms(item).unwrap_or(0).max(self.opened_ms);
+        let idle = Duration::from_millis(now_ms.saturating_sub(seen_ms));
+        idle <= self.options.feed_idle_max
+    }
+}
+
+/// The sequence number that a consumer reads next, zero if it has read nothing yet; `None` for an item without a position.
+fn next_position(item: &Item) -> Option<u64> {
+    crate::feed::shard_of(item)?;
+    let position = item.s(crate::feed::POSITION_ATTRIBUTE).map(parse);
+    Some(position.and_then(Result::ok).map_or(0, |(seq, _)| seq))
+}
+
+/// How far a consumer of the feed is behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConsumerLag {
+    /// The table whose changes it reads.
+    pub table: String,
+    /// Its name.
+    pub consumer: String,
+    /// Commits to all tables that it has yet to read past.
+    pub commits: u64,
 }
 
 fn empty_page(next: Position) -> FeedPage {

@@ -4,29 +4,40 @@
 //! 2. [`Log::flush`] writes the buffer to the operating system; the first caller does so for all.
 //! 3. [`Log::sync`] runs an fsync outside both locks, shared by everyone who waits.
 //!
-//! A failed write or fsync closes the log for good: an fsync is never retried, because the kernel may have dropped the
-//! bytes that it could not write.
+//! A failed fsync closes the log for good: it is never retried, because the kernel may have dropped the bytes that it could
+//! not write. A write that finds no room closes the log until there is room ([`full`]).
 
+mod full;
+pub(super) mod inspect;
 pub(super) mod record;
 pub(super) mod scan;
 mod segment;
+mod sync_times;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use tokio::sync::watch;
 
 use super::disk::{Disk, DiskFile};
 use crate::error::{Error, Result};
+use full::Dropped;
 use record::{HEADER_LEN, Header};
 pub(super) use segment::Segment;
+pub use sync_times::SyncDurations;
+use sync_times::SyncTimes;
+
+/// How long an async thread waits for the flush of another thread.
+const FLUSH_WAIT_MAX: Duration = Duration::from_millis(1);
 
 /// How far the log is flushed and synced.
 #[derive(Debug, Clone, Default)]
 struct Reached {
     synced: u64,
+    /// Why the log is closed for good.
     failed: Option<Arc<str>>,
 }
 
@@ -47,6 +58,20 @@ struct Writer {
     spare: Vec<u8>,
 }
 
+/// Files that an fsync has to cover, and whether the folder is one of them.
+struct Unsynced {
+    files: Vec<Arc<dyn DiskFile>>,
+    dir_changed: bool,
+}
+
+impl Writer {
+    fn take_unsynced(&mut self) -> Unsynced {
+        let mut files = std::mem::take(&mut self.unsynced);
+        files.push(Arc::clone(&self.file));
+        Unsynced { files, dir_changed: std::mem::take(&mut self.dir_changed) }
+    }
+}
+
 /// The log of one store.
 #[derive(Debug)]
 pub(super) struct Log {
@@ -59,7 +84,10 @@ pub(super) struct Log {
     flushed: AtomicU64,
     synced: AtomicU64,
     closed: AtomicBool,
-    failed: AtomicBool,
+    /// The log has failed or the disk is full.
+    refusing: AtomicBool,
+    dropped: Dropped,
+    sync_times: SyncTimes,
     reached: watch::Sender<Reached>,
     wanted: Mutex<u64>,
     wake_syncer: Condvar,
@@ -113,7 +141,9 @@ impl Log {
             flushed: AtomicU64::new(last_seq),
             synced: AtomicU64::new(0),
             closed: AtomicBool::new(false),
-            failed: AtomicBool::new(false),
+            refusing: AtomicBool::new(false),
+            dropped: Dropped::default(),
+            sync_times: SyncTimes::default(),
             reached: watch::Sender::new(Reached::default()),
             wanted: Mutex::new(0),
             wake_syncer: Condvar::new(),
@@ -137,14 +167,26 @@ impl Log {
 
     /// Hands everything up to `seq` to the operating system.
     pub(super) fn flush(&self, seq: u64) -> Result<()> {
-        if self.flushed.load(Ordering::Acquire) >= seq {
-            return Ok(());
+        if self.flushed.load(Ordering::Acquire) < seq {
+            let mut writer = self.writer.lock();
+            if self.flushed.load(Ordering::Acquire) < seq {
+                self.flush_locked(&mut writer)?;
+            }
         }
-        let mut writer = self.writer.lock();
-        if self.flushed.load(Ordering::Acquire) >= seq {
-            return Ok(());
+        self.check_kept(seq)
+    }
+
+    /// Like [`Log::flush`], on a thread that must not block for long. Returns false if another flush is slow.
+    pub(super) fn flush_soon(&self, seq: u64) -> Result<bool> {
+        if self.flushed.load(Ordering::Acquire) < seq {
+            let Some(mut writer) = self.writer.try_lock_for(FLUSH_WAIT_MAX) else {
+                return Ok(false);
+            };
+            if self.flushed.load(Ordering::Acquire) < seq {
+                self.flush_locked(&mut writer)?;
+            }
         }
-        self.flush_locked(&mut writer)
+        self.check_kept(seq).map(|()| true)
     }
 
     fn flush_locked(&self, writer: &mut Writer) -> Result<()> {
@@ -161,8 +203,12 @@ impl Log {
         let written = self.rotate_if_full(writer, first_seq).and_then(|()| {
             writer.file.append(&writer.spare).map_err(|source| Error::io("writing the log", source))
         });
-        if let Err(error) = written {
-            return Err(self.fail(error));
+        match written {
+            Ok(()) => {}
+            Err(error) if error.is_no_room() => {
+                return Err(self.drop_unwritten(writer, first_seq));
+            }
+            Err(error) => return Err(self.fail(error)),
         }
         writer.segment.note_written(first_seq, last_seq, writer.spare.len() as u64);
         writer.spare.clear();
@@ -187,35 +233,39 @@ impl Log {
     }
 
     /// Syncs everything appended so far, so that it survives a power cut. Blocks.
+    ///
+    /// On a full disk it syncs what was written before, and returns the error.
     pub(super) fn sync(&self) -> Result<()> {
         let _one_at_a_time = self.syncing.lock();
-        let (files, dir_changed, target) = {
+        let (flushed, files, target) = {
             let mut writer = self.writer.lock();
-            self.flush_locked(&mut writer)?;
-            let mut files = std::mem::take(&mut writer.unsynced);
-            files.push(Arc::clone(&writer.file));
-            let dir_changed = std::mem::take(&mut writer.dir_changed);
-            (files, dir_changed, self.flushed.load(Ordering::Acquire))
+            let flushed = self.flush_locked(&mut writer);
+            if !matches!(flushed, Ok(()) | Err(Error::DiskFull)) {
+                return flushed;
+            }
+            (flushed, writer.take_unsynced(), self.flushed.load(Ordering::Acquire))
         };
-        if target <= self.synced.load(Ordering::Acquire) && !dir_changed {
-            return Ok(());
+        if target > self.synced.load(Ordering::Acquire) || files.dir_changed {
+            self.sync_files(&files)?;
+            self.synced.store(target, Ordering::Release);
+            self.reached.send_modify(|reached| reached.synced = target);
         }
-        let synced = files
-            .iter()
-            .try_for_each(|file| file.sync())
-            .and_then(|()| if dir_changed { self.disk.sync_dir(&self.dir) } else { Ok(()) });
-        if let Err(source) = synced {
-            return Err(self.fail(Error::io("making the log durable", source)));
-        }
-        self.synced.store(target, Ordering::Release);
-        self.reached.send_modify(|reached| reached.synced = target);
-        Ok(())
+        flushed
+    }
+
+    fn sync_files(&self, files: &Unsynced) -> Result<()> {
+        let started = Instant::now();
+        let synced = files.files.iter().try_for_each(|file| file.sync());
+        let synced = synced
+            .and_then(|()| if files.dir_changed { self.disk.sync_dir(&self.dir) } else { Ok(()) });
+        self.sync_times.observe(started.elapsed());
+        synced.map_err(|source| self.fail(Error::io("making the log durable", source)))
     }
 
     /// Waits until `seq` is on disk.
     pub(super) async fn synced(&self, seq: u64) -> Result<()> {
         if self.synced.load(Ordering::Acquire) >= seq {
-            return Ok(());
+            return self.check_kept(seq);
         }
         let mut reached = self.reached.subscribe();
         {
@@ -226,9 +276,12 @@ impl Log {
             }
         }
         let reached = reached
-            .wait_for(|reached| reached.synced >= seq || reached.failed.is_some())
+            .wait_for(|reached| {
+                reached.synced >= seq || reached.failed.is_some() || self.is_dropped(seq)
+            })
             .await
             .map_err(|_| Error::Closed)?;
+        self.check_kept(seq)?;
         if reached.synced >= seq {
             return Ok(());
         }
@@ -237,7 +290,7 @@ impl Log {
     }
 
     /// Waits for a request for an fsync, at most `idle`. Returns whether one is due.
-    pub(super) fn wait_for_sync_request(&self, idle: std::time::Duration) -> bool {
+    pub(super) fn wait_for_sync_request(&self, idle: Duration) -> bool {
         let mut wanted = self.wanted.lock();
         let synced = || self.synced.load(Ordering::Acquire);
         let has_ended = || self.closed.load(Ordering::SeqCst) || self.check_open().is_err();
@@ -261,7 +314,7 @@ impl Log {
         self.closed.store(true, Ordering::SeqCst);
     }
 
-    /// Fails if the log refuses commits: it has failed, or was closed.
+    /// Fails if the log refuses commits: it has failed, the disk is full, or it was closed.
     pub(super) fn check_taking(&self) -> Result<()> {
         self.check_open()?;
         if self.closed.load(Ordering::SeqCst) {
@@ -270,21 +323,21 @@ impl Log {
         Ok(())
     }
 
-    /// Fails if the log has failed.
+    /// Fails if the log has failed or the disk is full.
     pub(super) fn check_open(&self) -> Result<()> {
         // Every commit checks this, so the common case takes no lock.
-        if !self.failed.load(Ordering::Acquire) {
+        if !self.refusing.load(Ordering::Acquire) {
             return Ok(());
         }
         match &self.reached.borrow().failed {
             Some(reason) => Err(Error::ReadOnly { reason: reason.to_string() }),
-            None => Ok(()),
+            None => Err(Error::DiskFull),
         }
     }
 
     /// Closes the log for good and wakes everyone who waits.
     pub(super) fn fail(&self, error: Error) -> Error {
-        if matches!(error, Error::ReadOnly { .. }) {
+        if matches!(error, Error::ReadOnly { .. } | Error::DiskFull) {
             return error;
         }
         let cause =
@@ -296,7 +349,7 @@ impl Log {
                 reached.failed = Some(Arc::from(reason.as_str()));
             }
         });
-        self.failed.store(true, Ordering::Release);
+        self.refusing.store(true, Ordering::Release);
         // The syncer hides unwritten commits from readers.
         self.wake_syncer();
         Error::ReadOnly { reason }
@@ -318,6 +371,11 @@ impl Log {
         self.flushed_seq()
     }
 
+    /// Durations of the fsyncs since opening.
+    pub(super) fn sync_durations(&self) -> SyncDurations {
+        self.sync_times.read()
+    }
+
     /// The last synced sequence number.
     pub(super) fn synced_seq(&self) -> u64 {
         self.synced.load(Ordering::Acquire)
@@ -333,16 +391,19 @@ impl Log {
         let mut removed = 0;
         loop {
             let first = {
-                let mut segments = self.segments.write();
+                let segments = self.segments.read();
                 match segments.as_slice() {
-                    [first, next, ..] if removable(first, next.first_seq) => segments.remove(0),
+                    [first, next, ..] if removable(first, next.first_seq) => Arc::clone(first),
                     _ => break,
                 }
             };
-            // One by one, so that a power cut can only bring back the last of them and leaves no gap.
-            std::fs::remove_file(&first.path)
+            // One by one, so that a power cut can only bring back the last of them and leaves no gap. A segment that cannot
+            // be removed stays in the list, so that the next trim removes it before its successors.
+            self.disk
+                .remove(&first.path)
                 .and_then(|()| self.disk.sync_dir(&self.dir))
                 .map_err(|source| Error::io("removing an old log segment", source))?;
+            self.segments.write().retain(|segment| segment.first_seq != first.first_seq);
             removed += 1;
         }
         Ok(removed)

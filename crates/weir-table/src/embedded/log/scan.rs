@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fs::{self, OpenOptions};
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,9 @@ use super::super::disk::Disk;
 use super::record::{self, HEADER_LEN, Header, MAGIC};
 use super::segment::{self, Segment};
 use crate::error::{Error, Result};
+
+/// What the operator of a store that does not open can do.
+pub(in super::super) const REPAIR: &str = "run `weir repair`, or restore a backup";
 
 /// The result of a scan: a sound log.
 #[derive(Debug)]
@@ -24,7 +28,8 @@ pub(in super::super) struct Scanned {
 
 /// Reads every record after `applied` and hands it to `replay`.
 ///
-/// A torn tail that was never synced is cut. Damage before records that were synced later is an error; nothing is skipped.
+/// A torn tail that was never synced is cut. Damage in records up to `applied` is passed over, because the base store has
+/// them. Other damage before records that were synced later is an error.
 pub(in super::super) fn replay(
     dir: &Path,
     disk: &dyn Disk,
@@ -43,7 +48,7 @@ pub(in super::super) fn replay(
             break;
         };
         let bytes = read(&segment.path)?;
-        let damage = read_segment(&segment, &bytes, &mut expected, |header, body| {
+        let damage = read_segment(&segment, &bytes, &mut expected, applied, |header, body| {
             if header.seq > applied { replay(header, body) } else { Ok(()) }
         })?;
         if let Some((offset, what)) = damage {
@@ -52,11 +57,8 @@ pub(in super::super) fn replay(
         }
     }
     if expected <= applied {
-        return Err(damaged(
-            dir,
-            0,
-            format!("the log ends at {}, the store is at {applied}", expected - 1),
-        ));
+        let what = format!("the log ends at {}, the store is at {applied}: {REPAIR}", expected - 1);
+        return Err(damaged(dir, 0, what));
     }
     Ok(Scanned { segments, last_seq: expected - 1, cut_bytes: 0 })
 }
@@ -65,7 +67,7 @@ fn damaged(path: &Path, offset: usize, what: impl Into<String>) -> Error {
     Error::Corrupt { path: path.to_owned(), offset: offset as u64, what: what.into() }
 }
 
-fn list(dir: &Path) -> Result<Vec<Arc<Segment>>> {
+pub(super) fn list(dir: &Path) -> Result<Vec<Arc<Segment>>> {
     let reading = |source| Error::io("listing the log's segments", source);
     let mut segments = Vec::new();
     for entry in fs::read_dir(dir).map_err(reading)? {
@@ -95,15 +97,16 @@ pub(in super::super) fn check_present(dir: &Path) -> Result<()> {
         Err(Error::Io { source, .. }) if source.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io("listing the log's segments", source))
         }
-        _ => Err(damaged(dir, 0, "the log is missing: restore a backup")),
+        _ => Err(damaged(dir, 0, format!("the log is missing: {REPAIR}"))),
     }
 }
 
 fn check_start(dir: &Path, segments: &[Arc<Segment>], applied: u64) -> Result<()> {
     match segments.first() {
-        None if applied > 0 => Err(damaged(dir, 0, "the log is missing")),
+        None if applied > 0 => Err(damaged(dir, 0, format!("the log is missing: {REPAIR}"))),
         Some(first) if first.first_seq > applied + 1 => {
-            let what = format!("starts at {}, the store is at {applied}", first.first_seq);
+            let what =
+                format!("starts at {}, the store is at {applied}: {REPAIR}", first.first_seq);
             Err(damaged(&first.path, 0, what))
         }
         _ => Ok(()),
@@ -125,15 +128,19 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).map_err(|source| Error::io(format!("reading {}", path.display()), source))
 }
 
-/// Reads a segment's records. Returns the offset of the first unreadable one, if there is one.
+/// Reads a segment's records. Returns the offset of the first unreadable one that is needed, if there is one.
 fn read_segment(
     segment: &Segment,
     bytes: &[u8],
     expected: &mut u64,
+    applied: u64,
     mut each: impl FnMut(&Header, &[u8]) -> Result<()>,
 ) -> Result<Option<(usize, &'static str)>> {
     if bytes.get(..segment::HEADER_LEN as usize) != Some(&segment::header(segment.first_seq)) {
-        return Ok(Some((0, "not a log segment of this name")));
+        if segment.first_seq > applied {
+            return Ok(Some((0, "not a log segment of this name")));
+        }
+        warn_passed(segment, 0, segment.first_seq);
     }
     if segment.first_seq != *expected {
         return Ok(Some((0, "a segment that does not follow the one before")));
@@ -141,18 +148,73 @@ fn read_segment(
     let mut offset = segment::HEADER_LEN as usize;
     while offset < bytes.len() {
         let rest = bytes.get(offset..).unwrap_or_default();
-        let (header, body) = match record::take(rest) {
+        let (header, body) = match take_expected(rest, *expected) {
             Ok(record) => record,
-            Err(malformed) => return Ok(Some((offset, malformed.0))),
+            Err(what) => match pass_folded(rest, *expected, applied) {
+                Some((skipped, next)) => {
+                    warn_passed(segment, offset, *expected);
+                    (*expected, offset) = (next, offset + skipped);
+                    continue;
+                }
+                None => return Ok(Some((offset, what))),
+            },
         };
-        if header.seq != *expected {
-            return Ok(Some((offset, "a record out of sequence")));
-        }
         each(&header, body)?;
         *expected += 1;
         offset += HEADER_LEN + header.body_len;
     }
     Ok(None)
+}
+
+fn take_expected(bytes: &[u8], expected: u64) -> Result<(Header, &[u8]), &'static str> {
+    match record::take(bytes) {
+        Ok((header, body)) if header.seq == expected => Ok((header, body)),
+        Ok(_) => Err("a record out of sequence"),
+        Err(malformed) => Err(malformed.0),
+    }
+}
+
+/// Passes over damage at the front of `bytes`, if every record that it may have hit is folded. Returns its length and the
+/// sequence number that follows.
+fn pass_folded(bytes: &[u8], expected: u64, applied: u64) -> Option<(usize, u64)> {
+    if expected > applied {
+        return None;
+    }
+    match next_sound(bytes, 1, |header| header.seq > expected) {
+        Some((offset, header)) if header.seq <= applied + 1 => Some((offset, header.seq)),
+        Some(_) => None,
+        // Without another beginning of a record the damage is one record: the last one.
+        None => {
+            let is_last = expected == applied && bytes.get(1..).and_then(find_magic).is_none();
+            is_last.then_some((bytes.len(), expected + 1))
+        }
+    }
+}
+
+/// The first sound record from an offset on that is `wanted`.
+pub(super) fn next_sound(
+    bytes: &[u8],
+    from: usize,
+    wanted: impl Fn(&Header) -> bool,
+) -> Option<(usize, Header)> {
+    let mut at = from;
+    while let Some(found) = bytes.get(at..).and_then(find_magic) {
+        at += found;
+        match record::take(bytes.get(at..).unwrap_or_default()) {
+            Ok((header, _)) if wanted(&header) => return Some((at, header)),
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+fn warn_passed(segment: &Segment, offset: usize, seq: u64) {
+    tracing::warn!(
+        file = %segment.path.display(),
+        offset,
+        seq,
+        "a damaged part of the log was passed over; the base store has its commits, the feed does not: see `weir verify`"
+    );
 }
 
 /// Cuts everything after the last good record, unless a later record shows that it was synced.
@@ -176,7 +238,7 @@ fn cut_tail(
         was_synced |= later_synced(Some(&bytes), expected);
     }
     if was_synced {
-        return Err(damaged(&segment.path, offset, what));
+        return Err(damaged(&segment.path, offset, format!("{what}: {REPAIR}")));
     }
     let cutting = |source| Error::io("cutting the torn end of the log", source);
     for later in segments.drain(position + 1..) {
@@ -199,19 +261,8 @@ fn cut_tail(
 
 /// Whether a sound record in `bytes` reports `seq` as synced.
 fn later_synced(bytes: Option<&[u8]>, seq: u64) -> bool {
-    let bytes = bytes.unwrap_or_default();
-    let mut at = 0;
-    while let Some(found) = bytes.get(at..).and_then(find_magic) {
-        at += found;
-        if let Ok((header, _)) = record::take(bytes.get(at..).unwrap_or_default())
-            && header.synced >= seq
-            && header.seq > seq
-        {
-            return true;
-        }
-        at += 1;
-    }
-    false
+    let wanted = |header: &Header| header.synced >= seq && header.seq > seq;
+    next_sound(bytes.unwrap_or_default(), 0, wanted).is_some()
 }
 
 fn find_magic(bytes: &[u8]) -> Option<usize> {
@@ -239,7 +290,7 @@ pub(in super::super) fn read_from(
             let what = format!("begins with {}, {expected} is missing", segment.first_seq);
             return Err(damaged(&segment.path, 0, what));
         }
-        while let Some((header, body)) = reader.next()? {
+        while let Some((header, body)) = reader.next(seq)? {
             if header.seq > last_seq {
                 return Ok(());
             }
@@ -296,26 +347,49 @@ impl<'a> Reader<'a> {
         Ok(Reader { segment, file, buffer: BUFFER.take(), base: segment.start_for(seq), at: 0 })
     }
 
-    fn next(&mut self) -> Result<Option<(Header, &[u8])>> {
+    /// The next record. Damage is passed over as long as it is before `seq`.
+    fn next(&mut self, seq: u64) -> Result<Option<(Header, &[u8])>> {
+        let found = match self.take() {
+            Err(error @ Error::Corrupt { .. }) => {
+                self.pass_damage(seq, error)?;
+                self.take()?
+            }
+            found => found?,
+        };
+        Ok(found.map(|(header, body)| (header, self.buffer.get(body).unwrap_or_default())))
+    }
+
+    /// Takes the next record. Returns its header, and where its body is in the buffer.
+    fn take(&mut self) -> Result<Option<(Header, Range<usize>)>> {
         if !self.have(HEADER_LEN)? {
             return Ok(None);
         }
-        let wrong = |reader: &Self, what: &str| {
-            Err(damaged(&reader.segment.path, reader.base as usize + reader.at, what))
-        };
+        let offset = |reader: &Self| reader.base as usize + reader.at;
         let header = match Header::take(self.buffer.get(self.at..).unwrap_or_default()) {
             Ok(header) => header,
-            Err(malformed) => return wrong(self, malformed.0),
+            Err(malformed) => return Err(damaged(&self.segment.path, offset(self), malformed.0)),
         };
         if !self.have(HEADER_LEN + header.body_len)? {
             return Ok(None);
         }
-        let start = self.at;
-        self.at += HEADER_LEN + header.body_len;
-        match record::take(self.buffer.get(start..self.at).unwrap_or_default()) {
-            Ok(record) => Ok(Some(record)),
-            Err(malformed) => wrong(self, malformed.0),
+        let end = self.at + HEADER_LEN + header.body_len;
+        if let Err(malformed) = record::take(self.buffer.get(self.at..end).unwrap_or_default()) {
+            return Err(damaged(&self.segment.path, offset(self), malformed.0));
         }
+        let body = self.at + HEADER_LEN..end;
+        self.at = end;
+        Ok(Some((header, body)))
+    }
+
+    /// Moves to the next sound record, unless that is after `seq`.
+    fn pass_damage(&mut self, seq: u64, error: Error) -> Result<()> {
+        let bytes = read(&self.segment.path)?;
+        let here = usize::try_from(self.base).unwrap_or(usize::MAX).saturating_add(self.at);
+        let next = next_sound(&bytes, here.saturating_add(1), |_| true);
+        let (offset, _) = next.filter(|(_, header)| header.seq <= seq).ok_or(error)?;
+        self.buffer.clear();
+        (self.base, self.at) = (offset as u64, 0);
+        Ok(())
     }
 
     /// Buffers `len` bytes at the current offset; returns false at the end of the written part.

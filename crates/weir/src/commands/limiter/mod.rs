@@ -82,7 +82,7 @@ enum Verb {
 pub(crate) async fn run(args: LimiterArgs, source: &Source) -> Result<(), Failure> {
     let loaded = args.api.load(source)?;
     if let Verb::ImportZae(verb) = args.verb {
-        return import_zae::run(&loaded, verb, args.api.json).await;
+        return import_zae::run(&loaded.local()?, verb, args.api.json).await;
     }
     Api::with(&loaded, async |api| {
         let context = ApiContext::new(api, namespace_path(&args.namespace, &[]), args.api.json);

@@ -118,7 +118,7 @@ async fn call(args: PracticeArgs, source: &Source) -> Result<(), Failure> {
     let loaded = args.api.load(source)?;
     let verb = match args.verb {
         Verb::Api(verb) => verb,
-        Verb::Migrate(verb) => return migrate::run(&loaded, *verb, args.api.json).await,
+        Verb::Migrate(verb) => return migrate::run(&loaded.local()?, *verb, args.api.json).await,
     };
     Api::with(&loaded, async |api| {
         let context = ApiContext::new(api, ROOT, args.api.json);

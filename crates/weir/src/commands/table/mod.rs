@@ -97,7 +97,7 @@ struct DeleteArgs {
 
 /// Runs the verb.
 pub(crate) async fn run(args: TableArgs, source: &Source) -> Result<(), Failure> {
-    let loaded = source.load(&args.store.given())?;
+    let loaded = source.load_for_store(&args.store.given())?;
     Place::of(&loaded.config.store)
         .with(Missing::Refuse, async |tables| match args.verb {
             Verb::Get(args) => get(tables, args).await,

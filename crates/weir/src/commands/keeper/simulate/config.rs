@@ -84,7 +84,7 @@ impl Proposal {
         let defs = all.into_iter();
         let defs = defs.filter_map(|label| Some((label.clone(), self.labels.get(label)?)));
         let defs: Vec<(Label, &ModelDefinition)> = defs.collect();
-        if !Place::of(&loaded.config.store).is_there() {
+        if loaded.remote.is_none() && !Place::of(&loaded.config.store).is_there() {
             let book = PriceBook::shipped().map_err(|error| Failure::fault(error.to_string()))?;
             let found = defs.into_iter().filter_map(|(label, def)| {
                 let vendor = def.vendor.as_ref();

@@ -1,0 +1,275 @@
+//! A disk that is full: writes are refused, nothing that was answered is lost, and the store goes on by itself when there is
+//! room again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use weir_table::embedded::{Embedded, Options, WriteState};
+use weir_table::feed::Position;
+use weir_table::{Error, Get, Item, Key, Kind, Query, Store, TableSpec, Write};
+use weir_testkit::{SmallDisk, eventually, eventually_eq};
+
+use crate::check::{self, Model};
+use crate::disk::{Leaves, TestDisk};
+use crate::disk_faults::{eventually_sound, write_until_refused};
+use crate::folder::Folder;
+use crate::power;
+use crate::seed::{self, Random};
+use crate::workload::{self, MAIN};
+
+const MIB: u64 = 1024 * 1024;
+/// Times that the disk of one store is filled.
+const ROUNDS: u64 = 4;
+
+async fn state_becomes(store: &Store<Embedded>, state: WriteState) {
+    eventually_eq(state, async || store.backend().write_state()).await;
+}
+
+fn assert_full(failures: &[Error]) {
+    assert!(!failures.is_empty());
+    for failure in failures {
+        assert!(matches!(failure, Error::DiskFull), "{failure:?}");
+    }
+}
+
+fn item(name: &str) -> Item {
+    Item::new().with("PK", "p").with("SK", name).with("pad", "x".repeat(200))
+}
+
+fn key(name: &str) -> Key {
+    Key::new("p", name)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_loses_nothing_and_the_store_goes_on_without_a_restart() {
+    let (mut torn, mut checked) = (0, 0);
+    for seed in seed::seeds(8, 300) {
+        eprintln!("full disk: WEIR_TEST_SEED={seed}");
+        let mut random = Random::of(&[seed, 8]);
+        let (folder, disk) = (Folder::new(), TestDisk::new());
+        let mut options = power::options(&folder.data(), &disk, &mut random);
+        // The bound is off, so that the log itself finds no room.
+        options.free_bytes_min = 0;
+        let mut model = Model::new(seed);
+        let store = workload::open(options.clone()).unwrap();
+        workload::prepare(&store).await.unwrap();
+        for _ in 0..ROUNDS {
+            disk.leave_room(random.below(100_000));
+            let (answered, failures) = write_until_refused(&store, &model).await;
+            assert_full(&failures);
+            assert_eq!(store.backend().write_state(), WriteState::DiskFull);
+            eventually_sound(&store, &model, &answered).await;
+            disk.leave_room(u64::MAX);
+            state_becomes(&store, WriteState::Accepting).await;
+            model.note(answered);
+            model.check(&store).await;
+            model.retry_tokens(&store).await;
+        }
+        drop(store);
+        if random.coin() {
+            disk.die();
+            disk.cut_power(Leaves::SomeSectors, &mut random);
+            disk.revive();
+        }
+        // What was written before the disk was full is synced before the store goes on.
+        let store = workload::open(options).unwrap();
+        assert_eq!(store.backend().stats().cut_bytes, 0, "the torn end was cut while running");
+        model.check(&store).await;
+        checked += model.checked;
+        torn += disk.torn();
+    }
+    eprintln!("{torn} torn ends, {checked} answers checked");
+    assert!(torn > 0 || seed::wanted().is_some(), "no append was torn");
+    assert!(checked > 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_write_never_appears_later() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    options.free_bytes_min = 0;
+    let store = workload::open(options.clone()).unwrap();
+    workload::prepare(&store).await.unwrap();
+    let latest = store.feed_read(MAIN, "log", &Position::Latest, 1).await.unwrap().next;
+    store.write(Write::put(MAIN, item("before"))).await.unwrap();
+    disk.leave_room(20);
+    for write in [Write::put(MAIN, item("refused")), Write::put(MAIN, item("late")).flushed()] {
+        let refused = store.write(write).await;
+        assert!(matches!(refused, Err(Error::DiskFull)), "{refused:?}");
+    }
+    let spec = TableSpec::new("refused", "PK", Kind::S);
+    assert!(matches!(store.create_table(&spec).await, Err(Error::DiskFull)));
+    disk.leave_room(u64::MAX);
+    state_becomes(&store, WriteState::Accepting).await;
+    store.write(Write::put(MAIN, item("after"))).await.unwrap();
+    let check = async |store: &Store<Embedded>| {
+        let names = check::scan(store, Query::scan(MAIN)).await;
+        let names: Vec<&str> = names.iter().map(|item| item.s("SK").unwrap()).collect();
+        assert_eq!(names, ["after", "before"]);
+        let page = store.feed_read(MAIN, "log", &latest, 10).await.unwrap();
+        let fed: Vec<String> = page.changes.iter().map(|change| change.key.to_string()).collect();
+        assert_eq!(fed, ["p | before", "p | after"]);
+        assert!(!store.table_names().await.unwrap().contains(&"refused".to_owned()));
+    };
+    check(&store).await;
+    assert!(store.backend().stats().space_refusals_total > 0);
+    drop(store);
+    check(&workload::open(options).unwrap()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_nearly_full_disk_refuses_growth_and_accepts_deletions_and_settlements() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    options.free_bytes_min = 8 * MIB;
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    for name in ["one", "two", "three"] {
+        store.write(Write::put(MAIN, item(name))).await.unwrap();
+    }
+    let put = || Write::put(MAIN, item("more"));
+    disk.leave_room(7 * MIB);
+    state_becomes(&store, WriteState::DiskNearlyFull).await;
+    let refused = store.write(put()).await;
+    assert!(matches!(refused, Err(Error::DiskFull)), "{refused:?}");
+    store.write(Write::delete(MAIN, key("one"))).await.unwrap();
+    store.write(Write::put(MAIN, item("two").with("settled", true)).essential()).await.unwrap();
+    disk.leave_room(3 * MIB);
+    state_becomes(&store, WriteState::DiskFull).await;
+    let refused = store.write(Write::delete(MAIN, key("two"))).await;
+    assert!(matches!(refused, Err(Error::DiskFull)), "{refused:?}");
+    assert!(store.get(&Get::new(MAIN, key("two"))).await.unwrap().is_some());
+    disk.leave_room(MIB);
+    // The base store cannot recover from a full disk, so nothing is folded into it.
+    let folded = store.backend().checkpoint().await;
+    assert!(matches!(folded, Err(Error::DiskFull)), "{folded:?}");
+    disk.leave_room(100 * MIB);
+    state_becomes(&store, WriteState::Accepting).await;
+    store.write(put()).await.unwrap();
+    store.backend().checkpoint().await.unwrap();
+    assert_eq!(check::scan(&store, Query::scan(MAIN)).await.len(), 3);
+    let stats = store.backend().stats();
+    assert_eq!(stats.space_refusals_total, 2);
+    assert!(stats.disk_free_bytes.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_fsync_is_final_even_on_a_full_disk() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    options.free_bytes_min = 0;
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    disk.fail_sync_after(0);
+    disk.leave_room(20);
+    let refused = store.write(Write::put(MAIN, item("refused")).flushed()).await;
+    assert!(refused.is_err());
+    disk.leave_room(u64::MAX);
+    // The store syncs before it goes on, and that fails.
+    state_becomes(&store, WriteState::Failed).await;
+    let refused = store.write(Write::put(MAIN, item("late"))).await;
+    assert!(matches!(refused, Err(Error::ReadOnly { .. })), "{refused:?}");
+}
+
+/// Writes items of its own until it is stopped, and through refusals. Returns how many were answered.
+async fn write_on(
+    store: Store<Embedded>,
+    task: u64,
+    stop: Arc<AtomicBool>,
+    done: Arc<AtomicU64>,
+) -> u64 {
+    let mut number = 0;
+    while !stop.load(Ordering::Relaxed) {
+        let name = format!("{task}-{number:08}");
+        let write = Write::put(MAIN, item(&name));
+        match store.write(if number % 2 == 0 { write } else { write.flushed() }).await {
+            Ok(_) => {
+                number += 1;
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(Error::DiskFull) => tokio::time::sleep(Duration::from_millis(2)).await,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    number
+}
+
+async fn answers_more(done: &AtomicU64, more: u64) {
+    let goal = done.load(Ordering::Relaxed) + more;
+    eventually(async || (done.load(Ordering::Relaxed) >= goal).then_some(())).await;
+}
+
+/// Fills a disk under load, frees it, and checks every answer, `rounds` times.
+async fn fill_and_free(
+    small: &SmallDisk,
+    options: Options,
+    rounds: u32,
+    fill: impl Fn(&SmallDisk),
+) {
+    let store = workload::open(options.clone()).unwrap();
+    workload::prepare(&store).await.unwrap();
+    let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let tasks: Vec<_> = (0..4)
+        .map(|task| {
+            tokio::spawn(write_on(store.clone(), task, Arc::clone(&stop), Arc::clone(&done)))
+        })
+        .collect();
+    for _ in 0..rounds {
+        answers_more(&done, 200).await;
+        fill(small);
+        state_becomes(&store, WriteState::DiskFull).await;
+        // Readers are served meanwhile.
+        assert!(store.get(&Get::new(MAIN, key("0-00000000"))).await.unwrap().is_some());
+        small.free();
+        state_becomes(&store, WriteState::Accepting).await;
+    }
+    answers_more(&done, 200).await;
+    stop.store(true, Ordering::Relaxed);
+    let mut expected = Vec::new();
+    for (task, written) in tasks.into_iter().enumerate() {
+        let written = written.await.unwrap();
+        expected.extend((0..written).map(|number| format!("{task}-{number:08}")));
+    }
+    expected.sort();
+    let names = async |store: &Store<Embedded>| {
+        let items = check::scan(store, Query::scan(MAIN)).await;
+        let mut names: Vec<_> = items.iter().map(|item| item.s("SK").unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    assert!(names(&store).await == expected, "the items are not those that were answered");
+    assert!(store.backend().verify().await.unwrap().is_sound());
+    drop(store);
+    let store = workload::open(options).unwrap();
+    assert!(names(&store).await == expected, "the items are not those that were answered");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disk_that_fills_and_is_freed_under_load_loses_nothing() {
+    let Some(small) = SmallDisk::mount(256) else {
+        return;
+    };
+    let mut options = Options::new(small.data());
+    options.free_bytes_min = 64 * MIB;
+    options.checkpoint_interval = Duration::from_millis(50);
+    options.segment_bytes_max = MIB;
+    // The base store must not meet the end of the disk.
+    fill_and_free(&small, options, 3, |small| small.fill_to(24 * MIB)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_finds_no_room_goes_on_when_there_is() {
+    let Some(small) = SmallDisk::mount(64) else {
+        return;
+    };
+    let mut options = Options::new(small.data());
+    // The log meets the end of the disk itself; nothing is folded, because the base store must not.
+    options.free_bytes_min = 0;
+    options.checkpoint_interval = Duration::from_secs(600);
+    options.segment_bytes_max = 64 * 1024;
+    fill_and_free(&small, options, 5, SmallDisk::fill).await;
+}
