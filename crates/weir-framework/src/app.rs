@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
+use axum::body::Bytes;
 use tokio::sync::watch;
 use weir_table::clock::Clock;
 use weir_table::{AnyBackend, Result, Store, TableSpec};
@@ -109,9 +110,19 @@ struct Shared {
     data: Option<PathBuf>,
     opened: OnceLock<Opened>,
     jobs: OnceLock<jobs::Running>,
-    openapi: OnceLock<String>,
+    openapi: OnceLock<Bytes>,
     origin: OnceLock<Origin>,
-    stop: watch::Sender<bool>,
+    phase: watch::Sender<Phase>,
+}
+
+/// The phase of a server's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Serving,
+    /// Readiness is off.
+    Draining,
+    /// The listener is closed.
+    Stopped,
 }
 
 impl std::fmt::Debug for App {
@@ -150,7 +161,7 @@ impl App {
             jobs: OnceLock::new(),
             openapi: OnceLock::new(),
             origin: OnceLock::new(),
-            stop: watch::Sender::new(false),
+            phase: watch::Sender::new(Phase::Serving),
         }));
         let tables = services.iter().flat_map(|service| service.tables());
         for spec in tables.chain([
@@ -248,17 +259,29 @@ impl App {
     /// Resolves when the server stops. A response that has no end of its own ends then.
     pub async fn stopped(&self) {
         // The sender is part of this value, so the wait does not fail.
-        self.0.stop.subscribe().wait_for(|stop| *stop).await.ok();
+        self.0.phase.subscribe().wait_for(|phase| *phase == Phase::Stopped).await.ok();
+    }
+
+    /// Whether the server is about to stop: it still serves, and load balancers should send no more requests.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        *self.0.phase.borrow() != Phase::Serving
+    }
+
+    /// Turns readiness off.
+    pub(crate) fn drain(&self) {
+        self.0.phase.send_replace(Phase::Draining);
     }
 
     /// Ends every wait in [`App::stopped`].
     pub(crate) fn stop(&self) {
-        self.0.stop.send_replace(true);
+        self.0.phase.send_replace(Phase::Stopped);
     }
 
-    /// The OpenAPI description; `{}` before the routes are declared.
-    pub(crate) fn openapi(&self) -> &str {
-        self.0.openapi.get().map_or("{}", String::as_str)
+    /// The OpenAPI description; `{}` before the routes are declared. Responses share its memory, because clients without
+    /// credentials may ask for it as often as they like.
+    pub(crate) fn openapi(&self) -> Bytes {
+        self.0.openapi.get().cloned().unwrap_or(Bytes::from_static(b"{}"))
     }
 
     /// Where the server accepts requests; none in a command, which has no listener.
@@ -271,7 +294,7 @@ impl App {
     }
 
     pub(crate) fn describe(&self, openapi: String) {
-        self.0.openapi.set(openapi).ok();
+        self.0.openapi.set(openapi.into()).ok();
     }
 
     /// Generates the admin key on the first start with an embedded store and saves it in the store's folder.

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::auth::grant::{Access, Grants};
 use crate::auth::scope_kind::ScopeKind;
 use crate::auth::{AuthError, Identity, TokenError};
-use crate::edge::RequestContext;
+use crate::edge::{BodyBounds, RequestContext};
 use crate::extract::{PathParams, too_large};
 use crate::metrics::RouteMetrics;
 use crate::required_scope::{Denied, RequiredScope, check_ids};
@@ -77,6 +77,26 @@ pub(crate) struct DeclaredRoute {
     pub(crate) body_bytes_max: Option<usize>,
 }
 
+impl DeclaredRoute {
+    /// The bounds of its bodies, where they are not those of the listener.
+    fn body_bounds(&self, app: &App) -> Option<BodyBounds> {
+        let settings = app.bounds();
+        match (self.body_bytes_max, self.required_scope) {
+            (Some(bytes_max), _) => Some(BodyBounds { bytes_max, timeout: None }),
+            (None, RequiredScope::Public(_)) => Some(BodyBounds {
+                bytes_max: settings.public_body_bytes_max,
+                timeout: Some(settings.public_body_timeout),
+            }),
+            (None, _) => None,
+        }
+    }
+
+    /// Whether this is the route of scrapers.
+    fn is_metrics(&self) -> bool {
+        self.path == "/metrics"
+    }
+}
+
 /// The outcome of [`check`], which the access log and the metrics read.
 #[derive(Debug)]
 pub(crate) struct Authorized {
@@ -85,6 +105,10 @@ pub(crate) struct Authorized {
 }
 
 impl Authorized {
+    pub(crate) fn is_admin(&self) -> bool {
+        self.caller.as_deref().is_some_and(|identity| identity.grants.is_admin())
+    }
+
     pub(crate) fn subject(&self) -> Option<&str> {
         self.caller.as_deref().map(|identity| identity.subject.as_str())
     }
@@ -98,7 +122,7 @@ pub(crate) async fn authorize<F: Future<Output = Response>>(
     handler: impl FnOnce(App, Request) -> F,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
-    if let Some(refused) = check_length(&parts, route) {
+    if let Some(refused) = check_length(&app, &parts, route) {
         return refused.into_response();
     }
     let params = match route.required_scope {
@@ -108,7 +132,13 @@ pub(crate) async fn authorize<F: Future<Output = Response>>(
     let find = |name: &str| params.as_ref()?.get(name);
     let (caller, checked) = check(&app, route.required_scope, &parts, find).await;
     if let Some(context) = parts.extensions.get::<RequestContext>() {
-        context.set_authorized(Authorized { metrics: route.metrics, caller });
+        let authorized = Authorized { metrics: route.metrics, caller };
+        let is_operator = authorized.is_admin() || route.is_metrics();
+        context.set_authorized(authorized);
+        // The edge admits any key on the operators' reserve; a route without credentials has not checked it.
+        if checked.is_ok() && context.admission().is_for_operators() && !is_operator {
+            return context.admission().overloaded().into_response();
+        }
     }
     match checked {
         Ok(()) => handler(app, Request::from_parts(parts, body)).await,
@@ -116,11 +146,11 @@ pub(crate) async fn authorize<F: Future<Output = Response>>(
     }
 }
 
-/// Refuses a body whose announced length exceeds the bound of the route, and notes the bound for its reader.
-fn check_length(parts: &Parts, route: DeclaredRoute) -> Option<ApiError> {
+/// Refuses a body whose announced length exceeds the bound of the route, and notes the bounds for its reader.
+fn check_length(app: &App, parts: &Parts, route: DeclaredRoute) -> Option<ApiError> {
     let context = parts.extensions.get::<RequestContext>()?;
-    if let Some(bytes_max) = route.body_bytes_max {
-        context.set_body_bytes_max(bytes_max);
+    if let Some(bounds) = route.body_bounds(app) {
+        context.set_body_bounds(bounds);
     }
     let is_too_long = content_length(&parts.headers)? > context.body_bytes_max() as u64;
     is_too_long.then(|| too_large(context.body_bytes_max()))

@@ -4,16 +4,13 @@ use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{FromRequest, FromRequestParts, RawPathParams, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri, header};
-use http_body_util::BodyExt as _;
 use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
+pub use crate::body::{bytes, pieces, too_large};
 use crate::edge::RequestContext;
 use crate::fraction::without_empty_fractions;
 use crate::{ApiError, Code, serde_problem};
-
-/// The largest body of a request that did not come through the edge, in bytes.
-const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 const JSON: &str = "application/json";
 
@@ -121,39 +118,6 @@ async fn json_bytes(request: Request) -> Result<Bytes, ApiError> {
     bytes(request).await
 }
 
-/// Reads a body of any content type, up to the bound of its route.
-///
-/// # Errors
-/// The body is too large, or cut off.
-pub async fn bytes(request: Request) -> Result<Bytes, ApiError> {
-    let bytes_max = bound(&request);
-    whole(request.into_body(), bytes_max).await
-}
-
-/// Passes a body of any content type to `take`, piece by piece as it arrives, up to the bound of its route.
-///
-/// # Errors
-/// The body is too large or cut off, or `take` refuses a piece.
-pub async fn pieces<E: From<ApiError>>(
-    request: Request,
-    mut take: impl FnMut(&[u8]) -> Result<(), E>,
-) -> Result<(), E> {
-    let bytes_max = bound(&request);
-    let (mut body, mut left) = (request.into_body(), bytes_max);
-    while let Some(frame) = body.frame().await {
-        let Ok(piece) = frame.map_err(|_| cut_off())?.into_data() else { continue };
-        left = left.checked_sub(piece.len()).ok_or_else(|| too_large(bytes_max))?;
-        take(&piece)?;
-    }
-    Ok(())
-}
-
-/// The largest body of a request.
-fn bound(request: &Request) -> usize {
-    let context = request.extensions().get::<RequestContext>();
-    context.map_or(BODY_BYTES_MAX, RequestContext::body_bytes_max)
-}
-
 /// Checks that the content type is JSON.
 fn check_json(headers: &HeaderMap) -> Result<(), ApiError> {
     let kind = headers.get(header::CONTENT_TYPE);
@@ -164,28 +128,6 @@ fn check_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::new(Code::UNSUPPORTED_MEDIA_TYPE, detail))
 }
 
-/// Reads a body of at most `bytes_max`. Most arrive in one piece, which is not copied.
-async fn whole(mut body: axum::body::Body, bytes_max: usize) -> Result<Bytes, ApiError> {
-    let (mut first, mut all) = (Bytes::new(), Vec::new());
-    while !body.is_end_stream()
-        && let Some(frame) = body.frame().await
-    {
-        let Ok(piece) = frame.map_err(|_| cut_off())?.into_data() else { continue };
-        if piece.len() > bytes_max - first.len().max(all.len()) {
-            return Err(too_large(bytes_max));
-        }
-        if first.is_empty() {
-            first = piece;
-            continue;
-        }
-        if all.is_empty() {
-            all.extend_from_slice(&first);
-        }
-        all.extend_from_slice(&piece);
-    }
-    Ok(if all.is_empty() { first } else { all.into() })
-}
-
 /// Parses a JSON object.
 fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     // Serde would accept an array as the fields of a struct, in order.
@@ -193,13 +135,6 @@ fn object<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
         return Err(ApiError::invalid("body", "is an array; it must be an object"));
     }
     parsed(text)
-}
-
-/// The error of a body that is too large.
-#[must_use]
-pub fn too_large(bytes_max: usize) -> ApiError {
-    let detail = format!("the body is larger than {bytes_max} bytes, the bound of this route");
-    ApiError::new(Code::PAYLOAD_TOO_LARGE, detail).with("body_bytes_max", bytes_max)
 }
 
 /// Parses a body. A body that does not parse is parsed again: without fractions of zeros, and then to find the path of
@@ -228,10 +163,6 @@ fn wrong_json(error: &serde_path_to_error::Error<serde_json::Error>) -> ApiError
         Some((problem, _)) if error.inner().is_data() => wrong_at("body", error, problem),
         _ => ApiError::invalid("body", format!("is not JSON: {problem}")),
     }
-}
-
-fn cut_off() -> ApiError {
-    ApiError::invalid("body", "could not be read to its end")
 }
 
 fn is_json(kind: &str) -> bool {

@@ -16,6 +16,7 @@ pub mod api;
 pub mod app;
 pub mod auth;
 pub mod authorize;
+mod body;
 pub mod client;
 pub mod client_address;
 pub mod code;

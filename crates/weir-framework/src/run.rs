@@ -1,4 +1,8 @@
 //! Runs a server: listens, serves, and on SIGTERM or SIGINT finishes the requests in progress and closes the store.
+//!
+//! 1. The stop signal turns readiness off; for `drain_delay` everything is served as before.
+//! 2. Then the listener closes, and each open connection closes after its next response.
+//! 3. After `drain_timeout`, or a second signal, requests in progress are cut off.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -51,7 +55,36 @@ pub struct Started {
 pub async fn run(server: Server, ready: impl FnOnce(Started)) -> Result<()> {
     // Signal handlers are installed before the server can be reached, so that no signal kills it.
     let mut stop = Stop::new()?;
-    run_until(server, ready, async || stop.wait().await).await
+    let has_certificate = server.listen_settings.tls.is_some();
+    tokio::select! {
+        served = run_until(server, ready, async || stop.wait().await) => served,
+        () = log_hangups(has_certificate) => Ok(()),
+    }
+}
+
+/// Lets the process survive SIGHUP from now on.
+///
+/// # Errors
+/// The signal cannot be caught.
+pub fn survive_hangup() -> Result<()> {
+    catch(SignalKind::hangup()).map(drop)
+}
+
+/// Logs each SIGHUP; the listener reads its certificate again by itself. Never ends.
+async fn log_hangups(has_certificate: bool) {
+    if let Ok(mut hangups) = catch(SignalKind::hangup()) {
+        while hangups.recv().await.is_some() {
+            match has_certificate {
+                true => tracing::info!("SIGHUP: reading the certificate again"),
+                false => tracing::info!("SIGHUP: there is nothing to reload without a certificate"),
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+fn catch(kind: SignalKind) -> Result<Signal> {
+    signal(kind).map_err(|source| Error::io("catching signals", source))
 }
 
 /// Serves until `stop` resolves. When it resolves a second time, requests in progress are dropped.
@@ -86,7 +119,7 @@ async fn serve(
         // All requests and jobs share the connections to a remote store, in one runtime.
         listen_settings.threads = 0;
     }
-    let drain_max = listen_settings.drain_timeout;
+    let (drain_delay, drain_max) = (listen_settings.drain_delay, listen_settings.drain_timeout);
     let listener = Listener::bind(&listen, listen_settings).await?;
     let origin = listener.origin();
     let app = App::open(store, settings, data.clone(), &services).await?;
@@ -102,14 +135,20 @@ async fn serve(
         let routes = router::local(&app, &services);
         serving.spawn(serve_socket(listener, routes, drain_max, app.clone()));
     }
+    let listener = listener.metrics(app.metrics().listener.clone());
     let routes = router::public(&app, &services);
     serving.spawn(listener.serve(routes, stopped(app.clone())));
     ready(Started { origin, admin_key_file });
 
     stop().await;
-    tracing::info!("stopping; requests under way are finished first");
-    app.stop();
+    app.drain();
     let drained = async {
+        if !drain_delay.is_zero() {
+            tracing::info!(?drain_delay, "stopping; readiness is off, requests are still served");
+            tokio::time::sleep(drain_delay).await;
+        }
+        tracing::info!("stopping; requests under way are finished first");
+        app.stop();
         while serving.join_next().await.is_some() {}
         if let Some(jobs) = app.jobs() {
             jobs.drain(drain_max).await;
@@ -150,7 +189,7 @@ struct Stop {
 
 impl Stop {
     fn new() -> Result<Stop> {
-        let catch = |kind| signal(kind).map_err(|source| Error::io("catching signals", source));
+        survive_hangup()?;
         Ok(Stop {
             terminate: catch(SignalKind::terminate())?,
             interrupt: catch(SignalKind::interrupt())?,

@@ -33,9 +33,20 @@ pub struct ServerSettings {
     /// Maximum number of open connections.
     #[config(default = 16_384, env = "WEIR_CONNECTIONS_MAX")]
     pub connections_max: usize,
-    /// Maximum number of concurrent requests.
+    /// Maximum number of open connections of one address (IPv6: of one /64 network). Further ones are closed at once.
+    /// The networks in trusted_proxies have no such limit.
+    #[config(default = 1024, env = "WEIR_CONNECTIONS_PER_ADDRESS_MAX")]
+    pub connections_per_address_max: usize,
+    /// Maximum number of concurrent requests. A request whose body is still arriving does not count.
     #[config(default = 1024, env = "WEIR_REQUESTS_MAX")]
     pub requests_max: usize,
+    /// Maximum memory of all request bodies in flight, in bytes. Small bodies that arrive with their headers do not count.
+    #[config(default = 268_435_456, env = "WEIR_BODY_BYTES_IN_FLIGHT_MAX")]
+    pub body_bytes_in_flight_max: usize,
+    /// Seconds between the stop signal and the end of accepting connections. Requests are served during that time and
+    /// /readyz returns 503, so that load balancers send no more of them.
+    #[config(default = 0, env = "WEIR_DRAIN_DELAY_SECS")]
+    pub drain_delay_secs: u64,
     /// Seconds that requests in progress may take to finish when the server stops.
     #[config(default = 30, env = "WEIR_DRAIN_TIMEOUT_SECS")]
     pub drain_timeout_secs: u64,

@@ -162,6 +162,13 @@ impl Builder {
         self
     }
 
+    /// Changes the settings of the listener.
+    #[must_use]
+    pub fn listen(mut self, change: impl FnOnce(&mut listen::Settings)) -> Builder {
+        change(&mut self.listen);
+        self
+    }
+
     /// Starts the server.
     pub async fn start(self) -> TestApp {
         let folder = tempfile::tempdir().expect("a temporary folder");

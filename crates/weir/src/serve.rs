@@ -36,6 +36,8 @@ pub(crate) struct ServeArgs {
 
 /// Serves until SIGTERM or SIGINT.
 pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure> {
+    // First, because opening a large store takes a while.
+    weir_framework::run::survive_hangup()?;
     let loaded = source.load(&args.flags.given())?;
     check_shared_keys(&loaded)?;
     let config = loaded.config;

@@ -15,7 +15,7 @@ pub struct Alive {
 /// Readiness of the server.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Readiness {
-    /// `ready` or `not_ready`.
+    /// `ready`, `not_ready` or `draining`.
     pub status: String,
     /// Version of the server.
     pub version: String,

@@ -4,15 +4,15 @@
 //! It is one service around all routes rather than a tower layer for each of these, because a layer
 //! costs every request a boxed service, a boxed future and two moves of request and response.
 //!
-//! 1. [`Edge`] takes a permit and calls the handler: on the
-//!    fast path (`fast_path`) or through axum's router.
+//! 1. [`Edge`] takes a permit (`capacity`) and calls the handler: on the fast path (`fast_path`) or through axum's router.
+//!    While a body is on its way, the request holds no permit ([`crate::body`]).
 //! 2. [`ResponseFuture`] waits for the handler, at most until the deadline.
 //! 3. Then it writes the body of an error, compresses a large response, adds the request's id, and
 //!    records the request in the access log and the metrics.
 
 mod access_log;
+mod capacity;
 mod compression;
-mod concurrency_limit;
 mod deadline;
 pub(crate) mod fast_path;
 mod request_context;
@@ -32,25 +32,24 @@ use tower_service::Service;
 use crate::app::App;
 use crate::authorize::Local;
 use crate::client_address::client_address;
-use crate::limits;
 use crate::listen::Routes;
-use crate::metrics::{Rejection, RouteMetrics};
+use crate::metrics::RouteMetrics;
 use crate::networks::Networks;
 use crate::settings::ServerSettings;
-use crate::{ApiError, Code};
 use access_log::AccessLog;
-use concurrency_limit::{ConcurrencyLimit, Permit};
+use capacity::{Admission, Capacity};
 use deadline::ConnectionTimer;
 use fast_path::FastRoute;
-pub(crate) use request_context::RequestContext;
+pub(crate) use request_context::{BodyBounds, RequestContext};
 use response_future::HandlerFuture;
 pub use response_future::ResponseFuture;
 
 /// The route label of requests that match no route, and of those of the socket.
 const NO_ROUTE: &str = "none";
 const SOCKET: &str = "socket";
-/// The `Retry-After` of a request beyond the limit of concurrent requests.
-const OVERLOADED_RETRY_SECS: u64 = 1;
+/// A body without credentials: a client's secret or a token, as JSON or as a form.
+const PUBLIC_BODY_BYTES_MAX: usize = 16 * 1024;
+const PUBLIC_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The limits of a request.
 #[derive(Debug, Clone)]
@@ -59,8 +58,14 @@ pub struct Settings {
     pub body_bytes_max: usize,
     /// The time limit of a request, its body included (30 s).
     pub request_timeout: Duration,
-    /// Concurrent requests (1024); further ones are refused with 503.
+    /// Concurrent requests (1024), without those that wait for their bodies; further ones are refused with 503.
     pub requests_max: usize,
+    /// Memory for request bodies that do not arrive with their heads, in bytes (256 MiB).
+    pub body_bytes_in_flight_max: usize,
+    /// The largest body of a request to a route without credentials, in bytes (16 KiB).
+    pub public_body_bytes_max: usize,
+    /// Time for the body of a request to a route without credentials (5 s).
+    pub public_body_timeout: Duration,
     /// Whether large responses are compressed for clients that accept it.
     pub compression: bool,
     /// Proxies whose reports of the client's address are believed.
@@ -79,6 +84,9 @@ impl From<&ServerSettings> for Settings {
             body_bytes_max: server.body_bytes_max,
             request_timeout: Duration::from_secs(server.request_timeout_secs),
             requests_max: server.requests_max,
+            body_bytes_in_flight_max: server.body_bytes_in_flight_max,
+            public_body_bytes_max: PUBLIC_BODY_BYTES_MAX.min(server.body_bytes_max),
+            public_body_timeout: PUBLIC_BODY_TIMEOUT,
             compression: server.compression,
             trusted_proxies: server.trusted_proxies.clone(),
         }
@@ -97,7 +105,7 @@ pub struct Edge {
 #[derive(Debug, Clone)]
 struct EdgeState {
     app: App,
-    concurrency: Arc<ConcurrencyLimit>,
+    capacity: Arc<Capacity>,
     fast_routes: Arc<[FastRoute]>,
     /// The metrics of requests that match no route.
     unmatched: &'static RouteMetrics,
@@ -112,7 +120,7 @@ impl EdgeState {
         let (metrics, settings) = (app.metrics(), app.bounds());
         EdgeState {
             app: app.clone(),
-            concurrency: ConcurrencyLimit::new(settings.requests_max, metrics.in_flight.clone()),
+            capacity: Capacity::new(settings, metrics),
             fast_routes: Arc::new([]),
             unmatched: metrics.route(if local.is_some() { SOCKET } else { NO_ROUTE }),
             body_bytes_max,
@@ -124,24 +132,8 @@ impl EdgeState {
     /// A copy for one connection, so that connections on different cores do not share reference
     /// counts.
     fn for_connection(&self) -> Arc<EdgeState> {
-        Arc::new(EdgeState { concurrency: self.concurrency.handle(), ..self.clone() })
+        Arc::new(EdgeState { capacity: self.capacity.handle(), ..self.clone() })
     }
-
-    /// Takes a permit.
-    fn admit(&self) -> Option<Permit> {
-        let permit = ConcurrencyLimit::try_acquire(&self.concurrency);
-        if permit.is_none() {
-            self.app.metrics().rejected(Rejection::Overloaded);
-        }
-        permit
-    }
-}
-
-fn overloaded() -> ApiError {
-    let detail = format!(
-        "the server is at its limit of concurrent requests; retry after {OVERLOADED_RETRY_SECS} s"
-    );
-    limits::retry_after(ApiError::new(Code::SERVICE_UNAVAILABLE, detail), OVERLOADED_RETRY_SECS)
 }
 
 impl Edge {
@@ -169,16 +161,17 @@ impl Edge {
             fast_path::find(&state.fast_routes, request.method(), request.uri()).unzip();
         let trusted = &state.app.bounds().trusted_proxies;
         let client = peer.map(|peer| client_address(peer.ip(), request.headers(), trusted));
-        let context = RequestContext::new(request.headers(), client, state.body_bytes_max, params);
-        let permit = state.admit();
+        let (admission, headers) = (Admission::new(&state.capacity), request.headers());
+        let is_admitted = admission.admit(&request);
+        let context = RequestContext::new(headers, client, state.body_bytes_max, params, admission);
         request.extensions_mut().insert(context.clone());
-        let handler = match (&permit, fast_route) {
-            (None, _) => HandlerFuture::refused(overloaded()),
-            (Some(_), Some(route)) => HandlerFuture::Fast(route.call(&state.app, request)),
-            (Some(_), None) => self.route(request, peer),
+        let handler = match fast_route {
+            _ if !is_admitted => HandlerFuture::refused(context.admission().overloaded()),
+            Some(route) => HandlerFuture::Fast(route.call(&state.app, request)),
+            None => self.route(request, peer),
         };
         let deadline = self.timer.deadline(deadline);
-        ResponseFuture { state, context, access_log, handler, permit, deadline, accept_encoding }
+        ResponseFuture { state, context, access_log, handler, deadline, accept_encoding }
     }
 
     /// Calls axum's router.

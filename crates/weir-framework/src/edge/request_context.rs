@@ -3,11 +3,13 @@
 use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 
+use super::capacity::Admission;
 use super::fast_path::ParamSpans;
 use crate::authorize::Authorized;
 use crate::request_id::RequestId;
@@ -21,11 +23,20 @@ struct Inner {
     id: RequestId,
     client_address: Option<IpAddr>,
     body_bytes_max: usize,
-    /// The bound of the route, where it has one of its own.
-    route_body_bytes_max: OnceLock<usize>,
+    /// The bounds of the route, where it has bounds of its own.
+    route_body: OnceLock<BodyBounds>,
     /// The path parameters, if the fast path has matched them.
     params: Option<ParamSpans>,
     authorized: OnceLock<Authorized>,
+    admission: Admission,
+}
+
+/// The bounds of a body that a route sets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BodyBounds {
+    pub(crate) bytes_max: usize,
+    /// Time for the whole body, where it is shorter than that of the request.
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl RequestContext {
@@ -34,6 +45,7 @@ impl RequestContext {
         client_address: Option<IpAddr>,
         body_bytes_max: usize,
         params: Option<ParamSpans>,
+        admission: Admission,
     ) -> RequestContext {
         let id = RequestId::of(headers);
         let authorized = OnceLock::new();
@@ -41,9 +53,10 @@ impl RequestContext {
             id,
             client_address,
             body_bytes_max,
-            route_body_bytes_max: OnceLock::new(),
+            route_body: OnceLock::new(),
             params,
             authorized,
+            admission,
         }))
     }
 
@@ -58,12 +71,27 @@ impl RequestContext {
 
     /// The largest body that the route accepts.
     pub(crate) fn body_bytes_max(&self) -> usize {
-        self.0.route_body_bytes_max.get().copied().unwrap_or(self.0.body_bytes_max)
+        self.0.route_body.get().map_or(self.0.body_bytes_max, |bounds| bounds.bytes_max)
     }
 
-    /// Sets the bound of the route, which replaces that of the listener.
-    pub(crate) fn set_body_bytes_max(&self, bytes_max: usize) {
-        self.0.route_body_bytes_max.set(bytes_max).ok();
+    /// Time for the whole body, on routes that bound it.
+    pub(crate) fn body_timeout(&self) -> Option<Duration> {
+        self.0.route_body.get()?.timeout
+    }
+
+    /// Sets the bounds of the route, which replace those of the listener.
+    pub(crate) fn set_body_bounds(&self, bounds: BodyBounds) {
+        self.0.route_body.set(bounds).ok();
+    }
+
+    /// The request's share of the server's capacity.
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.0.admission
+    }
+
+    /// Whether the caller has turned out to be an administrator.
+    pub(crate) fn is_admin(&self) -> bool {
+        self.authorized().is_some_and(Authorized::is_admin)
     }
 
     pub(crate) fn params(&self) -> Option<&ParamSpans> {

@@ -14,7 +14,6 @@ use axum::routing::future::RouteFuture;
 use super::EdgeState;
 use super::access_log::AccessLog;
 use super::compression;
-use super::concurrency_limit::Permit;
 use super::deadline::Deadline;
 use super::fast_path::FastResponse;
 use super::request_context::RequestContext;
@@ -59,7 +58,6 @@ pub struct ResponseFuture {
     pub(super) context: RequestContext,
     pub(super) access_log: AccessLog,
     pub(super) handler: HandlerFuture,
-    pub(super) permit: Option<Permit>,
     pub(super) deadline: Deadline,
     pub(super) accept_encoding: Option<HeaderValue>,
 }
@@ -79,14 +77,14 @@ impl Future for ResponseFuture {
             Poll::Ready(response) => response,
             Poll::Pending => {
                 ready!(this.deadline.poll(cx));
-                this.state.app.metrics().rejected(Rejection::TimedOut);
+                this.context.admission().reject(Rejection::TimedOut);
                 let detail = "the request did not complete in time";
                 ApiError::new(Code::REQUEST_TIMEOUT, detail).into_response()
             }
         };
         // Drops the handler, in case it timed out, and frees its place for the next request.
         this.handler = HandlerFuture::Refused(None);
-        this.permit = None;
+        this.context.admission().end();
         Poll::Ready(Ok(this.complete(response)))
     }
 }

@@ -11,13 +11,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::{Id, JoinError, JoinSet};
 
+use super::addresses::{Addresses, Counted};
 use super::connection::{ServerContext, serve};
 use super::workers::{WorkerId, Workers};
 use super::{Routes, Settings};
+use crate::metrics::{ListenerMetrics, Refusal, gauge};
 
 /// The pause after the system refused a connection, so that descriptors can become free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -28,11 +30,12 @@ pub(super) async fn run<R: Routes>(
     workers: Workers,
     context: ServerContext<R>,
     settings: &Settings,
+    metrics: ListenerMetrics,
     stop: impl Future<Output = ()>,
 ) {
     let context = Arc::new(context);
     let mut stop = pin!(stop);
-    let mut connections = Connections::new(workers, settings.connections_max);
+    let mut connections = Connections::new(workers, settings, metrics);
     let mut refused = false;
     loop {
         let accepted = tokio::select! {
@@ -47,13 +50,7 @@ pub(super) async fn run<R: Routes>(
         match accepted {
             Ok((stream, peer)) => {
                 refused = false;
-                // Deregisters it from this runtime; the runtime that serves it registers it again.
-                match stream.into_std() {
-                    Ok(stream) => connections.add(&context, stream, peer),
-                    Err(error) => {
-                        tracing::debug!(%peer, %error, "a connection could not be handed over");
-                    }
-                }
+                connections.accept(&context, stream, peer);
             }
             Err(error) if is_client_error(&error) => {}
             Err(error) => {
@@ -64,8 +61,7 @@ pub(super) async fn run<R: Routes>(
             }
         }
     }
-    // From now on new clients are refused instead of left waiting.
-    drop(listener);
+    connections.accept_waiting(&context, listener);
     connections.drain(settings.drain_timeout).await;
 }
 
@@ -75,23 +71,74 @@ fn is_client_error(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// The open connections, each with its thread and its stop channel. Each has a channel of its own,
-/// because a shared one takes a lock whenever a connection is polled.
+/// The open connections. Each has a stop channel of its own, because a shared one takes a lock whenever a connection is
+/// polled.
 struct Connections {
     workers: Workers,
     tasks: JoinSet<()>,
-    stops: HashMap<Id, (WorkerId, oneshot::Sender<()>)>,
+    open: HashMap<Id, Connection>,
+    addresses: Addresses,
     max: usize,
     warned: bool,
+    warned_of_address: bool,
+    metrics: ListenerMetrics,
+}
+
+struct Connection {
+    worker: WorkerId,
+    address: Counted,
+    stop: oneshot::Sender<()>,
 }
 
 impl Connections {
-    fn new(workers: Workers, max: usize) -> Connections {
-        Connections { workers, tasks: JoinSet::new(), stops: HashMap::new(), max, warned: false }
+    fn new(workers: Workers, settings: &Settings, metrics: ListenerMetrics) -> Connections {
+        let per_address_max = settings.connections_per_address_max;
+        Connections {
+            workers,
+            tasks: JoinSet::new(),
+            open: HashMap::new(),
+            addresses: Addresses::new(per_address_max, settings.trusted_proxies.clone()),
+            max: settings.connections_max,
+            warned: false,
+            warned_of_address: false,
+            metrics,
+        }
     }
 
     fn has_room(&self) -> bool {
         self.tasks.len() < self.max
+    }
+
+    /// Serves a connection, or closes it if its address has too many.
+    fn accept<R: Routes>(
+        &mut self,
+        context: &Arc<ServerContext<R>>,
+        stream: TcpStream,
+        peer: SocketAddr,
+    ) {
+        let Some(address) = self.addresses.add(peer.ip()) else {
+            return self.refuse(peer);
+        };
+        // Deregisters it from this runtime; the runtime that serves it registers it again.
+        match stream.into_std() {
+            Ok(stream) => self.add(context, stream, peer, address),
+            Err(error) => {
+                self.addresses.remove(address);
+                tracing::debug!(%peer, %error, "a connection could not be handed over");
+            }
+        }
+    }
+
+    /// Warns once of an address with too many connections: it may be a proxy.
+    fn refuse(&mut self, peer: SocketAddr) {
+        self.metrics.refuse(Refusal::PerAddress);
+        if !std::mem::replace(&mut self.warned_of_address, true) {
+            tracing::warn!(
+                %peer,
+                "connections_per_address_max is reached; new connections of this address are closed. \
+                 If it is a proxy, add it to trusted_proxies"
+            );
+        }
     }
 
     /// Hands a connection to the least loaded thread.
@@ -100,13 +147,15 @@ impl Connections {
         context: &Arc<ServerContext<R>>,
         stream: std::net::TcpStream,
         peer: SocketAddr,
+        address: Counted,
     ) {
         // There is always a thread.
         let Some((worker, runtime)) = self.workers.assign() else { return };
         let (stop, stopped) = oneshot::channel();
         let connection = serve(Arc::clone(context), stream, peer, stopped);
         let task = self.tasks.spawn_on(connection, runtime);
-        self.stops.insert(task.id(), (worker, stop));
+        self.open.insert(task.id(), Connection { worker, address, stop });
+        self.metrics.open.set(gauge(self.tasks.len() as u64));
         if !self.has_room() && !std::mem::replace(&mut self.warned, true) {
             tracing::warn!(
                 connections_max = self.max,
@@ -123,18 +172,38 @@ impl Connections {
                 error.id()
             }
         };
-        if let Some((worker, _)) = self.stops.remove(&id) {
-            self.workers.release(worker);
+        if let Some(connection) = self.open.remove(&id) {
+            self.workers.release(connection.worker);
+            self.addresses.remove(connection.address);
         }
+        self.metrics.open.set(gauge(self.tasks.len() as u64));
         // Warns again only after the load has really dropped, not at every connection around the bound.
         if self.tasks.len() < self.max / 2 {
             self.warned = false;
         }
     }
 
+    /// Serves the clients that have connected before the stop and closes the listener, so that new ones are refused
+    /// instead of left waiting.
+    fn accept_waiting<R: Routes>(
+        &mut self,
+        context: &Arc<ServerContext<R>>,
+        listener: TcpListener,
+    ) {
+        let Ok(listener) = listener.into_std() else { return };
+        while self.has_room()
+            && let Ok((stream, peer)) = listener.accept()
+        {
+            match stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream)) {
+                Ok(stream) => self.accept(context, stream, peer),
+                Err(error) => tracing::debug!(%peer, %error, "a connection could not be accepted"),
+            }
+        }
+    }
+
     async fn drain(mut self, timeout: Duration) {
-        for (_, (_, stop)) in self.stops.drain() {
-            stop.send(()).ok();
+        for (_, connection) in self.open.drain() {
+            connection.stop.send(()).ok();
         }
         let all_ended = async {
             while let Some(ended) = self.tasks.join_next_with_id().await {

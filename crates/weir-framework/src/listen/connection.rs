@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
-use axum::http::{HeaderMap, Version, header};
+use axum::http::{HeaderMap, HeaderValue, Version, header};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::{Request, Response};
@@ -24,7 +24,12 @@ use super::timed_body::TimedBody;
 use super::timed_stream::{TimedStream, Timeouts};
 use super::tls::{Certificate, handshake};
 use super::{Routes, Settings};
+use crate::metrics::{ListenerMetrics, Refusal};
 use crate::problem;
+
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+/// How long an open connection may wait for one more request when the server stops.
+const DRAIN_IDLE: Duration = Duration::from_secs(1);
 
 /// The routes, settings and certificate that all connections of a listener share.
 pub(super) struct ServerContext<R> {
@@ -34,6 +39,7 @@ pub(super) struct ServerContext<R> {
     body_timeout: Duration,
     handshake_timeout: Duration,
     certificate: Option<Certificate>,
+    metrics: ListenerMetrics,
 }
 
 impl<R> ServerContext<R> {
@@ -41,6 +47,7 @@ impl<R> ServerContext<R> {
         routes: R,
         settings: &Settings,
         certificate: Option<Certificate>,
+        metrics: ListenerMetrics,
     ) -> ServerContext<R> {
         let mut http = http1::Builder::new();
         // Hyper's timeout also runs while a connection is idle and makes a timer for each request;
@@ -59,6 +66,7 @@ impl<R> ServerContext<R> {
             body_timeout: settings.body_timeout,
             handshake_timeout: settings.handshake_timeout,
             certificate,
+            metrics,
         }
     }
 }
@@ -91,8 +99,14 @@ pub(super) async fn serve<R: Routes>(
     };
     match shaken {
         Ok(Ok(stream)) => serve_http(&context, stream, peer, stop).await,
-        Ok(Err(error)) => tracing::debug!(%peer, %error, "a TLS handshake failed"),
-        Err(_) => tracing::debug!(%peer, "a TLS handshake timed out"),
+        Ok(Err(error)) => {
+            context.metrics.refuse(Refusal::TlsFailed);
+            tracing::debug!(%peer, %error, "a TLS handshake failed");
+        }
+        Err(_) => {
+            context.metrics.refuse(Refusal::TlsTimedOut);
+            tracing::debug!(%peer, "a TLS handshake timed out");
+        }
     }
 }
 
@@ -106,6 +120,7 @@ async fn serve_http<R, S>(
     S: AsyncRead + AsyncWrite + Unpin + 'static,
 {
     let state = Arc::new(ConnectionState::default());
+    let draining = Arc::clone(&state);
     let service = ConnectionService {
         routes: RefCell::new(context.routes.clone()),
         body_timeout: context.body_timeout,
@@ -119,12 +134,33 @@ async fn serve_http<R, S>(
         // First, so that a request that has already arrived is served.
         served = &mut connection => served,
         _ = &mut stop => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            draining.close_after_next_response();
+            tokio::select! {
+                biased;
+                served = &mut connection => served,
+                () = idle(&draining) => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            }
         }
     };
     if let Err(error) = served {
         tracing::debug!(%peer, %error, "a connection ended early");
+    }
+}
+
+/// Resolves when the connection has had no request for a while. A client that sends one request after the other has sent the
+/// next by then, and its response says that it is the last.
+async fn idle(state: &ConnectionState) {
+    let mut was_idle = !state.in_request();
+    loop {
+        tokio::time::sleep(DRAIN_IDLE).await;
+        let is_idle = !state.in_request();
+        if is_idle && was_idle {
+            return;
+        }
+        was_idle = is_idle;
     }
 }
 
@@ -192,8 +228,11 @@ where
         let response = match &mut *self {
             ResponseFuture::Refused(refusal) => refusal.take(),
             ResponseFuture::Routed(response, in_progress) => {
-                let response = ready!(Pin::new(response).poll(cx))?;
+                let mut response = ready!(Pin::new(response).poll(cx))?;
                 let in_progress = in_progress.take();
+                if in_progress.as_ref().is_some_and(RequestInProgress::is_last) {
+                    response.headers_mut().insert(header::CONNECTION, CLOSE);
+                }
                 in_progress.map(|request| response.map(|body| ResponseBody::new(body, request)))
             }
         };

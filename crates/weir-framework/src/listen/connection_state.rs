@@ -14,6 +14,7 @@ use hyper::body::{Frame, SizeHint};
 pub(super) struct ConnectionState {
     in_request: AtomicBool,
     unread_body: AtomicBool,
+    closing: AtomicBool,
 }
 
 impl ConnectionState {
@@ -31,6 +32,11 @@ impl ConnectionState {
         self.unread_body.store(true, Relaxed);
     }
 
+    /// The server stops: the next response is the last of the connection, and says so.
+    pub(super) fn close_after_next_response(&self) {
+        self.closing.store(true, Relaxed);
+    }
+
     /// Marks the start of a request.
     pub(super) fn start_request(state: &Arc<ConnectionState>) -> RequestInProgress {
         state.in_request.store(true, Relaxed);
@@ -41,6 +47,13 @@ impl ConnectionState {
 /// Marks the end of the request when dropped.
 #[derive(Debug)]
 pub(super) struct RequestInProgress(Arc<ConnectionState>);
+
+impl RequestInProgress {
+    /// Whether the connection closes after the response.
+    pub(super) fn is_last(&self) -> bool {
+        self.0.closing.load(Relaxed)
+    }
+}
 
 impl Drop for RequestInProgress {
     fn drop(&mut self) {

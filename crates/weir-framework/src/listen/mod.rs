@@ -3,17 +3,19 @@
 //! The invariant: whatever a client sends, withholds or refuses to read, it holds one connection of
 //! a bounded number, for a bounded time, with bounded memory. From accept to close:
 //!
-//! 1. `accept` takes a connection while fewer than `connections_max` are open, and hands it to the
-//!    least loaded thread of `workers`, where it stays.
+//! 1. `accept` takes a connection while fewer than `connections_max` are open, closes it if its
+//!    address has too many (`addresses`), and hands it to the least loaded thread of `workers`,
+//!    where it stays.
 //! 2. `connection` does the TLS handshake within `handshake_timeout`, then runs hyper.
 //! 3. `timed_stream` times out when a head does not arrive, no request follows, or a response is
 //!    not read; `timed_body` when a body arrives too slowly.
-//! 4. On stop, idle connections close at once and requests in progress finish within
-//!    `drain_timeout`.
+//! 4. On stop, the next response of each connection says `Connection: close`, idle connections close
+//!    after a moment, and requests in progress finish within `drain_timeout`.
 //!
 //! Why it is built this way: `docs/adr/0008-listener.md`.
 
 mod accept;
+mod addresses;
 mod certificate_expiry;
 mod connection;
 mod connection_state;
@@ -37,7 +39,9 @@ use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tower_service::Service;
 use weir_table::{Error, Result};
 
-pub use self::certificate_expiry::CertificateExpiry;
+use crate::metrics::ListenerMetrics;
+
+pub use certificate_expiry::CertificateExpiry;
 pub use settings::{Settings, TlsFiles};
 use tls::Tls;
 use workers::Workers;
@@ -88,6 +92,7 @@ pub struct Listener {
     workers: Workers,
     tls: Option<Tls>,
     origin: Origin,
+    metrics: ListenerMetrics,
 }
 
 impl Listener {
@@ -103,7 +108,7 @@ impl Listener {
         let tcp = bind(address).await.map_err(failed)?;
         let origin = Origin { tls: tls.is_some(), address: tcp.local_addr().map_err(failed)? };
         let workers = Workers::start(settings.threads)?;
-        Ok(Listener { tcp, settings, workers, tls, origin })
+        Ok(Listener { tcp, settings, workers, tls, origin, metrics: ListenerMetrics::default() })
     }
 
     /// The address that clients connect to.
@@ -116,12 +121,20 @@ impl Listener {
         self.tls.as_ref().map(Tls::expiry)
     }
 
+    /// Counts connections in these metrics.
+    #[must_use]
+    pub fn metrics(self, metrics: ListenerMetrics) -> Listener {
+        Listener { metrics, ..self }
+    }
+
     /// Serves `routes` until `stop`, then drains; each connection has a clone of them. Dropping the
     /// future closes every connection.
     pub async fn serve<R: Routes>(mut self, routes: R, stop: impl Future<Output = ()>) {
         self.settings.connections_max = open_files::reserve(self.settings.connections_max);
         let certificate = self.tls.as_ref().map(Tls::certificate);
-        let context = connection::ServerContext::new(routes, &self.settings, certificate);
+        let metrics = self.metrics;
+        let context =
+            connection::ServerContext::new(routes, &self.settings, certificate, metrics.clone());
         let reload = async {
             match self.tls {
                 Some(tls) => tls.reload_every(self.settings.tls_check_interval).await,
@@ -129,7 +142,7 @@ impl Listener {
             }
         };
         tokio::select! {
-            () = accept::run(self.tcp, self.workers, context, &self.settings, stop) => {}
+            () = accept::run(self.tcp, self.workers, context, &self.settings, metrics, stop) => {}
             () = reload => {}
         }
     }

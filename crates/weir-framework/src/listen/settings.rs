@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use weir_table::{Error, Result};
 
+use crate::networks::Networks;
 use crate::settings::ServerSettings;
 
 /// Hyper's smallest buffer.
@@ -19,6 +20,10 @@ pub struct Settings {
     pub threads: usize,
     /// Connections open at once; further ones wait in the kernel's backlog.
     pub connections_max: usize,
+    /// Connections open at once from one address (of IPv6, from one /64 network); further ones are closed. Default 1024.
+    pub connections_per_address_max: usize,
+    /// Proxies, which have the connections of many clients and no bound of their own. Default none.
+    pub trusted_proxies: Networks,
     /// Time for the head of a request from its first byte, and for the first head of a new
     /// connection. Default 10 s.
     pub header_timeout: Duration,
@@ -30,7 +35,9 @@ pub struct Settings {
     pub body_timeout: Duration,
     /// Time in which a client must read at least one byte of its response. Default 20 s.
     pub write_timeout: Duration,
-    /// Time for requests in progress to finish after stop. Default 30 s.
+    /// Time between the stop signal and the end of accepting. Default 0 s.
+    pub drain_delay: Duration,
+    /// Time for requests in progress to finish after that. Default 30 s.
     pub drain_timeout: Duration,
     /// Certificate and key; none means plain HTTP. Default none.
     pub tls: Option<TlsFiles>,
@@ -52,11 +59,14 @@ impl From<&ServerSettings> for Settings {
         Settings {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             connections_max: server.connections_max,
+            connections_per_address_max: server.connections_per_address_max,
+            trusted_proxies: server.trusted_proxies.clone(),
             header_timeout: Duration::from_secs(server.header_timeout_secs),
             header_bytes_max: 32 * 1024,
             idle_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(20),
             write_timeout: Duration::from_secs(20),
+            drain_delay: Duration::from_secs(server.drain_delay_secs),
             drain_timeout: Duration::from_secs(server.drain_timeout_secs),
             tls: tls.map(|(cert, key)| TlsFiles { cert, key }),
             handshake_timeout: Duration::from_secs(10),
@@ -77,8 +87,12 @@ pub struct TlsFiles {
 impl Settings {
     /// Rejects values that would serve nobody, or that hyper or a timer would panic on.
     pub(super) fn check(&self) -> Result<()> {
-        if self.connections_max == 0 {
-            return Err(Error::invalid("connections_max", "it must be at least 1"));
+        let counts = [
+            ("connections_max", self.connections_max),
+            ("connections_per_address_max", self.connections_per_address_max),
+        ];
+        if let Some((name, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
+            return Err(Error::invalid(name, "it must be at least 1"));
         }
         if self.header_bytes_max < HEADER_BYTES_MIN {
             let problem = format!("it must be at least {HEADER_BYTES_MIN}");
@@ -112,6 +126,7 @@ mod tests {
         let zero = Duration::ZERO;
         let cases = [
             Settings { connections_max: 0, ..Settings::default() },
+            Settings { connections_per_address_max: 0, ..Settings::default() },
             Settings { header_bytes_max: 100, ..Settings::default() },
             Settings { header_timeout: zero, ..Settings::default() },
             Settings { idle_timeout: Duration::MAX, ..Settings::default() },

@@ -5,6 +5,7 @@
 
 mod certificate;
 mod disk;
+mod listener;
 mod process;
 mod route;
 mod store;
@@ -25,6 +26,8 @@ use weir_api::server::JobOutcome;
 use crate::app::App;
 use crate::listen::CertificateExpiry;
 use certificate::CertificateMetrics;
+pub use listener::ListenerMetrics;
+pub(crate) use listener::Refusal;
 use process::ProcessMetrics;
 pub(crate) use route::RouteMetrics;
 use store::StoreMetrics;
@@ -61,11 +64,22 @@ struct Route {
 pub(crate) enum Rejection {
     Overloaded,
     TimedOut,
+    BodyMemory,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Rejected {
     reason: Rejection,
+}
+
+/// Counts rejections.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rejections(Family<Rejected, Counter>);
+
+impl Rejections {
+    pub(crate) fn count(&self, reason: Rejection) {
+        self.0.get_or_create(&Rejected { reason }).inc();
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -84,12 +98,14 @@ pub struct Metrics {
     process: ProcessMetrics,
     certificate: CertificateMetrics,
     store: StoreMetrics,
+    pub(crate) listener: ListenerMetrics,
     services: Vec<Arc<dyn ServiceMetrics>>,
     requests: Requests,
     durations: Durations,
     fast_path_requests: FastPathRequests,
-    rejected: Family<Rejected, Counter>,
+    pub(crate) rejections: Rejections,
     pub(crate) in_flight: Gauge,
+    pub(crate) body_bytes_in_flight: Gauge,
     job_lag: Family<Job, Seconds>,
     job_runs: Family<Job, Counter>,
     job_failures: Family<Job, Counter>,
@@ -112,12 +128,14 @@ impl Metrics {
             process: ProcessMetrics::default(),
             certificate: CertificateMetrics::default(),
             store: StoreMetrics::default(),
+            listener: ListenerMetrics::default(),
             services,
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(DURATIONS)),
             fast_path_requests: Family::default(),
-            rejected: Family::default(),
+            rejections: Rejections::default(),
             in_flight: Gauge::default(),
+            body_bytes_in_flight: Gauge::default(),
             job_lag: Family::default(),
             job_runs: Family::default(),
             job_failures: Family::default(),
@@ -141,12 +159,12 @@ impl Metrics {
         let help = "Requests that took the fast path, by route";
         registry.register("http_fast_path_requests", help, self.fast_path_requests.clone());
         let help = "Requests that the server ended without their handler, by reason";
-        registry.register("http_requests_rejected", help, self.rejected.clone());
-        registry.register(
-            "http_requests_in_flight",
-            "Requests in progress",
-            self.in_flight.clone(),
-        );
+        registry.register("http_requests_rejected", help, self.rejections.0.clone());
+        let help = "Requests in progress, without those that wait for their bodies";
+        registry.register("http_requests_in_flight", help, self.in_flight.clone());
+        let help = "Memory of request bodies that did not arrive with their heads";
+        let in_flight = self.body_bytes_in_flight.clone();
+        registry.register("http_body_bytes_in_flight", help, in_flight);
         let help = "How far the job is behind the changes that it follows";
         registry.register("job_lag_seconds", help, self.job_lag.clone());
         registry.register("job_runs", "Runs of the job on this instance", self.job_runs.clone());
@@ -160,6 +178,7 @@ impl Metrics {
         let help = "Revocations made by this instance: single tokens, and all tokens of a client";
         registry.register("auth_revocations", help, self.revocations.clone());
         self.certificate.register(registry);
+        self.listener.register(registry);
         self.store.register(registry);
         for service in &self.services {
             service.register(registry);
@@ -178,10 +197,6 @@ impl Metrics {
     /// Exports the expiry of the certificate from now on.
     pub(crate) fn follow_certificate(&self, expiry: CertificateExpiry) {
         self.certificate.follow(expiry);
-    }
-
-    pub(crate) fn rejected(&self, reason: Rejection) {
-        self.rejected.get_or_create(&Rejected { reason }).inc();
     }
 
     /// Everything in the OpenMetrics text format.

@@ -30,7 +30,7 @@ static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| {
 #[utoipa::path(get, path = "/openapi.json", tag = "health",
     responses((status = 200, description = "OpenAPI 3.1", body = Object)))]
 pub(crate) async fn openapi(State(app): State<App>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], app.openapi().to_owned())
+    ([(header::CONTENT_TYPE, "application/json")], app.openapi())
 }
 
 pub(crate) async fn index() -> Redirect {

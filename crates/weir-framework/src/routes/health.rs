@@ -24,7 +24,7 @@ pub(crate) async fn process() -> Json<Alive> {
 /// Checks whether the store responds and accepts writes, and how fast
 #[utoipa::path(get, path = "/readyz", tag = "health", responses(
     (status = 200, body = Readiness),
-    (status = 503, description = "The store does not answer, or refuses writes", body = Readiness)))]
+    (status = 503, description = "The store does not answer or refuses writes, or the server is stopping", body = Readiness)))]
 pub(crate) async fn store(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
     readiness(&app).await
 }
@@ -32,12 +32,15 @@ pub(crate) async fn store(State(app): State<App>) -> (StatusCode, Json<Readiness
 /// The same as /readyz
 #[utoipa::path(get, path = "/health", tag = "health", responses(
     (status = 200, body = Readiness),
-    (status = 503, description = "The store does not answer, or refuses writes", body = Readiness)))]
+    (status = 503, description = "The store does not answer or refuses writes, or the server is stopping", body = Readiness)))]
 pub(crate) async fn health(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
     readiness(&app).await
 }
 
 async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
+    if app.is_draining() {
+        return draining(app);
+    }
     let started = Instant::now();
     let asked = tokio::time::timeout(READY_WITHIN, app.store().table_names()).await;
     let latency_ms = (started.elapsed().as_secs_f64() * 1e6).round() / 1e3;
@@ -76,6 +79,18 @@ fn refusal(app: &App) -> Option<&'static str> {
         }
         WriteState::Failed => Some("the disk failed; no writes are accepted until a restart"),
     }
+}
+
+/// The server is about to stop.
+fn draining(app: &App) -> (StatusCode, Json<Readiness>) {
+    let answer = Readiness {
+        status: "draining".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        store: app.store().backend().name().to_owned(),
+        latency_ms: 0.0,
+        detail: Some("the server is stopping".to_owned()),
+    };
+    (StatusCode::SERVICE_UNAVAILABLE, Json(answer))
 }
 
 /// Returns metrics for Prometheus

@@ -40,6 +40,7 @@ async fn ten_thousand_idle_connections_leave_room_for_requests() {
     }
     let site = Site::open(Settings {
         connections_max: CROWD + 100,
+        connections_per_address_max: CROWD + 100,
         header_timeout: Duration::from_secs(600),
         ..Settings::default()
     })

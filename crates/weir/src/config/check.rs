@@ -159,7 +159,9 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
     let (server, auth) = (&loaded.config.server, &loaded.config.auth);
     let store = &loaded.config.store;
     let interval = loaded.config.jobs.aggregate_interval_secs;
-    let numbers: [(&str, u64, RangeInclusive<u64>); 15] = [
+    let per_address_max = server.connections_per_address_max as u64;
+    let in_flight_max = server.body_bytes_in_flight_max as u64;
+    let numbers: [(&str, u64, RangeInclusive<u64>); 18] = [
         ("store.cache_bytes", store.cache_bytes, 0..=1 << 40),
         ("store.dirty_bytes_max", store.dirty_bytes_max, 3 * MIB..=1 << 36),
         ("store.feed_bytes_max", store.feed_bytes_max, MIB..=1 << 50),
@@ -170,6 +172,9 @@ fn ranges(loaded: &Loaded) -> Vec<String> {
         ("server.request_timeout_secs", server.request_timeout_secs, 1..=3600),
         ("server.connections_max", server.connections_max as u64, 1..=1_000_000),
         ("server.requests_max", server.requests_max as u64, 1..=1_000_000),
+        ("server.connections_per_address_max", per_address_max, 1..=1_000_000),
+        ("server.body_bytes_in_flight_max", in_flight_max, 1..=1 << 40),
+        ("server.drain_delay_secs", server.drain_delay_secs, 0..=3600),
         ("server.drain_timeout_secs", server.drain_timeout_secs, 1..=3600),
         ("auth.access_token_secs", auth.access_token_secs, 60..=DAY_S),
         ("auth.refresh_token_secs", auth.refresh_token_secs, 60..=366 * DAY_S),

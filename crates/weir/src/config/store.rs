@@ -23,7 +23,7 @@ pub(crate) struct Store {
     #[config(default = 150_994_944, env = "WEIR_STORE_DIRTY_BYTES_MAX")]
     pub(crate) dirty_bytes_max: u64,
     /// Embedded store: bytes of the change feed that are retained for consumers that are behind.
-    #[config(default = 4_294_967_296, env = "WEIR_STORE_FEED_BYTES_MAX")]
+    #[config(default = 4_294_967_296_u64, env = "WEIR_STORE_FEED_BYTES_MAX")]
     pub(crate) feed_bytes_max: u64,
     /// Embedded store: seconds after which the change feed no longer waits for a consumer that reads nothing.
     #[config(default = 3600, env = "WEIR_STORE_FEED_IDLE_SECS")]

@@ -1,0 +1,105 @@
+//! The bound of connections per address.
+//!
+//! An IPv6 client usually has a whole /64 network, so that network counts as one address. A trusted proxy has the connections
+//! of all its clients, so it has no bound here.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+
+use crate::networks::Networks;
+
+/// The bits of an IPv6 address that name a host within its network.
+const HOST_BITS: u128 = u64::MAX as u128;
+
+/// The number of open connections of each address.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    open: HashMap<IpAddr, usize>,
+    max: usize,
+    trusted: Networks,
+}
+
+/// A connection that counts for its address; none behind a trusted proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counted(Option<IpAddr>);
+
+impl Addresses {
+    pub(super) fn new(max: usize, trusted: Networks) -> Addresses {
+        Addresses { open: HashMap::new(), max, trusted }
+    }
+
+    /// Counts a connection of `peer`, until [`Addresses::remove`]; none if the address has too many already.
+    pub(super) fn add(&mut self, peer: IpAddr) -> Option<Counted> {
+        let peer = peer.to_canonical();
+        if self.trusted.contains(peer) {
+            return Some(Counted(None));
+        }
+        let key = network(peer);
+        let open = self.open.entry(key).or_default();
+        if *open >= self.max {
+            return None;
+        }
+        *open += 1;
+        Some(Counted(Some(key)))
+    }
+
+    /// A connection has ended.
+    pub(super) fn remove(&mut self, Counted(key): Counted) {
+        let Some(key) = key else { return };
+        if let Some(open) = self.open.get_mut(&key) {
+            *open = open.saturating_sub(1);
+            if *open == 0 {
+                self.open.remove(&key);
+            }
+        }
+    }
+}
+
+/// The address that counts: of IPv6, the /64 network.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !HOST_BITS).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses() -> Addresses {
+        Addresses::new(2, Networks::parse(&["10.0.0.0/8"]).unwrap())
+    }
+
+    #[test]
+    fn an_address_has_a_bounded_number_of_connections() {
+        let mut addresses = addresses();
+        let mut add = |text: &str| addresses.add(text.parse().unwrap());
+        let first = add("192.0.2.1").unwrap();
+        assert!(add("::ffff:192.0.2.1").is_some(), "the same address, mapped into IPv6");
+        assert!(add("192.0.2.1").is_none());
+        assert!(add("192.0.2.2").is_some());
+        assert!(add("2001:db8::1").is_some() && add("2001:db8::2").is_some());
+        assert!(add("2001:db8::3").is_none(), "the same network");
+        assert!(add("2001:db8:0:1::1").is_some());
+        addresses.remove(first);
+        assert!(addresses.add("192.0.2.1".parse().unwrap()).is_some());
+    }
+
+    #[test]
+    fn a_trusted_proxy_has_no_bound_and_nothing_is_remembered_of_it() {
+        let mut addresses = addresses();
+        for _ in 0..10 {
+            assert!(addresses.add("10.1.2.3".parse().unwrap()).is_some());
+        }
+        assert!(addresses.open.is_empty());
+    }
+
+    #[test]
+    fn an_address_without_connections_takes_no_memory() {
+        let mut addresses = addresses();
+        let counted = addresses.add("192.0.2.1".parse().unwrap()).unwrap();
+        addresses.remove(counted);
+        assert!(addresses.open.is_empty());
+    }
+}

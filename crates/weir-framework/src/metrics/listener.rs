@@ -1,0 +1,42 @@
+//! Metrics of the TCP listener.
+
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+
+/// Why a connection was closed before its first request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelValue)]
+pub(crate) enum Refusal {
+    /// Its address has as many connections as it may have.
+    PerAddress,
+    /// Its TLS handshake failed.
+    TlsFailed,
+    /// Its TLS handshake took too long.
+    TlsTimedOut,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Refused {
+    reason: Refusal,
+}
+
+/// Metrics of the TCP listener. A clone counts in the same metrics.
+#[derive(Debug, Clone, Default)]
+pub struct ListenerMetrics {
+    pub(crate) open: Gauge,
+    refused: Family<Refused, Counter>,
+}
+
+impl ListenerMetrics {
+    pub(super) fn register(&self, registry: &mut Registry) {
+        registry.register("connections_open", "Open connections", self.open.clone());
+        let help = "Connections closed before their first request, by reason";
+        registry.register("connections_refused", help, self.refused.clone());
+    }
+
+    pub(crate) fn refuse(&self, reason: Refusal) {
+        self.refused.get_or_create(&Refused { reason }).inc();
+    }
+}
