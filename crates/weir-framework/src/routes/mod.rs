@@ -3,5 +3,6 @@
 pub mod admin;
 pub mod docs;
 pub mod health;
+pub mod home;
 pub mod jobs;
 pub mod tokens;
