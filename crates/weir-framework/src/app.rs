@@ -1,7 +1,7 @@
 //! The state that handlers share, and the `Service` trait that domains implement.
 
 use std::any::{Any, TypeId};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
@@ -13,13 +13,15 @@ use weir_table::{AnyBackend, Result, Store, TableSpec};
 use crate::api::Api;
 use crate::auth::admin_key::Ensured;
 use crate::auth::scope_kind::{ScopeKind, ScopeKinds};
-use crate::auth::{self, Auth};
+use crate::auth::{self, Auth, AuthError, Secret};
 use crate::code::Code;
 use crate::edge;
 use crate::error::ApiError;
 use crate::jobs::{self, Jobs};
 use crate::listen::Origin;
 use crate::metrics::{Metrics, ServiceMetrics};
+use crate::saved_key;
+use crate::security::{self, Failures};
 
 /// The future that [`Service::open`] returns.
 pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Opened>> + Send + 'a>>;
@@ -106,6 +108,7 @@ struct Shared {
     clock: Clock,
     auth: Auth<AnyBackend>,
     metrics: Metrics,
+    failures: Failures,
     edge: edge::Settings,
     data: Option<PathBuf>,
     opened: OnceLock<Opened>,
@@ -155,6 +158,7 @@ impl App {
             metrics: Metrics::new(
                 services.iter().filter_map(|service| service.metrics()).collect(),
             ),
+            failures: Failures::default(),
             edge: settings.edge,
             data,
             opened: OnceLock::new(),
@@ -166,6 +170,7 @@ impl App {
         let tables = services.iter().flat_map(|service| service.tables());
         for spec in tables.chain([
             jobs::table_spec(),
+            security::keys::table(),
             weir_table::feed::positions_spec(weir_table::feed::POSITIONS_TABLE),
         ]) {
             app.store().ensure_table(&spec).await?;
@@ -216,7 +221,7 @@ impl App {
 
     /// The folder of an embedded store.
     #[must_use]
-    pub fn data(&self) -> Option<&std::path::Path> {
+    pub fn data(&self) -> Option<&Path> {
         self.0.data.as_deref()
     }
 
@@ -242,6 +247,11 @@ impl App {
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    /// The failed sign-ins that were recorded.
+    pub(crate) fn failures(&self) -> &Failures {
+        &self.0.failures
     }
 
     /// The bounds of a request.
@@ -307,9 +317,41 @@ impl App {
             return Ok(None);
         };
         match self.0.auth.ensure_admin_key().await? {
-            Ensured::Made(key) => crate::save_admin_key(data, &key).map(Some),
-            _ => Ok(None),
+            Ensured::Made(key) => saved_key::save_admin_key(data, &key).map(Some),
+            Ensured::There => self.check_saved_admin_key(data).await.map(|()| None),
         }
+    }
+
+    /// Removes the file of an admin key that was replaced while the file could not be written, or before a backup of the
+    /// store was restored beside it.
+    async fn check_saved_admin_key(&self, data: &Path) -> Result<()> {
+        let saved = saved_key::saved_admin_key(data)?;
+        let Some(saved) = saved.filter(|_| !self.0.auth.has_configured_admin_key()) else {
+            return Ok(());
+        };
+        match self.0.auth.authenticate_key(saved.expose()).await {
+            Ok(_) => Ok(()),
+            Err(AuthError::Store(error)) => Err(error),
+            Err(_) => {
+                saved_key::remove_admin_key(data);
+                Ok(())
+            }
+        }
+    }
+
+    /// Replaces the admin key. The file of an embedded store gets the new one or, if it cannot be written, is removed.
+    ///
+    /// # Errors
+    /// The key is a configured one, or the store fails.
+    pub async fn rotate_admin_key(&self) -> Result<Secret> {
+        let key = self.0.auth.rotate_admin_key().await?;
+        if let Some(data) = &self.0.data
+            && let Err(error) = saved_key::save_admin_key(data, &key)
+        {
+            tracing::error!(%error, "the new admin key could not be saved");
+            saved_key::remove_admin_key(data);
+        }
+        Ok(key)
     }
 }
 

@@ -16,10 +16,12 @@ use crate::edge::{BodyBounds, RequestContext};
 use crate::extract::{PathParams, too_large};
 use crate::metrics::RouteMetrics;
 use crate::required_scope::{Denied, RequiredScope, check_ids};
+use crate::security::SecurityTrail;
 use crate::{ApiError, Code};
 
 /// The header of the admin key.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const WRONG_KEY: &str = "wrong_key";
 const ADMIN_KEY_PREFIX: &str = "wak_";
 const SEND_CREDENTIALS: &str = "send X-API-Key or Authorization: Bearer";
 
@@ -58,6 +60,11 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 pub struct Local(Arc<Identity>);
 
 impl Local {
+    /// The name of the callers.
+    pub(crate) fn subject(&self) -> &str {
+        &self.0.subject
+    }
+
     pub(crate) fn new() -> Local {
         Local(Arc::new(Identity {
             subject: "local".to_owned(),
@@ -214,7 +221,23 @@ async fn identify(app: &App, parts: &Parts) -> Result<Option<Arc<Identity>>, Api
             Some(token) => app.auth().authenticate_bearer(token).await,
         },
     };
-    identified.map(Some).map_err(refusal)
+    match identified {
+        Ok(identity) => Ok(Some(identity)),
+        Err(error) => {
+            record(app, parts, &error).await;
+            Err(refusal(error))
+        }
+    }
+}
+
+/// Records that credentials were refused. That a token expires is its normal end.
+async fn record(app: &App, parts: &Parts, error: &AuthError) {
+    let reason = match error {
+        AuthError::Store(_) | AuthError::Token(TokenError::Expired) => return,
+        AuthError::Token(reason) => reason.name(),
+        AuthError::WrongKey => WRONG_KEY,
+    };
+    SecurityTrail::of(app, parts).sign_in_failed(None, reason).await;
 }
 
 /// The only value of a header. Two values would be ambiguous.
@@ -248,7 +271,7 @@ fn refusal(error: AuthError) -> ApiError {
             unauthorized("the token has expired").because("expired")
         }
         AuthError::Token(reason) => unauthorized("the token is not valid").because(reason.name()),
-        _ => unauthorized("the key is not valid").because("wrong_key"),
+        _ => unauthorized("the key is not valid").because(WRONG_KEY),
     }
 }
 

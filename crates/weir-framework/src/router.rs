@@ -10,7 +10,7 @@ use crate::auth::scope_kind::METRICS;
 use crate::edge::Edge;
 use crate::local::{backup, tables};
 use crate::required_scope::RequiredScope;
-use crate::routes::{admin, docs, health, home, jobs, tokens};
+use crate::routes::{admin, docs, health, home, jobs, security_log, tokens};
 use crate::{ApiError, Code};
 
 /// The largest request on the socket, in bytes: a full batch write with the overhead of JSON and
@@ -35,6 +35,9 @@ fn declared(app: &App, services: &[Box<dyn Service>]) -> Api {
         .route(RequiredScope::Admin, routes!(jobs::run))
         .route(RequiredScope::Admin, routes!(admin::rotate_admin_key))
         .route(RequiredScope::Admin, routes!(admin::rotate_signing_key))
+        .route(RequiredScope::Admin, routes!(admin::signing_keys))
+        .route(RequiredScope::Admin, routes!(admin::end_signing_key))
+        .route(RequiredScope::Admin, routes!(security_log::security_events))
         .route(RequiredScope::Admin, routes!(tokens::issue, tokens::list))
         .route(RequiredScope::Admin, routes!(tokens::revoke))
         // Everyone with a token

@@ -20,6 +20,7 @@
 )]
 
 mod conformance;
+mod transport;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -27,8 +28,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::http::{HeaderMap, Method, Request, header};
-use http_body_util::{BodyExt as _, Full};
-use hyper_util::rt::TokioIo;
+use http_body_util::Full;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -44,6 +44,7 @@ use crate::listen;
 use crate::problem::{self, Problem};
 use crate::run::{Server, run_until};
 use conformance::{Answer, Description};
+use transport::Transport;
 
 /// The admin key of every test server.
 pub const ADMIN_KEY: &str = "an-admin-key-for-tests-only";
@@ -60,6 +61,7 @@ pub struct TestApp {
     /// Store of the server.
     pub store: Store<AnyBackend>,
     data: Option<PathBuf>,
+    transport: Transport,
     description: Arc<Description>,
     _folder: tempfile::TempDir,
     stop: mpsc::Sender<()>,
@@ -71,6 +73,7 @@ pub struct Builder {
     services: Vec<Box<dyn Service>>,
     settings: Settings,
     store: Option<Store<AnyBackend>>,
+    data: Option<PathBuf>,
     listen: listen::Settings,
 }
 
@@ -92,7 +95,7 @@ impl TestApp {
         let mut settings =
             Settings { run_jobs: true, clock: Clock::manual(NOON_MS), ..Settings::default() };
         settings.auth.admin_key = Some(Secret::new(ADMIN_KEY));
-        Builder { services, settings, store: None, listen: listen::Settings::default() }
+        Builder { services, settings, store: None, data: None, listen: listen::Settings::default() }
     }
 
     /// The folder of the embedded store, which contains the socket.
@@ -106,6 +109,7 @@ impl TestApp {
     pub fn request(&self, method: Method, path: &str) -> Call {
         Call {
             address: self.address,
+            transport: self.transport.clone(),
             description: Arc::clone(&self.description),
             method,
             path: path.to_owned(),
@@ -136,6 +140,11 @@ impl TestApp {
         token.expect("a token").to_owned()
     }
 
+    /// Sends the stop signal. A second one, from [`TestApp::stop`], cuts requests in progress off.
+    pub async fn begin_stop(&self) {
+        self.stop.send(()).await.ok();
+    }
+
     /// Stops the server and waits for its end.
     ///
     /// # Errors
@@ -152,6 +161,13 @@ impl Builder {
     #[must_use]
     pub fn store(mut self, store: Store<AnyBackend>) -> Builder {
         self.store = Some(store);
+        self
+    }
+
+    /// Uses the embedded store in this folder instead of a temporary one.
+    #[must_use]
+    pub fn data(mut self, data: PathBuf) -> Builder {
+        self.data = Some(data);
         self
     }
 
@@ -175,8 +191,12 @@ impl Builder {
         let clock = self.settings.clock.clone();
         let (store, data) = match self.store {
             Some(store) => (store, None),
-            None => own_store(folder.path(), &clock).await,
+            None => {
+                let data = self.data.unwrap_or_else(|| folder.path().join("data"));
+                own_store(data, &clock).await
+            }
         };
+        let transport = Transport::new(self.listen.tls.as_ref());
         let server = Server {
             store: store.clone(),
             services: self.services,
@@ -205,6 +225,7 @@ impl Builder {
             clock,
             store,
             data,
+            transport,
             description: Arc::default(),
             _folder: folder,
             stop,
@@ -217,10 +238,10 @@ impl Builder {
 }
 
 #[cfg(feature = "embedded")]
-async fn own_store(folder: &Path, clock: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
+async fn own_store(data: PathBuf, clock: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
     use weir_table::embedded::{Embedded, Options};
-    let data = folder.join("data");
-    let options = Options { clock: clock.clone(), ..Options::new(&data) };
+    let key_files = vec![crate::auth::key_file::NAME.to_owned(), crate::ADMIN_KEY_FILE.to_owned()];
+    let options = Options { clock: clock.clone(), key_files, ..Options::new(&data) };
     let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
     let embedded = opened.expect("opening").expect("an embedded store");
     let cursors = embedded.cursor_key();
@@ -228,7 +249,7 @@ async fn own_store(folder: &Path, clock: &Clock) -> (Store<AnyBackend>, Option<P
 }
 
 #[cfg(not(feature = "embedded"))]
-async fn own_store(_: &Path, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
+async fn own_store(_: PathBuf, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) {
     panic!("this build has no embedded store; give one with `store`")
 }
 
@@ -236,6 +257,7 @@ async fn own_store(_: &Path, _: &Clock) -> (Store<AnyBackend>, Option<PathBuf>) 
 #[derive(Debug, Clone)]
 pub struct Call {
     address: SocketAddr,
+    transport: Transport,
     description: Arc<Description>,
     method: Method,
     path: String,
@@ -279,21 +301,13 @@ impl Call {
 
     /// Sends the request on a new connection, and compares the response with the description.
     pub async fn send(self) -> Reply {
-        let stream = tokio::net::TcpStream::connect(self.address).await.expect("a connection");
-        let io = TokioIo::new(stream);
-        let (mut sender, connection) =
-            hyper::client::conn::http1::handshake(io).await.expect("HTTP");
-        let connection = tokio::spawn(connection);
         let mut request = Request::builder().method(&self.method).uri(&self.path);
         if let Some(headers) = request.headers_mut() {
             headers.extend(self.headers);
             headers.insert(header::HOST, "weir.test".parse().expect("a host"));
         }
         let request = request.body(Full::new(self.body)).expect("a request");
-        let answer = sender.send_request(request).await.expect("an answer");
-        let (parts, body) = answer.into_parts();
-        let body = body.collect().await.expect("the whole answer").to_bytes();
-        connection.abort();
+        let (parts, body) = self.transport.send(self.address, request).await.into_parts();
         let reply = Reply { status: parts.status.as_u16(), headers: parts.headers, body };
         check(&self.description, &self.method, &self.path, &reply);
         reply

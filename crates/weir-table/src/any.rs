@@ -10,7 +10,7 @@ use crate::backend::{Backend, WriteState};
 #[cfg(feature = "dynamodb")]
 use crate::dynamodb::Dynamo;
 #[cfg(feature = "embedded")]
-use crate::embedded::{BackupReport, Embedded};
+use crate::embedded::{BackupReport, Embedded, Passphrase};
 #[cfg(all(feature = "embedded", feature = "dynamodb"))]
 use crate::error::Error;
 use crate::error::Result;
@@ -107,7 +107,8 @@ impl AnyBackend {
         }
     }
 
-    /// Copies the store to a folder while it is in use. Calls `progress` with the entries copied and their total.
+    /// Copies the store to a folder while it is in use, and its keys encrypted with `passphrase` if there is one. Calls
+    /// `progress` with the entries copied and their total.
     ///
     /// # Errors
     /// The folder is not empty or cannot be written, or the back-end has backups of its own.
@@ -115,10 +116,11 @@ impl AnyBackend {
     pub async fn backup(
         &self,
         to: &Path,
+        passphrase: Option<Passphrase>,
         progress: impl Fn(u64, u64) + Send + Sync + 'static,
     ) -> Result<BackupReport> {
         match self {
-            AnyBackend::Embedded(embedded) => embedded.backup(to, progress).await,
+            AnyBackend::Embedded(embedded) => embedded.backup(to, passphrase, progress).await,
             #[cfg(feature = "dynamodb")]
             AnyBackend::Dynamo(_) => Err(Error::invalid(
                 "store",

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+use weir_table::embedded::disk::{Disk as _, RealDisk};
 
 use crate::skip;
 
@@ -61,6 +62,16 @@ impl SmallDisk {
         let mut file = file.expect("a file on the small disk");
         for chunk in [1 << 20, 1 << 12, 1] {
             while file.write_all(&vec![0; chunk]).is_ok() {}
+        }
+    }
+
+    /// Fills the disk with the same file until about so many bytes are left.
+    pub fn fill_to(&self, left_bytes: u64) {
+        let file = OpenOptions::new().create(true).append(true).open(self.ballast());
+        let mut file = file.expect("a file on the small disk");
+        let free = || RealDisk.free_bytes(self.path()).expect("the free space");
+        while free() > left_bytes {
+            file.write_all(&[0; 1 << 16]).expect("room on the small disk");
         }
     }
 

@@ -36,7 +36,7 @@ Examples:
   weir tables create --spec orders.json         create a table
   weir table put orders --plain --item '{\"PK\": \"ORG#1\", \"SK\": \"ORDER#7\", \"total\": 12.5}'
   weir table query orders --pk 'ORG#1'          read items
-  weir backup /backups/monday                   copy the store while it is in use
+  weir backup /backups/monday --passphrase-file FILE    copy the store while it is in use
   weir copy --from embedded:./weir-data --to 'dynamodb:?region=eu-central-1'
   weir token issue report --scope ns:default    a token for a program
   weir limiter limits set --system --limit rpm=100/min
@@ -56,8 +56,8 @@ Exit codes:
   1  a failure of the store, the disk or the network
   2  invalid input: a flag, the configuration, JSON, a spec, the kind of a key
   3  refused or not found: a missing table or item, a condition that is not met, a folder in use
-  4  a check found a problem: `tables verify`, `copy`, `doctor`, `limiter limits diff`,
-     `keeper prices diff`, `reviews record --fail-on`, `reviews rollups verify`,
+  4  a check found a problem: `tables verify`, `verify`, `repair`, `copy`, `doctor`,
+     `limiter limits diff`, `keeper prices diff`, `reviews record --fail-on`, `reviews rollups verify`,
      `practice jobs watch`, `practice usage recount`, `practice plans recount`,
      `practice stats verify`, `practice migrate backfill`,
      `practice migrate validate`";
@@ -89,8 +89,10 @@ enum Command {
     Token(commands::token::TokenArgs),
     /// Replace the admin key
     AdminKey(commands::admin_key::KeyArgs),
-    /// Replace the signing key of tokens
-    SigningKey(commands::admin_key::KeyArgs),
+    /// Replace and end signing keys of tokens
+    SigningKey(commands::admin_key::SigningKeyArgs),
+    /// List who issued, revoked and rotated credentials, and who failed to sign in
+    SecurityLog(commands::security_log::SecurityLogArgs),
     /// Set and show rate limits, and take tokens
     Limiter(commands::limiter::LimiterArgs),
     /// Manage daily budgets: orgs, apps, models, costs
@@ -109,6 +111,10 @@ enum Command {
     Backup(commands::backup::BackupArgs),
     /// Create an embedded store from a backup
     Restore(commands::restore::RestoreArgs),
+    /// Check every byte of an embedded store that is not in use
+    Verify(commands::verify::VerifyArgs),
+    /// Write a damaged embedded store anew from what can be read
+    Repair(commands::repair::RepairArgs),
     /// Copy whole tables between stores, and verify the copies
     Copy(commands::copy::CopyArgs),
     /// Print a completion script for a shell
@@ -133,6 +139,8 @@ impl Command {
 /// Runs the command that the arguments name.
 #[must_use]
 pub fn main() -> ExitCode {
+    // Everything that this process makes is for its user only, the files of the libraries it uses included.
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     let (cli, json) = match arguments::parse() {
         Ok(parsed) => parsed,
         Err(code) => return code,
@@ -173,6 +181,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Token(args) => commands::token::run(args, source).await,
         Command::AdminKey(args) => commands::admin_key::run(args, source).await,
         Command::SigningKey(args) => commands::admin_key::run_signing(args, source).await,
+        Command::SecurityLog(args) => commands::security_log::run(args, source).await,
         Command::Limiter(args) => commands::limiter::run(args, source).await,
         Command::Keeper(args) => commands::keeper::run(args, source).await,
         Command::Reviews(args) => commands::reviews::run(args, source).await,
@@ -182,6 +191,8 @@ async fn run(cli: Cli) -> Result<(), Failure> {
         Command::Table(args) => commands::table::run(args, source).await,
         Command::Backup(args) => commands::backup::run(args, source).await,
         Command::Restore(args) => commands::restore::run(args, source).await,
+        Command::Verify(args) => commands::verify::run(args, source).await,
+        Command::Repair(args) => commands::repair::run(args, source).await,
         Command::Copy(args) => commands::copy::run(args).await,
         Command::Completions(args) => commands::completions::run(&args, Cli::command()),
     }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use weir_framework::Client;
+use weir_framework::auth::key_file;
+use weir_framework::{ADMIN_KEY_FILE, Client};
 use weir_table::cursor::CursorKey;
 use weir_table::embedded::{Embedded, Options};
 use weir_table::{AnyBackend, Error, Store};
@@ -175,7 +176,8 @@ async fn open_embedded(
         let backup_folders =
             [weir_server::reviews::RAW_FOLDER, weir_server::practice::OBJECTS_FOLDER];
         let backup_folders = backup_folders.map(str::to_owned).to_vec();
-        let options = Options { backup_folders, ..options.clone() };
+        let key_files = [key_file::NAME, ADMIN_KEY_FILE].map(str::to_owned).to_vec();
+        let options = Options { backup_folders, key_files, ..options.clone() };
         let opened = tokio::task::spawn_blocking(move || Embedded::open(options)).await;
         match opened.map_err(|error| Failure::fault("opening the store").because(error))? {
             Ok(embedded) => {

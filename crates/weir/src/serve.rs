@@ -17,7 +17,8 @@ Examples:
 
 The server prints `listening on http://HOST:PORT` when it accepts requests. GET /healthz shows that
 the process is running; GET /readyz shows whether its store responds, and how fast. After SIGTERM or
-Ctrl-C the server finishes the requests in progress and closes the store.
+Ctrl-C the server finishes the requests in progress and closes the store. SIGHUP reads the TLS
+certificate again.
 
 With an embedded store, other `weir` commands reach the server through DIR/weir.sock, which only
 the server's user may use.

@@ -1,6 +1,5 @@
 //! Converts the configuration into settings of the server.
 
-use std::fs;
 use std::path::Path;
 
 use weir_framework::auth::signing::KeySource;
@@ -10,6 +9,9 @@ use weir_table::cursor::CursorKey;
 
 use crate::config::{self, Config};
 use crate::failure::Failure;
+
+/// The beginning of a key in PEM.
+const PEM: &str = "-----BEGIN";
 
 /// The settings of authentication, edge and jobs.
 pub(crate) fn server(config: &Config) -> Result<Settings, Failure> {
@@ -22,17 +24,19 @@ pub(crate) fn server(config: &Config) -> Result<Settings, Failure> {
 }
 
 fn auth(auth: &config::Auth) -> Result<auth::Settings, Failure> {
-    let secret = |secret: &config::Secret| Secret::new(secret.expose());
+    let admin_key =
+        secret("auth.admin_key", auth.admin_key.as_ref(), auth.admin_key_file.as_deref());
+    let admin_key = checked(admin_key?, "auth.admin_key_file", config::check::admin)?;
     Ok(auth::Settings {
-        admin_key: auth.admin_key.as_ref().map(secret),
+        admin_key: admin_key.map(|key| Secret::new(key.expose())),
         issuer: auth.issuer.clone(),
-        signing: key(
-            "signing_key_file",
+        signing: signing_key(
+            "auth.signing_key",
             auth.signing_key.as_ref(),
             auth.signing_key_file.as_deref(),
         )?,
-        previous: key(
-            "previous_signing_key_file",
+        previous: signing_key(
+            "auth.previous_signing_key",
             auth.previous_signing_key.as_ref(),
             auth.previous_signing_key_file.as_deref(),
         )?,
@@ -42,27 +46,51 @@ fn auth(auth: &config::Auth) -> Result<auth::Settings, Failure> {
     })
 }
 
-/// The configured key: a value, or a file.
-fn key(
+/// The secret of the setting `key`: its value, or the content of its file.
+fn secret(
+    key: &str,
+    value: Option<&config::Secret>,
+    file: Option<&Path>,
+) -> Result<Option<config::Secret>, Failure> {
+    match (file, value) {
+        (Some(file), _) => config::Secret::read(&format!("{key}_file"), file).map(Some),
+        (None, value) => Ok(value.cloned()),
+    }
+}
+
+/// The secret of a file, if it has the form of such a secret. `problem` has checked the others already.
+fn checked(
+    secret: Option<config::Secret>,
     name: &str,
-    secret: Option<&config::Secret>,
+    problem: fn(&config::Secret) -> Option<String>,
+) -> Result<Option<config::Secret>, Failure> {
+    match secret.as_ref().and_then(problem) {
+        Some(problem) => Err(Failure::usage(format!("{name} {problem}"))),
+        None => Ok(secret),
+    }
+}
+
+/// The configured signing key: PEM for ES256, other text for HS256.
+fn signing_key(
+    key: &str,
+    value: Option<&config::Secret>,
     file: Option<&Path>,
 ) -> Result<Option<KeySource>, Failure> {
-    match (file, secret) {
-        (Some(file), _) => {
-            let message = format!("auth.{name} cannot be read: {}", file.display());
-            let pem =
-                fs::read_to_string(file).map_err(|error| Failure::usage(message).because(error))?;
-            Ok(Some(KeySource::Es256(Secret::new(pem))))
-        }
-        (None, Some(secret)) => Ok(Some(KeySource::Hs256(Secret::new(secret.expose())))),
-        (None, None) => Ok(None),
+    let Some(secret) = secret(key, value, file)? else {
+        return Ok(None);
+    };
+    if secret.expose().trim_start().starts_with(PEM) {
+        return Ok(Some(KeySource::Es256(Secret::new(secret.expose()))));
     }
+    let secret = checked(Some(secret), &format!("{key}_file"), config::check::signing)?;
+    Ok(secret.map(|secret| KeySource::Hs256(Secret::new(secret.expose()))))
 }
 
 /// The configured cursor key, if there is one.
 pub(crate) fn cursor_key(auth: &config::Auth) -> Result<Option<CursorKey>, Failure> {
-    let Some(secret) = &auth.cursor_key else {
+    let file = auth.cursor_key_file.as_deref();
+    let secret = secret("auth.cursor_key", auth.cursor_key.as_ref(), file)?;
+    let Some(secret) = checked(secret, "auth.cursor_key_file", config::check::cursor)? else {
         return Ok(None);
     };
     let bytes = secret.key_bytes().and_then(|bytes| bytes.try_into().ok());

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use weir_framework::Client;
-use weir_table::embedded::BackupReport;
+use weir_table::embedded::{BackupReport, Passphrase};
 use weir_table::{AnyBackend, Get, Item, Page, Query, Result, Store, TableSpec, Write, Written};
 
 /// Tables, with the same methods for both kinds. Cheap to clone.
@@ -74,11 +74,12 @@ impl Tables {
     pub(crate) async fn backup(
         &self,
         to: &Path,
+        passphrase: Option<Passphrase>,
         progress: impl Fn(u64, u64) + Send + Sync + 'static,
     ) -> Result<BackupReport> {
         match self {
-            Tables::Own(store) => store.backend().backup(to, progress).await,
-            Tables::Server(client) => client.backup(to, progress).await,
+            Tables::Own(store) => store.backend().backup(to, passphrase, progress).await,
+            Tables::Server(client) => client.backup(to, passphrase.as_ref(), progress).await,
         }
     }
 

@@ -1,4 +1,4 @@
-//! The keys of the server: `/v1/admin-key`, `/v1/signing-key`.
+//! The keys of the server: `/v1/admin-key`, `/v1/signing-key`, `/v1/signing-keys`.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,4 +15,26 @@ pub struct NewAdminKey {
 pub struct NewSigningKey {
     /// Id of the signing key (`kid`).
     pub kid: String,
+    /// Id of the replaced key.
+    pub previous_kid: String,
+    /// Whether the replaced key ended. Otherwise the tokens that it signed stay valid until they expire.
+    pub previous_ended: bool,
+}
+
+/// How the signing key is replaced.
+#[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SigningKeyRotation {
+    /// Whether the replaced key ends at once, with all tokens that it signed.
+    #[serde(default)]
+    pub end_previous: bool,
+}
+
+/// A key that verifies tokens.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct SigningKey {
+    /// Id of the key (`kid`).
+    pub kid: String,
+    /// Whether the key signs new tokens. The other one only verifies existing ones.
+    pub signs: bool,
 }

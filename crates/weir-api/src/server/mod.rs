@@ -3,9 +3,11 @@
 mod health;
 mod jobs;
 mod keys;
+mod security;
 mod tokens;
 
 pub use self::health::{Alive, Readiness};
 pub use self::jobs::{Job, JobKind, JobOutcome, JobState, Run};
-pub use self::keys::{NewAdminKey, NewSigningKey};
+pub use self::keys::{NewAdminKey, NewSigningKey, SigningKey, SigningKeyRotation};
+pub use self::security::SecurityEvent;
 pub use self::tokens::{MadeToken, NewToken, Token, Whoami};

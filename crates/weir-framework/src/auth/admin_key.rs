@@ -113,6 +113,11 @@ impl<B: Backend> AdminKey<B> {
         })
     }
 
+    /// Whether configuration sets the key.
+    pub fn is_configured(&self) -> bool {
+        self.configured.is_some()
+    }
+
     /// Generates the key unless there is one. If several instances try at the same time, one succeeds.
     ///
     /// # Errors

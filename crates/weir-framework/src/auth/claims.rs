@@ -119,7 +119,7 @@ impl Claims {
 }
 
 /// An id for a token issued at `issued_ms`.
-pub(super) fn new_jti(issued_ms: u64) -> Result<String> {
+pub(crate) fn new_jti(issued_ms: u64) -> Result<String> {
     // A version 7 UUID has 48 bits for the time, enough until the year 10889.
     if issued_ms >> 48 != 0 {
         return Err(Error::invalid("iat", "is too far in the future"));

@@ -62,6 +62,9 @@ impl<B: Backend> Auth<B> {
         let now_ms = self.clock.now_ms();
         let verified = self.tokens.verify_as(TokenType::Refresh, token, now_ms)?;
         let claims = &verified.claims;
+        if self.ended_keys.check_in_store(verified.kid(), now_ms).await? {
+            return Err(TokenError::UnknownKey.into());
+        }
         if self.revocations.check_in_store(claims, now_ms).await? {
             return Err(TokenError::Revoked.into());
         }
@@ -153,25 +156,21 @@ impl<B: Backend> Auth<B> {
         Ok(Some(claims))
     }
 
-    /// The claims of a valid token of either type. Does not check revocation.
-    ///
-    /// # Errors
-    /// The token is refused; the error says why.
-    pub fn subject_of(&self, token: &str) -> Result<String, TokenError> {
-        Ok(self.tokens.verify(token, self.clock.now_ms())?.claims.sub.clone())
-    }
-
-    /// Revokes all tokens of the subject of this valid token.
+    /// Revokes all tokens of the subject of this valid token. Returns the subject.
     ///
     /// # Errors
     /// The token is not valid, or the store fails.
-    pub async fn revoke_all_of(&self, token: &str) -> Result<(), AuthError> {
+    pub async fn revoke_all_of(&self, token: &str) -> Result<String, AuthError> {
         let now_ms = self.clock.now_ms();
         let verified = self.tokens.verify(token, now_ms)?;
+        if self.ended_keys.check_in_store(verified.kid(), now_ms).await? {
+            return Err(TokenError::UnknownKey.into());
+        }
         if self.revocations.check_in_store(&verified.claims, now_ms).await? {
             return Err(TokenError::Revoked.into());
         }
-        Ok(self.revocations.revoke_all(&verified.claims.sub, now_ms).await?)
+        self.revocations.revoke_all(&verified.claims.sub, now_ms).await?;
+        Ok(verified.claims.sub.clone())
     }
 
     /// Revokes all tokens of a subject that were issued so far.

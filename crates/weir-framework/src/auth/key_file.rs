@@ -67,11 +67,27 @@ pub fn load(data: &Path) -> Result<Keyring> {
 pub fn rotate(data: &Path) -> Result<Keyring> {
     let path = data.join(NAME);
     let kept = read(&path)?;
-    write(data, &generate()?, Some(&kept.current))?
+    replace(data, &generate()?, Some(&kept.current))?;
+    keyring(&path, &read(&path)?)
+}
+
+/// Removes the previous key. Blocks.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub fn forget_previous(data: &Path) -> Result<Keyring> {
+    let path = data.join(NAME);
+    let kept = read(&path)?;
+    replace(data, &kept.current, None)?;
+    keyring(&path, &read(&path)?)
+}
+
+fn replace(data: &Path, current: &Secret, previous: Option<&Secret>) -> Result<()> {
+    let path = data.join(NAME);
+    write(data, current, previous)?
         .persist(&path)
         .map_err(|problem| Error::io(doing("replacing", &path), problem.error))?;
-    sync_folder(data)?;
-    keyring(&path, &read(&path)?)
+    sync_folder(data)
 }
 
 fn doing(verb: &str, path: &Path) -> String {

@@ -5,6 +5,7 @@
 //! | `weir-edge` | `ADMIN`, `KEY` | hash of the admin key |
 //! | `weir-edge` | `SUBJECT#{sub}`, `VALID_AFTER` | tokens of this subject are valid only if issued later |
 //! | `weir-edge` | `ISSUED`, `{jti}` | record of an operator's token |
+//! | `weir-edge` | `SIGNING_KEY#{kid}`, `ENDED` | tokens of this signing key are refused |
 //! | `weir-keeper-revoked-tokens` | `{jti}` | a revoked token, until it would have expired |
 
 use weir_table::{Item, Key, Kind, TableSpec};
@@ -14,7 +15,8 @@ pub const EDGE: &str = "weir-edge";
 /// Revoked tokens.
 pub const REVOKED: &str = "weir-keeper-revoked-tokens";
 
-pub(super) const PK: &str = "PK";
+/// The partition key of both tables.
+pub const PK: &str = "PK";
 pub(super) const SK: &str = "SK";
 /// The expiry attribute of both tables.
 pub(super) const EXPIRES: &str = "expires_at_epoch";
@@ -39,8 +41,15 @@ pub fn revoked_tokens() -> TableSpec {
     TableSpec::new(REVOKED, PK, Kind::S).ttl(EXPIRES)
 }
 
+/// The partition of the admin key, which belongs to one installation and is not copied to another.
+pub const ADMIN: &str = "ADMIN";
+
 pub(super) fn admin_key() -> Key {
-    Key::new("ADMIN", "KEY")
+    Key::new(ADMIN, "KEY")
+}
+
+pub(super) fn ended_key(kid: &str) -> Key {
+    Key::new(format!("SIGNING_KEY#{kid}"), "ENDED")
 }
 
 pub(super) fn valid_after(subject: &str) -> Key {
@@ -72,6 +81,7 @@ mod tests {
         assert_eq!(valid_after(subject).to_string(), text);
         assert_eq!(issued("0193-7").to_string(), "ISSUED | 0193-7");
         assert_eq!(revoked("0193-7").to_string(), "0193-7");
+        assert_eq!(ended_key("00ff").to_string(), "SIGNING_KEY#00ff | ENDED");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Two kinds of credential give an [`Identity`] with a scope:
 //! 1. The admin key ([`admin_key`]) gives full access.
 //! 2. A token ([`token`]) is signed ([`signing`], [`jws`]), contains its scope ([`grant`], [`scope`]), and is valid
-//!    until it expires or is revoked ([`revocation`]). Clients get a pair of tokens; operators get single ones,
+//!    until it expires, is revoked ([`revocation`]) or its signing key is ended ([`ended_keys`]). Clients get a pair of tokens; operators get single ones,
 //!    which are listed ([`issued`]).
 //!
 //! When the store fails and a credential cannot be checked, the result is an error
@@ -12,6 +12,7 @@
 
 pub mod admin_key;
 pub mod claims;
+pub mod ended_keys;
 mod error;
 pub mod grant;
 mod issue;
@@ -36,7 +37,9 @@ use weir_table::clock::Clock;
 use weir_table::{Backend, Error, Result, Store};
 
 use admin_key::{AdminKey, Ensured};
+pub(crate) use claims::new_jti as new_id;
 use claims::{Claims, TokenType};
+use ended_keys::EndedKeys;
 pub use error::{AuthError, TokenError};
 use grant::Grants;
 pub use issue::{Holder, Pair};
@@ -69,6 +72,7 @@ pub struct Auth<B> {
     admin_key: AdminKey<B>,
     tokens: Tokens,
     revocations: Revocations<B>,
+    ended_keys: EndedKeys<B>,
     issued: Issued<B>,
     /// Path of the signing key's file, if it has one.
     key_folder: Option<PathBuf>,
@@ -100,6 +104,12 @@ impl<B: Backend> Auth<B> {
         for spec in keys::tables() {
             store.ensure_table(&spec).await?;
         }
+        let ended_keys = EndedKeys::new(store.clone(), settings.cache_secs);
+        if ended_keys.check_in_store(keyring.current().kid(), clock.now_ms()).await? {
+            let problem = "was ended, so every token that it signs would be refused; \
+                           configure another key";
+            return Err(Error::invalid("signing.key", problem));
+        }
         let admin = Identity { subject: "admin".to_owned(), grants: Grants::admin(), claims: None };
         Ok(Auth {
             clock,
@@ -109,6 +119,7 @@ impl<B: Backend> Auth<B> {
             admin_key,
             tokens: Tokens::new(settings.issuer.as_str(), keyring, scope_kinds),
             revocations: Revocations::new(store.clone(), settings.cache_secs),
+            ended_keys,
             issued: Issued::new(store),
             key_folder: key_folder.map(Path::to_owned),
             rotating: tokio::sync::Mutex::default(),
@@ -160,28 +171,86 @@ impl<B: Backend> Auth<B> {
         if self.revocations.check(&verified.claims, now_ms).await? {
             return Err(TokenError::Revoked.into());
         }
+        if self.ended_keys.check(verified.kid(), now_ms).await? {
+            return Err(TokenError::UnknownKey.into());
+        }
         Ok(Arc::clone(&verified.identity))
     }
 
-    /// Generates a new signing key in the data folder. Tokens signed with the old one stay valid.
+    /// Whether configuration sets the admin key.
+    #[must_use]
+    pub fn has_configured_admin_key(&self) -> bool {
+        self.admin_key.is_configured()
+    }
+
+    /// Generates a new signing key in the data folder. Tokens signed with the old one stay valid. Returns the id of the old
+    /// key.
     ///
     /// # Errors
     /// The keys are configured ones, or the file cannot be written.
-    pub async fn rotate_signing_key(&self) -> Result<()> {
+    pub async fn rotate_signing_key(&self) -> Result<String> {
         let Some(folder) = &self.key_folder else {
             let problem = "is set by configuration; make the current key the previous one there";
             return Err(Error::invalid("signing.key", problem));
         };
         let _rotating = self.rotating.lock().await;
+        let old = self.current_kid();
         let keyring = with_key_file(folder, key_file::rotate).await?;
         self.tokens.replace_keys(keyring);
-        Ok(())
+        Ok(old)
+    }
+
+    /// Ends a signing key that no longer signs: its tokens are refused, here at once and on other instances within the cache
+    /// time. Returns whether there is such a key.
+    ///
+    /// # Errors
+    /// It is the key that signs, or the store or the key file cannot be written.
+    pub async fn end_signing_key(&self, kid: &str) -> Result<bool> {
+        let _rotating = self.rotating.lock().await;
+        if kid == self.current_kid() {
+            let problem = "is the key that signs; replace it first";
+            return Err(Error::invalid("kid", problem));
+        }
+        let now_ms = self.clock.now_ms();
+        if !self.tokens.has_key(kid) {
+            return self.ended_keys.check_in_store(kid, now_ms).await;
+        }
+        self.ended_keys.end(kid, now_ms).await?;
+        if let Some(folder) = &self.key_folder {
+            let keyring = with_key_file(folder, key_file::forget_previous).await?;
+            self.tokens.replace_keys(keyring);
+        }
+        Ok(true)
+    }
+
+    /// The ids of the keys that verify tokens, the one that signs first.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn signing_keys(&self) -> Result<Vec<String>> {
+        let now_ms = self.clock.now_ms();
+        let mut in_force = Vec::new();
+        for kid in self.tokens.kids() {
+            if !self.ended_keys.check_in_store(&kid, now_ms).await? {
+                in_force.push(kid);
+            }
+        }
+        Ok(in_force)
     }
 
     /// The public keys that verify tokens.
-    #[must_use]
-    pub fn jwks(&self) -> Jwks {
-        self.tokens.jwks()
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn jwks(&self) -> Result<Jwks> {
+        let now_ms = self.clock.now_ms();
+        let mut jwks = self.tokens.jwks();
+        for kid in self.tokens.kids() {
+            if self.ended_keys.check(&kid, now_ms).await? {
+                jwks.keys.retain(|key| key.kid() != kid);
+            }
+        }
+        Ok(jwks)
     }
 
     /// The id of the key that signs.

@@ -191,6 +191,14 @@ pub struct Jwk {
     y: String,
 }
 
+impl Jwk {
+    /// The key's id.
+    #[must_use]
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+}
+
 /// The public keys that verify tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Jwks {
@@ -224,18 +232,21 @@ impl Keyring {
         &self.current
     }
 
+    /// The current key, then the previous one.
+    pub fn keys(&self) -> impl Iterator<Item = &SigningKey> {
+        std::iter::once(&self.current).chain(&self.previous)
+    }
+
     /// The current or previous key with this id.
     #[must_use]
     pub fn find(&self, kid: &str) -> Option<&SigningKey> {
-        let mut keys = std::iter::once(&self.current).chain(&self.previous);
-        keys.find(|key| key.kid == kid)
+        self.keys().find(|key| key.kid == kid)
     }
 
     /// The public keys.
     #[must_use]
     pub fn jwks(&self) -> Jwks {
-        let keys = std::iter::once(&self.current).chain(&self.previous);
-        Jwks { keys: keys.filter_map(SigningKey::jwk).collect() }
+        Jwks { keys: self.keys().filter_map(SigningKey::jwk).collect() }
     }
 }
 

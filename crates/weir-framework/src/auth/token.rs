@@ -62,6 +62,14 @@ pub struct Verified {
     kid: String,
 }
 
+impl Verified {
+    /// The id of the key that signed the token.
+    #[must_use]
+    pub fn kid(&self) -> &str {
+        &self.kid
+    }
+}
+
 /// Creates and verifies tokens.
 #[derive(Debug)]
 pub struct Tokens {
@@ -99,6 +107,18 @@ impl Tokens {
     #[must_use]
     pub fn current_kid(&self) -> String {
         self.keys.read().current().kid().to_owned()
+    }
+
+    /// The ids of the keys, the one that signs first.
+    #[must_use]
+    pub fn kids(&self) -> Vec<String> {
+        self.keys.read().keys().map(|key| key.kid().to_owned()).collect()
+    }
+
+    /// Whether there is a key with this id.
+    #[must_use]
+    pub fn has_key(&self, kid: &str) -> bool {
+        self.keys.read().find(kid).is_some()
     }
 
     /// Replaces the keys. Tokens of removed keys are no longer valid.

@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use weir_table::embedded::BackupReport;
+use weir_table::embedded::{BackupReport, Passphrase};
 use weir_table::{Error, Get, Item, Page, Query, TableSpec, Write, Written};
 
 type Result<T, E = Error> = std::result::Result<T, E>;
@@ -338,9 +338,16 @@ impl Client {
     ///
     /// # Errors
     /// The target is refused, writing fails, or the server stops.
-    pub async fn backup(&self, to: &Path, progress: impl Fn(u64, u64)) -> Result<BackupReport> {
+    pub async fn backup(
+        &self,
+        to: &Path,
+        passphrase: Option<&Passphrase>,
+        progress: impl Fn(u64, u64),
+    ) -> Result<BackupReport> {
         let to = std::path::absolute(to).map_err(|source| self.io(source))?;
-        let asked = request(Method::POST, "/local/backup", Some(&BackupRequest { to }))?;
+        let passphrase = passphrase.map(|passphrase| passphrase.expose().to_owned());
+        let ask = BackupRequest { to, passphrase };
+        let asked = request(Method::POST, "/local/backup", Some(&ask))?;
         let (status, mut body) = self.send(asked).await?;
         if status != StatusCode::OK {
             return Err(self.refusal(body).await);

@@ -1,5 +1,6 @@
 //! The access log: one line per request.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::extract::Request;
@@ -9,6 +10,10 @@ use tokio::time::Instant;
 use super::request_context::RequestContext;
 use crate::authorize::Authorized;
 use crate::error::ApiError;
+
+/// Longest part of a path that the log shows. The ids of ours are shorter, lease tokens and other credentials are longer.
+const PART_MAX: usize = 48;
+const HIDDEN: &str = "•••";
 
 /// The parts of a request that its log line shows. They are formatted only if the line is written.
 #[derive(Debug)]
@@ -52,7 +57,7 @@ impl AccessLog {
                 tracing::$level!(
                     request_id = context.id().text(),
                     method = self.method.as_str(),
-                    path = self.uri.path(),
+                    path = &*shown(self.uri.path()),
                     status = status.as_u16(),
                     duration_ms = (duration.as_secs_f64() * 1e6).round() / 1e3,
                     client = context.client_address().map(tracing::field::display),
@@ -72,5 +77,29 @@ impl AccessLog {
         } else {
             line!(debug, "request completed");
         }
+    }
+}
+
+/// A path without the parts that may be credentials: a lease token is in the path of the request that settles it.
+fn shown(path: &str) -> Cow<'_, str> {
+    if path.split('/').all(|part| part.len() <= PART_MAX) {
+        return Cow::Borrowed(path);
+    }
+    let parts = path.split('/').map(|part| if part.len() <= PART_MAX { part } else { HIDDEN });
+    Cow::Owned(parts.collect::<Vec<_>>().join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_parts_of_a_path_are_hidden() {
+        assert_eq!(shown("/v1/namespaces/default/acquire"), "/v1/namespaces/default/acquire");
+        let token = "A".repeat(PART_MAX + 1);
+        let path = format!("/v1/namespaces/default/leases/{token}/commit");
+        assert_eq!(shown(&path), "/v1/namespaces/default/leases/•••/commit");
+        let id = "550e8400-e29b-41d4-a716-446655440000";
+        assert_eq!(shown(id), id);
     }
 }

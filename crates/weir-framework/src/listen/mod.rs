@@ -41,7 +41,7 @@ use weir_table::{Error, Result};
 
 use crate::metrics::ListenerMetrics;
 
-pub use certificate_expiry::CertificateExpiry;
+pub use self::certificate_expiry::CertificateExpiry;
 pub use settings::{Settings, TlsFiles};
 use tls::Tls;
 use workers::Workers;
@@ -116,15 +116,15 @@ impl Listener {
         self.origin
     }
 
-    /// The expiry of the certificate; none without TLS.
-    pub fn certificate_expiry(&self) -> Option<CertificateExpiry> {
-        self.tls.as_ref().map(Tls::expiry)
-    }
-
     /// Counts connections in these metrics.
     #[must_use]
     pub fn metrics(self, metrics: ListenerMetrics) -> Listener {
         Listener { metrics, ..self }
+    }
+
+    /// The expiry of the certificate; none without TLS.
+    pub fn certificate_expiry(&self) -> Option<CertificateExpiry> {
+        self.tls.as_ref().map(Tls::expiry)
     }
 
     /// Serves `routes` until `stop`, then drains; each connection has a clone of them. Dropping the

@@ -177,8 +177,8 @@ impl Metrics {
         registry.register("auth_revocation_cache_misses", help, self.revocation_misses.clone());
         let help = "Revocations made by this instance: single tokens, and all tokens of a client";
         registry.register("auth_revocations", help, self.revocations.clone());
-        self.certificate.register(registry);
         self.listener.register(registry);
+        self.certificate.register(registry);
         self.store.register(registry);
         for service in &self.services {
             service.register(registry);

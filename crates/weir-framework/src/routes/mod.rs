@@ -5,4 +5,5 @@ pub mod docs;
 pub mod health;
 pub mod home;
 pub mod jobs;
+pub mod security_log;
 pub mod tokens;

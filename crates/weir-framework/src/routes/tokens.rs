@@ -13,6 +13,7 @@ use crate::authorize::Caller;
 use crate::error::ApiError;
 use crate::extract::{Body, Path, Query};
 use crate::page::{Page, PageLimit as _, PageParams, page_response};
+use crate::security::{Action, SecurityTrail};
 use crate::time::rfc3339;
 
 /// Default lifetime of a token: a quarter of a year.
@@ -27,6 +28,7 @@ const NAME_MAX: usize = 100;
     responses((status = 201, body = MadeToken)))]
 pub(crate) async fn issue(
     State(app): State<App>,
+    trail: SecurityTrail,
     Body(new): Body<NewToken>,
 ) -> Result<impl IntoResponse, ApiError> {
     if !(1..=NAME_MAX).contains(&new.name.chars().count()) || new.name.chars().any(char::is_control)
@@ -50,6 +52,8 @@ pub(crate) async fn issue(
         }
     };
     let minted = app.auth().issue_operator(&new.name, &grants, lifetime_secs).await?;
+    let detail = format!("{:?} with the scope {}", new.name, minted.claims.scope);
+    trail.record_with(Action::TokenIssued, &minted.claims.jti, &detail).await;
     let made = MadeToken {
         id: minted.claims.jti.clone(),
         name: new.name,
@@ -78,10 +82,12 @@ pub(crate) async fn list(
     responses((status = 200, body = Token)))]
 pub(crate) async fn revoke(
     State(app): State<App>,
+    trail: SecurityTrail,
     Path(id): Path<String>,
 ) -> Result<Json<Token>, ApiError> {
     let revoked = app.auth().revoke_operator(&id).await?;
     let revoked = revoked.ok_or_else(|| ApiError::not_found(format!("token {id:?}")))?;
+    trail.record_with(Action::TokenRevoked, &revoked.jti, &format!("{:?}", revoked.name)).await;
     Ok(Json(token(revoked)))
 }
 

@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use weir_framework::auth::key_file::{load, rotate};
 use weir_framework::auth::signing::KeySource;
-use weir_framework::auth::{Auth, Secret, Settings, TokenError};
+use weir_framework::auth::{Auth, AuthError, Secret, Settings, TokenError};
+
+use weir_testkit::watched::Strike;
 
 use crate::place::{CLIENT, Place, pair, refusal, scope_kinds};
 
@@ -76,6 +78,74 @@ async fn tokens_survive_a_restart_and_one_rotation_but_not_two() {
         assert_eq!(refusal(auth, old.expose()).await, gone);
         assert_eq!(refusal(auth, newer.expose()).await, None);
     }
+}
+
+#[tokio::test]
+async fn tokens_of_an_ended_key_are_refused_here_at_once_and_elsewhere_within_a_minute() {
+    let place = Place::new();
+    let settings = |current: &str, previous: Option<&str>| Settings {
+        signing: Some(KeySource::Hs256(Secret::new(current.repeat(32)))),
+        previous: previous.map(|key| KeySource::Hs256(Secret::new(key.repeat(32)))),
+        ..Settings::default()
+    };
+    let old = pair(&place.open_with(&settings("a", None)).await.unwrap(), CLIENT).await;
+    let rotated = settings("b", Some("a"));
+    let here = place.open_with(&rotated).await.unwrap();
+    let there = place.open_with(&rotated).await.unwrap();
+    let new = pair(&here, CLIENT).await;
+    for auth in [&here, &there] {
+        assert_eq!(refusal(auth, old.access.token.expose()).await, None);
+    }
+    let kids = here.signing_keys().await.unwrap();
+    assert_eq!((kids.len(), &kids[0]), (2, &here.current_kid()));
+    let refused = here.end_signing_key(&kids[0]).await.unwrap_err().to_string();
+    assert_eq!(refused, "kid: is the key that signs; replace it first");
+    assert!(!here.end_signing_key("0000000000000000").await.unwrap(), "there is no such key");
+    assert!(here.end_signing_key(&kids[1]).await.unwrap());
+    assert!(here.end_signing_key(&kids[1]).await.unwrap(), "it stays ended");
+
+    let gone = Some(TokenError::UnknownKey);
+    assert_eq!(refusal(&here, old.access.token.expose()).await, gone);
+    // A refresh token would get an access token that outlives the key.
+    for auth in [&here, &there] {
+        let refreshed = auth.refresh(old.refresh.token.expose()).await;
+        assert!(matches!(refreshed, Err(AuthError::Token(TokenError::UnknownKey))));
+    }
+    place.later_secs(60);
+    assert_eq!(refusal(&there, old.access.token.expose()).await, gone);
+    for auth in [&here, &there] {
+        assert_eq!(refusal(auth, new.access.token.expose()).await, None);
+        assert_eq!(auth.signing_keys().await.unwrap(), kids[..1]);
+    }
+    let refused = place.open_with(&settings("a", None)).await.unwrap_err().to_string();
+    assert!(refused.starts_with("signing.key: was ended"), "{refused}");
+}
+
+#[tokio::test]
+async fn an_ended_key_leaves_the_key_file() {
+    let place = Place::new();
+    let auth = place.open().await;
+    let old = pair(&auth, CLIENT).await.access.token;
+    let replaced = auth.rotate_signing_key().await.unwrap();
+    let new = pair(&auth, CLIENT).await.access.token;
+    assert!(auth.end_signing_key(&replaced).await.unwrap());
+    assert!(load(place.dir()).unwrap().find(&replaced).is_none());
+    for auth in [&auth, &place.open().await] {
+        assert_eq!(refusal(auth, old.expose()).await, Some(TokenError::UnknownKey));
+        assert_eq!(refusal(auth, new.expose()).await, None);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_accepts_no_token_of_a_key_that_may_be_ended() {
+    let place = Place::new();
+    let auth = place.open().await;
+    let token = pair(&auth, CLIENT).await.access.token;
+    assert_eq!(refusal(&auth, token.expose()).await, None);
+    place.later_secs(60);
+    place.watch.down(Some(Strike::Before));
+    let refused = auth.authenticate_bearer(token.expose()).await.unwrap_err();
+    assert!(refused.is_unavailable(), "{refused}");
 }
 
 #[tokio::test]

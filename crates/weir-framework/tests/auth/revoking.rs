@@ -186,12 +186,13 @@ async fn a_check_costs_one_read_and_then_none_for_the_cache_time() {
     let auth = place.open().await;
     let tokens = pair(&auth, CLIENT).await;
     let text = tokens.access.token.expose();
-    for _ in 0..3 {
+    for round in 0..3 {
         place.watch.reset();
         for _ in 0..100 {
             assert_eq!(refusal(&auth, text).await, None);
         }
-        assert_eq!(place.watch.take_reads(), 1, "jti, parent and subject in one batch");
+        // Jti, parent and subject in one batch. All tokens share the check of their signing key, which opening did first.
+        assert_eq!(place.watch.take_reads(), if round == 0 { 1 } else { 2 });
         place.later_secs(60);
     }
     let counts = auth.revocation_counts();

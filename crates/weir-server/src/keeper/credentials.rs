@@ -23,11 +23,12 @@ use super::twin::twin_routes;
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
 use weir_framework::extract::{OptionalBody, Query};
+use weir_framework::security::{Action, SecurityTrail};
 use weir_framework::time::time;
 use weir_framework::{ApiError, Code};
 
 twin_routes! {
-    post() => rotate(actor: Actor, request: OptionalBody<RotationRequest>) -> Result<Response, KeeperError>,
+    post() => rotate(actor: Actor, trail: SecurityTrail, request: OptionalBody<RotationRequest>) -> Result<Response, KeeperError>,
     described by (tag = "credentials", request_body = Option<RotationRequest>,
         responses((status = 200, body = RotationResponse)));
     /// Creates a one-time link to a new secret of an org
@@ -39,7 +40,7 @@ twin_routes! {
     /// Earlier links become void.
     rotate_app = "/api/v1/orgs/{org}/apps/{app}/credentials/rotate";
 
-    delete() => cancel(actor: Actor) -> Result<StatusCode, KeeperError>,
+    delete() => cancel(actor: Actor, trail: SecurityTrail) -> Result<StatusCode, KeeperError>,
     described by (tag = "credentials", responses((status = 204)));
     /// Cancels the rotation of an org's secret
     ///
@@ -50,7 +51,7 @@ twin_routes! {
     /// The one-time link becomes void, and the secret stays as it is.
     cancel_app = "/api/v1/orgs/{org}/apps/{app}/credentials/rotate";
 
-    get(SecretParams) => secret(method: Method, headers: HeaderMap, params: Query<SecretParams>) -> Result<Response, KeeperError>,
+    get(SecretParams) => secret(method: Method, headers: HeaderMap, trail: SecurityTrail, params: Query<SecretParams>) -> Result<Response, KeeperError>,
     described by (tag = "credentials", responses((status = 200, body = ClientSecret),
         (status = 401, description = "The one-time token is missing, wrong, void or has expired.",
             body = weir_framework::problem::Problem, content_type = "application/problem+json")));
@@ -63,7 +64,7 @@ twin_routes! {
     /// The one-time token is in the query, or in `Authorization: Bearer`.
     secret_app = "/api/v1/orgs/{org}/apps/{app}/credentials/secret";
 
-    post() => redeem(headers: HeaderMap, request: OptionalBody<SecretRequest>) -> Result<Response, KeeperError>,
+    post() => redeem(headers: HeaderMap, trail: SecurityTrail, request: OptionalBody<SecretRequest>) -> Result<Response, KeeperError>,
     described by (tag = "credentials", request_body = Option<SecretRequest>, responses((status = 200, body = ClientSecret),
         (status = 401, description = "The one-time token is missing, wrong, void or has expired.",
             body = weir_framework::problem::Problem, content_type = "application/problem+json")));
@@ -81,11 +82,13 @@ async fn rotate(
     State(app): State<App>,
     TargetPath(scope): TargetPath,
     actor: Actor,
+    trail: SecurityTrail,
     OptionalBody(request): OptionalBody<RotationRequest>,
 ) -> Result<Response, KeeperError> {
     allowances(&app)?.rotate(&app, &actor).await?;
     let grace = request.grace_period_hours.unwrap_or(GRACE_HOURS_DEFAULT);
     let rotation = keeper(&app)?.rotate_credentials(&scope, grace, actor.name()).await?;
+    trail.record(Action::SecretRotated, &scope.client_id()).await;
     Ok(uncached(convert::rotation_response(&scope, &rotation)))
 }
 
@@ -93,9 +96,11 @@ async fn cancel(
     State(app): State<App>,
     TargetPath(scope): TargetPath,
     actor: Actor,
+    trail: SecurityTrail,
 ) -> Result<StatusCode, KeeperError> {
     allowances(&app)?.rotate(&app, &actor).await?;
     keeper(&app)?.cancel_rotation(&scope, actor.name()).await?;
+    trail.record(Action::SecretRotationCancelled, &scope.client_id()).await;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -104,6 +109,7 @@ async fn secret(
     TargetPath(scope): TargetPath,
     method: Method,
     headers: HeaderMap,
+    trail: SecurityTrail,
     Query(params): Query<SecretParams>,
 ) -> Result<Response, KeeperError> {
     // A response without its body would use up the token and lose the secret.
@@ -111,16 +117,17 @@ async fn secret(
         let detail = "a secret must be fetched with GET";
         return Err(ApiError::new(Code::METHOD_NOT_ALLOWED, detail).into());
     }
-    retrieve(&app, &scope, one_time_token(params.token, &headers)?).await
+    retrieve(&app, &scope, one_time_token(params.token, &headers)?, trail).await
 }
 
 async fn redeem(
     State(app): State<App>,
     TargetPath(scope): TargetPath,
     headers: HeaderMap,
+    trail: SecurityTrail,
     OptionalBody(request): OptionalBody<SecretRequest>,
 ) -> Result<Response, KeeperError> {
-    retrieve(&app, &scope, one_time_token(request.token, &headers)?).await
+    retrieve(&app, &scope, one_time_token(request.token, &headers)?, trail).await
 }
 
 /// The one-time token of a request. Where the request names one, its `Authorization` is not read: it may have another purpose.
@@ -142,9 +149,19 @@ fn one_time_token(named: Option<Secret>, headers: &HeaderMap) -> Result<Secret, 
     }
 }
 
-async fn retrieve(app: &App, scope: &Scope, token: Secret) -> Result<Response, KeeperError> {
-    let tokens = ClientTokens(app);
-    match keeper(app)?.retrieve_secret(scope, token.expose(), &tokens).await? {
+async fn retrieve(
+    app: &App,
+    scope: &Scope,
+    token: Secret,
+    trail: SecurityTrail,
+) -> Result<Response, KeeperError> {
+    let retrieved = keeper(app)?.retrieve_secret(scope, token.expose(), &ClientTokens(app)).await?;
+    let client_id = scope.client_id();
+    match &retrieved {
+        RetrievalOutcome::Secret { .. } => trail.record(Action::SecretRetrieved, &client_id).await,
+        _ => trail.sign_in_failed(Some(&client_id), "one_time_token").await,
+    }
+    match retrieved {
         RetrievalOutcome::Secret { client_id, client_secret, retrieved_at_ms, expires_at_ms } => {
             Ok(uncached(ClientSecret {
                 client_id,

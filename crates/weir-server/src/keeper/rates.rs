@@ -2,7 +2,8 @@
 //!
 //! The limiter enforces them ([`Allowance`]). Limits apply to a client by its id and to the operator by the key. Checking a
 //! secret costs a quarter of a second of CPU time, so token requests are limited before that, too: by address, where only
-//! failures count, and in total. Whoever guesses secrets therefore locks out its own address, and never the client.
+//! failures count, and in total. A request whose secret has the id of the client's own secret is counted apart from those of
+//! strangers, by address and client: guesses lock out nobody who has the secret, not even at the same address.
 
 use std::net::IpAddr;
 
@@ -38,6 +39,25 @@ pub(crate) struct Allowances {
     submissions: Option<Allowance>,
 }
 
+/// A token request.
+#[derive(Debug)]
+pub(crate) struct Attempt<'a> {
+    /// The client that the request claims to come from.
+    pub(crate) client_id: &'a str,
+    /// The address of the request; none through the socket.
+    pub(crate) address: Option<IpAddr>,
+    /// Whether the secret has the id of one of the client's secrets, which strangers do not know.
+    pub(crate) may_be_right: bool,
+}
+
+impl Attempt<'_> {
+    /// The entity whose failures are counted: the address, or the client at the address.
+    fn entity(&self) -> Option<String> {
+        let site = site(self.address?);
+        Some(if self.may_be_right { format!("{}@{site}", self.client_id) } else { site })
+    }
+}
+
 impl Allowances {
     pub(crate) fn new(settings: &Settings) -> Allowances {
         let every = |name, quota: u64, period_secs| {
@@ -56,41 +76,37 @@ impl Allowances {
         }
     }
 
-    /// A token request. It counts as a failure of its address until [`Allowances::signed_in`].
-    pub(crate) async fn token(&self, app: &App, from: Option<IpAddr>) -> Result<(), KeeperError> {
-        match from {
-            Some(address) => spend(&self.token_failures, app, &site(address), 1).await,
-            None => Ok(()),
-        }
-    }
-
-    /// A secret to check, which may be right or is a guess.
-    pub(crate) async fn check_secret(
+    /// A token request, whose secret may be right or is a guess. It counts as a failure until [`Allowances::signed_in`].
+    pub(crate) async fn attempt(
         &self,
         app: &App,
-        may_be_right: bool,
+        attempt: &Attempt<'_>,
     ) -> Result<(), KeeperError> {
-        let entity = if may_be_right { CLIENTS } else { STRANGERS };
-        spend(&self.token_in_all, app, entity, 1).await
+        if let Some(entity) = attempt.entity() {
+            spend(&self.token_failures, app, &entity, 1).await?;
+        }
+        let share = if attempt.may_be_right { CLIENTS } else { STRANGERS };
+        let admitted = spend(&self.token_in_all, app, share, 1).await;
+        // Its secret was not checked.
+        admitted.inspect_err(|_| self.forget_failure(app, attempt))
     }
 
     /// A token request with the right secret.
     pub(crate) async fn signed_in(
         &self,
         app: &App,
-        client_id: &str,
-        from: Option<IpAddr>,
+        attempt: &Attempt<'_>,
     ) -> Result<(), KeeperError> {
-        // A client beyond its own rate still costs a check, which its address answers for.
-        spend(&self.token_per_client, app, client_id, 1).await?;
-        self.forget_failure(app, from);
+        // A client beyond its own rate still costs a check, which counts as a failure.
+        spend(&self.token_per_client, app, attempt.client_id, 1).await?;
+        self.forget_failure(app, attempt);
         Ok(())
     }
 
     /// Takes back that a token request failed: its secret was right, or was not checked.
-    pub(crate) fn forget_failure(&self, app: &App, from: Option<IpAddr>) {
-        if let (Some(failures), Some(address)) = (&self.token_failures, from) {
-            failures.refund(app, &site(address), 1);
+    pub(crate) fn forget_failure(&self, app: &App, attempt: &Attempt<'_>) {
+        if let (Some(failures), Some(entity)) = (&self.token_failures, attempt.entity()) {
+            failures.refund(app, &entity, 1);
         }
     }
 

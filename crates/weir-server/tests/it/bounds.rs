@@ -46,11 +46,11 @@ async fn more_requests_than_allowed_are_told_to_come_back() {
     let app = TestApp::builder(vec![Box::new(Odd)]).settings(one).start().await;
     let mut first = tokio::spawn(app.get("/odd/slow").send());
     let refused = loop {
-        let reply = app.get("/healthz").send().await;
+        let reply = app.get("/odd/large").send().await;
         if reply.status != 200 {
             break reply;
         }
-        // The probe may have been faster, so that the slow request was refused instead.
+        // This request may have been faster, so that the slow one was refused instead.
         if first.is_finished() {
             first = tokio::spawn(app.get("/odd/slow").send());
         }
@@ -58,7 +58,7 @@ async fn more_requests_than_allowed_are_told_to_come_back() {
     refused.problem(Code::SERVICE_UNAVAILABLE);
     assert_eq!(refused.header("retry-after"), "1");
     first.abort();
-    while app.get("/healthz").send().await.status != 200 {}
+    while app.get("/odd/large").send().await.status != 200 {}
 }
 
 #[tokio::test]

@@ -51,6 +51,8 @@ async fn a_bearer_of_the_admin_key_may_scrape() {
 
 /// All gauges: figures that rise and fall. What only grows is a counter.
 const GAUGES: &[&str] = &[
+    "weir_connections_open",
+    "weir_http_body_bytes_in_flight",
     "weir_http_requests_in_flight",
     "weir_job_failed",
     "weir_job_lag_seconds",

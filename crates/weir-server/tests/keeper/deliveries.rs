@@ -15,7 +15,7 @@ const DELIVERIES: &str = "/webhooks/ops/deliveries";
 
 impl Scene {
     /// Sets the model of the org by hand, which is notified each time.
-    async fn notify(&self, times: usize) {
+    pub(crate) async fn notify(&self, times: usize) {
         for number in 0..times {
             let model = ["premium", "standard"][number % 2];
             let set = self.put(&at(ORG, "/sticky"), &json!({"model_label": model})).await;

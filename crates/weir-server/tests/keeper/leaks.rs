@@ -9,7 +9,7 @@ use axum::http::Method;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
-use weir_framework::testing::Reply;
+use weir_framework::testing::{ADMIN_KEY, Reply};
 use weir_table::Query;
 
 use crate::scene::{APP, ORG, Scene, at, new_org, text, used};
@@ -108,6 +108,36 @@ async fn redeem(scene: &Scene, ears: &mut Ears, response: &Value, id: &str) {
     ears.hear(&scene.call(Method::GET, &path).header("x-api-key", &secret).send().await);
 }
 
+/// Settles a lease: rightly, twice, in another namespace, without credentials, and at a path that does not exist.
+async fn settle(scene: &Scene, ears: &mut Ears) {
+    let lease = scene.lease().await;
+    let lease = ears.secret(lease);
+    let path = format!("/v1/namespaces/default/leases/{lease}");
+    for tail in ["commit", "commit", "rollback", "nothing", ""] {
+        ears.hear(&scene.post(&format!("{path}/{tail}"), &json!({})).await);
+    }
+    ears.hear(&scene.app.post(&format!("{path}/commit"), &json!({})).send().await);
+    let other = format!("/v1/namespaces/other/leases/{lease}/commit");
+    ears.hear(&scene.post(&other, &json!({})).await);
+    ears.hear(&scene.get(&format!("/{lease}")).await);
+}
+
+/// Issues a token, replaces and ends the signing key, and guesses the admin key.
+async fn rotate_keys(scene: &Scene, ears: &mut Ears) {
+    let token = scene.app.token("admin").await;
+    let token = ears.unstored(token);
+    ears.secret(ADMIN_KEY.to_owned());
+    ears.hear(&scene.call(Method::GET, "/v1/jobs").bearer(&token).send().await);
+    ears.hear(&scene.post("/v1/signing-key/rotate", &json!({"end_previous": true})).await);
+    ears.hear(&scene.call(Method::GET, "/v1/jobs").bearer(&token).send().await);
+    ears.hear(&scene.call(Method::GET, "/v1/jobs").header("x-api-key", &token).send().await);
+    ears.hear(&scene.post("/v1/admin-key/rotate", &json!({})).await);
+    ears.hear(&scene.get("/v1/security-log").await);
+    let keys = std::fs::read_to_string(scene.app.data().unwrap().join("signing.key")).unwrap();
+    let keys: Value = serde_json::from_str(&keys).unwrap();
+    ears.secret(text(&keys, "current"));
+}
+
 /// Every file below a folder, with its content.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
@@ -143,6 +173,8 @@ async fn no_secret_is_logged_or_returned_again() {
     let hook: Value = scene.put(&at(ORG, "/webhooks/ops"), &hook).await.json();
     ears.secret(text(&hook, "secret"));
 
+    settle(&scene, &mut ears).await;
+    rotate_keys(&scene, &mut ears).await;
     assert_eq!(scene.post(&at(ORG, "/apps/api/costs"), &used(1)).await.status, 202);
     for job in ["keeper-aggregate", "keeper-catch-up", "keeper-notices"] {
         scene.run(job).await;

@@ -1,5 +1,6 @@
 //! A server with the keeper, and helpers that call it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use axum::http::Method;
@@ -35,6 +36,14 @@ impl Scene {
     }
 
     pub(crate) async fn start_with(change: impl FnOnce(&mut Settings)) -> Scene {
+        Scene::start_in(None, change).await
+    }
+
+    /// A server on the store in a folder.
+    pub(crate) async fn start_in(
+        data: Option<PathBuf>,
+        change: impl FnOnce(&mut Settings),
+    ) -> Scene {
         // The real cost of a hash would make every test wait.
         let mut settings = Settings { bcrypt_cost: 4, ..Settings::default() };
         // Totals are summed up when the server starts and when a test says so, not in between.
@@ -47,9 +56,9 @@ impl Scene {
         let app = TestApp::builder(vec![Box::new(limits), Box::new(budgets)]);
         // Requests come through a proxy where a test says so.
         let proxies = Networks::parse(&["127.0.0.0/8"]).unwrap();
-        Scene {
-            app: app.settings(|settings| settings.edge.trusted_proxies = proxies).start().await,
-        }
+        let app = app.settings(|settings| settings.edge.trusted_proxies = proxies);
+        let app = data.into_iter().fold(app, |app, data| app.data(data));
+        Scene { app: app.start().await }
     }
 
     /// A server with an org whose one app is `api`, and the app's client.

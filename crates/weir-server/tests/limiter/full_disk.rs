@@ -163,7 +163,7 @@ async fn a_disk_that_fills_and_is_freed_under_load_needs_no_restart() {
     };
     for _ in 0..2 {
         answers_more(20).await;
-        small.fill();
+        small.fill_to(24 * MIB);
         scene.ready_becomes(503).await;
         small.free();
         scene.ready_becomes(200).await;

@@ -1,15 +1,21 @@
-//! Backups: a snapshot of the store, and the files of the application, each in one checksummed file.
+//! Backups: a snapshot of the store, the files of the application and the keys, each in one checksummed file.
 //!
 //! ```text
 //! manifest.json   format, sequence, entries, bytes, checksums
 //! data.weir       entries: space:1, key, value; lengths are varints
 //! files.weir      path, content; missing if there are no files
+//! keys.weir       the keys, encrypted with a passphrase; missing if they are left out
 //! ```
+//!
+//! A folder that a backup or a restore makes is for its owner only, and so are the files in it.
 
 mod checksummed;
 mod files;
+mod keys;
+mod passphrase;
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +27,8 @@ use super::engine::Engine;
 use super::open;
 use checksummed::Checksummed;
 pub use files::FilesReport;
+pub use keys::KeysReport;
+pub use passphrase::Passphrase;
 
 use crate::error::{Error, Result};
 
@@ -48,10 +56,17 @@ pub struct BackupReport {
     /// The files of [`Options::backup_folders`](super::Options::backup_folders), if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FilesReport>,
+    /// The encrypted keys; none if they were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeysReport>,
 }
 
 fn check_empty(dir: &Path) -> Result<()> {
-    fs::create_dir_all(dir)
+    let mut folder = DirBuilder::new();
+    folder
+        .recursive(true)
+        .mode(0o700)
+        .create(dir)
         .map_err(|source| Error::io(format!("making {}", dir.display()), source))?;
     let mut entries = fs::read_dir(dir)
         .map_err(|source| Error::io(format!("reading {}", dir.display()), source))?;
@@ -61,10 +76,12 @@ fn check_empty(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies a snapshot of the store into the empty folder `to`. Blocks; the store stays in use.
+/// Copies a snapshot of the store into the empty folder `to`, with the keys if there is a passphrase. Blocks; the store
+/// stays in use.
 pub(super) fn backup(
     engine: &Engine,
     to: &Path,
+    passphrase: Option<&Passphrase>,
     progress: &dyn Fn(u64, u64),
 ) -> Result<BackupReport> {
     check_empty(to)?;
@@ -94,24 +111,55 @@ pub(super) fn backup(
     let (bytes, checksum) = out.finish().map_err(writing)?;
     // After the snapshot: an item names only files that existed before it.
     let files = files::backup(&engine.options, to)?;
-    let report = BackupReport { format: open::FORMAT, seq, entries, bytes, checksum, files };
+    // After the snapshot too: a key that was replaced meanwhile is in the file of its successor.
+    let keys = passphrase.map(|passphrase| keys::backup(&engine.options, to, passphrase));
+    let keys = keys.transpose()?;
+    let report = BackupReport { format: open::FORMAT, seq, entries, bytes, checksum, files, keys };
     let manifest = serde_json::to_vec_pretty(&report)
         .map_err(|source| Error::backend("writing the manifest", source))?;
     // Written last: a folder without a manifest is an unfinished backup.
-    fs::write(to.join(MANIFEST), manifest).map_err(writing)?;
-    File::open(to.join(MANIFEST))
-        .and_then(|file| file.sync_all())
-        .and_then(|()| File::open(to)?.sync_all())
-        .map_err(writing)?;
+    open::write_durably(to, MANIFEST, &manifest)?;
     progress(entries, entries);
     Ok(report)
 }
 
-/// Restores the backup in `from` into the empty folder `to`. Blocks.
+/// Restores the backup in `from` into the empty folder `to`, with its keys if there is a passphrase. Blocks.
 ///
 /// # Errors
-/// The backup is incomplete, damaged or newer than this version, or `to` is not empty.
-pub fn restore(from: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<BackupReport> {
+/// The backup is incomplete, damaged or newer than this version, the passphrase is wrong, or `to` is not empty. Nothing
+/// is written then.
+pub fn restore(
+    from: &Path,
+    to: &Path,
+    passphrase: Option<&Passphrase>,
+    progress: &dyn Fn(u64, u64),
+) -> Result<BackupReport> {
+    let report = read_report(from)?;
+    checksummed::verify(&from.join(DATA), report.bytes, report.checksum)?;
+    if let Some(files) = &report.files {
+        files::verify(from, files)?;
+    }
+    let keys = match (&report.keys, passphrase) {
+        (Some(keys), Some(passphrase)) => Some(keys::open(from, keys, passphrase)?),
+        _ => None,
+    };
+    check_empty(to)?;
+    // Marks the folder until the restore is complete, in case it fails or is killed.
+    open::write_durably(to, open::RESTORING, b"")?;
+    let result = load(from, to, &report, progress)
+        .and_then(|()| keys.map_or(Ok(()), |keys| keys.write(to)))
+        .and_then(|()| finish(to));
+    if result.is_err() {
+        let _ = fs::remove_dir_all(to);
+    }
+    result.map(|()| report)
+}
+
+/// Reads the description of the backup in `from`.
+///
+/// # Errors
+/// There is no finished backup, or it is newer than this version.
+pub fn read_report(from: &Path) -> Result<BackupReport> {
     let manifest = fs::read(from.join(MANIFEST)).map_err(|source| {
         Error::io(
             format!("{} is not a finished backup: reading its manifest", from.display()),
@@ -124,18 +172,7 @@ pub fn restore(from: &Path, to: &Path, progress: &dyn Fn(u64, u64)) -> Result<Ba
         let (path, found) = (from.to_owned(), report.format);
         return Err(Error::NewerFormat { path, found, known: open::FORMAT });
     }
-    checksummed::verify(&from.join(DATA), report.bytes, report.checksum)?;
-    if let Some(files) = &report.files {
-        files::verify(from, files)?;
-    }
-    check_empty(to)?;
-    // Marks the folder until the restore is complete, in case it fails or is killed.
-    open::write_durably(to, open::RESTORING, b"")?;
-    let result = load(from, to, &report, progress).and_then(|()| finish(to));
-    if result.is_err() {
-        let _ = fs::remove_dir_all(to);
-    }
-    result.map(|()| report)
+    Ok(report)
 }
 
 /// Marks the restored folder as complete.

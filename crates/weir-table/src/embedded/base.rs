@@ -14,7 +14,8 @@ use std::time::Duration;
 use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{
-    CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable as _, Slice,
+    AbstractTree as _, CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode,
+    Readable as _, Slice,
 };
 
 use super::background;
@@ -30,7 +31,7 @@ const APPLIED_EVERYWHERE: &[u8] = b"applied-everywhere";
 /// After the keys of every table and of every expiry.
 const APPLIED_IN_SPACE: &[u8] = b"\xff\xff\xff\xff\xff\xff\xff\xffapplied";
 const MIB: u64 = 1024 * 1024;
-/// The keyspaces and the sizes of their memtables in bytes.
+/// The keyspaces, in the order in which they are created and numbered, and the sizes of their memtables in bytes.
 const KEYSPACES: [(&str, u64); 4] =
     [("items", 8 * MIB), ("index", 8 * MIB), ("ttl", 2 * MIB), ("meta", MIB)];
 const JOURNAL_BYTES_MAX: u64 = 128 * MIB;
@@ -152,6 +153,95 @@ impl Base {
             base.persist()?;
         }
         Ok(base)
+    }
+
+    /// Opens the store in `dir`, a copy, without the keyspaces that cannot be read: they become empty.
+    pub(super) fn open_without(
+        dir: &Path,
+        cache_bytes: u64,
+        without: &[&'static str],
+    ) -> Result<Base> {
+        if without.is_empty() {
+            return Base::open(dir, cache_bytes);
+        }
+        for name in without {
+            let number = KEYSPACES.iter().position(|(other, _)| other == name).unwrap_or_default();
+            let path = dir.join(format!("keyspaces/{}", number + 1));
+            std::fs::remove_dir_all(&path)
+                .or_else(|error| match error.kind() {
+                    std::io::ErrorKind::NotFound => Ok(()),
+                    _ => Err(error),
+                })
+                .map_err(|source| Error::io(format!("deleting {}", path.display()), source))?;
+        }
+        Base::start(dir, cache_bytes, None, |_| Ok(())).map_err(|error| damaged(dir, error))
+    }
+
+    /// The last sequence number that was folded into items and metadata, whichever of them can be read. Index and expiry
+    /// entries do not count: they follow from the items.
+    pub(super) fn applied_without(&self, without: &[&'static str]) -> Result<u64> {
+        let meta = self.sequence(Space::Meta, APPLIED)?;
+        let items = self.sequence(Space::Items, APPLIED_IN_SPACE)?;
+        let applied = match (without.contains(&"meta"), without.contains(&"items")) {
+            (_, true) => None,
+            (true, false) => items,
+            (false, false) if self.sequence(Space::Meta, APPLIED_EVERYWHERE)? != meta => meta,
+            (false, false) => meta.min(items),
+        };
+        Ok(applied.unwrap_or(0))
+    }
+
+    /// Compares every table file with its checksum. Calls `each` with its keyspace, its path and whether it is sound.
+    pub(super) fn check_tables(&self, mut each: impl FnMut(Space, &Path, bool)) -> Result<()> {
+        for space in SPACES {
+            let keyspace = self.space(space);
+            for table in keyspace.tree.current_version().iter_tables() {
+                let path = keyspace.path().join("tables").join(table.id().to_string());
+                let reading = |source| Error::io(format!("reading {}", path.display()), source);
+                let checksum = journal::checksum(&path).map_err(reading)?;
+                each(space, &path, checksum == table.checksum().into_u128());
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the entries of a range, around a part that cannot be read: from the front, then from the back.
+    /// Returns the failure if there is such a part.
+    pub(super) fn walk(
+        &self,
+        space: Space,
+        range: &KeyRange,
+        mut each: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<Option<Error>> {
+        let mut last: Option<Slice> = None;
+        let mut failure = None;
+        for next in self.range(space, range, false) {
+            match next {
+                Ok((key, _)) if *key == *APPLIED_IN_SPACE => {}
+                Ok((key, value)) => {
+                    each(&key, &value)?;
+                    last = Some(key);
+                }
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
+        }
+        if failure.is_none() {
+            return Ok(None);
+        }
+        for next in self.range(space, range, true) {
+            match next {
+                Ok((key, value)) if last.as_ref().is_none_or(|last| key > *last) => {
+                    if *key != *APPLIED_IN_SPACE {
+                        each(&key, &value)?;
+                    }
+                }
+                _ => break,
+            }
+        }
+        Ok(failure)
     }
 
     fn start_complete(dir: &Path, cache_bytes: u64) -> Result<Base> {

@@ -49,11 +49,13 @@ pub(super) struct Engine {
     /// The gate. A commit holds it for reading from its append to its last entry, so that a checkpoint, which takes it for
     /// writing, sees whole commits only.
     pub(super) generations: RwLock<Generations>,
-    pub(super) log: Log,
+    pub(super) log: Arc<Log>,
     pub(super) base: Base,
     pub(super) cache: ItemCache,
     pub(super) delayed: DelayedIndex,
     pub(super) readers: Arc<ReaderPool>,
+    /// Flushes the log when that takes long.
+    flushes: Arc<ReaderPool>,
     /// Reads the log for the feed. A job reads thousands of changes at once, and no request should wait for that.
     pub(super) feed_readers: Arc<ReaderPool>,
     pub(super) feed_buffers: Arc<BufferPool>,
@@ -139,10 +141,11 @@ impl Engine {
             altering: tokio::sync::Mutex::new(()),
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             generations: RwLock::new(Generations { number: 1, active, frozen: None, folded: None }),
-            log: parts.log,
+            log: Arc::new(parts.log),
             base: parts.base,
             cache: ItemCache::new(options.cache_bytes),
             readers: Arc::new(ReaderPool::default()),
+            flushes: Arc::new(ReaderPool::default()),
             feed_readers: Arc::new(ReaderPool::default()),
             feed_buffers: Arc::default(),
             delayed: DelayedIndex::new(options.index_delay),
@@ -289,7 +292,16 @@ impl Engine {
         }
         // Lets other ready tasks append first; the first one that resumes flushes for all.
         tokio::task::yield_now().await;
-        self.log.flush(barrier.flushed)
+        let seq = barrier.flushed;
+        // On this thread while the disk is fast: passing it to another would take longer than the write itself.
+        match self.flushes.run_inline(|| self.log.flush_soon(seq)) {
+            Some(Ok(true)) => Ok(()),
+            Some(Err(error)) => Err(error),
+            Some(Ok(false)) | None => {
+                let log = Arc::clone(&self.log);
+                Box::pin(self.flushes.run(move || log.flush(seq))).await
+            }
+        }
     }
 
     /// Which writes are accepted.
@@ -370,6 +382,7 @@ impl Threads {
             running.push(spawn("weir-index", index_loop)?);
         }
         running.extend(engine.readers.start()?);
+        running.push(engine.flushes.start_flusher()?);
         running.push(engine.feed_readers.start_background()?);
         Ok(Threads { closing, engine: Arc::clone(engine), running: Mutex::new(running) })
     }
@@ -381,6 +394,7 @@ impl Threads {
         self.engine.log.wake_syncer();
         self.engine.request_checkpoint();
         self.engine.readers.close();
+        self.engine.flushes.close();
         self.engine.feed_readers.close();
         for thread in self.running.lock().drain(..) {
             thread.thread().unpark();

@@ -30,6 +30,7 @@ mod feed;
 mod keys;
 mod log;
 mod number_slots;
+mod offline;
 mod open;
 mod page;
 mod partial_item;
@@ -45,9 +46,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use backup::{BackupReport, FilesReport, restore};
+pub use backup::{BackupReport, FilesReport, KeysReport, Passphrase, read_report, restore};
 pub use feed::ConsumerLag;
 pub use log::SyncDurations;
+pub use offline::{Damage, Effect, FolderReport, RepairReport, repair_folder, verify_folder};
 pub use verify::Verification;
 
 use crate::addition::{Add, Added};
@@ -86,7 +88,7 @@ pub struct Options {
     pub feed_bytes_max: u64,
     /// How long the log is retained for consumers that are behind (24 h).
     pub feed_age_max: Duration,
-    /// How long a consumer that reads nothing is waited for (1 h). Then the log is trimmed past it.
+    /// How long a consumer that reads nothing is waited for (2 h, longer than any job pauses). Then the log is trimmed past it.
     pub feed_idle_max: Duration,
     /// Free bytes of the disk below which only deletions and essential writes are accepted (256 MiB); 0 for no bound.
     pub free_bytes_min: u64,
@@ -94,6 +96,9 @@ pub struct Options {
     pub positions_table: String,
     /// Folders below `dir` with files of the application, which backups include (none).
     pub backup_folders: Vec<String>,
+    /// Files in `dir` with keys of the application, which backups encrypt (none). The key of the store's cursors is
+    /// always among them.
+    pub key_files: Vec<String>,
     /// For tests: delay until index entries become visible.
     pub index_delay: Option<Duration>,
     /// For tests: size of the memtables of a new base store.
@@ -118,10 +123,11 @@ impl Options {
             sweep_interval: Some(Duration::from_secs(10)),
             feed_bytes_max: 4 * 1024 * 1024 * 1024,
             feed_age_max: Duration::from_secs(24 * 60 * 60),
-            feed_idle_max: Duration::from_secs(60 * 60),
+            feed_idle_max: Duration::from_secs(2 * 60 * 60),
             free_bytes_min: 256 * 1024 * 1024,
             positions_table: crate::feed::POSITIONS_TABLE.to_owned(),
             backup_folders: Vec::new(),
+            key_files: Vec::new(),
             index_delay: None,
             memtable_bytes: None,
             clock: Clock::System,
@@ -186,17 +192,20 @@ impl Embedded {
     }
 
     /// Copies a snapshot of the store and the files of [`Options::backup_folders`] into an empty folder, while they are in
-    /// use. Calls `progress` with the entries copied and their estimated total.
+    /// use. The keys of the store and of [`Options::key_files`] are encrypted with `passphrase`; without one they are left
+    /// out. Calls `progress` with the entries copied and their estimated total.
     ///
     /// # Errors
     /// The folder is not empty, or the disk fails.
     pub async fn backup(
         &self,
         to: &Path,
+        passphrase: Option<Passphrase>,
         progress: impl Fn(u64, u64) + Send + Sync + 'static,
     ) -> Result<BackupReport> {
         let (engine, to) = (Arc::clone(&self.engine), to.to_owned());
-        engine::off_thread(move || backup::backup(&engine, &to, &progress)).await
+        let act = move || backup::backup(&engine, &to, passphrase.as_ref(), &progress);
+        engine::off_thread(act).await
     }
 
     /// Checks that indexes and expiry entries agree with the items, while the store is in use.

@@ -7,6 +7,7 @@
 //! cursor.key  the key that seals cursors
 //! log/        commits, in segments named by their first sequence number
 //! store/      the base store that they are folded into
+//! damaged/    parts of files that were cut, and files that a repair replaced
 //! ```
 
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -33,8 +34,14 @@ pub(super) const FORMAT: u32 = 1;
 /// Folder for damaged parts of files, until they are known to be replaced.
 pub(super) const DAMAGED: &str = "damaged";
 
+/// Marker file in a folder while a repair replaces its files.
+pub(super) const REPAIRING: &str = "REPAIRING";
+
 /// Marker file in a folder while a backup is restored into it.
 pub(super) const RESTORING: &str = "RESTORING";
+
+/// The file of the key that seals cursors.
+pub(super) const CURSOR_KEY: &str = "cursor.key";
 
 /// Opens or creates the store in `options.dir`.
 pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
@@ -103,7 +110,7 @@ pub(super) fn open(options: Options) -> Result<(Engine, CursorKey)> {
     Ok((Engine::new(options, parts), cursor_key))
 }
 
-fn lock(dir: &Path) -> Result<File> {
+pub(super) fn lock(dir: &Path) -> Result<File> {
     let path = dir.join("LOCK");
     let file = OpenOptions::new()
         .create(true)
@@ -121,12 +128,19 @@ fn lock(dir: &Path) -> Result<File> {
 }
 
 /// Refuses a folder of a newer format, or of an unfinished restore. Returns whether the folder has a format.
-fn read_format(dir: &Path) -> Result<bool> {
+pub(super) fn read_format(dir: &Path) -> Result<bool> {
     if dir.join(RESTORING).exists() {
         return Err(Error::Corrupt {
             path: dir.to_owned(),
             offset: 0,
             what: "a restore into it did not finish: empty the folder and restore again".into(),
+        });
+    }
+    if dir.join(REPAIRING).exists() {
+        return Err(Error::Corrupt {
+            path: dir.to_owned(),
+            offset: 0,
+            what: "a repair of it did not finish: run `weir repair` again".into(),
         });
     }
     let path = dir.join("FORMAT");
@@ -162,7 +176,7 @@ pub(super) fn write_durably(dir: &Path, name: &str, bytes: &[u8]) -> Result<()> 
 }
 
 fn cursor_key(dir: &Path) -> Result<CursorKey> {
-    let path = dir.join("cursor.key");
+    let path = dir.join(CURSOR_KEY);
     let reading = |source| Error::io(format!("reading {}", path.display()), source);
     match fs::read(&path) {
         Ok(bytes) => {
@@ -178,7 +192,7 @@ fn cursor_key(dir: &Path) -> Result<CursorKey> {
             File::open("/dev/urandom")
                 .and_then(|mut f| f.read_exact(&mut bytes))
                 .map_err(reading)?;
-            write_durably(dir, "cursor.key", &bytes)?;
+            write_durably(dir, CURSOR_KEY, &bytes)?;
             Ok(CursorKey::new(bytes))
         }
         Err(source) => Err(reading(source)),

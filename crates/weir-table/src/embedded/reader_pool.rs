@@ -4,7 +4,7 @@
 //! some milliseconds. So a few threads do many reads one after the other.
 //!
 //! A read that most likely hits memory runs on the async thread itself, unless such a read was slow a moment ago: the
-//! key-value store blocks its readers while it installs a table.
+//! key-value store blocks its readers while it installs a table. Flushes of the log run the same way.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -73,6 +73,11 @@ impl ReaderPool {
     /// Starts a low-priority thread for reads of background jobs.
     pub(super) fn start_background(self: &Arc<Self>) -> Result<JoinHandle<()>> {
         self.spawn("weir-feed", background::lower_priority)
+    }
+
+    /// Starts the thread for slow flushes of the log. One is enough: a flush serves all who wait.
+    pub(super) fn start_flusher(self: &Arc<Self>) -> Result<JoinHandle<()>> {
+        self.spawn("weir-flush", || {})
     }
 
     fn spawn(self: &Arc<Self>, name: &str, begin: fn()) -> Result<JoinHandle<()>> {

@@ -46,9 +46,9 @@ impl Verification {
 }
 
 /// A snapshot with its catalog.
-struct StoreView {
-    snapshot: Snapshot,
-    catalog: Arc<Catalog>,
+pub(super) struct StoreView {
+    pub(super) snapshot: Snapshot,
+    pub(super) catalog: Arc<Catalog>,
 }
 
 impl Engine {
@@ -91,7 +91,7 @@ impl StoreView {
         }))
     }
 
-    fn check_items(&self, found: &mut Verification) -> Result<()> {
+    pub(super) fn check_items(&self, found: &mut Verification) -> Result<()> {
         for next in self.snapshot.entries(Space::Items) {
             let (key, _) = next?;
             let Some(table) = self.table(&key) else {
@@ -128,7 +128,7 @@ impl StoreView {
         Ok(())
     }
 
-    fn check_index(&self, found: &mut Verification) -> Result<()> {
+    pub(super) fn check_index(&self, found: &mut Verification) -> Result<()> {
         for next in self.snapshot.entries(Space::Index) {
             let (place, value) = next?;
             let Some(table) = self.table(&place) else {
@@ -146,7 +146,7 @@ impl StoreView {
         Ok(())
     }
 
-    fn check_ttl(&self, found: &mut Verification) -> Result<()> {
+    pub(super) fn check_ttl(&self, found: &mut Verification) -> Result<()> {
         for next in self.snapshot.entries(Space::Ttl) {
             let (place, _) = next?;
             let key = place

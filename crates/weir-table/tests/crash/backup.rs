@@ -1,11 +1,12 @@
 //! Backups taken under load, and what is made of them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use weir_table::embedded::{self, Embedded, Options};
+use weir_table::embedded::{self, Embedded, Options, Passphrase};
 use weir_table::feed::Position;
 use weir_table::{Error, Item, Query, Write};
 use weir_testkit::eventually;
@@ -45,11 +46,11 @@ async fn a_backup_under_load_is_the_store_at_one_moment() {
         eventually(async || (acks.lock().unwrap().len() >= ANSWERED_MIN).then_some(())).await;
         let before = acks.lock().unwrap().clone();
         let (to, restored) = (folder.path().join("backup"), folder.path().join("restored"));
-        let report = store.backend().backup(&to, |_, _| {}).await.unwrap();
+        let report = store.backend().backup(&to, None, |_, _| {}).await.unwrap();
         let after = acks.lock().unwrap().clone();
         run.stop.store(true, Ordering::Relaxed);
         assert!(writing.await.unwrap().is_empty());
-        let made = embedded::restore(&to, &restored, &|_, _| {}).unwrap();
+        let made = embedded::restore(&to, &restored, None, &|_, _| {}).unwrap();
         assert_eq!(made, report);
         let copy = workload::open(options(&restored)).unwrap();
         let stats = copy.backend().stats();
@@ -82,7 +83,7 @@ async fn backed_up(folder: &Folder, count: u64) -> std::path::PathBuf {
         store.write(Write::put(MAIN, item(n)).flushed()).await.unwrap();
     }
     let to = folder.path().join("backup");
-    store.backend().backup(&to, |_, _| {}).await.unwrap();
+    store.backend().backup(&to, None, |_, _| {}).await.unwrap();
     to
 }
 
@@ -91,7 +92,7 @@ async fn a_damaged_backup_is_refused_and_leaves_nothing() {
     let folder = Folder::new();
     let from = backed_up(&folder, 50).await;
     let to = folder.path().join("restored");
-    let restore = || embedded::restore(&from, &to, &|_, _| {});
+    let restore = || embedded::restore(&from, &to, None, &|_, _| {});
     let (data, manifest) = (from.join("data.weir"), from.join("manifest.json"));
     let (sound, told) = (fs::read(&data).unwrap(), fs::read(&manifest).unwrap());
     let assert_nothing = || assert!(!to.exists() || fs::read_dir(&to).unwrap().next().is_none());
@@ -135,9 +136,9 @@ async fn files_beside_the_store_are_backed_up_and_restored() {
         fs::write(data.join(name), content).unwrap();
     }
     let (from, to) = (folder.path().join("backup"), folder.path().join("restored"));
-    let report = store.backend().backup(&from, |_, _| {}).await.unwrap();
+    let report = store.backend().backup(&from, None, |_, _| {}).await.unwrap();
     assert_eq!(report.files.unwrap().count, 3);
-    assert_eq!(embedded::restore(&from, &to, &|_, _| {}).unwrap(), report);
+    assert_eq!(embedded::restore(&from, &to, None, &|_, _| {}).unwrap(), report);
     for (name, content) in files {
         assert!(fs::read(to.join(name)).unwrap() == content, "{name}");
     }
@@ -146,7 +147,7 @@ async fn files_beside_the_store_are_backed_up_and_restored() {
     let packed = from.join("files.weir");
     folder::flip(&packed, fs::read(&packed).unwrap().len() / 2);
     let again = folder.path().join("again");
-    let refused = embedded::restore(&from, &again, &|_, _| {});
+    let refused = embedded::restore(&from, &again, None, &|_, _| {});
     assert!(matches!(refused, Err(Error::Corrupt { .. })), "{refused:?}");
     assert!(!again.exists());
 }
@@ -158,7 +159,7 @@ async fn a_backup_of_a_newer_format_is_refused() {
     let manifest = from.join("manifest.json");
     let told = fs::read_to_string(&manifest).unwrap();
     fs::write(&manifest, told.replace("\"format\": 1", "\"format\": 2")).unwrap();
-    let refused = embedded::restore(&from, &folder.path().join("restored"), &|_, _| {});
+    let refused = embedded::restore(&from, &folder.path().join("restored"), None, &|_, _| {});
     assert!(matches!(refused, Err(Error::NewerFormat { found: 2, known: 1, .. })));
 }
 
@@ -166,10 +167,10 @@ async fn a_backup_of_a_newer_format_is_refused() {
 async fn neither_a_backup_nor_a_restore_writes_into_a_folder_in_use() {
     let folder = Folder::new();
     let from = backed_up(&folder, 3).await;
-    let refused = embedded::restore(&from, &folder.data(), &|_, _| {});
+    let refused = embedded::restore(&from, &folder.data(), None, &|_, _| {});
     assert_eq!(refused.unwrap_err().field(), Some("folder"));
     let store = workload::open(options(&folder.data())).unwrap();
-    let refused = store.backend().backup(&from, |_, _| {}).await;
+    let refused = store.backend().backup(&from, None, |_, _| {}).await;
     assert_eq!(refused.unwrap_err().field(), Some("folder"));
     assert_eq!(check::scan(&store, Query::scan(MAIN)).await.len(), 3);
 }
@@ -179,7 +180,7 @@ async fn a_restore_that_was_killed_is_not_taken_for_a_store() {
     let folder = Folder::new();
     let from = backed_up(&folder, 3).await;
     let to = folder.path().join("restored");
-    embedded::restore(&from, &to, &|_, _| {}).unwrap();
+    embedded::restore(&from, &to, None, &|_, _| {}).unwrap();
     // What stands in the folder until the last byte of it is durable.
     fs::write(to.join("RESTORING"), "").unwrap();
     let refused = Embedded::open(options(&to)).unwrap_err();
@@ -203,7 +204,7 @@ async fn the_feed_continues_after_a_restore() {
     let ahead = read(&store, at_the_backup.clone()).await.unwrap().next;
     drop(store);
     let to = folder.path().join("restored");
-    embedded::restore(&from, &to, &|_, _| {}).unwrap();
+    embedded::restore(&from, &to, None, &|_, _| {}).unwrap();
     let store = workload::open(options(&to)).unwrap();
     store.write(Write::put(MAIN, item(99))).await.unwrap();
     // Who had read everything up to the backup goes on; the others must look at everything.
@@ -216,4 +217,54 @@ async fn the_feed_continues_after_a_restore() {
     }
     let page = read(&store, Position::Oldest).await.unwrap();
     assert_eq!(page.changes.len(), 1);
+}
+
+/// Modes of a folder and everything below it, without the type of the file.
+fn modes(path: &Path) -> Vec<(bool, u32)> {
+    let about = fs::symlink_metadata(path).unwrap();
+    let mut all = vec![(about.is_dir(), about.permissions().mode() & 0o777)];
+    if about.is_dir() {
+        let entries = fs::read_dir(path).unwrap();
+        all.extend(entries.flat_map(|entry| modes(&entry.unwrap().path())));
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_encrypted_with_the_passphrase_and_restored_with_it() {
+    let folder = Folder::new();
+    let keyed =
+        Options { key_files: vec!["app.key".into(), "none.key".into()], ..options(&folder.data()) };
+    let store = workload::open(keyed).unwrap();
+    fs::write(folder.data().join("app.key"), "a key of the application").unwrap();
+    let (from, to) = (folder.path().join("backup"), folder.path().join("restored"));
+    let passphrase = Passphrase::new("correct horse battery").unwrap();
+    let backup = store.backend().backup(&from, Some(passphrase.clone()), |_, _| {});
+    let report = backup.await.unwrap();
+    assert_eq!(report.keys.unwrap().count, 2);
+    for (is_folder, mode) in modes(&from) {
+        assert_eq!(mode, if is_folder { 0o700 } else { 0o600 });
+    }
+    let sealed = fs::read_to_string(from.join("keys.weir")).unwrap();
+    assert!(!sealed.contains("application") && !sealed.contains("app.key"), "{sealed}");
+
+    let restore = |passphrase: Option<&Passphrase>, to: &Path| {
+        embedded::restore(&from, to, passphrase, &|_, _| {})
+    };
+    let wrong = Passphrase::new("correct horse batterie").unwrap();
+    assert_eq!(restore(Some(&wrong), &to).unwrap_err().field(), Some("passphrase"));
+    assert!(!to.exists());
+    restore(Some(&passphrase), &to).unwrap();
+    for key in ["app.key", "cursor.key"] {
+        let read = |folder: &Path| fs::read(folder.join(key)).unwrap();
+        assert_eq!(read(&to), read(&folder.data()), "{key}");
+        assert_eq!(modes(&to.join(key)), [(false, 0o600)]);
+    }
+    let without = folder.path().join("without");
+    restore(None, &without).unwrap();
+    assert!(!without.join("app.key").exists() && !without.join("cursor.key").exists());
+
+    fs::write(from.join("keys.weir"), sealed.replacen('A', "B", 1)).unwrap();
+    let damaged = restore(Some(&passphrase), &folder.path().join("again"));
+    assert!(matches!(damaged, Err(Error::Corrupt { .. })), "{damaged:?}");
 }

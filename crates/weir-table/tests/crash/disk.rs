@@ -1,6 +1,6 @@
 //! A disk for the log that forgets what was not synced, fails on request and can be slow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -50,6 +50,9 @@ struct State {
     held: Mutex<bool>,
     released: Condvar,
     sync_time_us: AtomicU64,
+    append_time_us: AtomicU64,
+    /// Names of the threads that have appended.
+    appenders: Mutex<BTreeSet<String>>,
 }
 
 /// The disk; clones are the same one.
@@ -68,6 +71,17 @@ impl TestDisk {
     pub(crate) fn sync_takes(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap();
         self.state.sync_time_us.store(micros, Ordering::SeqCst);
+    }
+
+    /// How long an append takes.
+    pub(crate) fn append_takes(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap();
+        self.state.append_time_us.store(micros, Ordering::SeqCst);
+    }
+
+    /// Whether a thread of this name has appended.
+    pub(crate) fn has_appended(&self, thread: &str) -> bool {
+        self.state.appenders.lock().unwrap().contains(thread)
     }
 
     /// Syncs so far, failed ones included.
@@ -219,6 +233,9 @@ impl Disk for TestDisk {
 impl DiskFile for TestFile {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
         self.state.check_alive()?;
+        let thread = std::thread::current().name().unwrap_or_default().to_owned();
+        self.state.appenders.lock().unwrap().insert(thread);
+        std::thread::sleep(Duration::from_micros(self.state.append_time_us.load(Ordering::SeqCst)));
         let room = self.state.room.load(Ordering::SeqCst);
         if room < bytes.len() as u64 {
             let part = &bytes[..usize::try_from(room).unwrap()];

@@ -122,7 +122,7 @@ async fn a_fold_that_fails_is_never_counted_as_done() {
     for _ in 0..3 {
         assert!(store.backend().checkpoint().await.is_err());
         let to = folder.path().join("backup");
-        assert!(store.backend().backup(&to, |_, _| {}).await.is_err());
+        assert!(store.backend().backup(&to, None, |_, _| {}).await.is_err());
     }
     eventually_sound(&store, &model, &acks).await;
     drop(store);
@@ -131,4 +131,20 @@ async fn a_fold_that_fails_is_never_counted_as_done() {
     model.note(acks);
     model.check(&store).await;
     assert!(model.checked > 0, "no write was answered before the disk was full");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_writes_to_the_log_leave_the_async_threads() {
+    let (folder, disk) = (Folder::new(), TestDisk::new());
+    let mut options = Options::new(folder.data());
+    options.disk = Arc::new(disk.clone());
+    let store = workload::open(options).unwrap();
+    workload::prepare(&store).await.unwrap();
+    disk.append_takes(Duration::from_millis(5));
+    eventually(async || {
+        let item = Item::new().with("PK", "slow").with("SK", "x").with("n", disk.syncs());
+        store.write(Write::put(MAIN, item).flushed()).await.unwrap();
+        disk.has_appended("weir-flush").then_some(())
+    })
+    .await;
 }

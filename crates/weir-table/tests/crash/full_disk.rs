@@ -204,7 +204,12 @@ async fn answers_more(done: &AtomicU64, more: u64) {
 }
 
 /// Fills a disk under load, frees it, and checks every answer, `rounds` times.
-async fn fill_and_free(small: &SmallDisk, options: Options, rounds: u32) {
+async fn fill_and_free(
+    small: &SmallDisk,
+    options: Options,
+    rounds: u32,
+    fill: impl Fn(&SmallDisk),
+) {
     let store = workload::open(options.clone()).unwrap();
     workload::prepare(&store).await.unwrap();
     let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
@@ -215,7 +220,7 @@ async fn fill_and_free(small: &SmallDisk, options: Options, rounds: u32) {
         .collect();
     for _ in 0..rounds {
         answers_more(&done, 200).await;
-        small.fill();
+        fill(small);
         state_becomes(&store, WriteState::DiskFull).await;
         // Readers are served meanwhile.
         assert!(store.get(&Get::new(MAIN, key("0-00000000"))).await.unwrap().is_some());
@@ -252,7 +257,8 @@ async fn a_disk_that_fills_and_is_freed_under_load_loses_nothing() {
     options.free_bytes_min = 64 * MIB;
     options.checkpoint_interval = Duration::from_millis(50);
     options.segment_bytes_max = MIB;
-    fill_and_free(&small, options, 3).await;
+    // The base store must not meet the end of the disk.
+    fill_and_free(&small, options, 3, |small| small.fill_to(24 * MIB)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -265,5 +271,5 @@ async fn a_log_that_finds_no_room_goes_on_when_there_is() {
     options.free_bytes_min = 0;
     options.checkpoint_interval = Duration::from_secs(600);
     options.segment_bytes_max = 64 * 1024;
-    fill_and_free(&small, options, 5).await;
+    fill_and_free(&small, options, 5, SmallDisk::fill).await;
 }

@@ -370,7 +370,7 @@ async fn a_flipped_byte_in_the_folded_part_of_the_log_blocks_nothing() {
         let store = workload::open(options(&data)).unwrap();
         assert_eq!(count(&store).await, 20, "byte {offset}");
         let backup = folder.path().join(format!("backup-{offset}"));
-        store.backend().backup(&backup, |_, _| {}).await.unwrap();
+        store.backend().backup(&backup, None, |_, _| {}).await.unwrap();
         // A consumer that restarts from the latest change follows what is written from now on.
         let latest = store.feed_read(MAIN, "log", &Position::Latest, 7).await.unwrap();
         store.write(Write::put(MAIN, item(20))).await.unwrap();

@@ -25,6 +25,9 @@ const CUTS_MIN: (u64, u64) = (30, 300);
 /// Stores that lose their last folds at least: usually, and at full length.
 const LOST_FOLDS_MIN: (u64, u64) = (5, 50);
 
+/// Answered writes of each power cut at least, on average. Usually there are hundreds.
+const ANSWERED_MIN: u64 = 20;
+
 /// What was answered in a run, and what of it must be there after the power cut that ended it.
 struct Ended {
     acks: Vec<Ack>,
@@ -112,7 +115,8 @@ async fn a_power_cut_takes_nothing_that_was_synced() {
     }
     eprintln!("{cuts} power cuts, {checked} answered writes checked");
     if seed::wanted().is_none() {
-        assert!(cuts >= cuts_min && checked > cuts, "{cuts} power cuts, {checked} answered writes");
+        let enough = cuts >= cuts_min && checked > ANSWERED_MIN * cuts;
+        assert!(enough, "{cuts} power cuts, {checked} answered writes");
     }
 }
 
@@ -163,10 +167,8 @@ async fn a_store_that_lost_its_last_folds_replays_them() {
     }
     eprintln!("{stores} stores lost their last folds, {checked} answered writes checked");
     if seed::wanted().is_none() {
-        assert!(
-            stores >= stores_min && checked > stores,
-            "{stores} stores, {checked} answered writes"
-        );
+        let enough = stores >= stores_min && checked > ANSWERED_MIN * stores;
+        assert!(enough, "{stores} stores, {checked} answered writes");
     }
 }
 

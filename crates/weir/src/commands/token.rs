@@ -12,12 +12,15 @@ use crate::output;
 const AFTER_HELP: &str = "\
 Examples:
   weir token issue nightly-report --scope ns:default --days 30
+  weir token issue prometheus --scope metrics --days 366
   weir token issue deploy --scope admin
   weir token list
   weir token revoke 0198c1f2-7d1e-7c33-9c58-0d0f4d5b7a11
 
-A scope is `admin`, or grants separated by spaces: `org:ID`, `app:ID` (with exactly one org),
-`ns:NAME`, `owner:LOGIN`. Grants like `org:read:ID` are read-only. A token is shown once.";
+A scope is `admin`, `metrics` (only GET /metrics, for Prometheus), or grants separated by spaces:
+`ns:NAME`, `org:ID`, `org:ID app:ID`, `reviews[:OWNER[/REPO]]`, `practice`, `practice:user:ID`,
+`practice:worker`. An action restricts a grant: `ns:NAME:acquire`, `org:ID:submit`, and `:read` at
+any of them. A token is shown once.";
 
 const DAY_SECS: u64 = 24 * 60 * 60;
 

@@ -12,6 +12,9 @@ pub(crate) struct Auth {
     /// Admin key, at least 16 characters. Without it the server generates one on its first start.
     #[config(env = "WEIR_ADMIN_KEY")]
     pub(crate) admin_key: Option<Secret>,
+    /// File with the admin key, instead of the key itself.
+    #[config(env = "WEIR_ADMIN_KEY_FILE")]
+    pub(crate) admin_key_file: Option<PathBuf>,
     /// Issuer (`iss`) of tokens.
     #[config(default = "weir", env = "WEIR_ISSUER")]
     pub(crate) issuer: String,
@@ -19,20 +22,24 @@ pub(crate) struct Auth {
     /// generates one by default. With DynamoDB it is required, because all instances share it.
     #[config(env = "WEIR_SIGNING_KEY")]
     pub(crate) signing_key: Option<Secret>,
-    /// Key that signs tokens with ES256 instead of HS256: a PEM file with an EC P-256 private key.
+    /// File with the key that signs tokens: an HS256 key as above, or an EC P-256 private key as PEM, which signs with
+    /// ES256.
     #[config(env = "WEIR_SIGNING_KEY_FILE")]
     pub(crate) signing_key_file: Option<PathBuf>,
     /// Previous HS256 signing key. Tokens that it signed stay valid until they expire.
     #[config(env = "WEIR_PREVIOUS_SIGNING_KEY")]
     pub(crate) previous_signing_key: Option<Secret>,
-    /// Previous ES256 signing key: a PEM file with an EC P-256 private key. Tokens that it signed stay
-    /// valid until they expire.
+    /// File with the previous signing key, of either kind. Tokens that it signed stay valid until they
+    /// expire.
     #[config(env = "WEIR_PREVIOUS_SIGNING_KEY_FILE")]
     pub(crate) previous_signing_key_file: Option<PathBuf>,
     /// Key that signs pagination cursors: base64 of 32 bytes. An embedded store generates its own. With
     /// DynamoDB it is required, because all instances share it.
     #[config(env = "WEIR_CURSOR_KEY")]
     pub(crate) cursor_key: Option<Secret>,
+    /// File with the key that signs pagination cursors, instead of the key itself.
+    #[config(env = "WEIR_CURSOR_KEY_FILE")]
+    pub(crate) cursor_key_file: Option<PathBuf>,
     /// Lifetime of access tokens in seconds.
     #[config(default = 3600, env = "WEIR_ACCESS_TOKEN_SECS")]
     pub(crate) access_token_secs: u64,

@@ -78,6 +78,7 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
     let auth = &loaded.config.auth;
     let mut problems = Vec::new();
     problems.extend(dynamodb_keys_of_embedded(loaded));
+    problems.extend(impatient_feed(loaded));
     problems.extend(half_of_tls(loaded));
     let (store, limits) = (&loaded.config.store, &loaded.config.limiter);
     let prefix = store.table_prefix.as_deref().unwrap_or_default();
@@ -96,18 +97,20 @@ pub(super) fn together(loaded: &Loaded) -> Vec<String> {
             "is less than auth.access_token_secs; a refresh token outlives what it refreshes";
         problems.push(loaded.wrong("auth.refresh_token_secs", problem));
     }
-    problems.extend(signing_keys(loaded));
+    problems.extend(keys(loaded));
     problems
 }
 
-fn signing_keys(loaded: &Loaded) -> Vec<String> {
+fn keys(loaded: &Loaded) -> Vec<String> {
     let auth = &loaded.config.auth;
     let mut problems = Vec::new();
     let (key, file) = (&auth.signing_key, &auth.signing_key_file);
     let (old_key, old_file) = (&auth.previous_signing_key, &auth.previous_signing_key_file);
     let twice = [
+        ("auth.admin_key", auth.admin_key.is_some() && auth.admin_key_file.is_some()),
         ("auth.signing_key", key.is_some() && file.is_some()),
         ("auth.previous_signing_key", old_key.is_some() && old_file.is_some()),
+        ("auth.cursor_key", auth.cursor_key.is_some() && auth.cursor_key_file.is_some()),
     ];
     let has_old = old_key.is_some() || old_file.is_some();
     if has_old && key.is_none() && file.is_none() {
@@ -119,7 +122,10 @@ fn signing_keys(loaded: &Loaded) -> Vec<String> {
         problems.push(loaded.wrong(old, problem));
     }
     for (key, _) in twice.iter().filter(|(_, twice)| *twice) {
-        problems.push(loaded.wrong(key, format!("and {key}_file are both set; set only one")));
+        let other = format!("{key}_file");
+        let by = loaded.origin(&other);
+        let problem = format!("and {other} are both set, the latter by {by}; set only one");
+        problems.push(loaded.wrong(key, problem));
     }
     problems
 }
@@ -142,6 +148,16 @@ fn dynamodb_keys_of_embedded(loaded: &Loaded) -> Option<String> {
              embedded ({}); add --store dynamodb, or leave them out",
             set.join(", ")
         )
+    })
+}
+
+/// A job that pauses for longer than the feed waits would find the changes trimmed at every run.
+fn impatient_feed(loaded: &Loaded) -> Option<String> {
+    let (jobs, practice) = (&loaded.config.jobs, &loaded.config.practice);
+    let longest = jobs.aggregate_interval_secs.max(practice.rollup_interval_secs.unwrap_or(0));
+    (loaded.config.store.feed_idle_secs <= longest).then(|| {
+        let problem = format!("must be longer than the longest interval of jobs, {longest} s");
+        loaded.wrong("store.feed_idle_secs", problem)
     })
 }
 
@@ -211,19 +227,19 @@ fn secrets(loaded: &Loaded) -> Vec<String> {
         .collect()
 }
 
-fn admin(key: &Secret) -> Option<String> {
+pub(crate) fn admin(key: &Secret) -> Option<String> {
     let is_short = key.expose().chars().count() < ADMIN_KEY_MIN;
     is_short.then(|| format!("has fewer than {ADMIN_KEY_MIN} characters"))
 }
 
-fn cursor(key: &Secret) -> Option<String> {
+pub(crate) fn cursor(key: &Secret) -> Option<String> {
     let is_wrong = key.key_bytes().is_none_or(|bytes| bytes.len() != CURSOR_KEY);
     is_wrong.then(|| {
         format!("is not base64 of {CURSOR_KEY} bytes; `openssl rand -base64 32` generates one")
     })
 }
 
-fn signing(key: &Secret) -> Option<String> {
+pub(crate) fn signing(key: &Secret) -> Option<String> {
     match key.key_bytes() {
         None => Some("is not base64".to_owned()),
         Some(bytes) if bytes.len() < SIGNING_KEY_MIN => Some(format!(
@@ -258,8 +274,10 @@ pub(crate) fn missing_shared_keys(config: &Config) -> Vec<&'static str> {
     if auth.signing_key.is_none() && auth.signing_key_file.is_none() {
         missing.push("auth.signing_key (WEIR_SIGNING_KEY) or auth.signing_key_file signs tokens");
     }
-    if auth.cursor_key.is_none() {
-        missing.push("auth.cursor_key (WEIR_CURSOR_KEY) signs pagination cursors");
+    if auth.cursor_key.is_none() && auth.cursor_key_file.is_none() {
+        missing.push(
+            "auth.cursor_key (WEIR_CURSOR_KEY) or auth.cursor_key_file signs pagination cursors",
+        );
     }
     missing
 }

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 
 use super::keys::{self, Key};
 use super::load::{Findings, Origin, Setting};
+use super::secret::SECRET_FILE;
+use crate::commands::passphrase;
 use crate::remote;
 
 const PREFIX: &str = "WEIR_";
@@ -54,13 +56,19 @@ fn read(key: Key, text: OsString, findings: &mut Findings) {
 fn is_no_setting(name: &str, text: &OsString) -> bool {
     name == FILE
         || name == "WEIR_TOOLS"
-        || name == MIGRATE_FROM
         || remote::VARIABLES.contains(&name)
+        || is_command_secret(name)
         || name.starts_with("WEIR_TEST_")
         || name.starts_with("WEIR_SERVICE_HOST")
         || name.starts_with("WEIR_SERVICE_PORT")
         || name.starts_with("WEIR_PORT_")
         || name == "WEIR_PORT" && text.to_string_lossy().contains("://")
+}
+
+/// Whether a variable is a secret of a command, or the path of its file.
+fn is_command_secret(name: &str) -> bool {
+    let secret = name.strip_suffix(SECRET_FILE).unwrap_or(name);
+    [MIGRATE_FROM, passphrase::VARIABLE].contains(&secret)
 }
 
 fn unknown(name: &str, keys: &[Key]) -> String {

@@ -11,7 +11,7 @@
 //! No secret is ever printed: a [`Secret`] prints as dots, and no message quotes its value.
 
 mod auth;
-mod check;
+pub(crate) mod check;
 mod default_file;
 #[cfg(test)]
 mod documents;
@@ -36,7 +36,7 @@ pub(crate) use self::flags::{Given, ServeFlags, StoreFlags};
 pub(crate) use self::keys::{Key, all as keys};
 pub(crate) use self::load::{Loaded, Origin, Source};
 pub(crate) use self::log::{Format as LogFormat, Log};
-pub(crate) use self::secret::{DOTS, Secret};
+pub(crate) use self::secret::{DOTS, Secret, secret_variable};
 pub(crate) use self::store::{Kind, Store};
 
 /// The whole configuration, one section per concern.

@@ -26,7 +26,7 @@ pub(crate) struct Store {
     #[config(default = 4_294_967_296_u64, env = "WEIR_STORE_FEED_BYTES_MAX")]
     pub(crate) feed_bytes_max: u64,
     /// Embedded store: seconds after which the change feed no longer waits for a consumer that reads nothing.
-    #[config(default = 3600, env = "WEIR_STORE_FEED_IDLE_SECS")]
+    #[config(default = 7200, env = "WEIR_STORE_FEED_IDLE_SECS")]
     pub(crate) feed_idle_secs: u64,
     /// Embedded store: free bytes of the disk below which only deletions and settlements are accepted; 0 for no bound.
     #[config(default = 268_435_456, env = "WEIR_STORE_FREE_BYTES_MIN")]

@@ -48,6 +48,66 @@ fn a_new_admin_key_replaces_the_old_one_with_and_without_a_server() {
 }
 
 #[test]
+fn the_file_follows_an_admin_key_that_is_rotated_over_http() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    let first = key(&home);
+    let (status, body) = server.post_with("/v1/admin-key/rotate", &first);
+    assert_eq!(status, 200, "{body}");
+    assert!(body.contains(&key(&home)) && key(&home) != first, "{body}");
+    assert_eq!(server.get_with("/v1/whoami", &key(&home)).0, 200);
+    assert_eq!(server.stop(), Some(0));
+    // A restored backup, or a kill between the two writes, leaves a key that is not valid.
+    std::fs::write(home.path("weir-data/admin.key"), first).unwrap();
+    let _server = home.serve("weir-data");
+    assert!(!home.path("weir-data/admin.key").exists(), "nobody finds a dead key");
+}
+
+#[test]
+fn a_replaced_signing_key_ends_at_once() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    let token = answer(home.weir("token issue one --scope admin"));
+    let kids = || {
+        let listed = home.weir("signing-key list --json").json();
+        let kids =
+            listed.as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned());
+        kids.collect::<Vec<_>>()
+    };
+    let first = kids();
+    let rotated = home.weir("signing-key rotate");
+    assert!(rotated.err.contains(&format!("weir signing-key end {}", first[0])), "{rotated:?}");
+    assert_eq!(server.get_as("/v1/jobs", &token).0, 200, "tokens outlive a rotation");
+    assert_eq!(kids()[1..], first);
+    home.weir(&format!("signing-key end {}", kids()[0])).fails(3, &["is the key that signs"]);
+    home.weir(&format!("signing-key end {}", first[0])).ok();
+    assert_eq!(server.get_as("/v1/jobs", &token).0, 401);
+    home.weir("signing-key end 00").fails(3, &["signing key \"00\" not found"]);
+
+    let token = answer(home.weir("token issue two --scope admin"));
+    let rotated = home.weir("signing-key rotate --end-previous");
+    assert!(rotated.err.contains("are refused from now on"), "{rotated:?}");
+    assert_eq!(server.get_as("/v1/jobs", &token).0, 401);
+    assert_eq!(server.stop(), Some(0));
+    assert_eq!(kids().len(), 1);
+    let log = home.weir("security-log").ok();
+    for action in ["token_issued", "signing_key_rotated", "signing_key_ended"] {
+        assert!(log.contains(action), "{log}");
+    }
+}
+
+#[test]
+fn a_token_for_prometheus_only_scrapes() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    let token = answer(home.weir("token issue prometheus --scope metrics"));
+    assert_eq!(server.get_as("/metrics", &token).0, 200);
+    for path in ["/v1/jobs", "/v1/tokens", "/v1/namespaces", "/v1/security-log", "/v1/reviews"] {
+        assert_eq!(server.get_as(path, &token).0, 403, "{path}");
+    }
+}
+
+#[test]
 fn a_configured_admin_key_counts_alone() {
     let home = Home::new();
     home.configure("[auth]\nadmin_key = \"configured-key-of-the-tests\"\n");

@@ -79,8 +79,8 @@ fn commands_work_where_the_configuration_says() {
     home.configure("[store]\ndata = \"elsewhere\"");
     home.weir("tables create --spec orders.json").ok();
     assert!(home.path("elsewhere/FORMAT").exists());
-    home.weir("backup saved").ok();
-    let restored = home.weir_in(&[("WEIR_DATA", "third")], "restore saved").ok();
+    home.weir("backup saved --without-keys").ok();
+    let restored = home.weir_in(&[("WEIR_DATA", "third")], "restore saved").out;
     assert!(restored.starts_with("restored to third"), "{restored}");
     home.weir("tables list --data fourth").fails(3, &["no store in fourth"]);
 }
@@ -151,6 +151,42 @@ fn secrets_are_seen_nowhere() {
         assert_eq!(run.code, Some(2), "{run:?}");
         unseen(run);
     }
+}
+
+#[test]
+fn every_secret_can_come_from_a_file() {
+    let home = Home::new();
+    let key = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+    for (name, secret) in [
+        ("WEIR_ADMIN_KEY", "an admin key of sixteen characters"),
+        ("WEIR_SIGNING_KEY", key),
+        ("WEIR_CURSOR_KEY", key),
+    ] {
+        let (file, variable) = (home.path("secret"), format!("{name}_FILE"));
+        let path = file.display().to_string();
+        let serve = |path: &str| home.weir_in(&[(variable.as_str(), path)], "token list --data a");
+        home.weir("tables create --spec orders.json --data a");
+        let key = format!("auth.{}", variable.trim_start_matches("WEIR_").to_lowercase());
+        serve("missing").fails(2, &[&key, "cannot be read", "missing"]);
+        std::fs::write(&file, "\n").unwrap();
+        serve(&path).fails(2, &[&key, "is empty"]);
+        std::fs::write(&file, "hunter2\n").unwrap();
+        let short = serve(&path);
+        assert!(!short.err.contains("hunter2"), "{short:?}");
+        short.fails(2, &[&key]);
+        std::fs::write(&file, format!("{secret}\n")).unwrap();
+        serve(&path).ok();
+        let both = [(variable.as_str(), path.as_str()), (name, secret)];
+        home.weir_in(&both, "tables list --data a").fails(2, &["both set", name, &variable]);
+        let shown = home.weir_in(&[(variable.as_str(), &path)], "config").ok();
+        assert!(shown.contains(&path) && shown.contains(&variable), "{shown}");
+        assert!(!shown.contains(secret), "{shown}");
+    }
+    let admin = home.path("admin");
+    std::fs::write(&admin, "an admin key of sixteen characters\r\n").unwrap();
+    let variable = [("WEIR_ADMIN_KEY_FILE", admin.to_str().unwrap())];
+    let server = home.serve_in(&variable, &["--data", "a"]);
+    assert_eq!(server.get_with("/v1/jobs", "an admin key of sixteen characters").0, 200);
 }
 
 #[test]

@@ -242,3 +242,38 @@ fn items_whose_time_is_up_are_left_behind() {
     home.weir("table get orders --pk p --sk soon --data b").ok();
     home.weir("table get orders --pk p --sk past --data b").fails(3, &["no item"]);
 }
+
+#[test]
+fn a_token_that_was_revoked_is_refused_by_the_copy() {
+    let home = Home::new();
+    let key = [("WEIR_SIGNING_KEY", "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")];
+    let run = |line: &str| home.weir_in(&key, line);
+    let token = |line: &str| {
+        let issued = run(line);
+        assert_eq!(issued.code, Some(0), "{issued:?}");
+        issued.out.trim_end().to_owned()
+    };
+    let server = home.serve_in(&key, &["--data", "a"]);
+    let admin_key = |data: &str| {
+        let file = home.path(data).join("admin.key");
+        std::fs::read_to_string(file).unwrap().trim().to_owned()
+    };
+    let revoked = token("token issue revoked --scope admin --data a");
+    let listed = run("token list --json --data a").json();
+    run(&format!("token revoke {} --data a", listed[0]["id"].as_str().unwrap())).ok();
+    let valid = token("token issue valid --scope admin --data a");
+    assert_eq!(server.stop(), Some(0));
+    let copied = home.weir("copy --from embedded:a --to embedded:b");
+    assert_eq!(copied.code, Some(0), "{copied:?}");
+    let server = home.serve_in(&key, &["--data", "b"]);
+    assert_eq!(server.get_as("/v1/jobs", &valid).0, 200, "the signing key is the same");
+    assert_eq!(server.get_as("/v1/jobs", &revoked).0, 401);
+    assert_eq!(server.get_with("/v1/jobs", &admin_key("b")).0, 200);
+    assert_eq!(server.get_with("/v1/jobs", &admin_key("a")).0, 401, "each has its own");
+    assert_eq!(server.stop(), Some(0));
+    let listed = run("token list --json --data b").json();
+    assert_eq!(listed.as_array().unwrap().len(), 2, "{listed}");
+    // The admin key of the destination is no difference.
+    let again = home.weir("copy --from embedded:a --to embedded:b --tables weir-edge");
+    assert_eq!(again.code, Some(0), "{again:?}");
+}

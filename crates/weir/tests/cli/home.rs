@@ -191,10 +191,19 @@ impl Server {
         self.ask(path, &format!("Authorization: Bearer {token}\r\n"))
     }
 
+    /// Posts nothing, with the admin key.
+    pub(crate) fn post_with(&self, path: &str, key: &str) -> (u16, String) {
+        self.send("POST", path, &format!("X-API-Key: {key}\r\nContent-Length: 0\r\n"))
+    }
+
     fn ask(&self, path: &str, headers: &str) -> (u16, String) {
+        self.send("GET", path, headers)
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n{headers}Connection: close\r\n\r\n")
-            .unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\n{headers}");
+        write!(stream, "{head}Connection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();

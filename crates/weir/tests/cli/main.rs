@@ -34,6 +34,8 @@ mod practice_migrate;
 #[cfg(test)]
 mod remote;
 #[cfg(test)]
+mod repair;
+#[cfg(test)]
 mod reviews;
 #[cfg(test)]
 mod serve;

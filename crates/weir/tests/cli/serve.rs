@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use crate::home::Home;
+use crate::home::{Home, signal};
 
 /// What instances that share a store must be told.
 const SHARED_KEYS: &str = r#"
@@ -44,6 +44,35 @@ fn sigterm_closes_the_store_and_removes_the_socket() {
     assert_eq!(server.stop(), Some(0));
     assert!(!home.path("weir-data/weir.sock").exists());
     assert_eq!(home.weir("table scan orders --count").ok(), "1 item\n");
+}
+
+#[test]
+fn sighup_without_a_certificate_changes_nothing() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    for _ in 0..3 {
+        signal(server.pid(), "HUP");
+        assert_eq!(server.get("/readyz").0, 200);
+    }
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn sigterm_turns_readiness_off_before_the_listener_closes() {
+    let home = Home::new();
+    let server = home.serve_in(&[("WEIR_DRAIN_DELAY_SECS", "3600")], &[]);
+    assert_eq!(server.get("/readyz").0, 200);
+    signal(server.pid(), "TERM");
+    let draining = loop {
+        let (status, body) = server.get("/readyz");
+        if status == 503 {
+            break body;
+        }
+    };
+    assert!(draining.contains(r#""status":"draining""#), "{draining}");
+    assert_eq!(server.get("/healthz").0, 200);
+    // The second signal ends the wait.
+    assert_eq!(server.stop(), Some(0));
 }
 
 #[test]

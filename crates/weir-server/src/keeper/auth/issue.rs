@@ -12,12 +12,13 @@ use super::form::JsonOrForm;
 use crate::keeper::error::KeeperError;
 use crate::keeper::metrics::metrics;
 use crate::keeper::path::keeper;
-use crate::keeper::rates::allowances;
+use crate::keeper::rates::{Attempt, allowances};
 use crate::keeper::scopes::ORG;
 use weir_framework::app::App;
 use weir_framework::auth::grant::{Access, Grant, Grants};
 use weir_framework::auth::{AuthError, Holder};
 use weir_framework::client_address::ClientAddress;
+use weir_framework::security::{Action, SecurityTrail};
 use weir_framework::{ApiError, Code};
 
 const CLIENT_CREDENTIALS: &str = "client_credentials";
@@ -33,34 +34,39 @@ const BEARER: &str = "Bearer";
 pub(crate) async fn token(
     State(app): State<App>,
     ClientAddress(address): ClientAddress,
+    trail: SecurityTrail,
     JsonOrForm(request): JsonOrForm<TokenRequest>,
 ) -> Result<Response, KeeperError> {
     check_grant(&request.grant_type, CLIENT_CREDENTIALS)?;
-    let allowances = allowances(&app)?;
-    allowances.token(&app, address).await?;
-    let checked = check_secret(&app, &request).await;
-    let Some(scope) = checked.inspect_err(|_| allowances.forget_failure(&app, address))? else {
+    let (client_id, secret) = (request.client_id.as_str(), request.client_secret.expose());
+    let (keeper, allowances) = (keeper(&app)?, allowances(&app)?);
+    let may_be_right = keeper.has_known_secret_id(client_id, secret).await?;
+    let attempt = Attempt { client_id, address, may_be_right };
+    allowances.attempt(&app, &attempt).await?;
+    let checked = keeper.verify_secret(client_id, secret).await;
+    let Some(scope) = checked.inspect_err(|_| allowances.forget_failure(&app, &attempt))? else {
         metrics(&app)?.token("refused");
+        trail.sign_in_failed(known_form(client_id), "wrong_secret").await;
         return Err(
             ApiError::new(Code::UNAUTHORIZED, "the client id or the secret is wrong").into()
         );
     };
-    allowances.signed_in(&app, &request.client_id, address).await?;
-    let pair = issue(&app, &scope).await?;
+    allowances.signed_in(&app, &attempt).await?;
+    let pair = issue(&app, &scope, trail).await?;
     metrics(&app)?.token("issued");
     Ok(uncached(pair))
 }
 
-/// The client, if its secret is right.
-async fn check_secret(app: &App, request: &TokenRequest) -> Result<Option<Scope>, KeeperError> {
-    let (client_id, secret) = (&request.client_id, request.client_secret.expose());
-    let keeper = keeper(app)?;
-    let may_be_right = keeper.has_known_secret_id(client_id, secret).await?;
-    allowances(app)?.check_secret(app, may_be_right).await?;
-    Ok(keeper.verify_secret(client_id, secret).await?)
+/// A client id that may be recorded. What does not have the form of one may be a secret in the wrong field.
+fn known_form(client_id: &str) -> Option<&str> {
+    Scope::parse_client_id(client_id).is_ok().then_some(client_id)
 }
 
-async fn issue(app: &App, scope: &Scope) -> Result<TokenResponse, KeeperError> {
+async fn issue(
+    app: &App,
+    scope: &Scope,
+    trail: SecurityTrail,
+) -> Result<TokenResponse, KeeperError> {
     let grants = grants(scope)?;
     let subject = scope.client_id();
     let holder = Holder {
@@ -71,6 +77,7 @@ async fn issue(app: &App, scope: &Scope) -> Result<TokenResponse, KeeperError> {
     };
     let pair = app.auth().issue_pair(holder).await?;
     let (access, refresh) = (&pair.access, &pair.refresh);
+    trail.by(subject.as_str()).record(Action::TokenIssued, &refresh.claims.jti).await;
     Ok(TokenResponse {
         access_token: access.token.expose().to_owned(),
         refresh_token: refresh.token.expose().to_owned(),
@@ -100,14 +107,24 @@ fn grants(scope: &Scope) -> Result<Grants, KeeperError> {
             content_type = "application/problem+json")))]
 pub(crate) async fn refresh(
     State(app): State<App>,
+    trail: SecurityTrail,
     JsonOrForm(request): JsonOrForm<RefreshRequest>,
 ) -> Result<Response, KeeperError> {
     check_grant(request.grant_type.as_deref().unwrap_or(REFRESH_TOKEN), REFRESH_TOKEN)?;
-    let token = request.refresh_token.expose();
-    let subject = app.auth().subject_of(token).map_err(|error| refused(error.into()))?;
-    allowances(&app)?.refresh(&app, &subject).await?;
-    let access = app.auth().refresh(token).await.map_err(refused)?;
+    let access = match app.auth().refresh(request.refresh_token.expose()).await {
+        Ok(access) => access,
+        Err(error) => {
+            if let AuthError::Token(reason) = &error {
+                trail.sign_in_failed(None, reason.name()).await;
+            }
+            return Err(refused(error).into());
+        }
+    };
+    // After the check: a refresh token that was revoked does not use up the limit of its client.
+    allowances(&app)?.refresh(&app, &access.claims.sub).await?;
     metrics(&app)?.token("refreshed");
+    let trail = trail.by(access.claims.sub.as_str());
+    trail.record(Action::TokenRefreshed, &access.claims.jti).await;
     Ok(uncached(RefreshResponse {
         access_token: access.token.expose().to_owned(),
         token_type: BEARER.to_owned(),

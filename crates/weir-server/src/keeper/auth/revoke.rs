@@ -9,8 +9,9 @@ use super::form::JsonOrForm;
 use super::issue::refused;
 use crate::keeper::error::KeeperError;
 use weir_framework::app::App;
-use weir_framework::auth::Secret;
+use weir_framework::auth::{AuthError, Secret};
 use weir_framework::authorize::{API_KEY, Local};
+use weir_framework::security::{Action, SecurityTrail};
 use weir_framework::{ApiError, Code};
 
 /// Whether the caller is the operator: with the admin key, or through the socket of the data folder.
@@ -26,7 +27,12 @@ impl FromRequestParts<App> for IsOperator {
         let Some(key) = parts.headers.get(&API_KEY).and_then(|key| key.to_str().ok()) else {
             return Ok(IsOperator(false));
         };
-        app.auth().authenticate_key(key).await.map_err(refused)?;
+        let checked = app.auth().authenticate_key(key).await;
+        if let Err(AuthError::WrongKey) = &checked {
+            let Ok(trail) = SecurityTrail::from_request_parts(parts, app).await;
+            trail.sign_in_failed(None, "wrong_key").await;
+        }
+        checked.map_err(refused)?;
         Ok(IsOperator(true))
     }
 }
@@ -43,6 +49,7 @@ impl FromRequestParts<App> for IsOperator {
 pub(crate) async fn revoke(
     State(app): State<App>,
     IsOperator(is_operator): IsOperator,
+    trail: SecurityTrail,
     JsonOrForm(request): JsonOrForm<RevocationRequest>,
 ) -> Result<StatusCode, KeeperError> {
     let is_empty = |token: &Secret| token.expose().is_empty();
@@ -51,12 +58,20 @@ pub(crate) async fn revoke(
             return Err(ApiError::invalid("token", "is empty").into());
         }
         (false, Some(token), None) => {
-            app.auth().revoke(token.expose()).await?;
+            if let Some(claims) = app.auth().revoke(token.expose()).await? {
+                let trail = if is_operator { trail } else { trail.by(claims.sub.as_str()) };
+                trail.record_with(Action::TokenRevoked, &claims.jti, &claims.sub).await;
+            }
         }
         (true, Some(token), None) => {
-            app.auth().revoke_all_of(token.expose()).await.map_err(refused)?;
+            let subject = app.auth().revoke_all_of(token.expose()).await.map_err(refused)?;
+            let trail = if is_operator { trail } else { trail.by(subject.as_str()) };
+            trail.record(Action::TokensRevoked, &subject).await;
         }
-        (true, None, Some(client)) if is_operator => app.auth().revoke_all(client).await?,
+        (true, None, Some(client)) if is_operator => {
+            app.auth().revoke_all(client).await?;
+            trail.record(Action::TokensRevoked, client).await;
+        }
         (true, None, Some(_)) => {
             let detail = "revoking all tokens of a client requires one of them, or the admin key";
             return Err(ApiError::new(Code::UNAUTHORIZED, detail).into());

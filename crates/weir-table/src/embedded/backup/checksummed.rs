@@ -1,7 +1,8 @@
 //! Files with a checksum.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -20,7 +21,8 @@ pub(super) struct Checksummed<T> {
 
 impl Checksummed<BufWriter<File>> {
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let inner = BufWriter::new(File::create(path)?);
+        let file = OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?;
+        let inner = BufWriter::new(file);
         Ok(Checksummed { inner, crc: crc32fast::Hasher::new(), bytes: 0 })
     }
 

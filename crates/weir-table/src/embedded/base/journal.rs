@@ -27,6 +27,9 @@ const CHUNK: usize = 1024 * 1024;
 /// What was cut from a journal, and where it is kept until the log has replaced it.
 #[derive(Debug)]
 pub(in super::super) struct Cut {
+    /// The damaged journal, and the offset from which it was cut.
+    pub(in super::super) journal: PathBuf,
+    pub(in super::super) offset: u64,
     kept: Vec<PathBuf>,
 }
 
@@ -58,7 +61,7 @@ pub(in super::super) fn cut_torn_end(store: &Path, aside: &Path) -> Result<Optio
             offset,
             "cut the torn end of the base store's journal; the log has what it held"
         );
-        return Ok(Some(Cut { kept }));
+        return Ok(Some(Cut { journal: journal.clone(), offset, kept }));
     }
     Ok(None)
 }
@@ -122,6 +125,20 @@ fn find_damage(journal: &Path) -> io::Result<Option<u64>> {
     }
     input.seek(SeekFrom::Start(offset))?;
     Ok((!is_zeros(&mut input)?).then_some(offset))
+}
+
+/// The checksum that fjall keeps of a whole file.
+pub(in super::super) fn checksum(path: &Path) -> io::Result<u128> {
+    let mut file = File::open(path)?;
+    let mut checksum = Xxh3::new();
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let len = file.read(&mut buffer)?;
+        if len == 0 {
+            return Ok(checksum.digest128());
+        }
+        checksum.update(buffer.get(..len).unwrap_or_default());
+    }
 }
 
 fn is_zeros(input: &mut impl Read) -> io::Result<bool> {

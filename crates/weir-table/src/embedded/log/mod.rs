@@ -8,6 +8,7 @@
 //! not write. A write that finds no room closes the log until there is room ([`full`]).
 
 mod full;
+pub(super) mod inspect;
 pub(super) mod record;
 pub(super) mod scan;
 mod segment;
@@ -16,6 +17,7 @@ mod sync_times;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
 use tokio::sync::watch;
@@ -27,6 +29,9 @@ use record::{HEADER_LEN, Header};
 pub(super) use segment::Segment;
 pub use sync_times::SyncDurations;
 use sync_times::SyncTimes;
+
+/// How long an async thread waits for the flush of another thread.
+const FLUSH_WAIT_MAX: Duration = Duration::from_millis(1);
 
 /// How far the log is flushed and synced.
 #[derive(Debug, Clone, Default)]
@@ -171,6 +176,19 @@ impl Log {
         self.check_kept(seq)
     }
 
+    /// Like [`Log::flush`], on a thread that must not block for long. Returns false if another flush is slow.
+    pub(super) fn flush_soon(&self, seq: u64) -> Result<bool> {
+        if self.flushed.load(Ordering::Acquire) < seq {
+            let Some(mut writer) = self.writer.try_lock_for(FLUSH_WAIT_MAX) else {
+                return Ok(false);
+            };
+            if self.flushed.load(Ordering::Acquire) < seq {
+                self.flush_locked(&mut writer)?;
+            }
+        }
+        self.check_kept(seq).map(|()| true)
+    }
+
     fn flush_locked(&self, writer: &mut Writer) -> Result<()> {
         self.check_open()?;
         let (first_seq, last_seq) = {
@@ -236,7 +254,7 @@ impl Log {
     }
 
     fn sync_files(&self, files: &Unsynced) -> Result<()> {
-        let started = std::time::Instant::now();
+        let started = Instant::now();
         let synced = files.files.iter().try_for_each(|file| file.sync());
         let synced = synced
             .and_then(|()| if files.dir_changed { self.disk.sync_dir(&self.dir) } else { Ok(()) });
@@ -272,7 +290,7 @@ impl Log {
     }
 
     /// Waits for a request for an fsync, at most `idle`. Returns whether one is due.
-    pub(super) fn wait_for_sync_request(&self, idle: std::time::Duration) -> bool {
+    pub(super) fn wait_for_sync_request(&self, idle: Duration) -> bool {
         let mut wanted = self.wanted.lock();
         let synced = || self.synced.load(Ordering::Acquire);
         let has_ended = || self.closed.load(Ordering::SeqCst) || self.check_open().is_err();

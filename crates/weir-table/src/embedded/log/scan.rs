@@ -67,7 +67,7 @@ fn damaged(path: &Path, offset: usize, what: impl Into<String>) -> Error {
     Error::Corrupt { path: path.to_owned(), offset: offset as u64, what: what.into() }
 }
 
-fn list(dir: &Path) -> Result<Vec<Arc<Segment>>> {
+pub(super) fn list(dir: &Path) -> Result<Vec<Arc<Segment>>> {
     let reading = |source| Error::io("listing the log's segments", source);
     let mut segments = Vec::new();
     for entry in fs::read_dir(dir).map_err(reading)? {
@@ -192,7 +192,7 @@ fn pass_folded(bytes: &[u8], expected: u64, applied: u64) -> Option<(usize, u64)
 }
 
 /// The first sound record from an offset on that is `wanted`.
-fn next_sound(
+pub(super) fn next_sound(
     bytes: &[u8],
     from: usize,
     wanted: impl Fn(&Header) -> bool,

@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 use weir_table::{Item, Query, Result, TableSpec};
 
-use super::retry;
+use super::{is_of_the_installation, retry};
 use crate::tables::Tables;
 
 /// Counts, and a sum over all items.
@@ -63,7 +63,7 @@ pub(crate) async fn of_table(
     let mut query = Query::scan(spec.name.as_str());
     loop {
         let page = retry::transient(|| tables.query(&query)).await?;
-        for item in &page.items {
+        for item in page.items.iter().filter(|item| !is_of_the_installation(spec, item)) {
             if is_expired(spec, item, horizon_s) {
                 digest.expired += 1;
             } else {

@@ -17,9 +17,10 @@ use clap::Args;
 use serde::Serialize;
 use weir_framework::auth::keys;
 use weir_framework::jobs::JOBS_TABLE;
+use weir_framework::security::keys::SECURITY_LOG;
 use weir_table::clock::Clock;
 use weir_table::feed::POSITIONS_TABLE;
-use weir_table::{Query, TableSpec};
+use weir_table::{Item, Query, TableSpec};
 
 use self::digest::Digest;
 use self::position::{Position, Stage};
@@ -44,6 +45,9 @@ A copy that was interrupted continues when the same command runs again: the dest
 position in the table weir-copy-position, which is deleted at the end. At the end both sides are read
 and compared by count and checksum. With exit code 4 the message lists the tables that differ; running
 the command again copies those tables again. Stop writers to the source first.
+
+The tables of the installation itself are not copied: the security log, the leases of jobs and the
+positions in the change feed. Of weir-edge the revocations are copied, and the admin key is not.
 
 Expired items (by the table's ttl attribute) are not copied. Items that expire within the next hour
 are not compared, because each store deletes expired items at its own time.";
@@ -178,9 +182,15 @@ impl Report {
     }
 }
 
-/// Tables that belong to the store itself: its keys and tokens, the leases of its jobs, and the positions of its feed
+/// Tables that belong to the installation itself: its security log, the leases of its jobs, and the positions of its feed
 /// consumers.
-const OF_THE_STORE: [&str; 3] = [keys::EDGE, JOBS_TABLE, POSITIONS_TABLE];
+const OF_THE_INSTALLATION: [&str; 3] = [SECURITY_LOG, JOBS_TABLE, POSITIONS_TABLE];
+
+/// Whether an item belongs to the installation itself: its admin key. The other items beside it are revocations, without
+/// which the destination would accept tokens that the source refuses.
+fn is_of_the_installation(spec: &TableSpec, item: &Item) -> bool {
+    spec.name == keys::EDGE && item.s(keys::PK) == Some(keys::ADMIN)
+}
 
 impl Copy<'_> {
     async fn run(&self) -> Result<Vec<Report>, Failure> {
@@ -216,7 +226,7 @@ impl Copy<'_> {
         there.retain(|name| name != position::TABLE);
         let Some(wanted) = &self.args.tables else {
             // With `--tables` they are copied too.
-            there.retain(|name| !OF_THE_STORE.contains(&name.as_str()));
+            there.retain(|name| !OF_THE_INSTALLATION.contains(&name.as_str()));
             return Ok(there);
         };
         match wanted.iter().find(|name| !there.contains(name)) {
@@ -245,8 +255,9 @@ impl Copy<'_> {
             }
             _ => {}
         }
-        let first = Query::scan(name.as_str()).limit(1);
-        let is_empty = self.to.query(&first).await?.scanned == 0;
+        // There is one item of the installation at most.
+        let first = self.to.query(&Query::scan(name.as_str()).limit(2)).await?;
+        let is_empty = first.items.iter().all(|item| is_of_the_installation(spec, item));
         if is_empty || self.args.overwrite {
             return Ok(Begin::At(Position::start(name, &self.source)));
         }

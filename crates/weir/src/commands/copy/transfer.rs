@@ -8,7 +8,7 @@ use weir_table::{Error, Item, Page, Query, Result, TableSpec, Write, limits};
 
 use super::digest;
 use super::position::{Position, Stage};
-use super::{Copy, retry};
+use super::{Copy, is_of_the_installation, retry};
 use crate::failure::Failure;
 use crate::tables::Tables;
 use crate::{output, progress};
@@ -85,8 +85,10 @@ impl Copy<'_> {
 
     /// Writes a whole page. Returns the number of items.
     async fn deliver(&self, spec: &TableSpec, items: Vec<Item>) -> Result<u64> {
-        let alive = |item: &Item| !digest::is_expired(spec, item, self.now_s);
-        let items: Vec<_> = items.into_iter().filter(alive).collect();
+        let is_copied = |item: &Item| {
+            !digest::is_expired(spec, item, self.now_s) && !is_of_the_installation(spec, item)
+        };
+        let items: Vec<_> = items.into_iter().filter(is_copied).collect();
         let arrived = items.len() as u64;
         let mut batches = JoinSet::new();
         for batch in items.chunks(limits::BATCH_WRITE_MAX) {

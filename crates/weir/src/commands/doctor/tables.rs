@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use weir_framework::{auth, jobs};
+use weir_framework::{auth, jobs, security};
 use weir_table::feed::{POSITIONS_TABLE, positions_spec};
 use weir_table::{Error, TableSpec};
 
@@ -35,6 +35,7 @@ fn specs(config: &Config) -> Vec<TableSpec> {
     specs.push(weir_reviews::table::spec(&config.reviews.table_name().1.into()));
     specs.push(weir_practice::table::spec(&config.practice.table.as_str().into()));
     specs.extend(auth::keys::tables());
+    specs.push(security::keys::table());
     specs.extend([jobs::table_spec(), positions_spec(POSITIONS_TABLE)]);
     // The keeper and the authorization share the table of revoked tokens.
     let mut names = BTreeSet::new();

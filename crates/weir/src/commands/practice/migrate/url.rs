@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::config::MIGRATE_FROM;
+use crate::config::{MIGRATE_FROM, secret_variable};
 use crate::failure::Failure;
 
 /// Where the URL of PostgreSQL is.
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 #[command(next_help_heading = "PostgreSQL")]
 pub(super) struct UrlFlags {
     /// URL of the database; others on this machine see it, so give a password by --from-file or the variable
-    /// [env: WEIR_MIGRATE_FROM]
+    /// [env: WEIR_MIGRATE_FROM, WEIR_MIGRATE_FROM_FILE]
     #[arg(long, value_name = "URL", global = true, conflicts_with = "from_file")]
     from: Option<String>,
     /// File with the URL
@@ -32,16 +32,11 @@ impl UrlFlags {
         if let Some(url) = &self.from {
             return Ok(url.clone());
         }
-        if let Some(file) = &self.from_file {
-            let read = std::fs::read_to_string(file).map_err(|error| {
-                Failure::usage(format!("{} cannot be read", file.display())).because(error)
-            })?;
-            return Ok(read.trim().to_owned());
-        }
         let missing = || {
             Failure::usage("the URL of PostgreSQL is missing")
                 .help(format!("set {MIGRATE_FROM}, or name it with --from-file or --from"))
         };
-        std::env::var(MIGRATE_FROM).ok().filter(|url| !url.is_empty()).ok_or_else(missing)
+        let url = secret_variable(MIGRATE_FROM, self.from_file.as_deref())?;
+        url.map(|url| url.trim().to_owned()).ok_or_else(missing)
     }
 }
