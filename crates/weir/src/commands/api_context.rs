@@ -51,16 +51,19 @@ impl<'a> ApiContext<'a> {
         let mut items: Vec<T> = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..PAGES_MAX {
-            let missing = limit.saturating_sub(items.len()).min(PAGE_MAX);
+            // One more than asked for: a cursor after the last item does not say that another one exists.
+            let missing = limit.saturating_add(1).saturating_sub(items.len()).min(PAGE_MAX);
             let params = PageParams { limit: u32::try_from(missing).ok(), cursor };
             let page: Page<T> = self.api.get(&with_params(path, &params)?).await?;
             items.extend(page.items);
             cursor = page.next_cursor;
-            if cursor.is_none() || items.len() >= limit {
+            if cursor.is_none() || items.len() > limit {
                 break;
             }
         }
-        Ok((items, cursor.is_some()))
+        let more = items.len() > limit || cursor.is_some();
+        items.truncate(limit);
+        Ok((items, more))
     }
 
     /// Prints a response: as JSON with `--json`, otherwise with `show`.

@@ -176,6 +176,11 @@ impl Server {
         self.ask(path, "")
     }
 
+    /// Asks for a kind of response.
+    pub(crate) fn get_accepting(&self, path: &str, kind: &str) -> (u16, String) {
+        self.ask(path, &format!("Accept: {kind}\r\n"))
+    }
+
     /// Asks with the admin key.
     pub(crate) fn get_with(&self, path: &str, key: &str) -> (u16, String) {
         self.ask(path, &format!("X-API-Key: {key}\r\n"))

@@ -302,3 +302,16 @@ fn usage_is_listed_summed_and_drawn() {
     assert!(home.weir("limiter usage summary --entity user-1").ok().contains("1 hourly window"));
     assert_eq!(server.stop(), Some(0));
 }
+
+#[test]
+fn a_list_says_that_more_exists_only_if_it_does() {
+    let home = Home::with_orders();
+    for rpm in [10, 20] {
+        home.weir(&format!("limiter limits set --system --limit rpm={rpm}/min")).ok();
+    }
+    let events = home.weir("limiter audit --system --json").json().as_array().unwrap().len();
+    assert_eq!(events, 2);
+    home.weir("limiter audit --system --limit 2").ok();
+    let first = home.weir("limiter audit --system --limit 1");
+    assert!(first.err.contains("older events exist"), "{first:?}");
+}

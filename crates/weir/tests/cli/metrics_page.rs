@@ -19,17 +19,15 @@ const RARE: [&str; 5] = [
 pub(crate) fn check(exported: &str) {
     let documented = documented();
     let exported = names(exported);
-    for name in exported.difference(&documented) {
-        panic!("a server exports {name}, which docs/metrics.md lacks: add a row for it");
-    }
+    let undocumented: Vec<_> = exported.difference(&documented).collect();
+    assert!(undocumented.is_empty(), "docs/metrics.md lacks a row for {undocumented:?}");
     let is_rare = |name: &&String| RARE.iter().any(|rare| name.starts_with(rare));
-    let absent = documented.difference(&exported).filter(|name| !is_rare(name));
-    for name in absent {
-        panic!(
-            "docs/metrics.md has {name}, which a server does not export after the tour: \
-             correct the row, visit what counts it in tour.txt, or say in RARE why not"
-        );
-    }
+    let absent: Vec<_> = documented.difference(&exported).filter(|name| !is_rare(name)).collect();
+    assert!(
+        absent.is_empty(),
+        "docs/metrics.md has {absent:?}, which a server does not export after the tour: correct the row, visit what counts \
+         it in tour.txt, or say in RARE why not"
+    );
 }
 
 /// The names in the tables of the page.

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use crate::home::{Home, Run, Server};
 use crate::{metrics_page, tour};
@@ -67,6 +67,8 @@ fn cheap_home() -> Home {
 fn certify(home: &Home) {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // Another name than that of the certificate, which would count as self-signed.
+    params.distinguished_name.push(DnType::CommonName, "a CA of the tests");
     let ca_key = KeyPair::generate().unwrap();
     std::fs::write(home.path("ca.pem"), params.self_signed(&ca_key).unwrap().pem()).unwrap();
     let issuer = Issuer::new(params, ca_key);

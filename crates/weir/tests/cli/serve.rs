@@ -160,3 +160,20 @@ fn a_script_waits_for_a_server_but_not_for_ever() {
     home.weir(&format!("--url {url} wait --timeout 0")).fails(1, &["nothing listens on"]);
     home.weir("wait --store dynamodb").fails(2, &["--url"]);
 }
+
+#[test]
+fn a_browser_finds_a_page_and_a_program_the_usual_404() {
+    let home = Home::new();
+    let server = home.serve("weir-data");
+    let (status, page) = server.get_accepting("/", "text/html,*/*;q=0.8");
+    assert_eq!(status, 200);
+    assert!(page.starts_with("<!doctype html>"), "{page}");
+    for link in page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        let (status, _) = server.get(link);
+        // Metrics want a token.
+        assert!(status == 200 || (link, status) == ("/metrics", 401), "{link}: {status}");
+    }
+    let (status, problem) = server.get_accepting("/", "application/json");
+    assert_eq!(status, 404);
+    assert!(problem.contains("urn:weir:problem:not-found"), "{problem}");
+}
