@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use comfy_table::Table;
 use weir_table::clock::Clock;
@@ -26,8 +26,8 @@ const GIVE_UP: Duration = Duration::from_secs(600);
 const STEP: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(dir: &Path, expired: u64) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970");
-    let clock = Clock::manual(u64::try_from(now.as_millis()).expect("a time"));
+    let now_ms = Clock::System.now_ms();
+    let clock = Clock::manual(now_ms);
     let options = Options { clock: clock.clone(), ..Options::new(dir.join("weir")) };
     let embedded = Embedded::open(options).expect("the store opens");
     let cursors = embedded.cursor_key();
@@ -37,7 +37,7 @@ pub(super) async fn run(dir: &Path, expired: u64) {
         let put = Write::put("bench", weir::item(number)).flushed();
         store.write(put).await.expect("a put");
     }
-    load_records(&store, expired, now.as_secs() + 60).await;
+    load_records(&store, expired, now_ms / 1_000 + 60).await;
     store.backend().checkpoint().await.expect("a checkpoint");
 
     let mut table = Table::new();
