@@ -46,7 +46,7 @@ impl Scene {
     async fn metric(&self, name: &str) -> f64 {
         let text = self.app.get("/metrics").admin().send().await.text();
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.unwrap_or_else(|| panic!("{name} is missing")).parse().unwrap()
+        line.expect(name).parse().unwrap()
     }
 }
 

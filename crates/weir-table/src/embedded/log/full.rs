@@ -4,7 +4,7 @@
 //!    waiting, and refuses further ones.
 //! 2. The engine hides the dropped commits from readers (`forget_unwritten`).
 //! 3. [`Log::resume`] cuts the torn record and writes an empty record for each dropped one. So no sequence number is used
-//!    twice, and whoever still waits for a dropped one gets an error: it is not in the log.
+//!    twice, and whoever still waits for a dropped one gets an error.
 //!
 //! Only a refused append is mended like this, because the bytes before it are unaffected. A failed fsync says nothing about
 //! which bytes are on disk, so it closes the log for good, whatever its cause.
