@@ -25,8 +25,12 @@ pub(crate) const VARIABLES: [&str; 4] = [URL, TOKEN, TOKEN_FILE, CA_FILE];
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Server elsewhere")]
 pub(crate) struct RemoteFlags {
-    /// Server to call instead of opening a store, for example https://weir.example.com [env: WEIR_URL]
-    #[arg(long, value_name = "URL")]
+    /// The origin of the server.
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "Server to call instead of opening a store, for example https://weir.example.com [env: WEIR_URL]"
+    )]
     url: Option<String>,
     /// File with the token or the admin key for the server [env: WEIR_TOKEN_FILE]
     #[arg(long, value_name = "FILE", conflicts_with = "token")]
