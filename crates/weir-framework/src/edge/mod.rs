@@ -5,7 +5,7 @@
 //! costs every request a boxed service, a boxed future and two moves of request and response.
 //!
 //! 1. [`Edge`] takes a permit (`capacity`) and calls the handler: on the fast path (`fast_path`) or through axum's router.
-//!    While a body is on its way, the request holds no permit ([`crate::body`]).
+//!    While a body is on its way, the request holds no permit (`body.rs`).
 //! 2. [`ResponseFuture`] waits for the handler, at most until the deadline.
 //! 3. Then it writes the body of an error, compresses a large response, adds the request's id, and
 //!    records the request in the access log and the metrics.

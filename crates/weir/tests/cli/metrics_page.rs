@@ -6,7 +6,8 @@ const PAGE: &str = include_str!("../../../../docs/metrics.md");
 
 /// Metrics that a server exports only after a failure, under load, after a checkpoint, or on DynamoDB; the tour need not
 /// have any of that.
-const RARE: [&str; 5] = [
+const RARE: [&str; 6] = [
+    "weir_connections_refused_total",
     "weir_dynamodb_",
     "weir_http_requests_rejected_total",
     "weir_keeper_webhook_deliveries_total",

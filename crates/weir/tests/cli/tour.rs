@@ -102,7 +102,7 @@ pub(crate) fn all_commands(home: &Home) -> Vec<String> {
 }
 
 /// Commands that call no API: they work on a store, or on this machine.
-const LOCAL: [&str; 12] = [
+const LOCAL: [&str; 14] = [
     "serve",
     "config",
     "doctor",
@@ -112,6 +112,8 @@ const LOCAL: [&str; 12] = [
     "table",
     "backup",
     "restore",
+    "verify",
+    "repair",
     "copy",
     "completions",
     // They would end the credentials of the tour, and have tests of their own.
