@@ -90,7 +90,7 @@ async fn fast_requests(app: &TestApp) -> u64 {
 async fn requests(app: &TestApp) -> Vec<String> {
     let metrics = app.get("/metrics").admin().send().await.text();
     let counts = metrics.lines().filter(|line| {
-        (line.contains("http_requests") || line.contains("duration_seconds_count"))
+        (line.contains("http_requests") || line.contains("http_request_duration_seconds_count"))
             && !line.contains("/metrics")
     });
     let mut counts: Vec<String> = counts.map(str::to_owned).collect();
