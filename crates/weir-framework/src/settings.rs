@@ -34,7 +34,7 @@ pub struct ServerSettings {
     #[config(default = 16_384, env = "WEIR_CONNECTIONS_MAX")]
     pub connections_max: usize,
     /// Maximum number of open connections of one address (IPv6: of one /64 network). Further ones are closed at once.
-    /// The networks in trusted_proxies have no such limit.
+    /// The networks in trusted_proxies and this machine (loopback) have no such limit.
     #[config(default = 1024, env = "WEIR_CONNECTIONS_PER_ADDRESS_MAX")]
     pub connections_per_address_max: usize,
     /// Maximum number of concurrent requests. A request whose body is still arriving does not count.

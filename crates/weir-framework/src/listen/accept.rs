@@ -92,12 +92,11 @@ struct Connection {
 
 impl Connections {
     fn new(workers: Workers, settings: &Settings, metrics: ListenerMetrics) -> Connections {
-        let per_address_max = settings.connections_per_address_max;
         Connections {
             workers,
             tasks: JoinSet::new(),
             open: HashMap::new(),
-            addresses: Addresses::new(per_address_max, settings.trusted_proxies.clone()),
+            addresses: Addresses::new(settings),
             max: settings.connections_max,
             warned: false,
             warned_of_address: false,

@@ -1,11 +1,13 @@
 //! The bound of connections per address.
 //!
 //! An IPv6 client usually has a whole /64 network, so that network counts as one address. A trusted proxy has the connections
-//! of all its clients, so it has no bound here.
+//! of all its clients, so it has no bound here. Neither has this machine: probes and a proxy beside the server must get in
+//! whatever else comes from loopback.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 
+use super::Settings;
 use crate::networks::Networks;
 
 /// The bits of an IPv6 address that name a host within its network.
@@ -17,21 +19,27 @@ pub(super) struct Addresses {
     open: HashMap<IpAddr, usize>,
     max: usize,
     trusted: Networks,
+    bounds_loopback: bool,
 }
 
-/// A connection that counts for its address; none behind a trusted proxy.
+/// A connection that counts for its address; none behind a trusted proxy or of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Counted(Option<IpAddr>);
 
 impl Addresses {
-    pub(super) fn new(max: usize, trusted: Networks) -> Addresses {
-        Addresses { open: HashMap::new(), max, trusted }
+    pub(super) fn new(settings: &Settings) -> Addresses {
+        Addresses {
+            open: HashMap::new(),
+            max: settings.connections_per_address_max,
+            trusted: settings.trusted_proxies.clone(),
+            bounds_loopback: settings.bounds_loopback,
+        }
     }
 
     /// Counts a connection of `peer`, until [`Addresses::remove`]; none if the address has too many already.
     pub(super) fn add(&mut self, peer: IpAddr) -> Option<Counted> {
         let peer = peer.to_canonical();
-        if self.trusted.contains(peer) {
+        if self.trusted.contains(peer) || (peer.is_loopback() && !self.bounds_loopback) {
             return Some(Counted(None));
         }
         let key = network(peer);
@@ -68,7 +76,11 @@ mod tests {
     use super::*;
 
     fn addresses() -> Addresses {
-        Addresses::new(2, Networks::parse(&["10.0.0.0/8"]).unwrap())
+        Addresses::new(&Settings {
+            connections_per_address_max: 2,
+            trusted_proxies: Networks::parse(&["10.0.0.0/8"]).unwrap(),
+            ..Settings::default()
+        })
     }
 
     #[test]
@@ -87,10 +99,12 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_proxy_has_no_bound_and_nothing_is_remembered_of_it() {
+    fn a_trusted_proxy_and_this_machine_have_no_bound_and_nothing_is_remembered_of_them() {
         let mut addresses = addresses();
-        for _ in 0..10 {
-            assert!(addresses.add("10.1.2.3".parse().unwrap()).is_some());
+        for peer in ["10.1.2.3", "127.0.0.1", "::1", "::ffff:127.0.0.1"] {
+            for _ in 0..10 {
+                assert!(addresses.add(peer.parse().unwrap()).is_some(), "{peer}");
+            }
         }
         assert!(addresses.open.is_empty());
     }

@@ -24,6 +24,8 @@ pub struct Settings {
     pub connections_per_address_max: usize,
     /// Proxies, which have the connections of many clients and no bound of their own. Default none.
     pub trusted_proxies: Networks,
+    /// Whether the bound per address holds for this machine too. Default false, so that probes always get in.
+    pub bounds_loopback: bool,
     /// Time for the head of a request from its first byte, and for the first head of a new
     /// connection. Default 10 s.
     pub header_timeout: Duration,
@@ -61,6 +63,7 @@ impl From<&ServerSettings> for Settings {
             connections_max: server.connections_max,
             connections_per_address_max: server.connections_per_address_max,
             trusted_proxies: server.trusted_proxies.clone(),
+            bounds_loopback: false,
             header_timeout: Duration::from_secs(server.header_timeout_secs),
             header_bytes_max: 32 * 1024,
             idle_timeout: Duration::from_secs(75),
