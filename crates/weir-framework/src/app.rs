@@ -21,7 +21,7 @@ use crate::jobs::{self, Jobs};
 use crate::listen::Origin;
 use crate::metrics::{Metrics, ServiceMetrics};
 use crate::saved_key;
-use crate::security::{self, Failures};
+use crate::security::{self, SecurityLog};
 
 /// The future that [`Service::open`] returns.
 pub type Opening<'a> = Pin<Box<dyn Future<Output = Result<Opened>> + Send + 'a>>;
@@ -108,7 +108,7 @@ struct Shared {
     clock: Clock,
     auth: Auth<AnyBackend>,
     metrics: Metrics,
-    failures: Failures,
+    security_log: SecurityLog,
     edge: edge::Settings,
     data: Option<PathBuf>,
     opened: OnceLock<Opened>,
@@ -158,7 +158,7 @@ impl App {
             metrics: Metrics::new(
                 services.iter().filter_map(|service| service.metrics()).collect(),
             ),
-            failures: Failures::default(),
+            security_log: SecurityLog::default(),
             edge: settings.edge,
             data,
             opened: OnceLock::new(),
@@ -250,8 +250,8 @@ impl App {
     }
 
     /// The failed sign-ins that were recorded.
-    pub(crate) fn failures(&self) -> &Failures {
-        &self.0.failures
+    pub(crate) fn security_log(&self) -> &SecurityLog {
+        &self.0.security_log
     }
 
     /// The bounds of a request.

@@ -32,6 +32,18 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
     }
 }
 
+/// Bits of an IPv6 address that name a host within its site.
+const HOST_BITS: u128 = u64::MAX as u128;
+
+/// The address that a bound per client counts: of IPv6 the /64 network, because one client has all of its addresses.
+#[must_use]
+pub fn site(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !HOST_BITS).into(),
+        address => address,
+    }
+}
+
 /// A header that does not have the form of a list of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Malformed;

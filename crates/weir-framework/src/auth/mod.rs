@@ -37,7 +37,6 @@ use weir_table::clock::Clock;
 use weir_table::{Backend, Error, Result, Store};
 
 use admin_key::{AdminKey, Ensured};
-pub(crate) use claims::new_jti as new_id;
 use claims::{Claims, TokenType};
 use ended_keys::EndedKeys;
 pub use error::{AuthError, TokenError};

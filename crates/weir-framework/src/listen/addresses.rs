@@ -1,17 +1,15 @@
 //! The bound of connections per address.
 //!
-//! An IPv6 client usually has a whole /64 network, so that network counts as one address. A trusted proxy has the connections
+//! Of IPv6 a /64 network counts as one address ([`site`]). A trusted proxy has the connections
 //! of all its clients, so it has no bound here. Neither has this machine: probes and a proxy beside the server must get in
 //! whatever else comes from loopback.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 use super::Settings;
+use crate::client_address::site;
 use crate::networks::Networks;
-
-/// The bits of an IPv6 address that name a host within its network.
-const HOST_BITS: u128 = u64::MAX as u128;
 
 /// The number of open connections of each address.
 #[derive(Debug)]
@@ -42,7 +40,7 @@ impl Addresses {
         if self.trusted.contains(peer) || (peer.is_loopback() && !self.bounds_loopback) {
             return Some(Counted(None));
         }
-        let key = network(peer);
+        let key = site(peer);
         let open = self.open.entry(key).or_default();
         if *open >= self.max {
             return None;
@@ -60,14 +58,6 @@ impl Addresses {
                 self.open.remove(&key);
             }
         }
-    }
-}
-
-/// The address that counts: of IPv6, the /64 network.
-fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V4(_) => address,
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !HOST_BITS).into(),
     }
 }
 

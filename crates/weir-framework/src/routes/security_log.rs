@@ -6,28 +6,28 @@ use weir_api::server::SecurityEvent;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::Query;
-use crate::page::{Page, PageLimit as _, PageParams, page_response};
+use crate::extract::QueryParts;
+use crate::page::{Page, PageParams, TimeRangeParams, event_range, page_response};
 use crate::security::{self, Event};
-use crate::time::rfc3339;
+use crate::time::time;
 
 /// Lists security events of the last 90 days, the newest first
-#[utoipa::path(get, path = "/v1/security-log", tag = "access", params(PageParams),
+#[utoipa::path(get, path = "/v1/security-log", tag = "access", params(TimeRangeParams, PageParams),
     responses((status = 200, body = Page<SecurityEvent>)))]
 pub(crate) async fn security_events(
     State(app): State<App>,
-    Query(page): Query<PageParams>,
+    QueryParts((range, page)): QueryParts<(TimeRangeParams, PageParams)>,
 ) -> Result<Json<Page<SecurityEvent>>, ApiError> {
-    let limit = page.checked_limit()?;
-    let events = security::list(app.store(), limit, page.cursor.as_deref()).await?;
+    let range = event_range(page, &range)?;
+    let events = security::list(app.store(), &range, app.now_ms().cast_signed()).await?;
     Ok(page_response(events, event))
 }
 
 fn event(event: Event) -> SecurityEvent {
     SecurityEvent {
         id: event.id,
-        at: rfc3339(event.at_ms),
-        action: event.action,
+        at: time(event.at_ms),
+        action: event.action.as_str().to_owned(),
         actor: event.actor,
         client_address: event.client_address,
         target: event.target,

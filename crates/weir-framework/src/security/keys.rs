@@ -2,7 +2,7 @@
 //!
 //! | table | key | item |
 //! |---|---|---|
-//! | `weir-security-log` | `EVENT`, `{id}` | one event; the id is a UUID of version 7, which sorts by time |
+//! | `weir-security-log` | `EVENT`, `{id}` | one event; the id is a ULID, which sorts by time |
 
 use weir_table::{Item, Key, Kind, TableSpec};
 

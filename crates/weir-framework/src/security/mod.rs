@@ -12,57 +12,46 @@ pub mod keys;
 mod store;
 mod trail;
 
-pub(crate) use failures::Failures;
-pub use store::Event;
+use failures::Failures;
+pub(crate) use store::Event;
 pub(crate) use store::list;
 pub use trail::SecurityTrail;
+use weir_table::audit_actions;
+use weir_table::event_ids::EventIds;
 
-/// What happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+/// Days for which an event is kept.
+const RETENTION_DAYS: u32 = 90;
+
+audit_actions! { Action:
     /// The admin key was replaced.
-    AdminKeyRotated,
+    AdminKeyRotated = "admin_key_rotated",
     /// The signing key was replaced.
-    SigningKeyRotated,
+    SigningKeyRotated = "signing_key_rotated",
     /// A signing key was ended.
-    SigningKeyEnded,
+    SigningKeyEnded = "signing_key_ended",
     /// A token or a pair of tokens was issued.
-    TokenIssued,
+    TokenIssued = "token_issued",
     /// An access token was issued for a refresh token.
-    TokenRefreshed,
+    TokenRefreshed = "token_refreshed",
     /// A token was revoked.
-    TokenRevoked,
+    TokenRevoked = "token_revoked",
     /// All tokens of a client were revoked.
-    TokensRevoked,
+    TokensRevoked = "tokens_revoked",
     /// A one-time link to a new secret of a client was created.
-    SecretRotated,
+    SecretRotated = "secret_rotated",
     /// The rotation of a client's secret was cancelled.
-    SecretRotationCancelled,
+    SecretRotationCancelled = "secret_rotation_cancelled",
     /// A client's new secret was fetched.
-    SecretRetrieved,
+    SecretRetrieved = "secret_retrieved",
     /// A backup was written.
-    BackupWritten,
+    BackupWritten = "backup_written",
     /// Credentials were refused.
-    SignInFailed,
+    SignInFailed = "sign_in_failed",
 }
 
-impl Action {
-    /// The name in the log, in items and in responses.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Action::AdminKeyRotated => "admin_key_rotated",
-            Action::SigningKeyRotated => "signing_key_rotated",
-            Action::SigningKeyEnded => "signing_key_ended",
-            Action::TokenIssued => "token_issued",
-            Action::TokenRefreshed => "token_refreshed",
-            Action::TokenRevoked => "token_revoked",
-            Action::TokensRevoked => "tokens_revoked",
-            Action::SecretRotated => "secret_rotated",
-            Action::SecretRotationCancelled => "secret_rotation_cancelled",
-            Action::SecretRetrieved => "secret_retrieved",
-            Action::BackupWritten => "backup_written",
-            Action::SignInFailed => "sign_in_failed",
-        }
-    }
+/// What the trails of all requests share.
+#[derive(Debug, Default)]
+pub(crate) struct SecurityLog {
+    failures: Failures,
+    ids: EventIds,
 }

@@ -1,12 +1,10 @@
 //! Security events as items of the store.
 
+use weir_table::audit::{EventRange, expiry};
 use weir_table::retry::Listed;
 use weir_table::{AnyBackend, Item, Query, Result, Store, Write};
 
-use super::keys;
-
-/// How long an event is kept.
-const KEPT_SECS: u64 = 90 * 24 * 60 * 60;
+use super::{Action, RETENTION_DAYS, keys};
 
 const AT: &str = "at_ms";
 const ACTION: &str = "action";
@@ -18,23 +16,21 @@ const REQUEST_ID: &str = "request_id";
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// Id of the event.
-    pub id: String,
+pub(crate) struct Event {
+    /// The id: a ULID, so ids are ordered by time.
+    pub(crate) id: String,
     /// Time of the event in milliseconds since 1970.
-    pub at_ms: u64,
-    /// What happened: a name of [`Action`](super::Action).
-    pub action: String,
+    pub(crate) at_ms: i64,
+    pub(crate) action: Action,
     /// Subject of the caller; none if nobody was authenticated.
-    pub actor: Option<String>,
+    pub(crate) actor: Option<String>,
     /// Address of the caller; none through the socket of the data folder.
-    pub client_address: Option<String>,
+    pub(crate) client_address: Option<String>,
     /// The client, the token or the key that the event is about, by its id.
-    pub target: Option<String>,
+    pub(crate) target: Option<String>,
     /// Further details, such as the reason of a refusal.
-    pub detail: Option<String>,
-    /// Id of the request.
-    pub request_id: String,
+    pub(crate) detail: Option<String>,
+    pub(crate) request_id: String,
 }
 
 impl Event {
@@ -43,7 +39,7 @@ impl Event {
             .with(AT, self.at_ms)
             .with(ACTION, self.action.as_str())
             .with(REQUEST_ID, self.request_id.as_str())
-            .with(keys::EXPIRES, (self.at_ms / 1000).saturating_add(KEPT_SECS));
+            .with(keys::EXPIRES, expiry(self.at_ms, RETENTION_DAYS));
         let optional = [
             (ACTOR, &self.actor),
             (CLIENT, &self.client_address),
@@ -58,8 +54,8 @@ impl Event {
         let text = |name| item.s(name).map(str::to_owned);
         Some(Event {
             id: text(keys::SK)?,
-            at_ms: u64::try_from(item.i64(AT)?).ok()?,
-            action: text(ACTION)?,
+            at_ms: item.i64(AT)?,
+            action: Action::parse(item.s(ACTION)?)?,
             actor: text(ACTOR),
             client_address: text(CLIENT),
             target: text(TARGET),
@@ -75,17 +71,12 @@ pub(super) async fn put(store: &Store<AnyBackend>, event: &Event) -> Result<()> 
     Ok(())
 }
 
-/// Up to `limit` events, from `cursor` on, the newest first.
+/// Events of a range, as [`Store::events`] lists them.
 pub(crate) async fn list(
     store: &Store<AnyBackend>,
-    limit: u32,
-    cursor: Option<&str>,
+    range: &EventRange,
+    now_ms: i64,
 ) -> Result<Listed<Event>> {
-    let mut query = Query::partition(keys::SECURITY_LOG, keys::EVENT).reverse().limit(limit);
-    if let Some(cursor) = cursor {
-        query = query.after(cursor);
-    }
-    let page = store.query(&query).await?;
-    let events = page.items.iter().filter_map(Event::from_item);
-    Ok(Listed { items: events.collect(), cursor: page.cursor })
+    let query = Query::partition(keys::SECURITY_LOG, keys::EVENT);
+    store.events(query, str::to_owned, range, now_ms, Event::from_item).await
 }

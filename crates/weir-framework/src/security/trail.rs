@@ -6,10 +6,9 @@ use std::net::IpAddr;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
+use super::Action;
 use super::store::{self, Event};
-use super::{Action, Failures};
 use crate::app::App;
-use crate::auth::new_id;
 use crate::authorize::{Authorized, Local};
 use crate::edge::RequestContext;
 use crate::request_id::RequestId;
@@ -60,8 +59,7 @@ impl SecurityTrail {
 
     /// Records that credentials were refused. `target` is the client that they claim to be of, if there is one by that name.
     pub async fn sign_in_failed(&self, target: Option<&str>, reason: &str) {
-        let failures: &Failures = self.app.failures();
-        if failures.admit(self.app.now_ms()) {
+        if self.app.security_log().failures.admit(self.app.now_ms()) {
             self.write(Action::SignInFailed, target, Some(reason)).await;
         }
     }
@@ -70,7 +68,7 @@ impl SecurityTrail {
         let (target, detail) = (target.map(shown), detail.map(shown));
         tracing::info!(
             target: "security",
-            action = action.name(),
+            action = action.as_str(),
             actor = self.actor.as_deref().unwrap_or("-"),
             client = self.client.map(tracing::field::display),
             target_id = target.as_deref().unwrap_or("-"),
@@ -78,22 +76,19 @@ impl SecurityTrail {
             request_id = self.request_id.text(),
             "security event"
         );
-        let at_ms = self.app.now_ms();
-        let stored = async {
-            let event = Event {
-                id: new_id(at_ms)?,
-                at_ms,
-                action: action.name().to_owned(),
-                actor: self.actor.clone(),
-                client_address: self.client.map(|address| address.to_string()),
-                target,
-                detail,
-                request_id: self.request_id.text().to_owned(),
-            };
-            store::put(self.app.store(), &event).await
+        let at_ms = self.app.now_ms().cast_signed();
+        let event = Event {
+            id: self.app.security_log().ids.next(at_ms),
+            at_ms,
+            action,
+            actor: self.actor.clone(),
+            client_address: self.client.map(|address| address.to_string()),
+            target,
+            detail,
+            request_id: self.request_id.text().to_owned(),
         };
-        if let Err(error) = stored.await {
-            let action = action.name();
+        if let Err(error) = store::put(self.app.store(), &event).await {
+            let action = action.as_str();
             tracing::warn!(target: "security", action, %error, "a security event could not be stored");
         }
     }

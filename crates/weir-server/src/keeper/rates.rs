@@ -15,6 +15,7 @@ use crate::allowance::{Allowance, Rate};
 use weir_framework::ApiError;
 use weir_framework::actor::Actor;
 use weir_framework::app::App;
+use weir_framework::client_address::site;
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
@@ -22,8 +23,6 @@ const HOUR: u64 = 3_600;
 const CLIENTS: &str = "clients";
 /// The entity of all token requests whose secret cannot be right.
 const STRANGERS: &str = "strangers";
-/// Bits of an IPv6 address that identify a site.
-const SITE_BITS: u32 = 64;
 
 /// The rate limits as allowances of the limiter.
 #[derive(Debug)]
@@ -53,7 +52,7 @@ pub(crate) struct Attempt<'a> {
 impl Attempt<'_> {
     /// The entity whose failures are counted: the address, or the client at the address.
     fn entity(&self) -> Option<String> {
-        let site = site(self.address?);
+        let site = site_entity(self.address?);
         Some(if self.may_be_right { format!("{}@{site}", self.client_id) } else { site })
     }
 }
@@ -176,14 +175,12 @@ pub(crate) fn allowances(app: &App) -> Result<&Allowances, KeeperError> {
     Ok(app.kept_by("keeper")?)
 }
 
-/// The entity of an address: an IPv6 site shares one, because it can use all of its addresses.
-fn site(address: IpAddr) -> String {
-    match address {
+/// The entity of an address and of all others of its site.
+fn site_entity(address: IpAddr) -> String {
+    match site(address) {
         IpAddr::V4(address) => address.to_string(),
-        IpAddr::V6(address) => {
-            let bits = u128::from(address) >> (u128::BITS - SITE_BITS);
-            format!("ip6-{bits:016x}")
-        }
+        // The other half is zero.
+        IpAddr::V6(address) => format!("ip6-{:016x}", address.to_bits() >> 64),
     }
 }
 
@@ -193,8 +190,9 @@ mod tests {
 
     #[test]
     fn addresses_of_one_site_share_a_limit() {
-        let site = |text: &str| site(text.parse().unwrap());
+        let site = |text: &str| site_entity(text.parse().unwrap());
         assert_eq!(site("192.0.2.7"), "192.0.2.7");
+        assert_eq!(site("::ffff:192.0.2.7"), "192.0.2.7");
         assert_eq!(site("2001:db8:1:2::1"), site("2001:db8:1:2:ffff::9"));
         assert_ne!(site("2001:db8:1:2::1"), site("2001:db8:1:3::1"));
     }

@@ -67,6 +67,33 @@ async fn issued_revoked_and_rotated_credentials_are_recorded_with_their_caller()
 }
 
 #[tokio::test]
+async fn events_are_listed_for_a_range_of_time() {
+    let (scene, _) = Scene::with_app().await;
+    let noon_and = |seconds: u32| format!("2026-01-15T12:{:02}:{:02}Z", seconds / 60, seconds % 60);
+    let issue = async |name: &str| {
+        scene.app.clock.advance_ms(60_000);
+        let token = json!({"name": name, "scope": "metrics"});
+        text(&scene.post("/v1/tokens", &token).await.json(), "id")
+    };
+    let (first, second) = (issue("first").await, issue("second").await);
+    for (query, expected) in [
+        (format!("from={}&to={}", noon_and(60), noon_and(120)), vec![&first]),
+        (format!("from={}", noon_and(60)), vec![&second, &first]),
+        (format!("from={}", noon_and(180)), vec![]),
+        (format!("from={}&to={}", noon_and(120), noon_and(60)), vec![]),
+    ] {
+        let page: Value = scene.get(&format!("/v1/security-log?{query}")).await.json();
+        let targets: Vec<_> =
+            page["items"].as_array().unwrap().iter().map(|e| text(e, "target")).collect();
+        assert_eq!(targets.iter().collect::<Vec<_>>(), expected, "{query}");
+    }
+    for query in ["from=then", "to=2026-13-01T00:00:00Z", "limit=0"] {
+        let reply = scene.get(&format!("/v1/security-log?{query}")).await;
+        assert_eq!(reply.status, 400, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn refused_credentials_are_recorded_with_their_address() {
     let (scene, client) = Scene::with_app().await;
     // Events of one millisecond have no order.

@@ -1,10 +1,11 @@
 //! `weir security-log`: who issued, revoked and rotated credentials, and who failed to sign in.
 
 use clap::Args;
+use weir_api::TimeRangeParams;
 use weir_api::server::SecurityEvent;
 
 use crate::api::{Api, ApiFlags};
-use crate::commands::api_context::{ApiContext, rows};
+use crate::commands::api_context::{ApiContext, LimitArgs, TimeRangeArgs, rows, with_params};
 use crate::config::Source;
 use crate::failure::Failure;
 use crate::output;
@@ -12,7 +13,7 @@ use crate::output;
 const AFTER_HELP: &str = "\
 Examples:
   weir security-log                the newest events
-  weir security-log --limit 1000 --json
+  weir security-log --from 2026-01-01T00:00:00Z --limit 1000 --json
 
 Events are kept for 90 days. They name tokens, keys and clients by their ids and contain no secrets.
 Of failed sign-ins, at most 60 per minute and instance are recorded; the server's log has all of them.";
@@ -21,9 +22,10 @@ Of failed sign-ins, at most 60 per minute and instance are recorded; the server'
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SecurityLogArgs {
-    /// Largest number of events
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    limit: u32,
+    #[command(flatten)]
+    range: TimeRangeArgs,
+    #[command(flatten)]
+    limit: LimitArgs,
     #[command(flatten)]
     api: ApiFlags,
 }
@@ -32,13 +34,10 @@ pub(crate) struct SecurityLogArgs {
 pub(crate) async fn run(args: SecurityLogArgs, source: &Source) -> Result<(), Failure> {
     Api::with(&args.api.load(source)?, async |api| {
         let context = ApiContext::new(api, "/v1/security-log", args.api.json);
-        let path = context.path(&[]);
-        let (events, more) = context.first::<SecurityEvent>(&path, args.limit as usize).await?;
+        let path = with_params(&context.path(&[]), &TimeRangeParams::from(args.range))?;
+        let (events, more) = context.first::<SecurityEvent>(&path, args.limit.limit()).await?;
         context.print(&events, |events| table(events))?;
-        if more {
-            output::note("older events exist; show more with --limit");
-        }
-        Ok(())
+        args.limit.note(more)
     })
     .await
 }
