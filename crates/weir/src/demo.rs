@@ -27,8 +27,10 @@ pub(crate) const FOLDER: &str = "./weir-demo";
 const LOCK_FILE: &str = "demo.lock";
 /// Written when the demo is complete.
 const COMPLETE_FILE: &str = "demo.json";
-/// Longer than the history, so that no job loses changes while the clock leaps, and none runs unless it is asked.
-const LONG_SECS: u64 = 366 * 24 * 3600;
+/// Longer than the history, so that the change feed waits for the jobs although the clock leaps.
+const FEED_SECS: u64 = 366 * 24 * 3600;
+/// Longer than the load takes, so that jobs run when they are asked to.
+const JOBS_SECS: u64 = 3600;
 
 /// Makes the demo's folder complete: creates it, or loads again what was interrupted. `config` gets the settings of a demo.
 pub(crate) async fn prepare(config: &mut Config) -> Result<(), Failure> {
@@ -123,7 +125,7 @@ fn clear(data: &Path) -> Result<(), Failure> {
 async fn load(data: &Path, config: &Config) -> Result<(), Failure> {
     let now_ms = Clock::System.now_ms();
     let clock = demo::clock(now_ms);
-    let long = std::time::Duration::from_secs(LONG_SECS);
+    let long = std::time::Duration::from_secs(FEED_SECS);
     let options = Options {
         clock: clock.clone(),
         feed_age_max: long,
@@ -132,7 +134,7 @@ async fn load(data: &Path, config: &Config) -> Result<(), Failure> {
         ..config.store.options(data)
     };
     let store = open_for_server(data, options, settings::cursor_key(&config.auth)?).await?;
-    let jobs = JobSettings { aggregate_interval_secs: LONG_SECS, enabled: true };
+    let jobs = JobSettings { aggregate_interval_secs: JOBS_SECS, enabled: true };
     let services = weir_server::services(weir_server::Settings::default(), &jobs);
     let settings = Settings { clock: clock.clone(), run_jobs: true, ..settings::server(config)? };
     let app = App::open(store.clone(), settings, Some(data.to_owned()), &services).await?;
