@@ -22,7 +22,7 @@ const NAMES: [(&str, &str); 64] = [
     ("Gita", "Iyer"),
     ("Hana", "Sato"),
     ("Henrik", "Dahl"),
-    ("Ines", "Moreau"),
+    ("Irene", "Moreau"),
     ("Isaac", "Cohen"),
     ("Ivana", "Petrovic"),
     ("Jae", "Kim"),

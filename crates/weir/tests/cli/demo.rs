@@ -56,7 +56,10 @@ impl Drop for Demo {
 }
 
 fn json(home: &Home, line: &str) -> Value {
-    home.weir_in(&[("WEIR_DATA", "weir-demo")], &format!("{line} --json")).json()
+    // A list that goes on says so on stderr.
+    let run = home.weir_in(&[("WEIR_DATA", "weir-demo")], &format!("{line} --json"));
+    assert_eq!(run.code, Some(0), "{run:?}");
+    serde_json::from_str(&run.out).unwrap()
 }
 
 fn count(home: &Home, line: &str) -> usize {
