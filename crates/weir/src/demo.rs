@@ -32,12 +32,17 @@ const FEED_SECS: u64 = 366 * 24 * 3600;
 /// Longer than the load takes, so that jobs run when they are asked to.
 const JOBS_SECS: u64 = 3600;
 
+/// Checks that the configured store can be that of a demo.
+pub(crate) fn check(config: &Config) -> Result<(), Failure> {
+    match config.store.kind {
+        Kind::Embedded => Ok(()),
+        Kind::Dynamo => Err(Failure::usage("a demo has an embedded store, not DynamoDB")
+            .help("start it without --store, or with --store embedded")),
+    }
+}
+
 /// Makes the demo's folder complete: creates it, or loads again what was interrupted. `config` gets the settings of a demo.
 pub(crate) async fn prepare(config: &mut Config, days: u64) -> Result<(), Failure> {
-    if config.store.kind == Kind::Dynamo {
-        return Err(Failure::usage("a demo has an embedded store, not DynamoDB")
-            .help("start it without --store, or with --store embedded"));
-    }
     // Settings of an installation may lack what the demo uses, such as the labels of models.
     config.limiter = weir_server::limiter::Settings::default();
     config.keeper = weir_server::keeper::Settings::default();

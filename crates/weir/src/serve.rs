@@ -50,6 +50,9 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     weir_framework::run::survive_hangup()?;
     let given = args.flags.given();
     let loaded = source.load(&if args.demo { given.or_data(demo::FOLDER) } else { given })?;
+    if args.demo {
+        demo::check(&loaded.config)?;
+    }
     check_shared_keys(&loaded)?;
     let mut config = loaded.config;
     log::start(&config.log)?;
