@@ -1,0 +1,110 @@
+"""Servers and clients are killed in the middle of their work, and in the end everything is counted once."""
+
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import weir
+from server import ADMIN_KEY, Server, eventually
+from weir import Limit
+
+PROCESSES = 3
+SERVER_KILLS = 4
+CLIENT_KILLS = 4
+LOAD = Path(__file__).with_name("load.py")
+
+
+def start(server: Server, org: str, queue: Path, log: Path, seconds: float) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, str(LOAD), server.url, ADMIN_KEY, org, str(queue), str(log), str(seconds)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE)
+
+
+def noted(logs: list[Path], what: str) -> list[int]:
+    """The tokens of all notes of a kind."""
+    lines = [line for log in logs if log.exists() for line in log.read_text().splitlines()]
+    return [int(line.split()[1]) for line in lines if line.startswith(what + " ")]
+
+
+def prepared(server: Server) -> str:
+    with weir.Client(server.url, api_key=ADMIN_KEY) as client:
+        client.limiter().set_limits([Limit.per_hour("tpm", 10**9)], resource="load")
+    return server.org("org-" + uuid.uuid4().hex[:8])
+
+
+def test_clients_survive_a_server_that_is_killed_again_and_again(own_server: Server, tmp_path: Path) -> None:
+    org = prepared(own_server)
+    # Two of the processes share a queue.
+    queues = [tmp_path / "queue-0", tmp_path / "queue-0", tmp_path / "queue-1"]
+    logs = [tmp_path / f"log-{number}" for number in range(PROCESSES)]
+    clients = [start(own_server, org, queue, log, 8.0) for queue, log in zip(queues, logs, strict=True)]
+    for _ in range(SERVER_KILLS):
+        before = len(noted(logs, "report"))
+        eventually(lambda known=before: len(noted(logs, "report")) > known + 30, 60)  # type: ignore[misc]
+        own_server.kill()
+        during = len(noted(logs, "report"))
+        eventually(lambda known=during: len(noted(logs, "report")) >= known, 1)  # type: ignore[misc]
+        own_server.start()
+    for client in clients:
+        _, errors = client.communicate(timeout=90)
+        assert client.returncode == 0, errors.decode()
+    totals, reports = own_server.totals(org), noted(logs, "report")
+    assert len(reports) > SERVER_KILLS * 30
+    assert (totals["requests"], totals["input_tokens"]) == (len(reports), sum(reports))
+    with weir.Client(own_server.url, api_key=ADMIN_KEY) as client:
+        own_server.admin("POST", "/v1/jobs/limiter-usage/run")
+        assert client.limiter().usage_summary(entity=org, window="daily").total == {"tpm": sum(noted(logs, "settled"))}
+
+
+def test_a_killed_client_has_lost_no_report(own_server: Server, tmp_path: Path) -> None:
+    org, queue = prepared(own_server), tmp_path / "queue"
+    logs = [tmp_path / f"log-{number}" for number in range(CLIENT_KILLS + 1)]
+    for log in logs[:-1]:
+        client = start(own_server, org, queue, log, 60.0)
+        eventually(lambda known=log: len(noted([known], "report")) > 40, 60)  # type: ignore[misc]
+        client.send_signal(signal.SIGKILL)
+        client.communicate()
+    last = start(own_server, org, queue, logs[-1], 0.5)
+    _, errors = last.communicate(timeout=60)
+    assert last.returncode == 0, errors.decode()
+    totals, reports = own_server.totals(org), noted(logs, "report")
+    assert len(reports) > CLIENT_KILLS * 40
+    # One report of each killed process may have been stored whose acknowledgement it did not live to note.
+    assert 0 <= totals["requests"] - len(reports) <= CLIENT_KILLS
+    assert totals["input_tokens"] >= sum(reports)
+
+
+def test_what_waited_while_no_server_ran_is_sent_by_the_next_process(own_server: Server, tmp_path: Path) -> None:
+    org, queue = prepared(own_server), tmp_path / "queue"
+    own_server.kill()
+    program = """
+import os, sys, weir
+budget = weir.Client(sys.argv[1], api_key=sys.argv[2]).budget(sys.argv[3], "shop", queue_dir=sys.argv[4])
+for number in range(150):
+    budget.report("premium", model_id="amazon.nova-lite-v1:0", input_tokens=number, output_tokens=0)
+os.kill(os.getpid(), 9)
+"""
+    command = [sys.executable, "-c", program, own_server.url, ADMIN_KEY, org, str(queue)]
+    assert subprocess.run(command, timeout=60).returncode == -signal.SIGKILL
+    own_server.start()
+    with weir.Client(own_server.url, api_key=ADMIN_KEY) as client:
+        # Making the budget is enough.
+        budget = client.budget(org, "shop", queue_dir=queue)
+        eventually(lambda: len(budget.queue) == 0, 30)
+        budget.close()
+    totals = own_server.totals(org)
+    assert (totals["requests"], totals["input_tokens"]) == (150, sum(range(150)))
+
+
+def test_an_acquire_waits_for_a_server_that_starts_again(own_server: Server) -> None:
+    org = prepared(own_server)
+    with weir.Client(own_server.url, api_key=ADMIN_KEY) as client:
+        with client.limiter().acquire(org, "load", tpm=100) as lease:
+            lease.actual(tpm=70)
+            own_server.kill()
+            starting = time.monotonic()
+            own_server.start()
+        assert time.monotonic() > starting
+        assert client.limiter().availability(org, "load").limits[0].available == 10**9 - 70
