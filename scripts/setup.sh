@@ -14,6 +14,7 @@
 #   .tools/zae/              another with zae-limiter, whose needs contradict moto's
 #   .tools/zae-new/          another with its newest release
 #   .tools/sarif/            another with ruff and bandit, which write SARIF, and its schema
+#   .tools/client/           another with what the Python client and its tests need, and the wheels of that
 #   .tools/bin/              links to the commands of the above and to cargo tools
 #
 # Cargo tools take minutes to compile, so they are built in a per-user cache and
@@ -141,6 +142,24 @@ setup_python() {
     say "ruff, bandit and the schema of SARIF, as tools/requirements-sarif.txt pins them"
 }
 
+# The wheels stay, so that a test can install the client without a network.
+install_client() {
+    local pip=$TOOLS/client/bin/pip wheels=$TOOLS/client/wheels
+    python3 -m venv --clear "$TOOLS/client"
+    "$pip" download --quiet --disable-pip-version-check --only-binary :all: --dest "$wheels" -r "$1"
+    "$pip" install --quiet --disable-pip-version-check --no-index --find-links "$wheels" -r "$1"
+}
+
+setup_client() {
+    local pins=tools/requirements-client.txt
+    if ! python_ready client "$pins" || [ ! -d "$TOOLS/client/wheels" ]; then
+        say "installing what the Python client and its tests need"
+        { install_client "$pins" && python_ready client "$pins"; } ||
+            die "wrong or missing in .tools/client: $(python_mismatches client "$pins" | tr '\n' ' ')"
+    fi
+    say "httpx, mypy, pytest and ruff for the Python client, as $pins pins them"
+}
+
 # --- Cargo tools ------------------------------------------------------------
 
 tool_version() { "$1" --version 2>/dev/null | version_in || true; }
@@ -221,6 +240,7 @@ install_apt_packages
 mkdir -p "$TOOLS/bin"
 setup_dynamodb_local
 setup_python
+setup_client
 setup_cargo_tool cargo-nextest "$NEXTEST_MIN" 0.9.151 --no-default-features --features default-no-update
 setup_cargo_tool cargo-deny "$DENY_MIN" 0.20.2
 setup_cargo_tool cargo-machete "$MACHETE_MIN" 0.9.2

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import weir
 from server import ADMIN_KEY, Proxy, Server, proxy_to
+
+import weir
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """A client process under load: `load.py URL KEY ORG QUEUE LOG SECONDS`.
 
-It takes leases and reports usage, and appends to LOG what was acknowledged: a line `report TOKENS` after `report()` has returned, a
-line `settled TOKENS` after a lease was committed.
+It takes leases and reports usage, and appends to LOG: a line `intent TOKENS` before `report()`, `report TOKENS` after it has
+returned, and `settled TOKENS` after a lease was committed.
 """
 
 import os
@@ -29,6 +29,7 @@ def main() -> None:
             lease.actual(tpm=tokens)
         note(f"settled {tokens}")
         for _ in range(5):
+            note(f"intent {tokens}")
             budget.report("premium", model_id="amazon.nova-lite-v1:0", input_tokens=tokens, output_tokens=1)
             note(f"report {tokens}")
     assert budget.close(30), budget.last_error

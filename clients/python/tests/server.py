@@ -109,8 +109,8 @@ def eventually(condition: Callable[[], object], seconds: float, story: Callable[
 class Proxy:
     """Passes requests on, one per connection, and does with the responses what `fate` says.
 
-    `fate` gets the first line of each request, and returns `pass`, `lose` (the server takes the request, the response is lost), `drop`
-    (the server never sees it), a whole response in bytes, or an event to wait for before the response is passed on.
+    `fate` gets the first line of each request, and returns `pass`, `lose` (the server takes the request, the response is lost),
+    `drop` (the server never sees it), a whole response in bytes, or an event to wait for before the response is passed on.
     """
 
     def __init__(self, url: str) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import weir
 from server import ADMIN_KEY, Proxy, Server, eventually
+
+import weir
 from weir import Limit
 
 

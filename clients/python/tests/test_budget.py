@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
-import weir
 from server import ADMIN_KEY, Proxy, Server, eventually, proxy_to
 
-MODEL = {"model_id": "amazon.nova-lite-v1:0"}
+import weir
+
+MODEL: dict[str, Any] = {"model_id": "amazon.nova-lite-v1:0"}
 
 
 @pytest.fixture
@@ -117,14 +119,13 @@ def test_a_refused_request_is_split_until_the_poison_is_alone(
         return refusal if "batch" in line and batches <= 2 else "pass"
 
     with through.budget(org, "shop", queue_dir=queue_dir) as budget:
-        blocked, proxy.fate = threading.Event(), lambda _: "drop"
+        proxy.fate = lambda _: "drop"
         budget.report("premium", **MODEL, input_tokens=1, output_tokens=0)
         budget.report("premium", **MODEL, input_tokens=2, output_tokens=0)
         proxy.fate = fate
         assert budget.flush(30)
         letters = budget.queue.dead_letters.read_text().splitlines()
         assert [json.loads(letter)["report"]["input_tokens"] for letter in letters] == [1]
-        assert not blocked.is_set()
     assert server.totals(org)["input_tokens"] == 2
 
 
@@ -160,16 +161,16 @@ def test_a_full_queue_says_so_or_waits(server: Server, org: str, queue_dir: Path
         ({"model_id": None}, ValueError, "model_id"),
         ({"status": "FINE"}, ValueError, "status"),
         ({"request_id": "x"}, ValueError, "UUID"),
-        ({"timestamp": datetime(2026, 1, 1)}, ValueError, "time zone"),  # noqa: DTZ001
+        ({"timestamp": datetime(2026, 1, 1)}, ValueError, "time zone"),
     ],
 )
 def test_a_report_that_cannot_be_right_is_refused_at_once(
     client: weir.Client, org: str, queue_dir: Path, changed: dict[str, object], error: type[Exception], words: str
 ) -> None:
-    fields: dict[str, object] = {"model": "premium", **MODEL, "input_tokens": 1, "output_tokens": 1, **changed}
+    fields: dict[str, Any] = {"model": "premium", **MODEL, "input_tokens": 1, "output_tokens": 1, **changed}
     with client.budget(org, "shop", queue_dir=queue_dir) as budget:
         with pytest.raises(error, match=words):
-            budget.report(**fields)  # type: ignore[arg-type]
+            budget.report(**fields)
         assert len(budget.queue) == 0
 
 
@@ -191,13 +192,15 @@ def test_a_wrong_clock_neither_loses_a_report_nor_moves_it_to_another_day(
     right_ns = time.time_ns
     monkeypatch.setattr(time, "time_ns", lambda: right_ns() + hours * 3_600 * 10**9)
     monkeypatch.setattr(time, "time", lambda: right_ns() / 10**9 + hours * 3_600)
-    with weir.Client(server.url, api_key=ADMIN_KEY) as client:
-        with client.budget(org, "shop", queue_dir=queue_dir) as budget:
-            for _ in range(3):
-                budget.report("premium", **MODEL, input_tokens=5, output_tokens=0)
-            assert budget.flush(30)
-            assert not budget.queue.dead_letters.exists(), budget.queue.dead_letters.read_text()
-            assert budget.submit("premium", **MODEL, input_tokens=5, output_tokens=0).org_day == today(right_ns())
+    with (
+        weir.Client(server.url, api_key=ADMIN_KEY) as client,
+        client.budget(org, "shop", queue_dir=queue_dir) as budget,
+    ):
+        for _ in range(3):
+            budget.report("premium", **MODEL, input_tokens=5, output_tokens=0)
+        assert budget.flush(30)
+        assert not budget.queue.dead_letters.exists(), budget.queue.dead_letters.read_text()
+        assert budget.submit("premium", **MODEL, input_tokens=5, output_tokens=0).org_day == today(right_ns())
     assert server.totals(org)["requests"] == 4
 
 
@@ -206,7 +209,9 @@ def today(ns: int) -> date:
 
 
 def test_a_forked_child_reports_too(server: Server, client: weir.Client, org: str, queue_dir: Path) -> None:
-    program = PROGRAM + """
+    program = (
+        PROGRAM
+        + """
 import os
 parent = client.budget(sys.argv[3], "shop", queue_dir=sys.argv[4])
 parent.report("premium", model_id="amazon.nova-lite-v1:0", input_tokens=5, output_tokens=0)
@@ -219,6 +224,7 @@ for _ in range(3):
     assert os.waitpid(child, 0)[1] == 0
 assert parent.close(30)
 """
+    )
     command = [sys.executable, "-c", program, server.url, ADMIN_KEY, org, str(queue_dir)]
     subprocess.run(command, check=True, timeout=60)
     assert server.totals(org)["requests"] == 7

@@ -3,12 +3,14 @@
 import signal
 import subprocess
 import sys
-import time
+import threading
 import uuid
+from itertools import combinations
 from pathlib import Path
 
-import weir
 from server import ADMIN_KEY, Server, eventually
+
+import weir
 from weir import Limit
 
 PROCESSES = 3
@@ -39,13 +41,11 @@ def test_clients_survive_a_server_that_is_killed_again_and_again(own_server: Ser
     # Two of the processes share a queue.
     queues = [tmp_path / "queue-0", tmp_path / "queue-0", tmp_path / "queue-1"]
     logs = [tmp_path / f"log-{number}" for number in range(PROCESSES)]
-    clients = [start(own_server, org, queue, log, 8.0) for queue, log in zip(queues, logs, strict=True)]
+    clients = [start(own_server, org, queue, log, 6.0) for queue, log in zip(queues, logs, strict=True)]
     for _ in range(SERVER_KILLS):
         before = len(noted(logs, "report"))
         eventually(lambda known=before: len(noted(logs, "report")) > known + 30, 60)  # type: ignore[misc]
         own_server.kill()
-        during = len(noted(logs, "report"))
-        eventually(lambda known=during: len(noted(logs, "report")) >= known, 1)  # type: ignore[misc]
         own_server.start()
     for client in clients:
         _, errors = client.communicate(timeout=90)
@@ -53,9 +53,9 @@ def test_clients_survive_a_server_that_is_killed_again_and_again(own_server: Ser
     totals, reports = own_server.totals(org), noted(logs, "report")
     assert len(reports) > SERVER_KILLS * 30
     assert (totals["requests"], totals["input_tokens"]) == (len(reports), sum(reports))
-    with weir.Client(own_server.url, api_key=ADMIN_KEY) as client:
+    with weir.Client(own_server.url, api_key=ADMIN_KEY) as reader:
         own_server.admin("POST", "/v1/jobs/limiter-usage/run")
-        assert client.limiter().usage_summary(entity=org, window="daily").total == {"tpm": sum(noted(logs, "settled"))}
+        assert reader.limiter().usage_summary(entity=org, window="daily").total == {"tpm": sum(noted(logs, "settled"))}
 
 
 def test_a_killed_client_has_lost_no_report(own_server: Server, tmp_path: Path) -> None:
@@ -71,9 +71,10 @@ def test_a_killed_client_has_lost_no_report(own_server: Server, tmp_path: Path) 
     assert last.returncode == 0, errors.decode()
     totals, reports = own_server.totals(org), noted(logs, "report")
     assert len(reports) > CLIENT_KILLS * 40
-    # One report of each killed process may have been stored whose acknowledgement it did not live to note.
-    assert 0 <= totals["requests"] - len(reports) <= CLIENT_KILLS
-    assert totals["input_tokens"] >= sum(reports)
+    # A killed process may have stored a report and not have lived to note it; nothing else may be counted.
+    unsure = [tokens[-1] for log in logs if len(tokens := noted([log], "intent")) > len(noted([log], "report"))]
+    beyond = (totals["requests"] - len(reports), totals["input_tokens"] - sum(reports))
+    assert beyond in {(count, sum(some)) for count in range(len(unsure) + 1) for some in combinations(unsure, count)}
 
 
 def test_what_waited_while_no_server_ran_is_sent_by_the_next_process(own_server: Server, tmp_path: Path) -> None:
@@ -98,13 +99,16 @@ os.kill(os.getpid(), 9)
     assert (totals["requests"], totals["input_tokens"]) == (150, sum(range(150)))
 
 
-def test_an_acquire_waits_for_a_server_that_starts_again(own_server: Server) -> None:
+def test_a_lease_outlives_the_server_and_an_acquire_waits_for_it(own_server: Server) -> None:
     org = prepared(own_server)
     with weir.Client(own_server.url, api_key=ADMIN_KEY) as client:
+        client.limiter().set_limits([Limit.per_hour("tpm", 1000)], entity=org, resource="load")
         with client.limiter().acquire(org, "load", tpm=100) as lease:
             lease.actual(tpm=70)
             own_server.kill()
-            starting = time.monotonic()
-            own_server.start()
-        assert time.monotonic() > starting
-        assert client.limiter().availability(org, "load").limits[0].available == 10**9 - 70
+            starting = threading.Thread(target=own_server.start)
+            starting.start()
+            # The server is not there yet.
+            client.limiter().acquire(org, "load", tpm=200)
+            starting.join()
+        assert client.limiter().availability(org, "load").limits[0].available == 730

@@ -5,8 +5,9 @@ import threading
 from typing import Any
 
 import pytest
-import weir
 from server import ADMIN_KEY, Proxy, Server
+
+import weir
 from weir import Limit
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import weir
 from server import Server, proxy_to
+
+import weir
 from weir.credentials import ClientCredentials
 
 
@@ -96,9 +97,8 @@ def test_a_wrong_secret_and_missing_credentials_are_refused(
         assert secret not in str(refused.value)
     with weir.Client(brief.url) as client, pytest.raises(weir.Unauthorized):
         client.whoami()
-    with weir.Client(brief.url, client_id=client_id, client_secret=secret) as client:
-        with pytest.raises(weir.Forbidden):
-            client.budget("another", "shop", queue_dir=queue_dir).select()
+    with weir.Client(brief.url, client_id=client_id, client_secret=secret) as client, pytest.raises(weir.Forbidden):
+        client.budget("another", "shop", queue_dir=queue_dir).select()
 
 
 def test_settings_come_from_the_environment(brief: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

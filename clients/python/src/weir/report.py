@@ -37,7 +37,9 @@ def report_body(
     if not label or not isinstance(label, str):
         raise ValueError("model: name a label, or pass the selection")
     if not model_id:
-        raise ValueError(f"model_id: the label {label!r} alone does not name a model; pass the selection, or a model_id")
+        raise ValueError(
+            f"model_id: the label {label!r} alone does not name a model; pass the selection, or a model_id"
+        )
     if status not in ("OK", "ERROR"):
         raise ValueError(f"status: {status!r} is neither 'OK' nor 'ERROR'")
     amounts = {
