@@ -138,7 +138,7 @@ def test_a_full_queue_says_so_or_waits(server: Server, org: str, queue_dir: Path
         with pytest.raises(weir.QueueFull, match="3 reports"):
             budget.report("premium", **MODEL, input_tokens=1, output_tokens=1)
         assert not budget.flush(0.2)
-        assert isinstance(budget.last_error, weir.Unreachable)
+        eventually(lambda: isinstance(budget.last_error, weir.Unreachable), 20)
         assert not budget.close(0.1)
         with pytest.raises(RuntimeError, match="closed"):
             budget.report("premium", **MODEL, input_tokens=1, output_tokens=1)
