@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from server import ADMIN_KEY, Proxy, Server, proxy_to
 
 import weir
+from server import ADMIN_KEY, Proxy, Server, proxy_to
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,17 @@
-"""A client process under load: `load.py URL KEY ORG QUEUE LOG SECONDS`.
+"""A client process under load: `load.py URL KEY ORG QUEUE LOG STOP`.
 
 It takes leases and reports usage, and appends to LOG: a line `intent TOKENS` before `report()`, `report TOKENS` after it has
-returned, and `settled TOKENS` after a lease was committed.
+returned, and `settled TOKENS` after a lease was committed. It ends when the file STOP is there.
 """
 
 import os
 import random
 import sys
-import time
+from pathlib import Path
 
 import weir
 
-url, key, org, queue, log_file, seconds = sys.argv[1:]
+url, key, org, queue, log_file, stop = sys.argv[1:]
 log = os.open(log_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
@@ -22,8 +22,7 @@ def note(text: str) -> None:
 def main() -> None:
     client = weir.Client(url, api_key=key)
     limiter, budget = client.limiter(), client.budget(org, "shop", queue_dir=queue)
-    until = time.monotonic() + float(seconds)
-    while time.monotonic() < until:
+    while not Path(stop).exists():
         tokens = random.randrange(1, 50)
         with limiter.acquire(org, "load", tpm=100) as lease:
             lease.actual(tpm=tokens)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import ADMIN_KEY, Proxy, Server, eventually
 
 import weir
+from server import ADMIN_KEY, Proxy, Server, eventually
 from weir import Limit
 
 

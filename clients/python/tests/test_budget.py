@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server import ADMIN_KEY, Proxy, Server, eventually, proxy_to
 
 import weir
+from server import ADMIN_KEY, Proxy, Server, eventually, proxy_to
 
 MODEL: dict[str, Any] = {"model_id": "amazon.nova-lite-v1:0"}
 

@@ -12,6 +12,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+
 from server import ADMIN_KEY, Server
 
 ROOT = Path(__file__).parents[1]

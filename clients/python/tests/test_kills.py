@@ -5,12 +5,14 @@ import subprocess
 import sys
 import threading
 import uuid
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from server import ADMIN_KEY, Server, eventually
+import pytest
 
 import weir
+from server import ADMIN_KEY, Server, eventually
 from weir import Limit
 
 PROCESSES = 3
@@ -19,9 +21,37 @@ CLIENT_KILLS = 4
 LOAD = Path(__file__).with_name("load.py")
 
 
-def start(server: Server, org: str, queue: Path, log: Path, seconds: float) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, str(LOAD), server.url, ADMIN_KEY, org, str(queue), str(log), str(seconds)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE)
+class Clients:
+    """Client processes of a test, none of which outlives it."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self._stop, self._server = folder / "stop", server
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def start(self, org: str, queue: Path, log: Path) -> "subprocess.Popen[bytes]":
+        places = [str(place) for place in (queue, log, self._stop)]
+        command = [sys.executable, str(LOAD), self._server.url, ADMIN_KEY, org, *places]
+        client = subprocess.Popen(command)
+        self._running.append(client)
+        return client
+
+    def finish(self) -> None:
+        """Let the processes that were not killed come to their end."""
+        self._stop.touch()
+        for client in self._running:
+            assert client.wait(timeout=120) in (0, -signal.SIGKILL)
+
+    def kill(self) -> None:
+        for client in self._running:
+            client.kill()
+            client.wait()
+
+
+@pytest.fixture
+def clients(own_server: Server, tmp_path: Path) -> Iterator[Clients]:
+    clients = Clients(own_server, tmp_path)
+    yield clients
+    clients.kill()
 
 
 def noted(logs: list[Path], what: str) -> list[int]:
@@ -36,20 +66,21 @@ def prepared(server: Server) -> str:
     return server.org("org-" + uuid.uuid4().hex[:8])
 
 
-def test_clients_survive_a_server_that_is_killed_again_and_again(own_server: Server, tmp_path: Path) -> None:
+def test_clients_survive_a_server_that_is_killed_again_and_again(
+    own_server: Server, clients: Clients, tmp_path: Path
+) -> None:
     org = prepared(own_server)
     # Two of the processes share a queue.
     queues = [tmp_path / "queue-0", tmp_path / "queue-0", tmp_path / "queue-1"]
     logs = [tmp_path / f"log-{number}" for number in range(PROCESSES)]
-    clients = [start(own_server, org, queue, log, 6.0) for queue, log in zip(queues, logs, strict=True)]
+    for queue, log in zip(queues, logs, strict=True):
+        clients.start(org, queue, log)
     for _ in range(SERVER_KILLS):
         before = len(noted(logs, "report"))
         eventually(lambda known=before: len(noted(logs, "report")) > known + 30, 60)  # type: ignore[misc]
         own_server.kill()
         own_server.start()
-    for client in clients:
-        _, errors = client.communicate(timeout=90)
-        assert client.returncode == 0, errors.decode()
+    clients.finish()
     totals, reports = own_server.totals(org), noted(logs, "report")
     assert len(reports) > SERVER_KILLS * 30
     assert (totals["requests"], totals["input_tokens"]) == (len(reports), sum(reports))
@@ -58,17 +89,17 @@ def test_clients_survive_a_server_that_is_killed_again_and_again(own_server: Ser
         assert reader.limiter().usage_summary(entity=org, window="daily").total == {"tpm": sum(noted(logs, "settled"))}
 
 
-def test_a_killed_client_has_lost_no_report(own_server: Server, tmp_path: Path) -> None:
+def test_a_killed_client_has_lost_no_report(own_server: Server, clients: Clients, tmp_path: Path) -> None:
     org, queue = prepared(own_server), tmp_path / "queue"
     logs = [tmp_path / f"log-{number}" for number in range(CLIENT_KILLS + 1)]
     for log in logs[:-1]:
-        client = start(own_server, org, queue, log, 60.0)
+        client = clients.start(org, queue, log)
         eventually(lambda known=log: len(noted([known], "report")) > 40, 60)  # type: ignore[misc]
         client.send_signal(signal.SIGKILL)
-        client.communicate()
-    last = start(own_server, org, queue, logs[-1], 0.5)
-    _, errors = last.communicate(timeout=60)
-    assert last.returncode == 0, errors.decode()
+        client.wait()
+    clients.start(org, queue, logs[-1])
+    eventually(lambda: noted(logs[-1:], "report"), 60)
+    clients.finish()
     totals, reports = own_server.totals(org), noted(logs, "report")
     assert len(reports) > CLIENT_KILLS * 40
     # A killed process may have stored a report and not have lived to note it; nothing else may be counted.

@@ -5,9 +5,9 @@ import threading
 from typing import Any
 
 import pytest
-from server import ADMIN_KEY, Proxy, Server
 
 import weir
+from server import ADMIN_KEY, Proxy, Server
 from weir import Limit
 
 

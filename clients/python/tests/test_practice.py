@@ -5,9 +5,9 @@ import threading
 import uuid
 
 import pytest
-from server import ADMIN_KEY, Proxy, Server, eventually
 
 import weir
+from server import ADMIN_KEY, Proxy, Server, eventually
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from server import ADMIN_KEY, Proxy, Server
 
 import weir
+from server import ADMIN_KEY, Proxy, Server
 
 
 def review(owner: str, number: int = 42) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from server import Server, proxy_to
 
 import weir
+from server import Server, proxy_to
 from weir.credentials import ClientCredentials
 
 
