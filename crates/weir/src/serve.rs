@@ -1,6 +1,7 @@
 //! `weir serve`.
 
 use clap::Args;
+use sd_notify::NotifyState;
 use weir_framework::{Server, Started};
 
 use crate::config::{ServeFlags, Source, check_shared_keys};
@@ -60,7 +61,7 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     Ok(weir_framework::run(server, tell).await?)
 }
 
-/// Prints the server's address. A closed stdout does not stop the server.
+/// Prints the server's address, and reports to systemd that the server is ready. A closed stdout does not stop the server.
 fn tell(started: Started) {
     if let Some(file) = &started.admin_key_file {
         let file = file.display();
@@ -71,4 +72,8 @@ fn tell(started: Started) {
     let origin = started.origin;
     output::line(format!("listening on {origin}")).ok();
     output::note(format!("the API is described at {origin}/docs"));
+    let status = format!("listening on {origin}");
+    if let Err(error) = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(&status)]) {
+        output::note(format!("systemd did not get the message that the server is ready: {error}"));
+    }
 }
