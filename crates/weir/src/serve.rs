@@ -7,11 +7,12 @@ use weir_framework::{Server, Started};
 use crate::config::{ServeFlags, Source, check_shared_keys};
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::{log, output, settings};
+use crate::{demo, log, output, settings};
 
 const AFTER_HELP: &str = "\
 Examples:
   weir serve                                          the embedded store in ./weir-data
+  weir serve --demo                                   believable data of 30 days, in ./weir-demo
   weir serve --data /var/lib/weir --listen 0.0.0.0:8080
   weir serve --store dynamodb --region eu-central-1 --table-prefix prod-
   weir serve --config /etc/weir.toml
@@ -32,6 +33,10 @@ instances share them.";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ServeArgs {
+    /// Serve demo data: 30 days of history and a little traffic in every service. They are in a folder of their own,
+    /// ./weir-demo unless --data names another, which must be new, empty or that of a demo
+    #[arg(long)]
+    demo: bool,
     #[command(flatten)]
     flags: ServeFlags,
 }
@@ -40,20 +45,28 @@ pub(crate) struct ServeArgs {
 pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure> {
     // First, because opening a large store takes a while.
     weir_framework::run::survive_hangup()?;
-    let loaded = source.load(&args.flags.given())?;
+    let given = args.flags.given();
+    let loaded = source.load(&if args.demo { given.or_data(demo::FOLDER) } else { given })?;
     check_shared_keys(&loaded)?;
-    let config = loaded.config;
+    let mut config = loaded.config;
     log::start(&config.log)?;
+    if args.demo {
+        demo::prepare(&mut config).await?;
+    }
     let place = Place::of(&config.store);
     let store = place.open_store(&config.store, settings::cursor_key(&config.auth)?).await?;
     let data = match place {
         Place::Embedded(data) => Some(data),
         Place::Dynamo(_) => None,
     };
+    let mut services = crate::services(&config);
+    if args.demo {
+        services.push(Box::new(weir_server::demo::DemoService));
+    }
     let server = Server {
         store,
-        services: crate::services(&config),
-        settings: settings::server(&config)?,
+        services,
+        settings: weir_framework::Settings { demo: args.demo, ..settings::server(&config)? },
         listen: config.server.listen.clone(),
         listen_settings: (&config.server).into(),
         data,
