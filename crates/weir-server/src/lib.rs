@@ -5,6 +5,7 @@
 //! matrix and schemathesis start from it.
 
 mod allowance;
+pub mod demo;
 pub mod keeper;
 pub mod limiter;
 pub mod practice;
