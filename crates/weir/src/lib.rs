@@ -9,6 +9,7 @@ mod bars;
 mod commands;
 mod config;
 pub mod failure;
+mod layout;
 mod log;
 pub mod output;
 mod parse;
@@ -18,7 +19,9 @@ mod progress;
 mod remote;
 mod serve;
 mod settings;
+mod state;
 mod tables;
+mod time;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

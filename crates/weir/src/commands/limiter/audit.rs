@@ -5,7 +5,7 @@ use serde_json::Value;
 use weir_api::TimeRangeParams;
 use weir_api::limiter::{LimiterAuditEvent, LimiterAuditParams};
 
-use crate::commands::api_context::{ApiContext, TimeRangeArgs, rows, with_params};
+use crate::commands::api_context::{ApiContext, LimitArgs, TimeRangeArgs, rows, with_params};
 use crate::failure::Failure;
 use crate::output;
 
@@ -25,9 +25,8 @@ pub(super) struct AuditArgs {
     resource: Option<String>,
     #[command(flatten)]
     range: TimeRangeArgs,
-    /// Largest number of events
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    limit: u32,
+    #[command(flatten)]
+    limit: LimitArgs,
 }
 
 pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(), Failure> {
@@ -36,12 +35,7 @@ pub(super) async fn run(context: &ApiContext<'_>, args: AuditArgs) -> Result<(),
     let params = LimiterAuditParams { entity: args.entity.or(resource).or(system) };
     let range = TimeRangeParams::from(args.range);
     let path = with_params(&with_params(&context.path(&["audit"]), &params)?, &range)?;
-    let (events, more) = context.first::<LimiterAuditEvent>(&path, args.limit as usize).await?;
-    context.print(&events, |events| table(events))?;
-    if more {
-        output::note("older events exist; show more with --limit");
-    }
-    Ok(())
+    context.list::<LimiterAuditEvent>(&path, &args.limit, table).await
 }
 
 fn table(events: &[LimiterAuditEvent]) -> std::io::Result<()> {
