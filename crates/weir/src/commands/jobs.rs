@@ -68,11 +68,12 @@ async fn list(api: &Api, json: bool) -> Result<(), Failure> {
             output::word(&job.kind),
             output::word(&job.state),
             job.last_finished_at.map(|at| time::relative(&at)).unwrap_or_default(),
-            output::printable(&output::cut(&outcome, 60)),
+            output::printable(&outcome),
             job.last_items.map(output::thousands).unwrap_or_default(),
             output::thousands(job.runs),
-            output::thousands(job.failures),
-            time::length(job.lag_ms),
+            // Zeros would say nothing, on a line of their own in a narrow terminal.
+            if job.failures > 0 { output::thousands(job.failures) } else { String::new() },
+            if job.lag_ms > 0 { time::length(job.lag_ms) } else { String::new() },
         ]
     });
     Ok(output::table(header.map(str::to_owned).to_vec(), rows, &[5, 6, 7, 8])?)

@@ -81,7 +81,7 @@ fn table(profiles: &[InferenceProfile]) -> std::io::Result<()> {
             profile.profile_label.clone(),
             output::printable(&profile.inference_profile_arn),
             profile.model_id.as_deref().map(output::printable).unwrap_or_default(),
-            output::printable(&output::cut(&profile.description, 60)),
+            output::printable(&profile.description),
             time::relative(&profile.updated_at),
         ]
     });

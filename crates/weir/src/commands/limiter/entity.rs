@@ -8,9 +8,6 @@ use crate::commands::api_context::{ApiContext, header};
 use crate::failure::Failure;
 use crate::{output, time};
 
-/// Characters of the metadata that the table shows.
-const SHOWN_MAX: usize = 60;
-
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     /// Create or replace an entity
@@ -115,7 +112,7 @@ fn table(entities: &[EntityResponse]) -> std::io::Result<()> {
             output::printable(&entity.name),
             entity.parent.clone().unwrap_or_default(),
             if entity.cascade { "yes" } else { "no" }.to_owned(),
-            output::printable(&output::cut(&amounts::line(&entity.metadata), SHOWN_MAX)),
+            output::printable(&amounts::line(&entity.metadata)),
             time::relative(&entity.updated_at),
         ]
     });
