@@ -47,7 +47,7 @@ impl Columns {
             let least = least(content, at);
             if chosen.beside.is_empty() {
                 chosen.beside.push((at, least.min(inner)));
-            } else if content.cells(at).all(str::is_empty) {
+            } else if !content.rows.is_empty() && content.cells(at).all(str::is_empty) {
                 // Nothing to show, and the table is too wide.
             } else if chosen.inner() + BETWEEN + least <= inner {
                 chosen.beside.push((at, least));

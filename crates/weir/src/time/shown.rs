@@ -42,7 +42,7 @@ fn from(at: &str, now_ms: i64) -> String {
     match weir_framework::time::parse(at) {
         Ok(at_ms) if at_ms > now_ms => format!("in {}", wait(at_ms.saturating_sub(now_ms))),
         Ok(at_ms) => match now_ms.saturating_sub(at_ms).unsigned_abs() / 1_000 {
-            0 => "now".to_owned(),
+            0..MIN_S => "just now".to_owned(),
             secs => format!("{} ago", in_units(secs, |secs, unit| secs / unit)),
         },
         Err(_) => at.to_owned(),
@@ -94,9 +94,10 @@ mod tests {
         for (at, text) in [
             ("2026-01-31T12:43:00Z", "in 43 min"),
             ("2026-01-31T12:00:00.200Z", "in 1 s"),
-            ("2026-01-31T12:00:00Z", "now"),
+            ("2026-01-31T12:00:00Z", "just now"),
             ("2026-01-31T09:10:00Z", "2 h ago"),
-            ("2026-01-31T11:59:10Z", "50 s ago"),
+            ("2026-01-31T11:59:10Z", "just now"),
+            ("2026-01-31T11:59:00Z", "60 s ago"),
             ("2026-01-01T00:00:00Z", "30 d ago"),
             ("2026-05-01T00:00:00Z", "in 90 d"),
             ("2026-05-01", "2026-05-01"),

@@ -252,10 +252,9 @@ fn costs_are_submitted_and_move_the_chain() {
     home.weir(&format!("keeper totals {ORG} --day 2999-01-01")).fails(2, &["2999-01-01"]);
     let days = home.weir(&format!("keeper totals {ORG} --from yesterday --json")).items();
     assert_eq!((days[1]["date"].as_str(), days[2].is_null()), (Some(date), true), "{days}");
-    assert_eq!(
-        home.weir(&format!("keeper totals {ORG} --day 1d --json")).json()["date"],
-        days[0]["date"]
-    );
+    let yesterday = days[0]["date"].as_str().unwrap();
+    home.weir(&format!("keeper totals {ORG} --day 1d")).fails(3, &[yesterday]);
+    assert_eq!(home.weir(&format!("keeper totals {ORG} --day now --json")).json()["date"], *date);
     home.weir(&format!("keeper totals {ORG} --to {date}")).fails(2, &["--from"]);
     home.weir(&format!("keeper totals {ORG} --from 2020-01-01 --to {date}")).fails(2, &["92"]);
 

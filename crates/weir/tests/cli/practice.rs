@@ -506,6 +506,11 @@ fn statistics_come_from_sums_that_can_be_verified() {
     assert!(early.err.contains("weir jobs run practice-rollup"), "{early:?}");
     home.weir("jobs run practice-rollup").ok();
     let stats = json_of(&home, &format!("stats --from {day} --to {day}"));
+    let same = json_of(&home, "stats --from 1d --to now");
+    assert_eq!((&same["hints"], &same["to"]), (&stats["hints"], &json!(day)), "{same}");
+    let before = json_of(&home, &format!("usage show {user} --date yesterday"));
+    assert_eq!(before["date"], same["from"]);
+    practice(&home, &format!("usage show {user} --date 2h")).fails(2, &["time zone", "yesterday"]);
     assert_eq!((&stats["hints"], &stats["executions"]), (&json!(1), &json!(2)));
     assert_eq!(stats["top_users"], json!([{"user_id": user, "total": 3}]));
     let shown = ok(&home, "stats");

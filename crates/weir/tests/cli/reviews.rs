@@ -323,6 +323,9 @@ fn reviews_are_listed_by_everything_that_they_have() {
     let shown = home.weir("reviews show r1 --json").json();
     let day = shown["created_at"].as_str().unwrap()[..10].to_owned();
     assert_eq!(ids(&format!("list --date {day}")), ["r2", "r1"]);
+    assert_eq!(ids("list --from 1h --to now"), ["r2", "r1"]);
+    assert_eq!(ids("list --to yesterday"), [""; 0]);
+    assert_eq!(ids("list --date 9w"), [""; 0]);
     assert_eq!(ids("list --to 2020-01-01T00:00:00Z"), [""; 0]);
     assert_eq!(ids("findings --severity critical"), ["r2", "r1"]);
     assert_eq!(ids("findings --category security").len(), 4);

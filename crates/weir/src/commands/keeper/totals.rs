@@ -85,8 +85,8 @@ fn table(days: &[DayTotals]) -> std::io::Result<()> {
         .iter()
         .flat_map(|day| day.models.iter().map(move |(label, model)| row(&day.date, label, model)));
     let names =
-        ["day", "model", "requests", "input", "output", "spent", "quota", "used %", "status"];
-    output::table(header(names), rows, &[2, 3, 4, 5, 6, 7])
+        ["day", "model", "status", "spent", "quota", "used %", "requests", "input", "output"];
+    output::table(header(names), rows, &[3, 4, 5, 6, 7, 8])
 }
 
 fn row(day: &str, label: &str, model: &ModelTotals) -> Vec<String> {
@@ -95,13 +95,13 @@ fn row(day: &str, label: &str, model: &ModelTotals) -> Vec<String> {
     vec![
         day.to_owned(),
         label.to_owned(),
-        output::thousands(sum.requests),
-        output::thousands(input.saturating_add(sum.cached_write_tokens)),
-        output::thousands(sum.output_tokens),
+        output::word(&model.quota_status),
         MicroUsd(sum.cost_usd_micros).to_string(),
         MicroUsd(model.quota_usd_micros).to_string(),
         format!("{:.2} %", model.quota_pct),
-        output::word(&model.quota_status),
+        output::thousands(sum.requests),
+        output::thousands(input.saturating_add(sum.cached_write_tokens)),
+        output::thousands(sum.output_tokens),
     ]
 }
 
