@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod demo;
 pub mod failure;
+mod layout;
 mod log;
 pub mod output;
 mod parse;
@@ -19,7 +20,9 @@ mod progress;
 mod remote;
 mod serve;
 mod settings;
+mod state;
 mod tables;
+mod time;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ConfigArgs, source: &Source) -> Result<(), Failure> {
     let keys = config::keys();
     let entries = keys.iter().map(|key| entry(key, &values, &loaded));
     if args.json {
-        output::json(&Answer { items: entries.collect(), next_cursor: None })?;
+        output::list(entries.collect())?;
     } else {
         let header = ["key", "value", "from"].map(str::to_owned);
         let rows = entries.map(|entry| vec![entry.key.clone(), entry.shown(), entry.from()]);
@@ -72,13 +72,6 @@ fn entry(key: &Key, values: &Value, loaded: &Loaded) -> Entry {
         name: Some(origin.to_string()).filter(|_| *origin != Origin::Default),
         key: path,
     }
-}
-
-/// A list, in the form of all JSON lists.
-#[derive(Serialize)]
-struct Answer {
-    items: Vec<Entry>,
-    next_cursor: Option<String>,
 }
 
 /// One key with its value.

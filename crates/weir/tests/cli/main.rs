@@ -26,6 +26,8 @@ mod keeper;
 #[cfg(test)]
 mod limiter;
 #[cfg(test)]
+mod lists;
+#[cfg(test)]
 mod metrics_page;
 #[cfg(test)]
 mod mistakes;
