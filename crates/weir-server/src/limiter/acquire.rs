@@ -56,7 +56,7 @@ async fn take(
 ) -> Result<Response, LimiterError> {
     let dry_run = request.dry_run;
     let acquired = match convert::acquire(request, key.as_str()) {
-        Ok(request) => ns.acquire(&request).await.map_err(LimiterError::from),
+        Ok(request) => ns.acquire_boxed(&request).await.map_err(LimiterError::from),
         Err(error) => Err(error),
     };
     let metrics = metrics(app)?;
