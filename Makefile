@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run install deb setup build-setup check fmt clippy doc deny unused-deps typos infra \
-        test tests doc-tests test-all sim sim-faults audit bench-table bench-table-long bench-table-expiry bench-edge bench-limiter bench-keeper bench-reviews bench-practice clean
+        test tests doc-tests size test-all sim sim-faults audit bench-table bench-table-long bench-table-expiry bench-edge bench-limiter bench-keeper bench-reviews bench-practice clean
 # Steps run in the order they are listed, also under `make -j`: cargo uses all cores by itself.
 .NOTPARALLEL:
 
@@ -61,11 +61,15 @@ typos: ## Look for spelling mistakes
 infra: ## Check the files in infra/: image, systemd, CloudFormation, Terraform, alerts
 	@$(STEP) "infra" scripts/infra.sh
 
-test: setup check doc-tests tests ## Install what is missing, run all checks and every test
+test: setup check doc-tests tests size ## Install what is missing, run all checks and every test
 
 tests: ## Run the tests only (ARGS="-E 'test(name)'" selects some)
 	@$(STEP) "build of the tests" cargo nextest run --workspace --locked --no-run
 	@$(STEP) "tests" $(WITH_SERVERS) cargo nextest run --workspace --locked $(ARGS)
+
+size: build-setup ## Build the release binary and check that it is under 40 MiB
+	@$(STEP) "build" cargo build --release --locked --package weir
+	@$(STEP) "size of the binary" scripts/check-size.sh $(TARGET)/release/weir
 
 doc-tests: ## Run the examples in the documentation
 	@$(STEP) "examples in the documentation" cargo test --workspace --locked --doc

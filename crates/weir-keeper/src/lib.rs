@@ -15,6 +15,7 @@ pub mod audit;
 mod batch_get;
 pub mod bounds;
 pub mod catalog;
+mod compiled;
 pub mod config;
 pub mod counters;
 pub mod credentials;
