@@ -27,11 +27,13 @@ pub(crate) const FOLDER: &str = "./weir-demo";
 const LOCK_FILE: &str = "demo.lock";
 /// Written when the demo is complete.
 const COMPLETE_FILE: &str = "demo.json";
-/// Longer than the history, so that no job loses changes while the clock leaps, and none runs unless it is asked.
-const LONG_SECS: u64 = 366 * 24 * 3600;
+/// Longer than the history, so that the change feed waits for the jobs although the clock leaps.
+const FEED_SECS: u64 = 366 * 24 * 3600;
+/// Longer than the load takes, so that jobs run when they are asked to.
+const JOBS_SECS: u64 = 3600;
 
 /// Makes the demo's folder complete: creates it, or loads again what was interrupted. `config` gets the settings of a demo.
-pub(crate) async fn prepare(config: &mut Config) -> Result<(), Failure> {
+pub(crate) async fn prepare(config: &mut Config, days: u64) -> Result<(), Failure> {
     if config.store.kind == Kind::Dynamo {
         return Err(Failure::usage("a demo has an embedded store, not DynamoDB")
             .help("start it without --store, or with --store embedded"));
@@ -49,12 +51,10 @@ pub(crate) async fn prepare(config: &mut Config) -> Result<(), Failure> {
     }
     if data.join(COMPLETE_FILE).exists() {
         let folder = data.display();
-        output::note(format!(
-            "demo data from {folder}; delete that folder to begin anew with the last 30 days"
-        ));
+        output::note(format!("demo data from {folder}; delete that folder to begin anew"));
         return Ok(());
     }
-    create(&data, config).await
+    create(&data, config, days).await
 }
 
 fn is_demo_or_empty(data: &Path) -> Result<bool, Failure> {
@@ -73,7 +73,7 @@ fn io(doing: &str, path: &Path, error: std::io::Error) -> Failure {
 }
 
 /// Loads the demo into its folder, which is empty or has an incomplete one.
-async fn create(data: &Path, config: &Config) -> Result<(), Failure> {
+async fn create(data: &Path, config: &Config, days: u64) -> Result<(), Failure> {
     fs::create_dir_all(data).map_err(|error| io("creating", data, error))?;
     let lock = data.join(LOCK_FILE);
     let lock = File::create(&lock).map_err(|error| io("creating", &lock, error))?;
@@ -86,7 +86,7 @@ async fn create(data: &Path, config: &Config) -> Result<(), Failure> {
         Err(TryLockError::Error(error)) => return Err(io("locking", data, error)),
     }
     clear(data)?;
-    load(data, config).await?;
+    load(data, config, days).await?;
     let text = serde_json::json!({
         "about": "demo data of weir serve --demo; delete the folder to begin anew",
         "version": env!("CARGO_PKG_VERSION"),
@@ -120,10 +120,10 @@ fn clear(data: &Path) -> Result<(), Failure> {
 }
 
 /// Writes the history, on a store whose clock is that of the history.
-async fn load(data: &Path, config: &Config) -> Result<(), Failure> {
+async fn load(data: &Path, config: &Config, days: u64) -> Result<(), Failure> {
     let now_ms = Clock::System.now_ms();
-    let clock = demo::clock(now_ms);
-    let long = std::time::Duration::from_secs(LONG_SECS);
+    let clock = demo::clock(now_ms, days);
+    let long = std::time::Duration::from_secs(FEED_SECS);
     let options = Options {
         clock: clock.clone(),
         feed_age_max: long,
@@ -132,12 +132,13 @@ async fn load(data: &Path, config: &Config) -> Result<(), Failure> {
         ..config.store.options(data)
     };
     let store = open_for_server(data, options, settings::cursor_key(&config.auth)?).await?;
-    let jobs = JobSettings { aggregate_interval_secs: LONG_SECS, enabled: true };
+    let jobs = JobSettings { aggregate_interval_secs: JOBS_SECS, enabled: true };
     let services = weir_server::services(weir_server::Settings::default(), &jobs);
     let settings = Settings { clock: clock.clone(), run_jobs: true, ..settings::server(config)? };
     let app = App::open(store.clone(), settings, Some(data.to_owned()), &services).await?;
-    let bar = progress::items("writing 30 days of demo data", Some(demo::HOURS));
-    let loaded = demo::load(&app, &clock, |hours| bar.set_position(hours)).await;
+    output::note(format!("writing {days} days of demo data into {}", data.display()));
+    let bar = progress::hours(days * demo::DAY_HOURS);
+    let loaded = demo::load(&app, &clock, days, || bar.inc(1)).await;
     bar.finish_and_clear();
     if let Some(jobs) = app.jobs() {
         jobs.drain(std::time::Duration::from_secs(30)).await;

@@ -20,6 +20,11 @@ pub(crate) fn items(title: &str, total: Option<u64>) -> ProgressBar {
     bar(title, total, template)
 }
 
+/// A bar of hours that are written.
+pub(crate) fn hours(total: u64) -> ProgressBar {
+    bar("demo data", Some(total), "{prefix} {bar:30} {human_pos}/{human_len} hours {eta}")
+}
+
 fn bar(title: &str, total: Option<u64>, template: &str) -> ProgressBar {
     let bar = match total {
         Some(total) => ProgressBar::new(total),

@@ -12,7 +12,7 @@ use crate::{demo, log, output, settings};
 const AFTER_HELP: &str = "\
 Examples:
   weir serve                                          the embedded store in ./weir-data
-  weir serve --demo                                   believable data of 30 days, in ./weir-demo
+  weir serve --demo                                   30 days of demo data in every service, in ./weir-demo
   weir serve --data /var/lib/weir --listen 0.0.0.0:8080
   weir serve --store dynamodb --region eu-central-1 --table-prefix prod-
   weir serve --config /etc/weir.toml
@@ -37,6 +37,10 @@ pub(crate) struct ServeArgs {
     /// ./weir-demo unless --data names another, which must be new, empty or that of a demo
     #[arg(long)]
     demo: bool,
+    /// Days of history that a new demo gets
+    #[arg(long, value_name = "DAYS", requires = "demo", default_value_t = weir_server::demo::DAYS_MAX,
+        value_parser = clap::value_parser!(u64).range(1..=weir_server::demo::DAYS_MAX))]
+    demo_days: u64,
     #[command(flatten)]
     flags: ServeFlags,
 }
@@ -51,7 +55,7 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     let mut config = loaded.config;
     log::start(&config.log)?;
     if args.demo {
-        demo::prepare(&mut config).await?;
+        demo::prepare(&mut config, args.demo_days).await?;
     }
     let place = Place::of(&config.store);
     let store = place.open_store(&config.store, settings::cursor_key(&config.auth)?).await?;

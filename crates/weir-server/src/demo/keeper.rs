@@ -17,11 +17,13 @@ const HOUR_MS: i64 = 3_600_000;
 /// Micro-USD of a dollar.
 const USD: u64 = 1_000_000;
 /// Calls that an app makes in its busiest hour, per percent of its org's traffic, in thousandths.
-const CALLS_MILLI: u64 = 130;
+const CALLS_MILLI: u64 = 90;
+/// How often an app is asked to act in an hour while the demo runs, about.
+const ACTS_PER_HOUR: u64 = 700;
 /// Apps that act at the same time.
 const AT_ONCE: usize = 32;
 /// Submissions that bring an org to where it is today.
-const TODAY_CALLS: u64 = 40;
+const TODAY_CALLS: u64 = 160;
 /// The webhook whose receiver is down.
 pub(super) const FAILING_WEBHOOK: &str = "pager";
 
@@ -111,7 +113,8 @@ impl KeeperDemo {
         if random.u64(0..100) >= activity * app.spec.live_pct() / 100 {
             return Ok(());
         }
-        let cost = app.spec.hourly_spend(now_ms) / 60 + 2_000;
+        let hourly = app.spec.hourly_spend(now_ms) * app.share_pct / 100;
+        let cost = hourly * 100 / (ACTS_PER_HOUR * activity) + 300;
         app.call(&self.keeper, cost, now_ms, 1).await
     }
 

@@ -60,6 +60,8 @@ const PROGRAMS: [(&str, &str, &[usize], u64); 4] = [
 ];
 /// The program that overdraws its bucket.
 const DEBTOR: &str = "nightly-batch";
+/// Of so many requests while the demo runs, one is the debtor's, and is refused for hours.
+const DEBTOR_TURNS: u64 = 18;
 
 /// An entity that asks for tokens.
 #[derive(Clone)]
@@ -166,6 +168,10 @@ impl LimiterDemo {
             let offset = if member.team.is_some() { 1 } else { 13 };
             let activity = pattern::activity(at_ms, offset);
             for (rank, model) in member.models.iter().enumerate() {
+                // The first model is used every hour, the others now and then.
+                if rank > 0 && self.random.u64(0..3) > 0 {
+                    continue;
+                }
                 let share = activity * member.demand / 100 / (rank as u64 + 1);
                 let share = share * self.random.u64(60..140) / 100;
                 if share > 3 {
@@ -211,7 +217,11 @@ impl LimiterDemo {
 
     /// One request, as a person would send it now.
     pub(super) async fn act(&mut self) -> Result<()> {
-        let Some(member) = self.random.choice(&self.members).cloned() else { return Ok(()) };
+        let debtor = self.members.iter().find(|member| member.id.as_str() == DEBTOR);
+        let is_turn = self.random.u64(0..DEBTOR_TURNS) == 0;
+        let debtor = debtor.filter(|_| is_turn);
+        let member = debtor.or_else(|| self.random.choice(&self.members)).cloned();
+        let Some(member) = member else { return Ok(()) };
         let Some(model) = self.random.choice(member.models) else { return Ok(()) };
         let share = self.random.u64(1..6);
         let (tenant, acquire) = request(&member, *model, share, &mut self.random)?;

@@ -1,7 +1,7 @@
 //! The demo: a believable data set in every service, and a little traffic that keeps today moving.
 //!
-//! [`load`] writes 30 days of history. It opens nothing itself: the caller gives it an [`App`] on a store whose clock is
-//! [`clock`], 30 days back, and whose jobs run only on request. Hour by hour the clock advances, each service does what
+//! [`load`] writes up to 30 days of history. It opens nothing itself: the caller gives it an [`App`] on a store whose clock is
+//! [`clock`], at the beginning of the history, and whose jobs run only on request. Hour by hour the clock advances, each service does what
 //! its users would have done, through the functions that handlers call, and the jobs aggregate. So every rule of the
 //! services holds for the history as well.
 //!
@@ -28,8 +28,11 @@ use self::practice::PracticeDemo;
 use self::reviews::ReviewsDemo;
 pub use self::traffic::DemoService;
 
-/// Hours of history.
-pub const HOURS: u64 = 30 * 24;
+/// Days of history, at most.
+pub const DAYS_MAX: u64 = 30;
+/// Hours of a day.
+pub const DAY_HOURS: u64 = 24;
+const HOURS: u64 = DAYS_MAX * DAY_HOURS;
 const HOUR_MS: u64 = 3_600_000;
 /// The seed of everything random, so that every demo begins alike.
 const SEED: u64 = 0x5765_6972;
@@ -39,10 +42,14 @@ const DAILY_JOBS: [&str; 5] =
 /// The job that aggregates spend. It decides when an org falls back to a cheaper model, so it runs every hour.
 const SPEND_JOB: &str = "keeper-aggregate";
 
-/// The clock of the history, which begins 30 days before `now_ms`.
+/// The clock of a history that begins so many days before `now_ms`.
 #[must_use]
-pub fn clock(now_ms: u64) -> Clock {
-    Clock::manual(now_ms.saturating_sub(HOURS * HOUR_MS))
+pub fn clock(now_ms: u64, days: u64) -> Clock {
+    Clock::manual(now_ms.saturating_sub(hours(days) * HOUR_MS))
+}
+
+fn hours(days: u64) -> u64 {
+    days.clamp(1, DAYS_MAX) * DAY_HOURS
 }
 
 /// The demo of every service.
@@ -53,20 +60,20 @@ struct Demo {
     practice: PracticeDemo,
 }
 
-/// Writes the history. `app` and its store have the clock `clock`; `progress` gets the number of hours that are done, of
-/// [`HOURS`].
+/// Writes the history of so many days. `app` and its store have the clock `clock`; `progress` is called after each hour.
 ///
 /// # Errors
 /// The store fails. What was written by then is no complete demo.
-pub async fn load(app: &App, clock: &Clock, progress: impl Fn(u64)) -> Result<()> {
+pub async fn load(app: &App, clock: &Clock, days: u64, progress: impl Fn()) -> Result<()> {
     let mut demo = Demo {
         limiter: LimiterDemo::create(app, SEED).await?,
         keeper: KeeperDemo::create(app, SEED).await?,
         reviews: ReviewsDemo::open(app, SEED)?,
         practice: PracticeDemo::create(app, SEED).await?,
     };
-    let end_ms = millis(clock.now_ms().saturating_add(HOURS * HOUR_MS));
-    for hour in 0..HOURS {
+    let end_ms = millis(clock.now_ms().saturating_add(hours(days) * HOUR_MS));
+    // A short history has the last events of a long one.
+    for hour in HOURS - hours(days)..HOURS {
         clock.advance_ms(HOUR_MS);
         let now_ms = millis(clock.now_ms());
         let Demo { limiter, keeper, reviews, practice } = &mut demo;
@@ -81,7 +88,7 @@ pub async fn load(app: &App, clock: &Clock, progress: impl Fn(u64)) -> Result<()
             demo.keeper.deliver_notices().await?;
             run_daily_jobs(app).await?;
         }
-        progress(hour + 1);
+        progress();
     }
     finish(app, &mut demo).await
 }

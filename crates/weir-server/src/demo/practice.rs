@@ -40,9 +40,10 @@ const LANGUAGES: [(&str, &str); 4] = [
     ),
 ];
 /// Actions of the busiest user in the busiest hour, in thousandths per percent of activity.
-const ACTIONS_MILLI: u64 = 26;
+const ACTIONS_MILLI: u64 = 12;
 /// Users who act at the same time.
 const AT_ONCE: usize = 32;
+const DAY_MS: i64 = 24 * 3_600_000;
 /// Test cases of a problem.
 const TEST_CASES: usize = 5;
 
@@ -141,7 +142,7 @@ impl PracticeDemo {
         let activity = pattern::activity(now_ms, 2);
         let learners = stream::iter(learners.iter_mut()).map(Ok::<_, Failure>);
         let practise = learners.try_for_each_concurrent(AT_ONCE, |learner| async move {
-            let average = activity * ACTIONS_MILLI * learner.zeal / 100;
+            let average = activity * ACTIONS_MILLI * learner.zeal_on(now_ms) / 100;
             for _ in 0..pattern::count(average, &mut learner.random) {
                 learner.practise(practice, problems).await?;
             }
@@ -155,8 +156,6 @@ impl PracticeDemo {
     pub(super) async fn finish(&mut self) -> Result<()> {
         for (number, hints, executions) in [(1, 5, 31), (2, 4, 47), (4, 5, 50), (7, 3, 44)] {
             let Some(learner) = self.learners.get(number) else { continue };
-            let usage = self.practice.usage(&learner.id, None).await?;
-            let _ = usage;
             for (action, count) in [(Action::Hint, hints), (Action::Execution, executions)] {
                 for _ in 0..count {
                     self.practice.take_usage(&learner.id, &UsageRequest::new(action)).await?;
@@ -179,6 +178,13 @@ impl PracticeDemo {
 }
 
 impl Learner {
+    /// How keen the user is on a day: nobody practises every day.
+    fn zeal_on(&self, at_ms: i64) -> u64 {
+        let day = at_ms.div_euclid(DAY_MS).unsigned_abs();
+        let mut random = fastrand::Rng::with_seed(day * 1_009 + self.zeal * 31);
+        if random.u64(0..100) < 22 + self.zeal / 3 { self.zeal } else { 0 }
+    }
+
     /// Tries a problem: runs code, and sometimes asks for a hint.
     async fn practise(
         &mut self,

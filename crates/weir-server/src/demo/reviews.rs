@@ -19,14 +19,17 @@ use super::{opened, pattern};
 const FINDINGS: &str = include_str!("findings.json");
 /// Reviews in the busiest hour, per activity percent, in thousandths.
 const REVIEWS_MILLI: u64 = 11;
+/// Lines between what models report on their own.
+const LONE_LINES: u32 = 400;
 /// Issues of one review.
 const ISSUES_MAX: usize = 6;
 
-/// A model: its id, how often it finds an issue (percent), how often it fails (per mille), its price in micro-USD per
-/// million tokens of input and output, its usual latency, and how often a person accepts what it says (percent).
+/// A model: its id, how often it finds an issue and how often it reports something that nobody else does (percent), how
+/// often it fails (per mille), its price in micro-USD per million tokens of input and output, its usual latency, and how
+/// often a person accepts what it says (percent).
 struct Model {
     id: &'static str,
-    finds: u64,
+    finds: (u64, u64),
     fails_milli: u64,
     price: (u64, u64),
     latency_ms: u64,
@@ -34,16 +37,16 @@ struct Model {
 }
 
 const MODELS: [Model; 5] = [
-    model("anthropic.claude-sonnet-4-5", 78, 6, (3_000_000, 15_000_000), 11_500, 84),
-    model("openai.gpt-5", 74, 14, (1_250_000, 10_000_000), 19_000, 79),
-    model("google.gemini-2.5-pro", 66, 22, (1_250_000, 10_000_000), 14_500, 71),
-    model("mistral.large-2", 48, 12, (2_000_000, 6_000_000), 8_200, 63),
-    model("amazon.nova-pro", 39, 31, (800_000, 3_200_000), 5_400, 52),
+    model("anthropic.claude-sonnet-4-5", (78, 42), 6, (3_000_000, 15_000_000), 11_500, 84),
+    model("openai.gpt-5", (74, 66), 14, (1_250_000, 10_000_000), 19_000, 79),
+    model("google.gemini-2.5-pro", (66, 58), 22, (1_250_000, 10_000_000), 14_500, 71),
+    model("mistral.large-2", (48, 76), 12, (2_000_000, 6_000_000), 8_200, 63),
+    model("amazon.nova-pro", (39, 90), 31, (800_000, 3_200_000), 5_400, 52),
 ];
 
 const fn model(
     id: &'static str,
-    finds: u64,
+    finds: (u64, u64),
     fails_milli: u64,
     price: (u64, u64),
     latency_ms: u64,
@@ -65,6 +68,14 @@ struct Repository {
 struct Change {
     title: String,
     issues: Vec<Issue>,
+}
+
+/// What is in the pull request of one review.
+struct Drawn<'a> {
+    change: &'a Change,
+    issues: Vec<&'a Issue>,
+    /// How far its lines are from those in the corpus.
+    drift: u32,
 }
 
 /// An issue, in the words of several models: title, description and suggestion.
@@ -134,16 +145,17 @@ impl ReviewsDemo {
         let repository = random.choice(&*repositories).ok_or_else(missing)?;
         let change = random.choice(&repository.prs).ok_or_else(missing)?;
         *number += random.u64(1..4);
-        let issues = random.choose_multiple(&change.issues, random.clone().usize(1..=ISSUES_MAX));
-        let drift = random.u32(0..60);
+        let count = random.usize(1..=ISSUES_MAX);
+        let issues = random.choose_multiple(&change.issues, count);
+        let drawn = Drawn { change, issues, drift: random.u32(0..60) };
         let mut responses = Vec::new();
         for (place, model) in MODELS.iter().enumerate() {
             // Not every review asks every model.
             if place < 2 || random.u64(0..100) < 82 {
-                responses.push(respond(model, place, &issues, drift, random)?);
+                responses.push(respond(model, place, &drawn, random)?);
             }
         }
-        let mut files: Vec<String> = issues.iter().map(|issue| issue.file.clone()).collect();
+        let mut files: Vec<String> = change.issues.iter().map(|issue| issue.file.clone()).collect();
         files.sort_unstable();
         files.dedup();
         let (owner, repo) = (&repository.owner, &repository.repo);
@@ -174,8 +186,7 @@ fn person(random: &mut fastrand::Rng) -> Result<UserName> {
 fn respond(
     model: &Model,
     place: usize,
-    issues: &[&Issue],
-    drift: u32,
+    drawn: &Drawn<'_>,
     random: &mut fastrand::Rng,
 ) -> Result<NewResponse> {
     let status = match random.u64(0..1_000) {
@@ -184,10 +195,18 @@ fn respond(
         _ => ResponseStatus::Success,
     };
     let mut findings = Vec::new();
-    for issue in issues.iter().filter(|_| status == ResponseStatus::Success) {
-        if random.u64(0..100) < model.finds {
-            findings.push(finding(model, place, issue, drift, findings.len())?);
+    for issue in drawn.issues.iter().filter(|_| status == ResponseStatus::Success) {
+        if random.u64(0..100) < model.finds.0 {
+            findings.push(finding(model, place, issue, drawn.drift, findings.len())?);
         }
+    }
+    if status == ResponseStatus::Success
+        && random.u64(0..100) < model.finds.1
+        && let Some(issue) = random.choice(&drawn.change.issues)
+    {
+        // Far from where the others look, so that it is no consensus.
+        let drift = LONE_LINES * (u32::try_from(place)? + 1) + random.u32(0..90);
+        findings.push(finding(model, place, issue, drift, findings.len())?);
     }
     let input_tokens = random.u64(2_600..9_400);
     let output_tokens = match status {

@@ -12,6 +12,7 @@ use super::limiter::LimiterDemo;
 use super::practice::PracticeDemo;
 use super::reviews::ReviewsDemo;
 
+const NAME: &str = "demo-traffic";
 /// Time between two ticks.
 const TICK: Duration = Duration::from_millis(300);
 /// Ticks between two reports of a worker.
@@ -57,6 +58,12 @@ impl Actors {
     /// Opens the demo. The seed is the time, because ids that were random before must not occur again.
     async fn open(app: &App) -> Result<Actors> {
         let seed = app.now_ms();
+        // Jobs that ran in the history are due by its clock.
+        if let Some(jobs) = app.jobs() {
+            for job in jobs.statuses().iter().filter(|job| job.name != NAME) {
+                jobs.wake(&job.name)?;
+            }
+        }
         Ok(Actors {
             limiter: LimiterDemo::open(app, seed).await?,
             keeper: KeeperDemo::open(app, seed)?,
@@ -86,7 +93,7 @@ impl Actors {
 
 impl PeriodicJob for Traffic {
     fn name(&self) -> &str {
-        "demo-traffic"
+        NAME
     }
 
     fn every(&self) -> Duration {

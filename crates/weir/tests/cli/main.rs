@@ -12,6 +12,8 @@ mod copy;
 #[cfg(test)]
 mod delete;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod docs;
 #[cfg(test)]
 mod doctor;
