@@ -77,3 +77,25 @@ export function today(zone = HERE, now = Date.now()) {
 export function addDays(date, days) {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86400000).toISOString().slice(0, 10);
 }
+/** Seconds of the wall clock of a zone as if it were UTC, to place an instant on an axis of days. */
+export function wallSeconds(time, zone) {
+  const parts = format(zone, { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric', hourCycle: 'h23' })
+    .formatToParts(new Date(time));
+  const get = (type) => Number(parts.find((part) => part.type === type)?.value ?? 0);
+  return Date.UTC(get('year'), get('month') - 1, get('day'), get('hour'), get('minute')) / 1000;
+}
+/** The weekday of a date such as 2026-11-18: Wednesday. */
+export const weekday = (date) => format('UTC', { weekday: 'long' }).format(new Date(`${date}T12:00:00Z`));
+/** 41.2 GiB */
+export function bytes(value) {
+  if (isMissing(value)) return MISSING;
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+  const step = value > 0 ? Math.min(Math.floor(Math.log2(value) / 10), units.length - 1) : 0;
+  return `${(value / 1024 ** step).toLocaleString(LOCALE, { maximumFractionDigits: step ? 1 : 0 })} ${units[step]}`;
+}
+/** Dollars for an axis: $0.05, $12, $1,200. */
+export function axisMoney(micros) {
+  const dollars = micros / 1e6;
+  const digits = Math.abs(dollars) >= 10 || Number.isInteger(dollars) ? 0 : 2;
+  return `$${dollars.toLocaleString(LOCALE, { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}

@@ -25,14 +25,14 @@ export function useRange(initial = '24h') {
   }), [fromSecs, toSecs, isCustom, key, initial]);
 }
 
-/** The control in the header. */
-export function RangePicker({ initial = '24h' }) {
+/** The control: in the header for a section with a range, or on a page with `sizes` of its own. */
+export function RangePicker({ initial = '24h', sizes = Object.keys(SIZES) }) {
   const { query } = useRoute();
   const isCustom = Number(query.get('from')) > 0 && Number(query.get('to')) > 0;
   const value = isCustom ? 'custom' : query.get('range') ?? initial;
   const change = (event) => setQuery({ range: event.target.value === initial ? null : event.target.value, from: null, to: null });
   return html`<select class="range" aria-label="Time range" value=${value} onChange=${change}>
     ${isCustom && html`<option value="custom">zoomed range</option>`}
-    ${Object.keys(SIZES).map((key) => html`<option value=${key} selected=${key === value}>${NAMES[key]}</option>`)}
+    ${sizes.map((key) => html`<option value=${key} selected=${key === value}>${NAMES[key]}</option>`)}
   </select>`;
 }

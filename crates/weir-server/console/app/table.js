@@ -68,7 +68,7 @@ function Row({ row, columns, href, onOpen }) {
   };
   const onKey = (event) => { if (event.key === 'Enter' && onOpen && event.target === event.currentTarget) onOpen(row); };
   return html`<tr role="row" data-row tabindex=${to ? undefined : 0} class=${to || onOpen ? 'opens' : ''} onClick=${to || onOpen ? open : undefined} onKeyDown=${onKey}>
-    ${columns.map((column, i) => html`<td role="cell" class=${column.align ?? ''} data-label=${column.label}>
+    ${columns.map((column, i) => html`<td role="cell" class=${`${column.align ?? ''} ${column.phone === false ? 'no-phone' : ''}`} data-label=${column.label}>
       ${i === 0 && to ? html`<${Link} href=${to} data-open>${column.render(row)}<//>` : column.render(row)}</td>`)}
   </tr>`;
 }
@@ -77,14 +77,14 @@ function Row({ row, columns, href, onOpen }) {
  * A list. Rows come from `items` (an array) or `list` (from useList).
  *   id           prefix of its parameters in the address
  *   label        what it lists, for screen readers and the search box
- *   columns      [{ key, label, render(row), sort?(row), align?: 'right' }]; the first one names the row
+ *   columns      [{ key, label, render(row), sort?(row), align?: 'right', phone?: false }]; the first one names the row
  *   href(row)    where a row leads; or onOpen(row)
  *   empty        { title, text, command, action } when there is nothing at all
- *   filters      nodes beside the search box; search=false hides the box
+ *   filters      nodes beside the search box; search=false hides the box, foot=false the count
  */
 export function DataTable({
   id, label, columns, items, list, href, onOpen, empty = {}, filters, search = true, sort: initialSort = '',
-  searchText, rowKey = (row) => row.id, skeletonRows = 6, serverSearch, actions,
+  searchText, rowKey = (row) => row.id, skeletonRows = 6, serverSearch, actions, foot = true,
 }) {
   const source = list ?? { items, loading: items === undefined, error: null };
   const { rows, q, setQ, sort, setSort } = useRows({ id, items: source.items, columns, initialSort, searchText, serverSearch });
@@ -109,7 +109,7 @@ export function DataTable({
     ${source.items && rows.length === 0 && html`<div class="empty small"><p>Nothing in ${source.hasMore ? 'what is loaded' : 'this list'} matches “${q}”.</p>
       <button type="button" onClick=${() => setQ('')}>Clear the search</button></div>`}
     ${source.error && html`<${ErrorBox} error=${source.error} retry=${source.reload} />`}
-    ${source.items && html`<footer class="table-foot"><span class="muted">${number(rows.length)}${q ? ` of ${number(source.items.length)} loaded` : ''}${source.hasMore ? ', more to load' : ''}</span>
+    ${foot && source.items && html`<footer class="table-foot"><span class="muted">${number(rows.length)}${q ? ` of ${number(source.items.length)} loaded` : ''}${source.hasMore ? ', more to load' : ''}</span>
       ${source.hasMore && html`<button type="button" onClick=${source.more} disabled=${source.loading}>Load more</button>`}</footer>`}
   </div>`;
 }
