@@ -18,15 +18,15 @@ import { exactTime, MISSING, HERE } from './format.js';
  *   onPick(index) a click on a point; a series with `only: label` shows when that one is alone, with `whole` when none is
  */
 export function Chart(props) {
-  const { label, series, x, empty, height = 240 } = props;
+  const { label, x, empty, height = 240 } = props;
   const [asTable, setAsTable] = useState(false);
   const hasData = x?.length > 0;
+  const toggle = html`<button type="button" class="icon-button chart-toggle" aria-pressed=${String(asTable)} onClick=${() => setAsTable(!asTable)}
+    title=${asTable ? 'Show as chart' : 'Show as table'} aria-label=${`${label}: ${asTable ? 'show as chart' : 'show as table'}`}><${Icon} name=${asTable ? 'chart' : 'table'} /></button>`;
   return html`<figure class="chart" aria-label=${label}>
-    <div class="chart-tools"><button type="button" class="icon-button" aria-pressed=${String(asTable)} onClick=${() => setAsTable(!asTable)}
-      title=${asTable ? 'Show as chart' : 'Show as table'} aria-label=${`${label}: ${asTable ? 'show as chart' : 'show as table'}`}><${Icon} name=${asTable ? 'chart' : 'table'} /></button></div>
-    ${!x && html`<div class="chart-loading skeleton" style=${{ height: `${height}px` }}></div>`}
+    ${!x && html`<div class="chart-loading skeleton" style=${{ height: `${height + 40}px` }}></div>`}
     ${x && !hasData && html`<${Empty} title=${empty ?? 'No data in this range'} />`}
-    ${hasData && (asTable ? html`<${ChartTable} ...${props} />` : html`<${Plot} ...${props} series=${series} height=${height} />`)}
+    ${hasData && (asTable ? html`<${ChartTable} ...${props} /><div class="legend"><span class="grow"></span>${toggle}</div>` : html`<${Plot} ...${props} height=${height} toggleTable=${toggle} />`)}
   </figure>`;
 }
 
@@ -62,11 +62,11 @@ function Plot(props) {
     return () => { observer.disconnect(); made.destroy(); plot.current = null; };
   }, [shape]);
   useEffect(() => { plot.current?.setData(stack(x, shown)); }, [x, shown]);
-  return html`<div ref=${box} class="plot" style=${{ minHeight: `${height}px` }} role="img" aria-label=${`${props.label}. A table of the same data is behind the button beside the title.`}></div>
+  return html`<div ref=${box} class="plot" style=${{ minHeight: `${height}px` }} role="img" aria-label=${`${props.label}. A table of the same data is behind the button below.`}></div>
     <${Legend} ...${props} marks=${marks} series=${focus ? shown : series.filter((one) => !one.only)} all=${series} focus=${focus} toggle=${toggle} at=${x[at] === undefined ? null : at} />`;
 }
 
-function Legend({ x, series, all, marks, at, focus, toggle, markLabel = 'event', format = String, exact = format, zone = HERE, xFormat = (time) => exactTime(time * 1000, zone) }) {
+function Legend({ x, series, all, marks, at, focus, toggle, toggleTable, markLabel = 'event', format = String, exact = format, zone = HERE, xFormat = (time) => exactTime(time * 1000, zone) }) {
   const width = x.length > 1 ? (x[1] - x[0]) / 2 : 1800;
   const near = at === null ? null : marks.find((mark) => Math.abs(mark.at - x[at]) <= width);
   const names = focus ? all.filter((one) => !one.only && !one.whole).concat(series.filter((one) => one.only)) : series;
@@ -79,7 +79,7 @@ function Legend({ x, series, all, marks, at, focus, toggle, markLabel = 'event',
         : html`<span class="legend-item">${inner}</span>`;
     })}
     ${marks.length > 0 && html`<span class="legend-item"><span class="swatch as-mark"></span>${near ? near.label : markLabel}</span>`}
-    <span class="legend-time">${at === null ? '' : xFormat(x[at])}</span>
+    <span class="legend-time">${at === null ? '' : xFormat(x[at])}</span>${toggleTable}
   </figcaption>`;
 }
 

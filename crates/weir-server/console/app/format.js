@@ -30,9 +30,9 @@ export function duration(ms) {
   if (ms < 1000) return `${whole.format(Math.round(ms * 10) / 10)} ms`;
   const secs = ms / 1000;
   if (secs < 60) return `${secs.toLocaleString(LOCALE, { maximumFractionDigits: 1 })} s`;
-  if (secs < 3600) return `${Math.floor(secs / 60)} min ${Math.round(secs % 60)} s`;
-  if (secs < 86400) return `${Math.floor(secs / 3600)} h ${Math.round((secs % 3600) / 60)} min`;
-  return `${Math.floor(secs / 86400)} d ${Math.round((secs % 86400) / 3600)} h`;
+  const [unit, name, part, partName] = secs < 3600 ? [60, 'min', 1, 's'] : secs < 86400 ? [3600, 'h', 60, 'min'] : [86400, 'd', 3600, 'h'];
+  const rest = Math.floor((secs % unit) / part);
+  return `${Math.floor(secs / unit)} ${name}${rest ? ` ${rest} ${partName}` : ''}`;
 }
 
 const STEPS = [[60, 1, 's'], [3600, 60, 'min'], [86400, 3600, 'h'], [30 * 86400, 86400, 'd'], [365 * 86400, 30 * 86400, 'mo'], [Infinity, 365 * 86400, 'y']];

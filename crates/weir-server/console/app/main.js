@@ -5,9 +5,7 @@ import { useStore } from './store.js';
 import { session, loadSession } from './session.js';
 import { startLive } from './live.js';
 import { startKeyboard } from './keyboard.js';
-import { addPaletteSource } from './palette.js';
-import { toggleTheme } from './theme.js';
-import { signOut } from './session.js';
+import { startPalette } from './palette-sources.js';
 import { SECTIONS } from './sections.js';
 import { Shell } from './shell.js';
 import { SignIn } from './signin.js';
@@ -42,11 +40,7 @@ function App() {
   <//>`;
 }
 
-addPaletteSource('pages', () => [
-  ...SECTIONS.map(({ label, href }) => ({ label, hint: 'page', href })),
-  { label: 'Switch between light and dark', hint: 'command', run: toggleTheme },
-  { label: 'Sign out', hint: 'command', run: () => signOut() },
-]);
+startPalette();
 startKeyboard();
 startLive();
 loadSession();

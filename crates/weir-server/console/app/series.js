@@ -1,6 +1,8 @@
-// Colours of series. A model has the same colour on every page: its name selects one of eight,
+// Colours of series. A model has the same colour on every page: its name selects one of seven (the eighth is for "others"),
 // and a name that meets a taken colour gets the next free one. The choice is kept in this browser.
-const COUNT = 8;
+const COUNT = 7;
+// Chosen so that common labels, such as premium, standard and economy, start out different.
+const SEED = 144;
 const KEY = 'weir.series';
 let taken;
 
@@ -9,12 +11,12 @@ function load() {
 }
 
 function hash(text) {
-  let value = 2166136261;
+  let value = SEED;
   for (let i = 0; i < text.length; i += 1) value = Math.imul(value ^ text.charCodeAt(i), 16777619);
   return value >>> 0;
 }
 
-/** The number (1 to 8) of a model's colour: class `series-3`, token `series-3`. */
+/** The number (1 to 7) of a model's colour: class `series-3`, token `series-3`. */
 export function seriesOf(name) {
   if (!taken) load();
   if (!taken.has(name)) {

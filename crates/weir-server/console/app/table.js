@@ -109,7 +109,7 @@ export function DataTable({
     ${source.items && rows.length === 0 && html`<div class="empty small"><p>Nothing in ${source.hasMore ? 'what is loaded' : 'this list'} matches “${q}”.</p>
       <button type="button" onClick=${() => setQ('')}>Clear the search</button></div>`}
     ${source.error && html`<${ErrorBox} error=${source.error} retry=${source.reload} />`}
-    ${foot && source.items && html`<footer class="table-foot"><span class="muted">${number(rows.length)}${q ? ` of ${number(source.items.length)} loaded` : ''}${source.hasMore ? ', more to load' : ''}</span>
+    ${foot && source.items && html`<footer class="table-foot"><span class="muted">${number(rows.length)}${q ? ` of ${number(source.items.length)} loaded` : ''} ${label}${source.hasMore ? ', more to load' : ''}</span>
       ${source.hasMore && html`<button type="button" onClick=${source.more} disabled=${source.loading}>Load more</button>`}</footer>`}
   </div>`;
 }

@@ -38,7 +38,7 @@ export const PageHead = ({ title, sub, crumbs = [], actions }) => html`
   <header class="page-head">
     <div>
       ${crumbs.length > 0 && html`<nav class="crumbs" aria-label="Breadcrumb">
-        ${crumbs.map(([label, href]) => html`<${Link} href=${href}>${label}<//><span aria-hidden="true">/</span>`)}
+        ${crumbs.map(([label, href], i) => html`${i > 0 && html`<span aria-hidden="true">/</span>`}<${Link} href=${href}>${label}<//>`)}
       </nav>`}
       <h1>${title}</h1>
       ${sub && html`<p class="sub">${sub}</p>`}

@@ -47,9 +47,9 @@ function Figures({ day, today, config, isOrg }) {
       sub=${`of ${money(day?.total_quota_usd_micros)}${config?.quota_scope === 'APP' ? ', counted for each app' : ''}`}>
       ${day && html`<${Bar} used=${day.total_cost_usd_micros} max=${day.total_quota_usd_micros} label="Spend of the quota" />`}<//>
     <${Stat} label="Current model" loading=${isLoading} value=${isSpent ? html`<${Status} kind="bad">none left<//>` : current ? html`<${Model} label=${current} />` : '–'}
-      sub=${day?.sticky_fallback_active ? html`fallback since <${Time} at=${day.sticky?.activated_at} zone=${config?.timezone} />` : 'first of the chain with quota left'} />
-    ${isOrg && html`<${Stat} label="Spent by" loading=${isLoading || !today} value=${today?.projected_exhaustion_at ? clock(today.projected_exhaustion_at, config?.timezone) : 'Not today'}
-      kind=${today?.projected_exhaustion_at ? 'warn' : ''} sub=${today?.projected_exhaustion_at ? html`<${Time} at=${today.projected_exhaustion_at} zone=${config?.timezone} />, at today's pace` : 'at today’s pace'} />`}
+      sub=${day?.sticky_fallback_active ? html`fell back <${Time} at=${day.sticky?.activated_at} zone=${config?.timezone} />` : 'first of the chain with quota left'} />
+    ${isOrg && html`<${Stat} label="Runs out" loading=${isLoading || !today} value=${today?.projected_exhaustion_at ? clock(today.projected_exhaustion_at, config?.timezone) : 'Not today'}
+      kind=${today?.projected_exhaustion_at ? 'warn' : ''} sub=${today?.projected_exhaustion_at ? html`<${Time} at=${today.projected_exhaustion_at} zone=${config?.timezone} />, at today's pace` : 'at today\'s pace'} />`}
     <${Stat} label="Requests today" loading=${isLoading} value=${number(day?.totals.requests)}
       sub=${day?.totals.requests ? `${money(Math.round(day.total_cost_usd_micros / day.totals.requests))} each on average` : 'none yet'} />
     <${Stat} label="Quota used" loading=${isLoading} kind=${used >= 100 ? 'bad' : used >= 80 ? 'warn' : ''} value=${percent(used)} sub=${html`totals as of <${Time} at=${day?.updated_at} missing="no spend yet" />`} />

@@ -2,9 +2,23 @@
 import { html, useMemo } from '../app/view.js';
 import { Chart } from '../app/chart.js';
 import { DataTable } from '../app/table.js';
-import { Card, Money, Num } from '../app/ui.js';
+import { useApi } from '../app/data.js';
+import { Card, ErrorBox, Money, Num } from '../app/ui.js';
 import { axisMoney, clock, dayName, money, number, percent } from '../app/format.js';
-import { Model } from './budgets-shared.js';
+import { Model, hourSeries } from './budgets-shared.js';
+
+/** Before a replay: the day as it was, so that a person sees which day they chose. */
+export function Recorded({ scope: { api, config }, date }) {
+  const { data, error, reload } = useApi(date && `${api}/aggregates/${encodeURIComponent(date)}/hours`);
+  const { x, series } = useMemo(() => {
+    if (!data) return { series: [] };
+    return { x: data.hours.map((hour) => Date.parse(hour.start) / 1000), series: hourSeries(data, config, 'sum') };
+  }, [data, config]);
+  return html`<${Card} title=${`${date ? dayName(`${date}T00:00:00Z`, 'UTC') : 'The day'} as recorded`} sub="Change a quota or the order and replay the day to see what would have happened">
+    ${error ? html`<${ErrorBox} error=${error} retry=${reload} />` : html`<${Chart} label="Running total of the day as recorded" x=${x} series=${series} format=${axisMoney} exact=${money} unit="since midnight"
+      zone=${config.timezone} height=${280} xLabel="Hour" xFormat=${(at) => `until ${clock(at * 1000 + 3600000, config.timezone)}`} empty="No spend on this day; choose another one" />`}
+  <//>`;
+}
 
 export function Replay({ result, config }) {
   const all = result.simulated;

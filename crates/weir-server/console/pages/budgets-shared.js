@@ -1,8 +1,8 @@
 // What several budget pages show in the same way.
 import { html } from '../app/view.js';
 import { Status } from '../app/ui.js';
-import { seriesOf } from '../app/series.js';
-import { money, percent } from '../app/format.js';
+import { seriesOf, seriesToken } from '../app/series.js';
+import { money } from '../app/format.js';
 
 /** kind and title of a budget's state, for Status. */
 export function budgetStatus({ status, used_pct: used }) {
@@ -25,4 +25,23 @@ export function ModelBar({ org }) {
   </span>`;
 }
 export const Model = ({ label }) => html`<span class="model"><span class="swatch series-${seriesOf(label)}" aria-hidden="true"></span>${label}</span>`;
-export const usedText = (row) => percent(row.used_pct);
+
+/** Spend of a day's hours by model: of each hour, or (`sum`) the running total with the quotas. */
+export function hourSeries(data, config, mode) {
+  const labels = data.labels.length ? data.labels : config.model_ordering;
+  const isSum = mode === 'sum';
+  const series = labels.map((label) => {
+    let sum = 0;
+    const values = data.hours.map((hour) => {
+      sum += hour.models[label] ?? 0;
+      return isSum ? sum : hour.models[label] ?? 0;
+    });
+    return { label, kind: 'bar', color: seriesToken(label), stacked: true, values };
+  });
+  if (!isSum) return series;
+  const quota = (label) => config.quotas[label] ?? 0;
+  const line = (name, value, more) => ({ label: name, kind: 'step', color: 'text-2', dash: true, values: data.hours.map(() => value), ...more });
+  return [...series,
+    line('quota', config.model_ordering.reduce((sum, label) => sum + quota(label), 0), { whole: true }),
+    ...labels.map((label) => line(`quota of ${label}`, quota(label), { only: label }))];
+}

@@ -10,6 +10,7 @@ import { Card, ErrorBox, Segmented } from '../app/ui.js';
 import { axisMoney, clock, dayName, money, today, wallSeconds } from '../app/format.js';
 import { ModelsToday } from './budgets-models.js';
 import { StickyCard } from './budgets-sticky.js';
+import { hourSeries } from './budgets-shared.js';
 
 export const SpendTab = ({ scope }) => html`
   <${Days} scope=${scope} />
@@ -68,25 +69,6 @@ function Days({ scope }) {
 }
 
 const MODES = [['hour', 'Each hour'], ['sum', 'Running total']];
-function hourSeries(data, config, mode) {
-  const labels = data.labels.length ? data.labels : config.model_ordering;
-  const isSum = mode === 'sum';
-  const series = labels.map((label) => {
-    let sum = 0;
-    const values = data.hours.map((hour) => {
-      sum += hour.models[label] ?? 0;
-      return isSum ? sum : hour.models[label] ?? 0;
-    });
-    return { label, kind: 'bar', color: seriesToken(label), stacked: true, values };
-  });
-  if (!isSum) return series;
-  const quota = (label) => config.quotas[label] ?? 0;
-  const line = (name, value, more) => ({ label: name, kind: 'step', color: 'text-2', dash: true, values: data.hours.map(() => value), ...more });
-  return [...series,
-    line('quota', config.model_ordering.reduce((sum, label) => sum + quota(label), 0), { whole: true }),
-    ...labels.map((label) => line(`quota of ${label}`, quota(label), { only: label }))];
-}
-
 function Hours({ scope }) {
   const { config, api, day: now } = scope;
   const thisDay = today(config.timezone);

@@ -13,7 +13,7 @@ export function StickyCard({ scope }) {
     <ol class="chain">${config.model_ordering.map((label) => html`<li aria-current=${label === day.current_active_model ? 'step' : undefined}>
       <${Model} label=${label} />${label === day.current_active_model && html`<${Status} kind=${sticky ? 'warn' : 'good'}>in use<//>`}
       ${day.models[label]?.quota_status === 'EXCEEDED' && html`<${Status} kind="bad">exceeded<//>`}</li>`)}</ol>
-    <p class="sub pad-y">${sticky ? html`<${Model} label=${sticky.previous_model_label ?? 'the first'} /> gave way to ${sticky.active_model_label} <${Time} at=${sticky.activated_at} zone=${config.timezone} />, ${sticky.reason === 'MANUAL_OVERRIDE' ? 'by hand' : 'because its quota was spent'}.`
+    <p class="sub pad-y">${sticky ? html`${sticky.previous_model_label ?? 'The chain'} gave way to ${sticky.active_model_label} <${Time} at=${sticky.activated_at} zone=${config.timezone} />, ${sticky.reason === 'MANUAL_OVERRIDE' ? 'by hand' : 'because its quota was spent'}.`
       : 'The chain is at its first model with quota left.'}</p>
     <${Move} scope=${scope} sticky=${sticky} current=${day.current_active_model} />
   <//>`;

@@ -3,9 +3,9 @@ import { html, useMemo, useState } from '../app/view.js';
 import { post } from '../app/api.js';
 import { act } from '../app/dialog.js';
 import { Commands } from '../app/command.js';
-import { Card, Empty, ErrorBox, Field, Icon } from '../app/ui.js';
+import { Card, ErrorBox, Field, Icon } from '../app/ui.js';
 import { addDays, money, today } from '../app/format.js';
-import { Replay } from './budgets-replay.js';
+import { Recorded, Replay } from './budgets-replay.js';
 
 const MICROS = 1000000;
 const dollars = (micros) => String(micros / MICROS);
@@ -49,7 +49,7 @@ export function WhatIfTab({ scope }) {
     <div class="stack">
       ${state.error && html`<${ErrorBox} error=${state.error} retry=${replay} />`}
       ${state.result ? html`<${Replay} result=${state.result} config=${config} />`
-        : html`<${Card}><${Empty} title="Replay a recorded day" text="Change a quota or the order, choose a day, and see what these settings would have done beside what happened." /><//>`}
+        : html`<${Recorded} scope=${scope} date=${date} />`}
     </div>
   </div>`;
 }

@@ -2,6 +2,7 @@
 import { html } from '../app/view.js';
 import { Link, path } from '../app/router.js';
 import { Card, Skeleton, Status, Time } from '../app/ui.js';
+import { resourceHref } from './limits-data.js';
 import { number, percent } from '../app/format.js';
 
 const MANY = 6;
@@ -19,12 +20,12 @@ function findings({ store, jobs, keeper, limiter }) {
   for (const org of keeper?.top ?? []) {
     if (org.status === 'EXCEEDED' || org.used_pct < 80) continue;
     add('warn', `${org.org_name} is at ${percent(org.used_pct)}`, path`/budgets/${org.org_id}`,
-      org.projected_exhaustion_at && html`spent <${Time} at=${org.projected_exhaustion_at} zone=${org.timezone} />`);
+      org.projected_exhaustion_at && html`runs out <${Time} at=${org.projected_exhaustion_at} zone=${org.timezone} />`);
   }
   for (const name of jobs?.late ?? []) add('warn', `Job ${name} is late`, '/settings/jobs');
   for (const one of limiter?.top ?? []) {
     const refused = one.refused / Math.max(1, one.granted + one.refused);
-    if (refused > REFUSED_SHARE) add('warn', `${percent(refused * 100)} of requests to ${one.resource} are refused`, path`/limits/${one.namespace}`);
+    if (refused > REFUSED_SHARE) add('warn', `${percent(refused * 100)} of requests to ${one.resource} are refused`, resourceHref(one.namespace, one.resource));
   }
   return all;
 }

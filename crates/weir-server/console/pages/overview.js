@@ -9,7 +9,8 @@ import { bytes, compact, duration, exactMoney, money, number, percent, share, to
 import { Attention } from './overview-attention.js';
 import { LiveTraffic, rate } from './overview-live.js';
 import { SpendByOrg } from './overview-spend.js';
-import { ModelBar, budgetStatus } from './budgets-shared.js';
+import { resourceHref } from './limits-data.js';
+import { Model, ModelBar, budgetStatus } from './budgets-shared.js';
 
 export default function Overview() {
   const { data, error, reload, loading } = useApi('/v1/overview', { every: 15 });
@@ -63,15 +64,15 @@ const COLUMNS = [
   { key: 'quota', label: 'Quota', align: 'right', phone: false, render: (row) => html`<${Money} micros=${row.quota_usd_micros} />` },
   { key: 'used', label: 'Used', align: 'right', render: (row) => html`<${Status} ...${budgetStatus(row)}>${percent(row.used_pct)}<//>` },
 ];
-const Budgets = ({ orgs }) => html`<${DataTable} id="top" label="budgets" search=${false} foot=${false} columns=${COLUMNS} items=${orgs?.slice(0, 7)}
-  skeletonRows=${7} rowKey=${(row) => row.org_id} href=${(row) => path`/budgets/${row.org_id}`}
+const Budgets = ({ orgs }) => html`<${DataTable} id="top" label="budgets" search=${false} foot=${false} columns=${COLUMNS} items=${orgs}
+  skeletonRows=${8} rowKey=${(row) => row.org_id} href=${(row) => path`/budgets/${row.org_id}`}
   empty=${{ title: 'No budgets yet', text: 'An org has a chain of models with a daily quota for each.', command: 'weir keeper org apply org.yaml' }} />`;
 
 function Models({ models }) {
   if (!models) return html`<${Skeleton} width="80%" />`;
   if (!models.length) return html`<${Empty} title="No spend today" />`;
   return html`<ul class="rows">${models.map((one) => html`<li>
-    <div class="row-line"><span>${one.label}</span><span class="muted"><${Money} micros=${one.spent_usd_micros} /> of <${Money} micros=${one.quota_usd_micros} /></span></div>
+    <div class="row-line"><${Model} label=${one.label} /><span class="muted"><${Money} micros=${one.spent_usd_micros} /> of <${Money} micros=${one.quota_usd_micros} /></span></div>
     <${Bar} used=${one.spent_usd_micros} max=${one.quota_usd_micros} label=${`Quota of ${one.label}`} />
   </li>`)}</ul>`;
 }
@@ -92,6 +93,6 @@ function Resources({ limiter }) {
   })), [limiter, tick]);
   return html`<${Card} title="Busiest resources" sub=${html`Counted since <${Time} at=${limiter.since} />`} actions=${html`<${Link} href="/limits">All limits<//>`}>
     <${DataTable} id="resources" label="resources" search=${false} foot=${false} columns=${RESOURCES} items=${rows}
-      rowKey=${(row) => `${row.namespace}/${row.resource}`} href=${(row) => path`/limits/${row.namespace}`}
+      rowKey=${(row) => `${row.namespace}/${row.resource}`} href=${(row) => resourceHref(row.namespace, row.resource)}
       empty=${{ title: 'No requests today', command: 'weir limiter acquire user-1 gpt-4 rpm=1' }} /><//>`;
 }
