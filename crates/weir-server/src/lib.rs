@@ -6,6 +6,7 @@
 
 mod allowance;
 pub mod console;
+mod event_stream;
 pub mod keeper;
 pub mod limiter;
 pub mod practice;
@@ -13,6 +14,7 @@ pub mod reviews;
 
 use std::time::Duration;
 
+use weir_api::console::ConfigEntry;
 use weir_framework::Service;
 use weir_framework::settings::JobSettings;
 
@@ -27,6 +29,8 @@ pub struct Settings {
     pub reviews: reviews::Settings,
     /// `[practice]`.
     pub practice: practice::Settings,
+    /// The whole configuration in force, with secrets as dots, for the console.
+    pub in_force: Vec<ConfigEntry>,
 }
 
 /// Every service. The keeper limits its clients with the limiter, so the limiter opens first. The console shows the others,
@@ -40,6 +44,6 @@ pub fn services(settings: Settings, jobs: &JobSettings) -> Vec<Box<dyn Service>>
         Box::new(keeper::KeeperService::new(settings.keeper).aggregate_every(every)),
         Box::new(reviews::ReviewsService::new(settings.reviews).aggregate_every(every)),
         Box::new(practice::PracticeService::new(settings.practice).aggregate_every(every)),
-        Box::new(console::ConsoleService::new(sign_in_rate)),
+        Box::new(console::ConsoleService::new(sign_in_rate).config(settings.in_force)),
     ]
 }

@@ -41,6 +41,7 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     weir_framework::run::survive_hangup()?;
     let loaded = source.load(&args.flags.given())?;
     check_shared_keys(&loaded)?;
+    let services = crate::services(&loaded);
     let config = loaded.config;
     log::start(&config.log)?;
     let place = Place::of(&config.store);
@@ -51,7 +52,7 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     };
     let server = Server {
         store,
-        services: crate::services(&config),
+        services,
         settings: settings::server(&config)?,
         listen: config.server.listen.clone(),
         listen_settings: (&config.server).into(),
@@ -70,5 +71,5 @@ fn tell(started: Started) {
     }
     let origin = started.origin;
     output::line(format!("listening on {origin}")).ok();
-    output::note(format!("the API is described at {origin}/docs"));
+    output::note(format!("the console is at {origin}, and the API is described at {origin}/docs"));
 }
