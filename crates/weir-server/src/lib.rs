@@ -6,6 +6,7 @@
 
 mod allowance;
 pub mod console;
+pub mod demo;
 mod event_stream;
 pub mod keeper;
 pub mod limiter;

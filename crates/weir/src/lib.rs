@@ -8,6 +8,7 @@ mod arguments;
 mod bars;
 mod commands;
 mod config;
+mod demo;
 pub mod failure;
 mod log;
 pub mod output;

@@ -145,16 +145,28 @@ impl Place {
             }
             Place::Embedded(data) => data,
         };
-        match open_embedded(data, bounds.options(data), cursors).await? {
-            Tables::Own(store) => Ok(store),
-            Tables::Server(client) => {
-                let about = client.about().await?;
-                let message = format!("a server has {} open already", data.display());
-                Err(Failure::refused(message).help(format!(
-                    "it is process {}; stop it, or name another folder with --data",
-                    about.pid
-                )))
-            }
+        open_for_server(data, bounds.options(data), cursors).await
+    }
+}
+
+/// Opens the embedded store in `data` for a server, which cannot use another process.
+///
+/// # Errors
+/// As [`Place::open_store`].
+pub(crate) async fn open_for_server(
+    data: &Path,
+    options: Options,
+    cursors: Option<CursorKey>,
+) -> Result<Store<AnyBackend>, Failure> {
+    match open_embedded(data, options, cursors).await? {
+        Tables::Own(store) => Ok(store),
+        Tables::Server(client) => {
+            let about = client.about().await?;
+            let message = format!("a server has {} open already", data.display());
+            Err(Failure::refused(message).help(format!(
+                "it is process {}; stop it, or name another folder with --data",
+                about.pid
+            )))
         }
     }
 }

@@ -1,16 +1,18 @@
 //! `weir serve`.
 
 use clap::Args;
+use sd_notify::NotifyState;
 use weir_framework::{Server, Started};
 
 use crate::config::{ServeFlags, Source, check_shared_keys};
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::{log, output, settings};
+use crate::{demo, log, output, settings};
 
 const AFTER_HELP: &str = "\
 Examples:
   weir serve                                          the embedded store in ./weir-data
+  weir serve --demo                                   believable data of 30 days, in ./weir-demo
   weir serve --data /var/lib/weir --listen 0.0.0.0:8080
   weir serve --store dynamodb --region eu-central-1 --table-prefix prod-
   weir serve --config /etc/weir.toml
@@ -31,6 +33,10 @@ instances share them.";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ServeArgs {
+    /// Serve demo data: 30 days of history and a little traffic in every service. They are in a folder of their own,
+    /// ./weir-demo unless --data names another, which must be new, empty or that of a demo
+    #[arg(long)]
+    demo: bool,
     #[command(flatten)]
     flags: ServeFlags,
 }
@@ -39,21 +45,28 @@ pub(crate) struct ServeArgs {
 pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure> {
     // First, because opening a large store takes a while.
     weir_framework::run::survive_hangup()?;
-    let loaded = source.load(&args.flags.given())?;
+    let given = args.flags.given();
+    let mut loaded = source.load(&if args.demo { given.or_data(demo::FOLDER) } else { given })?;
     check_shared_keys(&loaded)?;
-    let services = crate::services(&loaded);
+    log::start(&loaded.config.log)?;
+    if args.demo {
+        demo::prepare(&mut loaded.config).await?;
+    }
+    let mut services = crate::services(&loaded);
     let config = loaded.config;
-    log::start(&config.log)?;
     let place = Place::of(&config.store);
     let store = place.open_store(&config.store, settings::cursor_key(&config.auth)?).await?;
     let data = match place {
         Place::Embedded(data) => Some(data),
         Place::Dynamo(_) => None,
     };
+    if args.demo {
+        services.push(Box::new(weir_server::demo::DemoService));
+    }
     let server = Server {
         store,
         services,
-        settings: settings::server(&config)?,
+        settings: weir_framework::Settings { demo: args.demo, ..settings::server(&config)? },
         listen: config.server.listen.clone(),
         listen_settings: (&config.server).into(),
         data,
@@ -61,7 +74,7 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     Ok(weir_framework::run(server, tell).await?)
 }
 
-/// Prints the server's address. A closed stdout does not stop the server.
+/// Prints the server's address, and reports to systemd that the server is ready. A closed stdout does not stop the server.
 fn tell(started: Started) {
     if let Some(file) = &started.admin_key_file {
         let file = file.display();
@@ -72,4 +85,8 @@ fn tell(started: Started) {
     let origin = started.origin;
     output::line(format!("listening on {origin}")).ok();
     output::note(format!("the console is at {origin}, and the API is described at {origin}/docs"));
+    let status = format!("listening on {origin}");
+    if let Err(error) = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(&status)]) {
+        output::note(format!("systemd did not get the message that the server is ready: {error}"));
+    }
 }

@@ -26,4 +26,7 @@ pub struct Readiness {
     /// Reason why the server is not ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// Present if the data is a demo.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub demo: bool,
 }

@@ -63,6 +63,7 @@ pub async fn readiness(app: &App) -> (StatusCode, Json<Readiness>) {
         store: app.store().backend().name().to_owned(),
         latency_ms,
         detail: detail.map(str::to_owned),
+        demo: app.is_demo(),
     };
     (code, Json(answer))
 }
@@ -90,6 +91,7 @@ fn draining(app: &App) -> (StatusCode, Json<Readiness>) {
         store: app.store().backend().name().to_owned(),
         latency_ms: 0.0,
         detail: Some("the server is stopping".to_owned()),
+        demo: app.is_demo(),
     };
     (StatusCode::SERVICE_UNAVAILABLE, Json(answer))
 }

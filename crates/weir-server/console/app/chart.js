@@ -49,16 +49,18 @@ function Plot(props) {
   const latest = useRef(props);
   latest.current = props;
   useEffect(() => {
-    const width = () => Math.max(200, box.current.clientWidth);
+    const element = box.current;
+    if (!element) return undefined;
+    const width = () => Math.max(200, element.clientWidth);
     const made = new window.uPlot(options({
       ...props, series: shown, width: width(), marks, format,
       onCursor: setAt,
       onPick: onPick && ((i) => latest.current.onPick(i)),
       onZoom: onZoom && ((from, to) => latest.current.onZoom(from, to)),
-    }), stack(x, shown), box.current);
+    }), stack(x, shown), element);
     plot.current = made;
     const observer = new ResizeObserver(() => { if (made.width !== width()) made.setSize({ width: width(), height }); });
-    observer.observe(box.current);
+    observer.observe(element);
     return () => { observer.disconnect(); made.destroy(); plot.current = null; };
   }, [shape]);
   useEffect(() => { plot.current?.setData(stack(x, shown)); }, [x, shown]);

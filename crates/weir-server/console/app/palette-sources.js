@@ -23,7 +23,7 @@ export function startPalette() {
     ...(session.get()?.admin ? SETTINGS.map(([label, tab]) => ({ label, hint: 'settings', href: `/settings/${tab}` })) : []),
   ]);
   addPaletteSource('orgs', async (text, signal) => {
-    const { items } = await get(withQuery('/api/v1/orgs', { limit: 200 }), { signal });
+    const { items } = await get(withQuery('/api/v1/orgs', { limit: 100 }), { signal });
     return items.map((org) => ({ label: org.org_name, hint: `budget ${org.org_id}`, href: path`/budgets/${org.org_id}` }));
   });
   addPaletteSource('entities', async (text, signal) => {

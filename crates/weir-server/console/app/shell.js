@@ -50,7 +50,7 @@ function UserMenu({ user }) {
   const leave = async (options) => {
     try { await signOut(options); } catch (error) { toast(error.message, 'bad'); }
   };
-  return html`<${Menu} label=${html`<span class="user-name">${user.name ?? user.subject}</span>`} class="user">
+  return html`<${Menu} label=${html`<${Icon} name="user" /><span class="user-name">${user.name ?? user.subject}</span>`} class="user">
     <p class="menu-note">${user.admin ? 'Administrator' : html`Scopes <code>${(user.scopes ?? []).join(' ')}</code>`}</p>
     <button type="button" onClick=${() => leave({})}>Sign out</button>
     <button type="button" onClick=${() => leave({ everywhere: true })}>Sign out everywhere</button>
@@ -70,7 +70,7 @@ export function Shell({ range, children }) {
         <span class="grow"></span>
         ${range && html`<${RangePicker} initial=${range} />`}
         <${LiveDot} />
-        <button type="button" class="palette-button" onClick=${openPalette} aria-label="Go to a page, org, entity or review" title="Go to… (Ctrl-K)"><${Icon} name="search" /><kbd>Ctrl K</kbd></button>
+        <button type="button" class="palette-button" onClick=${openPalette} title="Go to a page, org, entity or review"><${Icon} name="search" /><span class="visually-hidden">Go to</span><kbd>Ctrl K</kbd></button>
         <button type="button" class="icon-button" onClick=${toggleTheme} aria-label=${mode === 'dark' ? 'Use the light theme' : 'Use the dark theme'} title="Light or dark"><${Icon} name="theme" /></button>
         <${UserMenu} user=${user} />
       </header>

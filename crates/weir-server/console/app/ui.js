@@ -11,6 +11,7 @@ const ICONS = {
   reviews: 'M4 5h16v11H9l-5 4zM8 9h8M8 12h5',
   practice: 'M8 6l-5 6 5 6M16 6l5 6-5 6M13.5 5l-3 14',
   settings: 'M4 7h9M17 7h3M4 17h3M11 17h9M15 4.5v5M9 14.5v5',
+  user: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4.5 20c.8-3.5 3.8-5 7.5-5s6.7 1.5 7.5 5',
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM16 16l4.5 4.5',
   theme: 'M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',

@@ -23,7 +23,7 @@ const STATES = [['', 'All'], ['tight', 'Above 80 %'], ['exceeded', 'Exceeded']];
 const FILTERS = { '': () => true, tight: (row) => row.used_pct >= 80 || row.status !== 'NORMAL', exceeded: (row) => row.status === 'EXCEEDED' };
 
 export function OrgList() {
-  const list = useList('/api/v1/orgs/today', {}, { size: 100 });
+  const list = useList('/api/v1/budgets', {}, { size: 100 });
   const [state, setState] = useQuery('state');
   const shown = useMemo(() => ({ ...list, items: list.items?.filter(FILTERS[state] ?? FILTERS['']) }), [list.items, list.loading, list.error, state]);
   return html`<${PageHead} title="Budgets" sub="What each org has spent today, in its own time zone, against its daily quota" />

@@ -12,7 +12,7 @@ export function Recorded({ scope: { api, config }, date }) {
   const { data, error, reload } = useApi(date && `${api}/aggregates/${encodeURIComponent(date)}/hours`);
   const { x, series } = useMemo(() => {
     if (!data) return { series: [] };
-    return { x: data.hours.map((hour) => Date.parse(hour.start) / 1000), series: hourSeries(data, config, 'sum') };
+    return { x: data.labels.length ? data.hours.map((hour) => Date.parse(hour.start) / 1000) : [], series: hourSeries(data, config, 'sum') };
   }, [data, config]);
   return html`<${Card} title=${`${date ? dayName(`${date}T00:00:00Z`, 'UTC') : 'The day'} as recorded`} sub="Change a quota or the order and replay the day to see what would have happened">
     ${error ? html`<${ErrorBox} error=${error} retry=${reload} />` : html`<${Chart} label="Running total of the day as recorded" x=${x} series=${series} format=${axisMoney} exact=${money} unit="since midnight"

@@ -21,7 +21,7 @@ export default function Overview() {
     <${Figures} data=${data} isLoading=${isLoading} />
     ${(isLoading || keeper) && html`<div class="columns wide-left">
       <${Card} title="Budgets today" sub="The fullest first, by model" actions=${html`<${Link} href="/budgets">All budgets<//>`}>
-        <${Budgets} orgs=${keeper?.top} />
+        <${Budgets} orgs=${keeper?.top} total=${keeper?.orgs} />
       <//>
       <div class="stack">
         <${Attention} data=${data} />
@@ -45,15 +45,15 @@ function Figures({ data, isLoading }) {
       value=${html`<span title=${exactMoney(keeper?.spent_usd_micros)}>${money(keeper?.spent_usd_micros)}</span>`}
       sub=${`of ${money(keeper?.quota_usd_micros)} · last ${weekday(today())} ${money(keeper?.spent_7_days_ago_usd_micros)} all day`}>
       ${keeper && html`<${Bar} used=${keeper.spent_usd_micros} max=${keeper.quota_usd_micros} label="Spend of all quotas" />`}<//>`}
-    ${(isLoading || limiter) && html`<${Stat} label="Requests today" href="/limits" loading=${isLoading} value=${html`<span title=${number(asked)}>${compact(asked)}</span>`}
-      sub=${limiter && `${share(limiter.refused, asked)} refused (${number(limiter.refused)})`} />`}
+    ${(isLoading || limiter) && html`<${Stat} label="Requests to the limiter" href="/limits" loading=${isLoading} value=${html`<span title=${number(asked)}>${compact(asked)}</span>`}
+      sub=${limiter && html`${share(limiter.refused, asked)} refused · since <${Time} at=${limiter.since} />`} />`}
     ${(isLoading || keeper) && html`<${Stat} label="Budgets above 80 %" href="/budgets?state=tight" loading=${isLoading}
       kind=${keeper?.above_80_pct ? 'warn' : ''} value=${number(keeper?.above_80_pct)}
       sub=${keeper && `of ${number(keeper.orgs)}${keeper.is_complete ? '' : '+'} · ${number(keeper.exceeded)} spent in full`} />`}
     ${jobs && html`<${Stat} label="Background jobs" href="/settings/jobs" kind=${bad ? 'warn' : ''} value=${bad ? `${bad} behind` : 'All current'}
       sub=${`${number(jobs.total)} jobs · ${jobs.failed.length} failed · ${jobs.late.length} late`} />`}
     ${store && html`<${Stat} label="Store" href="/settings" kind=${store.status === 'ready' ? '' : 'bad'} value=${store.status === 'ready' ? duration(store.latency_ms) : store.status.replaceAll('_', ' ')}
-      sub=${store.disk_total_bytes ? `${percent((store.disk_free_bytes / store.disk_total_bytes) * 100, 0)} of the disk free (${bytes(store.disk_free_bytes)})` : store.backend} />`}
+      sub=${store.detail ?? (store.disk_free_bytes === undefined ? store.backend : `${store.backend} · ${bytes(store.disk_free_bytes)} free`)} />`}
   <//>`;
 }
 
@@ -64,14 +64,14 @@ const COLUMNS = [
   { key: 'quota', label: 'Quota', align: 'right', phone: false, render: (row) => html`<${Money} micros=${row.quota_usd_micros} />` },
   { key: 'used', label: 'Used', align: 'right', render: (row) => html`<${Status} ...${budgetStatus(row)}>${percent(row.used_pct)}<//>` },
 ];
-const Budgets = ({ orgs }) => html`<${DataTable} id="top" label="budgets" search=${false} foot=${false} columns=${COLUMNS} items=${orgs}
+const Budgets = ({ orgs, total }) => html`<${DataTable} id="top" label="budgets" search=${false} foot=${false} columns=${COLUMNS} items=${orgs}
   skeletonRows=${8} rowKey=${(row) => row.org_id} href=${(row) => path`/budgets/${row.org_id}`}
-  empty=${{ title: 'No budgets yet', text: 'An org has a chain of models with a daily quota for each.', command: 'weir keeper org apply org.yaml' }} />`;
+  empty=${total ? { title: 'No spend today yet', text: `${number(total)} budgets are untouched.` } : { title: 'No budgets yet', text: 'An org has a chain of models with a daily quota for each.', command: 'weir keeper org apply org.yaml' }} />`;
 
 function Models({ models }) {
   if (!models) return html`<${Skeleton} width="80%" />`;
   if (!models.length) return html`<${Empty} title="No spend today" />`;
-  return html`<ul class="rows">${models.map((one) => html`<li>
+  return html`<ul class="rows">${[...models].sort((a, b) => b.spent_usd_micros - a.spent_usd_micros).map((one) => html`<li>
     <div class="row-line"><${Model} label=${one.label} /><span class="muted"><${Money} micros=${one.spent_usd_micros} /> of <${Money} micros=${one.quota_usd_micros} /></span></div>
     <${Bar} used=${one.spent_usd_micros} max=${one.quota_usd_micros} label=${`Quota of ${one.label}`} />
   </li>`)}</ul>`;
@@ -82,9 +82,9 @@ const RESOURCES = [
   { key: 'namespace', label: 'Namespace', render: (row) => row.namespace },
   { key: 'now', label: 'Granted/s now', align: 'right', render: (row) => rate(row.now?.granted_per_sec) },
   { key: 'refused-now', label: 'Refused/s now', align: 'right', render: (row) => rate(row.now?.refused_per_sec) },
-  { key: 'asked', label: 'Requests today', align: 'right', render: (row) => html`<${Num} value=${row.granted + row.refused} />` },
-  { key: 'refused', label: 'Refused today', align: 'right', render: (row) => html`<${Num} value=${row.refused} />` },
-  { key: 'share', label: 'Refused', align: 'right', render: (row) => share(row.refused, row.granted + row.refused) },
+  { key: 'asked', label: 'Requests', align: 'right', render: (row) => html`<${Num} value=${row.granted + row.refused} />` },
+  { key: 'refused', label: 'Refused', align: 'right', render: (row) => html`<${Num} value=${row.refused} />` },
+  { key: 'share', label: 'Refused %', align: 'right', render: (row) => share(row.refused, row.granted + row.refused) },
 ];
 function Resources({ limiter }) {
   const { tick } = useLive();
@@ -94,5 +94,5 @@ function Resources({ limiter }) {
   return html`<${Card} title="Busiest resources" sub=${html`Counted since <${Time} at=${limiter.since} />`} actions=${html`<${Link} href="/limits">All limits<//>`}>
     <${DataTable} id="resources" label="resources" search=${false} foot=${false} columns=${RESOURCES} items=${rows}
       rowKey=${(row) => `${row.namespace}/${row.resource}`} href=${(row) => resourceHref(row.namespace, row.resource)}
-      empty=${{ title: 'No requests today', command: 'weir limiter acquire user-1 gpt-4 rpm=1' }} /><//>`;
+      empty=${{ title: 'No requests yet', command: 'weir limiter acquire user-1 gpt-4 rpm=1' }} /><//>`;
 }

@@ -4,22 +4,20 @@ import { useApi, useList } from '../app/data.js';
 import { act } from '../app/dialog.js';
 import { weir } from '../app/command.js';
 import { DataTable } from '../app/table.js';
-import { Bar, Card, ErrorBox, Facts, Stat, Stats, Status } from '../app/ui.js';
-import { bytes, duration, percent } from '../app/format.js';
+import { Card, ErrorBox, Facts, Stat, Stats, Status } from '../app/ui.js';
+import { bytes, duration } from '../app/format.js';
 
 export function ServerTab() {
   const ready = useApi('/readyz', { every: 10 });
   const overview = useApi('/v1/overview', { every: 10 });
   const store = overview.data?.store;
   const isReady = ready.data?.status === 'ready';
-  const used = store?.disk_total_bytes ? store.disk_total_bytes - store.disk_free_bytes : null;
   return html`${ready.error && html`<${ErrorBox} error=${ready.error} retry=${ready.reload} />`}
     <${Stats}>
       <${Stat} label="Server" loading=${!ready.data} value=${html`<${Status} kind=${isReady ? 'good' : 'bad'}>${ready.data?.status.replaceAll('_', ' ')}<//>`} sub=${`version ${ready.data?.version}`} />
-      <${Stat} label="Store" loading=${!store} value=${html`<${Status} kind=${store?.status === 'ready' ? 'good' : 'bad'}>${store?.status.replaceAll('_', ' ')}<//>`} sub=${store?.backend} />
-      <${Stat} label="A write and a read take" loading=${!store} value=${duration(store?.latency_ms)} sub="measured now" />
-      ${(!store || used !== null) && html`<${Stat} label="Disk" loading=${!store} value=${bytes(store?.disk_free_bytes)} sub=${`free of ${bytes(store?.disk_total_bytes)}`}>
-        ${store && html`<${Bar} used=${used} max=${store.disk_total_bytes} warn=${90} label="Disk in use" text=${`${percent((used / store.disk_total_bytes) * 100, 0)} in use`} />`}<//>`}
+      <${Stat} label="Store" loading=${!store} value=${html`<${Status} kind=${store?.status === 'ready' ? 'good' : 'bad'}>${store?.status.replaceAll('_', ' ')}<//>`} sub=${store?.detail ?? store?.backend} />
+      <${Stat} label="Response time of the store" loading=${!store} value=${duration(store?.latency_ms)} sub="measured now" />
+      ${(!store || store.disk_free_bytes !== undefined) && html`<${Stat} label="Disk" loading=${!store} value=${bytes(store?.disk_free_bytes)} sub="free for the store" />`}
     <//>
     <${SigningKeys} />
     <${Card} title="From a terminal" sub="What a page does not do"><${Facts} items=${[

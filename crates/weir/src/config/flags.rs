@@ -69,6 +69,14 @@ impl Given {
         Given::default().with("store.data", folder)
     }
 
+    /// The same flags with this folder, unless a folder was given.
+    pub(crate) fn or_data(self, folder: &str) -> Given {
+        match self.0.iter().any(|(key, _)| *key == "store.data") {
+            true => self,
+            false => self.with("store.data", Some(folder)),
+        }
+    }
+
     /// A flag that names a store, if one was given.
     pub(super) fn names_store(&self) -> Option<&'static str> {
         let given = self.0.iter().find(|(key, _)| key.starts_with("store."))?;

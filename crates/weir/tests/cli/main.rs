@@ -20,6 +20,8 @@ mod home;
 #[cfg(test)]
 mod https;
 #[cfg(test)]
+mod infra;
+#[cfg(test)]
 mod keeper;
 #[cfg(test)]
 mod limiter;

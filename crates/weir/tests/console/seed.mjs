@@ -9,6 +9,11 @@ export async function seedOrg(id, { name = id, quotas = { premium: 1_000_000, st
   return { id, spend: (model, micros, app = 'chat') => spend(id, app, model, micros) };
 }
 
-const spend = (org, app, model, micros) => api('POST', `/api/v1/orgs/${org}/apps/${app}/costs`, {
-  request_id: randomUUID(), model_label: model, input_tokens: 1000, output_tokens: 200, cost_usd_micros: micros, status: 'OK', timestamp: new Date().toISOString(),
-});
+/** The totals follow the submissions with a lag: the job that sums them runs at once. */
+async function spend(org, app, model, micros) {
+  await api('POST', `/api/v1/orgs/${org}/apps/${app}/costs`, {
+    request_id: randomUUID(), model_label: model, model_id: 'anthropic.claude-sonnet-4-5-20250929-v1:0', input_tokens: 1000, output_tokens: 200,
+    cost_usd_micros: micros, status: 'OK', timestamp: new Date().toISOString(),
+  });
+  await api('POST', '/v1/jobs/keeper-aggregate/run');
+}
