@@ -90,6 +90,7 @@ test('a secret is rotated, shown once, and works', async () => {
   await page.getByRole('button', { name: 'Rotate the secret…' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await page.getByRole('button', { name: 'Fetch the secret' }).click();
+  await page.locator('[data-secret] code').nth(1).waitFor();
   const [id, secret] = await page.locator('[data-secret] code').allTextContents();
   const response = await fetch(`${process.env.WEIR_CONSOLE_URL}/auth/token`, {
     method: 'POST', headers: { 'content-type': 'application/json' },
