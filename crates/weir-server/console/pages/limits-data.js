@@ -1,6 +1,6 @@
 // What the limits pages ask the API, and how their addresses are built.
 import { html, useState, useEffect, useMemo } from '../app/view.js';
-import { post } from '../app/api.js';
+import { get, post } from '../app/api.js';
 import { useQuery } from '../app/router.js';
 import { createStore } from '../app/store.js';
 import { live } from '../app/live.js';
@@ -54,7 +54,21 @@ export function levelPath(ns, { level, entity, resource }) {
   return level === 'resource' ? api`${ns}/limits/resources/${resource}` : api`${ns}/limits/entities/${entity}/${resource}`;
 }
 
-/** What levels have now: the plan of removing them says it in one request, and says null where there is none. */
+/** The limits of each level, or null. The plan of removing them says it in one request; who may only read asks for each. */
+async function read(ns, levels, signal) {
+  try {
+    const plan = await post(api`${ns}/limits/plan`, { levels: levels.map((level) => ({ ...level, limits: null })) }, { signal });
+    return plan.changes.map((change) => change.before);
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    return Promise.all(levels.map((level) => get(levelPath(ns, level), { signal }).catch((missing) => {
+      if (missing.status === 404) return null;
+      throw missing;
+    })));
+  }
+}
+
+/** What the levels of an entity or a resource have now, the nearest first. */
 export function useLadder(ns, entity, resource) {
   const [state, setState] = useState({ data: undefined, error: null });
   const [round, setRound] = useState(0);
@@ -63,8 +77,7 @@ export function useLadder(ns, entity, resource) {
     const abort = new AbortController();
     const levels = levelsOf(entity, resource);
     setState({ data: undefined, error: null });
-    post(api`${ns}/limits/plan`, { levels: levels.map((level) => ({ ...level, limits: null })) }, { signal: abort.signal })
-      .then((plan) => setState({ data: levels.map((level, i) => ({ ...level, now: plan.changes[i].before })), error: null }))
+    read(ns, levels, abort.signal).then((now) => setState({ data: levels.map((level, i) => ({ ...level, now: now[i] })), error: null }))
       .catch((error) => { if (!abort.signal.aborted) setState({ data: undefined, error }); });
     return () => abort.abort();
   }, [ns, entity, resource, round]);

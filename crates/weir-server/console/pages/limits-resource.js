@@ -64,7 +64,7 @@ export function Resource({ ns, name }) {
       <${Link} class="button" href=${editHref(ns, { level: 'resource', resource: name })}>Edit limits<//>${hasLimits && html`<button type="button" onClick=${remove}>Remove limits…</button>`}`} />
     <${Totals} ns=${ns} name=${name} />
     <div class="columns wide-left">
-      <${Card} title="Traffic" sub="Live" class="has-chart"><${RateChart} ns=${ns} resource=${name} height=${200} /><//>
+      <${Card} title="Traffic" sub="Live"><${RateChart} ns=${ns} resource=${name} height=${200} /><//>
       <${Card} title="Limits" sub="For an entity without limits of its own"><${Loaded} source=${source}>${(levels) => html`<${Ladder} ns=${ns} levels=${levels} />`}<//><//>
     </div>
     <${Capacity} ns=${ns} name=${name} />

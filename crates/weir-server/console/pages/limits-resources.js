@@ -71,7 +71,7 @@ export function Resources({ ns }) {
       <${Stat} label="Refused now" value=${perSecond(refused)} sub=${`${share(refused, granted + refused)} of requests`} kind=${refused > 0 ? 'bad' : ''} loading=${!tick} />
       <${Stat} label="Resources" value=${html`<${Num} value=${rows?.length} />`} sub=${`${names.data?.items.length ?? '–'} with limits of their own`} loading=${!rows} />
     <//>
-    <${Card} title="Traffic" sub="Live, all resources of the namespace" class="has-chart"><${RateChart} ns=${ns} /><//>
+    <${Card} title="Traffic" sub="Live, all resources of the namespace"><${RateChart} ns=${ns} /><//>
     <${Card}><${DataTable} id="resources" label="resources" columns=${table} list=${{ ...names, items: rows }} sort="resource" href=${(row) => resourceHref(ns, row.id)}
       actions=${html`<${Link} class="button" href=${editHref(ns, { level: 'resource' })}>Set limits of a resource<//>`}
       empty=${{ title: 'No resource has limits yet', text: 'A resource is what is limited, for example a model. Set its limits, and every entity gets a bucket of its own.', command: weir('limiter', 'limits', 'set', '--namespace', ns, '--resource', 'gpt-4', '--limit', 'rpm=100/min') }} /><//>

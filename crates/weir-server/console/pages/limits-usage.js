@@ -85,7 +85,7 @@ export function Usage({ ns, entity }) {
   const { x, series } = useMemo(() => (data ? toSeries(data.items, limit, window, from, range.toSecs) : {}), [data, limit]);
   const tools = html`${names.length > 1 && html`<${Choice} label="Limit" value=${limit} onChange=${setLimit} options=${names.map((name) => [name, name])} />`}
     <${Segmented} label="Window" value=${window} options=${WINDOWS} onChange=${setWindow} />`;
-  return html`<${Card} title="Usage" sub="Tokens that were taken, less those that were returned" actions=${tools} class="has-chart">
+  return html`<${Card} title="Usage" sub="Tokens that were taken, less those that were returned" actions=${tools}>
     ${error ? html`<${ErrorBox} error=${error} />` : html`<${Chart} label=${`Usage of ${entity}, ${window}`} unit=${limit ? `${limit} used` : ''} x=${x} series=${series ?? []} format=${compact} zone="UTC"
       xFormat=${LABELS[window]} onZoom=${window === 'hourly' ? range.zoom : undefined} empty="No usage in this range" />`}
     ${data?.isCut && html`<p class="muted">The range has more than ${number(data.items.length)} windows; the first ones are shown. Select a shorter range.</p>`}

@@ -19,5 +19,5 @@ export const isOpen = (job) => job.status === 'PENDING' || job.status === 'PROCE
 export function Against({ usage }) {
   const { action, count, limit } = usage;
   if (limit < 0) return html`<span class="bar-line"><span class="num">${number(count)}</span> <span class="sub">unlimited</span></span>`;
-  return html`<${Bar} used=${count} max=${limit} label=${`${action}s used of the day`} text=${`${number(count)} of ${number(limit)}`} />`;
+  return html`<div class="against"><${Bar} used=${count} max=${limit} label=${`${action}s used of the day`} text=${`${number(count)} of ${number(limit)}`} /></div>`;
 }

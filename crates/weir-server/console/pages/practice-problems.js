@@ -22,6 +22,8 @@ function State({ problem }) {
   return html`<${Status} kind="good">${problem.verified_by_admin ? 'verified' : 'published'}<//>`;
 }
 
+const STATES = ['draft', 'published', 'verified', 'deleted'].map((state) => [state, state]);
+
 const columnsOf = (then) => [
   { key: 'title', label: 'Problem', sort: (row) => row.title, render: (row) => html`<${Name} text=${row.title} max=${80} />` },
   { key: 'id', label: 'Id', sort: (row) => row.id, render: (row) => html`<bdi>${row.platform}/${row.problem_id}</bdi>` },

@@ -43,8 +43,8 @@ function Charts({ days, zoom }) {
   const active = useMemo(() => [{ label: 'active users', values: of('active_users'), color: 'series-3', kind: 'bar' }], [days]);
   const common = { x, zone: 'UTC', xFormat: dateOf, xLabel: 'Day', format: number, onZoom: zoom, height: 220 };
   return html`<div class="columns">
-    <${Card} title="Actions by day" class="has-chart"><${Chart} ...${common} label="Hints and executions by day" unit="actions" series=${actions} /><//>
-    <${Card} title="Active users by day" class="has-chart"><${Chart} ...${common} label="Active users by day" unit="users" series=${active} /><//>
+    <${Card} title="Actions by day"><${Chart} ...${common} label="Hints and executions by day" unit="actions" series=${actions} /><//>
+    <${Card} title="Active users by day"><${Chart} ...${common} label="Active users by day" unit="users" series=${active} /><//>
   </div>`;
 }
 

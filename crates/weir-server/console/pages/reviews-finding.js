@@ -5,7 +5,7 @@ import { session } from '../app/session.js';
 import { path } from '../app/router.js';
 import { seriesOf } from '../app/series.js';
 import { relative, exactTime } from '../app/format.js';
-import { LongText } from './shared.js';
+import { LongText, Name, plain } from './shared.js';
 
 /** Severities, the worst first; the shape says it without colour. */
 export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'info'];
@@ -22,7 +22,7 @@ export function ModelName({ id }) {
 /** src/login.py:12-14 */
 export function lines(finding) {
   const last = finding.line_end > finding.line_start ? `-${finding.line_end}` : '';
-  return `${finding.file_path}:${finding.line_start}${last}`;
+  return `${plain(finding.file_path)}:${finding.line_start}${last}`;
 }
 
 const span = ({ line_start: first, line_end: last }) => (last > first ? `lines ${first}-${last}` : `line ${first}`);
@@ -70,8 +70,8 @@ export function Finding({ review, finding, onChange, where, link }) {
   };
   const button = (verdict, label, key) => html`<button class=${`small ${verdict}`} disabled=${state.busy} aria-pressed=${finding.feedback?.verdict === verdict}
     onClick=${() => decide(verdict)} title=${`${label} (${key})`}>${label}</button>`;
-  return html`<article class="finding" tabindex="0" id=${`${finding.model_id}/${finding.finding_id}`} aria-label=${`${finding.severity}: ${finding.title}`} onKeyDown=${(event) => onFindingKey(event, decide)}>
-    <header><h4><${Severity} of=${finding.severity} /> <bdi>${finding.title}</bdi></h4>
+  return html`<article class="finding" tabindex="0" id=${`${finding.model_id}/${finding.finding_id}`} aria-label=${`${finding.severity}: ${finding.title.slice(0, 200)}`} onKeyDown=${(event) => onFindingKey(event, decide)}>
+    <header><h4><${Severity} of=${finding.severity} /> <${Name} text=${finding.title} max=${300} /></h4>
       <span class="decide">${button('accepted', 'Accept', 'a')}${button('dismissed', 'Dismiss', 'd')}</span></header>
     <div class="finding-meta"><${ModelName} id=${finding.model_id} />
       ${where ? html`<code class="where">${lines(finding)}</code>` : html`<span>${span(finding)}</span>`}

@@ -22,8 +22,13 @@ export function useSettled(value, ms = 200) {
 
 const SHOWN = 800;
 
+const REORDERING = /[\u202A-\u202E\u2066-\u2069]/g;
+/** Text whose marks that reorder what follows are written out: they can make code and names look like others. */
+export const plain = (text) => String(text ?? '').replace(REORDERING, (mark) => `[U+${mark.codePointAt(0).toString(16).toUpperCase()}]`);
+
 /** Text of others: as text, in full only when asked for, and isolated from the direction of what follows. */
-export function LongText({ text, shown = SHOWN }) {
+export function LongText({ text: raw, shown = SHOWN }) {
+  const text = plain(raw);
   const [isWhole, setWhole] = useState(false);
   const isLong = text.length > shown * 1.25;
   return html`<div class="long-text"><bdi>${isLong && !isWhole ? `${text.slice(0, shown)}…` : text}</bdi>
@@ -32,7 +37,10 @@ export function LongText({ text, shown = SHOWN }) {
 }
 
 /** A name that others chose, in one line. */
-export const Name = ({ text, max = 120 }) => html`<bdi class="name" title=${text.length > max ? text.slice(0, 1000) : undefined}>${text.length > max ? `${text.slice(0, max)}…` : text}</bdi>`;
+export function Name({ text: raw, max = 120 }) {
+  const text = plain(raw);
+  return html`<bdi class="name" title=${text.length > max ? text.slice(0, 1000) : undefined}>${text.length > max ? `${text.slice(0, max)}…` : text}</bdi>`;
+}
 
 /** A select as a filter of a list. options: [[value, label], …] */
 export const Choice = ({ label, value, options, onChange }) => html`<label class="choice"><span>${label}</span>
