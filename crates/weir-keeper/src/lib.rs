@@ -26,6 +26,7 @@ pub mod deletion;
 mod error;
 pub mod export;
 pub mod faults;
+pub mod hours;
 pub mod ids;
 mod item_diff;
 mod keeper;
@@ -43,8 +44,10 @@ pub mod simulate;
 pub mod sticky;
 pub mod submit;
 pub mod table;
+pub mod today;
 pub mod totals;
 pub mod webhooks;
+pub mod what_if;
 
 pub use error::{Error, Result};
 pub use keeper::Keeper;

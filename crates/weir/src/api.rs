@@ -56,7 +56,7 @@ impl Api {
         }
         let place = Place::of(&loaded.config.store);
         let settings = Settings { run_jobs: false, ..settings::server(&loaded.config)? };
-        let services = crate::services(&loaded.config);
+        let services = crate::services(loaded);
         let reach = async |tables: &Tables| {
             let api = Api::reach(tables, settings, &place, &services).await?;
             act(&api).await

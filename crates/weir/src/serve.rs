@@ -50,20 +50,20 @@ pub(crate) async fn run(args: ServeArgs, source: &Source) -> Result<(), Failure>
     // First, because opening a large store takes a while.
     weir_framework::run::survive_hangup()?;
     let given = args.flags.given();
-    let loaded = source.load(&if args.demo { given.or_data(demo::FOLDER) } else { given })?;
+    let mut loaded = source.load(&if args.demo { given.or_data(demo::FOLDER) } else { given })?;
     check_shared_keys(&loaded)?;
-    let mut config = loaded.config;
-    log::start(&config.log)?;
+    log::start(&loaded.config.log)?;
     if args.demo {
-        demo::prepare(&mut config, args.demo_days).await?;
+        demo::prepare(&mut loaded.config, args.demo_days).await?;
     }
+    let mut services = crate::services(&loaded);
+    let config = loaded.config;
     let place = Place::of(&config.store);
     let store = place.open_store(&config.store, settings::cursor_key(&config.auth)?).await?;
     let data = match place {
         Place::Embedded(data) => Some(data),
         Place::Dynamo(_) => None,
     };
-    let mut services = crate::services(&config);
     if args.demo {
         services.push(Box::new(weir_server::demo::DemoService));
     }
@@ -88,7 +88,7 @@ fn tell(started: Started) {
     }
     let origin = started.origin;
     output::line(format!("listening on {origin}")).ok();
-    output::note(format!("the API is described at {origin}/docs"));
+    output::note(format!("the console is at {origin}, and the API is described at {origin}/docs"));
     let status = format!("listening on {origin}");
     if let Err(error) = sd_notify::notify(&[NotifyState::Ready, NotifyState::Status(&status)]) {
         output::note(format!("systemd did not get the message that the server is ready: {error}"));
