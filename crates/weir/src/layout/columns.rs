@@ -79,8 +79,9 @@ impl Columns {
         });
         let wanted = below.max().unwrap_or_default().min(inner);
         let missing = wanted.saturating_sub(self.inner());
-        let text = self.beside.iter_mut().rev().find(|column| !content.numbers.contains(&column.0));
-        if let Some(column) = text {
+        let text = self.beside.iter().rposition(|column| !content.numbers.contains(&column.0));
+        let last = self.beside.len().saturating_sub(1);
+        if let Some(column) = self.beside.get_mut(text.unwrap_or(last)) {
             column.1 += missing;
         }
     }

@@ -89,6 +89,6 @@ mod tests {
     #[test]
     fn short_texts_share_a_line() {
         let texts = ["a: 1", "b: 2", "c: a longer text here", "d: 3"].map(str::to_owned);
-        assert_eq!(flow(&texts, 14).lines, ["a: 1, b: 2", "c: a longer", "text here,", "d: 3"]);
+        assert_eq!(flow(&texts, 14).lines, ["a: 1, b: 2", "c: a longer", "text here", "d: 3"]);
     }
 }
